@@ -1,0 +1,82 @@
+import { ConfigurationError } from './errors.ts'
+
+/** How the `t` of the signature header is written. `'auto'` reads all three. */
+export type TimestampUnit = 'auto' | 'seconds' | 'milliseconds' | 'iso8601'
+
+/** Which key of the body holds which field of the envelope. */
+export interface EnvelopeFields {
+  readonly id: string
+  readonly type: string
+  readonly created_at: string
+  readonly data: string
+}
+
+/**
+ * What the platform has published only provisionally, in one place. Each default is what its interface
+ * specification says today; where that is silent (the unit of `t`) the default reads every plausible form.
+ */
+export interface Contract {
+  /** Name of the signature header. Default `X-Service-Signature`. */
+  readonly header: string
+  /** Label of the signature scheme in that header. Default `v1`. */
+  readonly scheme: string
+  /** Unit of `t`; not published. Default `'auto'`: ten digits are seconds, thirteen milliseconds, or ISO 8601 UTC. */
+  readonly timestampUnit: TimestampUnit
+  /** Names of the envelope's fields. Default `id`, `type`, `created_at`, `data`. */
+  readonly fields: EnvelopeFields
+  /**
+   * Turns an older or newer shape of an event into the one your handlers expect. Runs before schemas, and
+   * again at each attempt where only bytes were kept, so it must be pure. When it throws the event is
+   * answered 422: the sender keeps it.
+   */
+  readonly upcast?: (event: UncheckedEvent) => UncheckedEvent
+}
+
+/** An event whose envelope was checked and whose data was not. */
+export interface UncheckedEvent {
+  readonly id: string
+  readonly type: string
+  readonly created_at: string
+  readonly data: Record<string, unknown>
+  readonly [field: string]: unknown
+}
+
+export type ContractOptions = Partial<Omit<Contract, 'fields'>> & {
+  readonly fields?: Partial<EnvelopeFields>
+}
+
+const DEFAULT_FIELDS: EnvelopeFields = { id: 'id', type: 'type', created_at: 'created_at', data: 'data' }
+const UNITS: readonly unknown[] = ['auto', 'seconds', 'milliseconds', 'iso8601']
+const HTTP_TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
+
+/** The whole contract from what a user changed of it. Throws {@link ConfigurationError}. */
+export function resolveContract(options: ContractOptions = {}): Contract {
+  const contract = {
+    header: (options.header ?? 'X-Service-Signature').toLowerCase(),
+    scheme: options.scheme ?? 'v1',
+    timestampUnit: options.timestampUnit ?? 'auto',
+    fields: { ...DEFAULT_FIELDS, ...options.fields },
+  }
+  if (!HTTP_TOKEN.test(contract.header)) {
+    throw new ConfigurationError('contract.header', `must be an HTTP header name; got '${contract.header}'`)
+  }
+  if (!/^[A-Za-z0-9_-]+$/.test(contract.scheme) || contract.scheme === 't') {
+    throw new ConfigurationError('contract.scheme', `must be a label such as 'v1'; got '${contract.scheme}'`)
+  }
+  if (!UNITS.includes(contract.timestampUnit)) {
+    throw new ConfigurationError(
+      'contract.timestampUnit',
+      `must be 'auto', 'seconds', 'milliseconds' or 'iso8601'; got '${String(contract.timestampUnit)}'`,
+    )
+  }
+  const names = Object.values(contract.fields)
+  if (names.some(name => typeof name !== 'string' || name === '') || new Set(names).size !== 4) {
+    throw new ConfigurationError('contract.fields', 'must give four different, non-empty field names')
+  }
+  const { upcast } = options
+  if (upcast === undefined) return contract
+  if (typeof upcast !== 'function') {
+    throw new ConfigurationError('contract.upcast', 'must be a function from event to event')
+  }
+  return { ...contract, upcast }
+}

@@ -1,0 +1,35 @@
+/** A promise that did not settle in time. It may still settle later: see `late`. */
+export class DeadlineError extends Error {
+  constructor(operation: string, ms: number) {
+    super(`${operation} did not answer within ${ms} ms`)
+    this.name = 'DeadlineError'
+  }
+}
+
+/**
+ * Settles like `promise`, or rejects with {@link DeadlineError} after `ms`. `late` gets a value that arrives
+ * after that: what a slow server did anyway may have to be undone.
+ */
+export function withDeadline<T>(
+  promise: Promise<T>,
+  options: { readonly operation: string; readonly ms: number; readonly late?: (value: T) => void },
+): Promise<T> {
+  return new Promise((resolve, reject) => {
+    let expired = false
+    const timer = setTimeout(() => {
+      expired = true
+      reject(new DeadlineError(options.operation, options.ms))
+    }, options.ms)
+    promise.then(
+      value => {
+        clearTimeout(timer)
+        if (expired) options.late?.(value)
+        else resolve(value)
+      },
+      error => {
+        clearTimeout(timer)
+        reject(error)
+      },
+    )
+  })
+}

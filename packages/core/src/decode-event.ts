@@ -1,0 +1,57 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec'
+import { platform } from '#platform'
+import type { Contract, UncheckedEvent } from './contract.ts'
+import { parseEnvelope } from './envelope.ts'
+import type { EventSchemas, WebhookEvent } from './event-types.ts'
+import { isPromise, type MaybePromise } from './maybe-promise.ts'
+import { Refusal } from './refusal.ts'
+
+/** Turns verified bytes into a current, valid event. */
+export type DecodeEvent = (body: Uint8Array) => MaybePromise<WebhookEvent | Refusal>
+
+/** Envelope, then upcast, then the schema of the type that the upcast event has. */
+export function createDecoder(contract: Contract, schemas: EventSchemas): DecodeEvent {
+  const byType = new Map(Object.entries(schemas))
+  return body => {
+    const event = parseEnvelope(platform.decodeText(body), contract)
+    if (event instanceof Refusal) return event
+    const current = contract.upcast === undefined ? event : upcast(event, contract.upcast)
+    if (current instanceof Refusal) return current
+    const schema = byType.get(current.type)
+    return schema === undefined ? current : validate(current, schema)
+  }
+}
+
+function upcast(event: UncheckedEvent, step: NonNullable<Contract['upcast']>): UncheckedEvent | Refusal {
+  try {
+    const current = step(event)
+    // The id was signed and is what the event is remembered by: an upcast may not give it another.
+    return current.id === event.id ? current : { ...current, id: event.id }
+  } catch (cause) {
+    return new Refusal('event_invalid', { detail: `contract.upcast threw for '${event.type}'`, cause })
+  }
+}
+
+function validate(event: UncheckedEvent, schema: StandardSchemaV1): MaybePromise<WebhookEvent | Refusal> {
+  const apply = (result: StandardSchemaV1.Result<unknown>): WebhookEvent | Refusal =>
+    result.issues === undefined
+      ? ({ ...event, data: result.value } as WebhookEvent)
+      : new Refusal('event_invalid', { detail: describe(event.type, result.issues) })
+  const failed = (cause: unknown): Refusal =>
+    new Refusal('event_invalid', { detail: `the schema of '${event.type}' threw`, cause })
+  try {
+    const result = schema['~standard'].validate(event.data)
+    return isPromise(result) ? result.then(apply, failed) : apply(result)
+  } catch (cause) {
+    return failed(cause)
+  }
+}
+
+/** Names what is wrong and where, never the values. */
+function describe(type: string, issues: readonly StandardSchemaV1.Issue[]): string {
+  const lines = issues.slice(0, 5).map(issue => {
+    const path = issue.path?.map(part => String(typeof part === 'object' ? part.key : part)).join('.')
+    return path ? `data.${path}: ${issue.message}` : issue.message
+  })
+  return `'${type}' does not match its schema: ${lines.join('; ')}`
+}

@@ -1,0 +1,60 @@
+import type { ReplyCode } from './codes.ts'
+
+/** Every `code` an {@link AckhookError} can carry: the reply codes, and what never becomes a reply. */
+export type ErrorCode =
+  | ReplyCode
+  | 'configuration_invalid'
+  | 'registry_frozen'
+  | 'handler_timeout'
+  | 'lease_lost'
+  | 'drain_timeout'
+  | 'non_retryable'
+  | 'retry_after'
+
+/** The one error class of Ackhook. Switch on `code`; it is stable, the message is not. */
+export class AckhookError extends Error {
+  readonly code: ErrorCode
+
+  constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = new.target.name
+    this.code = code
+  }
+}
+
+/** A wrong option. Thrown at construction; the message names the option and the fix. */
+export class ConfigurationError extends AckhookError {
+  /** The option at fault, for example `tolerance` or `retry.attempts`. */
+  readonly option: string
+
+  constructor(option: string, fix: string, options?: ErrorOptions) {
+    super('configuration_invalid', `Option '${option}': ${fix}`, options)
+    this.option = option
+  }
+}
+
+/** Throw it from a handler when another attempt cannot help: the event is dead-lettered at once. */
+export class NonRetryableError extends AckhookError {
+  constructor(message: string, options?: ErrorOptions) {
+    super('non_retryable', message, options)
+  }
+}
+
+/**
+ * Throw it from a handler to choose when the next attempt starts, for example after a `429` of somebody
+ * else's API. The attempt counts: when it was the last one, the event is dead-lettered all the same.
+ */
+export class RetryAfterError extends AckhookError {
+  /** Milliseconds until the next attempt. */
+  readonly delayMs: number
+
+  /** @param seconds how long to wait, in seconds, or the instant to wait for. */
+  constructor(message: string, seconds: number | Date, options?: ErrorOptions) {
+    super('retry_after', message, options)
+    const delayMs = typeof seconds === 'number' ? seconds * 1000 : seconds.getTime() - Date.now()
+    if (Number.isNaN(delayMs)) {
+      throw new ConfigurationError('seconds', 'RetryAfterError needs a number of seconds or a valid Date')
+    }
+    this.delayMs = Math.max(0, delayMs)
+  }
+}

@@ -1,0 +1,43 @@
+import type { Receiver } from '../receiver-api.ts'
+import { readRequestBody } from './read-request-body.ts'
+
+/** What `secret` and `namespace` get: the request, and what the platform handed over beside it. */
+export interface FetchContext<Env = unknown> {
+  readonly request: Request
+  /** The second argument: `env` on Workers, `info` on Deno, `server` on Bun, route parameters on Next.js. */
+  readonly env: Env
+}
+
+/** Fits `export default { fetch }`, `Deno.serve`, `Bun.serve` and a Next.js or SvelteKit `POST`. */
+export type FetchWebhookHandler<Env = unknown> = (
+  request: Request,
+  env?: Env,
+  execution?: unknown,
+) => Promise<Response>
+
+/**
+ * A receiver as a function from `Request` to `Response`. Where the platform passes an execution context (third
+ * argument, Workers), the work that follows the reply is given to its `waitUntil`.
+ *
+ * @example
+ * export const POST = toFetchHandler(receiver) // app/webhooks/route.ts of Next.js
+ */
+export function toFetchHandler<Env = unknown>(
+  receiver: Pick<Receiver<never, FetchContext<Env>>, 'handle'>,
+): FetchWebhookHandler<Env> {
+  return async (request, env, execution) => {
+    const reply = await receiver.handle({
+      method: request.method,
+      headers: request.headers,
+      body: limits => readRequestBody(request, limits),
+      context: { request, env: env as Env },
+      waitUntil: waitUntilOf(execution),
+    })
+    return new Response(reply.body, { status: reply.status, headers: reply.headers })
+  }
+}
+
+function waitUntilOf(execution: unknown): ((work: Promise<unknown>) => void) | undefined {
+  const context = execution as { waitUntil?: (work: Promise<unknown>) => void } | null | undefined
+  return typeof context?.waitUntil === 'function' ? work => context.waitUntil?.(work) : undefined
+}

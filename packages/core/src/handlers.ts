@@ -1,0 +1,95 @@
+import { AckhookError, ConfigurationError } from './errors.ts'
+import type { EventHandler } from './event-types.ts'
+import type { FailureHandler } from './failure.ts'
+
+/** What runs for an event that nobody matched, after a failed attempt, and when no attempt follows. */
+export interface Listeners {
+  readonly unhandled: EventHandler[]
+  readonly failed: FailureHandler[]
+  readonly dead: FailureHandler[]
+}
+
+/** Which handlers run when. Filled by `on…`, frozen by `start`. */
+export interface HandlerRegistry {
+  readonly listeners: { readonly [Name in keyof Listeners]: readonly Listeners[Name][number][] }
+  add(pattern: string | readonly string[], handler: EventHandler<never>): void
+  addListener<Name extends keyof Listeners>(name: Name, handler: Listeners[Name][number]): void
+  freeze(): void
+  /** Handlers of the exact type, then of its category, then of `'*'`, each in order of registration. */
+  match(type: string): readonly EventHandler[]
+}
+
+/** Types are keys of Maps and nothing else: `constructor` and `__proto__` are ordinary strings here. */
+export function createHandlerRegistry(): HandlerRegistry {
+  const exact = new Map<string, EventHandler[]>()
+  const byCategory = new Map<string, EventHandler[]>()
+  const always: EventHandler[] = []
+  const matched = new Map<string, readonly EventHandler[]>()
+  const listeners: Listeners = { unhandled: [], failed: [], dead: [] }
+  let frozen = false
+
+  function check(what: string, handler: unknown): void {
+    if (frozen) {
+      throw new AckhookError(
+        'registry_frozen',
+        `${what} came after processing had started, and events may already have passed it by. Register every handler before start() and before the server listens.`,
+      )
+    }
+    if (typeof handler !== 'function') throw new ConfigurationError(what, 'the handler must be a function')
+  }
+
+  function listFor(pattern: string): EventHandler[] {
+    if (pattern === '*') return always
+    const [map, name] = pattern.endsWith('.*') ? [byCategory, pattern.slice(0, -2)] : [exact, pattern]
+    const list = map.get(name) ?? []
+    map.set(name, list)
+    return list
+  }
+
+  return {
+    listeners,
+    add(pattern, handler) {
+      check(`on('${String(pattern)}')`, handler)
+      const patterns = typeof pattern === 'string' ? [pattern] : [...new Set(pattern)]
+      if (patterns.length === 0)
+        throw new ConfigurationError('on', 'an empty list of types would never match')
+      for (const one of patterns) checkPattern(one)
+      for (const one of patterns) listFor(one).push(handler as EventHandler)
+    },
+    addListener(name, handler) {
+      check(LISTENER_NAMES[name], handler)
+      const list: Listeners[typeof name][number][] = listeners[name]
+      list.push(handler)
+    },
+    freeze() {
+      frozen = true
+    },
+    match(type) {
+      const known = matched.get(type)
+      if (known !== undefined) return known
+      const dot = type.indexOf('.')
+      const category = dot === -1 ? undefined : byCategory.get(type.slice(0, dot))
+      const handlers = [...(exact.get(type) ?? []), ...(category ?? []), ...always]
+      // Only types that somebody registered are remembered: the sender may invent any number of others.
+      if (frozen && exact.has(type)) matched.set(type, handlers)
+      return handlers
+    },
+  }
+}
+
+const LISTENER_NAMES = { unhandled: 'onUnhandled', failed: 'onError', dead: 'onDeadLetter' } as const
+
+function checkPattern(pattern: unknown): asserts pattern is string {
+  if (typeof pattern !== 'string' || pattern === '') {
+    throw new ConfigurationError('on', 'an event type must be a non-empty string')
+  }
+  if (pattern === '*') return
+  const isCategory = pattern.endsWith('.*')
+  const name = isCategory ? pattern.slice(0, -2) : pattern
+  if (name === '' || name.includes('*') || (isCategory && name.includes('.'))) {
+    throw new ConfigurationError(
+      'on',
+      `'${pattern}' is no pattern: use a type ('conversation.resolved'), a category ('conversation.*') or '*'`,
+    )
+  }
+}

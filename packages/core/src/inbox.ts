@@ -1,0 +1,145 @@
+import type { Attempt } from './attempt.ts'
+import type { WebhookEvent } from './event-types.ts'
+import type { Logger } from './logger.ts'
+import type { MaybePromise } from './maybe-promise.ts'
+import type { Observation } from './observation.ts'
+import type { RetryPolicy } from './retry.ts'
+
+/** One authentic event on its way from the request to the handlers. */
+export interface Delivery {
+  /** Hash of namespace and id: 22 characters of base64url. What an inbox remembers events by. */
+  readonly key: string
+  readonly namespace: string
+  readonly id: string
+  readonly type: string
+  /** The exact bytes that were signed. What a durable inbox keeps; parsed JSON is not. */
+  readonly body: Uint8Array
+  /** Signed 32-bit checksum of the bytes, to notice one id used for two bodies. */
+  readonly fingerprint: number
+  /** Milliseconds since the epoch. */
+  readonly receivedAt: number
+  /** The event as it was parsed on arrival. Absent when the delivery comes back from outside the process. */
+  readonly event?: WebhookEvent
+  /** Asks the platform to keep this process alive for work that goes on after the reply (Workers). */
+  readonly waitUntil?: (work: Promise<unknown>) => void
+  /** Its place among the events that run one at a time. Absent when it has none. */
+  readonly order?: SerialOrder
+}
+
+/** From the option `serializeBy`: events of one key run one at a time. */
+export interface SerialOrder {
+  readonly key: string
+  /** The event's `created_at` in milliseconds since the epoch, or when it arrived if that is no instant. */
+  readonly createdAt: number
+}
+
+/** What an inbox answers to a delivery. Every answer but the first three keeps the event with the sender. */
+export type Acceptance =
+  | { readonly outcome: 'accepted' }
+  /** `conflict`: the id was accepted before, with other bytes. */
+  | { readonly outcome: 'duplicate'; readonly conflict?: boolean }
+  /** The handlers have finished: only where the reply waits for them. */
+  | { readonly outcome: 'processed' }
+  | { readonly outcome: 'dead_lettered' }
+  | { readonly outcome: 'failed'; readonly retryAfterMs?: number }
+  | { readonly outcome: 'in_flight'; readonly retryAfterMs: number }
+  | { readonly outcome: 'full' }
+  | {
+      readonly outcome: 'unavailable'
+      readonly code: 'store_unavailable' | 'inbox_unavailable'
+      readonly cause: unknown
+    }
+
+/** What is to happen to an event after one attempt. The inbox applies it; it does not decide. */
+export type Verdict =
+  | { readonly outcome: 'completed' }
+  | { readonly outcome: 'retry'; readonly delayMs: number; readonly error: unknown }
+  /** `noted`: an `onDeadLetter` handler has taken note of the event. */
+  | { readonly outcome: 'dead'; readonly error: unknown; readonly noted: boolean }
+
+/** Runs one attempt. Never rejects. */
+export type Process = (delivery: Delivery, attempt: Attempt) => Promise<Verdict>
+
+/** What the receiver asks of an inbox, resolved from its options. */
+export interface ProcessingPolicy {
+  readonly acknowledge: 'immediately' | 'after-processing'
+  /** Events processed at one time. `0`: this process only receives. */
+  readonly concurrency: number
+  /** Events waiting or running, beyond which `accept` answers `full`. */
+  readonly capacity: number
+  readonly retry: RetryPolicy
+  /** How long a handled event's id is remembered, in milliseconds. */
+  readonly retentionMs: number
+  /** Whether deliveries carry an `order`: those of one key run one at a time, the oldest waiting one first. */
+  readonly serialize: boolean
+  /** An instant in milliseconds since the epoch. For records only: leases and delays go by the inbox's own clock. */
+  readonly clock: () => number
+  readonly observe: (observation: Observation) => void
+  readonly logger: Logger
+}
+
+/**
+ * The port between acknowledging and working. A receiver calls `start` once, before the first `accept`.
+ */
+export interface Inbox {
+  /** Whether an accepted event survives the process. */
+  readonly durable?: boolean
+  /** Defaults of its own for the options `retry` and `capacity`. */
+  readonly defaultRetry?: Partial<RetryPolicy>
+  readonly defaultCapacity?: number
+  /**
+   * Resolves only when the event is as safe as this inbox makes it; the 2xx follows at once. One call a
+   * delivery, duplicates included. Answers within about two seconds: a slow engine is `unavailable`.
+   */
+  accept(delivery: Delivery): MaybePromise<Acceptance>
+  /** Begins to hand out events, those left from an earlier run first. Rejects when the engine cannot work. */
+  start(process: Process, policy: ProcessingPolicy): MaybePromise<void>
+  /**
+   * Stops handing out events, waits for the running ones, then gives back what is left. Takes no longer than
+   * `timeoutMs` and a little. Answers how many acknowledged events it leaves that are nowhere safe.
+   */
+  close(timeoutMs: number): Promise<DrainReport>
+  stats(): MaybePromise<InboxStats>
+  readonly deadLetters: DeadLetterStore
+}
+
+export interface DrainReport {
+  /** Acknowledged events that are lost with this process. Always 0 for a durable inbox. */
+  readonly lost: number
+}
+
+export interface InboxStats {
+  /** Events that wait for their first or next attempt. */
+  readonly pending: number
+  /** Events whose handlers are running. */
+  readonly active: number
+  /** Dead letters kept. */
+  readonly dead: number
+  /** Milliseconds since the oldest event that is not handled yet was accepted, `0` when there is none. */
+  readonly oldestPendingMs: number
+}
+
+/** An event whose attempts are used up. */
+export interface DeadLetter {
+  readonly key: string
+  readonly namespace: string
+  readonly id: string
+  readonly type: string
+  readonly body: Uint8Array
+  readonly receivedAt: number
+  /** Milliseconds since the epoch. */
+  readonly failedAt: number
+  readonly attempts: number
+  /** `name: message` of the last error. */
+  readonly reason: string
+}
+
+export interface DeadLetterStore {
+  /** The newest first. */
+  list(options?: { readonly limit?: number }): MaybePromise<readonly DeadLetter[]>
+  get(key: string): MaybePromise<DeadLetter | undefined>
+  /** Lets it run again with a fresh count of attempts. `false` when there is no such dead letter. */
+  redrive(key: string): MaybePromise<boolean>
+  /** Forgets it for good. `false` when there is no such dead letter. */
+  discard(key: string): MaybePromise<boolean>
+}

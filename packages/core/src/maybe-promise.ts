@@ -1,0 +1,10 @@
+export type MaybePromise<T> = T | Promise<T>
+
+/**
+ * Tells a promise from a value that is already there, so that a caller awaits only what has to be awaited.
+ * With the in-memory store a whole delivery is synchronous, and each needless `await` is a trip through the
+ * microtask queue on the hottest path.
+ */
+export function isPromise<T>(value: MaybePromise<T>): value is Promise<T> {
+  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
+}

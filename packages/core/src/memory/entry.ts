@@ -1,0 +1,29 @@
+import type { Attempt } from '../attempt.ts'
+import type { Acceptance, Delivery } from '../inbox.ts'
+
+/** One event in this process, from its claim until it is settled. */
+export interface Entry {
+  readonly key: string
+  /** Loses its parsed event after the first attempt: a handler may have changed it. */
+  delivery: Delivery
+  /** Proves the lease. New for every delivery, and again when a lapsed lease is taken once more. */
+  token: string
+  /** Whether a 2xx was promised: from then on a duplicate is answered 200 here. */
+  acknowledged: boolean
+  /** Attempts begun. */
+  attempts: number
+  /** The running attempt, if any. */
+  attempt: Attempt | undefined
+  /** Set while the entry waits for its next attempt. */
+  retryTimer: ReturnType<typeof setTimeout> | undefined
+  /** Monotonic milliseconds. */
+  readonly acceptedAt: number
+  /** Monotonic milliseconds until which the lease surely holds. */
+  leasedUntil: number
+  /** Answers the request that waits for the handlers, with `acknowledge: 'after-processing'`. */
+  reply: ((acceptance: Acceptance) => void) | undefined
+  /** Lets go of a platform that was asked to wait. */
+  onSettled: (() => void) | undefined
+  /** Only what is `held` has a lease to renew. Once `settled`, nothing still under way for the entry counts. */
+  phase: 'claiming' | 'held' | 'completing' | 'settled'
+}

@@ -1,0 +1,35 @@
+/** A first-in-first-out list whose both ends cost the same, however long it is. */
+export interface Fifo<T> {
+  readonly size: number
+  push(value: T): void
+  shift(): T | undefined
+  peek(): T | undefined
+}
+
+/** Shifts by moving a head index, and lets go of the passed half at once when it is the larger one. */
+export function createFifo<T>(): Fifo<T> {
+  let items: (T | undefined)[] = []
+  let head = 0
+  return {
+    get size() {
+      return items.length - head
+    },
+    push(value) {
+      items.push(value)
+    },
+    shift() {
+      const value = items[head]
+      if (value === undefined) return undefined
+      items[head++] = undefined
+      if (head === items.length) {
+        items = []
+        head = 0
+      } else if (head > 1024 && head * 2 > items.length) {
+        items = items.slice(head)
+        head = 0
+      }
+      return value
+    },
+    peek: () => items[head],
+  }
+}

@@ -1,0 +1,82 @@
+import type { Entry } from './entry.ts'
+import type { StoreGate } from './store-gate.ts'
+
+export interface LeaseKeeperParts {
+  readonly entries: ReadonlyMap<string, Entry>
+  readonly store: StoreGate
+  readonly leaseMs: number
+  readonly newToken: () => string
+  /** Called for an entry that another process owns now. */
+  readonly lose: (entry: Entry) => void
+}
+
+/** How many leases are renewed before other work gets its turn. */
+const SLICE = 500
+
+/** Renews every lease of this process at a third of its length, for as long as there are any. */
+export function createLeaseKeeper(parts: LeaseKeeperParts): { watch(): void; stop(): void } {
+  const { entries, store, leaseMs, newToken, lose } = parts
+  let timer: ReturnType<typeof setTimeout> | undefined
+  let stopped = false
+
+  async function renewAll(): Promise<void> {
+    let inSlice: Promise<void>[] = []
+    for (const entry of [...entries.values()]) {
+      if (stopped) return
+      if (entry.phase !== 'held') continue
+      inSlice.push(renew(entry))
+      if (inSlice.length < SLICE) continue
+      await Promise.all(inSlice)
+      inSlice = []
+      await new Promise(resolve => setTimeout(resolve, 0))
+    }
+    await Promise.all(inSlice)
+    timer = undefined
+    if (entries.size > 0) watch()
+  }
+
+  async function renew(entry: Entry): Promise<void> {
+    const asked = performance.now()
+    try {
+      if ((await store.extend(entry.key, entry.token, leaseMs)) || (await takeAgain(entry))) {
+        entry.leasedUntil = asked + leaseMs
+      } else if (entry.phase === 'held') {
+        lose(entry)
+      }
+    } catch {
+      // Observed by the gate. The lease may lapse meanwhile; the next round sees who owns it then.
+    }
+  }
+
+  /**
+   * A lease can be gone without a new owner: the store was restarted empty, or this process stood still. A
+   * token of its own, because a late answer to this claim gives that token's lease back.
+   */
+  async function takeAgain(entry: Entry): Promise<boolean> {
+    if (entry.phase !== 'held') return true
+    const token = newToken()
+    const claim = await store.claim(entry.key, token, { leaseMs })
+    if (claim.outcome !== 'claimed') return claim.outcome === 'full'
+    entry.token = token
+    if (isSettled(entry)) await store.release(entry.key, token)
+    return true
+  }
+
+  function watch(): void {
+    if (timer !== undefined || stopped) return
+    timer = setTimeout(() => void renewAll(), leaseMs / 3)
+  }
+
+  return {
+    watch,
+    stop() {
+      stopped = true
+      clearTimeout(timer)
+    },
+  }
+}
+
+/** Asked after an `await`, when the phase may be another than the one just looked at. */
+function isSettled(entry: Entry): boolean {
+  return entry.phase === 'settled'
+}

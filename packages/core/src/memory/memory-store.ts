@@ -1,0 +1,87 @@
+import { LRUCache } from 'lru-cache'
+import type { Claim, DedupeStore } from '../dedupe-store.ts'
+import { ConfigurationError } from '../errors.ts'
+
+export interface MemoryStoreOptions {
+  /**
+   * How many handled events are remembered; beyond it the oldest are forgotten, and a redelivery of one of
+   * those would run again. Default 1,000,000, about 130 bytes each, allocated as they come.
+   */
+  readonly maxIds?: number
+  /** How many leases can be held at one time; beyond it a claim answers `full`. Default 1,000,000. */
+  readonly maxClaims?: number
+}
+
+interface Lease {
+  readonly token: string
+  expiresAt: number
+}
+
+/**
+ * The memory of ids of one process, and the default. Leases live in a map of their own: the bounded cache of
+ * handled ids can forget, a claim in flight is never evicted. Time is the process's monotonic clock, so a
+ * change of the wall clock neither ends a lease nor keeps an id.
+ */
+export function memoryStore(options: MemoryStoreOptions = {}): DedupeStore {
+  const maxIds = positiveInteger('maxIds', options.maxIds ?? 1_000_000)
+  const maxClaims = positiveInteger('maxClaims', options.maxClaims ?? 1_000_000)
+  const leases = new Map<string, Lease>()
+  // Bounded by "size" and not by "max", because "max" allocates room for all ids at once.
+  const done = new LRUCache<string, number>({ maxSize: maxIds, sizeCalculation: () => 1, ttl: 1 })
+
+  function liveLease(key: string): Lease | undefined {
+    const lease = leases.get(key)
+    if (lease === undefined || lease.expiresAt > performance.now()) return lease
+    leases.delete(key)
+    return undefined
+  }
+
+  function ownLease(key: string, token: string): Lease | undefined {
+    const lease = liveLease(key)
+    return lease?.token === token ? lease : undefined
+  }
+
+  function dropLapsed(): void {
+    const now = performance.now()
+    for (const [key, lease] of leases) if (lease.expiresAt <= now) leases.delete(key)
+  }
+
+  return {
+    claim(key, token, { leaseMs }): Claim {
+      const lease = liveLease(key)
+      if (lease !== undefined && lease.token !== token) {
+        return { outcome: 'in_flight', retryAfterMs: lease.expiresAt - performance.now() }
+      }
+      const fingerprint = done.get(key)
+      if (fingerprint !== undefined) return { outcome: 'completed', fingerprint }
+      if (lease === undefined && leases.size >= maxClaims) dropLapsed()
+      if (lease === undefined && leases.size >= maxClaims) return { outcome: 'full' }
+      leases.set(key, { token, expiresAt: performance.now() + leaseMs })
+      return CLAIMED
+    },
+    extend(key, token, leaseMs) {
+      const lease = ownLease(key, token)
+      if (lease !== undefined) lease.expiresAt = performance.now() + leaseMs
+      return lease !== undefined
+    },
+    complete(key, token, { retentionMs, fingerprint }) {
+      const lease = liveLease(key)
+      if (lease !== undefined && lease.token !== token) return false
+      leases.delete(key)
+      done.set(key, fingerprint, { ttl: retentionMs })
+      return true
+    },
+    release(key, token) {
+      return ownLease(key, token) !== undefined && leases.delete(key)
+    },
+  }
+}
+
+const CLAIMED: Claim = { outcome: 'claimed' }
+
+function positiveInteger(option: string, value: number): number {
+  if (!Number.isSafeInteger(value) || value < 1) {
+    throw new ConfigurationError(option, `memoryStore needs a whole number above 0; got ${value}`)
+  }
+  return value
+}

@@ -1,0 +1,21 @@
+import type { ProcessingPolicy } from '../inbox.ts'
+import type { Entry } from './entry.ts'
+import { createFifo } from './fifo.ts'
+import { createSerialQueue } from './serial-queue.ts'
+
+/** The order in which entries get their attempts. */
+export interface ReadyQueue {
+  /** For the first attempt, and again when a retry is due. */
+  push(entry: Entry): void
+  /** The next entry that may run now. */
+  shift(): Entry | undefined
+  /** The entry will not be pushed again. */
+  settle(entry: Entry): void
+}
+
+/** First come, first served; or one at a time for each key when the policy serializes. */
+export function createReadyQueue(policy: ProcessingPolicy): ReadyQueue {
+  if (policy.serialize) return createSerialQueue()
+  const fifo = createFifo<Entry>()
+  return { push: fifo.push, shift: fifo.shift, settle() {} }
+}

@@ -1,0 +1,71 @@
+import { withDeadline } from '../deadline.ts'
+import type { Claim, CompleteOptions, DedupeStore } from '../dedupe-store.ts'
+import { isPromise, type MaybePromise } from '../maybe-promise.ts'
+import type { Observation } from '../observation.ts'
+
+/** A store whose every call ends in time and is observed. */
+export type StoreGate = Required<Omit<DedupeStore, 'start'>>
+
+const DEADLINE_MS = 1000
+const SLOW_MS = 250
+
+/**
+ * Puts a deadline around each call of a user's store. Client libraries wait for ever by default when their
+ * server is gone; the sender would wait with them and count a timeout.
+ */
+export function createStoreGate(store: DedupeStore, observe: (observation: Observation) => void): StoreGate {
+  function guard<T>(
+    operation: string,
+    call: () => MaybePromise<T>,
+    late?: (value: T) => void,
+  ): MaybePromise<T> {
+    let result: MaybePromise<T>
+    try {
+      result = call()
+    } catch (error) {
+      observe({ kind: 'store_down', operation, error })
+      throw error
+    }
+    if (!isPromise(result)) return result
+    const started = performance.now()
+    return withDeadline(result, {
+      operation: `store.${operation}`,
+      ms: DEADLINE_MS,
+      ...(late && { late }),
+    }).then(
+      value => {
+        const durationMs = performance.now() - started
+        if (durationMs > SLOW_MS) observe({ kind: 'store_slow', operation, durationMs })
+        return value
+      },
+      error => {
+        observe({ kind: 'store_down', operation, error })
+        throw error
+      },
+    )
+  }
+
+  return {
+    claim: (key, token, options) =>
+      guard<Claim>(
+        'claim',
+        () => store.claim(key, token, options),
+        // The sender was told 503 by then. Given back at once, its retry need not wait for the lease to lapse.
+        claim => {
+          if (claim.outcome === 'claimed') quietly(() => store.release(key, token))
+        },
+      ),
+    extend: (key, token, leaseMs) => guard('extend', () => store.extend(key, token, leaseMs)),
+    complete: (key, token, options: CompleteOptions) =>
+      guard('complete', () => store.complete(key, token, options)),
+    release: (key, token) => guard('release', () => store.release(key, token)),
+  }
+}
+
+/** For a release that is only a courtesy: the lease lapses by itself. */
+function quietly(call: () => MaybePromise<unknown>): void {
+  try {
+    const result = call()
+    if (isPromise(result)) result.catch(() => {})
+  } catch {}
+}

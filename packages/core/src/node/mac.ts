@@ -1,0 +1,49 @@
+import { createHmac, createSecretKey, hash } from 'node:crypto'
+import type { Mac } from '../platform.ts'
+
+const BLOCK_BYTES = 64
+/** Above this, `createHmac` costs no more than two one-shot hashes, and nothing has to be copied. */
+const SMALL_BODY_BYTES = 8192
+/** A timestamp that was read as one is at most 36 characters long. */
+const MAX_TIMESTAMP_CHARS = 64
+
+/**
+ * HMAC-SHA256 as its definition says it: `H(outer key block, H(inner key block, message))`, each hash in one
+ * shot. The key blocks are prepared once a secret and the message is laid behind the inner one in a scratch
+ * buffer: at 300 bytes this takes half the time of `createHmac`, which builds three native objects a call
+ * (measured on Node 20 and 24; `npm run bench -- verify`). The scratch buffers are shared by all secrets,
+ * which is safe because nothing awaits between writing and hashing.
+ */
+export function createMac(secret: string): Mac {
+  const { inner, outer } = keyBlocks(secret)
+  const key = createSecretKey(secret, 'utf8')
+  return (timestamp, body) => {
+    if (body.length > SMALL_BODY_BYTES || timestamp.length > MAX_TIMESTAMP_CHARS) {
+      return createHmac('sha256', key).update(`${timestamp}.`).update(body).digest('binary')
+    }
+    message.set(inner)
+    const dot = BLOCK_BYTES + message.write(timestamp, BLOCK_BYTES, 'latin1')
+    message[dot] = DOT
+    message.set(body, dot + 1)
+    const innerDigest = hash('sha256', message.subarray(0, dot + 1 + body.length), 'binary')
+    outerMessage.set(outer)
+    outerMessage.write(innerDigest, BLOCK_BYTES, 'latin1')
+    return hash('sha256', outerMessage, 'binary')
+  }
+}
+
+const DOT = 0x2e
+const message = Buffer.alloc(BLOCK_BYTES + MAX_TIMESTAMP_CHARS + 1 + SMALL_BODY_BYTES)
+const outerMessage = Buffer.alloc(BLOCK_BYTES + 32)
+
+function keyBlocks(secret: string): { inner: Buffer; outer: Buffer } {
+  const bytes = Buffer.from(secret, 'utf8')
+  const key = bytes.length > BLOCK_BYTES ? hash('sha256', bytes, 'buffer') : bytes
+  const inner = Buffer.alloc(BLOCK_BYTES, 0x36)
+  const outer = Buffer.alloc(BLOCK_BYTES, 0x5c)
+  for (let i = 0; i < key.length; i++) {
+    inner[i] = 0x36 ^ (key[i] as number)
+    outer[i] = 0x5c ^ (key[i] as number)
+  }
+  return { inner, outer }
+}

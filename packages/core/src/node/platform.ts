@@ -1,0 +1,22 @@
+import { hash } from 'node:crypto'
+import { crc32 } from 'node:zlib'
+import type { Platform } from '../platform.ts'
+import { createMac } from './mac.ts'
+import { processWarnings } from './process-warnings.ts'
+
+const KEY_BYTES = 16
+const BOM = [0xef, 0xbb, 0xbf] as const
+
+/** The platform where `node:` modules exist: Node, and Bun and Deno through their compatibility layers. */
+export const platform: Platform = {
+  createMac,
+  hashText: text => hash('sha256', text, 'buffer').toString('base64url', 0, KEY_BYTES),
+  checksum: bytes => crc32(bytes) | 0,
+  decodeText(bytes) {
+    const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    const hasBom = buffer[0] === BOM[0] && buffer[1] === BOM[1] && buffer[2] === BOM[2]
+    return buffer.toString('utf8', hasBom ? 3 : 0)
+  },
+  defer: setImmediate,
+  defaultLogger: processWarnings,
+}

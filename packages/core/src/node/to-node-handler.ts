@@ -1,0 +1,26 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Receiver } from '../receiver-api.ts'
+import { readRawBody } from './raw-body.ts'
+import { writeReply } from './write-reply.ts'
+
+/**
+ * A receiver as a listener of `node:http` and everything built on it. The request is the context of `secret`
+ * and `namespace`.
+ *
+ * @example
+ * createServer(toNodeHandler(receiver)).listen(3000)
+ */
+export function toNodeHandler<Request extends IncomingMessage>(
+  receiver: Pick<Receiver<never, Request>, 'handle'>,
+): (request: Request, response: ServerResponse) => void {
+  return (request, response) => {
+    void receiver
+      .handle({
+        method: request.method ?? '',
+        headers: request.headers,
+        body: limits => readRawBody(request, limits),
+        context: request,
+      })
+      .then(reply => writeReply(request, response, reply))
+  }
+}

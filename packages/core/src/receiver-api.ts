@@ -1,0 +1,54 @@
+import type { WebhookReply, WebhookRequest } from './delivery.ts'
+import type { Duration } from './duration.ts'
+import type { EventFor, EventHandler, EventPattern, EventSchemas, KnownEvents } from './event-types.ts'
+import type { FailureHandler } from './failure.ts'
+import type { DeadLetter, DrainReport, InboxStats } from './inbox.ts'
+
+/** Receives webhooks: proves, remembers, acknowledges and handles them. */
+export interface Receiver<Events = KnownEvents<EventSchemas>, Context = unknown> {
+  /**
+   * Runs `handler` for events of `type`: a type, a list of them, a category (`'conversation.*'`) or `'*'`.
+   * Several handlers for one type all run; when one fails, all of them run again at the next attempt.
+   * Throws once processing has started.
+   */
+  on<const Pattern extends EventPattern<Events>>(
+    type: Pattern | readonly Pattern[],
+    handler: EventHandler<EventFor<Events, Pattern>>,
+  ): this
+  /** Runs `handler` for events that no other handler matched. They were acknowledged like any other. */
+  onUnhandled(handler: EventHandler): this
+  /** One attempt failed; another follows. */
+  onError(handler: FailureHandler): this
+  /** No attempt follows: they are used up, or a handler threw `NonRetryableError`. At least once an event. */
+  onDeadLetter(handler: FailureHandler): this
+  /** The whole way from a raw request to the reply to write. Never throws. */
+  handle(request: WebhookRequest<Context>): Promise<WebhookReply>
+  /**
+   * Begins processing and freezes the handlers. The first request starts it too; with a durable inbox
+   * call it at boot, so that events left from the last run are processed, and a broken inbox is seen at once.
+   */
+  start(): Promise<void>
+  /**
+   * Drains: from now on requests get 503 with `Retry-After`; running and waiting events finish, for
+   * `timeout` at most (default `'10s'`). Call it on SIGTERM, before the server closes.
+   */
+  close(options?: { readonly timeout?: Duration }): Promise<DrainReport>
+  stats(): Promise<InboxStats>
+  /** Events whose attempts are used up, by event id. */
+  readonly deadLetters: DeadLetters
+}
+
+export interface DeadLetters {
+  /** The newest first; 100 unless told. */
+  list(options?: { readonly limit?: number }): Promise<readonly DeadLetter[]>
+  get(id: string, options?: InNamespace): Promise<DeadLetter | undefined>
+  /** Lets it run again with a fresh count of attempts. `false` when there is no such dead letter. */
+  redrive(id: string, options?: InNamespace): Promise<boolean>
+  /** Forgets it for good. `false` when there is no such dead letter. */
+  discard(id: string, options?: InNamespace): Promise<boolean>
+}
+
+export interface InNamespace {
+  /** The namespace the event arrived under. Default: the empty one. */
+  readonly namespace?: string
+}

@@ -1,0 +1,191 @@
+import { CODES } from './codes.ts'
+import { createDecoder } from './decode-event.ts'
+import type { WebhookReply, WebhookRequest } from './delivery.ts'
+import { durationMs } from './duration.ts'
+import type { EventHandler, EventSchemas, KnownEvents } from './event-types.ts'
+import { guardObserver } from './guarded-observer.ts'
+import { createHandlerRegistry } from './handlers.ts'
+import { eventKey } from './identity.ts'
+import type { Acceptance, Delivery, DrainReport } from './inbox.ts'
+import { isPromise } from './maybe-promise.ts'
+import { type ReceiverOptions, resolveOptions } from './options.ts'
+import type { Receiver } from './receiver-api.ts'
+import { Refusal } from './refusal.ts'
+import { createRefusalLog } from './refusal-log.ts'
+import { refusalOf } from './refusal-of.ts'
+import { replyFor, replyLater } from './reply.ts'
+import { screenHead } from './screen.ts'
+import { createSecrets } from './secrets.ts'
+import { createToDelivery } from './to-delivery.ts'
+import { createVerifier } from './verify-request.ts'
+import { createWorker } from './worker.ts'
+
+/**
+ * Makes a receiver. Throws `ConfigurationError` for a wrong option.
+ *
+ * @example
+ * const receiver = createReceiver({ secret: process.env['SIGNING_SECRET'] })
+ * receiver.on('conversation.resolved', async event => {
+ *   await crm.close(event.data.conversation_id)
+ * })
+ */
+export function createReceiver<const Schemas extends EventSchemas = Record<never, never>, Context = unknown>(
+  options: ReceiverOptions<Schemas, Context>,
+): Receiver<KnownEvents<Schemas>, Context> {
+  const resolved = resolveOptions<Context>(options)
+  const { inbox, logger, contract, bodyLimits } = resolved
+  const observe = guardObserver(resolved.observe, logger)
+  const logRefusal = createRefusalLog(logger)
+  const verify = createVerifier({ ...resolved, macs: createSecrets(resolved.secret, logger) })
+  const decode = createDecoder(contract, resolved.schemas)
+  const toDelivery = createToDelivery(resolved)
+  const handlers = createHandlerRegistry()
+  let starting: Promise<void> | undefined
+  let started = false
+  let draining: Promise<DrainReport> | undefined
+
+  /** Steps 2 to 8. Up to `inbox.accept` a crash costs nothing: the sender has heard nothing and retries. */
+  async function receive(request: WebhookRequest<Context>): Promise<Received | Refusal> {
+    const unacceptable = screenHead(request, bodyLimits)
+    if (unacceptable !== undefined) return unacceptable
+    if (draining !== undefined) return new Refusal('draining')
+
+    let body = typeof request.body === 'function' ? request.body(bodyLimits) : request.body
+    if (isPromise(body)) body = await body
+    if (body instanceof Refusal) return body
+    if (body.length > bodyLimits.maxBytes) return new Refusal('body_too_large')
+
+    let untrusted = verify(request.headers, body, request.context)
+    if (isPromise(untrusted)) untrusted = await untrusted
+    if (untrusted !== undefined) return untrusted
+
+    let event = decode(body)
+    if (isPromise(event)) event = await event
+    if (event instanceof Refusal) return event
+
+    let delivery = toDelivery(event, body, request)
+    if (isPromise(delivery)) delivery = await delivery
+
+    return accept(delivery)
+  }
+
+  async function accept(delivery: Delivery): Promise<Received | Refusal> {
+    try {
+      if (!started) await start()
+      // The drain may have begun while the body was read: nothing is accepted after that.
+      if (draining !== undefined) return new Refusal('draining')
+      const acceptance = inbox.accept(delivery)
+      return { delivery, acceptance: isPromise(acceptance) ? await acceptance : acceptance }
+    } catch (cause) {
+      return new Refusal('inbox_unavailable', { cause })
+    }
+  }
+
+  /** Step 9. Once this is written, the sender never repeats the event. */
+  function acknowledge({ delivery, acceptance }: Received, startedAt: number): WebhookReply {
+    const refusal = refusalOf(acceptance)
+    if (refusal !== undefined) return refuse(refusal, startedAt)
+    const { id, type, namespace } = delivery
+    const about = { id, type, namespace, durationMs: performance.now() - startedAt }
+    const code = acceptance.outcome as 'accepted' | 'duplicate' | 'processed' | 'dead_lettered'
+    if (acceptance.outcome === 'duplicate') {
+      const conflict = acceptance.conflict === true
+      if (conflict)
+        logger.warn({ event: id, type }, `Event ${id} came again with other bytes; it is not run again.`)
+      observe({ kind: 'duplicate', conflict, ...about })
+    } else {
+      observe({ kind: 'accepted', code, ...about })
+    }
+    return replyFor(code)
+  }
+
+  function refuse(refusal: Refusal, startedAt: number): WebhookReply {
+    const { code, detail, cause } = refusal
+    const { status } = CODES[code]
+    logRefusal(refusal)
+    observe({
+      kind: 'rejected',
+      code,
+      status,
+      durationMs: performance.now() - startedAt,
+      ...(detail !== undefined && { detail }),
+      ...(cause !== undefined && { cause }),
+    })
+    return status === 503 ? replyLater(code, refusal.retryAfterMs) : replyFor(code)
+  }
+
+  function start(): Promise<void> {
+    starting ??= begin()
+    return starting
+  }
+
+  async function begin(): Promise<void> {
+    handlers.freeze()
+    const process = createWorker({ ...resolved, handlers, decode, observe })
+    try {
+      await inbox.start(process, { ...resolved, serialize: resolved.serializeBy !== undefined, observe })
+      started = true
+    } catch (cause) {
+      // The next request or call tries again: what the inbox needs may be back by then.
+      starting = undefined
+      throw cause
+    }
+  }
+
+  async function drain(timeoutMs: number): Promise<DrainReport> {
+    await starting?.catch(() => {})
+    const report = await inbox.close(timeoutMs)
+    if (report.lost > 0) {
+      logger.error(report, `${report.lost} acknowledged events were not handled before the drain ended.`)
+    }
+    return report
+  }
+
+  const { deadLetters } = inbox
+  return {
+    on(type, handler) {
+      handlers.add(type, handler as EventHandler<never>)
+      return this
+    },
+    onUnhandled(handler) {
+      handlers.addListener('unhandled', handler)
+      return this
+    },
+    onError(handler) {
+      handlers.addListener('failed', handler)
+      return this
+    },
+    onDeadLetter(handler) {
+      handlers.addListener('dead', handler)
+      return this
+    },
+    async handle(request) {
+      const startedAt = performance.now()
+      try {
+        observe({ kind: 'received' })
+        const received = await receive(request)
+        return received instanceof Refusal ? refuse(received, startedAt) : acknowledge(received, startedAt)
+      } catch (cause) {
+        // Whatever was thrown on the way is a fault on this side: 500, and the sender keeps the event.
+        return refuse(new Refusal('internal_error', { cause }), startedAt)
+      }
+    },
+    start,
+    close({ timeout = '10s' } = {}) {
+      draining ??= drain(durationMs(timeout, { option: 'timeout', minMs: 0, maxMs: 3_600_000 }))
+      return draining
+    },
+    stats: async () => inbox.stats(),
+    deadLetters: {
+      list: async limits => deadLetters.list(limits),
+      get: async (id, { namespace = '' } = {}) => deadLetters.get(await eventKey(namespace, id)),
+      redrive: async (id, { namespace = '' } = {}) => deadLetters.redrive(await eventKey(namespace, id)),
+      discard: async (id, { namespace = '' } = {}) => deadLetters.discard(await eventKey(namespace, id)),
+    },
+  }
+}
+
+interface Received {
+  readonly delivery: Delivery
+  readonly acceptance: Acceptance
+}

@@ -1,0 +1,28 @@
+import type { Acceptance } from './inbox.ts'
+import { Refusal } from './refusal.ts'
+
+/** An in-flight event elsewhere may finish long before its lease would lapse. */
+const MAX_IN_FLIGHT_WAIT_MS = 30_000
+
+/** The refusal that an inbox's answer means for the sender; `undefined` for an answer that is a 2xx. */
+export function refusalOf(acceptance: Acceptance): Refusal | undefined {
+  switch (acceptance.outcome) {
+    case 'accepted':
+    case 'duplicate':
+    case 'processed':
+    case 'dead_lettered':
+      return undefined
+    case 'failed':
+      return acceptance.retryAfterMs === undefined
+        ? new Refusal('handler_failed')
+        : new Refusal('handler_deferred', { retryAfterMs: acceptance.retryAfterMs })
+    case 'in_flight':
+      return new Refusal('in_flight', {
+        retryAfterMs: Math.min(acceptance.retryAfterMs, MAX_IN_FLIGHT_WAIT_MS),
+      })
+    case 'full':
+      return new Refusal('capacity_exceeded')
+    case 'unavailable':
+      return new Refusal(acceptance.code, { cause: acceptance.cause })
+  }
+}

@@ -1,0 +1,24 @@
+import type { RefusalCode } from './codes.ts'
+
+/**
+ * Why a request goes no further. A value and not an exception: a flood of forged requests must not pay for
+ * stack traces, and a step that can refuse says so in its return type.
+ */
+export class Refusal {
+  readonly code: RefusalCode
+  /** What the log should say beyond the code. Never sent to the sender. */
+  readonly detail: string | undefined
+  readonly cause: unknown
+  /** Milliseconds after which the sender may usefully try again. */
+  readonly retryAfterMs: number | undefined
+
+  constructor(
+    code: RefusalCode,
+    about: { readonly detail?: string; readonly cause?: unknown; readonly retryAfterMs?: number } = {},
+  ) {
+    this.code = code
+    this.detail = about.detail
+    this.cause = about.cause
+    this.retryAfterMs = about.retryAfterMs
+  }
+}

@@ -1,0 +1,114 @@
+import type { Attempt, HandlerContext } from './attempt.ts'
+import type { DecodeEvent } from './decode-event.ts'
+import { AckhookError, NonRetryableError } from './errors.ts'
+import type { WebhookEvent } from './event-types.ts'
+import type { HandlerRegistry } from './handlers.ts'
+import type { Delivery, Process, Verdict } from './inbox.ts'
+import { isPromise, type MaybePromise } from './maybe-promise.ts'
+import { type NotifyParts, notifyFailure } from './notify.ts'
+import type { Observer } from './observation.ts'
+import { Refusal } from './refusal.ts'
+import { type RetryPolicy, retryDelayMs } from './retry.ts'
+import { runHandlers } from './run-handlers.ts'
+import { limitAttempt } from './time-limit.ts'
+
+export interface WorkerParts extends NotifyParts {
+  readonly handlers: HandlerRegistry
+  readonly decode: DecodeEvent
+  readonly retry: RetryPolicy
+  readonly clock: () => number
+  readonly observe: Observer
+}
+
+/**
+ * Steps 10 and 11 of a delivery: one attempt, from the event to a verdict. A crash anywhere in here costs a
+ * durable inbox nothing but a repeated attempt, because nothing is recorded before the verdict.
+ */
+export function createWorker(parts: WorkerParts): Process {
+  const { handlers, decode, retry, handlerTimeoutMs, clock, observe } = parts
+  const { unhandled, failed, dead } = handlers.listeners
+
+  async function process(delivery: Delivery, attempt: Attempt): Promise<Verdict> {
+    const startedAt = performance.now()
+    let event: WebhookEvent | undefined
+    try {
+      event = await read(delivery)
+      const running = handle(event, delivery, attempt)
+      if (isPromise(running)) await limitAttempt(running, attempt, handlerTimeoutMs)
+    } catch (thrown) {
+      return fail(decisive(thrown), { delivery, attempt, event, durationMs: performance.now() - startedAt })
+    }
+    const { id, type, namespace } = delivery
+    const durationMs = performance.now() - startedAt
+    observe({
+      kind: 'completed',
+      id,
+      type,
+      namespace,
+      attempt: attempt.number,
+      durationMs,
+      ...lag(event, clock),
+    })
+    return { outcome: 'completed' }
+  }
+
+  async function read(delivery: Delivery): Promise<WebhookEvent> {
+    const event = delivery.event ?? (await decode(delivery.body))
+    if (!(event instanceof Refusal)) return event
+    throw new AckhookError(event.code, event.detail ?? event.code, { cause: event.cause })
+  }
+
+  function handle(event: WebhookEvent, delivery: Delivery, attempt: Attempt): MaybePromise<void> {
+    const matching = handlers.match(event.type)
+    const context = contextOf(delivery, attempt)
+    if (matching.length > 0) return runHandlers(matching, event, context)
+    observe({ kind: 'unhandled', id: delivery.id, type: event.type, namespace: delivery.namespace })
+    return runHandlers(unhandled, event, context)
+  }
+
+  async function fail(error: unknown, about: FailedAttempt): Promise<Verdict> {
+    const { delivery, event, durationMs } = about
+    const attempt = about.attempt.number
+    const { id, type, namespace } = delivery
+    const delayMs = retryDelayMs(error, attempt, retry)
+    if (delayMs === undefined) {
+      observe({ kind: 'dead_lettered', id, type, namespace, attempt, error, durationMs })
+      const noted = await notifyFailure(dead, { error, attempt, delivery }, event, parts)
+      return { outcome: 'dead', error, noted }
+    }
+    observe({ kind: 'attempt_failed', id, type, namespace, attempt, error, retryInMs: delayMs, durationMs })
+    await notifyFailure(failed, { error, attempt, delivery, retryInMs: delayMs }, event, parts)
+    return { outcome: 'retry', delayMs, error }
+  }
+
+  return process
+}
+
+interface FailedAttempt {
+  readonly delivery: Delivery
+  readonly attempt: Attempt
+  readonly event: WebhookEvent | undefined
+  readonly durationMs: number
+}
+
+function contextOf(delivery: Delivery, attempt: Attempt): HandlerContext {
+  return {
+    attempt: attempt.number,
+    namespace: delivery.namespace,
+    receivedAt: delivery.receivedAt,
+    get signal() {
+      return attempt.signal
+    },
+  }
+}
+
+/** When several handlers failed, one that rules out another attempt decides for all. */
+function decisive(error: unknown): unknown {
+  if (!(error instanceof AggregateError)) return error
+  return error.errors.find(one => one instanceof NonRetryableError) ?? error
+}
+
+function lag(event: WebhookEvent, clock: () => number): { lagMs?: number } {
+  const createdAt = Date.parse(event.created_at)
+  return Number.isNaN(createdAt) ? {} : { lagMs: clock() - createdAt }
+}

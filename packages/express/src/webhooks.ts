@@ -1,0 +1,30 @@
+import {
+  type EventSchemas,
+  type KnownEvents,
+  type Receiver,
+  type ReceiverOptions,
+  toReceiver,
+} from '@ackhook/core'
+import { toNodeHandler } from '@ackhook/core/node'
+import type { Request, RequestHandler } from 'express'
+
+/** A request handler to mount and a receiver to register handlers on. */
+export type ExpressWebhooks<Events> = RequestHandler & Receiver<Events, Request>
+
+/**
+ * Webhooks for Express 4 and 5: options, or a receiver to share. Mount it before any body parser. The request
+ * is the context of `secret` and `namespace`. Throws `ConfigurationError` for a wrong option.
+ *
+ * @example
+ * const hooks = webhooks({ secret: process.env['SIGNING_SECRET'] })
+ * hooks.on('conversation.resolved', async event => {
+ *   await crm.close(event.data.conversation_id)
+ * })
+ * app.post('/webhooks', hooks)
+ */
+export function webhooks<const Schemas extends EventSchemas = Record<never, never>>(
+  optionsOrReceiver: ReceiverOptions<Schemas, Request> | Receiver<KnownEvents<Schemas>, Request>,
+): ExpressWebhooks<KnownEvents<Schemas>> {
+  const receiver = toReceiver(optionsOrReceiver)
+  return Object.assign(toNodeHandler(receiver), receiver)
+}

@@ -1,0 +1,1 @@
+export { type SignOptions, sign } from './sign.ts'

@@ -1,0 +1,7 @@
+import { requireProgram } from './require-program.ts'
+
+/** Vitest runs this once, before any test and in one process: two installations must not meet. */
+export function setup(): void {
+  requireProgram('redis-server')
+  requireProgram('postgres')
+}
