@@ -1,0 +1,22 @@
+// @ts-check
+import { webhooks } from '@ackhook/express'
+import express from 'express'
+
+/**
+ * An Express app as it might be before webhooks came, and the route that receives them. The webhook route
+ * stands above `express.json()`: the signature covers the exact bytes of the body.
+ *
+ * @param {Omit<Parameters<typeof webhooks>[0], 'handle'>} options
+ */
+export function createApp(options) {
+  const hooks = webhooks(options)
+
+  const app = express()
+  app.post('/webhooks', hooks)
+  app.use(express.json())
+  app.get('/', (_request, response) => {
+    response.send('The app you already have.\n')
+  })
+
+  return { app, hooks }
+}
