@@ -6,7 +6,7 @@ import express from 'express'
  * An Express app as it might be before webhooks came, and the route that receives them. The webhook route
  * stands above `express.json()`: the signature covers the exact bytes of the body.
  *
- * @param {Omit<Parameters<typeof webhooks>[0], 'handle'>} options
+ * @param {import('@ackhook/core').ReceiverOptions<Record<never, never>, import('express').Request>} options
  */
 export function createApp(options) {
   const hooks = webhooks(options)

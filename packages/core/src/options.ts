@@ -12,7 +12,7 @@ import { type RetryOptions, type RetryPolicy, resolveRetry } from './retry.ts'
 import type { SecretSource } from './secrets.ts'
 
 /** Options of a receiver. Only `secret` is required. Durations are seconds or strings such as `'5m'`. */
-export interface ReceiverOptions<Schemas extends EventSchemas = EventSchemas, Context = unknown> {
+export interface ReceiverOptions<Schemas extends EventSchemas = Record<never, never>, Context = unknown> {
   /** The endpoint's signing secret, a list while a rotation lasts, or a function of the request's context. */
   readonly secret: SecretSource<Context> | undefined
   /** How far `t` may be from this clock, in either direction. Default `'5m'`. `false` turns the check off. */

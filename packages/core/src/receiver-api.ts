@@ -1,11 +1,11 @@
 import type { WebhookReply, WebhookRequest } from './delivery.ts'
 import type { Duration } from './duration.ts'
-import type { EventFor, EventHandler, EventPattern, EventSchemas, KnownEvents } from './event-types.ts'
+import type { EventFor, EventHandler, EventPattern, KnownEvents } from './event-types.ts'
 import type { FailureHandler } from './failure.ts'
 import type { DeadLetter, DrainReport, InboxStats } from './inbox.ts'
 
 /** Receives webhooks: proves, remembers, acknowledges and handles them. */
-export interface Receiver<Events = KnownEvents<EventSchemas>, Context = unknown> {
+export interface Receiver<Events = KnownEvents<Record<never, never>>, Context = unknown> {
   /**
    * Runs `handler` for events of `type`: a type, a list of them, a category (`'conversation.*'`) or `'*'`.
    * Several handlers for one type all run; when one fails, all of them run again at the next attempt.

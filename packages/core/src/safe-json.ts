@@ -9,9 +9,11 @@ export function parseSafeJson(text: string): unknown {
   return value
 }
 
+const PROTO = '__proto__'
+
 /** Keys can hide behind escapes, so a text with any Unicode escape is looked through as well. */
 function isSuspect(text: string): boolean {
-  return text.includes('__proto__') || text.includes('constructor') || text.includes('\\u00')
+  return text.includes(PROTO) || text.includes('constructor') || text.includes('\\u00')
 }
 
 /** Walks with a list of its own instead of recursion: JSON.parse accepts a nesting deeper than the stack. */
@@ -20,7 +22,7 @@ function removePoison(root: unknown): void {
   if (isObject(root)) open.push(root)
   for (let node = open.pop(); node !== undefined; node = open.pop()) {
     const record = node as Record<string, unknown>
-    if (Object.hasOwn(record, '__proto__')) delete record['__proto__']
+    if (Object.hasOwn(record, PROTO)) delete record[PROTO]
     if (Object.hasOwn(record, 'constructor') && hasPrototype(record['constructor']))
       delete record['constructor']
     for (const child of Object.values(record)) if (isObject(child)) open.push(child)
