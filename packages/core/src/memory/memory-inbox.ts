@@ -46,6 +46,7 @@ const FULL: Acceptance = { outcome: 'full' }
 /** While another delivery of the same event is being claimed here: that takes a second at most. */
 const CLAIM_UNDER_WAY: Acceptance = { outcome: 'in_flight', retryAfterMs: 1000 }
 const DRAIN_RETRY_MS = 100
+const TURN_MS = 5
 
 /**
  * The inbox in this process's memory, and the default. What it acknowledged and has not handled dies with the
@@ -69,6 +70,7 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
   let active = 0
   let draining = false
   let pumpScheduled = false
+  let turnEndsAt = 0
   let onIdle: (() => void) | undefined
 
   function accept(delivery: Delivery): MaybePromise<Acceptance> {
@@ -93,6 +95,7 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
   }
 
   function admit(entry: Entry, claim: Claim): MaybePromise<Acceptance> {
+    if (entry.phase === 'settled') return tooLate(entry, claim)
     if (claim.outcome !== 'claimed') {
       settle(entry)
       if (claim.outcome === 'full') return FULL
@@ -112,6 +115,12 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
     return ACCEPTED
   }
 
+  /** The drain ended while this claim was under way: nothing may be acknowledged any more. */
+  function tooLate(entry: Entry, claim: Claim): Acceptance {
+    if (claim.outcome === 'claimed') void release(entry)
+    return { outcome: 'in_flight', retryAfterMs: 1000 }
+  }
+
   function unavailable(entry: Entry, cause: unknown): Acceptance {
     settle(entry)
     return { outcome: 'unavailable', code: 'store_unavailable', cause }
@@ -123,13 +132,19 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
     pumpScheduled = true
     platform.defer(() => {
       pumpScheduled = false
+      turnEndsAt = performance.now() + TURN_MS
       pump()
     })
   }
 
+  /** Starts what may run. Handlers that need no waiting could go on for ever: after a while, I/O gets its turn. */
   function pump(): void {
     const { policy, queue } = started()
     while (active < policy.concurrency) {
+      if (performance.now() > turnEndsAt) {
+        schedulePump()
+        return
+      }
       const entry = queue.shift()
       if (entry === undefined) return
       if (entry.phase === 'held') void run(entry)
@@ -146,7 +161,7 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
     entry.delivery = withoutEvent(entry.delivery)
     active--
     if (entry.phase === 'held') apply(verdict, entry)
-    schedulePump()
+    pump()
   }
 
   function apply(verdict: Verdict, entry: Entry): void {
@@ -251,7 +266,7 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
       retryNow(entry)
     }
     await idleWithin(timeoutMs)
-    const left = [...entries.values()]
+    const left = [...entries.values()].filter(entry => entry.phase !== 'completing')
     const lost = left.filter(entry => entry.acknowledged)
     for (const entry of left) {
       entry.attempt?.abort(ABORT.drained())
