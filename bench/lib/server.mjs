@@ -1,0 +1,32 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+
+/** A server in a process of its own, so that the load does not run on its event loop. */
+export async function startServer(module, variant, { execArgv = [], env = {} } = {}) {
+  const child = fork(new URL('../servers/serve.mjs', import.meta.url), [module, variant], {
+    execArgv,
+    env: { ...process.env, ...env },
+  })
+  const failed = once(child, 'exit').then(([code]) => {
+    throw new Error(`the server ${module} '${variant}' exited with ${code}`)
+  })
+  failed.catch(() => {})
+  const ask = async question => {
+    const answer = once(child, 'message')
+    if (question !== undefined) child.send(question)
+    const [message] = await Promise.race([answer, failed])
+    return message
+  }
+  const { port } = await ask()
+  return {
+    port,
+    pid: child.pid,
+    /** CPU time, memory, events handled, event loop delay; `'reset'` and `'collect'` do so first. */
+    ask,
+    async stop() {
+      const gone = once(child, 'exit')
+      child.kill()
+      await gone
+    },
+  }
+}

@@ -1,0 +1,74 @@
+import { webhooks } from '@ackhook/express'
+import { createWebhookMiddleware } from '@hookflo/tern/express'
+import express from 'express'
+import { Webhook as StandardWebhook } from 'standardwebhooks'
+import Stripe from 'stripe'
+import { Webhook as SvixWebhook } from 'svix'
+import { createReceiverByHand } from '../by-hand/receiver.mjs'
+import { SECRET } from '../lib/dialects.mjs'
+import { handleEvent } from '../lib/handler.mjs'
+
+const raw = express.raw({ type: '*/*', limit: '1mb' })
+
+/** Each variant answers the handlers of the route. */
+const variants = {
+  alone: () => [(_request, response) => response.writeHead(204).end()],
+  'by hand': () => {
+    const receive = createReceiverByHand(SECRET, handleEvent)
+    return [
+      raw,
+      (request, response) =>
+        response.writeHead(receive(request.headers['x-service-signature'], request.body)).end(),
+    ]
+  },
+  ackhook: () => {
+    const hooks = webhooks({ secret: SECRET, capacity: 1_000_000 })
+    hooks.on('conversation.resolved', handleEvent)
+    return [hooks]
+  },
+  stripe: () => {
+    const { webhooks } = new Stripe('sk_test_bench')
+    return verified(({ body, headers }) => webhooks.constructEvent(body, headers['stripe-signature'], SECRET))
+  },
+  svix: () => {
+    const webhook = new SvixWebhook(SECRET)
+    return verified(({ body, headers }) => webhook.verify(body, headers))
+  },
+  standardwebhooks: () => {
+    const webhook = new StandardWebhook(SECRET)
+    return verified(({ body, headers }) => webhook.verify(body, headers))
+  },
+  tern: () => [
+    createWebhookMiddleware({ platform: 'stripe', secret: SECRET }),
+    (request, response) => {
+      setImmediate(handleEvent, request.webhook.payload)
+      response.writeHead(204).end()
+    },
+  ],
+}
+
+/** As the libraries' own guides show it, acknowledging before the work. None of them remembers ids. */
+function verified(verify) {
+  return [
+    raw,
+    (request, response) => {
+      let event
+      try {
+        event = verify(request)
+      } catch {
+        return response.writeHead(401).end()
+      }
+      setImmediate(handleEvent, event)
+      return response.writeHead(204).end()
+    },
+  ]
+}
+
+/** @param {string} name */
+export async function listen(name) {
+  const app = express()
+  app.post('/', ...variants[name]())
+  return new Promise(resolve => {
+    const server = app.listen(0, '127.0.0.1', () => resolve(server.address().port))
+  })
+}

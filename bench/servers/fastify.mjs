@@ -1,0 +1,47 @@
+import Fastify from 'fastify'
+import rawBody from 'fastify-raw-body'
+import Stripe from 'stripe'
+import { createReceiverByHand } from '../by-hand/receiver.mjs'
+import { SECRET } from '../lib/dialects.mjs'
+import { handleEvent } from '../lib/handler.mjs'
+
+const variants = {
+  alone: app => {
+    app.removeAllContentTypeParsers()
+    app.addContentTypeParser('*', (_request, payload, done) => {
+      payload.resume()
+      done(null)
+    })
+    app.post('/', (_request, reply) => reply.code(204).send())
+  },
+  'by hand': app => {
+    const receive = createReceiverByHand(SECRET, handleEvent)
+    app.removeAllContentTypeParsers()
+    app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
+    app.post('/', (request, reply) =>
+      reply.code(receive(request.headers['x-service-signature'], request.body)).send(),
+    )
+  },
+  ackhook: async app => {
+    const { webhooks } = await import('@ackhook/fastify')
+    await app.register(webhooks, { path: '/', secret: SECRET, capacity: 1_000_000 })
+    app.webhooks.on('conversation.resolved', handleEvent)
+  },
+  stripe: async app => {
+    const { webhooks } = new Stripe('sk_test_bench')
+    await app.register(rawBody, { encoding: false, runFirst: true })
+    app.post('/', (request, reply) => {
+      const event = webhooks.constructEvent(request.rawBody, request.headers['stripe-signature'], SECRET)
+      setImmediate(handleEvent, event)
+      reply.code(204).send()
+    })
+  },
+}
+
+/** @param {string} name */
+export async function listen(name) {
+  const app = Fastify({ bodyLimit: 1_048_576 })
+  await variants[name](app)
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  return app.server.address().port
+}

@@ -1,0 +1,21 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { work } from '../lib/handler.mjs'
+
+/** The child process of a server: `serve.mjs <module> <variant>`. Answers questions about itself. */
+const [module, variant] = process.argv.slice(2)
+const { listen } = await import(`./${module}.mjs`)
+const loop = monitorEventLoopDelay({ resolution: 1 })
+loop.enable()
+process.on('message', question => {
+  if (question === 'reset') loop.reset()
+  if (question === 'collect') globalThis.gc?.()
+  const { user, system } = process.cpuUsage()
+  process.send({
+    cpuUs: user + system,
+    memory: process.memoryUsage(),
+    handled: work.handled,
+    loopP99Ms: loop.percentile(99) / 1e6,
+  })
+})
+process.on('disconnect', () => process.exit())
+process.send({ port: await listen(variant) })
