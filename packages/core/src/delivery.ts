@@ -46,10 +46,14 @@ export interface WebhookReply {
 export function headerOf(headers: HeaderSource, name: string): string | undefined {
   if (typeof headers.get === 'function') return headers.get(name) ?? undefined
   const record = headers as Readonly<Record<string, string | readonly string[] | undefined>>
-  let value = record[name]
-  if (value === undefined) {
-    const written = Object.keys(record).find(key => key.toLowerCase() === name)
-    value = written === undefined ? undefined : record[written]
-  }
+  const value = record[name] ?? writtenOtherwise(record, name)
   return typeof value === 'object' ? value.join(', ') : value
+}
+
+/** Most requests lack most of the headers asked for: comparing lengths first keeps that from costing anything. */
+function writtenOtherwise<T>(record: Readonly<Record<string, T>>, name: string): T | undefined {
+  for (const key in record) {
+    if (key.length === name.length && key.toLowerCase() === name) return record[key]
+  }
+  return undefined
 }

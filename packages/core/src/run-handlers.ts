@@ -11,6 +11,8 @@ export function runHandlers(
   event: WebhookEvent,
   context: HandlerContext,
 ): MaybePromise<void> {
+  const [first] = handlers
+  if (first !== undefined && handlers.length === 1) return first(event, context) as MaybePromise<void>
   const errors: unknown[] = []
   const running: Promise<unknown>[] = []
   for (const handler of handlers) {

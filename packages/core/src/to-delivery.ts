@@ -27,16 +27,16 @@ export function createToDelivery<Context>(parts: DeliveryParts<Context>): ToDeli
     throw new ConfigurationError('namespace', `the function must answer a string; it answered ${typeof name}`)
   }
 
-  function orderOf(event: WebhookEvent): { order?: SerialOrder } {
+  function orderOf(event: WebhookEvent): SerialOrder | undefined {
     const key = serializeBy?.(event)
-    if (key === undefined) return {}
+    if (key === undefined) return undefined
     const createdAt = Date.parse(event.created_at)
-    return { order: { key, createdAt: Number.isNaN(createdAt) ? clock() : createdAt } }
+    return { key, createdAt: Number.isNaN(createdAt) ? clock() : createdAt }
   }
 
   return (event, body, { context, waitUntil }) => {
     const name = namespaceOf(context)
-    const order = serializeBy === undefined ? undefined : orderOf(event)
+    const order = orderOf(event)
     const finish = (key: string): Delivery => ({
       key,
       namespace: name,
@@ -46,8 +46,8 @@ export function createToDelivery<Context>(parts: DeliveryParts<Context>): ToDeli
       fingerprint: bodyFingerprint(body),
       receivedAt: clock(),
       event,
-      ...order,
-      ...(waitUntil && { waitUntil }),
+      waitUntil,
+      order,
     })
     const key = eventKey(name, event.id)
     return isPromise(key) ? key.then(finish) : finish(key)

@@ -1,4 +1,4 @@
-import type { Attempt, HandlerContext } from './attempt.ts'
+import { type Attempt, createContext } from './attempt.ts'
 import type { DecodeEvent } from './decode-event.ts'
 import { AckhookError, NonRetryableError } from './errors.ts'
 import type { WebhookEvent } from './event-types.ts'
@@ -17,7 +17,7 @@ export interface WorkerParts extends NotifyParts {
   readonly decode: DecodeEvent
   readonly retry: RetryPolicy
   readonly clock: () => number
-  readonly observe: Observer
+  readonly observe: Observer | undefined
 }
 
 /**
@@ -32,37 +32,35 @@ export function createWorker(parts: WorkerParts): Process {
     const startedAt = performance.now()
     let event: WebhookEvent | undefined
     try {
-      event = await read(delivery)
+      event = delivery.event ?? (await read(delivery))
       const running = handle(event, delivery, attempt)
       if (isPromise(running)) await limitAttempt(running, attempt, handlerTimeoutMs)
     } catch (thrown) {
       return fail(decisive(thrown), { delivery, attempt, event, durationMs: performance.now() - startedAt })
     }
-    const { id, type, namespace } = delivery
-    const durationMs = performance.now() - startedAt
-    observe({
+    observe?.({
       kind: 'completed',
-      id,
-      type,
-      namespace,
+      id: delivery.id,
+      type: delivery.type,
+      namespace: delivery.namespace,
       attempt: attempt.number,
-      durationMs,
+      durationMs: performance.now() - startedAt,
       ...lag(event, clock),
     })
-    return { outcome: 'completed' }
+    return COMPLETED
   }
 
   async function read(delivery: Delivery): Promise<WebhookEvent> {
-    const event = delivery.event ?? (await decode(delivery.body))
+    const event = await decode(delivery.body)
     if (!(event instanceof Refusal)) return event
     throw new AckhookError(event.code, event.detail ?? event.code, { cause: event.cause })
   }
 
   function handle(event: WebhookEvent, delivery: Delivery, attempt: Attempt): MaybePromise<void> {
     const matching = handlers.match(event.type)
-    const context = contextOf(delivery, attempt)
+    const context = createContext(delivery, attempt)
     if (matching.length > 0) return runHandlers(matching, event, context)
-    observe({ kind: 'unhandled', id: delivery.id, type: event.type, namespace: delivery.namespace })
+    observe?.({ kind: 'unhandled', id: delivery.id, type: event.type, namespace: delivery.namespace })
     return runHandlers(unhandled, event, context)
   }
 
@@ -72,11 +70,11 @@ export function createWorker(parts: WorkerParts): Process {
     const { id, type, namespace } = delivery
     const delayMs = retryDelayMs(error, attempt, retry)
     if (delayMs === undefined) {
-      observe({ kind: 'dead_lettered', id, type, namespace, attempt, error, durationMs })
+      observe?.({ kind: 'dead_lettered', id, type, namespace, attempt, error, durationMs })
       const noted = await notifyFailure(dead, { error, attempt, delivery }, event, parts)
       return { outcome: 'dead', error, noted }
     }
-    observe({ kind: 'attempt_failed', id, type, namespace, attempt, error, retryInMs: delayMs, durationMs })
+    observe?.({ kind: 'attempt_failed', id, type, namespace, attempt, error, retryInMs: delayMs, durationMs })
     await notifyFailure(failed, { error, attempt, delivery, retryInMs: delayMs }, event, parts)
     return { outcome: 'retry', delayMs, error }
   }
@@ -84,22 +82,13 @@ export function createWorker(parts: WorkerParts): Process {
   return process
 }
 
+const COMPLETED: Verdict = { outcome: 'completed' }
+
 interface FailedAttempt {
   readonly delivery: Delivery
   readonly attempt: Attempt
   readonly event: WebhookEvent | undefined
   readonly durationMs: number
-}
-
-function contextOf(delivery: Delivery, attempt: Attempt): HandlerContext {
-  return {
-    attempt: attempt.number,
-    namespace: delivery.namespace,
-    receivedAt: delivery.receivedAt,
-    get signal() {
-      return attempt.signal
-    },
-  }
 }
 
 /** When several handlers failed, one that rules out another attempt decides for all. */

