@@ -4,6 +4,7 @@ import type { DedupeStore } from './dedupe-store.ts'
 import { type Duration, durationMs } from './duration.ts'
 import { ConfigurationError } from './errors.ts'
 import type { EventSchemas, WebhookEvent } from './event-types.ts'
+import { guardLogger } from './guarded-logger.ts'
 import type { Inbox } from './inbox.ts'
 import type { Logger } from './logger.ts'
 import { memoryInbox } from './memory/memory-inbox.ts'
@@ -239,7 +240,7 @@ function loggerOf(logger: Logger): Logger {
       throw new ConfigurationError('logger', `must have '${level}', as pino, fastify.log and console do`)
     }
   }
-  return logger
+  return guardLogger(logger)
 }
 
 function functionOf<T>(option: string, value: T): T {
