@@ -50,7 +50,9 @@ describe('the contract', () => {
     ['contract.fields', { fields: { id: '' } }],
     ['contract.fields', { fields: { id: 1 } }],
     ['contract.fields', { fields: { id: 'type' } }],
-    ['contract.fields', { fields: { extra: 'x', data: 'id' } }],
+    ['contract.fields', { fields: { data: 'id' } }],
+    ['contract.fields.extra', { fields: { extra: 'x' } }],
+    ['contract.timestampunit', { timestampunit: 'seconds' }],
     ['contract.upcast', { upcast: 'v2' }],
   ])('refuses a wrong value by the name of its option: %s %j', (option, options) => {
     const attempt = () => resolveContract(options as ContractOptions)
