@@ -100,6 +100,11 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
       return claim.fingerprint === entry.delivery.fingerprint ? DUPLICATE : CONFLICT
     }
     const { policy, queue, leases } = started()
+    if (entry.phase === 'settled') {
+      // The drain ended while the store was asked: nobody is left to handle the event.
+      void release(entry)
+      return CLAIM_UNDER_WAY
+    }
     entry.phase = 'held'
     leases.watch()
     entry.delivery.waitUntil?.(new Promise<void>(resolve => (entry.onSettled = resolve)))
@@ -251,7 +256,8 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
       retryNow(entry)
     }
     await idleWithin(timeoutMs)
-    const left = [...entries.values()]
+    // What is only being recorded as handled is neither lost nor to be given back.
+    const left = [...entries.values()].filter(entry => entry.phase !== 'completing')
     const lost = left.filter(entry => entry.acknowledged)
     for (const entry of left) {
       entry.attempt?.abort(ABORT.drained())
