@@ -36,6 +36,7 @@ export function createWorker(parts: WorkerParts): Process {
       const running = handle(event, delivery, attempt)
       if (isPromise(running)) await limitAttempt(running, attempt, handlerTimeoutMs)
     } catch (thrown) {
+      if (isWithdrawn(thrown)) return { outcome: 'retry', delayMs: 0, error: thrown }
       return fail(decisive(thrown), { delivery, attempt, event, durationMs: performance.now() - startedAt })
     }
     const { id, type, namespace } = delivery
@@ -100,6 +101,11 @@ function contextOf(delivery: Delivery, attempt: Attempt): HandlerContext {
       return attempt.signal
     },
   }
+}
+
+/** The inbox took the attempt back and has told of it: no attempt of ours follows, nor are they used up. */
+function isWithdrawn(error: unknown): boolean {
+  return error instanceof AckhookError && (error.code === 'lease_lost' || error.code === 'drain_timeout')
 }
 
 /** When several handlers failed, one that rules out another attempt decides for all. */

@@ -7,7 +7,7 @@ import { Refusal } from '../refusal.ts'
  * refused: what can still be had of it was decoded to text and encoded again.
  */
 export async function readRequestBody(request: Request, limits: BodyLimits): Promise<Uint8Array | Refusal> {
-  if (request.bodyUsed) return new Refusal('body_unavailable', { detail: CONSUMED })
+  if (request.bodyUsed || request.body?.locked) return new Refusal('body_unavailable', { detail: CONSUMED })
   if (request.body === null) return new Uint8Array(0)
   const reader: ReadableStreamDefaultReader<Uint8Array> = request.body.getReader()
   const collector = createByteCollector()

@@ -95,7 +95,6 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
   }
 
   function admit(entry: Entry, claim: Claim): MaybePromise<Acceptance> {
-    if (entry.phase === 'settled') return tooLate(entry, claim)
     if (claim.outcome !== 'claimed') {
       settle(entry)
       if (claim.outcome === 'full') return FULL
@@ -103,6 +102,11 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
       return claim.fingerprint === entry.delivery.fingerprint ? DUPLICATE : CONFLICT
     }
     const { policy, queue, leases } = started()
+    if (entry.phase === 'settled') {
+      // The drain ended while the store was asked: nobody is left to handle the event.
+      void release(entry)
+      return CLAIM_UNDER_WAY
+    }
     entry.phase = 'held'
     leases.watch()
     entry.delivery.waitUntil?.(new Promise<void>(resolve => (entry.onSettled = resolve)))
@@ -113,12 +117,6 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
     // From this line on a crash loses the event: the sender hears 2xx and it is only in this process.
     entry.acknowledged = true
     return ACCEPTED
-  }
-
-  /** The drain ended while this claim was under way: nothing may be acknowledged any more. */
-  function tooLate(entry: Entry, claim: Claim): Acceptance {
-    if (claim.outcome === 'claimed') void release(entry)
-    return { outcome: 'in_flight', retryAfterMs: 1000 }
   }
 
   function unavailable(entry: Entry, cause: unknown): Acceptance {
@@ -266,6 +264,7 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
       retryNow(entry)
     }
     await idleWithin(timeoutMs)
+    // What is only being recorded as handled is neither lost nor to be given back.
     const left = [...entries.values()].filter(entry => entry.phase !== 'completing')
     const lost = left.filter(entry => entry.acknowledged)
     for (const entry of left) {

@@ -66,6 +66,6 @@ export function createStoreGate(store: DedupeStore, observe: (observation: Obser
 function quietly(call: () => MaybePromise<unknown>): void {
   try {
     const result = call()
-    if (isPromise(result)) result.catch(() => {})
+    if (isPromise(result)) result.then(undefined, () => {})
   } catch {}
 }
