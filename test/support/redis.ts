@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -30,8 +30,8 @@ export interface RedisServerOptions {
   readonly config?: Readonly<Record<string, string>>
   /** Default a free one. */
   readonly port?: number
-  /** What comes before the configuration, for example `[file, '--sentinel']`. */
-  readonly leading?: readonly string[]
+  /** Runs as a Sentinel with these lines of sentinel.conf, and without `config`. */
+  readonly sentinel?: readonly string[]
 }
 
 const HOST = '127.0.0.1'
@@ -87,16 +87,7 @@ export async function startRedis(options: RedisServerOptions = {}): Promise<Redi
 }
 
 async function spawnRedis(port: number, folder: string, options: RedisServerOptions): Promise<ChildProcess> {
-  const config = {
-    save: '',
-    appendonly: 'no',
-    ...options.config,
-    port: String(port),
-    bind: HOST,
-    dir: folder,
-  }
-  const settings = Object.entries(config).flatMap(([name, value]) => [`--${name}`, value])
-  const child = spawn(requireProgram('redis-server'), [...(options.leading ?? []), ...settings], {
+  const child = spawn(requireProgram('redis-server'), argumentsOf(port, folder, options), {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   let output = ''
@@ -115,6 +106,16 @@ async function spawnRedis(port: number, folder: string, options: RedisServerOpti
   // Another server may hold the port: ours has then ended by now or ends at once.
   if (hasEnded(child)) throw new Error(`redis-server on port ${port} ended:\n${output}`)
   return child
+}
+
+function argumentsOf(port: number, folder: string, { config, sentinel }: RedisServerOptions): string[] {
+  if (sentinel !== undefined) {
+    const file = join(folder, 'sentinel.conf')
+    writeFileSync(file, [`port ${port}`, `bind ${HOST}`, `dir ${folder}`, ...sentinel, ''].join('\n'))
+    return [file, '--sentinel']
+  }
+  const settings = { save: '', appendonly: 'no', ...config, port: String(port), bind: HOST, dir: folder }
+  return Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value])
 }
 
 function hasEnded(child: ChildProcess): boolean {
