@@ -26,7 +26,7 @@ export interface RedisServer {
 }
 
 export interface RedisServerOptions {
-  /** Lines of redis.conf, for example `{ maxmemory: '1gb', appendonly: 'yes' }`. */
+  /** Lines of redis.conf, for example `{ maxmemory: '1gb', appendonly: 'yes', save: '60 1' }`. */
   readonly config?: Readonly<Record<string, string>>
   /** Default a free one. */
   readonly port?: number
@@ -115,7 +115,7 @@ function argumentsOf(port: number, folder: string, { config, sentinel }: RedisSe
     return [file, '--sentinel']
   }
   const settings = { save: '', appendonly: 'no', ...config, port: String(port), bind: HOST, dir: folder }
-  return Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value])
+  return Object.entries(settings).flatMap(([name, value]) => [`--${name}`, ...value.split(' ')])
 }
 
 function hasEnded(child: ChildProcess): boolean {
