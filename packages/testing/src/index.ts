@@ -1,1 +1,5 @@
+export { createEvent, type EventOverrides, type EventSources } from './create-event.ts'
+export { type FakeClock, fakeClock } from './fake-clock.ts'
+export { type Random, seededRandom } from './seeded-random.ts'
 export { type SignOptions, sign } from './sign.ts'
+export { type SignedRequest, type SignedRequestOptions, signedRequest } from './signed-request.ts'
