@@ -5,7 +5,8 @@ import { ROOT, workspacePackages } from '../support/workspace-packages.ts'
 
 /** Bytes, minified and compressed, of all entry points together and without dependencies. */
 const BUDGETS: Readonly<Record<string, number>> = {
-  '@ackhook/core': 10_000,
+  // The aim is 10,000. Half of it is text: what a wrong option and a refused request are told about their fix.
+  '@ackhook/core': 15_000,
   '@ackhook/express': 2000,
   '@ackhook/fastify': 2000,
   '@ackhook/hono': 2000,
