@@ -30,7 +30,9 @@ export function createWorker(parts: WorkerParts): Process {
 
   async function process(delivery: Delivery, attempt: Attempt): Promise<Verdict> {
     const startedAt = performance.now()
+    const { id, type, namespace } = delivery
     let event: WebhookEvent | undefined
+    observe({ kind: 'attempt_started', id, type, namespace, attempt: attempt.number })
     try {
       event = await read(delivery)
       const running = handle(event, delivery, attempt)
@@ -39,7 +41,6 @@ export function createWorker(parts: WorkerParts): Process {
       if (isWithdrawn(thrown)) return { outcome: 'retry', delayMs: 0, error: thrown }
       return fail(decisive(thrown), { delivery, attempt, event, durationMs: performance.now() - startedAt })
     }
-    const { id, type, namespace } = delivery
     const durationMs = performance.now() - startedAt
     observe({
       kind: 'completed',
