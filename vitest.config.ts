@@ -1,6 +1,7 @@
 import { configDefaults, defineConfig } from 'vitest/config'
 
-const conditions = ['ackhook-source', 'node', 'import', 'default']
+// Not 'import' nor 'default': Vitest hands these to Node, where they would spoil the require of every package.
+const conditions = ['ackhook-source', 'node']
 
 export default defineConfig({
   resolve: { conditions },
