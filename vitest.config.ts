@@ -1,7 +1,8 @@
 import { fileURLToPath } from 'node:url'
 import { configDefaults, defineConfig } from 'vitest/config'
 
-const conditions = ['ackhook-source', 'node', 'import', 'default']
+// Not 'import' nor 'default': Vitest hands these to Node, where they would spoil the require of every package.
+const conditions = ['ackhook-source', 'node']
 const webPlatform = fileURLToPath(new URL('packages/core/src/web/platform.ts', import.meta.url))
 const resolve = { conditions }
 const ssr = { resolve: { conditions, externalConditions: conditions } }

@@ -30,6 +30,7 @@ export {
   type WebhookEvent,
 } from './event-types.ts'
 export type { Failure, FailureHandler } from './failure.ts'
+export { readRequestBody } from './fetch/read-request-body.ts'
 export { type FetchContext, type FetchWebhookHandler, toFetchHandler } from './fetch/to-fetch-handler.ts'
 export { eventKey } from './identity.ts'
 export type {
