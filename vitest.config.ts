@@ -1,6 +1,8 @@
 import { configDefaults, defineConfig } from 'vitest/config'
 
-const conditions = ['ackhook-source', 'node', 'import', 'default']
+// Vitest hands these to its child processes as --conditions. 'import' is not among them: with it there, the
+// `require` of a package such as pg would be given ES modules.
+const conditions = ['ackhook-source', 'node', 'default']
 
 export default defineConfig({
   resolve: { conditions },
