@@ -1,4 +1,4 @@
-import { bullmqInbox, type BullmqInboxOptions } from '@ackhook/bullmq'
+import { type BullmqInboxOptions, bullmqInbox } from '@ackhook/bullmq'
 import type { Inbox } from '@ackhook/core'
 import { createPostgresBackend, Queue, runMigrations, withBackend } from 'bullmq'
 import { Pool } from 'pg'
@@ -23,7 +23,8 @@ export async function redisEngine(config: Readonly<Record<string, string>> = {})
   return {
     name: 'Redis',
     inbox: (queue, options) => bullmqInbox({ connection, queue, lease: '1s', ...options }),
-    queue: name => new Queue(name, { connection: { host: server.host, port: server.port } }).on('error', () => {}),
+    queue: name =>
+      new Queue(name, { connection: { host: server.host, port: server.port } }).on('error', () => {}),
     kill: () => server.kill(),
     restart: () => server.restart(),
     stop: () => server.stop(),
@@ -37,8 +38,7 @@ export async function postgresEngine(config: Readonly<Record<string, string>> = 
   return {
     name: 'PostgreSQL',
     inbox: (queue, options) => bullmqInbox({ postgres: server.url, queue, lease: '1s', ...options }),
-    queue: name =>
-      new Backed(name, { connection: server.url }).on('error', () => {}) as unknown as Queue,
+    queue: name => new Backed(name, { connection: server.url }).on('error', () => {}) as unknown as Queue,
     kill: () => server.kill(),
     restart: () => server.restart(),
     stop: () => server.stop(),

@@ -1,4 +1,4 @@
-import { NonRetryableError, RetryAfterError, type Inbox } from '@ackhook/core'
+import { type Inbox, NonRetryableError, RetryAfterError } from '@ackhook/core'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { postgresEngine, redisEngine, type TestEngine } from './engines.ts'
 import { aDelivery, aPolicy, COMPLETED, scripted, unique, until } from './parts.ts'
@@ -47,7 +47,10 @@ describe.each([
     expect(answers.map(answer => answer.outcome).sort()).toContain('accepted')
     await until(async () => (await inbox.stats()).pending + (await inbox.stats()).active === 0)
     expect(await inbox.accept(delivery)).toEqual({ outcome: 'duplicate' })
-    expect(await inbox.accept({ ...delivery, fingerprint: 18 })).toEqual({ outcome: 'duplicate', conflict: true })
+    expect(await inbox.accept({ ...delivery, fingerprint: 18 })).toEqual({
+      outcome: 'duplicate',
+      conflict: true,
+    })
     expect(process.runs.length).toBe(1)
   })
 
@@ -61,7 +64,11 @@ describe.each([
     await inbox.accept(delivery)
     await until(async () => (await inbox.stats()).dead === 1)
     const letter = await inbox.deadLetters.get(delivery.key)
-    expect(letter).toMatchObject({ id: delivery.id, attempts: 1, reason: 'NonRetryableError: no such customer' })
+    expect(letter).toMatchObject({
+      id: delivery.id,
+      attempts: 1,
+      reason: 'NonRetryableError: no such customer',
+    })
     expect((await inbox.deadLetters.list()).map(one => one.key)).toEqual([delivery.key])
 
     expect(await inbox.accept(delivery)).toEqual({ outcome: 'accepted' })
@@ -129,7 +136,10 @@ describe.each([
     const name = unique('q')
     const web = opened(name)
     const worker = opened(name)
-    await web.start(scripted(COMPLETED), aPolicy({ concurrency: 0, retry: { ...aPolicy().retry, attempts: 1 } }))
+    await web.start(
+      scripted(COMPLETED),
+      aPolicy({ concurrency: 0, retry: { ...aPolicy().retry, attempts: 1 } }),
+    )
     const process = scripted({ outcome: 'retry', delayMs: 1, error: new Error('again') }, COMPLETED)
     await worker.start(process, aPolicy())
     await web.accept(aDelivery())
@@ -174,11 +184,16 @@ describe.each([
     const gate = new Promise<void>(resolve => {
       release = resolve
     })
-    await inbox.start(async () => {
-      await gate
-      return COMPLETED
-    }, aPolicy({ capacity: 10 }))
-    const outcomes = await Promise.all(Array.from({ length: 30 }, async () => (await inbox.accept(aDelivery())).outcome))
+    await inbox.start(
+      async () => {
+        await gate
+        return COMPLETED
+      },
+      aPolicy({ capacity: 10 }),
+    )
+    const outcomes = await Promise.all(
+      Array.from({ length: 30 }, async () => (await inbox.accept(aDelivery())).outcome),
+    )
     expect(outcomes.filter(outcome => outcome === 'accepted').length).toBe(10)
     expect(outcomes.filter(outcome => outcome === 'full').length).toBe(20)
     release()

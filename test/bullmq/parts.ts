@@ -1,10 +1,4 @@
-import {
-  type Delivery,
-  type Observation,
-  type Process,
-  type ProcessingPolicy,
-  type Verdict,
-} from '@ackhook/core'
+import type { Delivery, Observation, Process, ProcessingPolicy, Verdict } from '@ackhook/core'
 
 let count = 0
 
@@ -27,7 +21,9 @@ export function aDelivery(overrides: Partial<Delivery> = {}): Delivery {
   }
 }
 
-export function aPolicy(overrides: Partial<ProcessingPolicy> = {}): ProcessingPolicy & { seen: Observation[] } {
+export function aPolicy(
+  overrides: Partial<ProcessingPolicy> = {},
+): ProcessingPolicy & { seen: Observation[] } {
   const seen: Observation[] = []
   return {
     acknowledge: 'immediately',
@@ -45,7 +41,9 @@ export function aPolicy(overrides: Partial<ProcessingPolicy> = {}): ProcessingPo
 }
 
 /** A process that answers with the given verdicts in turn, the last one for ever, and notes what it is given. */
-export function scripted(...verdicts: Verdict[]): Process & { runs: { delivery: Delivery; attempt: number }[] } {
+export function scripted(
+  ...verdicts: Verdict[]
+): Process & { runs: { delivery: Delivery; attempt: number }[] } {
   const runs: { delivery: Delivery; attempt: number }[] = []
   const process: Process = async (delivery, attempt) => {
     runs.push({ delivery, attempt: attempt.number })

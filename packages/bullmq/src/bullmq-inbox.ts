@@ -1,5 +1,6 @@
 import {
   type Acceptance,
+  AckhookError,
   ConfigurationError,
   type Delivery,
   type DrainReport,
@@ -8,6 +9,7 @@ import {
   type ProcessingPolicy,
   withDeadline,
 } from '@ackhook/core'
+import { createArrivals } from './arrivals.ts'
 import { createDeadLetters } from './dead-letters.ts'
 import { createEngine, type Engine } from './engine.ts'
 import { createIntake, DEADLINE_MS } from './intake.ts'
@@ -30,12 +32,14 @@ const CLOSE_MS = 1000
  */
 export function bullmqInbox(options: BullmqInboxOptions): Inbox {
   const resolved = resolveOptions(options)
-  const pending = new Set<Promise<Acceptance>>()
+  const arrivals = createArrivals()
   let opening: Promise<Engine> | undefined
   let intake: ((delivery: Delivery) => Promise<Acceptance>) | undefined
   let work: Work | undefined
+  let closed = false
 
-  function engine(): Promise<Engine> {
+  async function engine(): Promise<Engine> {
+    if (closed) throw new AckhookError('inbox_unavailable', 'The inbox is closed.')
     opening ??= createEngine(resolved).catch(error => {
       opening = undefined
       throw error
@@ -76,16 +80,14 @@ export function bullmqInbox(options: BullmqInboxOptions): Inbox {
   function accept(delivery: Delivery): Promise<Acceptance> {
     if (intake === undefined)
       throw new ConfigurationError('inbox', 'start() must come before the first event')
-    const acceptance = intake(delivery)
-    pending.add(acceptance)
-    void acceptance.finally(() => pending.delete(acceptance))
-    return acceptance
+    return arrivals.accept(delivery, intake)
   }
 
   async function close(timeoutMs: number): Promise<DrainReport> {
+    closed = true
     const opened = await opening?.catch(() => undefined)
     if (opened === undefined) return { lost: 0 }
-    await Promise.all([work?.drain(timeoutMs), ...pending])
+    await Promise.all([work?.drain(timeoutMs), arrivals.settled()])
     await shut(opened)
     return { lost: 0 }
   }

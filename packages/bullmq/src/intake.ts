@@ -61,18 +61,24 @@ export function createIntake(
     throw new Error(`job ${known.id} changed its state ${TRIES} times`)
   }
 
+  /** Refuses what is new; a duplicate needs no room. */
+  async function refuse(delivery: Delivery): Promise<Acceptance> {
+    const known = await queue.getJob(jobIdOf(delivery.key))
+    if (known === undefined || (await isDead(known))) return FULL
+    return known.data.fingerprint === delivery.fingerprint ? DUPLICATE : CONFLICT
+  }
+
+  async function admit(delivery: Delivery): Promise<Acceptance> {
+    const full = gauge.isFull()
+    if (full !== false && (full === true || (await full))) return refuse(delivery)
+    gauge.add()
+    return put(delivery, newToken())
+  }
+
   return async delivery => {
     const startedAt = performance.now()
     try {
-      const acceptance = await withDeadline(
-        (async () => {
-          const full = gauge.isFull()
-          if (full === true || (full !== false && (await full))) return FULL
-          gauge.add()
-          return put(delivery, newToken())
-        })(),
-        { operation: 'inbox.accept', ms: DEADLINE_MS },
-      )
+      const acceptance = await withDeadline(admit(delivery), { operation: 'inbox.accept', ms: DEADLINE_MS })
       const durationMs = performance.now() - startedAt
       if (durationMs > SLOW_MS) policy.observe({ kind: 'store_slow', operation: 'accept', durationMs })
       return acceptance

@@ -11,11 +11,9 @@ export function readStats(queue: EventQueue): Promise<InboxStats> {
 }
 
 async function read(queue: EventQueue): Promise<InboxStats> {
-  const [counts, oldest] = await Promise.all([
-    queue.getJobCounts('wait', 'delayed', 'prioritized', 'active', 'failed'),
-    oldestOf(queue),
-  ])
+  const counts = await queue.getJobCounts('wait', 'delayed', 'prioritized', 'active', 'failed')
   const { active = 0, failed = 0, ...waiting } = counts
+  const oldest = await oldestOf(queue, counts)
   return {
     pending: Object.values(waiting).reduce((sum, n) => sum + n, 0),
     active,
@@ -25,18 +23,21 @@ async function read(queue: EventQueue): Promise<InboxStats> {
 }
 
 /**
- * Exact among the waiting, which stand in line. The delayed are ordered by when they are due: the oldest has
- * most attempts behind it and the longest delay before it, so it is looked for among the last.
+ * Waiting and running events stand in line, but BullMQ's backends disagree about which end comes first, so both
+ * are looked at. The delayed are ordered by when they are due: the oldest has most attempts behind it and the
+ * longest delay before it, so it is looked for among the last.
  */
-async function oldestOf(queue: EventQueue): Promise<number | undefined> {
-  const heads: [JobType, number, boolean][] = [
-    ['wait', 0, true],
-    ['active', SAMPLE - 1, true],
-    ['delayed', SAMPLE - 1, false],
-  ]
-  const jobs = await Promise.all(
-    heads.map(([type, end, ascending]) => queue.getJobs([type], 0, end, ascending)),
-  )
-  const times = jobs.flat().flatMap(job => (job ? [job.timestamp] : []))
+async function oldestOf(queue: EventQueue, counts: Record<string, number>): Promise<number | undefined> {
+  const looks = (['wait', 'active'] as const).flatMap(type => {
+    const last = (counts[type] ?? 0) - 1
+    return last < 0 ? [] : [look(type, 0, 0, true), look(type, Math.max(0, last - SAMPLE), last, false)]
+  })
+  if (counts['delayed']) looks.push(look('delayed', 0, SAMPLE, false))
+  const times = (await Promise.all(looks)).flat()
   return times.length === 0 ? undefined : Math.min(...times)
+
+  async function look(type: JobType, start: number, end: number, ascending: boolean): Promise<number[]> {
+    const jobs = await queue.getJobs([type], start, end, ascending)
+    return jobs.map(job => job.timestamp)
+  }
 }
