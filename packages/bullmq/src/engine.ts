@@ -30,8 +30,11 @@ export interface Engine {
   disconnect(): Promise<void>
 }
 
-export function createEngine(options: ResolvedOptions): Promise<Engine> {
-  return options.engine.kind === 'redis'
+export async function createEngine(options: ResolvedOptions): Promise<Engine> {
+  const engine = await (options.engine.kind === 'redis'
     ? createRedisEngine(options, options.engine.connection)
-    : createPostgresEngine(options, options.engine.connection)
+    : createPostgresEngine(options, options.engine.connection))
+  // Whoever asks the queue hears of the failure; without a listener BullMQ would print it as well.
+  engine.queue.on('error', () => {})
+  return engine
 }

@@ -17,6 +17,7 @@ import { within } from './within.ts'
 const GRACE_MS = 1000
 /** A crash or a deploy in the middle of an event is no fault of the event: BullMQ's default of 1 fails it. */
 const MAX_STALLED = 10
+const RETRY_MS = 1000
 
 /** This process's share of the work. */
 export interface Work {
@@ -61,6 +62,8 @@ export function startWork({ engine, process, policy, options }: WorkParts): Work
     lockDuration: options.leaseMs,
     stalledInterval: options.leaseMs,
     maxStalledCount: MAX_STALLED,
+    // BullMQ's 15 s would leave the events waiting for as long after the server is back.
+    runRetryDelay: RETRY_MS,
     settings: { backoffStrategy: delayOfFailure },
     ...(options.limiter && { limiter: options.limiter }),
   })
