@@ -28,7 +28,10 @@ describe('an envelope', () => {
   })
 
   it.each([null, 1, 'text', true, [fields]])('must be an object, not %j', value => {
-    expect(refusal(value)).toMatchObject({ code: 'envelope_invalid', detail: 'the body is not a JSON object' })
+    expect(refusal(value)).toMatchObject({
+      code: 'envelope_invalid',
+      detail: 'the body is not a JSON object',
+    })
   })
 
   describe.each(['id', 'type'] as const)('its %s', name => {
