@@ -1,4 +1,5 @@
 import { ConfigurationError } from './errors.ts'
+import { refuseUnknownNames } from './known-names.ts'
 
 /** How the `t` of the signature header is written. `'auto'` reads all three. */
 export type TimestampUnit = 'auto' | 'seconds' | 'milliseconds' | 'iso8601'
@@ -46,11 +47,14 @@ export type ContractOptions = Partial<Omit<Contract, 'fields'>> & {
 }
 
 const DEFAULT_FIELDS: EnvelopeFields = { id: 'id', type: 'type', created_at: 'created_at', data: 'data' }
+const NAMES: readonly string[] = ['header', 'scheme', 'timestampUnit', 'fields', 'upcast']
 const UNITS: readonly unknown[] = ['auto', 'seconds', 'milliseconds', 'iso8601']
 const HTTP_TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 
 /** The whole contract from what a user changed of it. Throws {@link ConfigurationError}. */
 export function resolveContract(options: ContractOptions = {}): Contract {
+  refuseUnknownNames(options, NAMES, 'contract.')
+  refuseUnknownNames(options.fields ?? {}, Object.keys(DEFAULT_FIELDS), 'contract.fields.')
   const contract = {
     header: (options.header ?? 'X-Service-Signature').toLowerCase(),
     scheme: options.scheme ?? 'v1',

@@ -20,6 +20,11 @@ export type Claim =
  */
 export interface DedupeStore {
   /**
+   * Every promise of this store settles in time by itself, and a claim that was applied after its caller had
+   * been told of a failure is given back. Without it the inbox puts a deadline around each call.
+   */
+  readonly bounded?: boolean
+  /**
    * Takes a lease on `key` unless it is completed or leased to another token. A claim with the token that
    * already holds the lease is `claimed` again: a client library may resend a command whose reply was lost,
    * and the only claimer must not be told that it is a duplicate.
@@ -44,7 +49,10 @@ export interface ClaimOptions {
 
 export interface CompleteOptions {
   readonly retentionMs: number
-  /** A signed 32-bit checksum of the body, to notice one id used for two bodies. */
+  /**
+   * A small mark of the body, to notice one id used for two bodies: a whole number of 32 bits at most. The
+   * memory inbox passes 0 to 9,999, because a store pays for the bytes of millions of ids.
+   */
   readonly fingerprint: number
 }
 

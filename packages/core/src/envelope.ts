@@ -32,6 +32,16 @@ export function parseEnvelope(text: string, contract: Contract): UncheckedEvent 
   return { ...value, id, type, created_at: createdAt, data }
 }
 
+/** Whether what a user's function gave back can still be handled as an event. The id is not its to give. */
+export function isEnvelope(value: unknown): value is UncheckedEvent {
+  return (
+    isRecord(value) &&
+    isName(value['type']) &&
+    typeof value['created_at'] === 'string' &&
+    isRecord(value['data'])
+  )
+}
+
 function usesPublishedNames(fields: EnvelopeFields): boolean {
   return (
     fields.id === 'id' &&

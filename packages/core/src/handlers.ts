@@ -14,6 +14,8 @@ export interface HandlerRegistry {
   readonly listeners: { readonly [Name in keyof Listeners]: readonly Listeners[Name][number][] }
   add(pattern: string | readonly string[], handler: EventHandler<never>): void
   addListener<Name extends keyof Listeners>(name: Name, handler: Listeners[Name][number]): void
+  /** Throws unless `handler` is a function that still comes in time. */
+  check(what: string, handler: unknown): void
   freeze(): void
   /** Handlers of the exact type, then of its category, then of `'*'`, each in order of registration. */
   match(type: string): readonly EventHandler[]
@@ -48,6 +50,7 @@ export function createHandlerRegistry(): HandlerRegistry {
 
   return {
     listeners,
+    check,
     add(pattern, handler) {
       check(`on('${String(pattern)}')`, handler)
       const patterns = typeof pattern === 'string' ? [pattern] : [...new Set(pattern)]

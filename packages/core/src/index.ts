@@ -5,6 +5,7 @@ export { ABORT, type Attempt, createAttempt } from './attempt.ts'
 export type { RefusalCode, ReplyCode } from './codes.ts'
 export { CODES } from './codes.ts'
 export type { Contract, ContractOptions, EnvelopeFields, TimestampUnit, UncheckedEvent } from './contract.ts'
+export { resolveContract } from './contract.ts'
 export { withDeadline } from './deadline.ts'
 export type { Claim, ClaimOptions, CompleteOptions, DedupeStore, StoreNotice } from './dedupe-store.ts'
 export type { BodyLimits, HeaderSource, ReadBody, WebhookReply, WebhookRequest } from './delivery.ts'
@@ -29,7 +30,9 @@ export {
   type WebhookEvent,
 } from './event-types.ts'
 export type { Failure, FailureHandler } from './failure.ts'
+export { readRequestBody } from './fetch/read-request-body.ts'
 export { type FetchContext, type FetchWebhookHandler, toFetchHandler } from './fetch/to-fetch-handler.ts'
+export { eventKey } from './identity.ts'
 export type {
   Acceptance,
   DeadLetter,
@@ -55,4 +58,7 @@ export type { DeadLetters, InNamespace, Receiver } from './receiver-api.ts'
 export { Refusal } from './refusal.ts'
 export type { RetryOptions, RetryPolicy } from './retry.ts'
 export type { Secret, SecretResolver, SecretSource } from './secrets.ts'
+export { parseSignatureHeader, type SignatureHeader } from './signature-header.ts'
+export { type Tap, type TappedAttempt, tapReceiver } from './tap.ts'
+export { parseTimestamp } from './timestamp.ts'
 export { toReceiver } from './to-receiver.ts'

@@ -23,6 +23,8 @@ export type Observation =
   | (OfEvent & { readonly kind: 'accepted'; readonly code: ReplyCode; readonly durationMs: number })
   /** Acknowledged, and not run again. `conflict`: the same id came with other bytes. */
   | (OfEvent & { readonly kind: 'duplicate'; readonly conflict: boolean; readonly durationMs: number })
+  /** The handlers are about to run. `completed`, `attempt_failed` or `dead_lettered` follows, whatever happens. */
+  | (OfEvent & { readonly kind: 'attempt_started'; readonly attempt: number })
   /** No handler matched; the event is complete. */
   | (OfEvent & { readonly kind: 'unhandled' })
   /** All handlers of an event resolved. `lagMs`: since `created_at`, absent when that is no instant. */

@@ -4,7 +4,9 @@ import type { DedupeStore } from './dedupe-store.ts'
 import { type Duration, durationMs } from './duration.ts'
 import { ConfigurationError } from './errors.ts'
 import type { EventSchemas, WebhookEvent } from './event-types.ts'
+import { guardLogger } from './guarded-logger.ts'
 import type { Inbox } from './inbox.ts'
+import { refuseUnknownNames } from './known-names.ts'
 import type { Logger } from './logger.ts'
 import { memoryInbox } from './memory/memory-inbox.ts'
 import type { Observer } from './observation.ts'
@@ -170,10 +172,7 @@ function refuseUnknown(options: object): void {
       "must be an object such as { secret: process.env['SIGNING_SECRET'] }",
     )
   }
-  const unknown = Object.keys(options).find(name => !(NAMES as readonly string[]).includes(name))
-  if (unknown !== undefined) {
-    throw new ConfigurationError(unknown, `is no option; the options are ${NAMES.join(', ')}`)
-  }
+  refuseUnknownNames(options, NAMES)
 }
 
 function toleranceOf(tolerance: Duration | false | undefined): number {
@@ -239,7 +238,7 @@ function loggerOf(logger: Logger): Logger {
       throw new ConfigurationError('logger', `must have '${level}', as pino, fastify.log and console do`)
     }
   }
-  return logger
+  return guardLogger(logger)
 }
 
 function functionOf<T>(option: string, value: T): T {

@@ -16,6 +16,7 @@ import { refusalOf } from './refusal-of.ts'
 import { replyFor, replyLater } from './reply.ts'
 import { screenHead } from './screen.ts'
 import { createSecrets } from './secrets.ts'
+import { type Tap, tapMember, tapProcess } from './tap.ts'
 import { createToDelivery } from './to-delivery.ts'
 import { createVerifier } from './verify-request.ts'
 import { createWorker } from './worker.ts'
@@ -40,6 +41,7 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
   const decode = createDecoder(contract, resolved.schemas)
   const toDelivery = createToDelivery(resolved)
   const handlers = createHandlerRegistry()
+  const taps: Tap[] = []
   let starting: Promise<void> | undefined
   let started = false
   let draining: Promise<DrainReport> | undefined
@@ -147,7 +149,8 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
 
   async function begin(): Promise<void> {
     handlers.freeze()
-    const process = createWorker({ ...resolved, handlers, decode, observe })
+    const worker = createWorker({ ...resolved, handlers, decode, observe })
+    const process = tapProcess(worker, taps, { handlers, decode })
     try {
       await inbox.start(process, {
         ...resolved,
@@ -202,6 +205,10 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
       redrive: async (id, { namespace = '' } = {}) => deadLetters.redrive(await eventKey(namespace, id)),
       discard: async (id, { namespace = '' } = {}) => deadLetters.discard(await eventKey(namespace, id)),
     },
+    ...tapMember(tap => {
+      handlers.check('tapReceiver', tap)
+      taps.push(tap)
+    }),
   }
 }
 

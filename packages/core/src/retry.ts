@@ -1,5 +1,6 @@
 import { type Duration, durationMs } from './duration.ts'
 import { ConfigurationError, NonRetryableError, RetryAfterError } from './errors.ts'
+import { refuseUnknownNames } from './known-names.ts'
 
 /** How often an event is attempted and how long it waits in between. */
 export interface RetryPolicy {
@@ -23,10 +24,12 @@ export interface RetryOptions {
 }
 
 const DEFAULTS: RetryPolicy = { attempts: 5, minDelayMs: 1000, maxDelayMs: 300_000, factor: 4 }
+const NAMES: readonly string[] = ['attempts', 'minDelay', 'maxDelay', 'factor']
 const WEEK_MS = 604_800_000
 
 /** The whole policy from what a user and an inbox said of it. Throws {@link ConfigurationError}. */
 export function resolveRetry(options: RetryOptions = {}, inbox: Partial<RetryPolicy> = {}): RetryPolicy {
+  refuseUnknownNames(options, NAMES, 'retry.')
   const preset = { ...DEFAULTS, ...inbox }
   const attempts = options.attempts ?? preset.attempts
   const factor = options.factor ?? preset.factor

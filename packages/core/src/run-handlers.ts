@@ -18,7 +18,8 @@ export function runHandlers(
   for (const handler of handlers) {
     try {
       const result = handler(event, context)
-      if (isPromise(result)) running.push(result.catch(error => errors.push(error)))
+      // Query builders answer something that has only a `then`.
+      if (isPromise(result)) running.push(Promise.resolve(result).catch(error => errors.push(error)))
     } catch (error) {
       errors.push(error)
     }

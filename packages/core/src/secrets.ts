@@ -63,7 +63,7 @@ function perRequest<Context>(resolve: SecretResolver<Context>): ResolveMacs<Cont
   return context => {
     try {
       const secret = resolve(context)
-      return isPromise(secret) ? secret.then(use, failed).catch(failed) : use(secret)
+      return isPromise(secret) ? Promise.resolve(secret).then(use).catch(failed) : use(secret)
     } catch (cause) {
       return failed(cause)
     }

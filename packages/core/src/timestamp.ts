@@ -29,9 +29,11 @@ function parseInstant(text: string): number | undefined {
 /** Refuses a timestamp further than `toleranceMs` from `nowMs`, in either direction. `Infinity` refuses nothing. */
 export function checkTolerance(timestampMs: number, nowMs: number, toleranceMs: number): Refusal | undefined {
   const ageMs = nowMs - timestampMs
-  if (ageMs > toleranceMs) return outside('timestamp_too_old', ageMs, 'behind')
-  if (-ageMs > toleranceMs) return outside('timestamp_too_new', -ageMs, 'ahead of')
-  return undefined
+  if (Math.abs(ageMs) <= toleranceMs) return undefined
+  // Also for a clock that answers NaN, which is neither behind nor ahead: what cannot be judged is refused.
+  return ageMs < 0
+    ? outside('timestamp_too_new', -ageMs, 'ahead of')
+    : outside('timestamp_too_old', ageMs, 'behind')
 }
 
 function outside(code: 'timestamp_too_old' | 'timestamp_too_new', byMs: number, side: string): Refusal {

@@ -30,19 +30,22 @@ export function createWorker(parts: WorkerParts): Process {
 
   async function process(delivery: Delivery, attempt: Attempt): Promise<Verdict> {
     const startedAt = performance.now()
+    const { id, type, namespace } = delivery
     let event: WebhookEvent | undefined
+    observe?.({ kind: 'attempt_started', id, type, namespace, attempt: attempt.number })
     try {
       event = delivery.event ?? (await read(delivery))
       const running = handle(event, delivery, attempt)
       if (isPromise(running)) await limitAttempt(running, attempt, handlerTimeoutMs)
     } catch (thrown) {
+      if (isWithdrawn(thrown)) return { outcome: 'retry', delayMs: 0, error: thrown }
       return fail(decisive(thrown), { delivery, attempt, event, durationMs: performance.now() - startedAt })
     }
     observe?.({
       kind: 'completed',
-      id: delivery.id,
-      type: delivery.type,
-      namespace: delivery.namespace,
+      id,
+      type,
+      namespace,
       attempt: attempt.number,
       durationMs: performance.now() - startedAt,
       ...lag(event, clock),
@@ -89,6 +92,11 @@ interface FailedAttempt {
   readonly attempt: Attempt
   readonly event: WebhookEvent | undefined
   readonly durationMs: number
+}
+
+/** The inbox took the attempt back and has told of it: no attempt of ours follows, nor are they used up. */
+function isWithdrawn(error: unknown): boolean {
+  return error instanceof AckhookError && (error.code === 'lease_lost' || error.code === 'drain_timeout')
 }
 
 /** When several handlers failed, one that rules out another attempt decides for all. */

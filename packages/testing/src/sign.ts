@@ -1,7 +1,8 @@
 import { createHmac } from 'node:crypto'
 
 export interface SignOptions {
-  readonly secret: string
+  /** The endpoint's secret. A list gives one signature for each, as a sender may do while a rotation lasts. */
+  readonly secret: string | readonly string[]
   /** The text of `t`, exactly as it is to be signed and sent. Default: now, in whole seconds. */
   readonly timestamp?: string | number
   /** Label of the signature scheme. Default `v1`. */
@@ -14,6 +15,10 @@ export interface SignOptions {
  */
 export function sign(body: string | Uint8Array, options: SignOptions): string {
   const timestamp = String(options.timestamp ?? Math.floor(Date.now() / 1000))
-  const digest = createHmac('sha256', options.secret).update(`${timestamp}.`).update(body).digest('hex')
-  return `t=${timestamp},${options.scheme ?? 'v1'}=${digest}`
+  const secrets = typeof options.secret === 'string' ? [options.secret] : options.secret
+  const signatures = secrets.map(secret => {
+    const digest = createHmac('sha256', secret).update(`${timestamp}.`).update(body).digest('hex')
+    return `${options.scheme ?? 'v1'}=${digest}`
+  })
+  return [`t=${timestamp}`, ...signatures].join(',')
 }

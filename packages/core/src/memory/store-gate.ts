@@ -4,14 +4,14 @@ import { isPromise, type MaybePromise } from '../maybe-promise.ts'
 import type { Observation } from '../observation.ts'
 
 /** A store whose every call ends in time and is observed. */
-export type StoreGate = Required<Omit<DedupeStore, 'start'>>
+export type StoreGate = Required<Omit<DedupeStore, 'start' | 'bounded'>>
 
 const DEADLINE_MS = 1000
 const SLOW_MS = 250
 
 /**
- * Puts a deadline around each call of a user's store. Client libraries wait for ever by default when their
- * server is gone; the sender would wait with them and count a timeout.
+ * Puts a deadline around each call of a user's store, unless the store keeps one of its own. Client libraries
+ * wait for ever by default when their server is gone; the sender would wait with them and count a timeout.
  */
 export function createStoreGate(store: DedupeStore, observe: (observation: Observation) => void): StoreGate {
   function guard<T>(
@@ -28,11 +28,8 @@ export function createStoreGate(store: DedupeStore, observe: (observation: Obser
     }
     if (!isPromise(result)) return result
     const started = performance.now()
-    return withDeadline(result, {
-      operation: `store.${operation}`,
-      ms: DEADLINE_MS,
-      ...(late && { late }),
-    }).then(
+    const limits = { operation: `store.${operation}`, ms: DEADLINE_MS, ...(late && { late }) }
+    return (store.bounded === true ? result : withDeadline(result, limits)).then(
       value => {
         const durationMs = performance.now() - started
         if (durationMs > SLOW_MS) observe({ kind: 'store_slow', operation, durationMs })
@@ -66,6 +63,6 @@ export function createStoreGate(store: DedupeStore, observe: (observation: Obser
 function quietly(call: () => MaybePromise<unknown>): void {
   try {
     const result = call()
-    if (isPromise(result)) result.catch(() => {})
+    if (isPromise(result)) result.then(undefined, () => {})
   } catch {}
 }

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { WebhookReply } from '../delivery.ts'
 
-const DRAIN_MS = 500
-const DRAIN_BYTES = 1_048_576
+const LINGER_MS = 500
+const LINGER_BYTES = 1_048_576
 
 /** Writes a reply as it stands. */
 export function writeReply(request: IncomingMessage, response: ServerResponse, reply: WebhookReply): void {
@@ -11,23 +11,32 @@ export function writeReply(request: IncomingMessage, response: ServerResponse, r
     response.writeHead(reply.status, reply.headers).end(reply.body)
     return
   }
-  response.writeHead(reply.status, { ...reply.headers, connection: 'close' }).end(reply.body)
-  discardBody(request)
+  response.writeHead(reply.status, { ...reply.headers, connection: 'close' })
+  response.flushHeaders()
+  response.write(reply.body)
+  linger(request, () => response.end())
 }
 
 /**
- * The reply came before the body did. Cutting the connection at once would break it before the sender has read
- * the reply; reading on to the end would let anybody upload for ever. So: a little longer, then cut.
+ * The reply came before the body did, and `end` closes the connection. Closed at once it would break while the
+ * sender still writes, and the reply would be lost; read to the end it would let anybody upload for ever. So:
+ * a little longer and a little more of it, then close.
  */
-function discardBody(request: IncomingMessage): void {
+function linger(request: IncomingMessage, end: () => void): void {
   let bytes = 0
-  const timer = setTimeout(() => request.destroy(), DRAIN_MS)
-  request
-    .on('data', chunk => {
-      bytes += chunk.length
-      if (bytes > DRAIN_BYTES) request.destroy()
-    })
-    .on('error', () => {})
-    .on('close', () => clearTimeout(timer))
-    .resume()
+  const timer = setTimeout(finish, LINGER_MS)
+
+  function finish(): void {
+    clearTimeout(timer)
+    request.off('data', onData).off('end', finish).off('close', finish)
+    end()
+  }
+  function onData(chunk: Uint8Array): void {
+    bytes += chunk.length
+    if (bytes > LINGER_BYTES) request.pause()
+  }
+
+  // A sender that gives up in the meantime must not become an uncaught 'error' event.
+  request.on('error', () => {})
+  request.on('data', onData).on('end', finish).on('close', finish).resume()
 }

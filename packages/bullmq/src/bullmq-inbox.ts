@@ -1,0 +1,120 @@
+import {
+  type Acceptance,
+  AckhookError,
+  ConfigurationError,
+  type Delivery,
+  type DrainReport,
+  type Inbox,
+  type Process,
+  type ProcessingPolicy,
+  withDeadline,
+} from '@ackhook/core'
+import { createArrivals } from './arrivals.ts'
+import { createDeadLetters } from './dead-letters.ts'
+import { createEngine, type Engine } from './engine.ts'
+import { createIntake, DEADLINE_MS } from './intake.ts'
+import { type BullmqInboxOptions, resolveOptions } from './options.ts'
+import { readStats } from './stats.ts'
+import { within } from './within.ts'
+import { startWork, type Work } from './work.ts'
+
+/** About a day: 10 s, 50 s, 4 min, 21 min, 1.7 h, 9 h and 12 h, less a random part of each. */
+const RETRY = { attempts: 8, minDelayMs: 10_000, maxDelayMs: 43_200_000, factor: 5 }
+const CLOSE_MS = 1000
+
+/**
+ * The durable inbox for many machines: BullMQ on Redis or PostgreSQL. A 2xx is sent only after the server has
+ * taken the event, which is as safe there as the server's own settings make it. With `concurrency: 0` a process
+ * only receives; one whose receiver is never mounted only works. Throws `ConfigurationError`.
+ *
+ * @example
+ * const hooks = webhooks({ secret, inbox: bullmqInbox({ connection: 'redis://localhost:6379' }) })
+ */
+export function bullmqInbox(options: BullmqInboxOptions): Inbox {
+  const resolved = resolveOptions(options)
+  const arrivals = createArrivals()
+  let opening: Promise<Engine> | undefined
+  let intake: ((delivery: Delivery) => Promise<Acceptance>) | undefined
+  let work: Work | undefined
+  let closed = false
+
+  async function engine(): Promise<Engine> {
+    if (closed) throw new AckhookError('inbox_unavailable', 'The inbox is closed.')
+    opening ??= createEngine(resolved).catch(error => {
+      opening = undefined
+      throw error
+    })
+    return opening
+  }
+
+  async function start(process: Process, policy: ProcessingPolicy): Promise<void> {
+    if (policy.serialize) {
+      throw new ConfigurationError(
+        'serializeBy',
+        'BullMQ cannot run the events of one key one at a time; use sqliteInbox, or leave the option out and let handlers compare created_at',
+      )
+    }
+    const opened = await engine()
+    // A connection that is still being made when this ends in a rejection goes on trying, for the next start.
+    try {
+      await withDeadline(begin(opened, process, policy), { operation: 'inbox.start', ms: DEADLINE_MS })
+    } catch (error) {
+      policy.observe({ kind: 'store_down', operation: 'start', error })
+      throw error
+    }
+    intake = createIntake(opened.queue, policy)
+    void tellNotices(opened, policy)
+  }
+
+  async function begin(opened: Engine, process: Process, policy: ProcessingPolicy): Promise<void> {
+    if (policy.concurrency > 0) work ??= startWork({ engine: opened, process, policy, options: resolved })
+    try {
+      await Promise.all([opened.queue.waitUntilReady(), work?.ready()])
+    } catch (error) {
+      // BullMQ remembers a failed beginning for ever: the next start needs new connections.
+      await shut(opened)
+      throw error
+    }
+  }
+
+  function accept(delivery: Delivery): Promise<Acceptance> {
+    if (intake === undefined)
+      throw new ConfigurationError('inbox', 'start() must come before the first event')
+    return arrivals.accept(delivery, intake)
+  }
+
+  async function close(timeoutMs: number): Promise<DrainReport> {
+    closed = true
+    const opened = await opening?.catch(() => undefined)
+    if (opened === undefined) return { lost: 0 }
+    await Promise.all([work?.drain(timeoutMs), arrivals.settled()])
+    await shut(opened)
+    return { lost: 0 }
+  }
+
+  async function shut(opened: Engine): Promise<void> {
+    opening = undefined
+    work = undefined
+    await within(opened.queue.close(), CLOSE_MS)
+    await within(opened.disconnect(), CLOSE_MS)
+  }
+
+  return {
+    durable: true,
+    defaultRetry: RETRY,
+    defaultCapacity: 100_000,
+    accept,
+    start,
+    close,
+    stats: async () => readStats((await engine()).queue),
+    deadLetters: createDeadLetters(async () => (await engine()).queue),
+  }
+}
+
+async function tellNotices(engine: Engine, { observe, logger }: ProcessingPolicy): Promise<void> {
+  // Managed servers may forbid the question.
+  for (const notice of await engine.notices().catch(() => [])) {
+    observe({ kind: 'notice', ...notice })
+    logger.warn({ code: notice.code }, notice.message)
+  }
+}

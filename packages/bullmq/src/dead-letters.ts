@@ -1,0 +1,60 @@
+import { type DeadLetter, type DeadLetterStore, withDeadline } from '@ackhook/core'
+import { type EventJob, type EventQueue, jobIdOf, toDelivery } from './event-job.ts'
+import { isDead, rearm } from './rearm.ts'
+
+const DEADLINE_MS = 5000
+
+/** BullMQ's failed jobs, of which none is removed. */
+export function createDeadLetters(queue: () => Promise<EventQueue>): DeadLetterStore {
+  function ask<T>(operation: string, answer: (queue: EventQueue) => Promise<T>): Promise<T> {
+    return withDeadline(queue().then(answer), { operation: `deadLetters.${operation}`, ms: DEADLINE_MS })
+  }
+
+  async function find(from: EventQueue, key: string): Promise<EventJob | undefined> {
+    const job = await from.getJob(jobIdOf(key))
+    return job !== undefined && (await isDead(job)) ? job : undefined
+  }
+
+  return {
+    list: ({ limit = 100 } = {}) =>
+      ask('list', async from => {
+        if (limit < 1) return []
+        const jobs = await from.getFailed(0, limit - 1)
+        // A job may go between the list of ids and the look at each, and somebody else's is no event.
+        return jobs.filter(job => job?.data?.body !== undefined).map(letterOf)
+      }),
+    get: key =>
+      ask('get', async from => {
+        const job = await find(from, key)
+        return job && letterOf(job)
+      }),
+    redrive: key =>
+      ask('redrive', async from => {
+        const job = await find(from, key)
+        return job !== undefined && rearm(job)
+      }),
+    discard: key =>
+      ask('discard', async from => {
+        const job = await find(from, key)
+        if (job === undefined) return false
+        await job.remove()
+        return true
+      }),
+  }
+}
+
+function letterOf(job: EventJob): DeadLetter {
+  const { key, namespace, id, type, body, receivedAt } = toDelivery(job)
+  const { finishedOn, attemptsMade, failedReason } = job
+  return {
+    key,
+    namespace,
+    id,
+    type,
+    body,
+    receivedAt,
+    failedAt: finishedOn ?? 0,
+    attempts: attemptsMade,
+    reason: failedReason,
+  }
+}

@@ -1,0 +1,40 @@
+import type { Processor, WorkerOptions } from 'bullmq'
+import type { EventQueue, JobData } from './event-job.ts'
+import type { ResolvedOptions } from './options.ts'
+import { createPostgresEngine } from './postgres-engine.ts'
+import { createRedisEngine } from './redis-engine.ts'
+
+export type WorkerSettings = Omit<WorkerOptions, 'connection' | 'prefix'>
+export type EventProcessor = Processor<JobData, unknown, string>
+
+/** The part of BullMQ's worker that is used here, whatever its backend. */
+export interface EventWorker {
+  on(event: 'error', listener: (error: Error) => void): unknown
+  on(
+    event: 'failed',
+    listener: (job: import('./event-job.ts').EventJob | undefined, error: Error) => void,
+  ): unknown
+  on(event: 'lockRenewalFailed', listener: (jobIds: string[]) => void): unknown
+  waitUntilReady(): Promise<unknown>
+  close(): Promise<void>
+  disconnect(): Promise<void>
+}
+
+/** BullMQ with its connections. */
+export interface Engine {
+  readonly queue: EventQueue
+  newWorker(process: EventProcessor, settings: WorkerSettings): EventWorker
+  /** What an operator should know of the server's settings. */
+  notices(): Promise<readonly { readonly code: string; readonly message: string }[]>
+  /** Ends what is left of the connections, with or without the server's help. */
+  disconnect(): Promise<void>
+}
+
+export async function createEngine(options: ResolvedOptions): Promise<Engine> {
+  const engine = await (options.engine.kind === 'redis'
+    ? createRedisEngine(options, options.engine.connection)
+    : createPostgresEngine(options, options.engine.connection))
+  // Whoever asks the queue hears of the failure; without a listener BullMQ would print it as well.
+  engine.queue.on('error', () => {})
+  return engine
+}

@@ -1,0 +1,52 @@
+import type { MaybePromise } from '@ackhook/core'
+import type { EventQueue } from './event-job.ts'
+
+const REFRESH_MS = 1000
+const RECHECK_MS = 50
+
+/** How many events wait or run, well enough to refuse more. */
+export interface Gauge {
+  /** One more was accepted here. */
+  add(): void
+  isFull(): MaybePromise<boolean>
+}
+
+/**
+ * Counting at every delivery would be another round trip. So the engine is asked once a second, deliveries of
+ * this process are added in between, and `true` is said only after a fresh look. Other processes may go beyond
+ * the capacity by what they accept in a second.
+ */
+export function createGauge(queue: EventQueue, capacity: number): Gauge {
+  let counted = 0
+  let since = 0
+  let countedAt = Number.NEGATIVE_INFINITY
+  let counting: Promise<void> | undefined
+
+  function count(): Promise<void> {
+    counting ??= (async () => {
+      const before = since
+      const counts = await queue.getJobCounts('wait', 'delayed', 'prioritized', 'active')
+      counted = Object.values(counts).reduce((sum, n) => sum + n, 0)
+      since -= before
+    })().finally(() => {
+      countedAt = performance.now()
+      counting = undefined
+    })
+    return counting
+  }
+
+  async function isFullNow(): Promise<boolean> {
+    if (performance.now() - countedAt > RECHECK_MS) await count()
+    return counted + since >= capacity
+  }
+
+  return {
+    add: () => void since++,
+    isFull() {
+      if (counted + since >= capacity) return isFullNow()
+      // A failed count says nothing: whether the engine answers is for the delivery itself to find out.
+      if (performance.now() - countedAt > REFRESH_MS) count().catch(() => {})
+      return false
+    },
+  }
+}

@@ -1,0 +1,2 @@
+export { bullmqInbox } from './bullmq-inbox.ts'
+export type { BullmqInboxOptions } from './options.ts'

@@ -1,0 +1,121 @@
+import { ConfigurationError, type Duration, durationMs } from '@ackhook/core'
+import type { PostgresConnectionOptions, RedisConnectionClient, RedisOptions, Telemetry } from 'bullmq'
+
+export interface BullmqInboxOptions {
+  /**
+   * Redis: an ioredis client or cluster of yours, a `redis://` address, or options of ioredis. A client is only
+   * duplicated: whatever its settings are, deliveries never wait for it and the worker never gives up on it.
+   */
+  readonly connection?: string | RedisOptions | RedisConnectionClient
+  /**
+   * PostgreSQL instead of Redis: a `postgres://` address, options of `pg.Pool` (with BullMQ's own `schema` and
+   * `migrate`), or a pool of yours whose `search_path` holds BullMQ's schema.
+   */
+  readonly postgres?: PostgresConnectionOptions
+  /** Name of the BullMQ queue. Default `'ackhook'`. */
+  readonly queue?: string
+  /** What all keys in Redis begin with. Default BullMQ's own, `'bull'`. Redis only. */
+  readonly prefix?: string
+  /**
+   * How long a worker may be silent before its events are given to another: BullMQ's `lockDuration` and
+   * `stalledInterval`. Renewed while handlers run. Default `'30s'`.
+   */
+  readonly lease?: Duration
+  /** At most so many events in so much time, over all workers together: BullMQ's `limiter`. */
+  readonly rateLimit?: { readonly events: number; readonly per: Duration }
+  /** BullMQ's telemetry, for example `new BullMQOtel('webhooks')` of `bullmq-otel`. */
+  readonly telemetry?: Telemetry
+}
+
+export interface ResolvedOptions {
+  readonly engine:
+    | { readonly kind: 'redis'; readonly connection: string | RedisOptions | RedisConnectionClient }
+    | { readonly kind: 'postgres'; readonly connection: PostgresConnectionOptions }
+  readonly queue: string
+  readonly prefix: string | undefined
+  readonly leaseMs: number
+  readonly limiter: { readonly max: number; readonly duration: number } | undefined
+  readonly telemetry: Telemetry | undefined
+}
+
+const NAMES = ['connection', 'postgres', 'queue', 'prefix', 'lease', 'rateLimit', 'telemetry']
+const DAY_MS = 86_400_000
+
+/** Checks every option. Throws {@link ConfigurationError}. */
+export function resolveOptions(options: BullmqInboxOptions): ResolvedOptions {
+  if (typeof options !== 'object' || options === null) {
+    throw new ConfigurationError('options', 'must be an object such as { connection: process.env.REDIS_URL }')
+  }
+  const unknown = Object.keys(options).find(name => !NAMES.includes(name))
+  if (unknown !== undefined) {
+    throw new ConfigurationError(unknown, `is no option; the options are ${NAMES.join(', ')}`)
+  }
+  const { prefix, rateLimit, telemetry } = options
+  if (prefix !== undefined && options.postgres !== undefined) {
+    throw new ConfigurationError('prefix', "is for Redis; PostgreSQL has { postgres: { schema: '…' } }")
+  }
+  return {
+    engine: engineOf(options),
+    queue: nameOf('queue', options.queue ?? 'ackhook'),
+    prefix: prefix === undefined ? undefined : nameOf('prefix', prefix),
+    leaseMs: durationMs(options.lease ?? '30s', { option: 'lease', minMs: 1000, maxMs: 3_600_000 }),
+    limiter: rateLimit && {
+      max: countOf(rateLimit.events),
+      duration: durationMs(rateLimit.per, { option: 'rateLimit.per', minMs: 1, maxMs: DAY_MS }),
+    },
+    telemetry,
+  }
+}
+
+function engineOf({ connection, postgres }: BullmqInboxOptions): ResolvedOptions['engine'] {
+  if ((connection === undefined) === (postgres === undefined)) {
+    throw new ConfigurationError(
+      'connection',
+      "give either connection (Redis: a client, 'redis://…' or options) or postgres (a pool, 'postgres://…' or options)",
+    )
+  }
+  if (postgres !== undefined) return { kind: 'postgres', connection: postgres }
+  return { kind: 'redis', connection: redisOf(connection as string | RedisOptions | RedisConnectionClient) }
+}
+
+function redisOf<T extends string | RedisOptions | RedisConnectionClient>(connection: T): T {
+  if (typeof connection === 'string') {
+    if (/^rediss?:\/\//.test(connection)) return connection
+    throw new ConfigurationError(
+      'connection',
+      "must begin with redis:// or rediss://; a PostgreSQL address belongs into the option 'postgres'",
+    )
+  }
+  if (typeof connection !== 'object' || connection === null) {
+    throw new ConfigurationError('connection', 'must be an ioredis client, an address or options of ioredis')
+  }
+  if (typeof connection['connect'] === 'function' && typeof connection['defineCommand'] !== 'function') {
+    throw new ConfigurationError(
+      'connection',
+      'must be a client of ioredis 5 or 6, or its options or address',
+    )
+  }
+  const keyPrefix = keyPrefixOf(connection)
+  if (keyPrefix) {
+    throw new ConfigurationError(
+      'connection',
+      "must have no keyPrefix, which BullMQ cannot work with; use the option 'prefix' of the inbox",
+    )
+  }
+  return connection
+}
+
+function keyPrefixOf(connection: RedisOptions | RedisConnectionClient): unknown {
+  const options = connection['options'] as Record<string, unknown> | undefined
+  return connection['keyPrefix'] || options?.['keyPrefix']
+}
+
+function nameOf(option: string, name: string): string {
+  if (typeof name === 'string' && name !== '' && !name.includes(':')) return name
+  throw new ConfigurationError(option, `must be a name without ':', which BullMQ separates by; got '${name}'`)
+}
+
+function countOf(events: number): number {
+  if (Number.isInteger(events) && events >= 1) return events
+  throw new ConfigurationError('rateLimit.events', `must be a whole number from 1; got ${String(events)}`)
+}

@@ -1,0 +1,90 @@
+import { ConfigurationError } from '@ackhook/core'
+import { Queue, type RedisConnectionClient, type RedisOptions, Worker } from 'bullmq'
+import type { Engine } from './engine.ts'
+import type { JobData } from './event-job.ts'
+import type { ResolvedOptions } from './options.ts'
+import { redisNotices } from './redis-notices.ts'
+
+type Overrides = Readonly<Record<string, unknown>>
+
+/** Never give up on the server, whatever the user's own client does. */
+const ALWAYS = {
+  lazyConnect: false,
+  retryStrategy: (times: number): number => Math.min(times * 100, 2000),
+}
+/** A delivery must fail at once when the server is gone: the sender repeats it, so nothing is kept back here. */
+const FOR_DELIVERIES = { ...ALWAYS, enableOfflineQueue: false, maxRetriesPerRequest: 0 }
+/** The worker waits for its server for ever, and for jobs longer than any time limit on a command. */
+const FOR_WORK = {
+  ...ALWAYS,
+  enableOfflineQueue: true,
+  maxRetriesPerRequest: null,
+  commandTimeout: undefined,
+}
+
+export async function createRedisEngine(
+  options: ResolvedOptions,
+  connection: string | RedisOptions | RedisConnectionClient,
+): Promise<Engine> {
+  const connect = await connector(connection)
+  const shared = {
+    ...(options.prefix !== undefined && { prefix: options.prefix }),
+    ...(options.telemetry && { telemetry: options.telemetry }),
+  }
+  const clients = [connect(FOR_DELIVERIES)]
+  const [client] = clients as [RedisConnectionClient]
+  const queue = new Queue<JobData, unknown, string>(options.queue, { ...shared, connection: client })
+  return {
+    queue,
+    newWorker(process, settings) {
+      const own = connect(FOR_WORK)
+      clients.push(own)
+      return new Worker(options.queue, process, { ...settings, ...shared, connection: own })
+    },
+    notices: async () => redisNotices(String(await client['info']())),
+    async disconnect() {
+      for (const one of clients) one.disconnect?.()
+    },
+  }
+}
+
+/** Makes connections of our own, like the user's but for what we depend on. */
+async function connector(
+  connection: string | RedisOptions | RedisConnectionClient,
+): Promise<(overrides: Overrides) => RedisConnectionClient> {
+  if (isClient(connection)) {
+    return overrides =>
+      silent(connection.isCluster ? ofCluster(connection, overrides) : connection.duplicate(overrides))
+  }
+  const { Redis } = await import('ioredis').catch(cause => {
+    throw new ConfigurationError('connection', "needs the package 'ioredis': npm install ioredis", { cause })
+  })
+  return overrides =>
+    silent(
+      typeof connection === 'string'
+        ? new Redis(connection, { ...overrides })
+        : new Redis({ ...connection, ...overrides }),
+    )
+}
+
+function ofCluster(cluster: RedisConnectionClient, overrides: Overrides): RedisConnectionClient {
+  const { retryStrategy, ...redisOptions } = overrides
+  return cluster.duplicate([], {
+    clusterRetryStrategy: retryStrategy,
+    lazyConnect: false,
+    enableOfflineQueue: overrides['enableOfflineQueue'],
+    redisOptions: { ...cluster['options'].redisOptions, ...redisOptions },
+  })
+}
+
+/** BullMQ tells of errors while it listens; one that comes before or after must not end the process. */
+function silent(client: RedisConnectionClient): RedisConnectionClient {
+  client.on?.('error', () => {})
+  return client
+}
+
+function isClient(
+  connection: string | RedisOptions | RedisConnectionClient,
+): connection is RedisConnectionClient {
+  return typeof connection === 'object' && typeof connection['duplicate'] === 'function'
+}

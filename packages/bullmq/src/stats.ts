@@ -1,0 +1,43 @@
+import { type InboxStats, withDeadline } from '@ackhook/core'
+import type { JobType } from 'bullmq'
+import type { EventQueue } from './event-job.ts'
+
+const DEADLINE_MS = 5000
+const SAMPLE = 20
+
+/** BullMQ's own counts, over all processes. */
+export function readStats(queue: EventQueue): Promise<InboxStats> {
+  return withDeadline(read(queue), { operation: 'stats', ms: DEADLINE_MS })
+}
+
+async function read(queue: EventQueue): Promise<InboxStats> {
+  const counts = await queue.getJobCounts('wait', 'delayed', 'prioritized', 'active', 'failed')
+  const { active = 0, failed = 0, ...waiting } = counts
+  const oldest = await oldestOf(queue, counts)
+  return {
+    pending: Object.values(waiting).reduce((sum, n) => sum + n, 0),
+    active,
+    dead: failed,
+    oldestPendingMs: oldest === undefined ? 0 : Math.max(0, Date.now() - oldest),
+  }
+}
+
+/**
+ * Waiting and running events stand in line, but BullMQ's backends disagree about which end comes first, so both
+ * are looked at. The delayed are ordered by when they are due: the oldest has most attempts behind it and the
+ * longest delay before it, so it is looked for among the last.
+ */
+async function oldestOf(queue: EventQueue, counts: Record<string, number>): Promise<number | undefined> {
+  const looks = (['wait', 'active'] as const).flatMap(type => {
+    const last = (counts[type] ?? 0) - 1
+    return last < 0 ? [] : [look(type, 0, 0, true), look(type, Math.max(0, last - SAMPLE), last, false)]
+  })
+  if (counts['delayed']) looks.push(look('delayed', 0, SAMPLE, false))
+  const times = (await Promise.all(looks)).flat()
+  return times.length === 0 ? undefined : Math.min(...times)
+
+  async function look(type: JobType, start: number, end: number, ascending: boolean): Promise<number[]> {
+    const jobs = await queue.getJobs([type], start, end, ascending)
+    return jobs.map(job => job.timestamp)
+  }
+}

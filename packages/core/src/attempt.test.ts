@@ -1,0 +1,54 @@
+import { describe, expect, it, vi } from 'vitest'
+import { ABORT, createAttempt } from './attempt.ts'
+
+describe('an attempt', () => {
+  it('gives one signal, made when it is first asked for', () => {
+    const attempt = createAttempt(3)
+    expect(attempt.number).toBe(3)
+    const { signal } = attempt
+    expect(signal.aborted).toBe(false)
+    expect(attempt.signal).toBe(signal)
+  })
+
+  it('aborts a signal that was asked for before, with the reason', () => {
+    const attempt = createAttempt(1)
+    const { signal } = attempt
+    const reason = ABORT.leaseLost()
+    attempt.abort(reason)
+    expect(signal.aborted).toBe(true)
+    expect(signal.reason).toBe(reason)
+  })
+
+  it('gives an aborted signal to who asks for it later', () => {
+    const attempt = createAttempt(1)
+    const reason = ABORT.drained()
+    attempt.abort(reason)
+    expect(attempt.signal.aborted).toBe(true)
+    expect(attempt.signal.reason).toBe(reason)
+  })
+
+  it('keeps the first reason and tells of it once', () => {
+    const attempt = createAttempt(1)
+    const listener = vi.fn()
+    attempt.onAbort(listener)
+    const first = ABORT.leaseLost()
+    attempt.abort(first)
+    attempt.abort(ABORT.drained())
+    expect(listener.mock.calls).toEqual([[first]])
+    expect(attempt.signal.reason).toBe(first)
+  })
+
+  it('tells a listener at once when it was withdrawn before', () => {
+    const attempt = createAttempt(1)
+    const reason = ABORT.drained()
+    attempt.abort(reason)
+    const listener = vi.fn()
+    attempt.onAbort(listener)
+    expect(listener.mock.calls).toEqual([[reason]])
+  })
+
+  it('names why it was withdrawn by a code', () => {
+    expect(ABORT.leaseLost().code).toBe('lease_lost')
+    expect(ABORT.drained().code).toBe('drain_timeout')
+  })
+})

@@ -1,0 +1,51 @@
+import { expect, it } from 'vitest'
+import { CODES, type ReplyCode } from './codes.ts'
+
+const codes = Object.keys(CODES) as ReplyCode[]
+const withStatus = (status: number) => codes.filter(code => CODES[code].status === status)
+
+it('maps every code to the status the design names', () => {
+  expect(
+    Object.fromEntries([200, 202, 400, 401, 405, 408, 413, 415, 422, 500, 503].map(s => [s, withStatus(s)])),
+  ).toEqual({
+    200: ['duplicate', 'processed', 'dead_lettered'],
+    202: ['accepted'],
+    400: ['body_aborted', 'json_invalid', 'envelope_invalid'],
+    401: [
+      'signature_missing',
+      'signature_malformed',
+      'signature_mismatch',
+      'secret_unknown',
+      'timestamp_malformed',
+      'timestamp_too_old',
+      'timestamp_too_new',
+    ],
+    405: ['method_not_allowed'],
+    408: ['body_timeout'],
+    413: ['body_too_large'],
+    415: ['content_encoding_unsupported', 'content_type_unsupported'],
+    422: ['event_invalid'],
+    500: ['body_unavailable', 'handler_failed', 'secret_unavailable', 'internal_error'],
+    503: [
+      'in_flight',
+      'capacity_exceeded',
+      'store_unavailable',
+      'inbox_unavailable',
+      'draining',
+      'handler_deferred',
+    ],
+  })
+})
+
+it('has no redirect and never tells the platform to disable the endpoint', () => {
+  for (const { status } of Object.values(CODES)) {
+    expect(status).not.toBe(410)
+    expect(status >= 300 && status < 400).toBe(false)
+  }
+})
+
+it('lets all refusals of a signature look alike', () => {
+  const entries = withStatus(401).map(code => JSON.stringify(CODES[code]))
+  expect(new Set(entries).size).toBe(1)
+  expect(CODES.signature_mismatch.reply).toBe('unauthorized')
+})

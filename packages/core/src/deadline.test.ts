@@ -1,0 +1,67 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { DeadlineError, withDeadline } from './deadline.ts'
+
+beforeEach(() => {
+  vi.useFakeTimers()
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+it('settles like the promise when that is in time, and leaves no timer', async () => {
+  await expect(withDeadline(Promise.resolve(1), { operation: 'x', ms: 10 })).resolves.toBe(1)
+  await expect(withDeadline(Promise.reject(new Error('no')), { operation: 'x', ms: 10 })).rejects.toThrow(
+    'no',
+  )
+  expect(vi.getTimerCount()).toBe(0)
+})
+
+it('rejects when the promise does not settle in time, naming what was slow', async () => {
+  const waiting = withDeadline(new Promise(() => {}), { operation: 'store.claim', ms: 1000 })
+  const rejected = expect(waiting).rejects.toThrow('store.claim did not answer within 1000 ms')
+  await vi.advanceTimersByTimeAsync(999)
+  expect(vi.getTimerCount()).toBe(1)
+  await vi.advanceTimersByTimeAsync(1)
+  await rejected
+  await expect(waiting).rejects.toBeInstanceOf(DeadlineError)
+  await expect(waiting).rejects.toMatchObject({ name: 'DeadlineError' })
+})
+
+it('hands over a value that comes too late, and only such a one', async () => {
+  const late = vi.fn()
+  let answer: (value: string) => void = () => {}
+  const slow = withDeadline(new Promise<string>(resolve => (answer = resolve)), {
+    operation: 'x',
+    ms: 10,
+    late,
+  })
+  const rejected = expect(slow).rejects.toBeInstanceOf(DeadlineError)
+  await vi.advanceTimersByTimeAsync(10)
+  await rejected
+  answer('done after all')
+  await vi.runAllTimersAsync()
+  expect(late.mock.calls).toEqual([['done after all']])
+  await withDeadline(Promise.resolve('in time'), { operation: 'x', ms: 10, late })
+  expect(late).toHaveBeenCalledTimes(1)
+})
+
+it('does not mind a value or a failure that comes too late when nobody asked for it', async () => {
+  const faults: unknown[] = []
+  const note = (fault: unknown) => void faults.push(fault)
+  process.on('unhandledRejection', note)
+  const fail: ((error: Error) => void)[] = []
+  const answer: ((value: unknown) => void)[] = []
+  const slow = [
+    withDeadline(new Promise((_, reject) => fail.push(reject)), { operation: 'x', ms: 10 }),
+    withDeadline(new Promise(resolve => answer.push(resolve)), { operation: 'x', ms: 10 }),
+  ]
+  const settled = Promise.allSettled(slow)
+  await vi.advanceTimersByTimeAsync(10)
+  fail[0]?.(new Error('late'))
+  answer[0]?.('late')
+  expect((await settled).map(result => result.status)).toEqual(['rejected', 'rejected'])
+  vi.useRealTimers()
+  await new Promise(resolve => setImmediate(resolve))
+  process.off('unhandledRejection', note)
+  expect(faults).toEqual([])
+})

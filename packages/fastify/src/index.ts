@@ -1,0 +1,1 @@
+export { type FastifyWebhooksOptions, webhooks } from './webhooks.ts'

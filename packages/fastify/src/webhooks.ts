@@ -1,0 +1,80 @@
+import {
+  ConfigurationError,
+  type EventSchemas,
+  type KnownEvents,
+  type Receiver,
+  type ReceiverOptions,
+  toReceiver,
+} from '@ackhook/core'
+import { readRawBody, writeReply } from '@ackhook/core/node'
+import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from 'fastify'
+import fastifyPlugin from 'fastify-plugin'
+
+/** The receiver that `app.webhooks` is. */
+export type FastifyReceiver = Receiver<KnownEvents<Record<never, never>>, FastifyRequest>
+
+/** Where to mount, and beside it the options of a receiver, or a `receiver` that something else shares. */
+export type FastifyWebhooksOptions = {
+  /** Path of the route. Default `'/webhooks'`. It answers every method: all but POST get 405. */
+  readonly path?: string
+  readonly prefix?: string
+  /** The name on the Fastify instance. Default `'webhooks'`; a second registration needs another. */
+  readonly decorateAs?: string
+} & (ReceiverOptions<EventSchemas, FastifyRequest> | { readonly receiver: FastifyReceiver })
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Register handlers here, before the app is ready. */
+    webhooks: FastifyReceiver
+  }
+}
+
+/**
+ * Webhooks for Fastify 5. Only this route gets raw bytes, whatever parsers the app has. `fastify.log` is the
+ * logger by default and the request is the context of `secret` and `namespace`. Processing starts in `onReady`;
+ * `onClose` drains it, unless the receiver was handed in: whoever made that one closes it. Replies go straight
+ * to the socket: `onResponse` hooks run, `onSend` hooks do not. Throws `ConfigurationError` for a wrong option.
+ *
+ * @example
+ * await app.register(webhooks, { secret: process.env['SIGNING_SECRET'] })
+ * app.webhooks.on('conversation.resolved', async event => {
+ *   await crm.close(event.data.conversation_id)
+ * })
+ */
+export const webhooks: FastifyPluginAsync<FastifyWebhooksOptions> = fastifyPlugin(plugin, {
+  name: '@ackhook/fastify',
+  fastify: '5.x',
+})
+
+async function plugin(app: FastifyInstance, options: FastifyWebhooksOptions): Promise<void> {
+  const { path = '/webhooks', prefix = '', decorateAs = 'webhooks', ...rest } = options
+  const receiver = toReceiver('receiver' in rest ? rest.receiver : { logger: app.log, ...rest })
+  if (app.hasDecorator(decorateAs)) {
+    throw new ConfigurationError('decorateAs', `app.${decorateAs} exists already; choose another name`)
+  }
+  app.decorate(decorateAs, receiver)
+  app.addHook('onReady', () => receiver.start())
+  if (!('receiver' in rest)) app.addHook('onClose', async () => void (await receiver.close()))
+  // A scope of its own: what it does to parsers and headers, no other route sees.
+  await app.register(async scope => mount(scope, path, receiver), { prefix })
+}
+
+function mount(scope: FastifyInstance, path: string, receiver: FastifyReceiver): void {
+  // Fastify refuses a Content-Type it cannot read before any parser is asked; the signature says more.
+  scope.addHook('onRequest', async request => {
+    request.headers = { 'content-type': 'application/octet-stream' }
+  })
+  scope.removeAllContentTypeParsers()
+  scope.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
+  scope.all<{ Body?: FastifyRequest['raw'] }>(path, async (request, reply) => {
+    reply.hijack()
+    const { raw } = request
+    const answer = await receiver.handle({
+      method: request.method,
+      headers: raw.headers,
+      body: limits => readRawBody(request.body ?? raw, limits),
+      context: request,
+    })
+    writeReply(raw, reply.raw, answer)
+  })
+}

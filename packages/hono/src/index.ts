@@ -1,0 +1,1 @@
+export { type HonoWebhooks, webhooks } from './webhooks.ts'

@@ -1,0 +1,65 @@
+import {
+  type BodyLimits,
+  type EventSchemas,
+  type KnownEvents,
+  type MaybePromise,
+  type Receiver,
+  type ReceiverOptions,
+  type Refusal,
+  readRequestBody,
+  toReceiver,
+} from '@ackhook/core'
+import type { Context } from 'hono'
+
+/** A handler to mount and a receiver to register handlers on. */
+export type HonoWebhooks<Events, C extends Context = Context> = ((c: C) => Promise<Response>) &
+  Receiver<Events, C>
+
+/**
+ * Webhooks for Hono 4 on Node, Bun, Deno and Workers: options, or a receiver to share. Hono's context is the
+ * context of `secret` and `namespace`, so that a secret can come from `c.env`. Where there is an execution
+ * context, the work after the reply is given to its `waitUntil`. Throws `ConfigurationError` for a wrong option.
+ *
+ * @example
+ * const hooks = webhooks({ secret: c => c.env.SIGNING_SECRET })
+ * hooks.on('conversation.resolved', async event => {
+ *   await crm.close(event.data.conversation_id)
+ * })
+ * app.post('/webhooks', hooks)
+ */
+export function webhooks<
+  const Schemas extends EventSchemas = Record<never, never>,
+  C extends Context = Context,
+>(
+  optionsOrReceiver: ReceiverOptions<Schemas, C> | Receiver<KnownEvents<Schemas>, C>,
+): HonoWebhooks<KnownEvents<Schemas>, C> {
+  const receiver = toReceiver(optionsOrReceiver)
+  const handler = async (c: C): Promise<Response> => {
+    const reply = await receiver.handle({
+      method: c.req.method,
+      headers: c.req.raw.headers,
+      body: limits => readBody(c, limits),
+      context: c,
+      // On Node the process stays by itself, and the getter of the execution context throws.
+      waitUntil: c.env?.incoming === undefined ? work => keepAlive(c, work) : undefined,
+    })
+    return new Response(reply.body, { status: reply.status, headers: reply.headers })
+  }
+  return Object.assign(handler, receiver)
+}
+
+/** Of what Hono caches only an `arrayBuffer` is exact: text lost its byte order mark and its invalid bytes. */
+function readBody(c: Context, limits: BodyLimits): MaybePromise<Uint8Array | Refusal> {
+  const cached = c.req.bodyCache.arrayBuffer
+  if (cached !== undefined) return Promise.resolve(cached).then(bytes => new Uint8Array(bytes))
+  return readRequestBody(c.req.raw, limits)
+}
+
+function keepAlive(c: Context, work: Promise<unknown>): void {
+  let execution: Context['executionCtx'] | undefined
+  try {
+    // The getter throws where the platform has none, and keeps the process by itself.
+    execution = c.executionCtx
+  } catch {}
+  execution?.waitUntil(work)
+}

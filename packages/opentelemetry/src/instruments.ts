@@ -1,0 +1,60 @@
+import type { Counter, Histogram, Meter, ObservableGauge } from '@opentelemetry/api'
+
+/** Every metric there is. Names under `messaging.` are those of the OpenTelemetry conventions. */
+export interface Instruments {
+  readonly acknowledgement: Histogram
+  readonly consumed: Counter
+  readonly handling: Histogram
+  readonly lag: Histogram
+  readonly duplicates: Counter
+  readonly rejections: Counter
+  readonly deadLettered: Counter
+  readonly incidents: Counter
+}
+
+/** Read from `receiver.stats()` when metrics are collected. */
+export interface Gauges {
+  readonly pending: ObservableGauge
+  readonly active: ObservableGauge
+  readonly dead: ObservableGauge
+  readonly oldestPending: ObservableGauge
+}
+
+const DURATION_S = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10]
+const LAG_S = [0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600, 14_400, 86_400]
+
+export function createInstruments(meter: Meter): Instruments {
+  const seconds = (name: string, description: string, boundaries: number[]): Histogram =>
+    meter.createHistogram(name, {
+      description,
+      unit: 's',
+      advice: { explicitBucketBoundaries: boundaries },
+    })
+  const count = (name: string, unit: string, description: string): Counter =>
+    meter.createCounter(name, { unit, description })
+  return {
+    acknowledgement: seconds(
+      'messaging.client.operation.duration',
+      'From the arrival of a request to its reply.',
+      DURATION_S,
+    ),
+    consumed: count('messaging.client.consumed.messages', '{message}', 'Events accepted.'),
+    handling: seconds('messaging.process.duration', 'One attempt of the handlers of an event.', DURATION_S),
+    lag: seconds('ackhook.lag', 'From created_at of an event to the end of its handlers.', LAG_S),
+    duplicates: count('ackhook.duplicates', '{message}', 'Deliveries of events that were accepted before.'),
+    rejections: count('ackhook.rejections', '{request}', 'Requests refused, by reason.'),
+    deadLettered: count('ackhook.dead_lettered', '{message}', 'Events given up.'),
+    incidents: count('ackhook.incidents', '{incident}', 'Lost leases, lost completions, store failures.'),
+  }
+}
+
+export function createGauges(meter: Meter): Gauges {
+  const gauge = (name: string, unit: string, description: string): ObservableGauge =>
+    meter.createObservableGauge(name, { unit, description })
+  return {
+    pending: gauge('ackhook.pending', '{message}', 'Events that wait for their first or next attempt.'),
+    active: gauge('ackhook.active', '{message}', 'Events whose handlers are running.'),
+    dead: gauge('ackhook.dead', '{message}', 'Dead letters kept.'),
+    oldestPending: gauge('ackhook.oldest_pending', 's', 'Age of the oldest event that is not handled yet.'),
+  }
+}

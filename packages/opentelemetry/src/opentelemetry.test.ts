@@ -1,0 +1,410 @@
+import {
+  createReceiver,
+  type Observation,
+  type Observer,
+  type ReceiverOptions,
+  RetryAfterError,
+} from '@ackhook/core'
+import { sign } from '@ackhook/testing'
+import { context } from '@opentelemetry/api'
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
+import {
+  AggregationTemporality,
+  type DataPoint,
+  type Histogram,
+  InMemoryMetricExporter,
+  MeterProvider,
+  PeriodicExportingMetricReader,
+} from '@opentelemetry/sdk-metrics'
+import {
+  BasicTracerProvider,
+  InMemorySpanExporter,
+  type ReadableSpan,
+  SimpleSpanProcessor,
+} from '@opentelemetry/sdk-trace-base'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type OpenTelemetry, opentelemetry } from './opentelemetry.ts'
+
+const secret = 'a-secret-of-at-least-16-bytes'
+const SECRET_DATA = 'payload that must never leave'
+
+beforeAll(() => {
+  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
+})
+afterAll(() => {
+  context.disable()
+})
+
+describe('spans', () => {
+  it('makes one for the acknowledgement and one for the handlers, which links back to it', async () => {
+    const { receiver, deliver, spansOf } = setUp()
+    receiver.on('conversation.resolved', () => {})
+    await deliver('evt_1')
+    await receiver.close()
+
+    const [received, processed] = [spansOf('receive')[0], spansOf('process')[0]]
+    expect(received).toMatchObject({ name: 'receive conversation.resolved', kind: 4 })
+    expect(received?.attributes).toEqual({
+      'messaging.system': 'webhook',
+      'messaging.operation.name': 'receive',
+      'messaging.operation.type': 'receive',
+      'messaging.destination.name': 'conversation.resolved',
+      'messaging.message.id': 'evt_1',
+      'ackhook.code': 'accepted',
+    })
+    expect(processed).toMatchObject({ name: 'process conversation.resolved', kind: 4 })
+    expect(processed?.attributes).toMatchObject({ 'messaging.message.id': 'evt_1', 'ackhook.attempt': 1 })
+    expect(processed?.links[0]?.context.spanId).toBe(received?.spanContext().spanId)
+    expect(processed?.status.code).toBe(0)
+  })
+
+  it('lets the receive span last as long as the acknowledgement took', async () => {
+    const { receiver, deliver, spansOf, observations } = setUp()
+    await deliver('evt_1')
+    await receiver.close()
+
+    const accepted = observations.find(one => one.kind === 'accepted')
+    expect(milliseconds(spansOf('receive')[0])).toBeCloseTo(accepted?.durationMs ?? -1, 0)
+  })
+
+  it('is the child of the span of the request', async () => {
+    const { receiver, deliver, spansOf, tracer } = setUp()
+    await tracer.startActiveSpan('POST /webhooks', async span => {
+      await deliver('evt_1')
+      span.end()
+      expect(spansOf('receive')[0]?.parentSpanContext?.spanId).toBe(span.spanContext().spanId)
+    })
+    await receiver.close()
+    expect(spansOf('process')[0]?.parentSpanContext).toBeUndefined()
+  })
+
+  it('gives each attempt a span, and names what was thrown but not its message', async () => {
+    const { receiver, deliver, spansOf } = setUp({ retry: { attempts: 3, minDelay: '1ms' } })
+    receiver.on('conversation.resolved', (_event, { attempt }) => {
+      if (attempt === 1) throw new TypeError(SECRET_DATA)
+      if (attempt === 2) throw new RetryAfterError(SECRET_DATA, 0)
+      throw SECRET_DATA
+    })
+    receiver.onError(() => {})
+    receiver.onDeadLetter(() => {})
+    await deliver('evt_1')
+    await receiver.close()
+
+    const spans = spansOf('process')
+    expect(spans.map(span => span.attributes['error.type'])).toEqual(['TypeError', 'retry_after', '_OTHER'])
+    expect(spans.map(span => span.status)).toEqual([
+      { code: 2, message: 'TypeError' },
+      { code: 2, message: 'retry_after' },
+      { code: 2, message: '_OTHER' },
+    ])
+    expect(spans.map(span => span.attributes['ackhook.dead_lettered'])).toEqual([undefined, undefined, true])
+    const origin = spansOf('receive')[0]?.spanContext().spanId
+    expect(spans.map(span => span.links[0]?.context.spanId)).toEqual([origin, origin, origin])
+  })
+
+  it('names the true reason of a refusal, as an error only when the fault is on this side', async () => {
+    const { receiver, deliver, spansOf } = setUp()
+    await deliver('evt_1', { secret: 'a-secret-somebody-guessed' })
+    await receiver.close()
+    await deliver('evt_2')
+
+    const [forged, draining] = spansOf('receive')
+    expect(forged).toMatchObject({ name: 'receive', status: { code: 0 } })
+    expect(forged?.attributes).toMatchObject({
+      'error.type': 'signature_mismatch',
+      'http.response.status_code': 401,
+    })
+    expect(forged?.attributes['messaging.message.id']).toBeUndefined()
+    expect(draining).toMatchObject({ status: { code: 2, message: 'draining' } })
+  })
+
+  it('marks duplicates, and those with other bytes', async () => {
+    const { receiver, deliver, spansOf } = setUp()
+    await deliver('evt_1')
+    await deliver('evt_1')
+    await deliver('evt_1', { data: { other: true } })
+    await receiver.close()
+
+    const outcome = spansOf('receive').map(one => [
+      one.attributes['ackhook.code'],
+      one.attributes['ackhook.conflict'],
+    ])
+    expect(outcome).toEqual([
+      ['accepted', undefined],
+      ['duplicate', false],
+      ['duplicate', true],
+    ])
+  })
+
+  it('names the namespace', async () => {
+    const { receiver, deliver, spansOf } = setUp({ namespace: 'workspace-7' })
+    await deliver('evt_1')
+    await receiver.close()
+    expect(spansOf('receive')[0]?.attributes['ackhook.namespace']).toBe('workspace-7')
+    expect(spansOf('process')[0]?.attributes['ackhook.namespace']).toBe('workspace-7')
+  })
+
+  it('nests what a traced handler does into the span of its own attempt, also across waits', async () => {
+    const { receiver, deliver, telemetry, spansOf, tracer, exporter } = setUp()
+    receiver.on(
+      'conversation.resolved',
+      telemetry.traced(async event => {
+        await new Promise(resolve => setImmediate(resolve))
+        tracer.startSpan(`work of ${event.id}`).end()
+      }),
+    )
+    await Promise.all([deliver('evt_1'), deliver('evt_2')])
+    await receiver.close()
+
+    for (const id of ['evt_1', 'evt_2']) {
+      const work = exporter.getFinishedSpans().find(span => span.name === `work of ${id}`)
+      const attempt = spansOf('process').find(span => span.attributes['messaging.message.id'] === id)
+      expect(work?.parentSpanContext?.spanId).toBe(attempt?.spanContext().spanId)
+    }
+  })
+
+  it('leaves a traced handler as it is when nothing observes', async () => {
+    const { telemetry } = setUp()
+    const handler = telemetry.traced((event: { readonly id: string }) => `handled ${event.id}`)
+    const signal = new AbortController().signal
+    expect(handler({ id: 'evt_1' }, { attempt: 1, namespace: '', receivedAt: 0, signal })).toBe(
+      'handled evt_1',
+    )
+  })
+})
+
+describe('metrics', () => {
+  it('counts and times acknowledgements, handlers, duplicates and refusals', async () => {
+    const { receiver, deliver, collect } = setUp({ retry: { attempts: 2, minDelay: '1ms' } })
+    receiver.on('conversation.resolved', event => {
+      if (event.data.resolved_by === 'nobody') throw new TypeError('no')
+    })
+    receiver.onError(() => {})
+    receiver.onDeadLetter(() => {})
+    await deliver('evt_1')
+    await deliver('evt_1')
+    await deliver('evt_2', { secret: 'a-secret-somebody-guessed' })
+    await deliver('evt_3', { data: { resolved_by: 'nobody' } })
+    await receiver.close()
+
+    const metrics = await collect()
+    const resolved = { 'messaging.destination.name': 'conversation.resolved' }
+    expect(metrics('messaging.client.operation.duration').map(countOf)).toEqual([
+      [{ ...operation('receive'), ...resolved }, 3],
+      [{ ...operation('receive'), 'error.type': 'signature_mismatch' }, 1],
+    ])
+    expect(metrics('messaging.client.consumed.messages').map(pointOf)).toEqual([
+      [{ ...operation('receive'), ...resolved }, 2],
+    ])
+    expect(metrics('messaging.process.duration').map(countOf)).toEqual([
+      [{ ...operation('process'), ...resolved }, 1],
+      [{ ...operation('process'), ...resolved, 'error.type': 'TypeError' }, 2],
+    ])
+    expect(metrics('ackhook.duplicates').map(pointOf)).toEqual([
+      [{ ...resolved, 'ackhook.conflict': false }, 1],
+    ])
+    expect(metrics('ackhook.rejections').map(pointOf)).toEqual([
+      [{ 'error.type': 'signature_mismatch', 'http.response.status_code': 401 }, 1],
+    ])
+    expect(metrics('ackhook.dead_lettered').map(pointOf)).toEqual([
+      [{ ...resolved, 'error.type': 'TypeError' }, 1],
+    ])
+  })
+
+  it('measures in seconds how far behind created_at an event was handled', async () => {
+    const { receiver, deliver, collect } = setUp()
+    await deliver('evt_1', { createdAt: new Date(Date.now() - 90_000).toISOString() })
+    await deliver('evt_2', { createdAt: 'no instant' })
+    await receiver.close()
+
+    const [lag] = (await collect())('ackhook.lag') as DataPoint<Histogram>[]
+    expect(lag?.value.count).toBe(1)
+    expect(lag?.value.sum).toBeGreaterThanOrEqual(90)
+    expect(lag?.value.sum).toBeLessThan(120)
+  })
+
+  it('reports pending, active and dead events of a watched receiver until told to stop', async () => {
+    const { receiver, deliver, telemetry, collect } = setUp({ retry: { attempts: 1 }, concurrency: 1 })
+    let finish: () => void = () => {}
+    const begun = new Promise<void>(resolve => {
+      receiver.on('conversation.resolved', async event => {
+        if (event.id === 'evt_dead') throw new Error('no')
+        resolve()
+        await new Promise<void>(done => (finish = done))
+      })
+    })
+    receiver.onDeadLetter(() => {})
+    let reads = 0
+    const counted = { stats: () => receiver.stats().finally(() => reads++) }
+    const stop = telemetry.watch(counted, { attributes: { endpoint: 'a' } })
+    await deliver('evt_dead')
+    await deliver('evt_running')
+    await deliver('evt_waiting')
+    await begun
+
+    const during = await collect()
+    expect(during('ackhook.pending').map(pointOf)).toEqual([[{ endpoint: 'a' }, 1]])
+    expect(during('ackhook.active').map(pointOf)).toEqual([[{ endpoint: 'a' }, 1]])
+    expect(during('ackhook.dead').map(pointOf)).toEqual([[{ endpoint: 'a' }, 1]])
+    expect(during('ackhook.oldest_pending')[0]?.value).toBeGreaterThan(0)
+
+    stop()
+    await collect()
+    expect(reads).toBe(1)
+    finish()
+    await receiver.close({ timeout: '100ms' })
+  })
+
+  it('counts what an operator should know of', async () => {
+    const { telemetry, collect } = setUp()
+    const about = { id: 'evt_1', type: 'a.b', namespace: '' }
+    telemetry({ kind: 'lease_lost', ...about })
+    telemetry({ kind: 'completion_lost', ...about, error: new Error(SECRET_DATA) })
+    telemetry({ kind: 'store_slow', operation: 'claim', durationMs: 300 })
+    telemetry({ kind: 'store_down', operation: 'claim', error: new Error(SECRET_DATA) })
+    telemetry({ kind: 'notice', code: 'redis_evicts', message: 'x' })
+    expect((await collect())('ackhook.incidents').map(pointOf)).toEqual(
+      ['lease_lost', 'completion_lost', 'store_slow', 'store_down', 'redis_evicts'].map(one => [
+        { 'ackhook.incident': one },
+        1,
+      ]),
+    )
+  })
+})
+
+it('tells an observer of your own as well, also when it throws', async () => {
+  const { receiver, deliver, observations, spansOf } = setUp({}, () => {
+    throw new Error('the observer failed')
+  })
+  await deliver('evt_1')
+  await receiver.close()
+  expect(observations.map(one => one.kind)).toEqual([
+    'received',
+    'accepted',
+    'attempt_started',
+    'unhandled',
+    'completed',
+  ])
+  expect(spansOf('process')).toHaveLength(1)
+})
+
+it('refuses an observer that is no function', () => {
+  expect(() => opentelemetry({ observe: 'console' as never })).toThrow("Option 'observe': must be a function")
+})
+
+it('does nothing and breaks nothing without an SDK', async () => {
+  const telemetry = opentelemetry()
+  const receiver = createReceiver({ secret, observe: telemetry, logger: silent })
+  telemetry.watch(receiver)()
+  receiver.on(
+    'conversation.resolved',
+    telemetry.traced(() => {}),
+  )
+  expect((await handle(receiver, 'evt_1')).status).toBe(202)
+  expect(await receiver.close()).toEqual({ lost: 0 })
+})
+
+it('never exports data of an event nor the message of an error', async () => {
+  const { receiver, deliver, collect, exporter, metricExporter } = setUp({ retry: { attempts: 1 } })
+  receiver.on('*', () => {
+    throw new Error(SECRET_DATA)
+  })
+  receiver.onDeadLetter(() => {})
+  await deliver('evt_1', { data: { text: SECRET_DATA } })
+  await deliver('evt_1', { data: { text: `${SECRET_DATA} again` } })
+  await deliver('evt_2', { data: { text: SECRET_DATA }, secret: 'a-secret-somebody-guessed' })
+  await receiver.close()
+  await collect()
+
+  const exported = exporter
+    .getFinishedSpans()
+    .map(({ name, attributes, status, events }) => ({ name, attributes, status, events }))
+  expect(exported.length).toBeGreaterThan(3)
+  expect(JSON.stringify(exported)).not.toContain(SECRET_DATA)
+  expect(JSON.stringify(metricExporter.getMetrics())).not.toContain(SECRET_DATA)
+})
+
+const silent = { info() {}, warn() {}, error() {} }
+
+interface DeliveryOptions {
+  readonly secret?: string
+  readonly data?: Record<string, unknown>
+  readonly createdAt?: string
+}
+
+function setUp(options: Partial<ReceiverOptions> = {}, throwing: () => void = () => {}) {
+  const exporter = new InMemorySpanExporter()
+  const tracerProvider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] })
+  const metricExporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)
+  const reader = new PeriodicExportingMetricReader({
+    exporter: metricExporter,
+    exportIntervalMillis: 3_600_000,
+  })
+  const meterProvider = new MeterProvider({ readers: [reader] })
+  const observations: Observation[] = []
+  const observe: Observer = observation => {
+    observations.push(observation)
+    throwing()
+  }
+  const telemetry: OpenTelemetry = opentelemetry({ tracerProvider, meterProvider, observe })
+  const receiver = createReceiver({ secret, observe: telemetry, logger: silent, ...options })
+  return {
+    receiver,
+    telemetry,
+    observations,
+    exporter,
+    metricExporter,
+    tracer: tracerProvider.getTracer('test'),
+    deliver: (id: string, delivery: DeliveryOptions = {}) => handle(receiver, id, delivery),
+    spansOf: (operationName: string): ReadableSpan[] =>
+      exporter.getFinishedSpans().filter(one => one.attributes['messaging.operation.name'] === operationName),
+    collect: async () => {
+      metricExporter.reset()
+      await reader.forceFlush()
+      const all = metricExporter.getMetrics().flatMap(one => one.scopeMetrics.flatMap(scope => scope.metrics))
+      return (name: string): DataPoint<unknown>[] =>
+        all.find(one => one.descriptor.name === name)?.dataPoints ?? []
+    },
+  }
+}
+
+function handle(
+  receiver: Pick<ReturnType<typeof createReceiver>, 'handle'>,
+  id: string,
+  delivery: DeliveryOptions = {},
+) {
+  const body = JSON.stringify({
+    id,
+    type: 'conversation.resolved',
+    created_at: delivery.createdAt ?? '2026-11-20T12:00:00Z',
+    data: { conversation_id: 'cnv_1', ...delivery.data },
+  })
+  const signature = sign(body, { secret: delivery.secret ?? secret })
+  return receiver.handle({
+    method: 'POST',
+    headers: { 'x-service-signature': signature },
+    body: Buffer.from(body),
+    context: undefined,
+  })
+}
+
+function operation(name: string): Record<string, string> {
+  return {
+    'messaging.system': 'webhook',
+    'messaging.operation.name': name,
+    'messaging.operation.type': name,
+  }
+}
+
+function pointOf(point: DataPoint<unknown>): unknown[] {
+  return [point.attributes, point.value]
+}
+
+function countOf(point: DataPoint<unknown>): unknown[] {
+  return [point.attributes, (point.value as Histogram).count]
+}
+
+function milliseconds(span: ReadableSpan | undefined): number {
+  const [seconds, nanoseconds] = span?.duration ?? [-1, 0]
+  return seconds * 1000 + nanoseconds / 1e6
+}

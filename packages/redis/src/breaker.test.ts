@@ -1,0 +1,82 @@
+import { expect, test } from 'vitest'
+import { createBreaker } from './breaker.ts'
+
+function breakerAt(start = 0) {
+  const time = { now: start }
+  return { time, breaker: createBreaker(() => time.now) }
+}
+
+test('lets everything through while calls succeed', () => {
+  const { time, breaker } = breakerAt()
+  for (let i = 0; i < 10; i++) {
+    time.now++
+    breaker.enter()!.succeeded()
+  }
+  expect(breaker.enter()).toBeDefined()
+})
+
+test('opens at the first failure and keeps its cause', () => {
+  const { breaker } = breakerAt()
+  breaker.enter()!.failed('gone')
+  expect(breaker.enter()).toBeUndefined()
+  expect(breaker.cause).toBe('gone')
+})
+
+test('stays closed when the server has answered since the failed call was sent', () => {
+  const { time, breaker } = breakerAt()
+  const slow = breaker.enter()!
+  time.now = 900
+  breaker.enter()!.succeeded()
+  time.now = 1000
+  slow.failed('late')
+  expect(breaker.enter()).toBeDefined()
+})
+
+test('lets one call through after a rest, and the others when that one succeeded', () => {
+  const { time, breaker } = breakerAt()
+  breaker.enter()!.failed('gone')
+  time.now = 99
+  expect(breaker.enter()).toBeUndefined()
+  time.now = 100
+  const trial = breaker.enter()!
+  expect(breaker.enter()).toBeUndefined()
+  trial.succeeded()
+  expect(breaker.enter()).toBeDefined()
+  expect(breaker.enter()).toBeDefined()
+})
+
+test('rests twice as long after each failed trial, up to a second', () => {
+  const { time, breaker } = breakerAt()
+  breaker.enter()!.failed('gone')
+  const rests: number[] = []
+  for (let i = 0; i < 6; i++) {
+    const since = time.now
+    let trial = breaker.enter()
+    while (trial === undefined) {
+      time.now += 50
+      trial = breaker.enter()
+    }
+    rests.push(time.now - since)
+    trial.failed('still gone')
+  }
+  expect(rests).toEqual([100, 200, 400, 800, 1000, 1000])
+})
+
+test('failures of calls sent before it opened do not lengthen the rest', () => {
+  const { time, breaker } = breakerAt()
+  const earlier = [breaker.enter()!, breaker.enter()!, breaker.enter()!]
+  for (const call of earlier) call.failed('gone')
+  time.now = 100
+  expect(breaker.enter()).toBeDefined()
+})
+
+test('an answer that comes after its deadline closes it at once', () => {
+  const { time, breaker } = breakerAt()
+  const stalled = breaker.enter()!
+  time.now = 1000
+  stalled.failed('deadline')
+  expect(breaker.enter()).toBeUndefined()
+  time.now = 1010
+  stalled.succeeded()
+  expect(breaker.enter()).toBeDefined()
+})

@@ -1,0 +1,37 @@
+import type { RedisClient } from './redis-client.ts'
+
+type Server = Pick<RedisClient, 'call'>
+
+/** The eviction policies in force: one, or one for each master of a Cluster. Rejects when they cannot be read. */
+export async function evictionPolicies(client: RedisClient): Promise<readonly string[]> {
+  const masters = client.isCluster === true ? (client.nodes?.('master') ?? []) : []
+  const servers: readonly Server[] = masters.length > 0 ? masters : [client]
+  return [...new Set(await Promise.all(servers.map(policyOf)))]
+}
+
+async function policyOf(server: Server): Promise<string> {
+  return (await fromConfig(server)) ?? fromInfo(server)
+}
+
+/** `undefined` where the command is forbidden, as managed Redis often does. */
+async function fromConfig(server: Server): Promise<string | undefined> {
+  try {
+    return textOf(await server.call('CONFIG', 'GET', 'maxmemory-policy'))
+  } catch (error) {
+    if (error instanceof Error && /^(ERR|NOPERM)/.test(error.message)) return undefined
+    throw error
+  }
+}
+
+/** The reply is a list in the protocol's version 2 and a map in version 3, which clients show in three ways. */
+function textOf(reply: unknown): string | undefined {
+  if (Array.isArray(reply)) return reply.flat()[1]
+  if (reply instanceof Map) return reply.get('maxmemory-policy')
+  return (reply as Record<string, string> | null)?.['maxmemory-policy']
+}
+
+async function fromInfo(server: Server): Promise<string> {
+  const policy = /^maxmemory_policy:(\S+)/m.exec(String(await server.call('INFO', 'memory')))?.[1]
+  if (policy === undefined) throw new Error('INFO memory does not name maxmemory_policy')
+  return policy
+}

@@ -1,0 +1,27 @@
+import { ConfigurationError } from '@ackhook/core'
+import { expect, test } from 'vitest'
+import { redisStore } from './index.ts'
+import type { RedisClient } from './redis-client.ts'
+
+const never = () => new Promise<never>(() => {})
+const client: RedisClient = { evalsha: never, eval: never, call: never }
+
+test.each([
+  ['prefix', { prefix: 5 }],
+  ['timeout', { timeout: 0 }],
+  ['timeout', { timeout: 1000 }],
+  ['timeout', { timeout: 'soon' }],
+  ['onStoreError', { onStoreError: 'ignore' }],
+  ['prefx', { prefx: 'a:' }],
+])('a wrong %s is refused at construction, by its name: %j', (option, options) => {
+  expect(() => redisStore(client, options as never)).toThrowError(
+    expect.objectContaining({ code: 'configuration_invalid', option }),
+  )
+})
+
+test.each([[undefined], [{}], ['redis://localhost'], [{ ...client, evalsha: undefined }]])(
+  'something that is no client is refused: %j',
+  wrong => {
+    expect(() => redisStore(wrong as never)).toThrow(ConfigurationError)
+  },
+)

@@ -1,0 +1,51 @@
+import { ConfigurationError, type Duration, durationMs } from '@ackhook/core'
+import type { RedisClient } from './redis-client.ts'
+
+export interface RedisStoreOptions {
+  /**
+   * Put before every key. Default `'ackhook:'`. Each Redis key is allocated in steps: beyond 8 characters a
+   * remembered id takes 16 bytes more.
+   */
+  readonly prefix?: string
+  /** How long a call may take before it counts as failed, whatever the client's settings. Default `'1s'`. */
+  readonly timeout?: Duration
+  /**
+   * What becomes of a delivery while Redis is unavailable. `'reject'` (default): 503, and the sender keeps the
+   * event. `'process'`: it is accepted and runs without a claim, so that duplicates may run too.
+   */
+  readonly onStoreError?: 'reject' | 'process'
+}
+
+export interface ResolvedOptions {
+  readonly prefix: string
+  readonly timeoutMs: number
+  readonly failOpen: boolean
+}
+
+const NAMES = ['prefix', 'timeout', 'onStoreError'] as const satisfies readonly (keyof RedisStoreOptions)[]
+
+/** Throws `ConfigurationError`. */
+export function resolveOptions(client: RedisClient, options: RedisStoreOptions): ResolvedOptions {
+  for (const method of ['evalsha', 'eval', 'call'] as const) {
+    if (typeof client?.[method] !== 'function') {
+      throw new ConfigurationError(
+        'client',
+        `must be a client such as new Redis(url) of ioredis; it has no '${method}'`,
+      )
+    }
+  }
+  const unknown = Object.keys(options).find(name => !(NAMES as readonly string[]).includes(name))
+  if (unknown !== undefined) {
+    throw new ConfigurationError(unknown, `is no option of redisStore; the options are ${NAMES.join(', ')}`)
+  }
+  const { prefix = 'ackhook:', timeout = '1s', onStoreError = 'reject' } = options
+  if (typeof prefix !== 'string') throw new ConfigurationError('prefix', "must be a text such as 'ackhook:'")
+  if (onStoreError !== 'reject' && onStoreError !== 'process') {
+    throw new ConfigurationError('onStoreError', `must be 'reject' or 'process'; got '${onStoreError}'`)
+  }
+  return {
+    prefix,
+    timeoutMs: durationMs(timeout, { option: 'timeout', minMs: 10, maxMs: 10_000 }),
+    failOpen: onStoreError === 'process',
+  }
+}

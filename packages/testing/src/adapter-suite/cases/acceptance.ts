@@ -1,0 +1,66 @@
+import { exchange, openConnection } from '../exchange.ts'
+import { expectReply, whenHandled } from '../expectations.ts'
+import { signedEvent } from '../signed-event.ts'
+import type { AdapterCase } from '../target.ts'
+
+/** What happens to a genuine delivery. */
+export const acceptanceCases: readonly AdapterCase[] = [
+  {
+    id: 'adapter.accept.signed',
+    name: 'a signed event is answered 202 and handled',
+    async run(target) {
+      const { id, request } = signedEvent()
+      expectReply(await exchange(target.url, request), 202, 'accepted')
+      const event = await whenHandled(target, id)
+      if (event.data['resolved_by'] !== 'ai') throw new Error('the data of the event did not arrive')
+    },
+  },
+  {
+    id: 'adapter.accept.duplicate',
+    name: 'the same delivery again is answered 200 and not handled again',
+    async run(target) {
+      const { id, request } = signedEvent()
+      expectReply(await exchange(target.url, request), 202, 'accepted')
+      await whenHandled(target, id)
+      expectReply(await exchange(target.url, request), 200, 'duplicate')
+      const times = target.handled().filter(event => event.id === id).length
+      if (times !== 1) throw new Error(`it was handled ${times} times`)
+    },
+  },
+  {
+    id: 'adapter.accept.header-case',
+    name: 'the name of the signature header may be in any case',
+    async run(target) {
+      const { id, request } = signedEvent()
+      const headers = request.headers.map(([name, value]) => [name.toUpperCase(), value] as const)
+      expectReply(await exchange(target.url, { ...request, headers }), 202, 'accepted')
+      await whenHandled(target, id)
+    },
+  },
+  {
+    id: 'adapter.accept.keep-alive',
+    name: 'one connection carries one delivery after another',
+    async run(target) {
+      const connection = await openConnection(target.url)
+      try {
+        for (let i = 0; i < 5; i++) {
+          expectReply(await connection.send(signedEvent().request), 202, 'accepted')
+        }
+      } finally {
+        connection.socket.destroy()
+      }
+    },
+  },
+  {
+    id: 'adapter.accept.concurrent',
+    name: '100 deliveries at a time are all accepted, and each is handled once',
+    async run(target) {
+      const events = Array.from({ length: 100 }, () => signedEvent())
+      const replies = await Promise.all(events.map(({ request }) => exchange(target.url, request)))
+      for (const reply of replies) expectReply(reply, 202, 'accepted')
+      await Promise.all(events.map(({ id }) => whenHandled(target, id)))
+      const ids = target.handled().map(event => event.id)
+      if (new Set(ids).size !== ids.length) throw new Error('an event was handled twice')
+    },
+  },
+]

@@ -1,0 +1,31 @@
+import { exchange } from '../exchange.ts'
+import { expectReply, whenHandled } from '../expectations.ts'
+import { signedEvent } from '../signed-event.ts'
+import type { AdapterCase } from '../target.ts'
+
+const TYPES: readonly (readonly [id: string, type: string | undefined])[] = [
+  ['none', undefined],
+  ['charset', 'application/json; charset=utf-8'],
+  ['wrong-charset', 'application/json; charset=utf-16le'],
+  ['tab', 'application/json\t; x'],
+  ['vendor', 'application/vnd.service.event+json'],
+  ['text', 'text/plain'],
+  ['form', 'application/x-www-form-urlencoded'],
+  ['multipart', 'multipart/form-data; boundary=x'],
+  ['octets', 'application/octet-stream'],
+  ['garbage', 'json'],
+  ['empty', ''],
+]
+
+/** What a sender calls its body decides nothing: the signature covers the bytes alone. */
+export const contentTypeCases: readonly AdapterCase[] = TYPES.map(([what, type]) => ({
+  id: `adapter.content-type.${what}`,
+  name: `a signed event is accepted with ${type === undefined ? 'no Content-Type' : `Content-Type '${type}'`}`,
+  async run(target) {
+    const { id, request } = signedEvent()
+    const others = request.headers.filter(([name]) => name !== 'Content-Type')
+    const headers = type === undefined ? others : [...others, ['Content-Type', type] as const]
+    expectReply(await exchange(target.url, { ...request, headers }), 202, 'accepted')
+    await whenHandled(target, id)
+  },
+}))

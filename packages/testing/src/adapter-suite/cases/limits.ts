@@ -1,0 +1,93 @@
+import { exchange, openConnection, writeBody } from '../exchange.ts'
+import { expectNotHandled, expectReply, whenHandled } from '../expectations.ts'
+import { newId, signedEvent, signedRequest } from '../signed-event.ts'
+import { type AdapterCase, adapterSuiteOptions } from '../target.ts'
+import { bodyOfBytes } from './bytes.ts'
+
+const { bodyLimit } = adapterSuiteOptions
+/** More than the buffers of both kernels hold, so that a sender is still writing when the reply comes. */
+const FAR_TOO_LARGE = 8_000_000
+
+/** How large a body may be and how long it may take. */
+export const limitCases: readonly AdapterCase[] = [
+  {
+    id: 'adapter.limit.exact',
+    name: 'a body of exactly the limit is accepted',
+    async run(target) {
+      const id = newId()
+      expectReply(await exchange(target.url, signedRequest(bodyOfBytes(id))), 202, 'accepted')
+      await whenHandled(target, id)
+    },
+  },
+  {
+    id: 'adapter.limit.exact-chunked',
+    name: 'a chunked body of exactly the limit is accepted',
+    async run(target) {
+      const id = newId()
+      const request = { ...signedRequest(bodyOfBytes(id)), framing: 'chunked', chunkBytes: 4096 } as const
+      expectReply(await exchange(target.url, request), 202, 'accepted')
+      await whenHandled(target, id)
+    },
+  },
+  {
+    id: 'adapter.limit.declared',
+    name: 'a declared length over the limit is answered 413 before any of the body is sent',
+    async run(target) {
+      const { socket, reply, writeHead } = await openConnection(target.url)
+      writeHead(signedRequest(bodyOfBytes(newId(), bodyLimit + 1)))
+      expectReply(await reply(), 413, 'body_too_large')
+      socket.destroy()
+    },
+  },
+  {
+    id: 'adapter.limit.chunked',
+    name: 'a chunked body over the limit is answered 413',
+    async run(target) {
+      const id = newId()
+      const request = { ...signedRequest(bodyOfBytes(id, bodyLimit + 1)), framing: 'chunked' } as const
+      expectReply(await exchange(target.url, { ...request, chunkBytes: 4096 }), 413, 'body_too_large')
+      expectNotHandled(target, id)
+    },
+  },
+  {
+    id: 'adapter.limit.reply-survives',
+    name: 'a sender that is still writing can read the 413, with a declared length and with chunks',
+    async run(target) {
+      for (const framing of ['length', 'chunked'] as const) {
+        const body = Buffer.alloc(FAR_TOO_LARGE, 'x')
+        const connection = await openConnection(target.url)
+        // What a sender does that reads only after it has written: nothing is read for a while.
+        connection.socket.pause()
+        connection.writeHead({ ...signedEvent().request, body, framing })
+        writeBody(connection.socket, { body, framing, chunkBytes: 65_536 })
+        setTimeout(() => connection.socket.resume(), 200)
+        expectReply(await connection.reply(), 413, 'body_too_large')
+        connection.socket.destroy()
+      }
+    },
+  },
+  {
+    id: 'adapter.limit.slow-body',
+    name: 'a body that does not arrive in time is answered 408',
+    async run(target) {
+      const { id, request } = signedEvent()
+      const { socket, reply, writeHead } = await openConnection(target.url)
+      writeHead(request)
+      socket.write('{')
+      expectReply(await reply(), 408, 'body_timeout')
+      socket.destroy()
+      expectNotHandled(target, id)
+    },
+  },
+  {
+    id: 'adapter.limit.slow-chunked-body',
+    name: 'a chunked body that does not end in time is answered 408',
+    async run(target) {
+      const { socket, reply, writeHead } = await openConnection(target.url)
+      writeHead({ ...signedEvent().request, framing: 'chunked' })
+      socket.write('1\r\n{\r\n')
+      expectReply(await reply(), 408, 'body_timeout')
+      socket.destroy()
+    },
+  },
+]

@@ -1,0 +1,103 @@
+import { sign } from '../../sign.ts'
+import { exchange } from '../exchange.ts'
+import { expectNotHandled, expectReply } from '../expectations.ts'
+import { envelope, newId, type SignedEvent, signedEvent, signedRequest } from '../signed-event.ts'
+import { type AdapterCase, type AdapterTarget, adapterSuiteOptions } from '../target.ts'
+
+/** What is not genuine, and what is no webhook at all. */
+export const refusalCases: readonly AdapterCase[] = [
+  {
+    id: 'adapter.refuse.unsigned',
+    name: 'a request without a signature is answered 401',
+    run: target => refuses(target, () => []),
+  },
+  {
+    id: 'adapter.refuse.other-secret',
+    name: 'a signature under another secret is answered 401',
+    run: target => refuses(target, body => [sign(body, { secret: 'whsec_somebody_elses_secret' })]),
+  },
+  {
+    id: 'adapter.refuse.old',
+    name: 'a signature that is a day old is answered 401',
+    run: target =>
+      refuses(target, body => [
+        sign(body, { ...adapterSuiteOptions, timestamp: Math.floor(Date.now() / 1000) - 86_400 }),
+      ]),
+  },
+  {
+    id: 'adapter.refuse.header-twice',
+    name: 'two signature headers are answered 401, though both are right',
+    run: target =>
+      refuses(target, body => [sign(body, adapterSuiteOptions), sign(body, adapterSuiteOptions)]),
+  },
+  {
+    id: 'adapter.refuse.encoding',
+    name: 'a Content-Encoding is answered 415: what is signed is the plain body',
+    async run(target) {
+      const { id, request } = signedEvent()
+      const headers = [...request.headers, ['Content-Encoding', 'gzip'] as const]
+      expectReply(await exchange(target.url, { ...request, headers }), 415, 'content_encoding_unsupported')
+      expectNotHandled(target, id)
+    },
+  },
+  {
+    id: 'adapter.refuse.not-json',
+    name: 'a signed body that is not JSON is answered 400',
+    async run(target) {
+      expectReply(await exchange(target.url, signedRequest('id=evt_1')), 400, 'json_invalid')
+    },
+  },
+  {
+    id: 'adapter.refuse.not-an-envelope',
+    name: 'signed JSON that is no event is answered 400',
+    async run(target) {
+      expectReply(await exchange(target.url, signedRequest('[]')), 400, 'envelope_invalid')
+    },
+  },
+  {
+    id: 'adapter.refuse.prototype-header',
+    name: 'a header named __proto__ changes nothing',
+    async run(target) {
+      const { request } = signedEvent()
+      const headers = [...request.headers, ['__proto__', 'x'] as const]
+      expectReply(await exchange(target.url, { ...request, headers }), 202, 'accepted')
+    },
+  },
+  ...['GET', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'HEAD'].map(refusesMethod),
+  {
+    id: 'adapter.parsed.body',
+    name: 'behind a body parser the answer is 500 at once, or 202 where the exact bytes can still be had',
+    run: target => answersParsed(target, signedEvent('"\ufeffé"')),
+  },
+]
+
+async function refuses(
+  target: AdapterTarget,
+  signatures: (body: string) => readonly string[],
+): Promise<void> {
+  const id = newId()
+  const body = envelope(id)
+  const headers = signatures(body).map(value => ['X-Service-Signature', value] as const)
+  expectReply(await exchange(target.url, { body, headers }), 401, 'unauthorized')
+  expectNotHandled(target, id)
+}
+
+function refusesMethod(method: string): AdapterCase {
+  return {
+    id: `adapter.method.${method.toLowerCase()}`,
+    name: `${method} is answered 405 with Allow: POST`,
+    async run(target) {
+      const reply = await exchange(target.url, { method, framing: 'none' })
+      const allow = reply.headers.get('allow')
+      if (reply.status !== 405 || allow !== 'POST') {
+        throw new Error(`expected 405 with Allow: POST, got ${reply.status} with Allow: ${allow}`)
+      }
+    },
+  }
+}
+
+async function answersParsed({ parsedUrl }: AdapterTarget, { request }: SignedEvent): Promise<void> {
+  const reply = await exchange(parsedUrl, request)
+  if (reply.status === 202) expectReply(reply, 202, 'accepted')
+  else expectReply(reply, 500, 'body_unavailable')
+}

@@ -1,0 +1,2 @@
+export { inboxCases } from './inbox-cases.ts'
+export type { InboxCapabilities, InboxCase, InboxTarget } from './target.ts'

@@ -1,0 +1,79 @@
+import { ConfigurationError, type Duration, durationMs } from '@ackhook/core'
+
+/** How often a fault happens: never, always, or with a chance from 0 to 1. */
+export type Chance = boolean | number
+
+/** What goes wrong in life. Each chance is drawn from the seed; nothing happens unless it is asked for. */
+export interface FaultOptions {
+  /** An acknowledged event is sent once more. Drawn for each event. */
+  readonly duplicate?: Chance
+  /** The event is sent twice at the same moment. Drawn for each event. */
+  readonly concurrentDuplicate?: Chance
+  /** `sendAll` sends the event at another place of the list. Drawn for each event. */
+  readonly disorder?: Chance
+  /** Each attempt starts late, by a random time up to this. */
+  readonly delay?: Duration
+  /** One byte of the body is changed after it was signed. Drawn for each attempt. */
+  readonly tamper?: Chance
+  /** The attempt carries a timestamp that is `staleBy` old, properly signed. Drawn for each attempt. */
+  readonly staleTimestamp?: Chance
+  /** Default `'10m'`. */
+  readonly staleBy?: Duration
+  /** Retries carry the timestamp of the first attempt. Whether the platform renews it is not published. */
+  readonly frozenTimestamp?: boolean
+  /** The reply is lost on its way: the receiver has the event, and the sender sends it again. */
+  readonly lostReply?: Chance
+  /** The endpoint's secret is replaced while events are under way. */
+  readonly rotation?: {
+    readonly secret: string
+    /** Requests that are signed with the old secret alone. */
+    readonly after: number
+    /** Requests after those that are signed with both. Whether the platform does so is not published. Default 0. */
+    readonly overlap?: number
+  }
+}
+
+export interface Faults {
+  readonly duplicate: number
+  readonly concurrentDuplicate: number
+  readonly disorder: number
+  readonly delayMs: number
+  readonly tamper: number
+  readonly staleTimestamp: number
+  readonly staleByMs: number
+  readonly frozenTimestamp: boolean
+  readonly lostReply: number
+  readonly rotation: { readonly secret: string; readonly after: number; readonly overlap: number } | undefined
+}
+
+const DAY_MS = 86_400_000
+
+/** Throws `ConfigurationError` for a chance or a duration that is none. */
+export function resolveFaults(options: FaultOptions): Faults {
+  const { rotation } = options
+  return {
+    duplicate: chanceOf('duplicate', options.duplicate),
+    concurrentDuplicate: chanceOf('concurrentDuplicate', options.concurrentDuplicate),
+    disorder: chanceOf('disorder', options.disorder),
+    delayMs: durationMs(options.delay ?? 0, { option: 'faults.delay', minMs: 0, maxMs: DAY_MS }),
+    tamper: chanceOf('tamper', options.tamper),
+    staleTimestamp: chanceOf('staleTimestamp', options.staleTimestamp),
+    staleByMs: durationMs(options.staleBy ?? '10m', {
+      option: 'faults.staleBy',
+      minMs: 1,
+      maxMs: 365 * DAY_MS,
+    }),
+    frozenTimestamp: options.frozenTimestamp ?? false,
+    lostReply: chanceOf('lostReply', options.lostReply),
+    rotation: rotation && { overlap: 0, ...rotation },
+  }
+}
+
+function chanceOf(name: keyof FaultOptions, chance: Chance = 0): number {
+  const value = Number(chance)
+  if (value >= 0 && value <= 1) return value
+  throw new ConfigurationError(
+    `faults.${name}`,
+    `must be true, false or a chance from 0 to 1; got ${String(chance)}`,
+  )
+}

@@ -1,0 +1,60 @@
+import type { SignedRequest } from '../signed-request.ts'
+
+/** What the sender learnt from one request. Without a `status` there was no reply. */
+export interface PostResult {
+  readonly status?: number
+  /** The `code` of Ackhook's replies, where there is one. */
+  readonly code?: string
+  /** The first 2,000 characters of the reply's body. */
+  readonly body?: string
+  readonly retryAfter: string | null
+  /** Why there was no reply. */
+  readonly error?: string
+  readonly durationMs: number
+}
+
+const KEPT_CHARACTERS = 2000
+
+/** One POST. Redirects are not followed: a 3xx is no acknowledgement. Never rejects. */
+export async function post(
+  url: string,
+  request: SignedRequest,
+  limits: { readonly timeoutMs: number; readonly signal: AbortSignal },
+): Promise<PostResult> {
+  const startedAt = performance.now()
+  const { method, headers, body } = request
+  const signal = AbortSignal.any([limits.signal, AbortSignal.timeout(limits.timeoutMs)])
+  try {
+    const reply = await fetch(url, { method, headers, body, redirect: 'manual', signal })
+    const text = (await reply.text()).slice(0, KEPT_CHARACTERS)
+    return {
+      status: reply.status,
+      ...codeOf(text),
+      body: text,
+      retryAfter: reply.headers.get('retry-after'),
+      durationMs: performance.now() - startedAt,
+    }
+  } catch (error) {
+    return { retryAfter: null, error: reasonOf(error, limits), durationMs: performance.now() - startedAt }
+  }
+}
+
+function codeOf(text: string): { code?: string } {
+  try {
+    const code: unknown = JSON.parse(text)?.code
+    return typeof code === 'string' ? { code } : {}
+  } catch {
+    return {}
+  }
+}
+
+function reasonOf(
+  error: unknown,
+  { timeoutMs, signal }: { readonly timeoutMs: number; readonly signal: AbortSignal },
+): string {
+  if (signal.aborted) return 'the sender was closed'
+  if (error instanceof Error && error.name === 'TimeoutError') return `no reply within ${timeoutMs} ms`
+  const cause = error instanceof Error ? error.cause : undefined
+  if (cause instanceof Error) return (cause as NodeJS.ErrnoException).code ?? cause.message
+  return String(error)
+}

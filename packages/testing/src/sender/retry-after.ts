@@ -1,0 +1,7 @@
+/** Milliseconds that a `Retry-After` asks for, in seconds or as an HTTP date, or `undefined`. */
+export function retryAfterMs(value: string | null, nowMs: number): number | undefined {
+  if (value === null) return undefined
+  if (/^\d+$/.test(value)) return Number(value) * 1000
+  const instant = Date.parse(value)
+  return Number.isNaN(instant) ? undefined : Math.max(0, instant - nowMs)
+}

@@ -1,0 +1,117 @@
+import { ConfigurationError, type Duration, durationMs } from '@ackhook/core'
+import type { FakeClock } from '../fake-clock.ts'
+import { type FaultOptions, type Faults, resolveFaults } from './faults.ts'
+
+/**
+ * Options of {@link createSender}. The platform has not published its acknowledgement timeout, number of
+ * attempts, retry intervals, retry window, unit of `t`, its use of `Retry-After` or when an endpoint counts as
+ * unhealthy: those are options here, and their defaults are guesses.
+ */
+export interface SenderOptions {
+  readonly url: string
+  /** The endpoint's secret. A list signs with each of them, as a sender may do while a rotation lasts. */
+  readonly secret: string | readonly string[]
+  /** Attempts at one event, the first included. Not published; default 8. */
+  readonly attempts?: number
+  /** How long to wait for the reply. Not published; default `'10s'`. Real time, whatever the clock. */
+  readonly timeout?: Duration
+  /** Delay before the second attempt. Not published; default `'5s'`. */
+  readonly minDelay?: Duration
+  /** No delay is longer. Not published; default `'1h'`. */
+  readonly maxDelay?: Duration
+  /** What each delay is multiplied by to get the next. Not published; default 3. */
+  readonly factor?: number
+  /** No attempt starts later than this after the first. Not published; default `'24h'`. */
+  readonly retryWindow?: Duration
+  /** Whether a longer `Retry-After` of the reply replaces the delay. Not published; default `true`. */
+  readonly honourRetryAfter?: boolean
+  /** Failed attempts in a row after which the endpoint is unhealthy. Not published; default 5. */
+  readonly unhealthyAfter?: number
+  /** How `t` is written. Not published; default `'seconds'`. */
+  readonly timestampUnit?: 'seconds' | 'milliseconds' | 'iso8601'
+  /** Name of the signature header. Default `X-Service-Signature`. */
+  readonly header?: string
+  /** Label of the signature scheme. Default `v1`. */
+  readonly scheme?: string
+  /** What goes wrong. Default: nothing. */
+  readonly faults?: FaultOptions
+  /** Everything random comes from it: the same seed and events give the same faults. Default 1. */
+  readonly seed?: number
+  /**
+   * Milliseconds since the epoch. Default `Date.now`. With a {@link FakeClock} nothing waits: each delay moves
+   * the clock on, so that a retry window of a day passes in a moment.
+   */
+  readonly clock?: (() => number) | FakeClock
+}
+
+/** Options with every default filled in. */
+export interface ResolvedSender {
+  readonly url: string
+  readonly secrets: readonly string[]
+  readonly attempts: number
+  readonly timeoutMs: number
+  readonly minDelayMs: number
+  readonly maxDelayMs: number
+  readonly factor: number
+  readonly retryWindowMs: number
+  readonly honourRetryAfter: boolean
+  readonly unhealthyAfter: number
+  readonly timestampUnit: 'seconds' | 'milliseconds' | 'iso8601'
+  readonly header: string
+  readonly scheme: string
+  readonly faults: Faults
+  readonly seed: number
+  readonly clock: () => number
+}
+
+const DAY_MS = 86_400_000
+
+/** Checks every option and fills in every default. Throws `ConfigurationError`. */
+export function resolveSender(options: SenderOptions): ResolvedSender {
+  const secrets = typeof options.secret === 'string' ? [options.secret] : [...(options.secret ?? [])]
+  if (secrets.length === 0 || secrets.some(secret => typeof secret !== 'string' || secret === '')) {
+    throw new ConfigurationError('secret', 'must be the signing secret of the endpoint, or a list of them')
+  }
+  const minDelayMs = duration('minDelay', options.minDelay ?? '5s', DAY_MS)
+  return {
+    url: urlOf(options.url),
+    secrets,
+    attempts: wholeNumber('attempts', options.attempts ?? 8),
+    timeoutMs: duration('timeout', options.timeout ?? '10s', DAY_MS),
+    minDelayMs,
+    maxDelayMs: Math.max(minDelayMs, duration('maxDelay', options.maxDelay ?? '1h', 30 * DAY_MS)),
+    factor: atLeastOne('factor', options.factor ?? 3),
+    retryWindowMs: duration('retryWindow', options.retryWindow ?? '24h', 365 * DAY_MS),
+    honourRetryAfter: options.honourRetryAfter ?? true,
+    unhealthyAfter: wholeNumber('unhealthyAfter', options.unhealthyAfter ?? 5),
+    timestampUnit: options.timestampUnit ?? 'seconds',
+    header: options.header ?? 'X-Service-Signature',
+    scheme: options.scheme ?? 'v1',
+    faults: resolveFaults(options.faults ?? {}),
+    seed: options.seed ?? 1,
+    clock: options.clock ?? Date.now,
+  }
+}
+
+function urlOf(url: string): string {
+  const parsed = URL.canParse(url) ? new URL(url) : undefined
+  if (parsed !== undefined && /^https?:$/.test(parsed.protocol)) return parsed.href
+  throw new ConfigurationError(
+    'url',
+    `must be an address such as 'http://127.0.0.1:3000/webhooks'; got '${String(url)}'`,
+  )
+}
+
+function duration(option: string, value: Duration, maxMs: number): number {
+  return durationMs(value, { option, minMs: 1, maxMs })
+}
+
+function wholeNumber(option: string, value: number): number {
+  if (Number.isInteger(value) && value >= 1) return value
+  throw new ConfigurationError(option, `must be a whole number from 1; got ${String(value)}`)
+}
+
+function atLeastOne(option: string, value: number): number {
+  if (Number.isFinite(value) && value >= 1) return value
+  throw new ConfigurationError(option, `must be a number from 1; got ${String(value)}`)
+}

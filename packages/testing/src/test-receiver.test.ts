@@ -1,0 +1,101 @@
+import { createReceiver, NonRetryableError } from '@ackhook/core'
+import { webhooks } from '@ackhook/express'
+import { expect, test, vi } from 'vitest'
+import { createEvent, fakeClock, testReceiver } from './index.ts'
+
+const secret = 'whsec_0123456789abcdef'
+const logger = { info() {}, warn() {}, error() {} }
+const options = { secret, logger, retry: { attempts: 3, minDelay: '1ms' } } as const
+
+test('delivers, waits for asynchronous handlers and shows what they got', async () => {
+  const receiver = createReceiver(options)
+  const close = vi.fn(async (_id: string) => new Promise(resolve => setImmediate(resolve)))
+  receiver.on('conversation.resolved', async event => {
+    await close(event.data.conversation_id)
+  })
+  const hooks = testReceiver(receiver, { secret })
+  const delivery = await hooks.deliver('conversation.resolved', { data: { conversation_id: 'cnv_7' } })
+  expect(close).toHaveBeenCalledExactlyOnceWith('cnv_7')
+  expect(delivery).toMatchObject({
+    outcome: 'handled',
+    status: 202,
+    received: { data: { conversation_id: 'cnv_7', channel: 'whatsapp' } },
+    attempts: [{ attempt: 1, handlers: 1 }],
+  })
+  expect(hooks.deliveries).toEqual([delivery])
+})
+
+test('waits for retries and shows the error of each', async () => {
+  const receiver = createReceiver(options)
+  receiver.on('conversation.*', (_event, { attempt }) => {
+    if (attempt < 3) throw new Error(`attempt ${attempt}`)
+  })
+  const { outcome, attempts, error } = await testReceiver(receiver, { secret }).deliver(
+    'conversation.resolved',
+  )
+  expect(outcome).toBe('handled')
+  expect(attempts.map(one => (one.error as Error | undefined)?.message)).toEqual([
+    'attempt 1',
+    'attempt 2',
+    undefined,
+  ])
+  expect(error).toBeUndefined()
+})
+
+test('an event that is given up is a dead letter by the time deliver resolves', async () => {
+  const receiver = createReceiver(options)
+  receiver.on('*', () => {
+    throw new NonRetryableError('never')
+  })
+  const hooks = testReceiver(receiver, { secret })
+  const delivery = await hooks.deliver('conversation.resolved')
+  expect(delivery).toMatchObject({ outcome: 'dead_lettered', error: { message: 'never' } })
+  expect(await receiver.deadLetters.get(delivery.sent.id)).toBeDefined()
+  // A redelivery runs again, and is reported by its own attempts only.
+  expect((await hooks.deliverEvent(delivery.sent)).attempts).toHaveLength(1)
+})
+
+test('tells a duplicate, a type without a handler and a refusal apart', async () => {
+  const receiver = createReceiver(options)
+  const unhandled = vi.fn()
+  receiver.on('conversation.resolved', () => {}).onUnhandled(unhandled)
+  const hooks = testReceiver(receiver, { secret })
+  const event = createEvent('conversation.resolved')
+  expect((await hooks.deliverEvent(event)).outcome).toBe('handled')
+  expect(await hooks.deliverEvent(event)).toMatchObject({ outcome: 'duplicate', attempts: [] })
+  expect((await hooks.deliver('conversation.resolvd')).outcome).toBe('unhandled')
+  expect(unhandled).toHaveBeenCalledOnce()
+  const forged = await hooks.deliver('conversation.resolved', {}, { secret: 'whsec_somebody_else_s' })
+  expect(forged).toMatchObject({ outcome: 'refused', status: 401, code: 'unauthorized' })
+  expect(forged.received).toBeUndefined()
+})
+
+test('follows a receiver that replies after processing', async () => {
+  const receiver = createReceiver({ secret, logger, acknowledge: 'after-processing' })
+  let fails = true
+  receiver.on('*', () => {
+    if (fails) throw new Error('not yet')
+  })
+  const hooks = testReceiver(receiver, { secret })
+  const first = await hooks.deliver('conversation.resolved')
+  expect(first).toMatchObject({ outcome: 'failed', status: 500, code: 'handler_failed' })
+  fails = false
+  expect(await hooks.deliverEvent(first.sent)).toMatchObject({ outcome: 'handled', status: 200 })
+})
+
+test('works with what an adapter made, and with a fake clock', async () => {
+  const clock = fakeClock('2026-03-01T12:00:00Z')
+  const hooks = webhooks({ secret, logger, clock })
+  const handler = vi.fn()
+  hooks.on('conversation.resolved', handler)
+  const tested = testReceiver(hooks, { secret, clock })
+  expect((await tested.deliver('conversation.resolved')).outcome).toBe('handled')
+  expect(handler).toHaveBeenCalledOnce()
+})
+
+test('a handler that never ends is an error that says where to look', async () => {
+  const receiver = createReceiver(options)
+  receiver.on('*', () => new Promise(() => {}))
+  const hooks = testReceiver(receiver, { secret, timeoutMs: 50 })
+  await expect(hooks.deliver('conversation.resolved')).rejects.toThrow(/were not done within 50 ms/)
+})

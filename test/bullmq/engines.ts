@@ -1,0 +1,58 @@
+import { type BullmqInboxOptions, bullmqInbox } from '@ackhook/bullmq'
+import type { Inbox } from '@ackhook/core'
+import { createPostgresBackend, Queue, runMigrations, withBackend } from 'bullmq'
+import { Pool } from 'pg'
+import { startPostgres } from '../support/postgres.ts'
+import { startRedis } from '../support/redis.ts'
+
+/** One real server with BullMQ on it, for the tests that run on both. */
+export interface TestEngine {
+  readonly name: 'Redis' | 'PostgreSQL'
+  /** An inbox on a queue of this server. */
+  inbox(queue: string, options?: BullmqInboxOptions): Inbox
+  /** BullMQ's own view of the queue. */
+  queue(name: string): Queue
+  kill(): Promise<void>
+  restart(): Promise<void>
+  stop(): Promise<void>
+}
+
+export async function redisEngine(config: Readonly<Record<string, string>> = {}): Promise<TestEngine> {
+  const server = await startRedis({ config })
+  const connection = server.url
+  return {
+    name: 'Redis',
+    inbox: (queue, options) => bullmqInbox({ connection, queue, lease: '1s', ...options }),
+    queue: name =>
+      new Queue(name, { connection: { host: server.host, port: server.port } }).on('error', () => {}),
+    kill: () => server.kill(),
+    restart: () => server.restart(),
+    stop: () => server.stop(),
+  }
+}
+
+export async function postgresEngine(config: Readonly<Record<string, string>> = {}): Promise<TestEngine> {
+  const server = await startPostgres({ config })
+  await migrate(server.url)
+  const Backed = withBackend(createPostgresBackend).Queue
+  return {
+    name: 'PostgreSQL',
+    inbox: (queue, options) => bullmqInbox({ postgres: server.url, queue, lease: '1s', ...options }),
+    queue: name => new Backed(name, { connection: server.url }).on('error', () => {}) as unknown as Queue,
+    kill: () => server.kill(),
+    restart: () => server.restart(),
+    stop: () => server.stop(),
+  }
+}
+
+/** BullMQ's tables, made once by a deployment and not by a connection. */
+export async function migrate(url: string): Promise<void> {
+  const pool = new Pool({ connectionString: url })
+  const client = await pool.connect()
+  try {
+    await runMigrations(client)
+  } finally {
+    client.release()
+    await pool.end()
+  }
+}

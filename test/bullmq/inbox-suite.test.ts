@@ -1,0 +1,26 @@
+import { inboxCases } from '@ackhook/testing/inbox-suite'
+import { afterAll, beforeAll, describe, test } from 'vitest'
+import { postgresEngine, redisEngine, type TestEngine } from './engines.ts'
+import { unique } from './parts.ts'
+
+/** BullMQ forgets an id when the next event is handled after its retention, and counts in seconds. */
+const CAPABILITIES = { durable: true, serialize: false, forgets: false }
+
+describe.each([
+  ['Redis', redisEngine],
+  ['PostgreSQL', postgresEngine],
+] as const)('bullmqInbox on %s', (_, start) => {
+  let engine: TestEngine
+
+  beforeAll(async () => {
+    engine = await start()
+  }, 60_000)
+  afterAll(() => engine.stop())
+
+  for (const { id, name, run } of inboxCases(CAPABILITIES)) {
+    test(`${id}: ${name}`, { timeout: 60_000 }, () => {
+      const queue = unique('suite')
+      return run({ open: () => engine.inbox(queue), reopen: () => engine.inbox(queue) })
+    })
+  }
+})

@@ -1,0 +1,242 @@
+import { type Inbox, NonRetryableError, RetryAfterError } from '@ackhook/core'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { postgresEngine, redisEngine, type TestEngine } from './engines.ts'
+import { aDelivery, aPolicy, COMPLETED, scripted, unique, until } from './parts.ts'
+
+describe.each([
+  ['Redis', redisEngine],
+  ['PostgreSQL', postgresEngine],
+] as const)('on %s', (_, start) => {
+  let engine: TestEngine
+  const open: { close(timeoutMs: number): Promise<unknown> }[] = []
+
+  beforeAll(async () => {
+    engine = await start()
+  }, 60_000)
+  afterAll(() => engine.stop())
+  afterEach(async () => {
+    await Promise.all(open.splice(0).map(one => one.close(2000)))
+  })
+
+  function opened(queue: string, options = {}): Inbox {
+    const inbox = engine.inbox(queue, options)
+    open.push(inbox)
+    return inbox
+  }
+
+  test('an accepted event is handed out with its exact bytes', async () => {
+    const inbox = opened(unique('q'))
+    const process = scripted(COMPLETED)
+    await inbox.start(process, aPolicy())
+    const body = Uint8Array.from({ length: 256 }, (_, i) => i)
+    const delivery = aDelivery({ body, namespace: 'tenant', type: 'call.started', fingerprint: -5 })
+    expect(await inbox.accept(delivery)).toEqual({ outcome: 'accepted' })
+    await until(() => process.runs.length === 1)
+    const { body: bytes, ...rest } = process.runs[0]!.delivery
+    expect([...bytes]).toEqual([...body])
+    const { body: _, ...sent } = delivery
+    expect(rest).toEqual(sent)
+  })
+
+  test('a duplicate of a waiting event and of a finished one is told and not run', async () => {
+    const inbox = opened(unique('q'))
+    const process = scripted(COMPLETED)
+    await inbox.start(process, aPolicy())
+    const delivery = aDelivery()
+    const answers = await Promise.all([1, 2, 3].map(() => inbox.accept(delivery)))
+    expect(answers.map(answer => answer.outcome).sort()).toContain('accepted')
+    await until(async () => (await inbox.stats()).pending + (await inbox.stats()).active === 0)
+    expect(await inbox.accept(delivery)).toEqual({ outcome: 'duplicate' })
+    expect(await inbox.accept({ ...delivery, fingerprint: 18 })).toEqual({
+      outcome: 'duplicate',
+      conflict: true,
+    })
+    expect(process.runs.length).toBe(1)
+  })
+
+  test('a dead letter is kept with its reason, and a redelivery re-arms it', async () => {
+    const queue = unique('q')
+    const inbox = opened(queue)
+    const error = new NonRetryableError('no such customer')
+    const process = scripted({ outcome: 'dead', error, noted: false }, COMPLETED)
+    await inbox.start(process, aPolicy())
+    const delivery = aDelivery()
+    await inbox.accept(delivery)
+    await until(async () => (await inbox.stats()).dead === 1)
+    const letter = await inbox.deadLetters.get(delivery.key)
+    expect(letter).toMatchObject({
+      id: delivery.id,
+      attempts: 1,
+      reason: 'NonRetryableError: no such customer',
+    })
+    expect((await inbox.deadLetters.list()).map(one => one.key)).toEqual([delivery.key])
+
+    expect(await inbox.accept(delivery)).toEqual({ outcome: 'accepted' })
+    await until(() => process.runs.length === 2)
+    expect(process.runs[1]).toMatchObject({ attempt: 1 })
+    await until(async () => (await inbox.stats()).dead === 0)
+  })
+
+  test('a dead letter that comes again with other bytes runs with those', async () => {
+    const inbox = opened(unique('q'))
+    const process = scripted({ outcome: 'dead', error: new Error('bad'), noted: false }, COMPLETED)
+    await inbox.start(process, aPolicy())
+    const delivery = aDelivery()
+    await inbox.accept(delivery)
+    await until(async () => (await inbox.stats()).dead === 1)
+    await inbox.accept({ ...delivery, body: Buffer.from('corrected'), fingerprint: 99 })
+    await until(() => process.runs.length === 2)
+    expect(Buffer.from(process.runs[1]!.delivery.body).toString()).toBe('corrected')
+  })
+
+  test('a hundred redeliveries at once re-arm a dead letter once', async () => {
+    const inbox = opened(unique('q'))
+    const process = scripted({ outcome: 'dead', error: new Error('bad'), noted: false }, COMPLETED)
+    await inbox.start(process, aPolicy())
+    const delivery = aDelivery()
+    await inbox.accept(delivery)
+    await until(async () => (await inbox.stats()).dead === 1)
+    const answers = await Promise.all(Array.from({ length: 100 }, () => inbox.accept(delivery)))
+    expect(answers.every(({ outcome }) => outcome === 'accepted' || outcome === 'duplicate')).toBe(true)
+    await until(async () => (await inbox.stats()).pending + (await inbox.stats()).active === 0)
+    expect(process.runs.length).toBe(2)
+  })
+
+  test('a failed attempt waits as long as the verdict says', async () => {
+    const inbox = opened(unique('q'))
+    const error = new RetryAfterError('busy', 0.4)
+    const process = scripted({ outcome: 'retry', delayMs: 400, error }, COMPLETED)
+    const times: number[] = []
+    await inbox.start((delivery, attempt) => {
+      times.push(performance.now())
+      return process(delivery, attempt)
+    }, aPolicy())
+    await inbox.accept(aDelivery())
+    await until(() => process.runs.length === 2)
+    expect(process.runs.map(run => run.attempt)).toEqual([1, 2])
+    expect(times[1]! - times[0]!).toBeGreaterThan(390)
+  })
+
+  test('the failure of an attempt is readable in BullMQ, whatever the handler threw', async () => {
+    const name = unique('q')
+    const inbox = opened(name)
+    const thrown = Object.assign(new Error('bullmq:rateLimitExceeded'), { name: 'DelayedError' })
+    await inbox.start(scripted({ outcome: 'retry', delayMs: 60_000, error: thrown }), aPolicy())
+    const delivery = aDelivery({ type: 'message.failed' })
+    await inbox.accept(delivery)
+    const queue = engine.queue(name)
+    open.push({ close: () => queue.close() })
+    await until(async () => (await queue.getDelayedCount()) === 1)
+    const [job] = await queue.getDelayed()
+    expect(job).toMatchObject({ name: 'message.failed', data: { id: delivery.id }, attemptsMade: 1 })
+    expect(job!.failedReason).toBe('DelayedError: bullmq:rateLimitExceeded')
+  })
+
+  test('the attempts of the worker count, not those where the event was accepted', async () => {
+    const name = unique('q')
+    const web = opened(name)
+    const worker = opened(name)
+    await web.start(
+      scripted(COMPLETED),
+      aPolicy({ concurrency: 0, retry: { ...aPolicy().retry, attempts: 1 } }),
+    )
+    const process = scripted({ outcome: 'retry', delayMs: 1, error: new Error('again') }, COMPLETED)
+    await worker.start(process, aPolicy())
+    await web.accept(aDelivery())
+    await until(() => process.runs.length === 2)
+  })
+
+  test('a process that only receives runs nothing, and one that only works runs it', async () => {
+    const name = unique('q')
+    const web = opened(name)
+    const idle = scripted(COMPLETED)
+    await web.start(idle, aPolicy({ concurrency: 0 }))
+    await web.accept(aDelivery())
+    expect(await web.stats()).toMatchObject({ pending: 1, active: 0, dead: 0 })
+    const worker = opened(name)
+    const process = scripted(COMPLETED)
+    await worker.start(process, aPolicy())
+    await until(() => process.runs.length === 1)
+    expect(idle.runs).toEqual([])
+  })
+
+  test('redrive runs a dead letter again, discard forgets it', async () => {
+    const inbox = opened(unique('q'))
+    const dead = { outcome: 'dead', error: new Error('bad'), noted: false } as const
+    const process = scripted(dead)
+    await inbox.start(process, aPolicy())
+    const delivery = aDelivery()
+    await inbox.accept(delivery)
+    await until(async () => (await inbox.stats()).dead === 1)
+    expect(await inbox.deadLetters.redrive('unknown')).toBe(false)
+    expect(await inbox.deadLetters.redrive(delivery.key)).toBe(true)
+    await until(async () => process.runs.length === 2 && (await inbox.stats()).dead === 1)
+    expect(process.runs[1]).toMatchObject({ attempt: 1 })
+    expect(await inbox.deadLetters.discard(delivery.key)).toBe(true)
+    expect(await inbox.deadLetters.discard(delivery.key)).toBe(false)
+    expect(await inbox.deadLetters.list()).toEqual([])
+    expect(await inbox.accept(delivery)).toEqual({ outcome: 'accepted' })
+  })
+
+  test('beyond the capacity events are refused until there is room', async () => {
+    const inbox = opened(unique('q'))
+    let release!: () => void
+    const gate = new Promise<void>(resolve => {
+      release = resolve
+    })
+    await inbox.start(
+      async () => {
+        await gate
+        return COMPLETED
+      },
+      aPolicy({ capacity: 10 }),
+    )
+    const outcomes = await Promise.all(
+      Array.from({ length: 30 }, async () => (await inbox.accept(aDelivery())).outcome),
+    )
+    expect(outcomes.filter(outcome => outcome === 'accepted').length).toBe(10)
+    expect(outcomes.filter(outcome => outcome === 'full').length).toBe(20)
+    release()
+    await until(async () => (await inbox.accept(aDelivery())).outcome === 'accepted')
+  })
+
+  test('a drain that runs out of time gives the running event back, with its attempt', async () => {
+    const name = unique('q')
+    const first = opened(name)
+    let begun = false
+    await first.start(async (_, attempt) => {
+      begun = true
+      await new Promise<void>(resolve => attempt.onAbort(() => resolve()))
+      return { outcome: 'retry', delayMs: 60_000, error: new Error('drained') }
+    }, aPolicy())
+    await first.accept(aDelivery())
+    await until(() => begun)
+    const startedAt = performance.now()
+    expect(await first.close(200)).toEqual({ lost: 0 })
+    expect(performance.now() - startedAt).toBeLessThan(4000)
+    const second = opened(name)
+    const process = scripted(COMPLETED)
+    await second.start(process, aPolicy())
+    await until(() => process.runs.length === 1)
+    expect(process.runs[0]).toMatchObject({ attempt: 1 })
+  })
+
+  test('stats tell the age of the oldest event', async () => {
+    const inbox = opened(unique('q'))
+    await inbox.start(scripted(COMPLETED), aPolicy({ concurrency: 0 }))
+    expect(await inbox.stats()).toEqual({ pending: 0, active: 0, dead: 0, oldestPendingMs: 0 })
+    await inbox.accept(aDelivery())
+    await new Promise(resolve => setTimeout(resolve, 30))
+    await inbox.accept(aDelivery())
+    const { pending, oldestPendingMs } = await inbox.stats()
+    expect(pending).toBe(2)
+    expect(oldestPendingMs).toBeGreaterThanOrEqual(30)
+  })
+
+  test('events of one key cannot be serialised, and the error says what can', async () => {
+    const inbox = opened(unique('q'))
+    await expect(async () => inbox.start(scripted(COMPLETED), aPolicy({ serialize: true }))).rejects.toThrow(
+      /serializeBy.*BullMQ cannot.*sqliteInbox/,
+    )
+  })
+})

@@ -1,0 +1,63 @@
+import type { Delivery, Observation, Process, ProcessingPolicy, Verdict } from '@ackhook/core'
+
+let count = 0
+
+/** A name nobody used, for a queue or an event. */
+export function unique(prefix: string): string {
+  return `${prefix}${process.pid}x${(count++).toString(36)}`
+}
+
+export function aDelivery(overrides: Partial<Delivery> = {}): Delivery {
+  const id = overrides.id ?? unique('evt_')
+  return {
+    key: `key-${id}`,
+    namespace: '',
+    id,
+    type: 'conversation.resolved',
+    body: Buffer.from(JSON.stringify({ id, type: 'conversation.resolved', data: {} })),
+    fingerprint: 17,
+    receivedAt: Date.now(),
+    ...overrides,
+  }
+}
+
+export function aPolicy(
+  overrides: Partial<ProcessingPolicy> = {},
+): ProcessingPolicy & { seen: Observation[] } {
+  const seen: Observation[] = []
+  return {
+    acknowledge: 'immediately',
+    concurrency: 4,
+    capacity: 10_000,
+    retry: { attempts: 3, minDelayMs: 10, maxDelayMs: 50, factor: 2 },
+    retentionMs: 604_800_000,
+    serialize: false,
+    clock: Date.now,
+    observe: observation => void seen.push(observation),
+    logger: { info() {}, warn() {}, error() {} },
+    seen,
+    ...overrides,
+  }
+}
+
+/** A process that answers with the given verdicts in turn, the last one for ever, and notes what it is given. */
+export function scripted(
+  ...verdicts: Verdict[]
+): Process & { runs: { delivery: Delivery; attempt: number }[] } {
+  const runs: { delivery: Delivery; attempt: number }[] = []
+  const process: Process = async (delivery, attempt) => {
+    runs.push({ delivery, attempt: attempt.number })
+    return verdicts[Math.min(runs.length, verdicts.length) - 1]!
+  }
+  return Object.assign(process, { runs })
+}
+
+export const COMPLETED: Verdict = { outcome: 'completed' }
+
+export async function until(condition: () => unknown, timeoutMs = 20_000): Promise<void> {
+  const deadline = performance.now() + timeoutMs
+  while (!(await condition())) {
+    if (performance.now() > deadline) throw new Error(`not within ${timeoutMs} ms: ${condition}`)
+    await new Promise(resolve => setTimeout(resolve, 10))
+  }
+}

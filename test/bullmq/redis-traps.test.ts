@@ -1,0 +1,292 @@
+import { bullmqInbox } from '@ackhook/bullmq'
+import { createReceiver, type Inbox } from '@ackhook/core'
+import { sign } from '@ackhook/testing'
+import { Redis } from 'ioredis'
+import { Redis as Redis5 } from 'ioredis5'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { type RedisServer, startRedis } from '../support/redis.ts'
+import { aDelivery, aPolicy, COMPLETED, scripted, unique, until } from './parts.ts'
+
+let server: RedisServer
+const closing: (() => unknown)[] = []
+
+beforeAll(async () => {
+  server = await startRedis()
+})
+afterAll(() => server.stop())
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close()
+})
+
+function opened(options: Parameters<typeof bullmqInbox>[0]): Inbox {
+  const inbox = bullmqInbox({ queue: unique('q'), lease: '1s', ...options })
+  closing.push(() => inbox.close(1000))
+  return inbox
+}
+
+describe('a connection of the user', () => {
+  const clients = {
+    'ioredis 6 as it comes': (url: string) => new Redis(url),
+    'ioredis 5 as it comes': (url: string) => new Redis5(url),
+    'one that gives up on a command and limits its time': (url: string) =>
+      new Redis(url, { maxRetriesPerRequest: 1, commandTimeout: 300 }),
+    'one that connects late and never again': (url: string) =>
+      new Redis(url, { lazyConnect: true, retryStrategy: () => null }),
+  }
+  for (const [name, connect] of Object.entries(clients)) {
+    test(`may be ${name}, and stays the user's`, async () => {
+      const client = connect(server.url)
+      closing.push(() => client.disconnect())
+      const inbox = opened({ connection: client })
+      const process = scripted(COMPLETED)
+      await inbox.start(process, aPolicy())
+      expect(await inbox.accept(aDelivery())).toEqual({ outcome: 'accepted' })
+      await until(() => process.runs.length === 1)
+      // An idle worker blocks for longer than the time limit on a command.
+      await new Promise(resolve => setTimeout(resolve, 400))
+      await inbox.accept(aDelivery())
+      await until(() => process.runs.length === 2)
+      await inbox.close(1000)
+      expect(await client.ping()).toBe('PONG')
+    })
+  }
+
+  test('may be options of ioredis', async () => {
+    const inbox = opened({ connection: { host: server.host, port: server.port, db: 3 }, prefix: 'mine' })
+    await inbox.start(scripted(COMPLETED), aPolicy({ concurrency: 0 }))
+    await inbox.accept(aDelivery())
+    const client = new Redis(server.url, { db: 3 })
+    closing.push(() => client.disconnect())
+    expect((await client.keys('mine:*')).length).toBeGreaterThan(0)
+  })
+})
+
+describe('the id of a job', () => {
+  test.each(['123456789', 'a:b', '0:1', '-_'])('is one BullMQ takes, with the key %s', async key => {
+    const inbox = opened({ connection: server.url })
+    const process = scripted(COMPLETED)
+    await inbox.start(process, aPolicy())
+    expect(await inbox.accept(aDelivery({ key: Buffer.from(key).toString('base64url') }))).toEqual({
+      outcome: 'accepted',
+    })
+    expect(await inbox.accept(aDelivery({ key: key.replaceAll(':', '') }))).toEqual({ outcome: 'accepted' })
+    await until(() => process.runs.length === 2)
+  })
+})
+
+describe('when Redis is gone', () => {
+  let own: RedisServer
+
+  beforeEach(async () => {
+    own = await startRedis()
+    closing.push(() => own.stop())
+  })
+
+  async function answerTime(inbox: Inbox): Promise<{ outcome: string; ms: number }> {
+    const startedAt = performance.now()
+    const { outcome } = await inbox.accept(aDelivery())
+    return { outcome, ms: performance.now() - startedAt }
+  }
+
+  const connections = {
+    'an address': (url: string) => url,
+    'a client with the defaults of ioredis, which wait for ever': (url: string) => {
+      const client = new Redis(url)
+      client.on('error', () => {})
+      closing.push(() => client.disconnect())
+      return client
+    },
+    'a client set up for a worker': (url: string) => {
+      const client = new Redis(url, { maxRetriesPerRequest: null })
+      client.on('error', () => {})
+      closing.push(() => client.disconnect())
+      return client
+    },
+  }
+  for (const [name, connection] of Object.entries(connections)) {
+    test(`deliveries are refused within 1.2 s, with ${name}`, async () => {
+      const inbox = opened({ connection: connection(own.url) })
+      const process = scripted(COMPLETED)
+      await inbox.start(process, aPolicy())
+      await inbox.accept(aDelivery())
+      await until(() => process.runs.length === 1)
+      await own.kill()
+      for (let i = 0; i < 3; i++) {
+        const { outcome, ms } = await answerTime(inbox)
+        expect(outcome).toBe('unavailable')
+        expect(ms).toBeLessThan(1200)
+      }
+      await own.restart()
+      await until(async () => (await inbox.accept(aDelivery())).outcome === 'accepted')
+      await until(() => process.runs.length === 2)
+    })
+  }
+
+  test('deliveries are refused within 1.2 s when it stands still', async () => {
+    const inbox = opened({ connection: own.url })
+    await inbox.start(scripted(COMPLETED), aPolicy())
+    own.pause()
+    closing.push(() => own.resume())
+    const answers = await Promise.all([1, 2, 3].map(() => answerTime(inbox)))
+    for (const { outcome, ms } of answers) {
+      expect(outcome).toBe('unavailable')
+      expect(ms).toBeLessThan(1200)
+    }
+  })
+
+  test('an event whose acknowledgement failed runs once, however often the sender repeats it', async () => {
+    const inbox = opened({ connection: own.url })
+    const process = scripted(COMPLETED)
+    await inbox.start(process, aPolicy())
+    const delivery = aDelivery()
+    own.pause()
+    expect((await inbox.accept(delivery)).outcome).toBe('unavailable')
+    own.resume()
+    await until(async () => ['accepted', 'duplicate'].includes((await inbox.accept(delivery)).outcome))
+    await until(async () => process.runs.length > 0 && (await inbox.stats()).active === 0)
+    expect(process.runs.length).toBe(1)
+  })
+
+  test('the sender gets 503 with Retry-After within 1.2 s, from a start without Redis too', async () => {
+    await own.kill()
+    const receiver = createReceiver({
+      secret: SECRET,
+      inbox: opened({ connection: own.url }),
+      logger: SILENT,
+    })
+    closing.push(() => receiver.close({ timeout: '1s' }))
+    for (let i = 0; i < 2; i++) {
+      const startedAt = performance.now()
+      const reply = await receiver.handle(request())
+      expect(performance.now() - startedAt).toBeLessThan(1200)
+      expect(reply.status).toBe(503)
+      expect(reply.headers['retry-after'] ?? reply.headers['Retry-After']).toBeDefined()
+    }
+    await own.restart()
+    await until(async () => (await receiver.handle(request())).status === 202)
+  })
+
+  test('start rejects, and a later one succeeds', async () => {
+    await own.kill()
+    const inbox = opened({ connection: own.url })
+    const process = scripted(COMPLETED)
+    await expect(async () => inbox.start(process, aPolicy())).rejects.toThrow()
+    await own.restart()
+    await until(async () => {
+      try {
+        await inbox.start(process, aPolicy())
+        return true
+      } catch {
+        return false
+      }
+    })
+    await inbox.accept(aDelivery())
+    await until(() => process.runs.length === 1)
+  })
+
+  test('close ends in time', async () => {
+    const inbox = opened({ connection: own.url })
+    await inbox.start(scripted(COMPLETED), aPolicy())
+    await own.kill()
+    const startedAt = performance.now()
+    await inbox.close(500)
+    expect(performance.now() - startedAt).toBeLessThan(5000)
+  })
+})
+
+describe('an event whose process keeps going down', () => {
+  test('is dead after ten of them, and its death is observed', async () => {
+    const queue = unique('q')
+    const inbox = opened({ connection: server.url, queue })
+    await inbox.start(scripted(COMPLETED), aPolicy({ concurrency: 0 }))
+    const delivery = aDelivery()
+    await inbox.accept(delivery)
+    const client = new Redis(server.url)
+    closing.push(() => client.disconnect())
+    // As BullMQ counts them: a job that stalled ten times, taken by a worker that goes down with it.
+    await client.hset(`bull:${queue}:e-${delivery.key}`, 'stc', '10')
+    await client.lmove(`bull:${queue}:wait`, `bull:${queue}:active`, 'RIGHT', 'LEFT')
+    await client.sadd(`bull:${queue}:stalled`, `e-${delivery.key}`)
+    const policy = aPolicy()
+    const worker = opened({ connection: server.url, queue })
+    const process = scripted(COMPLETED)
+    await worker.start(process, policy)
+    await until(async () => (await worker.stats()).dead === 1)
+    expect(process.runs).toEqual([])
+    await until(() => policy.seen.some(({ kind }) => kind === 'dead_lettered'))
+    expect((await worker.deadLetters.get(delivery.key))?.reason).toMatch(/stalled/)
+  })
+
+  test('runs again when its process went down twice, as in two deploys', async () => {
+    const queue = unique('q')
+    const inbox = opened({ connection: server.url, queue })
+    await inbox.start(scripted(COMPLETED), aPolicy({ concurrency: 0 }))
+    const delivery = aDelivery()
+    await inbox.accept(delivery)
+    const client = new Redis(server.url)
+    closing.push(() => client.disconnect())
+    await client.hset(`bull:${queue}:e-${delivery.key}`, 'stc', '2')
+    await client.lmove(`bull:${queue}:wait`, `bull:${queue}:active`, 'RIGHT', 'LEFT')
+    await client.sadd(`bull:${queue}:stalled`, `e-${delivery.key}`)
+    const worker = opened({ connection: server.url, queue })
+    const process = scripted(COMPLETED)
+    await worker.start(process, aPolicy())
+    await until(() => process.runs.length === 1)
+    expect(process.runs[0]).toMatchObject({ attempt: 1 })
+  })
+
+  test('two workers: an event whose lease was lost is withdrawn from the first', async () => {
+    const queue = unique('q')
+    const first = opened({ connection: server.url, queue })
+    const reasons: string[] = []
+    await first.start(
+      (_, attempt) =>
+        new Promise(resolve => {
+          attempt.onAbort(error => {
+            reasons.push(error.code)
+            resolve({ outcome: 'retry', delayMs: 1, error })
+          })
+        }),
+      aPolicy(),
+    )
+    const delivery = aDelivery()
+    await first.accept(delivery)
+    await until(async () => (await first.stats()).active === 1)
+    const client = new Redis(server.url)
+    closing.push(() => client.disconnect())
+    await client.set(`bull:${queue}:e-${delivery.key}:lock`, 'somebody else')
+    await until(() => reasons.length === 1)
+    expect(reasons).toEqual(['lease_lost'])
+  })
+})
+
+test('an operator is told when Redis may forget what was acknowledged', async () => {
+  const careless = await startRedis({ config: { maxmemory: '64mb', 'maxmemory-policy': 'allkeys-lru' } })
+  closing.push(() => careless.stop())
+  const policy = aPolicy({ concurrency: 0 })
+  const inbox = opened({ connection: careless.url })
+  await inbox.start(scripted(COMPLETED), policy)
+  await until(() => policy.seen.filter(({ kind }) => kind === 'notice').length === 2)
+  expect(policy.seen).toEqual(
+    expect.arrayContaining([
+      expect.objectContaining({ code: 'redis_evicts' }),
+      expect.objectContaining({ code: 'redis_not_durable' }),
+    ]),
+  )
+})
+
+const SECRET = 'a secret of sixteen bytes or more'
+const SILENT = { info() {}, warn() {}, error() {} }
+
+function request() {
+  const id = unique('evt_')
+  const body = Buffer.from(
+    JSON.stringify({ id, type: 'conversation.resolved', created_at: new Date().toISOString(), data: {} }),
+  )
+  return {
+    method: 'POST',
+    headers: { 'x-service-signature': sign(body, { secret: SECRET }) },
+    body,
+    context: undefined,
+  }
+}

@@ -1,0 +1,46 @@
+import type { WebhookEvent } from '@ackhook/core'
+import { adapterCases, adapterSuiteOptions } from '@ackhook/testing/adapter-suite'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { DECLARED } from './declared.ts'
+import { type RunningServer, startServer } from './servers.ts'
+
+const quiet = { info() {}, warn() {}, error() {} }
+
+for (const [framework, start] of Object.entries(startServer)) {
+  describe(framework, () => {
+    const events: WebhookEvent[] = []
+    const declared = DECLARED[framework] ?? {}
+    let server: RunningServer
+
+    beforeAll(async () => {
+      server = await start({ ...adapterSuiteOptions, logger: quiet }, receiver => {
+        receiver.on('*', event => events.push(event))
+      })
+    })
+    afterAll(() => server.close())
+
+    for (const { id, name, run } of adapterCases) {
+      const reason = declared[id]
+      it(`${id}: ${reason === undefined ? name : `cannot, because ${reason}`}`, {
+        timeout: 60_000,
+      }, async () => {
+        const { base } = server
+        const outcome = run({ url: `${base}/plain`, parsedUrl: `${base}/parsed`, handled: () => events })
+        // What is declared must really fail: a declaration that is no longer true is a failure too.
+        if (reason === undefined) await outcome
+        else await expect(outcome).rejects.toThrow()
+      })
+    }
+  })
+}
+
+describe('the suite', () => {
+  it('has an id of its own for every case', () => {
+    expect(new Set(adapterCases.map(({ id }) => id)).size).toBe(adapterCases.length)
+  })
+
+  it('knows every case that is declared impossible', () => {
+    const ids = adapterCases.map(({ id }) => id)
+    for (const id of Object.values(DECLARED).flatMap(Object.keys)) expect(ids).toContain(id)
+  })
+})

@@ -1,0 +1,44 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, inject, it } from 'vitest'
+import { filesUnder, ROOT } from '../support/workspace-packages.ts'
+import { run } from './run.ts'
+
+const WRITTEN_BY_HAND = ['LICENSE', 'README.md', 'package.json']
+
+describe.each(inject('tarballs'))('$name', ({ folder, file, contents }) => {
+  const path = `${ROOT}packages/${folder}/`
+
+  it('packs its sources, what they compile to, README, LICENSE and package.json, and nothing else', () => {
+    const sources = filesUnder(`${path}src`)
+      .filter(one => !/\.test(-d)?\.ts$/.test(one) && !/\.test\.ts\.snap$/.test(one))
+      .map(one => `src/${one}`)
+    const compiled = sources
+      .filter(one => one.endsWith('.ts'))
+      .flatMap(one => {
+        const name = one.replace(/^src\//, 'dist/').replace(/\.ts$/, '')
+        return [`${name}.d.ts`, `${name}.d.ts.map`, `${name}.js`, `${name}.js.map`]
+      })
+    // Other files, such as Lua scripts, may be copied into dist; stale output of a removed source may not.
+    const required = [...WRITTEN_BY_HAND, ...sources, ...compiled]
+    expect(required.filter(one => !contents.includes(one))).toEqual([])
+    const copied = sources.filter(one => !one.endsWith('.ts')).map(one => one.replace(/^src\//, 'dist/'))
+    const allowed = new Set([...required, ...copied])
+    expect(contents.filter(one => !allowed.has(one))).toEqual([])
+  })
+
+  it('has source maps that lead to the packed sources', () => {
+    for (const name of contents.filter(one => one.endsWith('.js.map'))) {
+      const { sources } = JSON.parse(readFileSync(`${path}${name}`, 'utf8')) as { sources: string[] }
+      const base = new URL(`file:///${name}`)
+      for (const source of sources) expect(contents).toContain(new URL(source, base).pathname.slice(1))
+    }
+  })
+
+  it('satisfies publint', async () => {
+    await run('npx', ['publint', '--strict', file], { cwd: ROOT })
+  })
+
+  it('has types that resolve from ESM and from bundlers', async () => {
+    await run('npx', ['attw', file, '--profile', 'esm-only', '--no-emoji'], { cwd: ROOT })
+  })
+})

@@ -1,0 +1,34 @@
+import { createHash } from 'node:crypto'
+import { redisStore } from '@ackhook/redis'
+import type { Redis } from 'ioredis'
+
+const WAVE = 2000
+
+/**
+ * Claims and completes so many ids in an empty Redis, with keys and fingerprints as the memory inbox makes
+ * them, and answers how many bytes of Redis' memory each of them takes.
+ */
+export async function bytesPerId(client: Redis, ids: number): Promise<number> {
+  const store = redisStore(client)
+  await store.claim('warm', 'token', { leaseMs: 60_000 })
+  await store.release('warm', 'token')
+  const before = await usedMemory(client)
+  for (let start = 0; start < ids; start += WAVE) {
+    await Promise.all(Array.from({ length: Math.min(WAVE, ids - start) }, (_, i) => handle(start + i)))
+  }
+  const after = await usedMemory(client)
+  const remembered = await client.dbsize()
+  if (remembered !== ids) throw new Error(`${remembered} ids remembered of ${ids}`)
+  return (after - before) / ids
+
+  async function handle(n: number): Promise<void> {
+    const key = createHash('sha256').update(`evt_${n}`).digest('base64url').slice(0, 22)
+    const token = `0b4d4b0c-3f51-4b62-8d6a-5f8f0d8f7a11:${n.toString(36)}`
+    await store.claim(key, token, { leaseMs: 60_000 })
+    await store.complete(key, token, { retentionMs: 7 * 86_400_000, fingerprint: (n * 7919) % 10_000 })
+  }
+}
+
+async function usedMemory(client: Redis): Promise<number> {
+  return Number(/used_memory:(\d+)/.exec(await client.info('memory'))?.[1])
+}

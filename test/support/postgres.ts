@@ -1,0 +1,164 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, chownSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { Client } from 'pg'
+import { freePort } from './free-port.ts'
+import { requireProgram } from './require-program.ts'
+
+/** A real PostgreSQL of this test alone, with fsync and synchronous_commit as PostgreSQL has them by default. */
+export interface PostgresServer {
+  readonly host: '127.0.0.1'
+  readonly port: number
+  readonly url: string
+  /** Process id of the postmaster, for signals. */
+  readonly pid: number
+  /** Ends it: `SIGKILL` is a crash, `SIGINT` PostgreSQL's fast shutdown. Resolves when the process is gone. */
+  kill(signal?: NodeJS.Signals): Promise<void>
+  /** Kills it if it runs, and starts it on the same port and folder: it recovers from its log. */
+  restart(): Promise<void>
+  /** Kills it and removes its folder. Call it in `afterAll` or `afterEach`. */
+  stop(): Promise<void>
+}
+
+export interface PostgresServerOptions {
+  /** Lines of postgresql.conf, for example `{ max_connections: '50' }`. */
+  readonly config?: Readonly<Record<string, string>>
+}
+
+interface Owner {
+  readonly uid: number
+  readonly gid: number
+}
+
+const HOST = '127.0.0.1'
+const START_DEADLINE_MS = 30_000
+
+export async function startPostgres(options: PostgresServerOptions = {}): Promise<PostgresServer> {
+  const owner = unprivileged()
+  const folder = createCluster(owner)
+  let port = await freePort()
+  let child = await launch().catch(async () => {
+    port = await freePort()
+    return launch()
+  })
+  // A test run that ends early must not leave servers behind.
+  const onExit = () => {
+    child.kill('SIGQUIT')
+    rmSync(folder, { recursive: true, force: true })
+  }
+  process.once('exit', onExit)
+
+  function launch(): Promise<ChildProcess> {
+    return spawnPostgres({ port, folder, owner, config: options.config ?? {} })
+  }
+
+  async function kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
+    if (hasEnded(child)) return
+    const ended = once(child, 'exit')
+    child.kill(signal)
+    await ended
+  }
+
+  return {
+    host: HOST,
+    get port() {
+      return port
+    },
+    get url() {
+      return urlOf(port)
+    },
+    get pid() {
+      return child.pid!
+    },
+    kill,
+    async restart() {
+      await kill()
+      child = await launch()
+    },
+    async stop() {
+      process.off('exit', onExit)
+      // Unlike SIGKILL this takes PostgreSQL's own child processes down with it.
+      await kill('SIGQUIT')
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** PostgreSQL refuses to run as root; Debian's package brings the user it is to run as. */
+function unprivileged(): Owner | undefined {
+  if (process.getuid?.() !== 0) return undefined
+  const id = (flag: string) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }))
+  return { uid: id('-u'), gid: id('-g') }
+}
+
+function createCluster(owner: Owner | undefined): string {
+  const folder = mkdtempSync(join(tmpdir(), 'ackhook-postgres-'))
+  chmodSync(folder, 0o700)
+  if (owner !== undefined) chownSync(folder, owner.uid, owner.gid)
+  const initdb = join(dirname(requireProgram('postgres')), 'initdb')
+  execFileSync(initdb, ['-D', folder, '-U', 'postgres', '--auth=trust', '--encoding=UTF8', '--no-sync'], {
+    ...owner,
+    cwd: folder,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+  return folder
+}
+
+async function spawnPostgres(start: {
+  readonly port: number
+  readonly folder: string
+  readonly owner: Owner | undefined
+  readonly config: Readonly<Record<string, string>>
+}): Promise<ChildProcess> {
+  const { port, folder, owner } = start
+  const config = {
+    ...start.config,
+    listen_addresses: HOST,
+    port: String(port),
+    unix_socket_directories: '',
+  }
+  const settings = Object.entries(config).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+  const child = spawn(requireProgram('postgres'), ['-D', folder, ...settings], {
+    ...owner,
+    cwd: folder,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  let output = ''
+  child.stderr.on('data', chunk => {
+    output = (output + chunk).slice(-4000)
+  })
+  const deadline = Date.now() + START_DEADLINE_MS
+  while (!(await answers(port))) {
+    if (hasEnded(child)) throw new Error(`postgres on port ${port} ended:\n${output}`)
+    if (Date.now() > deadline) {
+      child.kill('SIGQUIT')
+      throw new Error(`postgres on port ${port} does not answer:\n${output}`)
+    }
+    await new Promise(resolve => setTimeout(resolve, 50))
+  }
+  return child
+}
+
+async function answers(port: number): Promise<boolean> {
+  const client = new Client({ connectionString: urlOf(port), connectionTimeoutMillis: 1000 })
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    await client.query('SELECT 1')
+    return true
+  } catch {
+    return false
+  } finally {
+    await client.end().catch(() => {})
+  }
+}
+
+function urlOf(port: number): string {
+  return `postgres://postgres@${HOST}:${port}/postgres`
+}
+
+function hasEnded(child: ChildProcess): boolean {
+  return child.exitCode !== null || child.signalCode !== null
+}

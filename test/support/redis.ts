@@ -1,0 +1,138 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { freePort } from './free-port.ts'
+import { requireProgram } from './require-program.ts'
+
+/** A real redis-server of this test alone. Nothing is persisted unless the options say so. */
+export interface RedisServer {
+  readonly host: '127.0.0.1'
+  readonly port: number
+  readonly url: string
+  /** Process id of the running server, for signals. */
+  readonly pid: number
+  /** Stands still, connections open: a stalled host. */
+  pause(): void
+  resume(): void
+  /** `SIGKILL`, or another signal. Resolves when the process is gone. */
+  kill(signal?: NodeJS.Signals): Promise<void>
+  /** Kills it if it runs, and starts it on the same port with the same options and folder. */
+  restart(): Promise<void>
+  /** Kills it and removes its folder. Call it in `afterAll` or `afterEach`. */
+  stop(): Promise<void>
+}
+
+export interface RedisServerOptions {
+  /** Lines of redis.conf, for example `{ maxmemory: '1gb', appendonly: 'yes', save: '60 1' }`. */
+  readonly config?: Readonly<Record<string, string>>
+  /** Default a free one. */
+  readonly port?: number
+  /** Runs as a Sentinel with these lines of sentinel.conf, and without `config`. */
+  readonly sentinel?: readonly string[]
+}
+
+const HOST = '127.0.0.1'
+const START_DEADLINE_MS = 15_000
+
+export async function startRedis(options: RedisServerOptions = {}): Promise<RedisServer> {
+  const folder = mkdtempSync(join(tmpdir(), 'ackhook-redis-'))
+  const fixedPort = options.port
+  let port = fixedPort ?? (await freePort())
+  let child = await launch().catch(async error => {
+    if (fixedPort !== undefined) throw error
+    port = await freePort()
+    return launch()
+  })
+  // A test run that ends early must not leave servers behind.
+  const onExit = () => {
+    child.kill('SIGKILL')
+    rmSync(folder, { recursive: true, force: true })
+  }
+  process.once('exit', onExit)
+
+  function launch(): Promise<ChildProcess> {
+    return spawnRedis(port, folder, options)
+  }
+
+  async function kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
+    if (hasEnded(child)) return
+    const ended = once(child, 'exit')
+    child.kill(signal)
+    await ended
+  }
+
+  return {
+    host: HOST,
+    port,
+    url: `redis://${HOST}:${port}`,
+    get pid() {
+      return child.pid!
+    },
+    pause: () => void child.kill('SIGSTOP'),
+    resume: () => void child.kill('SIGCONT'),
+    kill,
+    async restart() {
+      await kill()
+      child = await launch()
+    },
+    async stop() {
+      process.off('exit', onExit)
+      await kill()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+async function spawnRedis(port: number, folder: string, options: RedisServerOptions): Promise<ChildProcess> {
+  const child = spawn(requireProgram('redis-server'), argumentsOf(port, folder, options), {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  let output = ''
+  child.stdout.on('data', chunk => {
+    output = (output + chunk).slice(-4000)
+  })
+  const deadline = Date.now() + START_DEADLINE_MS
+  while (!(await answersPing(port))) {
+    if (hasEnded(child)) throw new Error(`redis-server on port ${port} ended:\n${output}`)
+    if (Date.now() > deadline) {
+      child.kill('SIGKILL')
+      throw new Error(`redis-server on port ${port} does not answer:\n${output}`)
+    }
+    await new Promise(resolve => setTimeout(resolve, 20))
+  }
+  // Another server may hold the port: ours has then ended by now or ends at once.
+  if (hasEnded(child)) throw new Error(`redis-server on port ${port} ended:\n${output}`)
+  return child
+}
+
+function argumentsOf(port: number, folder: string, { config, sentinel }: RedisServerOptions): string[] {
+  if (sentinel !== undefined) {
+    const file = join(folder, 'sentinel.conf')
+    writeFileSync(file, [`port ${port}`, `bind ${HOST}`, `dir ${folder}`, ...sentinel, ''].join('\n'))
+    return [file, '--sentinel']
+  }
+  const settings = { save: '', appendonly: 'no', ...config, port: String(port), bind: HOST, dir: folder }
+  return Object.entries(settings).flatMap(([name, value]) => [`--${name}`, ...value.split(' ')])
+}
+
+function hasEnded(child: ChildProcess): boolean {
+  return child.exitCode !== null || child.signalCode !== null
+}
+
+/** Any answer to PING counts, an error about a password too: it is up. `LOADING` means it is not. */
+function answersPing(port: number): Promise<boolean> {
+  return new Promise(resolve => {
+    const socket = connect(port, HOST, () => socket.write('PING\r\n'))
+    const finish = (answer: boolean) => {
+      socket.destroy()
+      resolve(answer)
+    }
+    socket.setTimeout(1000, () => finish(false))
+    socket.once('error', () => finish(false))
+    socket.once('close', () => finish(false))
+    socket.once('data', data => finish(!data.toString().startsWith('-LOADING')))
+  })
+}
