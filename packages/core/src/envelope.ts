@@ -15,8 +15,9 @@ export function parseEnvelope(text: string, contract: Contract): UncheckedEvent 
   let value: unknown
   try {
     value = parseSafeJson(text)
-  } catch (cause) {
-    return new Refusal('json_invalid', { detail: 'the body is not JSON', cause })
+  } catch {
+    // The text of a SyntaxError quotes the payload, and that belongs in no log.
+    return new Refusal('json_invalid', { detail: 'the body is not JSON' })
   }
   if (!isRecord(value)) return invalid('the body is not a JSON object')
   const { fields } = contract
@@ -35,7 +36,10 @@ export function parseEnvelope(text: string, contract: Contract): UncheckedEvent 
 /** Whether what a user's function gave back can still be handled as an event. The id is not its to give. */
 export function isEnvelope(value: unknown): value is UncheckedEvent {
   return (
-    isRecord(value) && isName(value['type']) && typeof value['created_at'] === 'string' && isRecord(value['data'])
+    isRecord(value) &&
+    isName(value['type']) &&
+    typeof value['created_at'] === 'string' &&
+    isRecord(value['data'])
   )
 }
 
