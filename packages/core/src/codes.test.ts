@@ -5,7 +5,9 @@ const codes = Object.keys(CODES) as ReplyCode[]
 const withStatus = (status: number) => codes.filter(code => CODES[code].status === status)
 
 it('maps every code to the status the design names', () => {
-  expect(Object.fromEntries([200, 202, 400, 401, 405, 408, 413, 415, 422, 500, 503].map(s => [s, withStatus(s)]))).toEqual({
+  expect(
+    Object.fromEntries([200, 202, 400, 401, 405, 408, 413, 415, 422, 500, 503].map(s => [s, withStatus(s)])),
+  ).toEqual({
     200: ['duplicate', 'processed', 'dead_lettered'],
     202: ['accepted'],
     400: ['body_aborted', 'json_invalid', 'envelope_invalid'],

@@ -10,7 +10,9 @@ afterEach(() => {
 
 it('settles like the promise when that is in time, and leaves no timer', async () => {
   await expect(withDeadline(Promise.resolve(1), { operation: 'x', ms: 10 })).resolves.toBe(1)
-  await expect(withDeadline(Promise.reject(new Error('no')), { operation: 'x', ms: 10 })).rejects.toThrow('no')
+  await expect(withDeadline(Promise.reject(new Error('no')), { operation: 'x', ms: 10 })).rejects.toThrow(
+    'no',
+  )
   expect(vi.getTimerCount()).toBe(0)
 })
 
@@ -28,7 +30,11 @@ it('rejects when the promise does not settle in time, naming what was slow', asy
 it('hands over a value that comes too late, and only such a one', async () => {
   const late = vi.fn()
   let answer: (value: string) => void = () => {}
-  const slow = withDeadline(new Promise<string>(resolve => (answer = resolve)), { operation: 'x', ms: 10, late })
+  const slow = withDeadline(new Promise<string>(resolve => (answer = resolve)), {
+    operation: 'x',
+    ms: 10,
+    late,
+  })
   const rejected = expect(slow).rejects.toBeInstanceOf(DeadlineError)
   await vi.advanceTimersByTimeAsync(10)
   await rejected

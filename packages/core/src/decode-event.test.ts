@@ -6,11 +6,21 @@ import { createDecoder } from './decode-event.ts'
 import type { EventSchemas } from './event-types.ts'
 import { Refusal } from './refusal.ts'
 
-const event = { id: 'evt_1', type: 'message.delivered', created_at: '2026-01-01T00:00:00Z', data: { count: '7' } }
-const decode = (options: { contract?: ContractOptions; schemas?: EventSchemas; sent?: object | string } = {}) => {
+const event = {
+  id: 'evt_1',
+  type: 'message.delivered',
+  created_at: '2026-01-01T00:00:00Z',
+  data: { count: '7' },
+}
+const decode = (
+  options: { contract?: ContractOptions; schemas?: EventSchemas; sent?: object | string } = {},
+) => {
   const { sent = event } = options
   const text = typeof sent === 'string' ? sent : JSON.stringify(sent)
-  return createDecoder(resolveContract(options.contract), options.schemas ?? {})(new TextEncoder().encode(text))
+  return createDecoder(
+    resolveContract(options.contract),
+    options.schemas ?? {},
+  )(new TextEncoder().encode(text))
 }
 const schema = (validate: StandardSchemaV1['~standard']['validate']): StandardSchemaV1 => ({
   '~standard': { version: 1, vendor: 'test', validate },
@@ -36,7 +46,9 @@ describe('a schema', () => {
   it('is asked for its own type only, and an inherited name is no schema', () => {
     const schemas = { other: schema(() => ({ issues: [{ message: 'never' }] })) }
     expect(decode({ schemas })).toEqual(event)
-    expect(decode({ schemas: {}, sent: { ...event, type: 'constructor' } })).toMatchObject({ type: 'constructor' })
+    expect(decode({ schemas: {}, sent: { ...event, type: 'constructor' } })).toMatchObject({
+      type: 'constructor',
+    })
   })
 
   it('that does not match is a 422 that says where, without the values', () => {
@@ -44,7 +56,9 @@ describe('a schema', () => {
     const refusal = decode({ schemas, sent: { ...event, data: { count: 'geheim', to: {} } } }) as Refusal
     expect(refusal).toBeInstanceOf(Refusal)
     expect(refusal.code).toBe('event_invalid')
-    expect(refusal.detail).toMatch(/^'message\.delivered' does not match its schema: data\.count: .*; data\.to\.id: /)
+    expect(refusal.detail).toMatch(
+      /^'message\.delivered' does not match its schema: data\.count: .*; data\.to\.id: /,
+    )
     expect(refusal.detail).not.toContain('geheim')
   })
 
@@ -70,7 +84,9 @@ describe('a schema', () => {
       throw cause
     }
     expect(decode({ schemas: { 'message.delivered': schema(throwing) } })).toMatchObject(refused)
-    expect(await decode({ schemas: { 'message.delivered': schema(async () => throwing()) } })).toMatchObject(refused)
+    expect(await decode({ schemas: { 'message.delivered': schema(async () => throwing()) } })).toMatchObject(
+      refused,
+    )
   })
 })
 

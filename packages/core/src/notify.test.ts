@@ -49,7 +49,11 @@ it('tells the log when there is nobody to tell', async () => {
   const last = notify(dead)
   expect(await last.noted).toBe(false)
   expect(last.logger.lines).toEqual([
-    { level: 'error', fields: { ...fields, attempt: 5 }, message: 'Event evt_1 (a.b) is given up after attempt 5.' },
+    {
+      level: 'error',
+      fields: { ...fields, attempt: 5 },
+      message: 'Event evt_1 (a.b) is given up after attempt 5.',
+    },
   ])
 })
 

@@ -38,7 +38,10 @@ describe('the defaults', () => {
   it('are the inbox’s own where it has some', () => {
     const inbox = durable({ defaultRetry: { attempts: 8 }, defaultCapacity: 1_000_000 })
     expect(resolve({ inbox })).toMatchObject({ inbox, capacity: 1_000_000, retry: { attempts: 8 } })
-    expect(resolve({ inbox, capacity: 5, retry: { attempts: 2 } })).toMatchObject({ capacity: 5, retry: { attempts: 2 } })
+    expect(resolve({ inbox, capacity: 5, retry: { attempts: 2 } })).toMatchObject({
+      capacity: 5,
+      retry: { attempts: 2 },
+    })
   })
 
   it('leave retries to the platform when the reply waits for the handlers', () => {
@@ -144,7 +147,9 @@ describe('what is given', () => {
     expect(() => resolve({ retention: '5m' })).toThrow(
       'must be at least twice the tolerance, or a replay inside the tolerance would run again; got 300 s with a tolerance of 300 s',
     )
-    expect(() => resolve({ acknowledge: 'never' })).toThrow("must be 'immediately' or 'after-processing'; got 'never'")
+    expect(() => resolve({ acknowledge: 'never' })).toThrow(
+      "must be 'immediately' or 'after-processing'; got 'never'",
+    )
     expect(() => resolve({ capacity: 0 })).toThrow('must be a whole number from 1 to 1000000000; got 0')
     expect(() => resolve({ tolerence: 1 })).toThrow('is no option; the options are secret, tolerance,')
   })
@@ -152,7 +157,9 @@ describe('what is given', () => {
   it('is checked where the receiver is made, the secret included', () => {
     expect(() => createReceiver({ secret: undefined })).toThrow(expect.objectContaining({ option: 'secret' }))
     expect(() => createReceiver({ secret: '' })).toThrow(ConfigurationError)
-    expect(() => createReceiver({ secret, tolerance: 0 })).toThrow(expect.objectContaining({ option: 'tolerance' }))
+    expect(() => createReceiver({ secret, tolerance: 0 })).toThrow(
+      expect.objectContaining({ option: 'tolerance' }),
+    )
   })
 })
 

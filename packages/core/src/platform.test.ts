@@ -5,7 +5,14 @@ import { platform as node } from './node/platform.ts'
 import { platform as web } from './web/platform.ts'
 
 const SIZES = [0, 1, 55, 56, 63, 64, 65, 300, 8191, 8192, 8193, 20_000]
-const SECRETS = ['16 bytes exactly', 'x'.repeat(63), 'x'.repeat(64), 'x'.repeat(65), 'x'.repeat(200), 'sécret with é and 😀']
+const SECRETS = [
+  '16 bytes exactly',
+  'x'.repeat(63),
+  'x'.repeat(64),
+  'x'.repeat(65),
+  'x'.repeat(200),
+  'sécret with é and 😀',
+]
 const TIMESTAMPS = ['1767225600', '1767225600123', '2026-01-01T00:00:00.123456789+00:00']
 const bytes = (size: number) => Uint8Array.from({ length: size }, (_, i) => (i * 31 + size) % 256)
 
@@ -28,8 +35,12 @@ describe.each([
   it('signs a timestamp that is longer than any that is read', async () => {
     for (const length of [63, 64, 65, 4000]) {
       const timestamp = '1'.repeat(length)
-      const expected = createHmac('sha256', SECRETS[0] as string).update(`${timestamp}.`).update(bytes(9))
-      expect(await platform.createMac(SECRETS[0] as string)(timestamp, bytes(9))).toBe(expected.digest('latin1'))
+      const expected = createHmac('sha256', SECRETS[0] as string)
+        .update(`${timestamp}.`)
+        .update(bytes(9))
+      expect(await platform.createMac(SECRETS[0] as string)(timestamp, bytes(9))).toBe(
+        expected.digest('latin1'),
+      )
     }
   })
 
@@ -42,12 +53,19 @@ describe.each([
     expect(digests).toEqual(expected)
   })
 
-  it.each(['', 'a', 'evt_1', 'é', 'e\u0301', '😀', 'x'.repeat(1000), '4:wsp1evt_1'])('hashes %j as SHA-256 does', async text => {
-    const expected = createHash('sha256').update(text, 'utf8').digest().subarray(0, 16).toString('base64url')
-    const hash = await platform.hashText(text)
-    expect(hash).toBe(expected)
-    expect(hash).toMatch(/^[A-Za-z0-9_-]{22}$/)
-  })
+  it.each(['', 'a', 'evt_1', 'é', 'e\u0301', '😀', 'x'.repeat(1000), '4:wsp1evt_1'])(
+    'hashes %j as SHA-256 does',
+    async text => {
+      const expected = createHash('sha256')
+        .update(text, 'utf8')
+        .digest()
+        .subarray(0, 16)
+        .toString('base64url')
+      const hash = await platform.hashText(text)
+      expect(hash).toBe(expected)
+      expect(hash).toMatch(/^[A-Za-z0-9_-]{22}$/)
+    },
+  )
 
   it.each(SIZES)('gives the CRC-32 of %d bytes as zlib does, signed', size => {
     expect(platform.checksum(bytes(size))).toBe(zlibCrc32(bytes(size)) | 0)

@@ -60,6 +60,9 @@ it('only what keeps the event with the sender is a refusal', () => {
 })
 
 it('an event in flight is to be sent again after 30 seconds at most', () => {
-  expect(refusalOf({ outcome: 'in_flight', retryAfterMs: 500 })).toMatchObject({ code: 'in_flight', retryAfterMs: 500 })
+  expect(refusalOf({ outcome: 'in_flight', retryAfterMs: 500 })).toMatchObject({
+    code: 'in_flight',
+    retryAfterMs: 500,
+  })
   expect(refusalOf({ outcome: 'in_flight', retryAfterMs: 60_000 })?.retryAfterMs).toBe(30_000)
 })

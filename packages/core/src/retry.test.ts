@@ -23,7 +23,9 @@ describe('the retry policy', () => {
   })
 
   it('takes the bounds themselves', () => {
-    expect(resolveRetry({ attempts: 1, factor: 1, minDelay: '1ms', maxDelay: '7d' })).toMatchObject({ attempts: 1 })
+    expect(resolveRetry({ attempts: 1, factor: 1, minDelay: '1ms', maxDelay: '7d' })).toMatchObject({
+      attempts: 1,
+    })
     expect(resolveRetry({ attempts: 1000, factor: 100, minDelay: '7d', maxDelay: '7d' })).toMatchObject({
       factor: 100,
     })
@@ -53,7 +55,8 @@ describe('the retry policy', () => {
 
 describe('the delay before the next attempt', () => {
   const policy = { attempts: 5, minDelayMs: 1000, maxDelayMs: 20_000, factor: 4 }
-  const delays = (random: number) => [1, 2, 3, 4, 5].map(n => retryDelayMs(new Error(), n, policy, () => random))
+  const delays = (random: number) =>
+    [1, 2, 3, 4, 5].map(n => retryDelayMs(new Error(), n, policy, () => random))
 
   it('grows by the factor up to the longest, and ends with the attempts', () => {
     expect(delays(1)).toEqual([1000, 4000, 16_000, 20_000, undefined])

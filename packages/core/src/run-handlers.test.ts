@@ -11,7 +11,12 @@ const raise = (error: unknown) => () => {
 
 it('is synchronous when every handler is', () => {
   expect(run()).toBeUndefined()
-  expect(run(() => 1, () => null)).toBeUndefined()
+  expect(
+    run(
+      () => 1,
+      () => null,
+    ),
+  ).toBeUndefined()
 })
 
 it('hands event and context to each', () => {
@@ -36,7 +41,9 @@ it('settles when the last handler has', async () => {
   let finish: () => void = () => {}
   const slow = new Promise<void>(resolve => (finish = resolve))
   let settled = false
-  const running = Promise.resolve(run(raise(new Error('at once')), () => slow)).finally(() => (settled = true))
+  const running = Promise.resolve(run(raise(new Error('at once')), () => slow)).finally(
+    () => (settled = true),
+  )
   const failed = expect(running).rejects.toThrow('at once')
   await new Promise(resolve => setImmediate(resolve))
   expect(settled).toBe(false)
@@ -49,7 +56,9 @@ it('gathers several errors, whatever was thrown', async () => {
   await expect(run(raise('now'), async () => raise('later')(), raise(undefined))).rejects.toMatchObject({
     message: '3 handlers failed',
   })
-  const error = await Promise.resolve(run(raise('now'), async () => raise('later')(), raise(undefined))).catch(e => e)
+  const error = await Promise.resolve(
+    run(raise('now'), async () => raise('later')(), raise(undefined)),
+  ).catch(e => e)
   expect(error).toBeInstanceOf(AggregateError)
   expect([...error.errors].sort()).toEqual([...gathered.errors].sort())
 })

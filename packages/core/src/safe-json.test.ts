@@ -29,7 +29,9 @@ it.each([
 
 it('keeps a constructor that is plain data', () => {
   for (const constructor of ['Ltd', null, 1, { name: 'Ltd' }, ['prototype'], undefined]) {
-    expect(parseSafeJson(JSON.stringify({ constructor }))).toEqual(constructor === undefined ? {} : { constructor })
+    expect(parseSafeJson(JSON.stringify({ constructor }))).toEqual(
+      constructor === undefined ? {} : { constructor },
+    )
   }
 })
 

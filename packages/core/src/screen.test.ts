@@ -13,16 +13,21 @@ describe('the head of a request', () => {
     expect(screen({}, method)).toMatchObject({ code: 'method_not_allowed', detail: method })
   })
 
-  it.each(['gzip', 'br', 'identity, gzip', '', 'identity;q=1'])('is refused with Content-Encoding %j', value => {
-    expect(screen({ 'content-encoding': value })).toMatchObject({ code: 'content_encoding_unsupported' })
-  })
+  it.each(['gzip', 'br', 'identity, gzip', '', 'identity;q=1'])(
+    'is refused with Content-Encoding %j',
+    value => {
+      expect(screen({ 'content-encoding': value })).toMatchObject({ code: 'content_encoding_unsupported' })
+    },
+  )
 
   it.each(['identity', 'Identity', ' identity '])('is fine with Content-Encoding %j', value => {
     expect(screen({ 'content-encoding': value })).toBeUndefined()
   })
 
   it('does not log an encoding at any length', () => {
-    expect(screen({ 'content-encoding': 'x'.repeat(5000) })?.detail).toBe(`Content-Encoding: ${'x'.repeat(40)}`)
+    expect(screen({ 'content-encoding': 'x'.repeat(5000) })?.detail).toBe(
+      `Content-Encoding: ${'x'.repeat(40)}`,
+    )
   })
 
   it('is refused when it declares more than the limit', () => {

@@ -12,7 +12,9 @@ const create = (source: unknown) => createSecrets(source as SecretSource<unknown
 const signs = async (macs: readonly Mac[] | Refusal, ...secrets: string[]) => {
   if (macs instanceof Refusal) throw new Error(macs.code)
   const digests = await Promise.all(macs.map(mac => mac('1', body)))
-  const expected = await Promise.all(secrets.map(async secret => ((await create(secret)(0)) as Mac[])[0]?.('1', body)))
+  const expected = await Promise.all(
+    secrets.map(async secret => ((await create(secret)(0)) as Mac[])[0]?.('1', body)),
+  )
   expect(digests).toEqual(expected)
 }
 
@@ -99,11 +101,14 @@ describe('secrets by request', () => {
     expect(await create(async () => null)(0)).toMatchObject({ code: 'secret_unknown' })
   })
 
-  it.each([undefined, '', '  ', 'short', [], [A, ''], 7, {}])('are a 500 when the answer is %j', async answer => {
-    const refused = { code: 'secret_unavailable', detail: expect.stringContaining('answer must') }
-    expect(create(() => answer)(0)).toMatchObject(refused)
-    expect(await create(async () => answer)(0)).toMatchObject(refused)
-  })
+  it.each([undefined, '', '  ', 'short', [], [A, ''], 7, {}])(
+    'are a 500 when the answer is %j',
+    async answer => {
+      const refused = { code: 'secret_unavailable', detail: expect.stringContaining('answer must') }
+      expect(create(() => answer)(0)).toMatchObject(refused)
+      expect(await create(async () => answer)(0)).toMatchObject(refused)
+    },
+  )
 
   it('are a 500 with the cause when the function fails', async () => {
     const cause = new Error('vault')

@@ -59,7 +59,10 @@ describe('a signature header', () => {
   it('may be 4096 characters long and no longer', () => {
     const long = (length: number) => `t=1,v1=${A},x=`.padEnd(length, '0')
     expect(parse(long(4096))).toEqual(parts('1', A))
-    expect(parse(long(4097))).toMatchObject({ code: 'signature_malformed', detail: 'longer than 4096 characters' })
+    expect(parse(long(4097))).toMatchObject({
+      code: 'signature_malformed',
+      detail: 'longer than 4096 characters',
+    })
   })
 
   it('is read by the scheme of the contract', () => {

@@ -8,7 +8,8 @@ import { createMac as createWebMac } from './web/mac.ts'
 const body = new TextEncoder().encode('{"id":"evt_1"}')
 const OLD = 'an old secret of some bytes'
 const NEW = 'a new secret of some bytes'
-const hex = (secret: string, t = '1') => createHmac('sha256', secret).update(`${t}.`).update(body).digest('hex')
+const hex = (secret: string, t = '1') =>
+  createHmac('sha256', secret).update(`${t}.`).update(body).digest('hex')
 const header = (...signatures: string[]) => ({ timestamp: '1', signatures })
 
 describe.each([
@@ -59,8 +60,18 @@ describe('the number of HMACs', () => {
   const digestOf = (secret: string) => Buffer.from(hex(secret), 'hex').toString('latin1')
 
   it.each([
-    ['that are synchronous', (secret: string): Mac => () => digestOf(secret)],
-    ['that are asynchronous', (secret: string): Mac => async () => digestOf(secret)],
+    [
+      'that are synchronous',
+      (secret: string): Mac =>
+        () =>
+          digestOf(secret),
+    ],
+    [
+      'that are asynchronous',
+      (secret: string): Mac =>
+        async () =>
+          digestOf(secret),
+    ],
   ])('is one for each secret %s, however many signatures there are', async (_, macOf) => {
     const macs = [OLD, NEW, 'third'].map(secret => vi.fn(macOf(secret)))
     const signatures = Array(16).fill(wrong)
@@ -69,8 +80,18 @@ describe('the number of HMACs', () => {
   })
 
   it.each([
-    ['that are synchronous', (secret: string): Mac => () => digestOf(secret)],
-    ['that are asynchronous', (secret: string): Mac => async () => digestOf(secret)],
+    [
+      'that are synchronous',
+      (secret: string): Mac =>
+        () =>
+          digestOf(secret),
+    ],
+    [
+      'that are asynchronous',
+      (secret: string): Mac =>
+        async () =>
+          digestOf(secret),
+    ],
   ])('ends with the secret that matched, for those %s', async (_, macOf) => {
     const macs = [OLD, NEW, 'third'].map(secret => vi.fn(macOf(secret)))
     expect(await verifySignature(header(hex(NEW)), body, macs)).toBe(true)

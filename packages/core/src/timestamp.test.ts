@@ -84,7 +84,9 @@ describe('the tolerance', () => {
 
   it('refuses what is too old, and says by how much', () => {
     expect(checkTolerance(now - 300_001, now, 300_000)).toMatchObject({ code: 'timestamp_too_old' })
-    expect(checkTolerance(now - 3_600_400, now, 300_000)?.detail).toBe('t is 3600 s behind the clock of this receiver')
+    expect(checkTolerance(now - 3_600_400, now, 300_000)?.detail).toBe(
+      't is 3600 s behind the clock of this receiver',
+    )
   })
 
   it('refuses what is too new, and says by how much', () => {

@@ -25,7 +25,10 @@ it('names an event and its bytes', async () => {
 })
 
 it('takes the namespace from the option or from the request', async () => {
-  expect(await deliver({ namespace: 'n' })).toMatchObject({ namespace: 'n', key: await eventKey('n', 'evt_1') })
+  expect(await deliver({ namespace: 'n' })).toMatchObject({
+    namespace: 'n',
+    key: await eventKey('n', 'evt_1'),
+  })
   expect(await deliver({ namespace: context => `n-${context}` })).toMatchObject({
     namespace: 'n-ws',
     key: await eventKey('n-ws', 'evt_1'),

@@ -11,7 +11,11 @@ const body = new TextEncoder().encode('{}')
 function verifier(secret: SecretSource<unknown> = SECRET, contract: ContractOptions = {}, clock = () => now) {
   const macs = vi.fn(createSecrets(secret, recordingLogger()))
   const verify = createVerifier({ contract: resolveContract(contract), macs, toleranceMs: 300_000, clock })
-  return { macs, verify: (value?: string) => verify(value === undefined ? {} : { 'x-service-signature': value }, body, 'context') }
+  return {
+    macs,
+    verify: (value?: string) =>
+      verify(value === undefined ? {} : { 'x-service-signature': value }, body, 'context'),
+  }
 }
 const good = (t: string | number = now / 1000, secret = SECRET) => sign(body, { secret, timestamp: t })
 
@@ -25,7 +29,10 @@ it('asks for no secret before the form of the header is right', () => {
   expect(verify()).toMatchObject({ code: 'signature_missing', detail: 'no header x-service-signature' })
   expect(verify('')).toMatchObject({ code: 'signature_malformed' })
   expect(verify('v1=x')).toMatchObject({ code: 'signature_malformed' })
-  expect(verify(good('abc'))).toMatchObject({ code: 'timestamp_malformed', detail: 't is no timestamp in auto' })
+  expect(verify(good('abc'))).toMatchObject({
+    code: 'timestamp_malformed',
+    detail: 't is no timestamp in auto',
+  })
   expect(macs).not.toHaveBeenCalled()
   verify(good())
   expect(macs.mock.calls).toEqual([['context']])
@@ -36,11 +43,15 @@ it('looks at the clock only when the signature holds', async () => {
   expect(verifier(SECRET, {}, clock).verify(good(now / 1000, 'somebody else’s secret'))).toMatchObject({
     code: 'signature_mismatch',
   })
-  expect(await verifier(async () => SECRET, {}, clock).verify(good(1_000_000_000, 'somebody else’s secret'))).toMatchObject({
+  expect(
+    await verifier(async () => SECRET, {}, clock).verify(good(1_000_000_000, 'somebody else’s secret')),
+  ).toMatchObject({
     code: 'signature_mismatch',
   })
   expect(clock).not.toHaveBeenCalled()
-  expect(verifier(SECRET, {}, clock).verify(good(now / 1000 - 301))).toMatchObject({ code: 'timestamp_too_old' })
+  expect(verifier(SECRET, {}, clock).verify(good(now / 1000 - 301))).toMatchObject({
+    code: 'timestamp_too_old',
+  })
   expect(clock).toHaveBeenCalledTimes(1)
 })
 
@@ -51,6 +62,9 @@ it('passes on why there is no secret', async () => {
 
 it('names the unit that the contract pins', () => {
   const { verify } = verifier(SECRET, { timestampUnit: 'milliseconds' })
-  expect(verify(good())).toMatchObject({ code: 'timestamp_malformed', detail: 't is no timestamp in milliseconds' })
+  expect(verify(good())).toMatchObject({
+    code: 'timestamp_malformed',
+    detail: 't is no timestamp in milliseconds',
+  })
   expect(verify(good(now))).toBeUndefined()
 })

@@ -90,7 +90,9 @@ describe('complete', () => {
     expect(store.complete('k', 'a', { retentionMs: 300, fingerprint: 7 })).toBe(true)
     expect(claim(store, 'k', 'b')).toEqual({ outcome: 'completed', fingerprint: 7 })
     expect(claim(store, 'k', 'a')).toEqual({ outcome: 'completed', fingerprint: 7 })
-    await vi.waitFor(() => expect(claim(store, 'k', 'b')).toEqual({ outcome: 'claimed' }), { timeout: 10_000 })
+    await vi.waitFor(() => expect(claim(store, 'k', 'b')).toEqual({ outcome: 'claimed' }), {
+      timeout: 10_000,
+    })
     expect(performance.now() - started).toBeGreaterThanOrEqual(299)
   })
 
