@@ -58,6 +58,21 @@ it('lets an event that waits for a retry keep its key', () => {
   expect(queue.shift()).toBe(second)
 })
 
+it.each([
+  ['of the same instant', 1],
+  ['that is older and came later', 0],
+])('lets no event %s overtake one that comes back for a retry', (_, createdAt) => {
+  const queue = createSerialQueue()
+  const [first, second] = [entry('k', 1), entry('k', createdAt)]
+  queue.push(first)
+  expect(queue.shift()).toBe(first)
+  queue.push(second)
+  queue.push(first)
+  expect(queue.shift()).toBe(first)
+  queue.settle(first)
+  expect(queue.shift()).toBe(second)
+})
+
 it('retries what has no key by itself', () => {
   const queue = createSerialQueue()
   const [one, other] = [entry(undefined), entry(undefined)]
