@@ -359,7 +359,9 @@ describe('a refusal', () => {
     const reply = await receiver.handle(signedRequest(eventBody({ data: '4111-secret' })))
     const noJson = await receiver.handle(signedRequest('4111-secret'))
     const causes = seen.map(one => ('cause' in one ? String(one.cause) : ''))
-    expect(JSON.stringify([reply, noJson, causes, logger.lines, seen])).not.toMatch(/4111|another secret entirely|whsec/)
+    expect(JSON.stringify([reply, noJson, causes, logger.lines, seen])).not.toMatch(
+      /4111|another secret entirely|whsec/,
+    )
   })
 })
 
