@@ -2,8 +2,8 @@ import type { Logger } from './logger.ts'
 import type { Observation, Observer } from './observation.ts'
 
 /** An observer is a guest: what it throws must neither change a reply nor stop a handler. */
-export function guardObserver(observe: Observer | undefined, logger: Logger): Observer | undefined {
-  if (observe === undefined) return undefined
+export function guardObserver(observe: Observer | undefined, logger: Logger): Observer {
+  if (observe === undefined) return () => {}
   return (observation: Observation) => {
     try {
       observe(observation)

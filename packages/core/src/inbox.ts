@@ -19,11 +19,11 @@ export interface Delivery {
   /** Milliseconds since the epoch. */
   readonly receivedAt: number
   /** The event as it was parsed on arrival. Absent when the delivery comes back from outside the process. */
-  readonly event?: WebhookEvent | undefined
+  readonly event?: WebhookEvent
   /** Asks the platform to keep this process alive for work that goes on after the reply (Workers). */
-  readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined
+  readonly waitUntil?: (work: Promise<unknown>) => void
   /** Its place among the events that run one at a time. Absent when it has none. */
-  readonly order?: SerialOrder | undefined
+  readonly order?: SerialOrder
 }
 
 /** From the option `serializeBy`: events of one key run one at a time. */

@@ -35,7 +35,7 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
 ): Receiver<KnownEvents<Schemas>, Context> {
   const resolved = resolveOptions<Context>(options)
   const { inbox, logger, contract, bodyLimits } = resolved
-  const observe = guardObserver(resolved.observe, logger)
+  const observe = resolved.observe && guardObserver(resolved.observe, logger)
   const logRefusal = createRefusalLog(logger)
   const verify = createVerifier({ ...resolved, macs: createSecrets(resolved.secret, logger) })
   const decode = createDecoder(contract, resolved.schemas)

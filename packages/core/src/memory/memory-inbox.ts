@@ -378,7 +378,8 @@ function storeMark(delivery: Delivery): number {
 }
 
 function withoutEvent(delivery: Delivery): Delivery {
-  return { ...delivery, event: undefined }
+  const { event: _, ...rest } = delivery
+  return rest
 }
 
 function about(delivery: Delivery): { id: string; type: string; namespace: string } {
