@@ -8,7 +8,7 @@ import { memoryStore } from './memory-store.ts'
 
 /** A promise that is settled from outside. */
 function deferred<T = void>() {
-  let resolve: (value: T) => void = () => {}
+  let resolve: (value: T | PromiseLike<T>) => void = () => {}
   let reject: (error: unknown) => void = () => {}
   const promise = new Promise<T>((yes, no) => {
     resolve = yes
@@ -56,7 +56,7 @@ describe('concurrency', () => {
       [{ concurrency: 3 }, 3],
     ] as const) {
       const { receiver, send } = watch(options)
-      const gates: ReturnType<typeof deferred>[] = []
+      const gates: ReturnType<typeof deferred<void>>[] = []
       receiver.on('*', () => {
         const gate = deferred()
         gates.push(gate)
@@ -427,7 +427,7 @@ describe('the drain', () => {
 describe('serializeBy', () => {
   it('runs events of one key one at a time, the oldest waiting one first, others beside them', async () => {
     const { receiver, send } = watch({ serializeBy: event => String(event.data['conversation_id']) })
-    const gates = new Map<string, ReturnType<typeof deferred>>()
+    const gates = new Map<string, ReturnType<typeof deferred<void>>>()
     const order: string[] = []
     receiver.on('*', event => {
       order.push(event.id)
@@ -619,8 +619,8 @@ describe('leases', () => {
     await send()
     await settle()
     const [key, token] = store.claim.mock.calls[0] as [string, string, unknown]
-    store.inner.release(key, token)
-    store.inner.claim(key, 'another process', { leaseMs: 600_000 })
+    void store.inner.release(key, token)
+    void store.inner.claim(key, 'another process', { leaseMs: 600_000 })
     await advance(20_000)
     expect(of(seen, 'lease_lost')).toEqual([
       { kind: 'lease_lost', id: 'evt_1', type: 'conversation.resolved', namespace: '' },
@@ -648,8 +648,8 @@ describe('leases', () => {
     await send({ id: 'b' })
     await settle()
     const [key, token] = store.claim.mock.calls[1] as [string, string, unknown]
-    store.inner.release(key, token)
-    store.inner.complete(key, 'another process', { retentionMs: 600_000, fingerprint: 1 })
+    void store.inner.release(key, token)
+    void store.inner.complete(key, 'another process', { retentionMs: 600_000, fingerprint: 1 })
     await advance(20_000)
     gate.resolve()
     await advance(1000)
