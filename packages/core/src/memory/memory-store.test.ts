@@ -29,7 +29,7 @@ describe('a claim', () => {
 
   it('with the token that holds the lease is claimed again, and renewed', () => {
     const store = memoryStore()
-    claim(store, 'k', 'a')
+    void claim(store, 'k', 'a')
     vi.advanceTimersByTime(900)
     expect(claim(store, 'k', 'a')).toEqual({ outcome: 'claimed' })
     vi.advanceTimersByTime(900)
@@ -38,7 +38,7 @@ describe('a claim', () => {
 
   it('of another key is another claim', () => {
     const store = memoryStore()
-    claim(store, 'k', 'a')
+    void claim(store, 'k', 'a')
     expect(claim(store, 'l', 'b')).toEqual({ outcome: 'claimed' })
   })
 
@@ -52,8 +52,8 @@ describe('a claim', () => {
 
   it('does not depend on the wall clock', () => {
     const store = memoryStore()
-    claim(store, 'k', 'a')
-    store.complete('done', 'b', KEEP)
+    void claim(store, 'k', 'a')
+    void store.complete('done', 'b', KEEP)
     for (const moved of [-86_400_000, 86_400_000]) {
       vi.setSystemTime(Date.now() + moved)
       expect(claim(store, 'k', 'b')).toEqual({ outcome: 'in_flight', retryAfterMs: 1000 })
@@ -65,7 +65,7 @@ describe('a claim', () => {
 describe('extend', () => {
   it('renews my lease, and only mine', () => {
     const store = memoryStore()
-    claim(store, 'k', 'a')
+    void claim(store, 'k', 'a')
     vi.advanceTimersByTime(999)
     expect(store.extend('k', 'b', 1000)).toBe(false)
     expect(store.extend('none', 'a', 1000)).toBe(false)
@@ -75,7 +75,7 @@ describe('extend', () => {
 
   it('cannot bring back a lease that has lapsed', () => {
     const store = memoryStore()
-    claim(store, 'k', 'a')
+    void claim(store, 'k', 'a')
     vi.advanceTimersByTime(1000)
     expect(store.extend('k', 'a', 1000)).toBe(false)
   })
@@ -85,7 +85,7 @@ describe('complete', () => {
   it('remembers the event with its fingerprint for the retention', async () => {
     vi.useRealTimers()
     const store = memoryStore()
-    claim(store, 'k', 'a')
+    void claim(store, 'k', 'a')
     const started = performance.now()
     expect(store.complete('k', 'a', { retentionMs: 300, fingerprint: 7 })).toBe(true)
     expect(claim(store, 'k', 'b')).toEqual({ outcome: 'completed', fingerprint: 7 })
@@ -98,13 +98,13 @@ describe('complete', () => {
 
   it('remembers a fingerprint of zero', () => {
     const store = memoryStore()
-    store.complete('k', 'a', { retentionMs: 1000, fingerprint: 0 })
+    void store.complete('k', 'a', { retentionMs: 1000, fingerprint: 0 })
     expect(claim(store, 'k', 'b')).toEqual({ outcome: 'completed', fingerprint: 0 })
   })
 
   it('remembers what was handled although its lease had lapsed', () => {
     const store = memoryStore()
-    claim(store, 'k', 'a')
+    void claim(store, 'k', 'a')
     vi.advanceTimersByTime(1000)
     expect(store.complete('k', 'a', KEEP)).toBe(true)
     expect(claim(store, 'k', 'b')).toMatchObject({ outcome: 'completed' })
@@ -112,9 +112,9 @@ describe('complete', () => {
 
   it('changes nothing when somebody else holds a lease by now', () => {
     const store = memoryStore()
-    claim(store, 'k', 'a')
+    void claim(store, 'k', 'a')
     vi.advanceTimersByTime(1000)
-    claim(store, 'k', 'b')
+    void claim(store, 'k', 'b')
     expect(store.complete('k', 'a', KEEP)).toBe(false)
     expect(store.extend('k', 'a', 1000)).toBe(false)
     expect(store.release('k', 'a')).toBe(false)
@@ -124,8 +124,8 @@ describe('complete', () => {
 
   it('frees the lease', () => {
     const store = memoryStore({ maxClaims: 1 })
-    claim(store, 'k', 'a')
-    store.complete('k', 'a', KEEP)
+    void claim(store, 'k', 'a')
+    void store.complete('k', 'a', KEEP)
     expect(claim(store, 'l', 'b')).toEqual({ outcome: 'claimed' })
   })
 })
@@ -133,7 +133,7 @@ describe('complete', () => {
 describe('release', () => {
   it('lets a redelivery run at once', () => {
     const store = memoryStore()
-    claim(store, 'k', 'a')
+    void claim(store, 'k', 'a')
     expect(store.release('k', 'b')).toBe(false)
     expect(store.release('k', 'a')).toBe(true)
     expect(store.release('k', 'a')).toBe(false)
@@ -142,7 +142,7 @@ describe('release', () => {
 
   it('has nothing to give back of a lease that has lapsed', () => {
     const store = memoryStore()
-    claim(store, 'k', 'a')
+    void claim(store, 'k', 'a')
     vi.advanceTimersByTime(1000)
     expect(store.release('k', 'a')).toBe(false)
   })
@@ -151,19 +151,19 @@ describe('release', () => {
 describe('room', () => {
   it('is never made by forgetting a claim in flight: it is full', () => {
     const store = memoryStore({ maxClaims: 2 })
-    claim(store, 'a', '1')
-    claim(store, 'b', '2')
+    void claim(store, 'a', '1')
+    void claim(store, 'b', '2')
     expect(claim(store, 'c', '3')).toEqual({ outcome: 'full' })
     expect(claim(store, 'a', '1')).toEqual({ outcome: 'claimed' })
     expect(claim(store, 'b', '9')).toMatchObject({ outcome: 'in_flight' })
-    store.release('a', '1')
+    void store.release('a', '1')
     expect(claim(store, 'c', '3')).toEqual({ outcome: 'claimed' })
   })
 
   it('is made of leases that have lapsed', () => {
     const store = memoryStore({ maxClaims: 2 })
-    claim(store, 'a', '1', 1000)
-    claim(store, 'b', '2', 5000)
+    void claim(store, 'a', '1', 1000)
+    void claim(store, 'b', '2', 5000)
     vi.advanceTimersByTime(1000)
     expect(claim(store, 'c', '3', 1000)).toEqual({ outcome: 'claimed' })
     expect(claim(store, 'd', '4', 1000)).toEqual({ outcome: 'full' })
@@ -172,8 +172,8 @@ describe('room', () => {
 
   it('for handled ids is bounded: the oldest are forgotten, claims are not', () => {
     const store = memoryStore({ maxIds: 2, maxClaims: 10 })
-    claim(store, 'held', 'h')
-    for (const key of ['a', 'b', 'c']) store.complete(key, 't', KEEP)
+    void claim(store, 'held', 'h')
+    for (const key of ['a', 'b', 'c']) void store.complete(key, 't', KEEP)
     expect(claim(store, 'held', 'x')).toMatchObject({ outcome: 'in_flight' })
     expect(claim(store, 'c', 'x')).toMatchObject({ outcome: 'completed' })
     expect(claim(store, 'b', 'x')).toMatchObject({ outcome: 'completed' })

@@ -115,7 +115,10 @@ it('never hands out two of a key, whatever the order of calls', () => {
   const running = new Map<string, Entry>()
   const handled: Entry[] = []
   let seed = 7
-  const random = (n: number) => (seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648) % n
+  const random = (n: number): number => {
+    seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648
+    return seed % n
+  }
   let pushed = 0
   for (let step = 0; step < 20_000; step++) {
     const choice = random(3)
