@@ -34,6 +34,7 @@ function exactBytes(value: unknown): Uint8Array | undefined {
 function readStream(request: IncomingMessage, limits: BodyLimits): Promise<Uint8Array | Refusal> {
   return new Promise(resolve => {
     const collector = createByteCollector()
+    let settled = false
     const timer = setTimeout(
       () =>
         settle(
@@ -42,14 +43,16 @@ function readStream(request: IncomingMessage, limits: BodyLimits): Promise<Uint8
       limits.timeoutMs,
     )
 
+    // The listeners stay, since taking four off costs more than putting them on; and an upload that breaks off
+    // later must not become an uncaught 'error' event.
     function settle(result: Uint8Array | Refusal): void {
+      if (settled) return
+      settled = true
       clearTimeout(timer)
-      request.off('data', onData).off('end', onEnd).off('error', onAbort).off('close', onAbort)
-      // An upload that breaks off later must not become an uncaught 'error' event.
-      if (result instanceof Refusal) request.on('error', () => {})
       resolve(result)
     }
     function onData(chunk: Uint8Array): void {
+      if (settled) return
       if (collector.length + chunk.length > limits.maxBytes) {
         request.pause()
         settle(new Refusal('body_too_large', { detail: `over ${limits.maxBytes} bytes` }))
@@ -61,7 +64,7 @@ function readStream(request: IncomingMessage, limits: BodyLimits): Promise<Uint8
       settle(collector.take())
     }
     function onAbort(): void {
-      settle(new Refusal('body_aborted', { detail: `the connection closed after ${collector.length} bytes` }))
+      if (!settled) settle(new Refusal('body_aborted', { detail: `the connection closed after ${collector.length} bytes` }))
     }
 
     request.on('data', onData).on('end', onEnd).on('error', onAbort).on('close', onAbort)

@@ -8,13 +8,31 @@ const LINGER_BYTES = 1_048_576
 export function writeReply(request: IncomingMessage, response: ServerResponse, reply: WebhookReply): void {
   if (response.headersSent || response.destroyed) return
   if (request.complete || request.readableEnded) {
-    response.writeHead(reply.status, reply.headers).end(reply.body)
+    response.writeHead(reply.status, reply.headers)
+    writeAtOnce(request, response, reply.body)
     return
   }
   response.writeHead(reply.status, { ...reply.headers, connection: 'close' })
   response.flushHeaders()
   response.write(reply.body)
   linger(request, () => response.end())
+}
+
+/**
+ * Head and body in one `write`. `end(body)` alone leaves two pieces to the socket, the second of them empty, and
+ * a write of several pieces takes 1.5 µs longer: a twelfth of what answering a request costs Node.
+ */
+function writeAtOnce(request: IncomingMessage, response: ServerResponse, body: string): void {
+  const { socket } = response
+  // No socket: the answer waits behind that to an earlier request of the same connection.
+  if (socket === null || request.httpVersionMajor !== 1) {
+    response.end(body)
+    return
+  }
+  socket.cork()
+  response.write(body, 'latin1')
+  socket.uncork()
+  response.end()
 }
 
 /**
