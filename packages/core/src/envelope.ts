@@ -53,13 +53,14 @@ function usesPublishedNames(fields: EnvelopeFields): boolean {
 }
 
 function isName(value: unknown): value is string {
-  return (
-    typeof value === 'string' &&
-    value !== '' &&
-    value.length <= MAX_NAME_BYTES &&
-    !FORBIDDEN.test(value) &&
-    utf8Length(value) <= MAX_NAME_BYTES
-  )
+  if (typeof value !== 'string' || value === '' || value.length > MAX_NAME_BYTES) return false
+  // Names are ASCII in practice, and for those this loop is all there is to look at.
+  for (let i = 0; i < value.length; i++) {
+    const unit = value.charCodeAt(i)
+    if (unit > 0x7f) return !FORBIDDEN.test(value) && utf8Length(value) <= MAX_NAME_BYTES
+    if (unit < 0x20 || unit === 0x7f) return false
+  }
+  return true
 }
 
 /** UTF-8 bytes of a well-formed string. */

@@ -6,5 +6,5 @@ export type MaybePromise<T> = T | Promise<T>
  * microtask queue on the hottest path.
  */
 export function isPromise<T>(value: MaybePromise<T>): value is Promise<T> {
-  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
+  return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
 }

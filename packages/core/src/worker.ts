@@ -29,7 +29,7 @@ export function createWorker(parts: WorkerParts): Process {
   const { unhandled, failed, dead } = handlers.listeners
 
   async function process(delivery: Delivery, attempt: Attempt): Promise<Verdict> {
-    const startedAt = performance.now()
+    const startedAt = observe === undefined ? 0 : performance.now()
     const { id, type, namespace } = delivery
     let event: WebhookEvent | undefined
     observe?.({ kind: 'attempt_started', id, type, namespace, attempt: attempt.number })

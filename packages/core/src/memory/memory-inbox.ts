@@ -165,7 +165,7 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
   function apply(verdict: Verdict, entry: Entry): void {
     if (verdict.outcome === 'completed') {
       entry.reply?.({ outcome: 'processed' })
-      void complete(entry)
+      complete(entry)
     } else if (entry.reply !== undefined) {
       handBack(entry, verdict)
     } else if (verdict.outcome === 'retry') {
@@ -194,16 +194,32 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
     giveBack(entry)
   }
 
-  /** Remembers the id. While that fails the lease is all that keeps a redelivery from running again. */
-  async function complete(entry: Entry): Promise<void> {
-    const { policy, store } = started()
-    const { key, delivery } = entry
+  /** Remembers the id. A store that answers at once is not awaited: that would be a promise for each event. */
+  function complete(entry: Entry): void {
     entry.phase = 'completing'
+    const kept = remember(entry)
+    if (kept === true) settle(entry)
+    else void completeLater(entry, kept)
+  }
+
+  function remember({ key, token, delivery }: Entry): MaybePromise<boolean> {
+    const { policy, store } = started()
+    try {
+      const fingerprint = storeMark(delivery)
+      return store.complete(key, token, { retentionMs: policy.retentionMs, fingerprint })
+    } catch (error) {
+      return Promise.reject(error)
+    }
+  }
+
+  /** While remembering the id fails, the lease is all that keeps a redelivery from running again. */
+  async function completeLater(entry: Entry, first: MaybePromise<boolean>): Promise<void> {
+    const { policy } = started()
+    const { delivery } = entry
+    let kept = first
     for (let delayMs = 250; ; delayMs *= 2) {
       try {
-        const fingerprint = storeMark(delivery)
-        const kept = store.complete(key, entry.token, { retentionMs: policy.retentionMs, fingerprint })
-        if (!(isPromise(kept) ? await kept : kept)) policy.observe({ kind: 'lease_lost', ...about(delivery) })
+        if (!(await kept)) policy.observe({ kind: 'lease_lost', ...about(delivery) })
         break
       } catch (error) {
         if (draining || performance.now() + delayMs >= entry.leasedUntil) {
@@ -211,6 +227,7 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
           break
         }
         await new Promise(resolve => setTimeout(resolve, delayMs))
+        kept = remember(entry)
       }
     }
     settle(entry)
