@@ -60,10 +60,7 @@ function section({ name, from, text, comment }, specifier) {
   const heading = `### ${name}`
   if (from !== undefined) return [heading, '', `The same as in \`${from}\`.`]
   const { prose, example } = readComment(comment)
-  // A type whose members are documented says enough by itself.
-  if (prose === '' && !text.includes('/**') && !/^(type|interface)\b/.test(text)) {
-    undocumented.push(`${specifier} ${name}`)
-  }
+  if (prose === '') undocumented.push(`${specifier} ${name}`)
   const lines = [heading]
   if (prose !== '') lines.push('', prose)
   lines.push('', '```ts', text, '```')
@@ -126,7 +123,7 @@ function readComment(comment) {
     .split('\n')
     .map(line => line.replace(/^\s*\* ?/, ''))
     .join('\n')
-    .replace(/\{@link (\w+)\}/g, '`$1`')
+    .replace(/\{@link ([\w.]+)\}/g, '`$1`')
     .trim()
   const [prose = '', example = ''] = text.split(/^@example\n?/m)
   return { prose: prose.replace(/^@param (\w+) /gm, '- `$1`: ').trim(), example: example.trim() }
