@@ -15,8 +15,9 @@ export function parseEnvelope(text: string, contract: Contract): UncheckedEvent 
   let value: unknown
   try {
     value = parseSafeJson(text)
-  } catch (cause) {
-    return new Refusal('json_invalid', { detail: 'the body is not JSON', cause })
+  } catch {
+    // The text of a SyntaxError quotes the payload, and that belongs in no log.
+    return new Refusal('json_invalid', { detail: 'the body is not JSON' })
   }
   if (!isRecord(value)) return invalid('the body is not a JSON object')
   const { fields } = contract

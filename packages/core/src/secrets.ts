@@ -72,7 +72,7 @@ function perRequest<Context>(resolve: SecretResolver<Context>): ResolveMacs<Cont
 }
 
 function listOf(secret: Secret): readonly string[] {
-  return typeof secret === 'object' && secret !== null ? secret : [secret]
+  return Array.isArray(secret) ? secret : [secret as string]
 }
 
 /** What is wrong with these secrets, never what they are. */

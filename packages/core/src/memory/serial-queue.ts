@@ -36,7 +36,9 @@ export function createSerialQueue(): ReadyQueue {
       const comesBack = lane.holder === entry
       if (comesBack) lane.holder = undefined
       if (comesBack || (lane.holder === undefined && lane.waiting.length === 0)) ready.push(lane)
-      insertByAge(lane.waiting, entry)
+      // To the front, whatever its age: an event of the same instant, or a late older one, came after it.
+      if (comesBack) lane.waiting.unshift(entry)
+      else insertByAge(lane.waiting, entry)
     },
     shift() {
       for (let lane = ready.shift(); lane !== undefined; lane = ready.shift()) {

@@ -1,5 +1,7 @@
 import type { Mac } from '../platform.ts'
 
+type Key = Awaited<ReturnType<typeof crypto.subtle.importKey>>
+
 const encoder = new TextEncoder()
 
 /**
@@ -10,7 +12,7 @@ const encoder = new TextEncoder()
  * not let one request wait for a promise of another.
  */
 export function createMac(secret: string): Mac {
-  let key: CryptoKey | undefined
+  let key: Key | undefined
   return async (timestamp, body) => {
     key ??= await importKey(secret)
     const prefix = encoder.encode(`${timestamp}.`)
@@ -22,7 +24,7 @@ export function createMac(secret: string): Mac {
   }
 }
 
-function importKey(secret: string): Promise<CryptoKey> {
+function importKey(secret: string): Promise<Key> {
   return crypto.subtle.importKey('raw', encoder.encode(secret), { name: 'HMAC', hash: 'SHA-256' }, false, [
     'sign',
   ])

@@ -1,0 +1,142 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec'
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { type ContractOptions, resolveContract } from './contract.ts'
+import { createDecoder } from './decode-event.ts'
+import type { EventSchemas } from './event-types.ts'
+import { Refusal } from './refusal.ts'
+
+const event = {
+  id: 'evt_1',
+  type: 'message.delivered',
+  created_at: '2026-01-01T00:00:00Z',
+  data: { count: '7' },
+}
+const decode = (
+  options: { contract?: ContractOptions; schemas?: EventSchemas; sent?: object | string } = {},
+) => {
+  const { sent = event } = options
+  const text = typeof sent === 'string' ? sent : JSON.stringify(sent)
+  return createDecoder(
+    resolveContract(options.contract),
+    options.schemas ?? {},
+  )(new TextEncoder().encode(text))
+}
+const schema = (validate: StandardSchemaV1['~standard']['validate']): StandardSchemaV1 => ({
+  '~standard': { version: 1, vendor: 'test', validate },
+})
+
+it('decodes an envelope', () => {
+  expect(decode()).toEqual(event)
+  expect(decode({ sent: `\ufeff${JSON.stringify(event)}` })).toEqual(event)
+  expect(decode({ sent: 'x' })).toMatchObject({ code: 'json_invalid' })
+})
+
+describe('a schema', () => {
+  it('replaces the data by what it makes of them', () => {
+    const schemas = { 'message.delivered': z.object({ count: z.coerce.number() }) }
+    expect(decode({ schemas })).toEqual({ ...event, data: { count: 7 } })
+  })
+
+  it('may be asynchronous', async () => {
+    const schemas = { 'message.delivered': schema(async () => ({ value: { late: true } })) }
+    expect(await decode({ schemas })).toEqual({ ...event, data: { late: true } })
+  })
+
+  it('is asked for its own type only, and an inherited name is no schema', () => {
+    const schemas = { other: schema(() => ({ issues: [{ message: 'never' }] })) }
+    expect(decode({ schemas })).toEqual(event)
+    expect(decode({ schemas: {}, sent: { ...event, type: 'constructor' } })).toMatchObject({
+      type: 'constructor',
+    })
+  })
+
+  it('that does not match is a 422 that says where, without the values', () => {
+    const schemas = { 'message.delivered': z.object({ count: z.number(), to: z.object({ id: z.string() }) }) }
+    const refusal = decode({ schemas, sent: { ...event, data: { count: 'geheim', to: {} } } }) as Refusal
+    expect(refusal).toBeInstanceOf(Refusal)
+    expect(refusal.code).toBe('event_invalid')
+    expect(refusal.detail).toMatch(
+      /^'message\.delivered' does not match its schema: data\.count: .*; data\.to\.id: /,
+    )
+    expect(refusal.detail).not.toContain('geheim')
+  })
+
+  it('names paths of every form, and five issues at most', () => {
+    const issues = [
+      { message: 'plain' },
+      { message: 'empty', path: [] },
+      { message: 'keyed', path: [{ key: 'a' }, 0, Symbol.iterator] },
+      { message: 'four' },
+      { message: 'five' },
+      { message: 'six' },
+    ]
+    const schemas = { 'message.delivered': schema(() => ({ issues })) }
+    expect((decode({ schemas }) as Refusal).detail).toBe(
+      "'message.delivered' does not match its schema: plain; empty; data.a.0.Symbol(Symbol.iterator): keyed; four; five",
+    )
+  })
+
+  it('that throws or rejects is a 422 with the cause', async () => {
+    const cause = new Error('schema')
+    const refused = { code: 'event_invalid', detail: "the schema of 'message.delivered' threw", cause }
+    const throwing = () => {
+      throw cause
+    }
+    expect(decode({ schemas: { 'message.delivered': schema(throwing) } })).toMatchObject(refused)
+    expect(await decode({ schemas: { 'message.delivered': schema(async () => throwing()) } })).toMatchObject(
+      refused,
+    )
+  })
+})
+
+describe('an upcast', () => {
+  it('turns an older shape into the current one, before the schema', () => {
+    const schemas = { 'message.delivered': z.object({ total: z.number() }) }
+    const contract: ContractOptions = {
+      upcast: old => ({ ...old, type: 'message.delivered', data: { total: Number(old.data['count']) } }),
+    }
+    const sent = { ...event, type: 'message.was_delivered' }
+    expect(decode({ schemas, contract, sent })).toEqual({ ...event, data: { total: 7 } })
+  })
+
+  it('cannot give an event another id', () => {
+    expect(decode({ contract: { upcast: old => ({ ...old, id: 'evt_2' }) } })).toEqual(event)
+  })
+
+  it('that throws is a 422 with the cause', () => {
+    const cause = new Error('upcast')
+    const upcast = () => {
+      throw cause
+    }
+    expect(decode({ contract: { upcast } })).toMatchObject({
+      code: 'event_invalid',
+      detail: "contract.upcast threw for 'message.delivered'",
+      cause,
+    })
+  })
+
+  it.each([
+    undefined,
+    null,
+    'text',
+    [],
+    Promise.resolve(event),
+    { ...event, type: undefined },
+    { ...event, type: '' },
+    { ...event, created_at: 1 },
+    { ...event, data: null },
+  ])('that gives back no event is a 422: %s', result => {
+    expect(decode({ contract: { upcast: () => result as never } })).toMatchObject({
+      code: 'event_invalid',
+      detail: expect.stringContaining('contract.upcast answered no event'),
+    })
+  })
+
+  it('is not asked for what is no envelope', () => {
+    const upcast = () => {
+      throw new Error('asked')
+    }
+    expect(decode({ contract: { upcast }, sent: '[]' })).toMatchObject({ code: 'envelope_invalid' })
+  })
+})

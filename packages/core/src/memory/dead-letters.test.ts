@@ -1,0 +1,50 @@
+import { expect, it } from 'vitest'
+import { NonRetryableError } from '../errors.ts'
+import type { Delivery } from '../inbox.ts'
+import { createDeadLetterShelf, describeError } from './dead-letters.ts'
+
+const delivery = (key: string) =>
+  ({ key, namespace: 'n', id: `id-${key}`, type: 'a.b', body: new Uint8Array(1), receivedAt: 1 }) as Delivery
+const about = { attempts: 3, error: new Error('why'), failedAt: 9 }
+
+it('keeps a letter with its delivery', () => {
+  const shelf = createDeadLetterShelf()
+  const one = delivery('k')
+  shelf.put(one, about)
+  expect(shelf.get('k')).toEqual({
+    key: 'k',
+    namespace: 'n',
+    id: 'id-k',
+    type: 'a.b',
+    body: one.body,
+    receivedAt: 1,
+    failedAt: 9,
+    attempts: 3,
+    reason: 'Error: why',
+  })
+  expect(shelf.deliveryOf('k')).toBe(one)
+  expect(shelf.get('other')).toBeUndefined()
+  expect(shelf.deliveryOf('other')).toBeUndefined()
+  expect([shelf.size, shelf.remove('k'), shelf.remove('k'), shelf.size]).toEqual([1, true, false, 0])
+})
+
+it('lists the newest first, and a letter that comes again anew', () => {
+  const shelf = createDeadLetterShelf()
+  for (const key of ['a', 'b', 'c', 'a']) shelf.put(delivery(key), about)
+  expect(shelf.list(10).map(letter => letter.key)).toEqual(['a', 'c', 'b'])
+  expect(shelf.list(2).map(letter => letter.key)).toEqual(['a', 'c'])
+})
+
+it('keeps the newest thousand', () => {
+  const shelf = createDeadLetterShelf()
+  for (let i = 0; i < 1001; i++) shelf.put(delivery(`k${i}`), about)
+  expect(shelf.size).toBe(1000)
+  expect(shelf.get('k0')).toBeUndefined()
+  expect(shelf.get('k1')).toBeDefined()
+})
+
+it('describes what was thrown, whatever it was', () => {
+  expect(describeError(new NonRetryableError('no'))).toBe('NonRetryableError: no')
+  expect(describeError('text')).toBe('text')
+  expect(describeError(undefined)).toBe('undefined')
+})

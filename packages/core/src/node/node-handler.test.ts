@@ -1,0 +1,320 @@
+import { once } from 'node:events'
+import {
+  createServer,
+  request as httpRequest,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { eventBody, signedRequest, watch } from '../../../../test/support/receiving.ts'
+import { memoryStore } from '../memory/memory-store.ts'
+import type { ReceiverOptions } from '../options.ts'
+import { captureRawBody } from './capture-raw-body.ts'
+import { toNodeHandler } from './to-node-handler.ts'
+import { writeReply } from './write-reply.ts'
+
+const leftovers: (() => unknown)[] = []
+const faults: unknown[] = []
+const note = (fault: unknown) => void faults.push(fault)
+
+beforeEach(() => {
+  process.on('unhandledRejection', note)
+  process.on('uncaughtExceptionMonitor', note)
+})
+afterEach(async () => {
+  for (const dispose of leftovers.splice(0)) await dispose()
+  process.off('unhandledRejection', note)
+  process.off('uncaughtExceptionMonitor', note)
+  expect(faults.splice(0)).toEqual([])
+})
+
+type Listener = (request: IncomingMessage, response: ServerResponse) => void
+
+async function listen(listener: Listener): Promise<{ server: Server; port: number; url: string }> {
+  const server = createServer(listener).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  leftovers.push(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const { port } = server.address() as AddressInfo
+  return { server, port, url: `http://127.0.0.1:${port}/` }
+}
+
+/** A receiver on a real socket, with a store that counts what is asked of it. */
+async function serve(
+  options: Partial<ReceiverOptions> = {},
+  before: (request: IncomingMessage) => void = () => {},
+) {
+  const inner = memoryStore()
+  const store = { ...inner, claim: vi.fn(inner.claim) }
+  const watched = watch({ store, ...options } as never)
+  const handler = toNodeHandler(watched.receiver as never)
+  const { port, url } = await listen((request, response) => {
+    before(request)
+    handler(request, response)
+  })
+  const headers = (body: string | Uint8Array = eventBody()) =>
+    signedRequest(body).headers as Record<string, string>
+  return { ...watched, store, port, url, headers }
+}
+
+/** Writes text to a raw socket and answers what came back until it closed. */
+async function raw(port: number, write: (socket: ReturnType<typeof connect>) => void): Promise<string> {
+  const socket = connect(port, '127.0.0.1')
+  leftovers.push(() => socket.destroy())
+  let received = ''
+  socket
+    .setEncoding('latin1')
+    .on('data', chunk => (received += chunk))
+    .on('error', () => {})
+  const closed = new Promise(resolve => socket.once('close', resolve))
+  await once(socket, 'connect')
+  write(socket)
+  await closed
+  return received
+}
+
+const head = (headers: Record<string, string>, ...more: string[]) =>
+  [
+    'POST / HTTP/1.1',
+    'Host: localhost',
+    ...Object.entries(headers).map(([k, v]) => `${k}: ${v}`),
+    ...more,
+    '',
+    '',
+  ].join('\r\n')
+
+describe('a Node handler', () => {
+  it('answers over a real socket and keeps the connection', async () => {
+    const { url, headers } = await serve()
+    const reply = await fetch(url, { method: 'POST', body: eventBody(), headers: headers() })
+    expect(reply.status).toBe(202)
+    expect(reply.headers.get('connection')).toBe('keep-alive')
+    expect(await reply.json()).toMatchObject({ code: 'accepted' })
+    expect((await fetch(url, { method: 'POST', body: eventBody(), headers: headers() })).status).toBe(200)
+  })
+
+  it('verifies the exact bytes', async () => {
+    const { url, headers } = await serve()
+    const [before, after] = eventBody({ note: '@' }).split('@')
+    const body = Buffer.concat([
+      Buffer.from(before as string),
+      Buffer.from([0xff, 0xfe]),
+      Buffer.from(after as string),
+    ])
+    expect((await fetch(url, { method: 'POST', body, headers: headers(body) })).status).toBe(202)
+    const replaced = Buffer.from(body.toString('utf8'))
+    expect((await fetch(url, { method: 'POST', body: replaced, headers: headers(body) })).status).toBe(401)
+  })
+
+  it('joins chunks, tiny ones too', async () => {
+    const { port, headers } = await serve()
+    const body = eventBody()
+    const received = await raw(port, socket => {
+      socket.write(head(headers(), 'Transfer-Encoding: chunked', 'Connection: close'))
+      for (const character of body) socket.write(`1\r\n${character}\r\n`)
+      socket.write('0\r\n\r\n')
+    })
+    expect(received).toMatch(/^HTTP\/1\.1 202 /)
+  })
+
+  it('refuses a header that was sent twice', async () => {
+    const { port, headers, store } = await serve()
+    const value = headers()['x-service-signature']
+    const received = await raw(port, socket =>
+      socket.write(
+        `${head(headers(), `X-Service-Signature: ${value}`, `Content-Length: ${eventBody().length}`, 'Connection: close')}${eventBody()}`,
+      ),
+    )
+    expect(received).toMatch(/^HTTP\/1\.1 401 /)
+    expect(store.claim).not.toHaveBeenCalled()
+  })
+
+  it('refuses a body that is declared too large before it is read, and closes the connection', async () => {
+    const { port, headers, store } = await serve({ bodyLimit: 1000 })
+    const started = performance.now()
+    const received = await raw(port, socket => socket.write(head(headers(), 'Content-Length: 5000')))
+    expect(received).toMatch(/^HTTP\/1\.1 413 /)
+    expect(received.toLowerCase()).toContain('connection: close')
+    expect(performance.now() - started).toBeLessThan(5000)
+    expect(store.claim).not.toHaveBeenCalled()
+  })
+
+  it('refuses a body that grows too large without being declared', async () => {
+    const { port, headers, store } = await serve({ bodyLimit: 1000 })
+    const received = await raw(port, socket => {
+      socket.write(head(headers(), 'Transfer-Encoding: chunked'))
+      for (let i = 0; i < 10; i++) socket.write(`c8\r\n${'x'.repeat(200)}\r\n`)
+    })
+    expect(received).toMatch(/^HTTP\/1\.1 413 /)
+    expect(store.claim).not.toHaveBeenCalled()
+  })
+
+  it('lets nobody upload for ever after it has answered', async () => {
+    const { port, headers } = await serve({ bodyLimit: 1000 })
+    let written = 0
+    const received = await raw(port, socket => {
+      socket.write(head(headers(), 'Content-Length: 900000000'))
+      const chunk = Buffer.alloc(65_536)
+      const pump = (): void => {
+        while (!socket.destroyed && socket.write(chunk)) written += chunk.length
+      }
+      socket.on('drain', pump)
+      pump()
+    })
+    expect(received).toMatch(/^HTTP\/1\.1 413 /)
+    expect(written).toBeLessThan(64_000_000)
+  })
+
+  it('gives up a body that stalls', async () => {
+    const { port, headers, store } = await serve({ bodyTimeout: '100ms' })
+    const received = await raw(port, socket => socket.write(`${head(headers(), 'Content-Length: 50')}half`))
+    expect(received).toMatch(/^HTTP\/1\.1 408 /)
+    expect(received.toLowerCase()).toContain('connection: close')
+    expect(store.claim).not.toHaveBeenCalled()
+  })
+
+  it('counts an upload that breaks off, and asks the store nothing', async () => {
+    const { port, headers, store, seen } = await serve()
+    const socket = connect(port, '127.0.0.1')
+    socket.on('error', () => {})
+    await once(socket, 'connect')
+    socket.write(`${head(headers(), 'Content-Length: 500')}${eventBody()}`)
+    await vi.waitFor(() => expect(seen).toHaveLength(1))
+    socket.destroy()
+    await vi.waitFor(() =>
+      expect(seen.at(-1)).toMatchObject({ kind: 'rejected', code: 'body_aborted', status: 400 }),
+    )
+    expect(store.claim).not.toHaveBeenCalled()
+  })
+
+  it('reads an empty body', async () => {
+    const { url, headers } = await serve()
+    const reply = await fetch(url, { method: 'POST', headers: headers('') })
+    expect(reply.status).toBe(400)
+    expect(await reply.json()).toMatchObject({ code: 'json_invalid' })
+  })
+
+  it('answers other methods 405', async () => {
+    const { url } = await serve()
+    for (const method of ['GET', 'PUT', 'DELETE', 'OPTIONS', 'HEAD']) {
+      const reply = await fetch(url, { method })
+      expect([reply.status, reply.headers.get('allow')]).toEqual([405, 'POST'])
+    }
+  })
+
+  it('does not mind a header called __proto__', async () => {
+    const { port, headers } = await serve()
+    const received = await raw(port, socket =>
+      socket.write(
+        `${head(headers(), '__proto__: x', `Content-Length: ${eventBody().length}`, 'Connection: close')}${eventBody()}`,
+      ),
+    )
+    expect(received).toMatch(/^HTTP\/1\.1 202 /)
+  })
+
+  it('answers a sender that waits for 100 Continue', async () => {
+    const { port, headers } = await serve()
+    const status = await new Promise(resolve => {
+      const client = httpRequest({
+        port,
+        host: '127.0.0.1',
+        method: 'POST',
+        headers: { ...headers(), expect: '100-continue' },
+      })
+      client.on('continue', () => client.end(eventBody()))
+      client.on('response', response => {
+        response.resume()
+        resolve(response.statusCode)
+      })
+      client.flushHeaders()
+    })
+    expect(status).toBe(202)
+  })
+})
+
+describe('bytes that somebody else read', () => {
+  it('are taken when they were kept exactly', async () => {
+    for (const name of ['rawBody', 'body']) {
+      const { url, headers } = await serve({}, request => {
+        Object.assign(request, { [name]: Buffer.from(eventBody()) })
+      })
+      expect((await fetch(url, { method: 'POST', body: 'ignored', headers: headers() })).status).toBe(202)
+    }
+  })
+
+  it('are taken from rawBody before body', async () => {
+    const { url, headers } = await serve({}, request => {
+      captureRawBody(request, undefined, Buffer.from(eventBody()))
+      Object.assign(request, { body: Buffer.from('other') })
+    })
+    expect((await fetch(url, { method: 'POST', body: 'ignored', headers: headers() })).status).toBe(202)
+  })
+
+  it('are not taken as text or as an object: then the stream is read', async () => {
+    const { url, headers } = await serve({}, request => {
+      Object.assign(request, { body: {}, rawBody: 'text' })
+    })
+    expect((await fetch(url, { method: 'POST', body: eventBody(), headers: headers() })).status).toBe(202)
+  })
+
+  it('and kept nowhere are a 500 at once, with the line to move in the log', async () => {
+    const { logger, seen, receiver, store } = watchedWithStore()
+    const handler = toNodeHandler(receiver as never)
+    const { url } = await listen(async (request, response) => {
+      for await (const _ of request) {
+        // Consumed, as a parser does.
+      }
+      handler(request, response)
+    })
+    const { headers } = signedRequest()
+    const reply = await fetch(url, {
+      method: 'POST',
+      body: eventBody(),
+      headers: headers as Record<string, string>,
+    })
+    expect(reply.status).toBe(500)
+    expect(await reply.json()).toMatchObject({ code: 'body_unavailable' })
+    expect(seen.at(-1)).toMatchObject({ kind: 'rejected', code: 'body_unavailable' })
+    expect(logger.lines[0]).toMatchObject({ level: 'error' })
+    expect(logger.lines[0]?.message).toContain('app.use(express.json())')
+    expect(logger.lines[0]?.message).toContain('Move the line that mounts the webhook route above it')
+    expect(store.claim).not.toHaveBeenCalled()
+  })
+
+  it('of an empty body that was read to its end are unavailable too', async () => {
+    const { receiver } = watchedWithStore()
+    const handler = toNodeHandler(receiver as never)
+    const { url } = await listen((request, response) => {
+      request.resume().on('end', () => handler(request, response))
+    })
+    expect((await fetch(url, { method: 'POST' })).status).toBe(500)
+  })
+})
+
+describe('writing a reply', () => {
+  it('leaves a response alone that somebody has answered', async () => {
+    const { url } = await listen((request, response) => {
+      response.end('mine')
+      writeReply(request, response, { status: 500, headers: {}, body: 'theirs' })
+    })
+    expect(await (await fetch(url)).text()).toBe('mine')
+  })
+
+  it('leaves a response alone whose connection is gone', async () => {
+    const { url } = await listen((request, response) => {
+      response.destroy()
+      writeReply(request, response, { status: 200, headers: {}, body: '' })
+    })
+    await expect(fetch(url)).rejects.toThrow()
+  })
+})
+
+function watchedWithStore() {
+  const inner = memoryStore()
+  const store = { ...inner, claim: vi.fn(inner.claim) }
+  return { ...watch({ store }), store }
+}

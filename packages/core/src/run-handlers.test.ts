@@ -1,0 +1,71 @@
+import { expect, it, vi } from 'vitest'
+import type { HandlerContext } from './attempt.ts'
+import { runHandlers } from './run-handlers.ts'
+
+const event = { id: 'evt_1', type: 'a.b', created_at: '', data: {} }
+const context = {} as HandlerContext
+const run = (...handlers: (() => unknown)[]) => runHandlers(handlers, event, context)
+const raise = (error: unknown) => () => {
+  throw error
+}
+
+it('is synchronous when every handler is', () => {
+  expect(run()).toBeUndefined()
+  expect(
+    run(
+      () => 1,
+      () => null,
+    ),
+  ).toBeUndefined()
+})
+
+it('hands event and context to each', () => {
+  const handler = vi.fn()
+  void runHandlers([handler, handler], event, context)
+  expect(handler.mock.calls).toEqual([
+    [event, context],
+    [event, context],
+  ])
+})
+
+it('throws the one error, and runs the others all the same', async () => {
+  const error = new Error('one')
+  const other = vi.fn()
+  expect(() => run(raise(error), other)).toThrow(error)
+  expect(other).toHaveBeenCalledTimes(1)
+  await expect(run(async () => raise(error)(), other)).rejects.toBe(error)
+  expect(other).toHaveBeenCalledTimes(2)
+})
+
+it('settles when the last handler has', async () => {
+  let finish: () => void = () => {}
+  const slow = new Promise<void>(resolve => (finish = resolve))
+  let settled = false
+  const running = Promise.resolve(run(raise(new Error('at once')), () => slow)).finally(
+    () => (settled = true),
+  )
+  const failed = expect(running).rejects.toThrow('at once')
+  await new Promise(resolve => setImmediate(resolve))
+  expect(settled).toBe(false)
+  finish()
+  await failed
+})
+
+it('gathers several errors, whatever was thrown', async () => {
+  const gathered = { errors: ['now', undefined, 'later'], message: '3 handlers failed' }
+  await expect(run(raise('now'), async () => raise('later')(), raise(undefined))).rejects.toMatchObject({
+    message: '3 handlers failed',
+  })
+  const error = await Promise.resolve(
+    run(raise('now'), async () => raise('later')(), raise(undefined)),
+  ).catch(e => e)
+  expect(error).toBeInstanceOf(AggregateError)
+  expect([...error.errors].sort()).toEqual([...gathered.errors].sort())
+})
+
+it('takes a thenable that has nothing but then', async () => {
+  const good = Object.fromEntries([['then', (done: () => void) => done()]])
+  const bad = Object.fromEntries([['then', (_: unknown, fail: (error: unknown) => void) => fail('no')]])
+  await expect(run(() => good)).resolves.toBeUndefined()
+  await expect(run(() => bad)).rejects.toBe('no')
+})
