@@ -9,14 +9,7 @@ const ssr = { resolve: { conditions, externalConditions: conditions } }
 
 export default defineConfig({
   test: {
-<<<<<<< HEAD
-    globalSetup: ['test/support/install-services.ts'],
-=======
-    include: ['packages/*/src/**/*.test.ts', 'test/**/*.test.ts'],
-    exclude: [...configDefaults.exclude, 'test/runtimes/**', 'test/faults/**'],
     globalSetup: ['test/support/install-services.ts', 'test/support/build-packages.ts'],
-    testTimeout: 20_000,
->>>>>>> redis
     coverage: {
       provider: 'v8',
       include: ['packages/core/src/**/*.ts'],

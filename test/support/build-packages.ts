@@ -3,7 +3,10 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** Vitest runs this once, before any test: child processes of plain Node import the packages as they are built. */
+/**
+ * Vitest runs this once, before any test. Tests run on source, but what runs beside them does not: child processes
+ * and the thread of `@ackhook/sqlite` are plain Node, which cannot run TypeScript.
+ */
 export function setup(): void {
   const root = fileURLToPath(new URL('../..', import.meta.url))
   const typescript = dirname(createRequire(import.meta.url).resolve('typescript/package.json'))
