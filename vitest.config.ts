@@ -9,7 +9,7 @@ const ssr = { resolve: { conditions, externalConditions: conditions } }
 
 export default defineConfig({
   test: {
-    globalSetup: ['test/support/install-services.ts'],
+    globalSetup: ['test/support/install-services.ts', 'test/support/build-packages.ts'],
     coverage: {
       provider: 'v8',
       include: ['packages/core/src/**/*.ts'],

@@ -54,6 +54,17 @@ export async function startPostgres(options: PostgresServerOptions = {}): Promis
     return spawnPostgres({ port, folder, owner, config: options.config ?? {} })
   }
 
+  /** The child processes of a killed postmaster take a moment to notice, and hold the folder until then. */
+  async function relaunch(): Promise<ChildProcess> {
+    for (const deadline = Date.now() + START_DEADLINE_MS; ; ) {
+      try {
+        return await launch()
+      } catch (error) {
+        if (Date.now() > deadline || !String(error).includes('still in use')) throw error
+      }
+    }
+  }
+
   async function kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
     if (hasEnded(child)) return
     const ended = once(child, 'exit')
@@ -75,7 +86,7 @@ export async function startPostgres(options: PostgresServerOptions = {}): Promis
     kill,
     async restart() {
       await kill()
-      child = await launch()
+      child = await relaunch()
     },
     async stop() {
       process.off('exit', onExit)

@@ -67,11 +67,14 @@ export function bullmqInbox(options: BullmqInboxOptions): Inbox {
   }
 
   async function begin(opened: Engine, process: Process, policy: ProcessingPolicy): Promise<void> {
-    if (policy.concurrency > 0) work ??= startWork({ engine: opened, process, policy, options: resolved })
     try {
-      await Promise.all([opened.queue.waitUntilReady(), work?.ready()])
+      // First the queue: on a server it cannot work with, BullMQ's worker would try again without a pause.
+      await opened.queue.waitUntilReady()
+      if (policy.concurrency > 0) work ??= startWork({ engine: opened, process, policy, options: resolved })
+      await work?.ready()
     } catch (error) {
       // BullMQ remembers a failed beginning for ever: the next start needs new connections.
+      await within(Promise.resolve(work?.drain(0)), CLOSE_MS)
       await shut(opened)
       throw error
     }

@@ -42,6 +42,7 @@ export interface UncheckedEvent {
   readonly [field: string]: unknown
 }
 
+/** What to change of the {@link Contract}; the rest keeps its defaults. */
 export type ContractOptions = Partial<Omit<Contract, 'fields'>> & {
   readonly fields?: Partial<EnvelopeFields>
 }

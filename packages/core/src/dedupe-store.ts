@@ -43,10 +43,12 @@ export interface DedupeStore {
   start?(report: (notice: StoreNotice) => void): MaybePromise<void>
 }
 
+/** How long a claim holds. */
 export interface ClaimOptions {
   readonly leaseMs: number
 }
 
+/** What is remembered of a handled event, and for how long. */
 export interface CompleteOptions {
   readonly retentionMs: number
   /**

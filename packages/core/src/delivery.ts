@@ -26,6 +26,7 @@ export type HeaderSource =
  */
 export type ReadBody = (limits: BodyLimits) => Uint8Array | Refusal | Promise<Uint8Array | Refusal>
 
+/** How much of a body is read, and for how long. */
 export interface BodyLimits {
   /** Bytes actually read, whatever `Content-Length` says. */
   readonly maxBytes: number

@@ -103,11 +103,13 @@ export interface Inbox {
   readonly deadLetters: DeadLetterStore
 }
 
+/** What a drain leaves behind. */
 export interface DrainReport {
   /** Acknowledged events that are lost with this process. Always 0 for a durable inbox. */
   readonly lost: number
 }
 
+/** Counts of one inbox: of this process, or of all that share a durable one. */
 export interface InboxStats {
   /** Events that wait for their first or next attempt. */
   readonly pending: number
@@ -134,6 +136,7 @@ export interface DeadLetter {
   readonly reason: string
 }
 
+/** The dead letters of an inbox, by key.  */
 export interface DeadLetterStore {
   /** The newest first. */
   list(options?: { readonly limit?: number }): MaybePromise<readonly DeadLetter[]>

@@ -1,3 +1,4 @@
+/** What may be there at once or only later. */
 export type MaybePromise<T> = T | Promise<T>
 
 /**

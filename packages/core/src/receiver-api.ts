@@ -38,6 +38,7 @@ export interface Receiver<Events = KnownEvents<Record<never, never>>, Context = 
   readonly deadLetters: DeadLetters
 }
 
+/** The dead letters of a receiver, by event id. */
 export interface DeadLetters {
   /** The newest first; 100 unless told. */
   list(options?: { readonly limit?: number }): Promise<readonly DeadLetter[]>
@@ -48,6 +49,7 @@ export interface DeadLetters {
   discard(id: string, options?: InNamespace): Promise<boolean>
 }
 
+/** Which namespace an id belongs to. */
 export interface InNamespace {
   /** The namespace the event arrived under. Default: the empty one. */
   readonly namespace?: string

@@ -12,6 +12,7 @@ export interface RetryPolicy {
   readonly factor: number
 }
 
+/** How often an event is attempted and how long it waits in between. What is left out keeps its default. */
 export interface RetryOptions {
   /** Attempts in all, the first included. Default 5; durable inboxes: 8 within about a day. */
   readonly attempts?: number

@@ -15,6 +15,7 @@ export type Secret = string | readonly string[]
  */
 export type SecretResolver<Context> = (context: Context) => MaybePromise<Secret | null>
 
+/** What the option `secret` takes: secrets, or a function of the request that gives them. */
 export type SecretSource<Context> = Secret | SecretResolver<Context>
 
 /** The prepared secrets for one request. */

@@ -12,6 +12,7 @@ import { createGauges, createInstruments, type Instruments } from './instruments
 import { recordMetrics } from './record-metrics.ts'
 import { createSpans, inside } from './spans.ts'
 
+/** Options of {@link opentelemetry}. */
 export interface OpenTelemetryOptions {
   /** An observer of your own, told of everything as well. */
   readonly observe?: Observer
@@ -26,6 +27,7 @@ export interface WatchedReceiver {
   stats(): Promise<InboxStats>
 }
 
+/** Options of {@link OpenTelemetry.watch}. */
 export interface WatchOptions {
   /** Added to the gauges of this receiver, to tell several apart. */
   readonly attributes?: Attributes

@@ -20,6 +20,7 @@ import { memoryStore } from './memory-store.ts'
 import { createReadyQueue, type ReadyQueue } from './ready-queue.ts'
 import { createStoreGate, type StoreGate } from './store-gate.ts'
 
+/** Options of {@link memoryInbox}. */
 export interface MemoryInboxOptions {
   /** Where ids are remembered. Default {@link memoryStore}; `redisStore` shares them among processes. */
   readonly store?: DedupeStore

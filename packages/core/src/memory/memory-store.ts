@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache'
 import type { Claim, DedupeStore } from '../dedupe-store.ts'
 import { ConfigurationError } from '../errors.ts'
 
+/** Options of {@link memoryStore}. */
 export interface MemoryStoreOptions {
   /**
    * How many handled events are remembered; beyond it the oldest are forgotten, and a redelivery of one of

@@ -1,0 +1,44 @@
+// @ts-check
+// One of several equal server processes. What they share is Redis: an event that one of them has claimed or
+// handled is known to all.
+import { webhooks } from '@ackhook/express'
+import { redisStore } from '@ackhook/redis'
+import express from 'express'
+import { Redis } from 'ioredis'
+
+const redis = new Redis(process.env['REDIS_URL'] ?? 'redis://127.0.0.1:6379')
+redis.on('error', error => console.error('redis:', error.message))
+
+const hooks = webhooks({
+  secret: process.env['SIGNING_SECRET'] ?? 'only-for-trying-it-out',
+  store: redisStore(redis),
+})
+
+hooks.on('conversation.resolved', event => {
+  // Under the demo its parent counts; otherwise this line is all that happens.
+  if (process.send) process.send({ handled: event.id })
+  else
+    console.log(
+      `handled ${event.id}: ${event.data.conversation_id} was resolved by ${event.data.resolved_by}`,
+    )
+})
+
+const app = express()
+app.post('/webhooks', hooks)
+
+const server = app.listen(Number(process.env['PORT'] ?? 3000), '127.0.0.1', () => {
+  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
+  if (process.send) process.send({ port })
+  else console.log(`Listening on http://127.0.0.1:${port}/webhooks`)
+})
+
+process.on('disconnect', () => process.exit())
+for (const signal of ['SIGINT', 'SIGTERM']) {
+  process.once(signal, async () => {
+    // First what was acknowledged, then the connection that its completion needs.
+    await hooks.close({ timeout: '10s' })
+    await redis.quit()
+    server.close(() => process.exit())
+    server.closeAllConnections()
+  })
+}

@@ -1,0 +1,73 @@
+import { Buffer } from 'node:buffer'
+import { UsageError } from '../usage-error.ts'
+
+/** One request as it arrived: what `listen --save` writes, and what `replay` and `verify` read. */
+export interface Delivery {
+  readonly method: string
+  readonly url: string
+  /** In the order and the spelling in which they came; a header that came twice is here twice. */
+  readonly headers: readonly (readonly [name: string, value: string])[]
+  /** The exact bytes. */
+  readonly body: Uint8Array
+  /** Milliseconds since the epoch. */
+  readonly receivedAt: number
+}
+
+/** The same as JSON. `body` is base64, so that no byte is changed. */
+export interface DeliveryFile {
+  readonly format: typeof FORMAT
+  /** ISO 8601 UTC. */
+  readonly receivedAt: string
+  readonly method: string
+  readonly url: string
+  readonly headers: readonly (readonly [name: string, value: string])[]
+  readonly body: string
+}
+
+const FORMAT = 'ackhook-delivery-1'
+
+export function toDeliveryFile(delivery: Delivery): DeliveryFile {
+  const { method, url, headers, body, receivedAt } = delivery
+  return {
+    format: FORMAT,
+    receivedAt: new Date(receivedAt).toISOString(),
+    method,
+    url,
+    headers,
+    body: Buffer.from(body).toString('base64'),
+  }
+}
+
+/** Throws an error that says what is wrong with the file. `headers` may also be an object, for files made by hand. */
+export function fromDeliveryFile(value: unknown): Delivery {
+  if (typeof value !== 'object' || value === null) fail('it is not a JSON object')
+  const file = value as Partial<Record<keyof DeliveryFile, unknown>>
+  if (file.format !== undefined && file.format !== FORMAT) fail(`'format' is not '${FORMAT}'`)
+  const receivedAt = typeof file.receivedAt === 'string' ? Date.parse(file.receivedAt) : Number.NaN
+  if (Number.isNaN(receivedAt)) fail("'receivedAt' is not a time such as '2026-03-01T12:00:00.000Z'")
+  if (typeof file.body !== 'string' || !/^[A-Za-z0-9+/\s]*={0,2}\s*$/.test(file.body)) {
+    fail("'body' is not base64")
+  }
+  return {
+    method: typeof file.method === 'string' ? file.method : 'POST',
+    url: typeof file.url === 'string' ? file.url : '/',
+    headers: headersOf(file.headers),
+    body: new Uint8Array(Buffer.from(file.body as string, 'base64')),
+    receivedAt,
+  }
+}
+
+function headersOf(headers: unknown): (readonly [string, string])[] {
+  const pairs: unknown[] = Array.isArray(headers) ? headers : Object.entries(headers ?? {})
+  return pairs.map(pair => {
+    const isPair = Array.isArray(pair) && typeof pair[0] === 'string' && typeof pair[1] === 'string'
+    if (!isPair) fail("'headers' is not a list of [name, value] pairs")
+    return [pair[0], pair[1]]
+  })
+}
+
+function fail(reason: string): never {
+  throw new UsageError(
+    `this is no saved delivery: ${reason}. Save one with: ackhook listen --save <directory>`,
+  )
+}

@@ -1,0 +1,28 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { UsageError } from '../usage-error.ts'
+import { type Delivery, fromDeliveryFile } from './delivery-file.ts'
+
+/** Throws an error that names the file and what is wrong with it. */
+export function readDelivery(path: string): Delivery {
+  try {
+    return fromDeliveryFile(JSON.parse(readFileSync(path, 'utf8')))
+  } catch (cause) {
+    const reason =
+      cause instanceof SyntaxError ? 'this is no saved delivery: it is not JSON' : (cause as Error).message
+    throw new UsageError(`${path}: ${reason}`, { cause })
+  }
+}
+
+/** The file itself, or the `.json` files of a directory in the order of their names. */
+export function deliveryFiles(path: string, cwd: string): readonly string[] {
+  const full = resolve(cwd, path)
+  const stat = statSync(full, { throwIfNoEntry: false })
+  if (stat === undefined) throw new UsageError(`there is no file or directory ${path}`)
+  if (!stat.isDirectory()) return [full]
+  const names = readdirSync(full)
+    .filter(name => name.endsWith('.json'))
+    .sort()
+  if (names.length === 0) throw new UsageError(`the directory ${path} holds no .json file`)
+  return names.map(name => join(full, name))
+}

@@ -1,0 +1,33 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Delivery, toDeliveryFile } from './delivery-file.ts'
+import { eventOf } from './event-of.ts'
+
+const LONGEST_PART = 60
+
+/** Writes a delivery under a name that sorts by time and tells what it is. Never overwrites. Gives the path. */
+export function saveDelivery(directory: string, delivery: Delivery): string {
+  mkdirSync(directory, { recursive: true })
+  const text = `${JSON.stringify(toDeliveryFile(delivery), null, 2)}\n`
+  const name = nameOf(delivery)
+  for (let count = 1; ; count++) {
+    const path = join(directory, `${name}${count === 1 ? '' : `-${count}`}.json`)
+    try {
+      writeFileSync(path, text, { flag: 'wx' })
+      return path
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    }
+  }
+}
+
+function nameOf({ body, receivedAt }: Delivery): string {
+  const { type, id } = eventOf(body)
+  const time = new Date(receivedAt).toISOString().replaceAll(':', '-')
+  return [time, safe(type ?? 'unknown'), safe(id ?? 'no-id')].join('_')
+}
+
+/** Types and ids come from a stranger: no path, no hidden file, no endless name. */
+function safe(text: string): string {
+  return text.replace(/[^A-Za-z0-9._-]/g, '-').slice(0, LONGEST_PART)
+}

@@ -1,0 +1,13 @@
+import type { Facts } from '../facts.ts'
+import type { Finding } from '../finding.ts'
+
+export function bodyEmpty({ delivery, text }: Facts): Finding | undefined {
+  const hollow = delivery.body.length === 0 || text.trim() === '{}' || text === '[object Object]'
+  if (!hollow) return undefined
+  const what = delivery.body.length === 0 ? 'empty' : `only ${text.trim()}`
+  return {
+    cause: 'body-empty',
+    proven: false,
+    text: `The body is ${what}: something read it before it was saved, usually a body parser such as app.use(express.json()). Mount the webhook route above every body parser.`,
+  }
+}

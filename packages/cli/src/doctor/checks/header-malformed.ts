@@ -1,0 +1,33 @@
+import type { Facts } from '../facts.ts'
+import type { Finding } from '../finding.ts'
+
+/** The known ways in which a signature header is no `t=<timestamp>,v1=<64 hexadecimal digits>`. */
+export function headerMalformed({ headerName, headerLines, scheme, code }: Facts): Finding | undefined {
+  if (code !== 'signature_malformed') return undefined
+  const value = headerLines[0] ?? ''
+  const expected = `t=<timestamp>,${scheme}=<64 hexadecimal digits>`
+  return {
+    cause: 'header-malformed',
+    proven: true,
+    text: `The header ${headerName} does not have the form ${expected}: ${reasonIn(value, scheme)}.`,
+  }
+}
+
+function reasonIn(value: string, scheme: string): string {
+  if (/^\s*["']/.test(value)) return 'it is in quotes. Take the quotes away where the header is set'
+  if (value.includes(';'))
+    return 'its parts are separated by a semicolon. Separate them by a comma where the header is set'
+  const labels = [...value.matchAll(/(?:^|,)\s*([A-Za-z0-9_-]+)=/g)].map(match => match[1] as string)
+  const other = labels.find(label => label !== 't' && label !== scheme)
+  if (!labels.includes(scheme) && other !== undefined) {
+    return `the signature is labelled '${other}'. If the platform has changed its label, set contract: { scheme: '${other}' }`
+  }
+  if (!labels.includes(scheme))
+    return `it has no ${scheme}=. Check that the whole value is sent, and by the platform`
+  if (!labels.includes('t'))
+    return 'it has no t=. Check that the whole value is sent; a signature without a time cannot be accepted'
+  if (new RegExp(`${scheme}=[A-Za-z0-9+/_-]{43}=?(?:,|$)`).test(value)) {
+    return 'the signature is base64 and not hexadecimal. Print the digest in hexadecimal where it is made'
+  }
+  return 'look at it character by character, or let @ackhook/testing make one with sign()'
+}

@@ -1,0 +1,37 @@
+import { parseSignatureHeader, Refusal } from '@ackhook/core'
+import type { Facts } from '../facts.ts'
+import type { Finding } from '../finding.ts'
+import { proves } from '../proves.ts'
+
+/** Also when a server joined the lines: one value with two `t`. */
+export function headerTwice(facts: Facts): Finding | undefined {
+  const { headerName, headerLines, code } = facts
+  if (code !== 'signature_malformed') return undefined
+  const values = headerLines.flatMap(splitJoined)
+  if (values.length < 2) return undefined
+  const same = new Set(values.map(value => value.trim())).size === 1
+  const right = values.findIndex(value => verifies(value, facts))
+  const which =
+    right === -1
+      ? 'none of them matches this secret'
+      : same
+        ? 'both are the same and right'
+        : `no. ${right + 1} is the right one`
+  return {
+    cause: 'header-twice',
+    proven: true,
+    text: `The header ${headerName} is present ${values.length} times; ${which}. A receiver refuses that, because it cannot know which one to believe. Look for a proxy or a test client that adds the header to a request that has it already, and let it replace the header or leave it alone.`,
+  }
+}
+
+function splitJoined(line: string): string[] {
+  return line.split(/,\s*(?=t=)/).filter(value => value.includes('t='))
+}
+
+function verifies(value: string, facts: Facts): boolean {
+  const signature = parseSignatureHeader(value, facts.scheme)
+  if (signature instanceof Refusal) return false
+  return [facts.secret, ...facts.others].some(secret =>
+    proves({ ...facts, signature }, { key: secret.value }),
+  )
+}

@@ -1,0 +1,34 @@
+import type { Facts } from '../facts.ts'
+import type { Guess } from '../finding.ts'
+import { ESCAPES, LAYOUTS, ORDERS } from './write-json.ts'
+
+/** The body was parsed and written again: the same JSON in other bytes. Every usual way of writing it is tried. */
+export function bodyReserialised({ text }: Facts): readonly Guess[] {
+  let value: unknown
+  try {
+    value = JSON.parse(text.replace(/^\ufeff/, ''))
+  } catch {
+    return []
+  }
+  const guesses = new Map<string, Guess>()
+  for (const order of ORDERS) {
+    for (const layout of LAYOUTS) {
+      const json = layout.write(order(value))
+      for (const escapeMore of ESCAPES) {
+        for (const ending of ['', '\n']) {
+          const signed = escapeMore(json) + ending
+          if (signed !== text && !guesses.has(signed)) guesses.set(signed, guessOf(signed, layout.name))
+        }
+      }
+    }
+  }
+  return [...guesses.values()]
+}
+
+function guessOf(signed: string, style: string): Guess {
+  return {
+    cause: 'body-reserialised',
+    body: new TextEncoder().encode(signed),
+    text: `The body was parsed and written again as JSON before it was verified: what was signed is the same event, written ${style}. The signature covers bytes and not values. Give the receiver the raw body: mount the webhook route above app.use(express.json()), and never pass JSON.stringify(req.body).`,
+  }
+}

@@ -1,0 +1,36 @@
+import type { Facts } from '../facts.ts'
+import type { Guess } from '../finding.ts'
+
+const BOM = '\ufeff'
+const ADVICE =
+  'Give the receiver the bytes as they came, and look for an editor, a proxy or a template that tidies text.'
+
+/** White space, line ends and byte order marks that came or went on the way. */
+export function bodyWhiteSpace({ text }: Facts): readonly Guess[] {
+  const unix = text.replaceAll('\r\n', '\n')
+  const supposed: [string, string, string][] = [
+    ['body-end', text.trimEnd(), 'A line end or a space was added to the end of the body'],
+    ['body-end', `${text}\n`, 'The line end at the end of the body was taken away'],
+    ['body-end', `${text}\r\n`, 'The line end at the end of the body was taken away'],
+    ['body-line-ends', unix, 'The line ends of the body were changed from Unix (LF) to Windows (CRLF)'],
+    [
+      'body-line-ends',
+      unix.replaceAll('\n', '\r\n'),
+      'The line ends of the body were changed from Windows (CRLF) to Unix (LF)',
+    ],
+    ['body-white-space', text.trim(), 'White space was added around the body'],
+    [
+      'body-bom',
+      BOM + text,
+      'The byte order mark at the start of the body was taken away, as decoding it to a string does',
+    ],
+  ]
+  if (text.startsWith(BOM)) {
+    supposed.push(['body-bom', text.slice(1), 'A byte order mark was put in front of the body'])
+  }
+  return supposed.map(([cause, signed, what]) => ({
+    cause,
+    body: new TextEncoder().encode(signed),
+    text: `${what}, after it was signed. ${ADVICE}`,
+  }))
+}

@@ -1,0 +1,51 @@
+import type { Facts } from '../facts.ts'
+import type { Guess } from '../finding.ts'
+
+/** The body became a JSON string, a form field or base64 on the way. */
+export function bodyWrapped({ text }: Facts): readonly Guess[] {
+  const trimmed = text.trim()
+  const supposed: [string | undefined, string][] = [
+    [
+      stringIn(trimmed),
+      'The body was written as a JSON string inside JSON: JSON.stringify ran on a text that was JSON already. Leave one JSON.stringify out',
+    ],
+    [
+      JSON.stringify(text),
+      'The sender signed the body as a JSON string, with quotes and backslashes, and then sent the text inside. Sign and send the same bytes',
+    ],
+    [
+      fieldIn(trimmed),
+      'The body was turned into a form field. Something sends it as application/x-www-form-urlencoded; it must go on as application/json, byte for byte',
+    ],
+    [
+      base64In(trimmed),
+      'The body is base64 of what was signed, as API gateways and AWS Lambda hand it over. Decode it first: Buffer.from(event.body, "base64")',
+    ],
+  ]
+  return supposed.flatMap(([signed, what]) =>
+    signed === undefined
+      ? []
+      : [{ cause: 'body-wrapped', body: new TextEncoder().encode(signed), text: `${what}.` }],
+  )
+}
+
+function stringIn(text: string): string | undefined {
+  if (!text.startsWith('"')) return undefined
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'string' ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function fieldIn(text: string): string | undefined {
+  if (!/^[^\s{}"]*(=|%7B)/i.test(text)) return undefined
+  const [first] = new URLSearchParams(text)
+  if (first === undefined) return undefined
+  return first[1] === '' ? first[0] : first[1]
+}
+
+function base64In(text: string): string | undefined {
+  return /^[A-Za-z0-9+/]+={0,2}$/.test(text) ? atob(text) : undefined
+}

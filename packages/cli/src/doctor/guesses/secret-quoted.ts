@@ -1,0 +1,34 @@
+import type { Facts } from '../facts.ts'
+import type { Guess } from '../finding.ts'
+
+/** Quotes and names that came along from a configuration file. */
+export function secretQuoted({ secret, others }: Facts): readonly Guess[] {
+  return [secret, ...others].flatMap(({ value, source }) => {
+    const assigned = /^\s*(?:export\s+)?[A-Za-z_]\w*\s*=\s*["']?(.+?)["']?\s*$/.exec(value)
+    const quoted = /^\s*(["'`])(.*)\1\s*$/s.exec(value)
+    const halfQuoted = value.replace(/^["'`]|["'`,;]+$/g, '')
+    return [
+      ...(assigned === null
+        ? []
+        : [
+            {
+              cause: 'secret-with-name',
+              key: assigned[1] as string,
+              text: `The secret from ${source} holds a whole line NAME=value. Keep only what stands after the equals sign.`,
+            },
+          ]),
+      ...[quoted?.[2], halfQuoted]
+        .filter(key => key !== undefined)
+        .map(key => ({
+          cause: 'secret-quoted',
+          key,
+          text: `The secret from ${source} has quotes around it that do not belong to it. Some tools, such as docker --env-file, keep quotes: write the value without them.`,
+        })),
+      ...['"', "'"].map(quote => ({
+        cause: 'secret-quoted-at-sender',
+        key: quote + value + quote,
+        text: `The sender signed with quotes around the secret from ${source}. Take them away where the sender's secret is stored.`,
+      })),
+    ]
+  })
+}

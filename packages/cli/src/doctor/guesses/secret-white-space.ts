@@ -1,0 +1,31 @@
+import type { Facts } from '../facts.ts'
+import type { Guess } from '../finding.ts'
+
+const ENDINGS: readonly [text: string, name: string][] = [
+  ['\n', 'a newline'],
+  ['\r\n', 'a Windows line end'],
+  [' ', 'a space'],
+  ['\t', 'a tab'],
+  ['\\n', 'the two characters \\n'],
+]
+
+/** White space that one side has and the other has not. */
+export function secretWhiteSpace({ secret, others }: Facts): readonly Guess[] {
+  return [secret, ...others].flatMap(({ value, source }) => [
+    ...ENDINGS.filter(([ending]) => value.endsWith(ending)).map(([ending, name]) => ({
+      cause: 'secret-trailing-white-space',
+      key: value.slice(0, -ending.length),
+      text: `The secret from ${source} ends with ${name}, and the true one does not. That happens when a secret is read from a file. Take it away: secret: process.env.SIGNING_SECRET.trim(), or write the file with printf and not with echo.`,
+    })),
+    {
+      cause: 'secret-white-space',
+      key: value.trim(),
+      text: `The secret from ${source} has white space around it, and the true one has not. Trim it where your app reads it.`,
+    },
+    ...ENDINGS.map(([ending, name]) => ({
+      cause: 'secret-white-space-at-sender',
+      key: value + ending,
+      text: `The sender signed with ${name} after the secret from ${source}. Take it away where the sender's secret is stored; if you cannot change the sender, your secret must end the same way.`,
+    })),
+  ])
+}

@@ -1,0 +1,38 @@
+import type { Facts } from '../facts.ts'
+import type { Guess } from '../finding.ts'
+
+/** What was signed in front of the body is not `<t>.` with the t of the header. */
+export function timestampSigned({ signature, timestampMs }: Facts): readonly Guess[] {
+  if (signature === undefined) return []
+  const t = signature.timestamp
+  const units =
+    timestampMs === undefined
+      ? []
+      : [
+          [String(Math.floor(timestampMs / 1000)), 'seconds'],
+          [String(timestampMs), 'milliseconds'],
+          [new Date(timestampMs).toISOString(), 'ISO 8601'],
+        ].filter(([text]) => text !== t)
+  return [
+    ...units.map(([text, unit]) => ({
+      cause: 'timestamp-unit-signed',
+      prefix: `${text}.`,
+      text: `The sender signed the time in ${unit} and wrote it into the header in another unit. The text of t in the header must be the very text that was signed.`,
+    })),
+    {
+      cause: 'timestamp-not-signed',
+      prefix: '',
+      text: 'The sender signed the body alone, without the timestamp. What must be signed is the text of t, a full stop, and the body: <t>.<body>.',
+    },
+    {
+      cause: 'timestamp-separator',
+      prefix: t,
+      text: 'The sender signed the timestamp and the body without the full stop between them. What must be signed is <t>.<body>.',
+    },
+    {
+      cause: 'timestamp-separator',
+      prefix: `${t}:`,
+      text: 'The sender put a colon between timestamp and body. What must be signed is <t>.<body>, with a full stop.',
+    },
+  ]
+}

@@ -1,0 +1,61 @@
+/** One way in which programs write JSON. */
+export interface JsonStyle {
+  /** For the reader: `with …`. */
+  readonly name: string
+  write(value: unknown): string
+}
+
+export const LAYOUTS: readonly JsonStyle[] = [
+  { name: 'without spaces', write: value => JSON.stringify(value) },
+  { name: 'with a space after each comma and colon', write: writeSpaced },
+  { name: 'with an indentation of two spaces', write: value => JSON.stringify(value, null, 2) },
+  { name: 'with an indentation of four spaces', write: value => JSON.stringify(value, null, 4) },
+  { name: 'with an indentation by tabs', write: value => JSON.stringify(value, null, '\t') },
+]
+
+/** As Python's `json.dumps` writes it. */
+function writeSpaced(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(writeSpaced).join(', ')}]`
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  const members = Object.entries(value).map(([key, one]) => `${JSON.stringify(key)}: ${writeSpaced(one)}`)
+  return `{${members.join(', ')}}`
+}
+
+type Escape = (json: string) => string
+
+const codeUnit = (char: string): string => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`
+const ascii: Escape = json => json.replace(/[\u0080-\uffff]/g, codeUnit)
+const slashes: Escape = json => json.replaceAll('/', '\\/')
+const html: Escape = json => json.replace(/[<>&\u2028\u2029]/g, codeUnit)
+
+/** What languages escape beyond what JSON asks for: Python, PHP, Go, and combinations. */
+export const ESCAPES: readonly Escape[] = [
+  json => json,
+  ascii,
+  slashes,
+  json => slashes(ascii(json)),
+  html,
+  json => ascii(html(json)),
+]
+
+type Order = (value: unknown) => unknown
+
+/** The orders of keys that a sender may have used: as they came, sorted, or as the specification lists them. */
+export const ORDERS: readonly Order[] = [value => value, sortKeys, envelopeOrder]
+
+function sortKeys(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sortKeys)
+  if (typeof value !== 'object' || value === null) return value
+  const sorted = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
+  return Object.fromEntries(sorted.map(([key, one]) => [key, sortKeys(one)]))
+}
+
+const PUBLISHED = ['id', 'type', 'created_at', 'data', 'conversation_id', 'channel', 'resolved_by']
+
+function envelopeOrder(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  const rank = (key: string): number =>
+    (PUBLISHED.indexOf(key) + PUBLISHED.length + 1) % (PUBLISHED.length + 1)
+  const sorted = Object.entries(value).sort(([a], [b]) => rank(a) - rank(b))
+  return Object.fromEntries(sorted.map(([key, one]) => [key, envelopeOrder(one)]))
+}

@@ -1,0 +1,55 @@
+import { existsSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { Inbox } from '@ackhook/core'
+import { UsageError } from '../usage-error.ts'
+import type { InboxFlags } from './inbox-command.ts'
+
+/** Opens the inbox that the flags name. The caller closes it. */
+export type OpenInbox = (flags: InboxFlags, cwd: string) => Promise<Inbox>
+
+/** With the user's own installation of the inbox, so that both sides agree on the format. */
+export const openInbox: OpenInbox = async (flags, cwd) => {
+  const { sqlite, redis, queue } = flags
+  if ((sqlite === undefined) === (redis === undefined)) {
+    throw new UsageError('say where the inbox is: --sqlite <file> or --redis <url>')
+  }
+  if (sqlite !== undefined) {
+    const file = resolve(cwd, sqlite)
+    // Opening would make a new, empty database, and every answer would be a wrong zero.
+    if (!existsSync(file)) throw new UsageError(`there is no database ${sqlite}`)
+    const { sqliteInbox } = await load('@ackhook/sqlite', 'sqliteInbox', cwd)
+    return sqliteInbox(file) as Inbox
+  }
+  const { bullmqInbox } = await load('@ackhook/bullmq', 'bullmqInbox', cwd)
+  return bullmqInbox({ connection: redis, ...(queue !== undefined && { queue }) }) as Inbox
+}
+
+async function load<Name extends string>(
+  name: string,
+  factory: Name,
+  cwd: string,
+): Promise<Record<Name, (options: unknown) => unknown>> {
+  const module = (await importFrom(name, cwd)) as Partial<Record<Name, unknown>>
+  if (typeof module[factory] === 'function') {
+    return module as Record<Name, (options: unknown) => unknown>
+  }
+  throw new UsageError(`the installed ${name} has no ${factory}: install the version that fits ackhook`)
+}
+
+async function importFrom(name: string, cwd: string): Promise<object> {
+  for (const from of [join(cwd, 'package.json'), import.meta.url]) {
+    const path = resolvePath(name, from)
+    if (path !== undefined) return (await import(pathToFileURL(path).href)) as object
+  }
+  throw new UsageError(`${name} is not installed here. Install it in your project: npm install ${name}`)
+}
+
+function resolvePath(name: string, from: string): string | undefined {
+  try {
+    return createRequire(from).resolve(name)
+  } catch {
+    return undefined
+  }
+}

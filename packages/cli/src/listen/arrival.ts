@@ -1,0 +1,43 @@
+import type { Finding } from '../doctor/diagnose.ts'
+import { createPaint } from '../terminal/paint.ts'
+import { printable } from '../terminal/printable.ts'
+
+/** One delivery as it is shown. */
+export interface Arrival {
+  /** Milliseconds since the epoch. */
+  readonly at: number
+  readonly method: string
+  readonly url: string
+  readonly type?: string
+  readonly id?: string
+  readonly bytes: number
+  /** `undefined` without a secret. */
+  readonly verified: boolean | undefined
+  readonly code?: string
+  readonly findings: readonly Finding[]
+  /** What the address replied that it was forwarded to. */
+  readonly forwarded?: number
+  /** The file it was written to. */
+  readonly saved?: string
+}
+
+export function describeArrival(arrival: Arrival, colours: boolean): string[] {
+  const paint = createPaint(colours)
+  const { verified, method, url, type = 'no event type', id = 'no id', bytes, code = '' } = arrival
+  const mark = verified === undefined ? paint.warn('?') : verified ? paint.good('✓') : paint.bad('✗')
+  const verdict =
+    verified === undefined
+      ? paint.warn('not verified')
+      : verified
+        ? paint.good('verified')
+        : paint.bad(`refused: ${code}`)
+  const time = new Date(arrival.at).toISOString().slice(11, 23)
+  const forwarded = arrival.forwarded === undefined ? '' : `  forwarded: ${arrival.forwarded}`
+  const lines = [
+    `${mark} ${paint.dim(time)} ${paint.bold(printable(type))}  ${printable(id)}  ${verdict}${forwarded}`,
+    paint.dim(`  ${printable(`${method} ${url}`)}  ${bytes} bytes`),
+  ]
+  for (const finding of arrival.findings) lines.push(`  ${printable(finding.text)}`)
+  if (arrival.saved !== undefined) lines.push(paint.dim(`  saved as ${arrival.saved}`))
+  return lines
+}

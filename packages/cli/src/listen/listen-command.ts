@@ -1,0 +1,57 @@
+import type { Duration } from '@ackhook/core'
+import { Command, InvalidArgumentError } from 'commander'
+import type { Finish } from '../program.ts'
+import {
+  type ContractFlags,
+  parseCount,
+  parseUrl,
+  type SecretFlags,
+  withContract,
+  withJson,
+  withSecret,
+  withTolerance,
+} from '../shared-options.ts'
+import type { Terminal } from '../terminal/terminal.ts'
+import { listen } from './listen.ts'
+
+export interface ListenFlags extends SecretFlags, ContractFlags {
+  readonly port: number
+  readonly host: string
+  readonly forward?: string
+  readonly save?: string
+  readonly count?: number
+  readonly tolerance: Duration
+  readonly json?: boolean
+}
+
+export function listenCommand(terminal: Terminal, finish: Finish): Command {
+  const command = new Command('listen')
+    .description('Show each delivery that arrives: verified or not, and why')
+    .option('--port <n>', 'port to listen on; 0 picks a free one', parsePort, 4000)
+    .option('--host <address>', 'address to listen on', '127.0.0.1')
+    .option(
+      '--forward <url>',
+      'pass each delivery on, byte for byte, and reply what this address replies',
+      parseUrl,
+    )
+    .option('--save <dir>', 'write each delivery into a file for replay and verify')
+    .option('--count <n>', 'end after this many deliveries', parseCount)
+    .addHelpText('after', HELP)
+    .action(async (flags: ListenFlags) => finish(await listen(flags, terminal)))
+  return withJson(withTolerance(withContract(withSecret(command))))
+}
+
+function parsePort(text: string): number {
+  const value = Number(text)
+  if (Number.isInteger(value) && value >= 0 && value <= 65_535) return value
+  throw new InvalidArgumentError('Write a port from 0 to 65535.')
+}
+
+const HELP = `
+Without a secret everything is accepted and shown as not verified. Ends with Ctrl-C.
+Exit code 0; with --count: 1 when a delivery did not verify.
+--json prints one line of JSON for each delivery, after one with the address.
+
+Examples:
+  $ ackhook listen --port 4000
+  $ ackhook listen --forward http://localhost:3000/webhooks --save deliveries`

@@ -1,0 +1,29 @@
+import type { IncomingMessage } from 'node:http'
+import type { Delivery } from '../delivery/delivery-file.ts'
+
+const MAX_BYTES = 64 * 1024 ** 2
+
+/** A request with its exact bytes and its headers as they were written. */
+export async function readDeliveryFrom(request: IncomingMessage): Promise<Delivery> {
+  const receivedAt = Date.now()
+  const chunks: Uint8Array[] = []
+  let length = 0
+  for await (const chunk of request as AsyncIterable<Uint8Array>) {
+    length += chunk.length
+    if (length > MAX_BYTES) throw new Error(`a body of more than ${MAX_BYTES} bytes was refused`)
+    chunks.push(chunk)
+  }
+  return {
+    method: request.method ?? '',
+    url: request.url ?? '/',
+    headers: pairsOf(request.rawHeaders),
+    body: new Uint8Array(Buffer.concat(chunks)),
+    receivedAt,
+  }
+}
+
+function pairsOf(raw: readonly string[]): (readonly [string, string])[] {
+  const pairs: (readonly [string, string])[] = []
+  for (let i = 0; i + 1 < raw.length; i += 2) pairs.push([raw[i] as string, raw[i + 1] as string])
+  return pairs
+}

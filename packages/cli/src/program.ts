@@ -1,0 +1,63 @@
+import { createRequire } from 'node:module'
+import { Command } from 'commander'
+import { inboxCommand } from './inbox/inbox-command.ts'
+import { openInbox } from './inbox/open-inbox.ts'
+import { listenCommand } from './listen/listen-command.ts'
+import { replayCommand } from './replay/replay-command.ts'
+import { sendCommand } from './send/send-command.ts'
+import type { Terminal } from './terminal/terminal.ts'
+import { verifyCommand } from './verify/verify-command.ts'
+
+const { version } = createRequire(import.meta.url)('../package.json') as { version: string }
+
+/** Ends a command. */
+export type Finish = (exitCode: number) => void
+
+/** The commands with their options. `finish` is told the exit code of the one that ran. */
+export function createProgram(terminal: Terminal, finish: Finish): Command {
+  const program = new Command('ackhook')
+    .description('Send, receive, replay and diagnose webhooks without the platform')
+    .version(version)
+    .addHelpText('after', HELP)
+  program
+    .addCommand(sendCommand(terminal, finish))
+    .addCommand(listenCommand(terminal, finish))
+    .addCommand(replayCommand(terminal, finish))
+    .addCommand(verifyCommand(terminal, finish))
+    .addCommand(inboxCommand(terminal, finish, openInbox))
+  settleOutput(program, terminal)
+  return program
+}
+
+/** Errors become exceptions and texts go through the terminal, in every command. */
+function settleOutput(command: Command, terminal: Terminal): void {
+  const line = (text: string) => text.replace(/\n$/, '')
+  command
+    .exitOverride()
+    .showSuggestionAfterError()
+    .showHelpAfterError('(add --help for the options and examples)')
+    .configureOutput({
+      writeOut: text => terminal.out(line(text)),
+      writeErr: text => terminal.err(line(text)),
+      getOutHasColors: () => terminal.colours,
+      getErrHasColors: () => terminal.colours,
+    })
+  for (const child of command.commands) settleOutput(child, terminal)
+}
+
+const HELP = `
+Secret:
+  ACKHOOK_SECRET            the signing secret of the endpoint
+  ACKHOOK_SECRET_2 ... _9   the other secrets while a rotation lasts
+  --env-file <file>         reads them from a file instead
+
+Exit codes:
+  0  everything was acknowledged, verified or found
+  1  something was refused, does not verify or was not found
+  2  the command could not start: a wrong option, an unreadable file, no secret
+
+Examples:
+  $ export ACKHOOK_SECRET=whsec_only-for-trying-out
+  $ ackhook send conversation.resolved --to http://localhost:3000/webhooks
+  $ ackhook listen --port 4000 --forward http://localhost:3000/webhooks --save deliveries
+  $ ackhook verify deliveries`

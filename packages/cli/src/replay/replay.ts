@@ -1,0 +1,80 @@
+import { relative } from 'node:path'
+import { durationMs } from '@ackhook/core'
+import { type PostResult, post, sign } from '@ackhook/testing'
+import type { Delivery } from '../delivery/delivery-file.ts'
+import { headersToSend } from '../delivery/join-headers.ts'
+import { deliveryFiles, readDelivery } from '../delivery/read-delivery.ts'
+import { EXIT } from '../exit-codes.ts'
+import { resolveSecrets } from '../secrets/resolve-secrets.ts'
+import { createPaint } from '../terminal/paint.ts'
+import { printable } from '../terminal/printable.ts'
+import type { Terminal } from '../terminal/terminal.ts'
+import type { ReplayFlags } from './replay-command.ts'
+
+/** Sends each saved delivery, in the order of their names, and prints what it was answered. */
+export async function replay(path: string, flags: ReplayFlags, terminal: Terminal): Promise<number> {
+  const deliveries = deliveryFiles(path, terminal.cwd).map(file => ({ file, delivery: readDelivery(file) }))
+  const secret = flags.resign ? (await resolveSecrets(flags, terminal))[0]?.value : undefined
+  const timeoutMs = durationMs(flags.timeout, { option: 'timeout', minMs: 1, maxMs: 86_400_000 })
+  const bar = terminal.progress(deliveries.length, `Replaying ${deliveries.length} deliveries`)
+  const results: (PostResult & { readonly file: string })[] = []
+  for (const { file, delivery } of deliveries) {
+    if (terminal.stop.aborted) break
+    const request = {
+      method: 'POST' as const,
+      headers: headersFor(delivery, secret, flags),
+      body: new Uint8Array(delivery.body),
+      context: undefined,
+    }
+    const result = await post(flags.to, request, { timeoutMs, signal: terminal.stop })
+    results.push({ file: relative(terminal.cwd, file), ...result })
+    bar.advance()
+  }
+  bar.stop()
+  report(results, flags, terminal)
+  const acknowledged = results.filter(isAcknowledged)
+  return acknowledged.length === deliveries.length ? EXIT.ok : EXIT.failed
+}
+
+function headersFor(
+  delivery: Delivery,
+  secret: string | undefined,
+  flags: ReplayFlags,
+): Record<string, string> {
+  const headers = headersToSend(delivery.headers)
+  if (secret === undefined) return headers
+  const name = (flags.header ?? 'X-Service-Signature').toLowerCase()
+  const scheme = flags.scheme === undefined ? {} : { scheme: flags.scheme }
+  return { ...headers, [name]: sign(delivery.body, { secret, ...scheme }) }
+}
+
+function report(
+  results: readonly (PostResult & { readonly file: string })[],
+  flags: ReplayFlags,
+  terminal: Terminal,
+): void {
+  if (flags.json) {
+    const deliveries = results.map(({ file, status, code, error }) => ({ file, status, code, error }))
+    terminal.out(
+      JSON.stringify({ to: flags.to, acknowledged: results.filter(isAcknowledged).length, deliveries }),
+    )
+    return
+  }
+  const paint = createPaint(terminal.colours)
+  for (const result of results) {
+    const answer = printable(
+      result.status === undefined ? `no reply: ${result.error}` : `${result.status} ${result.code ?? ''}`,
+    ).trim()
+    const good = isAcknowledged(result)
+    terminal.out(`${good ? paint.good('✓') : paint.bad('✗')} ${result.file}  ${answer}`)
+  }
+  if (!flags.resign && results.some(result => result.status === 401)) {
+    terminal.out(
+      '  The old signature was refused; that is right once it is older than the tolerance. Add --resign.',
+    )
+  }
+}
+
+function isAcknowledged({ status = 0 }: PostResult): boolean {
+  return status >= 200 && status < 300
+}

@@ -1,0 +1,30 @@
+import { AckhookError } from '@ackhook/core'
+import { CommanderError } from 'commander'
+import { EXIT } from './exit-codes.ts'
+import { createProgram } from './program.ts'
+import { createPaint } from './terminal/paint.ts'
+import type { Terminal } from './terminal/terminal.ts'
+import { UsageError } from './usage-error.ts'
+
+/** Runs one command and gives the exit code. Never rejects, never ends the process. */
+export async function run(args: readonly string[], terminal: Terminal): Promise<number> {
+  let exitCode: number = EXIT.ok
+  const program = createProgram(terminal, code => {
+    exitCode = code
+  })
+  try {
+    await program.parseAsync([...args], { from: 'user' })
+    return exitCode
+  } catch (error) {
+    // Commander has printed its message, and for --help and --version there is no error at all.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
+    if (args.includes('--json')) terminal.err(JSON.stringify({ error: messageOf(error) }))
+    else terminal.err(`${createPaint(terminal.colours).bad('Error:')} ${messageOf(error)}`)
+    return EXIT.usage
+  }
+}
+
+function messageOf(error: unknown): string {
+  if (error instanceof UsageError || error instanceof AckhookError) return error.message
+  return error instanceof Error ? `${error.name}: ${error.message}` : String(error)
+}

@@ -1,0 +1,66 @@
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { parseEnv } from 'node:util'
+import type { Terminal } from '../terminal/terminal.ts'
+import { UsageError } from '../usage-error.ts'
+
+export interface SecretOptions {
+  readonly secret?: readonly string[]
+  readonly envFile?: string
+}
+
+/** A secret and where it came from. Only `source` is ever printed. */
+export interface NamedSecret {
+  readonly value: string
+  readonly source: string
+}
+
+const NAME = 'ACKHOOK_SECRET'
+/** `ACKHOOK_SECRET_2` and so on hold the other secrets while a rotation lasts. */
+const OTHERS = /^ACKHOOK_SECRET_([2-9])$/
+
+/** From the command line (with a warning), an env file, the environment or a prompt, in this order. */
+export async function resolveSecrets(
+  options: SecretOptions,
+  terminal: Terminal,
+): Promise<readonly NamedSecret[]> {
+  const known = findSecrets(options, terminal)
+  if (known.length > 0) return known
+  const typed = await terminal.askSecret('Signing secret of the endpoint')
+  if (typed) return [{ value: typed, source: 'the prompt' }]
+  throw new UsageError(
+    `no signing secret: set ${NAME}, or name a file that does with --env-file. For a first try any text of 16 characters will do, the same one in your app: export ${NAME}=whsec_only-for-trying-out`,
+  )
+}
+
+/** The same without the prompt, for commands that can go on without a secret. */
+export function findSecrets(options: SecretOptions, terminal: Terminal): readonly NamedSecret[] {
+  if (options.secret !== undefined && options.secret.length > 0) {
+    terminal.err(
+      `Warning: a secret on the command line can be read in the shell history and in the process list. Set ${NAME} or use --env-file instead.`,
+    )
+    return options.secret.map((value, i) => ({ value, source: `--secret${i === 0 ? '' : ` no. ${i + 1}`}` }))
+  }
+  if (options.envFile === undefined) return secretsIn(terminal.env, '')
+  const found = secretsIn(readEnvFile(options.envFile, terminal.cwd), ` in ${options.envFile}`)
+  if (found.length > 0) return found
+  throw new UsageError(`${options.envFile} does not set ${NAME}: add a line ${NAME}=...`)
+}
+
+function secretsIn(env: Readonly<Record<string, string | undefined>>, where: string): NamedSecret[] {
+  const names = [
+    NAME,
+    ...Object.keys(env)
+      .filter(name => OTHERS.test(name))
+      .sort(),
+  ]
+  return names.flatMap(name => (env[name] ? [{ value: env[name], source: `${name}${where}` }] : []))
+}
+
+function readEnvFile(file: string, cwd: string): Readonly<Record<string, string | undefined>> {
+  try {
+    return parseEnv(readFileSync(resolve(cwd, file), 'utf8'))
+  } catch (cause) {
+    throw new UsageError(`cannot read the env file ${file}: ${(cause as Error).message}`, { cause })
+  }
+}

@@ -1,0 +1,61 @@
+import type { Duration } from '@ackhook/core'
+import { Command, InvalidArgumentError } from 'commander'
+import type { Finish } from '../program.ts'
+import {
+  type ContractFlags,
+  parseCount,
+  parseDuration,
+  parseUrl,
+  type SecretFlags,
+  withContract,
+  withJson,
+  withSecret,
+} from '../shared-options.ts'
+import type { Terminal } from '../terminal/terminal.ts'
+import { send } from './send.ts'
+
+export interface SendFlags extends SecretFlags, ContractFlags {
+  readonly to: string
+  readonly data?: string
+  readonly id?: string
+  readonly repeat: number
+  readonly duplicate?: boolean
+  readonly rate?: number
+  readonly concurrency: number
+  readonly attempts: number
+  readonly timeout: Duration
+  readonly json?: boolean
+}
+
+export function sendCommand(terminal: Terminal, finish: Finish): Command {
+  const command = new Command('send')
+    .description('Send signed events to a receiver, as the platform would')
+    .argument('<type>', 'event type, such as conversation.resolved')
+    .requiredOption('--to <url>', 'address of the receiver', parseUrl)
+    .option('--data <file or json>', 'data of the event: JSON, or a file that holds it')
+    .option('--id <id>', 'id of the event (default: a new one for each)')
+    .option('--repeat <n>', 'send this many events', parseCount, 1)
+    .option('--duplicate', 'send each event twice')
+    .option('--rate <n>', 'start this many events a second (default: no limit)', parseRate)
+    .option('--concurrency <n>', 'events under way at one time', parseCount, 8)
+    .option('--attempts <n>', 'attempts at each event, with backoff in between', parseCount, 1)
+    .option('--timeout <duration>', 'how long to wait for each reply', parseDuration, '10s' as Duration)
+    .addHelpText('after', HELP)
+    .action(async (type: string, flags: SendFlags) => finish(await send(type, flags, terminal)))
+  return withJson(withContract(withSecret(command)))
+}
+
+function parseRate(text: string): number {
+  const value = Number(text)
+  if (value > 0 && Number.isFinite(value)) return value
+  throw new InvalidArgumentError('Write a number of events a second, such as 50 or 0.5.')
+}
+
+const HELP = `
+Exit code 0 when every event was acknowledged, 1 otherwise.
+
+Examples:
+  $ ackhook send conversation.resolved --to http://localhost:3000/webhooks
+  $ ackhook send conversation.resolved --to http://localhost:3000/webhooks --data '{"resolved_by":"agent"}'
+  $ ackhook send my.type --to http://localhost:3000/webhooks --data data.json --duplicate
+  $ ackhook send conversation.resolved --to http://localhost:3000/webhooks --repeat 1000 --rate 50`

@@ -1,0 +1,83 @@
+import type { Attempt, SendReport } from '@ackhook/testing'
+import { createPaint } from '../terminal/paint.ts'
+import { printable } from '../terminal/printable.ts'
+
+/** How a run went. Milliseconds are those of single requests. */
+export interface Summary {
+  /** Events. */
+  readonly sent: number
+  readonly acknowledged: number
+  readonly undelivered: number
+  /** Requests by what they were answered: `202 accepted`, `401 unauthorized`, `no reply: ECONNREFUSED`. */
+  readonly replies: Readonly<Record<string, number>>
+  readonly p50Ms: number
+  readonly p99Ms: number
+  /** Ids of the events, at most 20. */
+  readonly ids: readonly string[]
+}
+
+const SHOWN_IDS = 20
+
+export function summarise(reports: readonly SendReport[]): Summary {
+  const attempts = reports.flatMap(report => report.attempts)
+  const replies: Record<string, number> = Object.create(null)
+  for (const attempt of attempts) {
+    const name = replyName(attempt)
+    replies[name] = (replies[name] ?? 0) + 1
+  }
+  const durations = attempts.map(attempt => attempt.durationMs).sort((a, b) => a - b)
+  const undelivered = reports.filter(report => report.outcome === 'undelivered').length
+  return {
+    sent: reports.length,
+    acknowledged: reports.length - undelivered,
+    undelivered,
+    replies,
+    p50Ms: percentile(durations, 0.5),
+    p99Ms: percentile(durations, 0.99),
+    ids: reports.slice(0, SHOWN_IDS).map(report => report.event.id),
+  }
+}
+
+export function describeSummary(summary: Summary, colours: boolean): string[] {
+  const paint = createPaint(colours)
+  const { sent, acknowledged, undelivered, replies, p50Ms, p99Ms } = summary
+  const mark = undelivered === 0 && sent > 0 ? paint.good('✓') : paint.bad('✗')
+  const events = sent === 1 ? '1 event' : `${sent} events`
+  const lost = undelivered === 0 ? '' : `, ${undelivered} not`
+  const lines = [`${mark} ${events} sent, ${acknowledged} acknowledged${lost}`]
+  if (sent === 1) lines.push(`  id       ${summary.ids[0]}`)
+  for (const [name, count] of Object.entries(replies)) {
+    const colour = /^2/.test(name) ? paint.good : paint.bad
+    lines.push(`  ${String(count).padStart(5)} x  ${colour(printable(name))}`)
+  }
+  lines.push(paint.dim(`  replies took ${p50Ms} ms (p50), ${p99Ms} ms (p99)`))
+  return [...lines, ...hintsFor(replies)]
+}
+
+function replyName({ status, code, error }: Attempt): string {
+  if (status === undefined) return `no reply: ${error}`
+  return code === undefined ? String(status) : `${status} ${code}`
+}
+
+/** What a newcomer should look at first. */
+function hintsFor(replies: Summary['replies']): string[] {
+  const names = Object.keys(replies)
+  const hints: string[] = []
+  if (names.some(name => name.startsWith('401')))
+    hints.push(
+      'The receiver refused the signature: it has another secret than this command. Its log says more.',
+    )
+  if (names.some(name => name.includes('ECONNREFUSED')))
+    hints.push('Nothing listens at this address: start your app first, and check the port.')
+  if (names.some(name => name.startsWith('404')))
+    hints.push('Nothing is mounted at this path: check the path of the address.')
+  if (names.some(name => name.includes('body_unavailable')))
+    hints.push('Mount the webhook route above app.use(express.json()).')
+  return hints.map(hint => `  ${hint}`)
+}
+
+/** Rounded to a tenth; 0 when there is nothing to measure. */
+function percentile(sorted: readonly number[], share: number): number {
+  const value = sorted[Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1)] ?? 0
+  return Math.round(value * 10) / 10
+}

@@ -1,0 +1,20 @@
+/** Colours for one kind of meaning each. Without colours every text stays as it is. */
+export interface Paint {
+  good(text: string): string
+  bad(text: string): string
+  warn(text: string): string
+  dim(text: string): string
+  bold(text: string): string
+}
+
+export function createPaint(colours: boolean): Paint {
+  const style = (open: number, close: number) => (text: string) =>
+    colours ? `\u001b[${open}m${text}\u001b[${close}m` : text
+  return {
+    good: style(32, 39),
+    bad: style(31, 39),
+    warn: style(33, 39),
+    dim: style(2, 22),
+    bold: style(1, 22),
+  }
+}

@@ -1,0 +1,43 @@
+import { confirm, isCancel, password, progress } from '@clack/prompts'
+import type { Progress, Terminal } from './terminal.ts'
+
+const SILENT: Progress = { advance() {}, stop() {} }
+/** Shorter runs are over before a bar could be read. */
+const SHORT_RUN = 20
+
+/** The terminal of this process. Prompts and bars go to standard error: standard output may be a pipe. */
+export function processTerminal(): Terminal {
+  const { stdin, stdout, stderr, env } = process
+  const interactive = stdin.isTTY === true && stderr.isTTY === true && !env['CI']
+  return {
+    out: line => void stdout.write(`${line}\n`),
+    err: line => void stderr.write(`${line}\n`),
+    colours: stdout.isTTY === true && !env['NO_COLOR'] && env['TERM'] !== 'dumb',
+    env,
+    cwd: process.cwd(),
+    stop: stopSignal(),
+    async askSecret(question) {
+      if (!interactive) return undefined
+      const answer = await password({ message: question, output: stderr })
+      return isCancel(answer) ? undefined : answer
+    },
+    async confirm(question) {
+      if (!interactive) return undefined
+      const answer = await confirm({ message: question, initialValue: false, output: stderr })
+      return answer === true
+    },
+    progress(total, label) {
+      if (!interactive || total < SHORT_RUN) return SILENT
+      const bar = progress({ max: total, output: stderr })
+      bar.start(label)
+      return { advance: () => bar.advance(), stop: () => bar.stop(label) }
+    },
+  }
+}
+
+/** The first Ctrl-C ends in order; the second one finds the default again and ends at once. */
+function stopSignal(): AbortSignal {
+  const controller = new AbortController()
+  for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => controller.abort())
+  return controller.signal
+}

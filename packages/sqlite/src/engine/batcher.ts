@@ -1,0 +1,193 @@
+import type { Acceptance, Delivery } from '@ackhook/core'
+import type { Fault } from '../storage/fault.ts'
+import type { Engine } from './engine.ts'
+import { pack } from './pack.ts'
+import type { Abandoned, Admission, BatchResult, Lease, Query, Settlement, TakenRow } from './protocol.ts'
+
+export interface BatcherParts {
+  readonly engine: Engine
+  readonly toError: (fault: Fault) => Error
+  /** How many rows may be handed out now, beyond those `requested` before. */
+  readonly slots: (requested: number) => number
+  /** `delivery` is there when the row arrived here just now. */
+  readonly onTaken: (row: TakenRow, delivery: Delivery | undefined) => void
+  readonly onAbandoned: (row: Abandoned) => void
+  /** After every message. `nextDueMs`: when there is something to hand out, as far as known. */
+  readonly onAnswered: (nextDueMs: number | undefined) => void
+}
+
+/** Gathers what one turn of the event loop wants from the storage into one message. */
+export interface Batcher {
+  accept(delivery: Delivery): Promise<Acceptance>
+  /** Whether the lease was still held. Rejects when nothing was recorded. */
+  settle(settlement: Settlement): Promise<boolean>
+  /** Whether the lease is still held. Rejects when that is not known. */
+  renew(lease: Lease): Promise<boolean>
+  ask(query: Query): Promise<unknown>
+  /** Asks for rows, as many as there are slots. */
+  wake(): void
+  /** Whether something was sent or is to be sent and has no answer yet. */
+  isBusy(): boolean
+}
+
+interface Pending<T, Answer> {
+  readonly value: T
+  resolve(answer: Answer): void
+  reject(error: unknown): void
+}
+
+/** Everything one message is made of. */
+interface Round {
+  readonly arrivals: Pending<Delivery, Acceptance>[]
+  readonly settlements: Pending<Settlement, boolean>[]
+  readonly renewals: Pending<Lease, boolean>[]
+  readonly queries: Pending<Query, unknown>[]
+}
+
+const ANSWERS: Readonly<Record<Exclude<Admission, 'refused'>, Acceptance>> = {
+  accepted: { outcome: 'accepted' },
+  duplicate: { outcome: 'duplicate' },
+  conflict: { outcome: 'duplicate', conflict: true },
+  full: { outcome: 'full' },
+}
+
+/** The sender waits no longer than this. What is written later all the same makes its retry a duplicate. */
+const DEADLINE_MS = 2000
+
+export function createBatcher(parts: BatcherParts): Batcher {
+  const { engine, toError, slots, onTaken, onAbandoned, onAnswered } = parts
+  /** Deliveries on their way to the file, by ref: those that are handed out at once need not be read back. */
+  const arriving = new Map<number, Delivery>()
+  let round = emptyRound()
+  let scheduled = false
+  let requested = 0
+  let underWay = 0
+  /** Messages without an answer for longer than the deadline: the disk stands still. */
+  let overdue = 0
+  let lastRef = 0
+
+  /** At the end of this turn: what arrives in it shares a message, and nothing waits for a timer. */
+  function schedule(): void {
+    if (scheduled) return
+    scheduled = true
+    setImmediate(() => {
+      scheduled = false
+      const sent = round
+      round = emptyRound()
+      void send(sent)
+    })
+  }
+
+  async function send(sent: Round): Promise<void> {
+    const refs = sent.arrivals.map(({ value }) => remember(value))
+    const take = Math.max(0, slots(requested))
+    requested += take
+    underWay++
+    const deadline = watch(sent)
+    let nextDueMs: number | undefined
+    try {
+      const result = await engine.run({
+        ...pack(refs, sent.arrivals.map(payload)),
+        settlements: sent.settlements.map(payload),
+        renewals: sent.renewals.map(payload),
+        queries: sent.queries.map(payload),
+        take,
+      })
+      answer(sent, result)
+      nextDueMs = result.nextDueMs
+    } catch (error) {
+      for (const one of sent.arrivals) one.resolve(unavailable(error))
+      for (const one of [...sent.settlements, ...sent.renewals, ...sent.queries]) one.reject(error)
+    } finally {
+      deadline.stop()
+      requested -= take
+      underWay--
+    }
+    onAnswered(nextDueMs)
+    // Not before the next turn: the answers that came with this one may hand out what this one brought.
+    setImmediate(() => {
+      for (const ref of refs) arriving.delete(ref)
+    })
+  }
+
+  function remember(delivery: Delivery): number {
+    arriving.set(++lastRef, delivery)
+    return lastRef
+  }
+
+  function watch(sent: Round): { stop(): void } {
+    if (sent.arrivals.length === 0) return { stop() {} }
+    let late = false
+    const timer = setTimeout(() => {
+      late = true
+      overdue++
+      for (const one of sent.arrivals) one.resolve(unavailable(new Error(TOO_SLOW)))
+    }, DEADLINE_MS)
+    return {
+      stop() {
+        clearTimeout(timer)
+        if (late) overdue--
+      },
+    }
+  }
+
+  function answer(sent: Round, result: BatchResult): void {
+    answerAll(sent.settlements, result.settled)
+    answerAll(sent.renewals, result.renewed)
+    answerAll(sent.queries, result.answers)
+    const { admissions } = result
+    for (const [index, one] of sent.arrivals.entries()) one.resolve(acceptanceOf(admissions, index))
+    for (const row of result.taken) {
+      onTaken(row, row.ref === undefined ? undefined : arriving.get(row.ref))
+    }
+    for (const row of result.abandoned) onAbandoned(row)
+  }
+
+  function acceptanceOf(admissions: readonly Admission[] | Fault, index: number): Acceptance {
+    if ('kind' in admissions) return unavailable(toError(admissions))
+    const admission = admissions[index]
+    if (admission !== undefined && admission !== 'refused') return ANSWERS[admission]
+    return unavailable(new Error('SQLite cannot hold a body of this size: lower the option bodyLimit'))
+  }
+
+  function answerAll<T, Answer>(
+    waiting: readonly Pending<T, Answer>[],
+    answers: readonly unknown[] | Fault,
+  ): void {
+    for (const [index, one] of waiting.entries()) {
+      if ('kind' in answers) one.reject(toError(answers))
+      else one.resolve(answers[index] as Answer)
+    }
+  }
+
+  function enqueue<T, Answer>(queue: Pending<T, Answer>[], value: T): Promise<Answer> {
+    schedule()
+    return new Promise((resolve, reject) => queue.push({ value, resolve, reject }))
+  }
+
+  return {
+    accept(delivery) {
+      if (overdue > 0) return Promise.resolve(unavailable(new Error(TOO_SLOW)))
+      return enqueue(round.arrivals, delivery)
+    },
+    settle: settlement => enqueue(round.settlements, settlement),
+    renew: lease => enqueue(round.renewals, lease),
+    ask: query => enqueue(round.queries, query),
+    wake: schedule,
+    isBusy: () => scheduled || underWay > 0,
+  }
+}
+
+const TOO_SLOW = `SQLite has not answered for ${DEADLINE_MS} ms`
+
+function unavailable(cause: unknown): Acceptance {
+  return { outcome: 'unavailable', code: 'inbox_unavailable', cause }
+}
+
+function emptyRound(): Round {
+  return { arrivals: [], settlements: [], renewals: [], queries: [] }
+}
+
+function payload<T>({ value }: { readonly value: T }): T {
+  return value
+}

@@ -1,0 +1,36 @@
+import type { SqliteDatabase } from '../storage/database.ts'
+import { faultOf } from '../storage/fault.ts'
+import { createStorage } from '../storage/storage.ts'
+import { type Engine, NO_TERMS } from './engine.ts'
+import type { Terms } from './protocol.ts'
+import { startPruning } from './pruning.ts'
+import { toError } from './to-error.ts'
+
+/** Works on a database that the user opened, which cannot leave this thread, and which the user closes. */
+export function createLocalEngine(database: SqliteDatabase): Engine {
+  const storage = createStorage(() => database, false)
+  let terms: Terms = NO_TERMS
+  let pruning: { stop(): void } | undefined
+  return {
+    async open() {
+      try {
+        storage.open()
+        pruning ??= startPruning(storage)
+      } catch (error) {
+        throw toError(faultOf(error), 'database', 'the database')
+      }
+    },
+    setTerms(next) {
+      terms = next
+    },
+    async run(batch) {
+      const [result] = storage.run([batch], terms)
+      if (result === undefined) throw new Error('the storage answered nothing')
+      return result
+    },
+    async close() {
+      pruning?.stop()
+      storage.close()
+    },
+  }
+}

@@ -1,0 +1,101 @@
+import type { Fault } from '../storage/fault.ts'
+
+/** What the storage must know of the receiver's policy. */
+export interface Terms {
+  readonly capacity: number
+  readonly leaseMs: number
+  readonly attempts: number
+  readonly minDelayMs: number
+  readonly maxDelayMs: number
+  readonly factor: number
+}
+
+/**
+ * An arrived event. Its bytes are the next `bytes` of those of its batch. `ref` is new for every delivery, so
+ * that two deliveries of one event are never taken for each other.
+ */
+export type Arrival = readonly [
+  ref: number,
+  key: string,
+  namespace: string,
+  id: string,
+  type: string,
+  fingerprint: number,
+  receivedAt: number,
+  bytes: number,
+  orderKey: string | null,
+  orderAt: number | null,
+]
+
+/** `refused`: this one event cannot be stored; the others of its batch can. */
+export type Admission = 'accepted' | 'duplicate' | 'conflict' | 'full' | 'refused'
+
+/** The lease on a row. */
+export interface Lease {
+  readonly seq: number
+  readonly token: string
+}
+
+/** What became of an attempt. Changes nothing unless the lease is still held. */
+export type Settlement = Lease &
+  (
+    | { readonly kind: 'complete'; readonly forgetAt: number }
+    | { readonly kind: 'retry'; readonly delayMs: number; readonly reason: string }
+    | { readonly kind: 'bury'; readonly failedAt: number; readonly reason: string }
+    /** Given back, to run as soon as somebody has time for it. `begun`: the attempt counts. */
+    | { readonly kind: 'release'; readonly begun: boolean }
+  )
+
+export type Query =
+  | { readonly kind: 'stats' }
+  | { readonly kind: 'list'; readonly limit: number }
+  | { readonly kind: 'get' | 'redrive' | 'discard'; readonly key: string }
+
+/** Everything that one turn of the event loop wants from the storage. */
+export interface Batch {
+  readonly arrivals: readonly Arrival[]
+  /** The bodies of the arrivals, one after the other. */
+  readonly bytes: Uint8Array
+  readonly settlements: readonly Settlement[]
+  readonly renewals: readonly Lease[]
+  readonly queries: readonly Query[]
+  /** How many rows may be handed out. */
+  readonly take: number
+}
+
+/** A row that is handed out, leased. */
+export interface TakenRow extends Lease {
+  readonly key: string
+  readonly namespace: string
+  readonly id: string
+  readonly type: string
+  readonly fingerprint: number
+  readonly receivedAt: number
+  readonly attempt: number
+  /** The arrival, when that was in the same transaction: who sent it has the bytes. */
+  readonly ref?: number
+  /** Absent where there is a `ref`. */
+  readonly body?: Uint8Array
+}
+
+/** A row whose processes died or stood still so often that it is given up. */
+export interface Abandoned {
+  readonly id: string
+  readonly type: string
+  readonly namespace: string
+  readonly attempts: number
+}
+
+export interface BatchResult {
+  /** One for each arrival, or why none of them is safe. */
+  readonly admissions: readonly Admission[] | Fault
+  /** For each settlement whether the lease was still held, or why none was applied. */
+  readonly settled: readonly boolean[] | Fault
+  /** For each renewal whether the lease is still held, or why that is not known. */
+  readonly renewed: readonly boolean[] | Fault
+  readonly answers: readonly unknown[] | Fault
+  readonly taken: readonly TakenRow[]
+  readonly abandoned: readonly Abandoned[]
+  /** When the next waiting row is due, in milliseconds from now; absent when none is known. */
+  readonly nextDueMs?: number
+}

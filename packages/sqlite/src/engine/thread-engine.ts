@@ -1,0 +1,128 @@
+import { Worker } from 'node:worker_threads'
+import { AckhookError } from '@ackhook/core'
+import { type Engine, NO_TERMS } from './engine.ts'
+import type { BatchResult, Terms } from './protocol.ts'
+import type { FromThread, ThreadData, ToThread } from './thread-messages.ts'
+import { toError } from './to-error.ts'
+
+interface Waiting {
+  resolve(result: BatchResult): void
+  reject(error: unknown): void
+}
+
+/** A thread that is up, with a file that is open. */
+interface Thread {
+  send(message: ToThread, transfer?: readonly ArrayBuffer[]): void
+  end(): Promise<void>
+}
+
+/** Works on a file in a thread of its own. A thread that dies is replaced at the next call. */
+export function createThreadEngine(path: string): Engine {
+  const waiting = new Map<number, Waiting>()
+  let thread: Thread | undefined
+  let opening: Promise<Thread> | undefined
+  let terms: Terms = NO_TERMS
+  let lastId = 0
+
+  function open(): Promise<Thread> {
+    opening ??= startThread().then(
+      started => {
+        started.send({ kind: 'terms', terms })
+        thread = started
+        return started
+      },
+      error => {
+        opening = undefined
+        throw error
+      },
+    )
+    return opening
+  }
+
+  function startThread(): Promise<Thread> {
+    return new Promise((resolve, reject) => {
+      const data: ThreadData = { path }
+      const worker = new Worker(threadFile(), { workerData: data, name: 'ackhook-sqlite' })
+      const closed = new Promise<void>(done => worker.once('exit', () => done()))
+      worker.on('message', (message: FromThread) => {
+        if (message.kind === 'results') settle(message.results)
+        else if (message.kind === 'open') resolve(threadOf(worker, closed))
+        else if (message.kind === 'failed') {
+          reject(toError(message.fault, 'path', `'${path}'`))
+          void worker.terminate()
+        }
+      })
+      const gone = (cause: unknown): void => {
+        const error = new AckhookError('inbox_unavailable', `The thread of '${path}' ended.`, { cause })
+        reject(error)
+        lose(error)
+      }
+      worker.on('error', gone)
+      worker.on('exit', code => gone(new Error(`exit code ${code}`)))
+    })
+  }
+
+  function settle(results: readonly (readonly [number, BatchResult])[]): void {
+    for (const [id, result] of results) {
+      waiting.get(id)?.resolve(result)
+      waiting.delete(id)
+    }
+  }
+
+  function lose(error: unknown): void {
+    thread = undefined
+    opening = undefined
+    for (const { reject } of waiting.values()) reject(error)
+    waiting.clear()
+  }
+
+  return {
+    async open() {
+      await open()
+    },
+    setTerms(next) {
+      terms = next
+      thread?.send({ kind: 'terms', terms })
+    },
+    run(batch) {
+      const id = ++lastId
+      return new Promise((resolve, reject) => {
+        const post = (to: Thread): void => {
+          waiting.set(id, { resolve, reject })
+          // The bytes move to the other thread instead of being copied a second time.
+          to.send({ kind: 'batch', id, batch }, [batch.bytes.buffer as ArrayBuffer])
+        }
+        if (thread === undefined) open().then(post).catch(reject)
+        else post(thread)
+      })
+    },
+    async close() {
+      const last = await opening?.catch(() => undefined)
+      await last?.end()
+    },
+  }
+}
+
+const END_MS = 5000
+
+function threadOf(worker: Worker, closed: Promise<void>): Thread {
+  return {
+    send: (message, transfer = []) => worker.postMessage(message, transfer),
+    async end() {
+      worker.postMessage({ kind: 'close' } satisfies ToThread)
+      // A disk that no longer answers must not keep the process from ending.
+      const timer = setTimeout(() => void worker.terminate(), END_MS)
+      await closed
+      clearTimeout(timer)
+    },
+  }
+}
+
+/**
+ * The built file, also when this module runs from its TypeScript source in the tests of this repository: a
+ * thread has no loader of theirs, and Node 20 cannot run TypeScript. Their set-up builds first.
+ */
+function threadFile(): URL {
+  const fromSource = import.meta.url.endsWith('.ts')
+  return new URL(fromSource ? '../../dist/sqlite-thread.js' : '../sqlite-thread.js', import.meta.url)
+}

@@ -1,0 +1,3 @@
+export type { SqliteInboxOptions } from './options.ts'
+export { sqliteInbox } from './sqlite-inbox.ts'
+export type { SqliteDatabase, SqliteStatement, SqlValue } from './storage/database.ts'

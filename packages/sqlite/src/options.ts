@@ -1,0 +1,66 @@
+import { ConfigurationError, type Duration, durationMs } from '@ackhook/core'
+import type { SqliteDatabase } from './storage/database.ts'
+
+/** Either `path` or `database`. Durations are seconds or strings such as `'30s'`. */
+export interface SqliteInboxOptions {
+  /** The database file, on a local disk. Made when it is not there; its folder must be. */
+  readonly path?: string
+  /**
+   * A database that is open already, of `node:sqlite`, `@photostructure/sqlite` or better-sqlite3, with SQLite
+   * 3.51.3 or later. It cannot leave its thread, so that every commit stops the event loop for a moment. The
+   * caller closes it, after the receiver.
+   */
+  readonly database?: SqliteDatabase
+  /**
+   * How long an event of a process that died waits for the next one. Renewed at a third of it while handlers
+   * run. Default `'60s'`.
+   */
+  readonly lease?: Duration
+  /** How often to look for events that another process has received. Default `'500ms'`. */
+  readonly poll?: Duration
+}
+
+export interface ResolvedSqliteOptions {
+  readonly source: { readonly path: string } | { readonly database: SqliteDatabase }
+  readonly leaseMs: number
+  readonly pollMs: number
+}
+
+const NAMES: readonly string[] = ['path', 'database', 'lease', 'poll'] satisfies (keyof SqliteInboxOptions)[]
+
+/** Checks every option and fills in every default. Throws `ConfigurationError`. */
+export function resolveSqliteOptions(pathOrOptions: string | SqliteInboxOptions): ResolvedSqliteOptions {
+  const options = typeof pathOrOptions === 'string' ? { path: pathOrOptions } : pathOrOptions
+  if (typeof options !== 'object' || options === null) {
+    throw new ConfigurationError('path', "write sqliteInbox('webhooks.db')")
+  }
+  const unknown = Object.keys(options).find(name => !NAMES.includes(name))
+  if (unknown !== undefined) {
+    throw new ConfigurationError(unknown, `is no option; the options are ${NAMES.join(', ')}`)
+  }
+  return {
+    source: sourceOf(options),
+    leaseMs: durationMs(options.lease ?? '60s', { option: 'lease', minMs: 1000, maxMs: 3_600_000 }),
+    pollMs: durationMs(options.poll ?? '500ms', { option: 'poll', minMs: 10, maxMs: 3_600_000 }),
+  }
+}
+
+function sourceOf({ path, database }: SqliteInboxOptions): ResolvedSqliteOptions['source'] {
+  if (path !== undefined && database !== undefined) {
+    throw new ConfigurationError('database', 'give either path or database, not both')
+  }
+  if (database !== undefined) {
+    if (typeof database?.exec === 'function' && typeof database.prepare === 'function') return { database }
+    throw new ConfigurationError('database', 'must be an open DatabaseSync of node:sqlite, or one like it')
+  }
+  if (typeof path !== 'string' || path === '') {
+    throw new ConfigurationError('path', "must name a file, for example 'webhooks.db'")
+  }
+  if (path === ':memory:' || path.startsWith('file:')) {
+    throw new ConfigurationError(
+      'path',
+      'must name a file on disk; leave the inbox out to keep events in memory',
+    )
+  }
+  return { path }
+}

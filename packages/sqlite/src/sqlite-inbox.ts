@@ -1,0 +1,277 @@
+import {
+  ABORT,
+  type Acceptance,
+  type Attempt,
+  createAttempt,
+  type DeadLetter,
+  type Delivery,
+  type DrainReport,
+  describeError,
+  type Inbox,
+  type InboxStats,
+  type Process,
+  type ProcessingPolicy,
+  type RetryPolicy,
+  type Verdict,
+} from '@ackhook/core'
+import { type Batcher, createBatcher } from './engine/batcher.ts'
+import type { Engine } from './engine/engine.ts'
+import { createLocalEngine } from './engine/local-engine.ts'
+import type { Abandoned, Settlement, TakenRow } from './engine/protocol.ts'
+import { createThreadEngine } from './engine/thread-engine.ts'
+import { toError } from './engine/to-error.ts'
+import { keepLeases, type LeaseKeeper } from './keep-leases.ts'
+import { resolveSqliteOptions, type SqliteInboxOptions } from './options.ts'
+
+/** A row that this process runs, or whose outcome it is recording. */
+export interface Held {
+  readonly row: TakenRow
+  readonly delivery: Delivery
+  readonly attempt: Attempt
+  /** Its handlers have ended; the slot is free. */
+  ended: boolean
+}
+
+interface Running {
+  readonly process: Process
+  readonly policy: ProcessingPolicy
+  readonly leases: LeaseKeeper
+}
+
+/** 8 attempts: 5 s, 25 s, 2 min, 10 min, 52 min, 4 h and 12 h apart, less the random part. */
+const RETRY: RetryPolicy = { attempts: 8, minDelayMs: 5000, maxDelayMs: 43_200_000, factor: 5 }
+const CAPACITY = 1_000_000
+const MAX_LISTED = 1_000_000
+/** How long the last words of a closing process may take to reach the disk. */
+const LAST_WORDS_MS = 2000
+
+/**
+ * The inbox in a file, for one machine: an event is acknowledged when it is committed and flushed to disk, and
+ * its row is the memory of its id. Several processes of one machine may open the same file.
+ *
+ * Throws `ConfigurationError` for a wrong option; `start` rejects when the file cannot be worked with.
+ *
+ * @example
+ * const hooks = webhooks({ secret: process.env['SIGNING_SECRET'], inbox: sqliteInbox('webhooks.db') })
+ */
+export function sqliteInbox(pathOrOptions: string | SqliteInboxOptions): Inbox {
+  const { source, leaseMs, pollMs } = resolveSqliteOptions(pathOrOptions)
+  const engine: Engine =
+    'path' in source ? createThreadEngine(source.path) : createLocalEngine(source.database)
+  const held = new Map<string, Held>()
+  let running: Running | undefined
+  let active = 0
+  let closing: Promise<DrainReport> | undefined
+  let wakeTimer: ReturnType<typeof setTimeout> | undefined
+  let onQuiet: (() => void) | undefined
+
+  const batcher: Batcher = createBatcher({
+    engine,
+    toError: fault =>
+      'path' in source
+        ? toError(fault, 'path', `'${source.path}'`)
+        : toError(fault, 'database', 'the database'),
+    slots: requested =>
+      running === undefined || closing !== undefined ? 0 : running.policy.concurrency - active - requested,
+    onTaken: begin,
+    onAbandoned: reportAbandoned,
+    onAnswered: lookAgain,
+  })
+
+  function begin(row: TakenRow, arrived: Delivery | undefined): void {
+    if (running === undefined || closing !== undefined) {
+      void record({ ...leaseOf(row), kind: 'release', begun: false })
+      return
+    }
+    const delivery = arrived ?? deliveryOf(row)
+    const one: Held = { row, delivery, attempt: createAttempt(row.attempt), ended: false }
+    held.set(row.token, one)
+    active++
+    // After the replies of this turn: work must not delay an acknowledgement that is being written.
+    setImmediate(() => void run(one))
+  }
+
+  async function run(one: Held): Promise<void> {
+    const { process } = started()
+    const verdict = await process(one.delivery, one.attempt)
+    if (!held.has(one.row.token)) return
+    end(one)
+    await settle(one, verdict)
+    held.delete(one.row.token)
+    quiet()
+  }
+
+  function end(one: Held): void {
+    if (one.ended) return
+    one.ended = true
+    active--
+    batcher.wake()
+  }
+
+  async function settle(one: Held, verdict: Verdict): Promise<void> {
+    const { policy } = started()
+    const settlement = settlementOf(one, verdict, policy)
+    for (let delayMs = 250; held.has(one.row.token); delayMs = Math.min(delayMs * 2, 5000)) {
+      try {
+        if (!(await batcher.settle(settlement))) lose(one)
+        return
+      } catch (error) {
+        policy.observe({ kind: 'store_down', operation: 'settle', error })
+        if (closing !== undefined) {
+          if (verdict.outcome === 'completed')
+            policy.observe({ kind: 'completion_lost', ...about(one), error })
+          return
+        }
+        await new Promise(resolve => setTimeout(resolve, delayMs))
+      }
+    }
+  }
+
+  /** Another process has the event now: what is left of it here no longer counts. */
+  function lose(one: Held): void {
+    if (!held.delete(one.row.token)) return
+    started().policy.observe({ kind: 'lease_lost', ...about(one) })
+    one.attempt.abort(ABORT.leaseLost())
+    end(one)
+    quiet()
+  }
+
+  function reportAbandoned({ id, type, namespace, attempts }: Abandoned): void {
+    const { policy } = started()
+    const error = ABORT.leaseLost()
+    policy.logger.error(
+      { event: id, type, attempts },
+      `Event ${id} is given up: its process died or stood still in ${attempts} attempts.`,
+    )
+    policy.observe({ kind: 'dead_lettered', id, type, namespace, attempt: attempts, error, durationMs: 0 })
+  }
+
+  /** Asks again when the next row is due, and now and then for what another process received. */
+  function lookAgain(nextDueMs: number | undefined): void {
+    clearTimeout(wakeTimer)
+    if (running === undefined || closing !== undefined || running.policy.concurrency === 0) {
+      quiet()
+      return
+    }
+    wakeTimer = setTimeout(batcher.wake, Math.min(pollMs, nextDueMs ?? pollMs))
+  }
+
+  /** For what nobody waits for: when it fails, the lease lapses by itself. */
+  async function record(settlement: Settlement): Promise<void> {
+    await batcher.settle(settlement).catch(() => false)
+    quiet()
+  }
+
+  function quiet(): void {
+    if (held.size === 0 && !batcher.isBusy()) onQuiet?.()
+  }
+
+  function quietWithin(timeoutMs: number): Promise<void> {
+    return new Promise(resolve => {
+      const timer = setTimeout(resolve, timeoutMs)
+      onQuiet = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+      // An answer may be on its way with nothing behind it: asked again once the turn is over.
+      batcher.wake()
+    })
+  }
+
+  async function close(timeoutMs: number): Promise<DrainReport> {
+    clearTimeout(wakeTimer)
+    await quietWithin(timeoutMs)
+    const left = [...held.values()].filter(({ ended }) => !ended)
+    held.clear()
+    for (const { row, attempt } of left) {
+      attempt.abort(ABORT.drained())
+      void record({ ...leaseOf(row), kind: 'release', begun: true })
+    }
+    await quietWithin(LAST_WORDS_MS)
+    running?.leases.stop()
+    await engine.close()
+    // Whatever was accepted is in the file.
+    return { lost: 0 }
+  }
+
+  function started(): Running {
+    if (running === undefined) throw new Error('start() must come before the first event')
+    return running
+  }
+
+  return {
+    durable: true,
+    defaultRetry: RETRY,
+    defaultCapacity: CAPACITY,
+    async start(process, policy) {
+      const { capacity, retry } = policy
+      engine.setTerms({ capacity, leaseMs, ...retry })
+      await engine.open()
+      const leases = keepLeases({ held, leaseMs, batcher, lose })
+      running = { process, policy, leases }
+      batcher.wake()
+    },
+    accept(delivery): Promise<Acceptance> {
+      if (closing === undefined) return batcher.accept(delivery)
+      return Promise.resolve(CLOSED)
+    },
+    close(timeoutMs) {
+      closing ??= close(timeoutMs)
+      return closing
+    },
+    stats: () => batcher.ask({ kind: 'stats' }) as Promise<InboxStats>,
+    deadLetters: {
+      list({ limit = 100 } = {}) {
+        const rows = batcher.ask({
+          kind: 'list',
+          limit: Math.max(0, Math.min(Math.floor(limit), MAX_LISTED)),
+        })
+        return rows as Promise<readonly DeadLetter[]>
+      },
+      get: key => batcher.ask({ kind: 'get', key }) as Promise<DeadLetter | undefined>,
+      redrive: key => batcher.ask({ kind: 'redrive', key }) as Promise<boolean>,
+      discard: key => batcher.ask({ kind: 'discard', key }) as Promise<boolean>,
+    },
+  }
+}
+
+const CLOSED: Acceptance = {
+  outcome: 'unavailable',
+  code: 'inbox_unavailable',
+  cause: new Error('the inbox is closed'),
+}
+
+function settlementOf({ row }: Held, verdict: Verdict, policy: ProcessingPolicy): Settlement {
+  const lease = leaseOf(row)
+  switch (verdict.outcome) {
+    case 'completed':
+      return { ...lease, kind: 'complete', forgetAt: Math.round(Date.now() + policy.retentionMs) }
+    case 'retry':
+      return {
+        ...lease,
+        kind: 'retry',
+        delayMs: Math.round(verdict.delayMs),
+        reason: describeError(verdict.error),
+      }
+    case 'dead':
+      return {
+        ...lease,
+        kind: 'bury',
+        failedAt: Math.round(policy.clock()),
+        reason: describeError(verdict.error),
+      }
+  }
+}
+
+function leaseOf({ seq, token }: TakenRow): { seq: number; token: string } {
+  return { seq, token }
+}
+
+function deliveryOf(row: TakenRow): Delivery {
+  const { key, namespace, id, type, fingerprint, receivedAt, body = new Uint8Array(0) } = row
+  return { key, namespace, id, type, fingerprint, receivedAt, body }
+}
+
+function about({ delivery: { id, type, namespace } }: Held): { id: string; type: string; namespace: string } {
+  return { id, type, namespace }
+}

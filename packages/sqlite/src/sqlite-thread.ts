@@ -1,0 +1,57 @@
+import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
+import { NO_TERMS } from './engine/engine.ts'
+import type { Batch, Terms } from './engine/protocol.ts'
+import { startPruning } from './engine/pruning.ts'
+import type { FromThread, ThreadData, ToThread } from './engine/thread-messages.ts'
+import { loadDriver } from './storage/driver.ts'
+import { faultOf } from './storage/fault.ts'
+import { createStorage, type Storage } from './storage/storage.ts'
+
+/** The thread that works on the file, so that no wait for the disk is a wait of the application. */
+async function main(port: MessagePort, { path }: ThreadData): Promise<void> {
+  const send = (message: FromThread): void => port.postMessage(message)
+  try {
+    const openFile = await loadDriver()
+    const storage = createStorage(() => openFile(path), true)
+    storage.open()
+    serve(port, storage, send)
+    send({ kind: 'open' })
+  } catch (error) {
+    send({ kind: 'failed', fault: faultOf(error) })
+  }
+}
+
+function serve(port: MessagePort, storage: Storage, send: (message: FromThread) => void): void {
+  const pruning = startPruning(storage)
+  let terms: Terms = NO_TERMS
+
+  port.on('message', (first: ToThread) => {
+    const ids: number[] = []
+    const batches: Batch[] = []
+    let closing = false
+    // Whatever came in while the last transaction waited for the disk shares the next one.
+    for (let message: ToThread | undefined = first; message !== undefined; message = nextOf(port)) {
+      if (message.kind === 'terms') terms = message.terms
+      else if (message.kind === 'close') closing = true
+      else {
+        ids.push(message.id)
+        batches.push(message.batch)
+      }
+    }
+    if (batches.length > 0) {
+      const results = storage.run(batches, terms)
+      send({ kind: 'results', results: results.map((result, index) => [ids[index] ?? -1, result]) })
+    }
+    if (!closing) return
+    pruning.stop()
+    storage.close()
+    send({ kind: 'closed' })
+    port.close()
+  })
+}
+
+function nextOf(port: MessagePort): ToThread | undefined {
+  return (receiveMessageOnPort(port) as { readonly message: ToThread } | undefined)?.message
+}
+
+if (parentPort !== null) void main(parentPort, workerData as ThreadData)

@@ -1,0 +1,16 @@
+/** What a column holds. */
+export type SqlValue = string | number | Uint8Array | null
+
+/** The part of a prepared statement of `node:sqlite` that is used here. better-sqlite3 has the same. */
+export interface SqliteStatement {
+  run(...values: SqlValue[]): { readonly changes: number | bigint }
+  get(...values: SqlValue[]): unknown
+  all(...values: SqlValue[]): unknown[]
+}
+
+/** The part of a database of `node:sqlite` that is used here. better-sqlite3 has the same. */
+export interface SqliteDatabase {
+  exec(sql: string): unknown
+  prepare(sql: string): SqliteStatement
+  close(): unknown
+}

@@ -1,0 +1,75 @@
+/**
+ * What went wrong in the storage, as plain data: it may have to cross from one thread to another, where the
+ * class of an error is lost.
+ */
+export interface Fault {
+  /** `configuration`: only a change of the program or its environment helps. */
+  readonly kind: 'configuration' | 'storage'
+  readonly message: string
+  /** SQLite's primary result code, where SQLite said it. */
+  readonly code?: number
+}
+
+/** Carries a {@link Fault} up to where the storage is left. */
+export class FaultError extends Error {
+  readonly fault: Fault
+
+  constructor(fault: Fault) {
+    super(fault.message)
+    this.name = 'FaultError'
+    this.fault = fault
+  }
+}
+
+export const BUSY = 5
+export const FULL = 13
+export const TOO_BIG = 18
+
+/** Codes after which a connection is as good as before: somebody else was writing, no room, one value too large. */
+const HARMLESS: readonly (number | undefined)[] = [BUSY, 6, FULL, TOO_BIG]
+
+export function faultOf(error: unknown): Fault {
+  if (error instanceof FaultError) return error.fault
+  const code = sqliteCode(error)
+  const message = error instanceof Error ? error.message : String(error)
+  return { kind: 'storage', message: message + hint(code), ...(code !== undefined && { code }) }
+}
+
+/** Whether to close the connection and to open another one for the next transaction. */
+export function spoilsConnection(error: unknown): boolean {
+  return !HARMLESS.includes(sqliteCode(error))
+}
+
+/** The primary result code, out of the extended one of `node:sqlite` or the name that better-sqlite3 gives. */
+export function sqliteCode(error: unknown): number | undefined {
+  if (typeof error !== 'object' || error === null) return undefined
+  const { errcode, code } = error as { errcode?: unknown; code?: unknown }
+  if (typeof errcode === 'number') return errcode & 0xff
+  return typeof code === 'string' ? BY_NAME.find(([name]) => code.startsWith(name))?.[1] : undefined
+}
+
+const BY_NAME: readonly (readonly [string, number])[] = [
+  ['SQLITE_BUSY', BUSY],
+  ['SQLITE_LOCKED', 6],
+  ['SQLITE_READONLY', 8],
+  ['SQLITE_IOERR', 10],
+  ['SQLITE_CORRUPT', 11],
+  ['SQLITE_FULL', FULL],
+  ['SQLITE_CANTOPEN', 14],
+  ['SQLITE_TOOBIG', TOO_BIG],
+  ['SQLITE_NOTADB', 26],
+]
+
+const HINTS: Readonly<Record<number, string>> = {
+  [BUSY]: ' (another process holds the file for longer than this one waits)',
+  8: ' (this process may not write to the file or to its folder)',
+  10: ' (the disk refused to read or write)',
+  11: ' (the file is damaged: move it away, or restore a copy)',
+  [FULL]: ' (the disk is full: free some space; nothing needs a restart)',
+  14: ' (the folder must exist and be writable)',
+  26: ' (the file is no SQLite database)',
+}
+
+function hint(code: number | undefined): string {
+  return code === undefined ? '' : (HINTS[code] ?? '')
+}

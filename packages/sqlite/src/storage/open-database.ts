@@ -1,0 +1,77 @@
+import type { SqliteDatabase } from './database.ts'
+import { FaultError } from './fault.ts'
+import { MIGRATIONS } from './migrations.ts'
+import { isNewEnough, OLDEST_SQLITE, sqliteVersion } from './sqlite-version.ts'
+
+/** Less than the two seconds after which the sender is told to come again. */
+const BUSY_TIMEOUT_MS = 1000
+/** 64 MiB of log between checkpoints: with fewer pages, most of the writing is checkpoints. */
+const CHECKPOINT_PAGES = 4000
+const PAGE_BYTES = 16_384
+
+/** Sets what the promise rests on, reads it back, and brings the schema up to date. */
+export function prepareDatabase(database: SqliteDatabase): void {
+  const version = sqliteVersion(database)
+  if (!isNewEnough(version)) {
+    refuse(`needs SQLite ${OLDEST_SQLITE} or later; this database is opened with ${version}`)
+  }
+  // Before anything that may meet another process; the size of pages counts only for a file still empty.
+  database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
+  database.exec(`PRAGMA page_size = ${PAGE_BYTES}`)
+  database.prepare('PRAGMA journal_mode = WAL').get()
+  database.exec('PRAGMA synchronous = FULL')
+  database.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
+  insist(database, 'journal_mode', 'wal')
+  insist(database, 'synchronous', 2)
+  insist(database, 'busy_timeout', BUSY_TIMEOUT_MS)
+  migrate(database)
+}
+
+/** A database in memory, or on a file system without shared memory, keeps another journal mode without a word. */
+function insist(database: SqliteDatabase, pragma: string, expected: string | number): void {
+  const actual = pragmaOf(database, pragma)
+  if (actual === expected) return
+  refuse(
+    `must be a file on a local disk: ${pragma} is '${String(actual)}' where the promise needs '${expected}'`,
+  )
+}
+
+function migrate(database: SqliteDatabase): void {
+  if (schemaOf(database) === MIGRATIONS.length) return
+  database.exec('BEGIN IMMEDIATE')
+  try {
+    // Asked again: another process may have done it while this one waited for the lock.
+    const from = schemaOf(database)
+    if (from > MIGRATIONS.length) {
+      refuse(
+        `was written by a newer release of @ackhook/sqlite (schema ${from}, known up to ${MIGRATIONS.length}): upgrade this one`,
+      )
+    }
+    for (const step of MIGRATIONS.slice(from)) database.exec(step)
+    database.exec(`PRAGMA user_version = ${MIGRATIONS.length}`)
+    database.exec('COMMIT')
+  } catch (error) {
+    rollback(database)
+    throw error
+  }
+}
+
+/** Many failures have rolled back already; then there is nothing left to roll back. */
+export function rollback(database: SqliteDatabase): void {
+  try {
+    database.exec('ROLLBACK')
+  } catch {}
+}
+
+function schemaOf(database: SqliteDatabase): number {
+  return pragmaOf(database, 'user_version') as number
+}
+
+function pragmaOf(database: SqliteDatabase, pragma: string): unknown {
+  const row = database.prepare(`PRAGMA ${pragma}`).get() as Readonly<Record<string, unknown>>
+  return Object.values(row)[0]
+}
+
+function refuse(message: string): never {
+  throw new FaultError({ kind: 'configuration', message })
+}

@@ -1,0 +1,71 @@
+import type { DeadLetter, InboxStats } from '@ackhook/core'
+import type { Query } from '../engine/protocol.ts'
+import type { SqliteDatabase } from './database.ts'
+import type { Lanes } from './lanes.ts'
+import { ACTIVE, BEHIND, DEAD, WAITING } from './states.ts'
+import type { Tally } from './tally.ts'
+
+/** Answers what an operator asks and does. */
+export interface Queries {
+  answer(query: Query, now: number): DeadLetter | readonly DeadLetter[] | InboxStats | boolean | undefined
+}
+
+const LETTER = `SELECT key, namespace, id, type, body, received_at AS receivedAt, due AS failedAt, attempts, reason
+  FROM ackhook_events WHERE state = ${DEAD}`
+
+export function isWrite(query: Query): boolean {
+  return query.kind === 'redrive' || query.kind === 'discard'
+}
+
+export function createQueries(database: SqliteDatabase, lanes: Lanes, tally: Tally): Queries {
+  const list = database.prepare(`${LETTER} ORDER BY due DESC, seq DESC LIMIT ?`)
+  const get = database.prepare(`${LETTER} AND key = ?`)
+  const count = database.prepare('SELECT count(*) AS count FROM ackhook_events WHERE state = ?')
+  const oldest = database.prepare(
+    `SELECT min(accepted_at) AS oldest FROM ackhook_events WHERE state IN (${WAITING}, ${ACTIVE}, ${BEHIND})`,
+  )
+  const redrive = database.prepare(
+    `UPDATE ackhook_events SET state = iif(order_key IS NULL, ${WAITING}, ${BEHIND}), due = ?, attempts = 0,
+       accepted_at = ?, reason = NULL WHERE key = ? AND state = ${DEAD} RETURNING order_key AS orderKey`,
+  )
+  const discard = database.prepare(`DELETE FROM ackhook_events WHERE key = ? AND state = ${DEAD}`)
+
+  function countOf(state: number): number {
+    return (count.get(state) as { readonly count: number }).count
+  }
+
+  function stats(now: number): InboxStats {
+    const { oldest: since } = oldest.get() as { readonly oldest: number | null }
+    return {
+      pending: countOf(WAITING) + countOf(BEHIND),
+      active: countOf(ACTIVE),
+      dead: countOf(DEAD),
+      oldestPendingMs: since === null ? 0 : Math.max(0, now - since),
+    }
+  }
+
+  function redriveOne(key: string, now: number): boolean {
+    const row = redrive.get(now, now, key) as { readonly orderKey: string | null } | undefined
+    if (row === undefined) return false
+    tally.unfinished++
+    lanes.advance(row.orderKey, now)
+    return true
+  }
+
+  return {
+    answer(query, now) {
+      switch (query.kind) {
+        case 'stats':
+          return stats(now)
+        case 'list':
+          return list.all(query.limit) as DeadLetter[]
+        case 'get':
+          return get.get(query.key) as DeadLetter | undefined
+        case 'redrive':
+          return redriveOne(query.key, now)
+        case 'discard':
+          return Number(discard.run(query.key).changes) === 1
+      }
+    },
+  }
+}

@@ -1,0 +1,63 @@
+import type { Lease, Settlement } from '../engine/protocol.ts'
+import type { SqliteDatabase } from './database.ts'
+import type { Lanes } from './lanes.ts'
+import { ACTIVE, DEAD, DONE, WAITING } from './states.ts'
+import type { Tally } from './tally.ts'
+
+/** Records what became of attempts. Every change asks for the token: a late owner can change nothing. */
+export interface Settlements {
+  apply(settlement: Settlement, now: number): boolean
+  renew(lease: Lease, leaseMs: number, now: number): boolean
+}
+
+const HELD = `seq = ? AND token = ? AND state = ${ACTIVE}`
+
+export function createSettlements(database: SqliteDatabase, lanes: Lanes, tally: Tally): Settlements {
+  const renewal = database.prepare(`UPDATE ackhook_events SET due = ? WHERE ${HELD}`)
+  const orderKeyOf = database.prepare(`SELECT order_key AS orderKey FROM ackhook_events WHERE ${HELD}`)
+  // What is kept of a handled event: its id. The bytes are the bulk of a row.
+  const complete = database.prepare(
+    `UPDATE ackhook_events SET state = ${DONE}, due = ?, token = NULL, body = NULL, reason = NULL,
+       type = '', namespace = '', order_key = NULL, order_at = NULL WHERE seq = ?`,
+  )
+  const retry = database.prepare(
+    `UPDATE ackhook_events SET state = ${WAITING}, due = ?, token = NULL, reason = ? WHERE seq = ?`,
+  )
+  const bury = database.prepare(
+    `UPDATE ackhook_events SET state = ${DEAD}, due = ?, token = NULL, reason = ? WHERE seq = ?`,
+  )
+  const release = database.prepare(
+    `UPDATE ackhook_events SET state = ${WAITING}, due = ?, token = NULL, attempts = attempts - ? WHERE seq = ?`,
+  )
+
+  function change(settlement: Settlement, now: number): void {
+    const { seq } = settlement
+    switch (settlement.kind) {
+      case 'complete':
+        complete.run(settlement.forgetAt, seq)
+        break
+      case 'retry':
+        retry.run(now + settlement.delayMs, settlement.reason, seq)
+        break
+      case 'bury':
+        bury.run(settlement.failedAt, settlement.reason, seq)
+        break
+      case 'release':
+        release.run(now, settlement.begun ? 0 : 1, seq)
+    }
+  }
+
+  return {
+    apply(settlement, now) {
+      const row = orderKeyOf.get(settlement.seq, settlement.token) as { orderKey: string | null } | undefined
+      if (row === undefined) return false
+      change(settlement, now)
+      if (settlement.kind === 'complete' || settlement.kind === 'bury') {
+        tally.unfinished--
+        lanes.advance(row.orderKey, now)
+      }
+      return true
+    },
+    renew: ({ seq, token }, leaseMs, now) => Number(renewal.run(now + leaseMs, seq, token).changes) === 1,
+  }
+}

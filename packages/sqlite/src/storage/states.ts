@@ -1,0 +1,9 @@
+/** The states of a row. */
+export const WAITING = 0
+/** Leased to a process that runs it. */
+export const ACTIVE = 1
+/** Handled: only its id is kept. */
+export const DONE = 2
+export const DEAD = 3
+/** Waits for another event of its key, which is waiting or active. */
+export const BEHIND = 4

@@ -1,0 +1,79 @@
+import { bullmqInbox } from '@ackhook/bullmq'
+import type { Inbox } from '@ackhook/core'
+import { Pool } from 'pg'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { type PostgresServer, startPostgres } from '../support/postgres.ts'
+import { migrate } from './engines.ts'
+import { aDelivery, aPolicy, COMPLETED, scripted, unique, until } from './parts.ts'
+
+let server: PostgresServer
+const closing: (() => unknown)[] = []
+
+beforeAll(async () => {
+  server = await startPostgres()
+  await migrate(server.url)
+}, 60_000)
+afterAll(() => server.stop())
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close()
+})
+
+function opened(options: Parameters<typeof bullmqInbox>[0]): Inbox {
+  const inbox = bullmqInbox({ queue: unique('q'), lease: '1s', ...options })
+  closing.push(() => inbox.close(1000))
+  return inbox
+}
+
+test('a pool of the user serves, and stays the user’s', async () => {
+  const pool = new Pool({ connectionString: server.url, options: '-c search_path=bullmq' })
+  pool.on('error', () => {})
+  closing.push(() => pool.end())
+  const inbox = opened({ postgres: pool })
+  const process = scripted(COMPLETED)
+  await inbox.start(process, aPolicy())
+  await inbox.accept(aDelivery())
+  await until(() => process.runs.length === 1)
+  await inbox.close(1000)
+  expect((await pool.query('SELECT 1 AS n')).rows).toEqual([{ n: 1 }])
+})
+
+test('without BullMQ’s tables start rejects and says so', async () => {
+  const inbox = opened({ postgres: { connectionString: server.url, schema: 'elsewhere' } })
+  await expect(async () => inbox.start(scripted(COMPLETED), aPolicy())).rejects.toThrow(/migrat/i)
+})
+
+test('migrate: true makes the tables of a schema', async () => {
+  const inbox = opened({ postgres: { connectionString: server.url, schema: 'another', migrate: true } })
+  const process = scripted(COMPLETED)
+  await until(async () => {
+    // Making the tables takes longer than a start may: the next one finds them made.
+    try {
+      await inbox.start(process, aPolicy())
+      return true
+    } catch {
+      return false
+    }
+  })
+  await inbox.accept(aDelivery())
+  await until(() => process.runs.length === 1)
+})
+
+test('deliveries are refused within 1.2 s while PostgreSQL is down, and taken when it is back', async () => {
+  const own = await startPostgres()
+  closing.push(() => own.stop())
+  await migrate(own.url)
+  const inbox = opened({ postgres: own.url })
+  const process = scripted(COMPLETED)
+  await inbox.start(process, aPolicy())
+  expect((await inbox.accept(aDelivery())).outcome).toBe('accepted')
+  await until(() => process.runs.length === 1)
+  await own.kill()
+  for (let i = 0; i < 3; i++) {
+    const startedAt = performance.now()
+    expect((await inbox.accept(aDelivery())).outcome).toBe('unavailable')
+    expect(performance.now() - startedAt).toBeLessThan(1200)
+  }
+  await own.restart()
+  await until(async () => (await inbox.accept(aDelivery())).outcome === 'accepted')
+  await until(() => process.runs.length >= 2)
+}, 60_000)

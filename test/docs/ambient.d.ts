@@ -1,0 +1,19 @@
+// What the code of the documentation uses of other runtimes. Their own types replace Node's, so that they cannot
+// be installed beside them.
+
+declare const Bun: {
+  serve(options: {
+    readonly port?: number
+    readonly routes?: Record<string, { POST(request: Request): Response | Promise<Response> }>
+    readonly fetch?: (request: Request) => Response | Promise<Response>
+  }): { stop(): Promise<void> }
+}
+
+declare const Deno: {
+  readonly env: { get(name: string): string | undefined }
+  serve(
+    options: { readonly port: number },
+    handler: (request: Request) => Response | Promise<Response>,
+  ): { shutdown(): Promise<void> }
+  addSignalListener(signal: string, listener: () => void): void
+}

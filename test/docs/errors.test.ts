@@ -1,0 +1,46 @@
+import { readFileSync } from 'node:fs'
+import { CODES } from '@ackhook/core'
+import { expect, it } from 'vitest'
+import { ROOT } from '../support/workspace-packages.ts'
+
+const page = readFileSync(`${ROOT}docs/errors.md`, 'utf8')
+const [, accepted = '', refused = '', thrown = ''] = page.split(/^## /m)
+
+it('describes every reply code once, with its status', () => {
+  const documented = [...rows(accepted), ...rows(refused)].map(([code, status]) => [code, status])
+  const table = Object.entries(CODES).map(([code, { status, reply }]) => [
+    `\`${code}\``,
+    reply === undefined ? String(status) : `${status} (\`${reply}\`)`,
+  ])
+  expect(documented.sort()).toEqual(table.sort())
+})
+
+it('gives each refusal a cause and a fix', () => {
+  for (const cells of rows(refused))
+    expect([cells[0], cells.every(cell => cell.length > 2)]).toEqual([cells[0], true])
+})
+
+it('describes every code that is thrown', () => {
+  const source = readFileSync(`${ROOT}packages/core/src/errors.ts`, 'utf8')
+  const declared = /ReplyCode\n((?: {2}\| '\w+'\n)+)/.exec(source)?.[1] ?? ''
+  const codes = [...declared.matchAll(/'(\w+)'/g)].map(match => `\`${match[1]}\``)
+  expect(codes.length).toBeGreaterThan(5)
+  expect(
+    rows(thrown)
+      .map(cells => cells[0])
+      .sort(),
+  ).toEqual(codes.sort())
+})
+
+/** Cells of the table in a section, without its head. */
+function rows(section: string): string[][] {
+  return section
+    .split('\n')
+    .filter(line => line.startsWith('| `'))
+    .map(line =>
+      line
+        .split('|')
+        .slice(1, -1)
+        .map(cell => cell.trim()),
+    )
+}

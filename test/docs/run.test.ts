@@ -1,0 +1,147 @@
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { sign } from '../../packages/testing/src/sign.ts'
+import { ROOT } from '../support/workspace-packages.ts'
+import { type Block, readyBlocks } from './blocks.ts'
+
+const secret = 'a-secret-of-at-least-16-bytes'
+const folder = `${ROOT}test/docs/.run`
+const elsewhere = mkdtempSync(join(tmpdir(), 'ackhook-docs-'))
+const home = process.cwd()
+const stops: (() => unknown)[] = []
+let count = 0
+
+beforeAll(() => {
+  mkdirSync(folder, { recursive: true })
+  // Where an example writes a file, such as a database.
+  process.chdir(elsewhere)
+  vi.stubEnv('SIGNING_SECRET', secret)
+  vi.stubEnv('SIGNING_SECRETS', `${secret},the-old-secret-of-16-bytes`)
+  vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+  vi.spyOn(console, 'log').mockImplementation(() => {})
+})
+afterEach(async () => {
+  for (const stop of stops.splice(0).reverse()) await stop()
+})
+afterAll(() => {
+  process.chdir(home)
+  rmSync(folder, { recursive: true, force: true })
+  rmSync(elsewhere, { recursive: true, force: true })
+})
+
+const blocks = readyBlocks().map(block => ({ ...block, name: `${block.doc}:${block.line}` }))
+const of = (run: Block['run']) => blocks.filter(one => one.run === run)
+
+describe.each(of('server'))('$name', block => {
+  it('starts a server that accepts a genuine event once, refuses a forged one and stops on SIGTERM', async () => {
+    const port = await freePort()
+    await start(block, port)
+    const url = `http://127.0.0.1:${port}/webhooks`
+    await expectPromises(request => fetch(url, request))
+    for (const stop of stops.splice(0).reverse()) await stop()
+    await expect(fetch(url, signed('evt_late'))).rejects.toThrow()
+  })
+})
+
+describe.each(of('fetch'))('$name', block => {
+  it('gives a handler that accepts a genuine event once and refuses a forged one', async () => {
+    const handler = handlerOf(await start(block, 0))
+    await expectPromises(init => handler(new Request('http://127.0.0.1/webhooks', init)))
+  })
+})
+
+describe.each(of('module'))('$name', block => {
+  it('runs', async () => {
+    await start(block, await freePort())
+  })
+})
+
+/** Imports the block with its port replaced. Listeners of signals are kept from the process and called at the end. */
+async function start({ doc, line, language, code }: Block, port: number): Promise<Record<string, unknown>> {
+  const file = `${folder}/${doc.replaceAll('/', '+')}.L${line}.${count++}.${language === 'ts' ? 'ts' : 'mjs'}`
+  writeFileSync(file, code.replaceAll('3000', String(port)))
+  const listeners = vi.spyOn(process, 'once').mockImplementation((_signal, listener) => {
+    stops.push(listener as () => unknown)
+    return process
+  })
+  try {
+    return await import(/* @vite-ignore */ file)
+  } finally {
+    listeners.mockRestore()
+  }
+}
+
+/** What platforms look for in a module: `POST`, `default.fetch`, or what was handed to `Bun.serve` or `Deno.serve`. */
+function handlerOf(module: Record<string, unknown>): (request: Request) => Promise<Response> {
+  const { POST } = module
+  const entry = module['default'] as { fetch?: unknown } | undefined
+  const served = (globalThis as { served?: unknown }).served
+  const handler = POST ?? (entry === undefined ? served : workersFetch(entry.fetch))
+  if (typeof handler !== 'function')
+    throw new Error('exports neither POST nor default.fetch, and serves nothing')
+  return handler as (request: Request) => Promise<Response>
+}
+
+/** As Workers call it: secrets come with the request, and work goes on after the reply. */
+function workersFetch(fetch: unknown): (request: Request) => Promise<Response> {
+  if (typeof fetch !== 'function') throw new Error('the default export has no fetch')
+  const env = { SIGNING_SECRET: secret }
+  const execution = {
+    waitUntil: (work: Promise<unknown>) => stops.push(() => work),
+    passThroughOnException() {},
+  }
+  return request => fetch(request, env, execution)
+}
+
+beforeAll(() => {
+  const serve = (handler: unknown) => {
+    ;(globalThis as { served?: unknown }).served = handler
+    return { stop: async () => {}, shutdown: async () => {} }
+  }
+  vi.stubGlobal('Bun', {
+    serve: (options: { routes: Record<string, { POST: unknown }> }) =>
+      serve(options.routes['/webhooks']?.POST),
+  })
+  vi.stubGlobal('Deno', {
+    env: { get: (name: string) => process.env[name] },
+    serve: (_options: unknown, handler: unknown) => serve(handler),
+    addSignalListener: (_signal: string, listener: () => unknown) => stops.push(listener),
+  })
+})
+
+async function expectPromises(send: (init: RequestInit) => Promise<Response>): Promise<void> {
+  const id = `evt_${count}`
+  expect((await send(signed(id))).status).toSatisfy((status: number) => status === 202 || status === 200)
+  await vi.waitFor(async () => {
+    const again = await send(signed(id))
+    expect([again.status, await again.json()]).toEqual([200, expect.objectContaining({ code: 'duplicate' })])
+  })
+  const forged = await send(signed('evt_forged', 'a-secret-somebody-guessed'))
+  expect([forged.status, await forged.json()]).toEqual([
+    401,
+    expect.objectContaining({ code: 'unauthorized' }),
+  ])
+}
+
+function signed(id: string, key = secret): { method: string; headers: Record<string, string>; body: string } {
+  const body = JSON.stringify({
+    id,
+    type: 'conversation.resolved',
+    created_at: '2026-11-20T12:00:00Z',
+    data: { conversation_id: 'cnv_1', channel: 'whatsapp', resolved_by: 'ai' },
+  })
+  const headers = { 'content-type': 'application/json', 'x-service-signature': sign(body, { secret: key }) }
+  return { method: 'POST', headers, body }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as { port: number }
+  await new Promise(resolve => server.close(resolve))
+  return port
+}
