@@ -338,7 +338,7 @@ describe('the command line itself', () => {
 
   test('an inbox that is not there or not installed is an error that says what to do', async () => {
     const nowhere = await runCli(['inbox', 'stats'], { cwd: folder })
-    expect(nowhere.err).toContain('--sqlite <file> or --redis <url>')
+    expect(nowhere.err).toContain('--sqlite <file>, --redis <url> or --postgres <url>')
     const missing = await runCli(['inbox', 'stats', '--sqlite', 'none.db'], { cwd: folder })
     expect(missing.err).toContain('there is no database none.db')
     expect([nowhere.code, missing.code]).toEqual([2, 2])

@@ -78,7 +78,7 @@ export function stats(flags: InboxFlags, parts: InboxParts): Promise<number> {
   })
 }
 
-export function inNamespace({ namespace }: InboxFlags): string {
+function inNamespace({ namespace }: InboxFlags): string {
   return namespace === '' ? '' : ` in namespace ${printable(namespace)}`
 }
 
