@@ -1,19 +1,49 @@
+import { fileURLToPath } from 'node:url'
 import { configDefaults, defineConfig } from 'vitest/config'
 
-const conditions = ['ackhook-source', 'node', 'import', 'default']
+// Not 'import' nor 'default': Vitest hands these to Node, where they would spoil the require of every package.
+const conditions = ['ackhook-source', 'node']
+const webPlatform = fileURLToPath(new URL('packages/core/src/web/platform.ts', import.meta.url))
+const resolve = { conditions }
+const ssr = { resolve: { conditions, externalConditions: conditions } }
 
 export default defineConfig({
-  resolve: { conditions },
-  ssr: { resolve: { conditions, externalConditions: conditions } },
   test: {
-    include: ['packages/*/src/**/*.test.ts', 'test/**/*.test.ts'],
-    exclude: [...configDefaults.exclude, 'test/runtimes/**', 'test/faults/**'],
     globalSetup: ['test/support/install-services.ts', 'test/support/build-packages.ts'],
-    testTimeout: 20_000,
     coverage: {
       provider: 'v8',
       include: ['packages/core/src/**/*.ts'],
       exclude: ['**/*.test.ts', '**/*.test-d.ts', '**/index.ts'],
     },
+    projects: [
+      {
+        resolve,
+        ssr,
+        test: {
+          name: 'node',
+          include: ['packages/*/src/**/*.test.ts', 'test/**/*.test.ts'],
+          exclude: [...configDefaults.exclude, 'test/runtimes/**', 'test/faults/**'],
+          provide: { platform: 'node' },
+          testTimeout: 20_000,
+        },
+      },
+      {
+        // Vitest adds the condition `node` to any list, so the platform of Workers is named and not resolved.
+        resolve: { conditions, alias: { '#platform': webPlatform } },
+        ssr,
+        test: {
+          name: 'web',
+          include: ['test/vectors/*.test.ts'],
+          provide: { platform: 'web' },
+          testTimeout: 20_000,
+        },
+      },
+    ],
   },
 })
+
+declare module 'vitest' {
+  export interface ProvidedContext {
+    platform: 'node' | 'web'
+  }
+}

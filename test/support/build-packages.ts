@@ -1,9 +1,14 @@
 import { execFileSync } from 'node:child_process'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-const ROOT = fileURLToPath(new URL('../../', import.meta.url))
-
-/** Child processes of plain node run what is built. Once and in one process: two builds must not meet. */
+/**
+ * Vitest runs this once, before any test. Tests run on source, but what runs beside them does not: child processes
+ * and the thread of `@ackhook/sqlite` are plain Node, which cannot run TypeScript.
+ */
 export function setup(): void {
-  execFileSync(process.execPath, ['node_modules/typescript/bin/tsc', '-b'], { cwd: ROOT, stdio: 'inherit' })
+  const root = fileURLToPath(new URL('../..', import.meta.url))
+  const typescript = dirname(createRequire(import.meta.url).resolve('typescript/package.json'))
+  execFileSync(process.execPath, [join(typescript, 'bin', 'tsc'), '-b'], { cwd: root, stdio: 'inherit' })
 }
