@@ -40,7 +40,7 @@ async function setUp(...ids: string[]) {
 test('ls lists dead letters with their reason, and as JSON without bodies', async () => {
   const { run, opened } = await setUp('evt_1', 'evt_2')
   const { out, code } = await run(['ls'])
-  expect(out).toMatch(/evt_2 {2}a\.b {2}\d{4}-.*Z {2}1 attempts {2}NonRetryableError: the .*database/)
+  expect(out).toMatch(/evt_2 {2}a\.b {2}\d{4}-.*Z {2}1 attempt {2}NonRetryableError: the .*database/)
   expect(out).not.toContain('\u001b')
   expect(code).toBe(0)
   expect(opened.close).toHaveBeenCalled()
@@ -104,4 +104,14 @@ test('stats counts, for people and for programs', async () => {
   const { run } = await setUp('evt_1')
   expect((await run(['stats'])).out).toBe('waiting  0\nrunning  0\ndead     1\noldest   0 s')
   expect(JSON.parse((await run(['stats', '--json'])).out)).toMatchObject({ pending: 0, active: 0, dead: 1 })
+})
+
+test('an inbox that does not answer is an error that says what to check, without its address', async () => {
+  const { run, opened } = await setUp()
+  opened.stats = async () => {
+    throw new Error('stats did not answer within 5000 ms')
+  }
+  const error = await run(['stats', '--redis', 'redis://:password@127.0.0.1:1']).catch(String)
+  expect(error).toMatch(/does not work: stats did not answer.*does its server run/)
+  expect(error).not.toContain('password')
 })
