@@ -1,7 +1,6 @@
 import { createReceiver, NonRetryableError } from '@ackhook/core'
-import { webhooks } from '@ackhook/express'
 import { expect, test, vi } from 'vitest'
-import { createEvent, fakeClock, testReceiver } from './index.ts'
+import { createEvent, testReceiver } from './index.ts'
 
 const secret = 'whsec_0123456789abcdef'
 const logger = { info() {}, warn() {}, error() {} }
@@ -81,16 +80,6 @@ test('follows a receiver that replies after processing', async () => {
   expect(first).toMatchObject({ outcome: 'failed', status: 500, code: 'handler_failed' })
   fails = false
   expect(await hooks.deliverEvent(first.sent)).toMatchObject({ outcome: 'handled', status: 200 })
-})
-
-test('works with what an adapter made, and with a fake clock', async () => {
-  const clock = fakeClock('2026-03-01T12:00:00Z')
-  const hooks = webhooks({ secret, logger, clock })
-  const handler = vi.fn()
-  hooks.on('conversation.resolved', handler)
-  const tested = testReceiver(hooks, { secret, clock })
-  expect((await tested.deliver('conversation.resolved')).outcome).toBe('handled')
-  expect(handler).toHaveBeenCalledOnce()
 })
 
 test('a handler that never ends is an error that says where to look', async () => {
