@@ -1,7 +1,8 @@
 import { fileURLToPath } from 'node:url'
 import { configDefaults, defineConfig } from 'vitest/config'
 
-const conditions = ['ackhook-source', 'node', 'import', 'default']
+// Without `import`: Node would apply it to require() too, and hand ES modules to CommonJS packages.
+const conditions = ['ackhook-source', 'node']
 const webPlatform = fileURLToPath(new URL('packages/core/src/web/platform.ts', import.meta.url))
 const resolve = { conditions }
 const ssr = { resolve: { conditions, externalConditions: conditions } }
