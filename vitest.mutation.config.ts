@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config'
 
-const conditions = ['ackhook-source', 'node', 'import', 'default']
+const conditions = ['ackhook-source', 'node']
 
 /** The tests that mutants of the verifying part of the core must not survive. Used by stryker.config.mjs. */
 export default defineConfig({
