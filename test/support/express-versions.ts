@@ -1,10 +1,9 @@
 import express5 from 'express'
-
-// Typed as Express 5: what the tests use of it is the same in both.
-const { default: express4 } = (await import('express4' as string)) as { default: typeof express5 }
+// @ts-expect-error: the alias has no types. What the tests use of Express is the same in both versions.
+import express4 from 'express4'
 
 /** Both versions of Express that are supported. */
 export const EXPRESS_VERSIONS: readonly (readonly [name: string, express: typeof express5])[] = [
-  ['Express 4', express4],
+  ['Express 4', express4 as typeof express5],
   ['Express 5', express5],
 ]

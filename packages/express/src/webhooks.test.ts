@@ -4,11 +4,10 @@ import { type AddressInfo, connect } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { createReceiver, memoryStore } from '@ackhook/core'
 import { captureRawBody, webhooks } from '@ackhook/express'
-import { sign } from '@ackhook/testing'
 import type { Express, Request } from 'express'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { EXPRESS_VERSIONS } from '../../../test/support/express-versions.ts'
-import { eventBody, recordingLogger, SECRET } from '../../../test/support/receiving.ts'
+import { eventBody, recordingLogger, SECRET, sign } from '../../../test/support/receiving.ts'
 
 const leftovers: (() => unknown)[] = []
 const faults: unknown[] = []
