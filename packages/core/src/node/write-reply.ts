@@ -11,15 +11,16 @@ export function writeReply(request: IncomingMessage, response: ServerResponse, r
     response.writeHead(reply.status, reply.headers).end(reply.body)
     return
   }
-  response.writeHead(reply.status, { ...reply.headers, connection: 'close' }).end(reply.body)
-  discardBody(request)
+  response.writeHead(reply.status, { ...reply.headers, connection: 'close' }).write(reply.body)
+  // Node cuts the connection as soon as a response with `connection: close` ends.
+  discardBody(request, () => response.end())
 }
 
 /**
  * The reply came before the body did. Cutting the connection at once would break it before the sender has read
  * the reply; reading on to the end would let anybody upload for ever. So: a little longer, then cut.
  */
-function discardBody(request: IncomingMessage): void {
+function discardBody(request: IncomingMessage, done: () => void): void {
   let bytes = 0
   const timer = setTimeout(() => request.destroy(), DRAIN_MS)
   request
@@ -28,6 +29,7 @@ function discardBody(request: IncomingMessage): void {
       if (bytes > DRAIN_BYTES) request.destroy()
     })
     .on('error', () => {})
+    .on('end', done)
     .on('close', () => clearTimeout(timer))
     .resume()
 }
