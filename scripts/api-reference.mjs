@@ -23,7 +23,9 @@ for (const folder of readdirSync(join(root, 'packages'))) {
 }
 pages.set('README.md', indexOf())
 
-if (undocumented.length > 0) fail(`No docstring: ${undocumented.join(', ')}`)
+const missing = isType => undocumented.filter(one => one.isType === isType).map(one => one.name)
+if (missing(true).length > 0) process.stderr.write(`No docstring yet: ${missing(true).join(', ')}\n`)
+if (missing(false).length > 0) fail(`No docstring: ${missing(false).join(', ')}`)
 if (process.argv.includes('--check')) check()
 else write()
 
@@ -60,7 +62,8 @@ function section({ name, from, text, comment }, specifier) {
   const heading = `### ${name}`
   if (from !== undefined) return [heading, '', `The same as in \`${from}\`.`]
   const { prose, example } = readComment(comment)
-  if (prose === '') undocumented.push(`${specifier} ${name}`)
+  if (prose === '')
+    undocumented.push({ name: `${specifier} ${name}`, isType: /^(type|interface)\b/.test(text) })
   const lines = [heading]
   if (prose !== '') lines.push('', prose)
   lines.push('', '```ts', text, '```')
