@@ -12,6 +12,22 @@ import { parseAst } from 'rolldown/parseAst'
 const root = fileURLToPath(new URL('..', import.meta.url))
 const target = join(root, 'docs/api')
 const pages = new Map()
+/** Names that have no docstring yet. Take one out when it has; put none in. */
+const WAITING = new Set([
+  '@ackhook/bullmq BullmqInboxOptions',
+  '@ackhook/core Tap',
+  '@ackhook/redis RedisStoreOptions',
+  '@ackhook/testing InjectedFault',
+  '@ackhook/testing SendAllOptions',
+  '@ackhook/testing SignOptions',
+  '@ackhook/testing SignedRequestOptions',
+  '@ackhook/testing TestReceiver',
+  '@ackhook/testing TestReceiverOptions',
+  'ackhook DiagnoseOptions',
+  'ackhook Diagnosis',
+  'ackhook Progress',
+  'ackhook toDeliveryFile',
+])
 const undocumented = []
 
 for (const folder of readdirSync(join(root, 'packages'))) {
@@ -23,9 +39,8 @@ for (const folder of readdirSync(join(root, 'packages'))) {
 }
 pages.set('README.md', indexOf())
 
-const missing = isType => undocumented.filter(one => one.isType === isType).map(one => one.name)
-if (missing(true).length > 0) process.stderr.write(`No docstring yet: ${missing(true).join(', ')}\n`)
-if (missing(false).length > 0) fail(`No docstring: ${missing(false).join(', ')}`)
+const missing = undocumented.filter(name => !WAITING.has(name))
+if (missing.length > 0) fail(`No docstring: ${missing.join(', ')}`)
 if (process.argv.includes('--check')) check()
 else write()
 
@@ -62,8 +77,7 @@ function section({ name, from, text, comment }, specifier) {
   const heading = `### ${name}`
   if (from !== undefined) return [heading, '', `The same as in \`${from}\`.`]
   const { prose, example } = readComment(comment)
-  if (prose === '')
-    undocumented.push({ name: `${specifier} ${name}`, isType: /^(type|interface)\b/.test(text) })
+  if (prose === '') undocumented.push(`${specifier} ${name}`)
   const lines = [heading]
   if (prose !== '') lines.push('', prose)
   lines.push('', '```ts', text, '```')
