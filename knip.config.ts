@@ -11,8 +11,16 @@ const packageTests = ['src/**/*.test.ts', 'src/**/*.test-d.ts']
 const config: KnipConfig = {
   ignoreExportsUsedInFile: true,
   // Called by name, from scripts and from test/packaging.
-  ignoreBinaries: ['turbo'],
-  ignoreDependencies: ['@arethetypeswrong/cli', 'publint', '@changesets/cli', /^@stryker-mutator\//],
+  ignoreBinaries: ['turbo', 'redis-server'],
+  ignoreDependencies: [
+    '@arethetypeswrong/cli',
+    'publint',
+    '@changesets/cli',
+    /^@stryker-mutator\//,
+    'fast-check',
+    'raw-body',
+  ],
+  ignoreIssues: { 'packages/cli/src/exit-codes.ts': ['types'] },
   // A package without its sources uses nothing yet, and neither do the tests that cross packages.
   ignoreWorkspaces: [
     ...waiting.map(folder => `packages/${folder}`),
@@ -39,7 +47,13 @@ const config: KnipConfig = {
       project: packageSources,
       ignoreDependencies: ['@ackhook/express'],
     },
-    // The peers that the tests under test/ run it with.
+    'packages/sqlite': {
+      // Started by its address, as a thread.
+      entry: ['src/sqlite-thread.ts!', ...packageTests],
+      project: packageSources,
+      ignoreDependencies: ['@photostructure/sqlite'],
+    },
+    // The peers that the tests under test/ run them with.
     'packages/hono': {
       entry: packageTests,
       project: packageSources,
@@ -50,11 +64,15 @@ const config: KnipConfig = {
     test: {
       entry: [
         '**/*.test.ts',
+        'faults/**/fixtures/*.mjs',
+        'vectors/generate.mjs',
         'packaging/*.{check,config}.ts',
         'packaging/pack.ts',
         'support/install-services.ts',
       ],
       project: ['**/*.{ts,mjs}', '!packaging/fixtures/**'],
+      // For tests that are being written.
+      ignoreDependencies: ['fast-check', 'supertest', '@types/supertest'],
     },
   },
 }
