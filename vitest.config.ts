@@ -10,7 +10,7 @@ export default defineConfig({
   test: {
     include: ['packages/*/src/**/*.test.ts', 'test/**/*.test.ts'],
     exclude: [...configDefaults.exclude, 'test/runtimes/**', 'test/faults/**'],
-    globalSetup: ['test/support/install-services.ts'],
+    globalSetup: ['test/support/install-services.ts', 'test/support/build-packages.ts'],
     testTimeout: 20_000,
     coverage: {
       provider: 'v8',
