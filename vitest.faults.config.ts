@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config'
 
-const conditions = ['ackhook-source', 'node', 'default']
+const conditions = ['ackhook-source', 'node']
 
 // The whole load of each fault, minutes of it: `npm run test:faults`. The default run takes a part.
 export default defineConfig({
