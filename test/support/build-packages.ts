@@ -1,11 +1,11 @@
 import { execFileSync } from 'node:child_process'
-import { join } from 'node:path'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 
-/**
- * Builds the packages once before any test. Tests run on source, but what runs beside them does not: the thread
- * of `@ackhook/sqlite` and child processes are plain Node, which cannot run TypeScript.
- */
+/** Vitest runs this once, before any test: child processes of plain Node import the packages as they are built. */
 export function setup(): void {
-  const root = join(import.meta.dirname, '..', '..')
-  execFileSync(join(root, 'node_modules', '.bin', 'tsc'), ['-b'], { cwd: root, stdio: 'inherit' })
+  const root = fileURLToPath(new URL('../..', import.meta.url))
+  const typescript = dirname(createRequire(import.meta.url).resolve('typescript/package.json'))
+  execFileSync(process.execPath, [join(typescript, 'bin', 'tsc'), '-b'], { cwd: root, stdio: 'inherit' })
 }

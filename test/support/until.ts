@@ -1,0 +1,12 @@
+/** Waits until `condition` holds, and fails with `what` after `timeoutMs`. */
+export async function until(
+  what: string,
+  condition: () => boolean | Promise<boolean>,
+  timeoutMs = 15_000,
+): Promise<void> {
+  const deadline = performance.now() + timeoutMs
+  while (!(await condition())) {
+    if (performance.now() > deadline) throw new Error(`after ${timeoutMs} ms still not: ${what}`)
+    await new Promise(resolve => setTimeout(resolve, 10))
+  }
+}
