@@ -33,7 +33,7 @@ async function killUnderLoad(mode: Mode, kills: number, space: Workspace) {
   return { platform, last }
 }
 
-describe('kill -9 at random, under load', () => {
+describe('kill -9 at random, under load', { timeout: 900_000 }, () => {
   it('loses nothing that sqliteInbox acknowledged, and repeats no more than what ran', async () => {
     const space = createWorkspace()
     const kills = scaled(200, 6)

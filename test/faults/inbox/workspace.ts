@@ -9,7 +9,7 @@ export interface Ledger {
   /** Attempts whose handler ran to its end, by event id. */
   readonly done: ReadonlyMap<string, number>
   readonly dead: ReadonlyMap<string, number>
-  /** When the drain began, in milliseconds since the epoch. */
+  /** When the first drain began, in milliseconds since the epoch. */
   readonly drainingAt: number | undefined
 }
 
@@ -41,7 +41,7 @@ function parse(text: string): Ledger {
   let drainingAt: number | undefined
   for (const line of text.split('\n')) {
     const [what = '', subject = ''] = line.split(' ')
-    if (what === 'draining') drainingAt = Number(subject)
+    if (what === 'draining') drainingAt ??= Number(subject)
     const map = (counts as Record<string, Map<string, number> | undefined>)[what]
     map?.set(subject, (map.get(subject) ?? 0) + 1)
   }
