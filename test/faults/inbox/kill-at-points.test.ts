@@ -51,7 +51,7 @@ async function crashAt(killAt: string, mode: Mode): Promise<Outcome & { redelive
   return { acked, done, redelivery }
 }
 
-describe('kill -9 at a named point', { timeout: 900_000 }, () => {
+describe('kill -9 at a named point', { timeout: 900_000, concurrent: true }, () => {
   for (const [point, outcomes] of TABLE) {
     for (const mode of ['memory', 'after', 'sqlite'] as const) {
       const { acked, done } = outcomes[mode]

@@ -2,7 +2,6 @@
 process.env['FAULT_SCALE'] ??= '0.01'
 
 await import('../faults/inbox/kill-at-random.test.ts')
-await import('../faults/inbox/kill-at-points.test.ts')
 await import('../faults/inbox/drain.test.ts')
 await import('../faults/inbox/bad-handlers.test.ts')
 await import('../faults/inbox/backpressure.test.ts')
