@@ -13,7 +13,7 @@ const MEBIBYTE = 1_048_576
 async function withSmallDisk(body: (folder: string) => Promise<void>): Promise<void> {
   await withFolder(async folder => {
     try {
-      execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', folder], { stdio: 'pipe' })
+      command('mount', '-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', folder)
     } catch (cause) {
       throw new Error('This test mounts a small tmpfs. Run it as root: sudo npx vitest run test/sqlite', {
         cause,
@@ -22,9 +22,13 @@ async function withSmallDisk(body: (folder: string) => Promise<void>): Promise<v
     try {
       await body(folder)
     } finally {
-      execFileSync('umount', ['-l', folder])
+      command('umount', '-l', folder)
     }
   })
+}
+
+function command(program: 'mount' | 'umount', ...args: string[]): void {
+  execFileSync(program, args, { stdio: 'pipe' })
 }
 
 function large(): Delivery {
@@ -71,8 +75,7 @@ describe('a disk under sqliteInbox', () => {
       await startInbox(inbox)
       expect(await inbox.accept(newDelivery())).toEqual({ outcome: 'accepted' })
       await until('it is idle', async () => (await inbox.stats()).active === 0)
-      const remount = (mode: 'ro' | 'rw') =>
-        execFileSync('mount', ['-o', `remount,${mode}`, folder], { stdio: 'pipe' })
+      const remount = (mode: 'ro' | 'rw') => command('mount', '-o', `remount,${mode}`, folder)
       await inbox.close(1000)
       remount('ro')
       const next = sqliteInbox({ path: join(folder, 'inbox.db'), poll: '20ms' })

@@ -13,7 +13,7 @@ export function newDelivery(parts: Partial<Delivery> = {}): Delivery {
   return { key, namespace: '', id, type: 'a.b', body, fingerprint: 1, receivedAt: Date.now(), ...parts }
 }
 
-export function policyWith(parts: Partial<ProcessingPolicy> = {}): ProcessingPolicy {
+function policyWith(parts: Partial<ProcessingPolicy> = {}): ProcessingPolicy {
   return {
     acknowledge: 'immediately',
     concurrency: 4,
@@ -28,7 +28,7 @@ export function policyWith(parts: Partial<ProcessingPolicy> = {}): ProcessingPol
   }
 }
 
-export const complete: Process = async () => ({ outcome: 'completed' })
+const complete: Process = async () => ({ outcome: 'completed' })
 
 /** Starts `inbox` and gathers what it runs and observes. */
 export async function startInbox(

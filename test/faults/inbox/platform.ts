@@ -3,7 +3,7 @@ import { sign } from '@ackhook/testing'
 import { SECRET } from './receiver-process.ts'
 
 /** One attempt of the platform: the status, or `undefined` when there was no reply. */
-export interface Attempted {
+interface Attempted {
   readonly status: number | undefined
   /** Milliseconds since the epoch. */
   readonly startedAt: number

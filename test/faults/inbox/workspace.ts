@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 /** What a receiver has done, as its ledger tells it. */
-export interface Ledger {
+interface Ledger {
   /** Attempts begun, by event id. */
   readonly begun: ReadonlyMap<string, number>
   /** Attempts whose handler ran to its end, by event id. */
