@@ -153,7 +153,7 @@ export function sqliteInbox(pathOrOptions: string | SqliteInboxOptions): Inbox {
       quiet()
       return
     }
-    wakeTimer = setTimeout(batcher.wake, Math.min(pollMs, nextDueMs ?? pollMs))
+    wakeTimer = setTimeout(batcher.hurry, Math.min(pollMs, nextDueMs ?? pollMs))
   }
 
   /** For what nobody waits for: when it fails, the lease lapses by itself. */
@@ -174,7 +174,7 @@ export function sqliteInbox(pathOrOptions: string | SqliteInboxOptions): Inbox {
         resolve()
       }
       // An answer may be on its way with nothing behind it: asked again once the turn is over.
-      batcher.wake()
+      batcher.hurry()
     })
   }
 
@@ -209,7 +209,7 @@ export function sqliteInbox(pathOrOptions: string | SqliteInboxOptions): Inbox {
       await engine.open()
       const leases = keepLeases({ held, leaseMs, batcher, lose })
       running = { process, policy, leases }
-      batcher.wake()
+      batcher.hurry()
     },
     accept(delivery): Promise<Acceptance> {
       if (closing === undefined) return batcher.accept(delivery)
