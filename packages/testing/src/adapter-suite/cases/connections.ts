@@ -1,5 +1,5 @@
 import { type Connection, exchange, openConnection, writeBody } from '../exchange.ts'
-import { expectNotHandled, expectReply, whenHandled } from '../expectations.ts'
+import { expectNotHandled, expectReply, until, whenHandled } from '../expectations.ts'
 import { newId, signedEvent, signedRequest } from '../signed-event.ts'
 import { type AdapterCase, type AdapterTarget, adapterSuiteOptions } from '../target.ts'
 import { bodyOfBytes } from './bytes.ts'
@@ -26,7 +26,9 @@ export const connectionCases: readonly AdapterCase[] = [
       const { id, request } = signedEvent()
       const { socket, reply, writeHead } = await openConnection(target.url)
       writeHead({ ...request, headers: [...request.headers, ['Expect', '100-continue']] })
-      await new Promise(resolve => socket.once('data', resolve))
+      let answered = false
+      socket.once('data', () => (answered = true))
+      await until(() => answered || undefined, 'no 100 Continue came')
       writeBody(socket, request)
       const answer = await reply()
       socket.destroy()
