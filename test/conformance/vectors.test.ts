@@ -44,7 +44,11 @@ describe.each(Object.keys(startServer))('the vectors through %s', framework => {
 })
 
 /** A fresh server for each vector. Answers what was not as it should be. */
-async function play(framework: string, file: VectorFile, { id, options, requests }: Vector): Promise<string[]> {
+async function play(
+  framework: string,
+  file: VectorFile,
+  { id, options, requests }: Vector,
+): Promise<string[]> {
   const seen: Observation[] = []
   const receiverOptions = { secret: file.secret, clock: () => file.now, logger: quiet, ...options }
   const observe = (observation: Observation) => void seen.push(observation)

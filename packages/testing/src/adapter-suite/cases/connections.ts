@@ -70,7 +70,10 @@ async function survivesAbort(target: AdapterTarget, framing: 'length' | 'chunked
   expectNotHandled(target, id)
 }
 
-/** Latencies are judged by their median, and generously: what is looked for is a stall, not a millisecond. */
+/**
+ * Latencies are judged by their median, and generously, because whoever runs this also runs the senders: what
+ * is looked for are deliveries that wait for the slow ones, which would take seconds.
+ */
 async function survivesSlowSockets(target: AdapterTarget): Promise<void> {
   await medianLatency(target)
   const before = await medianLatency(target)
@@ -81,7 +84,7 @@ async function survivesSlowSockets(target: AdapterTarget): Promise<void> {
   }, 500)
   try {
     const during = await medianLatency(target)
-    if (during > Math.max(4 * before, before + 25)) {
+    if (during > Math.max(4 * before, before + 100)) {
       throw new Error(`the median delivery took ${during.toFixed(1)} ms instead of ${before.toFixed(1)} ms`)
     }
     const others = (await statuses).filter(status => status !== 408)
