@@ -36,6 +36,15 @@ it('leaves the parsers of every other route alone', async () => {
   expect((await app.inject({ method: 'POST', url: '/webhooks', ...delivery('evt_1') })).statusCode).toBe(202)
 })
 
+it('gets the raw bytes whatever parsers the app has', async () => {
+  const app = newApp()
+  for (const type of ['*', 'application/octet-stream', /.*/]) {
+    app.addContentTypeParser(type, { parseAs: 'string' }, (_request, body, done) => done(null, body))
+  }
+  await app.register(webhooks, { secret })
+  expect((await app.inject({ method: 'POST', url: '/webhooks', ...delivery('evt_1') })).statusCode).toBe(202)
+})
+
 it('mounts under a prefix of its own and of the plugin around it', async () => {
   const app = newApp()
   await app.register(
