@@ -15,7 +15,10 @@ const node = major => ({
   command: [program(`node${major}-${host}`, 'bin/node'), here('serve-node.mjs')],
 })
 
-/** Every runtime with the command that serves the app on it. Each prints its port. */
+/**
+ * Every runtime with the command that serves the app on it. Each prints its port. The versions of Node are
+ * installed for Linux only (`optionalDependencies`): that is what the registry carries of them.
+ */
 export const runtimes = [
   node(20),
   node(22),
