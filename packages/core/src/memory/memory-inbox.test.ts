@@ -328,20 +328,20 @@ describe('the drain', () => {
   })
 
   it('runs each event once that runs or waits when it begins', async () => {
-    const { receiver, send } = watch({ concurrency: 1 })
+    const { receiver, send } = watch({ concurrency: 2 })
     const started: string[] = []
-    const gate = deferred()
+    const gates = { a: deferred(), b: deferred(), c: deferred() }
     receiver.on('*', event => {
       started.push(event.id)
-      return gate.promise
+      return gates[event.id as keyof typeof gates].promise
     })
     for (const id of ['a', 'b', 'c']) await send({ id })
     await settle()
     const closed = receiver.close({ timeout: '10s' })
-    await settle()
-    expect(started).toEqual(['a'])
-    gate.resolve()
-    await settle()
+    for (const id of ['a', 'b', 'c'] as const) {
+      gates[id].resolve()
+      await settle()
+    }
     expect(started).toEqual(['a', 'b', 'c'])
     expect(await closed).toEqual({ lost: 0 })
   })
