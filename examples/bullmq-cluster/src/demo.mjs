@@ -18,9 +18,12 @@ const begun = []
 /** @type {Set<string>} */
 const handled = new Set()
 
-const [webA, webB, workerA, workerB] = await Promise.all(
-  ['web A', 'web B', 'worker A', 'worker B'].map(startProcess),
-)
+const [webA, webB, workerA, workerB] = await Promise.all([
+  startProcess('web A'),
+  startProcess('web B'),
+  startProcess('worker A'),
+  startProcess('worker B'),
+])
 const ids = Array.from({ length: EVENTS }, (_, i) => `evt_${run}_${i}`)
 
 const sending = Promise.all(ids.map((id, i) => sleep(i * 5).then(() => deliver(id, i))))
