@@ -1,4 +1,4 @@
-import { createReceiver, NonRetryableError } from '@ackhook/core'
+import { createReceiver, memoryInbox, NonRetryableError } from '@ackhook/core'
 import { expect, test, vi } from 'vitest'
 import { createEvent, testReceiver } from './index.ts'
 
@@ -80,6 +80,22 @@ test('follows a receiver that replies after processing', async () => {
   expect(first).toMatchObject({ outcome: 'failed', status: 500, code: 'handler_failed' })
   fails = false
   expect(await hooks.deliverEvent(first.sent)).toMatchObject({ outcome: 'handled', status: 200 })
+})
+
+test('waits for the handlers behind an inbox that never says when it is done, as durable ones do', async () => {
+  const inner = memoryInbox()
+  const inbox = {
+    ...inner,
+    accept: ({ waitUntil: _, ...delivery }: Parameters<typeof inner.accept>[0]) => inner.accept(delivery),
+  }
+  let done = false
+  const receiver = createReceiver({ ...options, inbox })
+  receiver.on('*', async () => {
+    await new Promise(resolve => setImmediate(resolve))
+    done = true
+  })
+  const { outcome } = await testReceiver(receiver, { secret }).deliver('conversation.resolved')
+  expect([outcome, done]).toEqual(['handled', true])
 })
 
 test('a handler that never ends is an error that says where to look', async () => {
