@@ -79,7 +79,8 @@ export function sqliteInbox(pathOrOptions: string | SqliteInboxOptions): Inbox {
   })
 
   function begin(row: TakenRow, arrived: Delivery | undefined): void {
-    if (running === undefined || closing !== undefined) {
+    const bytesAreHere = arrived !== undefined || row.body !== undefined
+    if (running === undefined || closing !== undefined || !bytesAreHere) {
       void record({ ...leaseOf(row), kind: 'release', begun: false })
       return
     }
@@ -167,13 +168,13 @@ export function sqliteInbox(pathOrOptions: string | SqliteInboxOptions): Inbox {
   }
 
   function quietWithin(timeoutMs: number): Promise<void> {
+    if (held.size === 0 && !batcher.isBusy()) return Promise.resolve()
     return new Promise(resolve => {
       const timer = setTimeout(resolve, timeoutMs)
       onQuiet = () => {
         clearTimeout(timer)
         resolve()
       }
-      // An answer may be on its way with nothing behind it: asked again once the turn is over.
       batcher.hurry()
     })
   }

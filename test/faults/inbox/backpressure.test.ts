@@ -21,7 +21,7 @@ describe('more events than can be handled', { timeout: 900_000 }, () => {
       const peak = watchRss(receiver)
       const ids = Array.from({ length: events }, (_, index) => `evt_${mode}_${index}`)
       await Promise.all(ids.map(id => platform.deliver(url, id)))
-      await until('every event is handled', () => ids.every(id => space.read().done.get(id) === 1), 300_000)
+      await until('every event is handled', () => isDone(space.read().done, ids), 300_000)
       const most = await peak.stop()
       const statuses = new Set(platform.attempts.map(({ status }) => status))
       expect([...statuses].filter(status => status !== 200 && status !== 202)).toEqual([503])
@@ -41,6 +41,10 @@ type Platform = ReturnType<typeof createPlatform>
 async function warmUp(mode: Mode, platform: Platform, url: () => string, count: number): Promise<void> {
   const ids = Array.from({ length: count }, (_, index) => `evt_warm_${mode}_${index}`)
   await Promise.all(ids.map(id => platform.deliver(url, id)))
+}
+
+function isDone(done: ReadonlyMap<string, number>, ids: readonly string[]): boolean {
+  return ids.every(id => done.get(id) === 1)
 }
 
 /** Asks every 200 ms; answers the most it saw. */

@@ -99,6 +99,8 @@ process.on('message', async message => {
   if (message === 'rss') process.send({ rss: process.memoryUsage.rss() })
   if (message === 'stats') process.send({ stats: await receiver.stats() })
 })
+// A test that failed must not leave its receiver behind.
+process.on('disconnect', () => process.exit(0))
 process.on('SIGTERM', async () => {
   write('draining', Date.now())
   await receiver.close({ timeout: '10s' })
