@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -26,12 +26,12 @@ export interface RedisServer {
 }
 
 export interface RedisServerOptions {
-  /** Lines of redis.conf, for example `{ maxmemory: '1gb', appendonly: 'yes' }`. */
+  /** Lines of redis.conf, for example `{ maxmemory: '1gb', appendonly: 'yes', save: '60 1' }`. */
   readonly config?: Readonly<Record<string, string>>
   /** Default a free one. */
   readonly port?: number
-  /** What comes before the configuration, for example `[file, '--sentinel']`. */
-  readonly leading?: readonly string[]
+  /** Runs as a Sentinel with these lines of sentinel.conf, and without `config`. */
+  readonly sentinel?: readonly string[]
 }
 
 const HOST = '127.0.0.1'
@@ -46,12 +46,11 @@ export async function startRedis(options: RedisServerOptions = {}): Promise<Redi
     port = await freePort()
     return launch()
   })
-  // A test run that ends early must not leave servers behind.
-  const onExit = () => {
+  const killNow = () => {
     child.kill('SIGKILL')
     rmSync(folder, { recursive: true, force: true })
   }
-  process.once('exit', onExit)
+  killAtExit(killNow)
 
   function launch(): Promise<ChildProcess> {
     return spawnRedis(port, folder, options)
@@ -79,24 +78,34 @@ export async function startRedis(options: RedisServerOptions = {}): Promise<Redi
       child = await launch()
     },
     async stop() {
-      process.off('exit', onExit)
+      left.delete(killNow)
       await kill()
       rmSync(folder, { recursive: true, force: true })
     },
   }
 }
 
-async function spawnRedis(port: number, folder: string, options: RedisServerOptions): Promise<ChildProcess> {
-  const config = {
-    save: '',
-    appendonly: 'no',
-    ...options.config,
-    port: String(port),
-    bind: HOST,
-    dir: folder,
+/** What a test run that ends early must not leave behind. */
+const left = new Set<() => void>()
+
+function killAtExit(killNow: () => void): void {
+  if (left.size === 0 && process.listenerCount('exit', killAllLeft) === 0) {
+    process.on('exit', killAllLeft)
+    // Vitest ends a worker that does not end by itself with this signal, and 'exit' is not emitted then.
+    process.once('SIGTERM', () => {
+      killAllLeft()
+      process.kill(process.pid, 'SIGTERM')
+    })
   }
-  const settings = Object.entries(config).flatMap(([name, value]) => [`--${name}`, value])
-  const child = spawn(requireProgram('redis-server'), [...(options.leading ?? []), ...settings], {
+  left.add(killNow)
+}
+
+function killAllLeft(): void {
+  for (const killNow of left) killNow()
+}
+
+async function spawnRedis(port: number, folder: string, options: RedisServerOptions): Promise<ChildProcess> {
+  const child = spawn(requireProgram('redis-server'), argumentsOf(port, folder, options), {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   let output = ''
@@ -115,6 +124,16 @@ async function spawnRedis(port: number, folder: string, options: RedisServerOpti
   // Another server may hold the port: ours has then ended by now or ends at once.
   if (hasEnded(child)) throw new Error(`redis-server on port ${port} ended:\n${output}`)
   return child
+}
+
+function argumentsOf(port: number, folder: string, { config, sentinel }: RedisServerOptions): string[] {
+  if (sentinel !== undefined) {
+    const file = join(folder, 'sentinel.conf')
+    writeFileSync(file, [`port ${port}`, `bind ${HOST}`, `dir ${folder}`, ...sentinel, ''].join('\n'))
+    return [file, '--sentinel']
+  }
+  const settings = { save: '', appendonly: 'no', ...config, port: String(port), bind: HOST, dir: folder }
+  return Object.entries(settings).flatMap(([name, value]) => [`--${name}`, ...value.split(' ')])
 }
 
 function hasEnded(child: ChildProcess): boolean {
