@@ -65,7 +65,8 @@ const config: KnipConfig = {
       entry: [
         '**/*.test.ts',
         'faults/**/fixtures/*.mjs',
-        'vectors/generate.mjs',
+        '{vectors,runtimes,support}/*.mjs',
+        'docs/run-example.ts',
         'packaging/*.{check,config}.ts',
         'packaging/pack.ts',
         'support/install-services.ts',
