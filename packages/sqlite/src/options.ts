@@ -6,8 +6,7 @@ export interface SqliteInboxOptions {
   /** The database file, on a local disk. Made when it is not there; its folder must be. */
   readonly path?: string
   /**
-   * A database that is open already, of `node:sqlite`, `@photostructure/sqlite` or better-sqlite3, with SQLite
-   * 3.51.3 or later. It cannot leave its thread, so that every commit stops the event loop for a moment. The
+   * A database that is open already, of `node:sqlite` or `@photostructure/sqlite`, with SQLite 3.51.3 or later. It cannot leave its thread, so that every commit stops the event loop for a moment. The
    * caller closes it, after the receiver.
    */
   readonly database?: SqliteDatabase

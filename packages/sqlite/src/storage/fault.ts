@@ -40,25 +40,11 @@ export function spoilsConnection(error: unknown): boolean {
   return !HARMLESS.includes(sqliteCode(error))
 }
 
-/** The primary result code, out of the extended one of `node:sqlite` or the name that better-sqlite3 gives. */
+/** The primary result code, out of the extended one. */
 export function sqliteCode(error: unknown): number | undefined {
-  if (typeof error !== 'object' || error === null) return undefined
-  const { errcode, code } = error as { errcode?: unknown; code?: unknown }
-  if (typeof errcode === 'number') return errcode & 0xff
-  return typeof code === 'string' ? BY_NAME.find(([name]) => code.startsWith(name))?.[1] : undefined
+  const code = (error as { readonly errcode?: unknown } | null | undefined)?.errcode
+  return typeof code === 'number' ? code & 0xff : undefined
 }
-
-const BY_NAME: readonly (readonly [string, number])[] = [
-  ['SQLITE_BUSY', BUSY],
-  ['SQLITE_LOCKED', 6],
-  ['SQLITE_READONLY', 8],
-  ['SQLITE_IOERR', 10],
-  ['SQLITE_CORRUPT', 11],
-  ['SQLITE_FULL', FULL],
-  ['SQLITE_CANTOPEN', 14],
-  ['SQLITE_TOOBIG', TOO_BIG],
-  ['SQLITE_NOTADB', 26],
-]
 
 const HINTS: Readonly<Record<number, string>> = {
   [BUSY]: ' (another process holds the file for longer than this one waits)',

@@ -112,8 +112,8 @@ function commit(on: Connection, batches: readonly Batch[], terms: Terms): BatchR
   const now = Date.now()
   on.tally.refresh(now)
   return needsTransaction(on, batches, now)
-    ? on.transaction(() => work(on, batches, terms, now))
-    : work(on, batches, terms, now)
+    ? on.transaction(() => work(on, batches, terms, now, true))
+    : work(on, batches, terms, now, false)
 }
 
 function needsTransaction(on: Connection, batches: readonly Batch[], now: number): boolean {
@@ -126,7 +126,14 @@ function needsTransaction(on: Connection, batches: readonly Batch[], now: number
   )
 }
 
-function work(on: Connection, batches: readonly Batch[], terms: Terms, now: number): BatchResult[] {
+/** Nothing is handed out without the lock of a transaction: another process could hand out the same row. */
+function work(
+  on: Connection,
+  batches: readonly Batch[],
+  terms: Terms,
+  now: number,
+  locked: boolean,
+): BatchResult[] {
   const fresh = new Map<string, number>()
   const results = batches.map(batch => ({
     // Settled first: it makes room, and lets the next of a key go ahead.
@@ -136,7 +143,7 @@ function work(on: Connection, batches: readonly Batch[], terms: Terms, now: numb
     answers: batch.queries.map(one => on.queries.answer(one, now)),
   }))
   const wanted = batches.reduce((sum, { take }) => sum + take, 0)
-  if (wanted === 0 || !on.handOut.isDue(now)) {
+  if (wanted === 0 || !locked) {
     return results.map(result => ({ ...result, ...NOTHING, ...nextDue(on, wanted, now) }))
   }
   const { taken, abandoned } = on.handOut.take(wanted, fresh, terms, now)
