@@ -7,5 +7,7 @@ export type MaybePromise<T> = T | Promise<T>
  * microtask queue on the hottest path.
  */
 export function isPromise<T>(value: MaybePromise<T>): value is Promise<T> {
-  return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
+  return (
+    typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
+  )
 }

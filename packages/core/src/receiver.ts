@@ -120,7 +120,14 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
       const conflict = acceptance.conflict === true
       if (conflict)
         logger.warn({ event: id, type }, `Event ${id} came again with other bytes; it is not run again.`)
-      observe?.({ kind: 'duplicate', conflict, id, type, namespace, durationMs: performance.now() - startedAt })
+      observe?.({
+        kind: 'duplicate',
+        conflict,
+        id,
+        type,
+        namespace,
+        durationMs: performance.now() - startedAt,
+      })
     } else {
       observe?.({ kind: 'accepted', code, id, type, namespace, durationMs: performance.now() - startedAt })
     }

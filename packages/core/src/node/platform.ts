@@ -19,7 +19,8 @@ export const platform: Platform = {
   },
   checksum: bytes => crc32(bytes) | 0,
   decodeText(bytes) {
-    const buffer = bytes instanceof Buffer ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    const buffer =
+      bytes instanceof Buffer ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
     const hasBom = buffer[0] === BOM[0] && buffer[1] === BOM[1] && buffer[2] === BOM[2]
     return buffer.toString('utf8', hasBom ? 3 : 0)
   },

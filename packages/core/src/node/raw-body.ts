@@ -64,7 +64,10 @@ function readStream(request: IncomingMessage, limits: BodyLimits): Promise<Uint8
       settle(collector.take())
     }
     function onAbort(): void {
-      if (!settled) settle(new Refusal('body_aborted', { detail: `the connection closed after ${collector.length} bytes` }))
+      if (!settled)
+        settle(
+          new Refusal('body_aborted', { detail: `the connection closed after ${collector.length} bytes` }),
+        )
     }
 
     request.on('data', onData).on('end', onEnd).on('error', onAbort).on('close', onAbort)
