@@ -14,6 +14,7 @@ export default defineConfig({
       provider: 'v8',
       include: ['packages/core/src/**/*.ts'],
       exclude: ['**/*.test.ts', '**/*.test-d.ts', '**/index.ts'],
+      thresholds: { branches: 95 },
     },
     projects: [
       {

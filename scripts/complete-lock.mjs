@@ -3,13 +3,12 @@
  *
  * npm drops an optional dependency from the lock when the registry it happens to talk to does not carry it, and
  * `npm ci` then refuses the lock as incomplete. The ranges of such packages are exact, so an entry can be written
- * without asking anybody. Run after every `npm install`: `node scripts/complete-lock.mjs`, with a folder for the lock of another
- * package than the root: `node scripts/complete-lock.mjs bench`.
+ * without asking anybody. Run after every `npm install`: `node scripts/complete-lock.mjs`, with the path of the lock
+ * file where it is not the one of the root.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 
-const [folder = '.'] = process.argv.slice(2)
-const file = new URL(`../${folder}/package-lock.json`, import.meta.url)
+const file = process.argv[2] ?? new URL('../package-lock.json', import.meta.url)
 const lock = JSON.parse(readFileSync(file, 'utf8'))
 const entries = lock.packages
 let added = 0
@@ -31,7 +30,7 @@ for (const [path, parent] of Object.entries(entries)) {
 
 lock.packages = Object.fromEntries(Object.entries(entries).sort(([a], [b]) => (a < b ? -1 : 1)))
 writeFileSync(file, `${JSON.stringify(lock, null, 2)}\n`)
-process.stdout.write(`${added} entries added to ${folder}/package-lock.json\n`)
+process.stdout.write(`${added} entries added to ${file}\n`)
 
 function platformOf(name) {
   const words = name.replace(/^@[^/]+\//, '').split('-')

@@ -8,6 +8,8 @@ import { startRedis } from '../support/redis.ts'
 /** One real server with BullMQ on it, for the tests that run on both. */
 export interface TestEngine {
   readonly name: 'Redis' | 'PostgreSQL'
+  /** Where the inbox finds the server. */
+  readonly options: Pick<BullmqInboxOptions, 'connection' | 'postgres'>
   /** An inbox on a queue of this server. */
   inbox(queue: string, options?: BullmqInboxOptions): Inbox
   /** BullMQ's own view of the queue. */
@@ -22,6 +24,7 @@ export async function redisEngine(config: Readonly<Record<string, string>> = {})
   const connection = server.url
   return {
     name: 'Redis',
+    options: { connection },
     inbox: (queue, options) => bullmqInbox({ connection, queue, lease: '1s', ...options }),
     queue: name =>
       new Queue(name, { connection: { host: server.host, port: server.port } }).on('error', () => {}),
@@ -37,6 +40,7 @@ export async function postgresEngine(config: Readonly<Record<string, string>> = 
   const Backed = withBackend(createPostgresBackend).Queue
   return {
     name: 'PostgreSQL',
+    options: { postgres: server.url },
     inbox: (queue, options) => bullmqInbox({ postgres: server.url, queue, lease: '1s', ...options }),
     queue: name => new Backed(name, { connection: server.url }).on('error', () => {}) as unknown as Queue,
     kill: () => server.kill(),

@@ -221,6 +221,23 @@ describe.each([
     expect(process.runs[0]).toMatchObject({ attempt: 1 })
   })
 
+  test('a rate limit holds over all workers', async () => {
+    const name = unique('q')
+    const rateLimit = { events: 1, per: '300ms' } as const
+    const times: number[] = []
+    for (let i = 0; i < 2; i++) {
+      const worker = opened(name, { rateLimit })
+      await worker.start(async () => {
+        times.push(performance.now())
+        return COMPLETED
+      }, aPolicy())
+      await worker.accept(aDelivery())
+      await worker.accept(aDelivery())
+    }
+    await until(() => times.length === 4)
+    expect(times[3]! - times[0]!).toBeGreaterThan(800)
+  })
+
   test('stats tell the age of the oldest event', async () => {
     const inbox = opened(unique('q'))
     await inbox.start(scripted(COMPLETED), aPolicy({ concurrency: 0 }))

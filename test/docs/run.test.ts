@@ -1,10 +1,10 @@
-import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { sign } from '@ackhook/testing'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
-import { sign } from '../../packages/testing/src/sign.ts'
+import { freePort } from '../support/free-port.ts'
+import { type RedisServer, startRedis } from '../support/redis.ts'
 import { ROOT } from '../support/workspace-packages.ts'
 import { type Block, readyBlocks } from './blocks.ts'
 
@@ -14,20 +14,25 @@ const elsewhere = mkdtempSync(join(tmpdir(), 'ackhook-docs-'))
 const home = process.cwd()
 const stops: (() => unknown)[] = []
 let count = 0
+let redis: RedisServer
 
-beforeAll(() => {
+beforeAll(async () => {
+  redis = await startRedis()
+  vi.stubEnv('REDIS_URL', redis.url)
   mkdirSync(folder, { recursive: true })
   // Where an example writes a file, such as a database.
   process.chdir(elsewhere)
   vi.stubEnv('SIGNING_SECRET', secret)
   vi.stubEnv('SIGNING_SECRETS', `${secret},the-old-secret-of-16-bytes`)
   vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
-  vi.spyOn(console, 'log').mockImplementation(() => {})
+  for (const method of ['log', 'dir', 'warn', 'error'] as const)
+    vi.spyOn(console, method).mockImplementation(() => {})
 })
 afterEach(async () => {
   for (const stop of stops.splice(0).reverse()) await stop()
 })
-afterAll(() => {
+afterAll(async () => {
+  await redis.stop()
   process.chdir(home)
   rmSync(folder, { recursive: true, force: true })
   rmSync(elsewhere, { recursive: true, force: true })
@@ -64,7 +69,9 @@ describe.each(of('module'))('$name', block => {
 async function start({ doc, line, language, code }: Block, port: number): Promise<Record<string, unknown>> {
   const file = `${folder}/${doc.replaceAll('/', '+')}.L${line}.${count++}.${language === 'ts' ? 'ts' : 'mjs'}`
   writeFileSync(file, code.replaceAll('3000', String(port)))
-  const listeners = vi.spyOn(process, 'once').mockImplementation((_signal, listener) => {
+  const { once } = process
+  const listeners = vi.spyOn(process, 'once').mockImplementation((event, listener) => {
+    if (event !== 'SIGTERM') return once.call(process, event, listener)
     stops.push(listener as () => unknown)
     return process
   })
@@ -136,12 +143,4 @@ function signed(id: string, key = secret): { method: string; headers: Record<str
   })
   const headers = { 'content-type': 'application/json', 'x-service-signature': sign(body, { secret: key }) }
   return { method: 'POST', headers, body }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  await new Promise(resolve => server.close(resolve))
-  return port
 }

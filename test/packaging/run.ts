@@ -4,14 +4,18 @@ import { execFile } from 'node:child_process'
 export function run(
   program: string,
   args: readonly string[],
-  options: { readonly cwd: string; readonly env?: NodeJS.ProcessEnv },
+  options: { readonly cwd: string },
 ): Promise<string> {
   return new Promise((resolve, reject) => {
-    const env = options.env ?? process.env
-    const limits = { cwd: options.cwd, env, maxBuffer: 64 * 1024 * 1024 }
+    const limits = { cwd: options.cwd, env: userEnv(), maxBuffer: 64 * 1024 * 1024 }
     execFile(program, args, limits, (error, stdout, stderr) => {
       if (error === null) resolve(stdout)
       else reject(new Error(`${program} ${args.join(' ')} failed\n${stdout}\n${stderr}`))
     })
   })
+}
+
+/** Without what `npm run` adds: the settings of this repository are not those of a user's project. */
+function userEnv(): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^npm_/i.test(name)))
 }

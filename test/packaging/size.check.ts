@@ -6,7 +6,7 @@ import { ROOT, workspacePackages } from '../support/workspace-packages.ts'
 /** Bytes, minified and compressed, of all entry points together and without dependencies. */
 const BUDGETS: Readonly<Record<string, number>> = {
   // The aim is 10,000. Half of it is text: what a wrong option and a refused request are told about their fix.
-  '@ackhook/core': 15_000,
+  '@ackhook/core': 16_000,
   '@ackhook/express': 2000,
   '@ackhook/fastify': 2000,
   '@ackhook/hono': 2000,

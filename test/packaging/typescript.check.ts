@@ -10,6 +10,9 @@ import { run } from './run.ts'
 const project = realpathSync(mkdtempSync(join(tmpdir(), 'ackhook-types-')))
 const consumers = workspacePackages().map(one => one.folder)
 
+/** Packages whose declarations say `Uint8Array<ArrayBuffer>`, which TypeScript has since 5.7: Hono's own, and ours. */
+const BEYOND: Readonly<Record<string, readonly string[]>> = { ts54: ['hono', 'testing'] }
+
 beforeAll(async () => {
   cpSync(`${ROOT}test/packaging/fixtures/consumer`, project, { recursive: true })
   const files = inject('tarballs').map(one => one.file)
@@ -36,7 +39,8 @@ describe.each(['ts54', 'ts57', 'ts59', 'ts60', 'ts70'])('%s', compiler => {
       skipLibCheck: false,
       noEmit: true,
     }
-    const files = consumers.map(folder => `${folder}.ts`)
+    const known = consumers.filter(folder => !BEYOND[compiler]?.includes(folder))
+    const files = known.map(folder => `${folder}.ts`)
     writeFileSync(join(project, name), JSON.stringify({ compilerOptions, files }))
     const output = await run('node', [`node_modules/${compiler}/bin/tsc`, '-p', name], { cwd: project })
     expect(output).toBe('')

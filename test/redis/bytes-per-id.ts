@@ -9,7 +9,8 @@ const WAVE = 2000
  * them, and answers how many bytes of Redis' memory each of them takes.
  */
 export async function bytesPerId(client: Redis, ids: number): Promise<number> {
-  const store = redisStore(client)
+  // A machine under load is no matter here.
+  const store = redisStore(client, { timeout: '10s' })
   await store.claim('warm', 'token', { leaseMs: 60_000 })
   await store.release('warm', 'token')
   const before = await usedMemory(client)

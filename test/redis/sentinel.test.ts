@@ -20,7 +20,7 @@ describe.each([
 ] as const)('redisStore through a Sentinel with %s', (version, connect) => {
   const open = () => {
     const client = connect()
-    const store = redisStore(client, { prefix: `${version}${Math.random()}:` })
+    const store = redisStore(client, { prefix: `${version}${Math.random()}:`, timeout: '10s' })
     return { first: store, second: store, close: () => client.disconnect() }
   }
   for (const { id, name, run } of storeSuite({ open })) test(`${name} (${id})`, run)

@@ -15,7 +15,7 @@ function suiteOn(connect: () => Client): void {
   const open = () => {
     const clients = [connect(), connect()] as const
     const prefix = `suite${count++}:`
-    const [first, second] = clients.map(client => redisStore(client, { prefix }))
+    const [first, second] = clients.map(client => redisStore(client, { prefix, timeout: '10s' }))
     return {
       first: first!,
       second: second!,

@@ -109,6 +109,7 @@ describe("onStoreError: 'process'", () => {
     const notices: StoreNotice[] = []
     const store = connected(url => new Redis6(url), { onStoreError: 'process' })
     await store.start?.(notice => notices.push(notice))
+    let tries = 0
     for (let outage = 1; outage <= 2; outage++) {
       await store.claim(`warm${outage}`, 'a', lease)
       await server.kill()
@@ -117,8 +118,9 @@ describe("onStoreError: 'process'", () => {
       expect(notices.map(({ code }) => code)).toEqual(Array(outage).fill('redis_failing_open'))
       await server.restart()
       await until('ids are shared again', async () => {
-        await store.claim(`shared${outage}`, 'a', lease)
-        return (await store.claim(`shared${outage}`, 'b', lease)).outcome === 'in_flight'
+        const key = `shared${tries++}`
+        await store.claim(key, 'a', lease)
+        return (await store.claim(key, 'b', lease)).outcome === 'in_flight'
       })
     }
   })
@@ -130,6 +132,8 @@ describe("onStoreError: 'process'", () => {
     expect(await store.claim('id', 'mine', lease)).toEqual(CLAIMED)
     server.resume()
     await until('Redis has it', async () => (await client.get('ackhook:id')) === 'tmine')
+    await claims(store, 'a call that comes after whatever the late answer set off', 'a')
+    expect(await store.claim('id', 'other', lease)).toMatchObject({ outcome: 'in_flight' })
     expect(await store.complete('id', 'mine', { retentionMs: 60_000, fingerprint: 7 })).toBe(true)
   })
 })

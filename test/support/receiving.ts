@@ -9,6 +9,8 @@ import {
 } from '@ackhook/core'
 import { type SignOptions, sign } from '@ackhook/testing'
 
+export { sign }
+
 export const SECRET = 'whsec_test_0123456789abcdef'
 
 /** The JSON of an envelope, `conversation.resolved` unless told otherwise. */

@@ -46,12 +46,11 @@ export async function startRedis(options: RedisServerOptions = {}): Promise<Redi
     port = await freePort()
     return launch()
   })
-  // A test run that ends early must not leave servers behind.
-  const onExit = () => {
+  const killNow = () => {
     child.kill('SIGKILL')
     rmSync(folder, { recursive: true, force: true })
   }
-  process.once('exit', onExit)
+  killAtExit(killNow)
 
   function launch(): Promise<ChildProcess> {
     return spawnRedis(port, folder, options)
@@ -79,11 +78,30 @@ export async function startRedis(options: RedisServerOptions = {}): Promise<Redi
       child = await launch()
     },
     async stop() {
-      process.off('exit', onExit)
+      left.delete(killNow)
       await kill()
       rmSync(folder, { recursive: true, force: true })
     },
   }
+}
+
+/** What a test run that ends early must not leave behind. */
+const left = new Set<() => void>()
+
+function killAtExit(killNow: () => void): void {
+  if (left.size === 0 && process.listenerCount('exit', killAllLeft) === 0) {
+    process.on('exit', killAllLeft)
+    // Vitest ends a worker that does not end by itself with this signal, and 'exit' is not emitted then.
+    process.once('SIGTERM', () => {
+      killAllLeft()
+      process.kill(process.pid, 'SIGTERM')
+    })
+  }
+  left.add(killNow)
+}
+
+function killAllLeft(): void {
+  for (const killNow of left) killNow()
 }
 
 async function spawnRedis(port: number, folder: string, options: RedisServerOptions): Promise<ChildProcess> {

@@ -62,7 +62,7 @@ export function bullmqInbox(options: BullmqInboxOptions): Inbox {
       policy.observe({ kind: 'store_down', operation: 'start', error })
       throw error
     }
-    intake = createIntake(opened.queue, policy)
+    intake = createIntake(opened, policy)
     void tellNotices(opened, policy)
   }
 

@@ -1,2 +1,2 @@
 export { bullmqInbox } from './bullmq-inbox.ts'
-export type { BullmqInboxOptions } from './options.ts'
+export type { BullmqInboxOptions, PostgresPool } from './options.ts'

@@ -1,7 +1,8 @@
 import { type Acceptance, type Delivery, type ProcessingPolicy, withDeadline } from '@ackhook/core'
 import type { JobsOptions } from 'bullmq'
 import { BACKOFF } from './attempt-failure.ts'
-import { createTokens, type EventJob, type EventQueue, jobIdOf, toJobData } from './event-job.ts'
+import type { Engine } from './engine.ts'
+import { createTokens, type EventJob, jobIdOf, toJobData } from './event-job.ts'
 import { createGauge } from './gauge.ts'
 import { isDead, rearm } from './rearm.ts'
 
@@ -17,9 +18,10 @@ const FULL: Acceptance = { outcome: 'full' }
 
 /** Step 8: a delivery becomes a job, once. */
 export function createIntake(
-  queue: EventQueue,
+  engine: Engine,
   policy: ProcessingPolicy,
 ): (delivery: Delivery) => Promise<Acceptance> {
+  const { queue } = engine
   const gauge = createGauge(queue, policy.capacity)
   const newToken = createTokens()
   const jobOptions: JobsOptions = {
@@ -31,18 +33,27 @@ export function createIntake(
   }
 
   /**
-   * Two commands written one after the other, so one round trip: what there was under this id, and the job.
+   * Two commands written one after the other, so one round trip: whether there is such a job, and the job itself.
    * The add is atomic and does nothing where the id is known. A job with our token is our own: a client may
    * repeat a command whose reply was lost, and commands on different connections overtake each other.
    */
   async function put(delivery: Delivery, token: string, tries = TRIES): Promise<Acceptance> {
     const jobId = jobIdOf(delivery.key)
-    const [known] = await Promise.all([
-      queue.getJob(jobId),
+    const [existed] = await Promise.all([
+      engine.exists(jobId),
       queue.add(delivery.type, toJobData(delivery, token), { ...jobOptions, jobId }),
     ])
-    if (known === undefined || known.data.token === token) return ACCEPTED
-    return again(known, delivery, token, tries)
+    if (!existed) return ACCEPTED
+    const known = await queue.getJob(jobId)
+    if (known?.data.token === token) return ACCEPTED
+    if (known !== undefined) return again(known, delivery, token, tries)
+    // Discarded after the add had found it there: nothing holds the event now.
+    return retry(delivery, token, tries)
+  }
+
+  function retry(delivery: Delivery, token: string, tries: number): Promise<Acceptance> {
+    if (tries > 1) return put(delivery, token, tries - 1)
+    throw new Error(`job ${jobIdOf(delivery.key)} changed its state ${TRIES} times`)
   }
 
   /** BullMQ keeps failed jobs and silently ignores an add with their id: such an event has to be re-armed. */
@@ -57,8 +68,7 @@ export function createIntake(
     // From dead to waiting in one step of BullMQ: at no point is there no job.
     if (await rearm(known, conflict ? toJobData(delivery, token) : undefined)) return ACCEPTED
     // Re-armed by somebody else, or discarded since we looked: the next look tells.
-    if (tries > 1) return put(delivery, token, tries - 1)
-    throw new Error(`job ${known.id} changed its state ${TRIES} times`)
+    return retry(delivery, token, tries)
   }
 
   /** Refuses what is new; a duplicate needs no room. */

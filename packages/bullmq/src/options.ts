@@ -1,6 +1,14 @@
 import { ConfigurationError, type Duration, durationMs } from '@ackhook/core'
 import type { PostgresConnectionOptions, RedisConnectionClient, RedisOptions, Telemetry } from 'bullmq'
 
+/** A pool of `pg`, as far as it has to be told from options: its own type and BullMQ's do not fit each other. */
+export interface PostgresPool {
+  readonly connect: unknown
+  readonly query: unknown
+  readonly end: unknown
+  readonly totalCount: number
+}
+
 export interface BullmqInboxOptions {
   /**
    * Redis: an ioredis client or cluster of yours, a `redis://` address, or options of ioredis. A client is only
@@ -11,7 +19,7 @@ export interface BullmqInboxOptions {
    * PostgreSQL instead of Redis: a `postgres://` address, options of `pg.Pool` (with BullMQ's own `schema` and
    * `migrate`), or a pool of yours whose `search_path` holds BullMQ's schema.
    */
-  readonly postgres?: PostgresConnectionOptions
+  readonly postgres?: PostgresPool | PostgresConnectionOptions
   /** Name of the BullMQ queue. Default `'ackhook'`. */
   readonly queue?: string
   /** What all keys in Redis begin with. Default BullMQ's own, `'bull'`. Redis only. */
@@ -74,8 +82,18 @@ function engineOf({ connection, postgres }: BullmqInboxOptions): ResolvedOptions
       "give either connection (Redis: a client, 'redis://…' or options) or postgres (a pool, 'postgres://…' or options)",
     )
   }
-  if (postgres !== undefined) return { kind: 'postgres', connection: postgres }
+  if (postgres !== undefined) return { kind: 'postgres', connection: postgresOf(postgres) }
   return { kind: 'redis', connection: redisOf(connection as string | RedisOptions | RedisConnectionClient) }
+}
+
+function postgresOf(postgres: PostgresPool | PostgresConnectionOptions): PostgresConnectionOptions {
+  if (typeof postgres === 'string' && !/^postgres(ql)?:\/\//.test(postgres)) {
+    throw new ConfigurationError('postgres', 'must begin with postgres:// or postgresql://')
+  }
+  if ((typeof postgres === 'object' && postgres !== null) || typeof postgres === 'string') {
+    return postgres as PostgresConnectionOptions
+  }
+  throw new ConfigurationError('postgres', 'must be a pool of pg, its options or an address')
 }
 
 function redisOf<T extends string | RedisOptions | RedisConnectionClient>(connection: T): T {

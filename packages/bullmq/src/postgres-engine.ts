@@ -16,6 +16,7 @@ export async function createPostgresEngine(
   const queue = new Queue<JobData, unknown, string>(options.queue, shared) as unknown as EventQueue
   return {
     queue,
+    exists: async jobId => (await queue.getJob(jobId)) !== undefined,
     newWorker: (process, settings) =>
       new Worker<JobData, unknown, string>(options.queue, process, { ...settings, ...shared }),
     notices: async () => [],

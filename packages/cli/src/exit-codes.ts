@@ -7,5 +7,3 @@ export const EXIT = {
   /** The command could not start: a wrong option, an unreadable file, no secret. */
   usage: 2,
 } as const
-
-export type ExitCode = (typeof EXIT)[keyof typeof EXIT]

@@ -2,8 +2,11 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { HandlerContext } from './attempt.ts'
 import type { MaybePromise } from './maybe-promise.ts'
 
-/** Data of `conversation.resolved`, the one event the platform has published in full. */
-export interface ConversationResolvedData {
+/**
+ * Data of `conversation.resolved`, the one event the platform has published in full. A type and not an
+ * interface: only then does `isEvent` narrow to it alone, and a misspelt field is an error there too.
+ */
+export type ConversationResolvedData = {
   /** Starts with `cnv_`. */
   conversation_id: string
   /** `whatsapp` is the one published value; more will come. */

@@ -17,6 +17,7 @@ export interface TappedAttempt {
   readonly verdict: Verdict
 }
 
+/** Told of every finished attempt, before the inbox applies its verdict. */
 export type Tap = (attempt: TappedAttempt) => void
 
 /** A property and not a map of receivers: adapters copy a receiver's members onto their own function. */

@@ -1,6 +1,5 @@
-import { sign } from '@ackhook/testing'
 import { expect, it, vi } from 'vitest'
-import { recordingLogger, SECRET } from '../../../test/support/receiving.ts'
+import { recordingLogger, SECRET, sign } from '../../../test/support/receiving.ts'
 import { type ContractOptions, resolveContract } from './contract.ts'
 import { createSecrets, type SecretSource } from './secrets.ts'
 import { createVerifier } from './verify-request.ts'

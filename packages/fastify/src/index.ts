@@ -1,1 +1,1 @@
-export { type FastifyWebhooksOptions, webhooks } from './webhooks.ts'
+export { type FastifyReceiver, type FastifyWebhooksOptions, webhooks } from './webhooks.ts'

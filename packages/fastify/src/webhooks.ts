@@ -17,6 +17,7 @@ export type FastifyReceiver = Receiver<KnownEvents<Record<never, never>>, Fastif
 export type FastifyWebhooksOptions = {
   /** Path of the route. Default `'/webhooks'`. It answers every method: all but POST get 405. */
   readonly path?: string
+  /** Laid before `path`, as in every plugin of Fastify. */
   readonly prefix?: string
   /** The name on the Fastify instance. Default `'webhooks'`; a second registration needs another. */
   readonly decorateAs?: string
@@ -61,8 +62,9 @@ async function plugin(app: FastifyInstance, options: FastifyWebhooksOptions): Pr
 
 function mount(scope: FastifyInstance, path: string, receiver: FastifyReceiver): void {
   // Fastify refuses a Content-Type it cannot read before any parser is asked; the signature says more.
-  scope.addHook('onRequest', async request => {
+  scope.addHook('onRequest', (request, _reply, done) => {
     request.headers = { 'content-type': 'application/octet-stream' }
+    done()
   })
   scope.removeAllContentTypeParsers()
   scope.addContentTypeParser('*', (_request, payload, done) => done(null, payload))

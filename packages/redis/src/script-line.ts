@@ -10,7 +10,10 @@ export interface LineParts {
   readonly timeoutMs: number
 }
 
-/** One verb of the store: every call of one tick travels in one command. */
+/**
+ * One verb of the store. A call on its own is sent at once; while one is under way, every call of one tick
+ * travels in one command.
+ */
 export interface ScriptLine {
   /**
    * The script's numbers for this key. Rejects with `store_unavailable` after the deadline, when the client
@@ -36,10 +39,11 @@ export function createScriptLine(script: Script, { client, breaker, timeoutMs }:
   // A command for Redis Cluster may only name keys of one slot, and two ids share one only by chance.
   const most = client.isCluster === true ? 1 : MOST_IN_ONE_COMMAND
   let waiting: Call[] = []
+  let underWay = 0
 
   function add(call: Call): void {
     waiting.push(call)
-    if (waiting.length >= most) flush()
+    if (waiting.length >= most || (underWay === 0 && waiting.length === 1)) flush()
     // After the requests that this turn of the event loop reads, and before it waits for more.
     else if (waiting.length === 1) setImmediate(flush)
   }
@@ -60,6 +64,7 @@ export function createScriptLine(script: Script, { client, breaker, timeoutMs }:
     }
     const keys = calls.map(({ key }) => key)
     const args = calls.flatMap(call => call.args)
+    underWay++
     try {
       const answers = await withDeadline(runScript(client, script, keys, args), {
         operation: `redisStore.${script.name}`,
@@ -75,6 +80,8 @@ export function createScriptLine(script: Script, { client, breaker, timeoutMs }:
       attempt.failed(cause)
       const error = unavailable(cause instanceof Error ? cause.message : String(cause), cause)
       for (const { reject } of calls) reject(error)
+    } finally {
+      underWay--
     }
   }
 

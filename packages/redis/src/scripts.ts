@@ -32,22 +32,23 @@ export const CLAIM: Script = script(
   `
 local answers = {}
 for i, key in ipairs(KEYS) do
-  local mine, lease = 't' .. ARGV[i * 2 - 1], ARGV[i * 2]
+  local mine = 't' .. ARGV[i * 2 - 1]
   local value = redis.call('GET', key)
-  local outcome, detail = 0, 0
   -- My own token means that this command was sent twice because its first reply was lost.
   if not value or value == mine then
-    local set = redis.pcall('SET', key, mine, 'PX', lease)
-    if set.err then
-      if not string.find(set.err, 'OOM', 1, true) then return set end
-      outcome = 3
+    local set = redis.pcall('SET', key, mine, 'PX', ARGV[i * 2])
+    if not set.err then
+      answers[i * 2 - 1], answers[i * 2] = 0, 0
+    elseif string.find(set.err, 'OOM', 1, true) then
+      answers[i * 2 - 1], answers[i * 2] = 3, 0
+    else
+      return set
     end
-  elseif string.sub(value, 1, 1) == 't' then
-    outcome, detail = 1, redis.call('PTTL', key)
+  elseif string.byte(value) == 116 then -- t
+    answers[i * 2 - 1], answers[i * 2] = 1, redis.call('PTTL', key)
   else
-    outcome, detail = 2, tonumber(value)
+    answers[i * 2 - 1], answers[i * 2] = 2, tonumber(value)
   end
-  answers[i * 2 - 1], answers[i * 2] = outcome, detail
 end
 return answers`,
   2,

@@ -79,7 +79,8 @@ export function sqliteInbox(pathOrOptions: string | SqliteInboxOptions): Inbox {
   })
 
   function begin(row: TakenRow, arrived: Delivery | undefined): void {
-    if (running === undefined || closing !== undefined) {
+    const bytesAreHere = arrived !== undefined || row.body !== undefined
+    if (running === undefined || closing !== undefined || !bytesAreHere) {
       void record({ ...leaseOf(row), kind: 'release', begun: false })
       return
     }
@@ -153,7 +154,7 @@ export function sqliteInbox(pathOrOptions: string | SqliteInboxOptions): Inbox {
       quiet()
       return
     }
-    wakeTimer = setTimeout(batcher.wake, Math.min(pollMs, nextDueMs ?? pollMs))
+    wakeTimer = setTimeout(batcher.hurry, Math.min(pollMs, nextDueMs ?? pollMs))
   }
 
   /** For what nobody waits for: when it fails, the lease lapses by itself. */
@@ -167,14 +168,14 @@ export function sqliteInbox(pathOrOptions: string | SqliteInboxOptions): Inbox {
   }
 
   function quietWithin(timeoutMs: number): Promise<void> {
+    if (held.size === 0 && !batcher.isBusy()) return Promise.resolve()
     return new Promise(resolve => {
       const timer = setTimeout(resolve, timeoutMs)
       onQuiet = () => {
         clearTimeout(timer)
         resolve()
       }
-      // An answer may be on its way with nothing behind it: asked again once the turn is over.
-      batcher.wake()
+      batcher.hurry()
     })
   }
 
@@ -209,7 +210,7 @@ export function sqliteInbox(pathOrOptions: string | SqliteInboxOptions): Inbox {
       await engine.open()
       const leases = keepLeases({ held, leaseMs, batcher, lose })
       running = { process, policy, leases }
-      batcher.wake()
+      batcher.hurry()
     },
     accept(delivery): Promise<Acceptance> {
       if (closing === undefined) return batcher.accept(delivery)

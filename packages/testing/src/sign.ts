@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto'
 
+/** How {@link sign} signs. */
 export interface SignOptions {
   /** The endpoint's secret. A list gives one signature for each, as a sender may do while a rotation lasts. */
   readonly secret: string | readonly string[]

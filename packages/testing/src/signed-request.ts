@@ -1,6 +1,7 @@
 import type { WebhookEvent } from '@ackhook/core'
 import { type SignOptions, sign } from './sign.ts'
 
+/** Options of {@link signedRequest}. */
 export interface SignedRequestOptions extends SignOptions {
   /** Name of the signature header. Default `X-Service-Signature`. */
   readonly header?: string

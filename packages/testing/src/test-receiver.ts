@@ -10,6 +10,7 @@ import {
 import { createEvent, type EventOverrides } from './create-event.ts'
 import { type SignedRequestOptions, signedRequest } from './signed-request.ts'
 
+/** Options of {@link testReceiver}. */
 export interface TestReceiverOptions {
   /** The secret the receiver was made with. */
   readonly secret: string
@@ -47,6 +48,7 @@ export interface TestDelivery<Event = WebhookEvent> {
   readonly error?: unknown
 }
 
+/** A receiver under test. */
 export interface TestReceiver {
   /** Signs the event, delivers it, and resolves when its handlers are done, retries included. */
   deliver<const Type extends string>(

@@ -26,6 +26,7 @@ export interface DeliveryFile {
 
 const FORMAT = 'ackhook-delivery-1'
 
+/** What to write into a file, as JSON. */
 export function toDeliveryFile(delivery: Delivery): DeliveryFile {
   const { method, url, headers, body, receivedAt } = delivery
   return {

@@ -31,6 +31,7 @@ import { proves } from './proves.ts'
 
 export type { Finding } from './finding.ts'
 
+/** What {@link diagnose} is to suppose of the receiver. */
 export interface DiagnoseOptions {
   /** The secret that the app uses comes first; the others are tried as well. */
   readonly secrets: readonly NamedSecret[]
@@ -40,6 +41,7 @@ export interface DiagnoseOptions {
   readonly tolerance?: Duration | false
 }
 
+/** Whether a delivery verifies, and if not, why. */
 export interface Diagnosis {
   /** Whether a receiver with the first secret accepts the delivery, at the time when it arrived. */
   readonly verified: boolean

@@ -30,7 +30,9 @@ export function discard(ids: readonly string[], flags: ChangeFlags, parts: Inbox
   return withInbox(flags, parts, async ({ deadLetters }) => {
     const targets = await targetsOf(ids, flags, deadLetters)
     if (!flags.yes && targets.length > 0) {
-      const sure = await parts.terminal.confirm(`Forget ${targets.length} dead letters for good?`)
+      const sure = await parts.terminal.confirm(
+        `Forget ${targets.length === 1 ? '1 dead letter' : `${targets.length} dead letters`} for good?`,
+      )
       if (sure === undefined)
         throw new UsageError('discarding is for good: add --yes to do it without a question')
       if (!sure) return EXIT.failed

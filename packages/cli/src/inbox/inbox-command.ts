@@ -9,6 +9,7 @@ import type { OpenInbox } from './open-inbox.ts'
 export interface InboxFlags {
   readonly sqlite?: string
   readonly redis?: string
+  readonly postgres?: string
   readonly queue?: string
   readonly namespace: string
   readonly json?: boolean
@@ -60,6 +61,7 @@ function withPlace(command: Command): Command {
     command
       .option('--sqlite <file>', 'the database of sqliteInbox')
       .option('--redis <url>', 'the Redis of bullmqInbox, such as redis://localhost:6379')
+      .option('--postgres <url>', 'the PostgreSQL of bullmqInbox, such as postgres://localhost/app')
       .option('--queue <name>', "the queue of bullmqInbox (default: bullmqInbox's own)")
       .option('--namespace <name>', 'namespace of the events', ''),
   )

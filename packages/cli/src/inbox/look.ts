@@ -19,7 +19,7 @@ export function list(flags: ListFlags, parts: InboxParts): Promise<number> {
       printable(letter.id),
       printable(letter.type),
       new Date(letter.failedAt).toISOString(),
-      `${letter.attempts} attempts`,
+      letter.attempts === 1 ? '1 attempt' : `${letter.attempts} attempts`,
       printable(letter.reason),
     ])
     for (const line of table(rows)) terminal.out(line)
@@ -78,7 +78,7 @@ export function stats(flags: InboxFlags, parts: InboxParts): Promise<number> {
   })
 }
 
-export function inNamespace({ namespace }: InboxFlags): string {
+function inNamespace({ namespace }: InboxFlags): string {
   return namespace === '' ? '' : ` in namespace ${printable(namespace)}`
 }
 

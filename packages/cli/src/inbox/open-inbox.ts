@@ -11,9 +11,9 @@ export type OpenInbox = (flags: InboxFlags, cwd: string) => Promise<Inbox>
 
 /** With the user's own installation of the inbox, so that both sides agree on the format. */
 export const openInbox: OpenInbox = async (flags, cwd) => {
-  const { sqlite, redis, queue } = flags
-  if ((sqlite === undefined) === (redis === undefined)) {
-    throw new UsageError('say where the inbox is: --sqlite <file> or --redis <url>')
+  const { sqlite, redis, postgres, queue } = flags
+  if ([sqlite, redis, postgres].filter(place => place !== undefined).length !== 1) {
+    throw new UsageError('say where the inbox is: --sqlite <file>, --redis <url> or --postgres <url>')
   }
   if (sqlite !== undefined) {
     const file = resolve(cwd, sqlite)
@@ -23,7 +23,8 @@ export const openInbox: OpenInbox = async (flags, cwd) => {
     return sqliteInbox(file) as Inbox
   }
   const { bullmqInbox } = await load('@ackhook/bullmq', 'bullmqInbox', cwd)
-  return bullmqInbox({ connection: redis, ...(queue !== undefined && { queue }) }) as Inbox
+  const place = redis === undefined ? { postgres } : { connection: redis }
+  return bullmqInbox({ ...place, ...(queue !== undefined && { queue }) }) as Inbox
 }
 
 async function load<Name extends string>(

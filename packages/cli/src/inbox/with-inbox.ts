@@ -1,5 +1,6 @@
 import type { Inbox } from '@ackhook/core'
 import type { Terminal } from '../terminal/terminal.ts'
+import { UsageError } from '../usage-error.ts'
 import type { InboxFlags } from './inbox-command.ts'
 import type { OpenInbox } from './open-inbox.ts'
 
@@ -19,7 +20,16 @@ export async function withInbox(
   const inbox = await open(flags, terminal.cwd)
   try {
     return await work(inbox)
+  } catch (cause) {
+    if (cause instanceof UsageError) throw cause
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    throw new UsageError(`the inbox does not work: ${reason}. Is it the right ${placeOf(flags)}?`, { cause })
   } finally {
     await inbox.close(CLOSE_MS)
   }
+}
+
+/** Not the address itself: it may hold a password. */
+function placeOf({ sqlite }: InboxFlags): string {
+  return sqlite === undefined ? 'address, and does its server run' : 'file'
 }

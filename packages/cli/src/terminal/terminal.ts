@@ -17,6 +17,7 @@ export interface Terminal {
   progress(total: number, label: string): Progress
 }
 
+/** How far a long run has got. */
 export interface Progress {
   advance(): void
   stop(): void

@@ -65,6 +65,7 @@ export function createLeaseKeeper(parts: LeaseKeeperParts): { watch(): void; sto
   function watch(): void {
     if (timer !== undefined || stopped) return
     timer = setTimeout(() => void renewAll(), leaseMs / 3)
+    letProcessEnd(timer)
   }
 
   return {
@@ -74,6 +75,11 @@ export function createLeaseKeeper(parts: LeaseKeeperParts): { watch(): void; sto
       clearTimeout(timer)
     },
   }
+}
+
+/** A lease is no reason to keep a process that has nothing else to do; what waits or runs is. */
+function letProcessEnd(timer: unknown): void {
+  if (typeof timer === 'object') (timer as { unref?: () => void } | null)?.unref?.()
 }
 
 /** Asked after an `await`, when the phase may be another than the one just looked at. */

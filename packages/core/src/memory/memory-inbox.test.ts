@@ -327,6 +327,25 @@ describe('the drain', () => {
     expect(await closed).toEqual({ lost: 0 })
   })
 
+  it('runs each event once that runs or waits when it begins', async () => {
+    const { receiver, send } = watch({ concurrency: 2 })
+    const started: string[] = []
+    const gates = { a: deferred(), b: deferred(), c: deferred() }
+    receiver.on('*', event => {
+      started.push(event.id)
+      return gates[event.id as keyof typeof gates].promise
+    })
+    for (const id of ['a', 'b', 'c']) await send({ id })
+    await settle()
+    const closed = receiver.close({ timeout: '10s' })
+    for (const id of ['a', 'b', 'c'] as const) {
+      gates[id].resolve()
+      await settle()
+    }
+    expect(started).toEqual(['a', 'b', 'c'])
+    expect(await closed).toEqual({ lost: 0 })
+  })
+
   it('reports what is left at the timeout as lost, keeps it as a dead letter and gives its lease back', async () => {
     const store = storeThat()
     const { receiver, send, logger } = watch({
@@ -449,6 +468,26 @@ describe('serializeBy', () => {
     gates.get('a2')?.resolve()
     await settle()
     expect(order).toEqual(['a1', 'b1', 'a2', 'a3'])
+  })
+
+  it('goes on with the next event of a key when the store takes its time to record the last one', async () => {
+    const inner = memoryStore()
+    const store = storeThat({
+      complete: async (...given) => {
+        await new Promise(resolve => setTimeout(resolve, 100))
+        return inner.complete(...given)
+      },
+    })
+    const { receiver, send } = watch({ store, serializeBy: () => 'k' })
+    const order: string[] = []
+    receiver.on('*', event => order.push(event.id))
+    for (const id of ['a', 'b', 'c']) await send({ id })
+    await settle()
+    expect(order).toEqual(['a'])
+    await advance(100)
+    expect(order).toEqual(['a', 'b'])
+    await advance(100)
+    expect(order).toEqual(['a', 'b', 'c'])
   })
 
   it('lets nothing overtake an event that waits for its retry', async () => {
@@ -865,6 +904,25 @@ describe('a store that fails', () => {
     expect(asked).toBe(8)
     await advance(60_000)
     expect(store.complete).toHaveBeenCalledTimes(asked)
+  })
+
+  it('to complete is asked again while a renewed lease lasts', async () => {
+    const store = storeThat()
+    store.complete.mockRejectedValueOnce(new Error('down'))
+    const { receiver, send, seen } = watch({ store, handlerTimeout: '1h' })
+    const gate = deferred()
+    receiver.on('*', () => gate.promise)
+    await send()
+    await settle()
+    await advance(20_000)
+    await advance(20_000)
+    await advance(20_000)
+    await advance(15_000)
+    gate.resolve()
+    await settle()
+    await advance(250)
+    expect(store.complete).toHaveBeenCalledTimes(2)
+    expect(of(seen, 'completion_lost')).toEqual([])
   })
 
   it('to complete during the drain is not waited for', async () => {

@@ -52,13 +52,13 @@ async function serve(
   const store = { ...inner, claim: vi.fn(inner.claim) }
   const watched = watch({ store, ...options } as never)
   const handler = toNodeHandler(watched.receiver as never)
-  const { port, url } = await listen((request, response) => {
+  const { port, url, server } = await listen((request, response) => {
     before(request)
     handler(request, response)
   })
   const headers = (body: string | Uint8Array = eventBody()) =>
     signedRequest(body).headers as Record<string, string>
-  return { ...watched, store, port, url, headers }
+  return { ...watched, store, port, url, server, headers }
 }
 
 /** Writes text to a raw socket and answers what came back until it closed. */
@@ -167,6 +167,21 @@ describe('a Node handler', () => {
     })
     expect(received).toMatch(/^HTTP\/1\.1 413 /)
     expect(written).toBeLessThan(64_000_000)
+  })
+
+  it('reads on for a while after it has answered, so that the sender gets to read the answer', async () => {
+    const { port, headers, server } = await serve({ bodyLimit: 1000 })
+    const read = new Promise<number>(resolve =>
+      server.on('connection', socket => socket.on('close', () => resolve(socket.bytesRead))),
+    )
+    const size = 300_000
+    const received = await raw(port, socket => {
+      socket.write(head(headers(), `Content-Length: ${size}`))
+      // The rest of the body follows the answer, as that of a sender does who has not looked yet.
+      socket.once('data', () => socket.write(Buffer.alloc(size)))
+    })
+    expect(received).toMatch(/^HTTP\/1\.1 413 /)
+    expect(await read).toBeGreaterThan(size)
   })
 
   it('gives up a body that stalls', async () => {

@@ -20,6 +20,8 @@ export function readRawBody(request: MaybeRead, limits: BodyLimits): MaybePromis
   if (kept !== undefined) return kept
   if (request.readableDidRead || request.readableEnded)
     return new Refusal('body_unavailable', { detail: CONSUMED })
+  if (request.destroyed)
+    return new Refusal('body_aborted', { detail: 'the connection closed before the body was read' })
   return readStream(request, limits)
 }
 

@@ -16,7 +16,8 @@ export const platform: Platform = {
   checksum: crc32,
   decodeText: bytes => decoder.decode(bytes),
   // A timer would belong to one request, and die with it; a microtask runs whatever becomes of the request.
-  defer: queueMicrotask,
+  // Wrapped, because workerd refuses to be called as a method of something else.
+  defer: task => queueMicrotask(task),
   defaultLogger: { info() {}, warn() {}, error() {} },
 }
 

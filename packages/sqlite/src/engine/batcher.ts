@@ -26,6 +26,8 @@ export interface Batcher {
   ask(query: Query): Promise<unknown>
   /** Asks for rows, as many as there are slots. */
   wake(): void
+  /** Does now what waits for company. */
+  hurry(): void
   /** Whether something was sent or is to be sent and has no answer yet. */
   isBusy(): boolean
 }
@@ -53,6 +55,10 @@ const ANSWERS: Readonly<Record<Exclude<Admission, 'refused'>, Acceptance>> = {
 
 /** The sender waits no longer than this. What is written later all the same makes its retry a duplicate. */
 const DEADLINE_MS = 2000
+/** How long a settlement waits for an arrival to share the disk with, while nothing waits for its slot. */
+const LAZY_MS = 3
+/** A crash repeats what is settled and not recorded, so that is kept few. */
+const LAZY_LIMIT = 8
 
 export function createBatcher(parts: BatcherParts): Batcher {
   const { engine, toError, slots, onTaken, onAbandoned, onAnswered } = parts
@@ -60,6 +66,9 @@ export function createBatcher(parts: BatcherParts): Batcher {
   const arriving = new Map<number, Delivery>()
   let round = emptyRound()
   let scheduled = false
+  let lazyTimer: ReturnType<typeof setTimeout> | undefined
+  /** Whether the last answer left rows that are due. */
+  let backlog = true
   let requested = 0
   let underWay = 0
   /** Messages without an answer for longer than the deadline: the disk stands still. */
@@ -70,12 +79,20 @@ export function createBatcher(parts: BatcherParts): Batcher {
   function schedule(): void {
     if (scheduled) return
     scheduled = true
+    clearTimeout(lazyTimer)
+    lazyTimer = undefined
     setImmediate(() => {
       scheduled = false
       const sent = round
       round = emptyRound()
       void send(sent)
     })
+  }
+
+  /** For what nobody waits for: it rides along with the next arrival instead of making that wait for the disk. */
+  function scheduleLazily(): void {
+    if (backlog || round.settlements.length >= LAZY_LIMIT) schedule()
+    else if (!scheduled) lazyTimer ??= setTimeout(schedule, LAZY_MS)
   }
 
   async function send(sent: Round): Promise<void> {
@@ -95,6 +112,7 @@ export function createBatcher(parts: BatcherParts): Batcher {
       })
       answer(sent, result)
       nextDueMs = result.nextDueMs
+      if (take > 0) backlog = result.taken.length === take
     } catch (error) {
       for (const one of sent.arrivals) one.resolve(unavailable(error))
       for (const one of [...sent.settlements, ...sent.renewals, ...sent.queries]) one.reject(error)
@@ -160,8 +178,12 @@ export function createBatcher(parts: BatcherParts): Batcher {
     }
   }
 
-  function enqueue<T, Answer>(queue: Pending<T, Answer>[], value: T): Promise<Answer> {
-    schedule()
+  function enqueue<T, Answer>(
+    queue: Pending<T, Answer>[],
+    value: T,
+    soon: () => void = schedule,
+  ): Promise<Answer> {
+    soon()
     return new Promise((resolve, reject) => queue.push({ value, resolve, reject }))
   }
 
@@ -170,11 +192,12 @@ export function createBatcher(parts: BatcherParts): Batcher {
       if (overdue > 0) return Promise.resolve(unavailable(new Error(TOO_SLOW)))
       return enqueue(round.arrivals, delivery)
     },
-    settle: settlement => enqueue(round.settlements, settlement),
+    settle: settlement => enqueue(round.settlements, settlement, scheduleLazily),
     renew: lease => enqueue(round.renewals, lease),
     ask: query => enqueue(round.queries, query),
-    wake: schedule,
-    isBusy: () => scheduled || underWay > 0,
+    wake: scheduleLazily,
+    hurry: schedule,
+    isBusy: () => scheduled || lazyTimer !== undefined || underWay > 0,
   }
 }
 

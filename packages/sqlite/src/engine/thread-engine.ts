@@ -21,6 +21,8 @@ export function createThreadEngine(path: string): Engine {
   const waiting = new Map<number, Waiting>()
   let thread: Thread | undefined
   let opening: Promise<Thread> | undefined
+  let current: Worker | undefined
+  let closed = false
   let terms: Terms = NO_TERMS
   let lastId = 0
 
@@ -43,16 +45,20 @@ export function createThreadEngine(path: string): Engine {
     return new Promise((resolve, reject) => {
       const data: ThreadData = { path }
       const worker = new Worker(threadFile(), { workerData: data, name: 'ackhook-sqlite' })
-      const closed = new Promise<void>(done => worker.once('exit', () => done()))
+      current = worker
+      const ended = new Promise<void>(done => worker.once('exit', () => done()))
       worker.on('message', (message: FromThread) => {
         if (message.kind === 'results') settle(message.results)
-        else if (message.kind === 'open') resolve(threadOf(worker, closed))
+        else if (message.kind === 'open') resolve(threadOf(worker, ended))
         else if (message.kind === 'failed') {
+          current = undefined
           reject(toError(message.fault, 'path', `'${path}'`))
           void worker.terminate()
         }
       })
       const gone = (cause: unknown): void => {
+        // The end of one that was given up says nothing about the one after it.
+        if (current !== worker) return
         const error = new AckhookError('inbox_unavailable', `The thread of '${path}' ended.`, { cause })
         reject(error)
         lose(error)
@@ -85,6 +91,7 @@ export function createThreadEngine(path: string): Engine {
       thread?.send({ kind: 'terms', terms })
     },
     run(batch) {
+      if (closed) return Promise.reject(new AckhookError('inbox_unavailable', `'${path}' is closed.`))
       const id = ++lastId
       return new Promise((resolve, reject) => {
         const post = (to: Thread): void => {
@@ -97,6 +104,7 @@ export function createThreadEngine(path: string): Engine {
       })
     },
     async close() {
+      closed = true
       const last = await opening?.catch(() => undefined)
       await last?.end()
     },
@@ -105,14 +113,14 @@ export function createThreadEngine(path: string): Engine {
 
 const END_MS = 5000
 
-function threadOf(worker: Worker, closed: Promise<void>): Thread {
+function threadOf(worker: Worker, ended: Promise<void>): Thread {
   return {
     send: (message, transfer = []) => worker.postMessage(message, transfer),
     async end() {
       worker.postMessage({ kind: 'close' } satisfies ToThread)
       // A disk that no longer answers must not keep the process from ending.
       const timer = setTimeout(() => void worker.terminate(), END_MS)
-      await closed
+      await ended
       clearTimeout(timer)
     },
   }

@@ -13,7 +13,7 @@ export interface HandOut {
   nextDueMs(now: number): number | undefined
 }
 
-export interface Taken {
+interface Taken {
   readonly taken: TakenRow[]
   readonly abandoned: Abandoned[]
 }

@@ -10,6 +10,9 @@ export interface WireReply {
   readonly interim: readonly number[]
 }
 
+/** The message when there will be no reply any more. */
+export const CLOSED = 'the connection closed before a reply'
+
 interface Head {
   readonly status: number
   readonly headers: ReadonlyMap<string, string>
@@ -63,7 +66,7 @@ export function createReplyReader(
     for (;;) {
       const reply = take(interim, method)
       if (reply !== undefined) return reply
-      if (ended) throw new Error('the connection closed before a reply', { cause: failure })
+      if (ended) throw new Error(CLOSED, { cause: failure })
       const left = deadline - performance.now()
       if (left <= 0) throw new Error(`no reply within ${patienceMs} ms`)
       await new Promise<void>(resolve => {

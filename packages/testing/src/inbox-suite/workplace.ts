@@ -12,7 +12,7 @@ import { until } from './expect.ts'
 import type { InboxCapabilities, InboxCase, InboxTarget } from './target.ts'
 
 /** One attempt that an inbox has handed out. */
-export interface Run {
+interface Run {
   readonly delivery: Delivery
   readonly attempt: Attempt
   /** Monotonic milliseconds. */
@@ -31,7 +31,7 @@ export interface Workplace {
   run(index: number): Promise<Run>
 }
 
-export interface StartOptions extends Partial<ProcessingPolicy> {
+interface StartOptions extends Partial<ProcessingPolicy> {
   /** What becomes of an attempt. Default: it completes. */
   readonly decide?: (delivery: Delivery, attempt: Attempt) => Verdict | Promise<Verdict>
   /** Attempts last until `Run.finish`. */

@@ -6,6 +6,7 @@ import { type PostResult, post } from './post.ts'
 import { retryAfterMs } from './retry-after.ts'
 import type { ResolvedSender } from './sender-options.ts'
 
+/** What was made to go wrong with an attempt. */
 export type InjectedFault = 'tampered' | 'stale_timestamp' | 'frozen_timestamp' | 'lost_reply' | 'rotated'
 
 /** One request and what the sender knows of it. */

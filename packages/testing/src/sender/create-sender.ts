@@ -17,6 +17,7 @@ export interface SendReport {
   readonly attempts: readonly Attempt[]
 }
 
+/** Options of {@link Sender.sendAll}. */
 export interface SendAllOptions {
   /** Events under way at one time. Default 1: in order. */
   readonly concurrency?: number

@@ -47,6 +47,20 @@ export const CLAIM_CHECKS: readonly StoreCheck[] = [
     },
   },
   {
+    id: 'store.claim.many',
+    name: 'of 300 ids claimed at one time each is answered for itself',
+    async check({ first, second }) {
+      const ids = Array.from({ length: 300 }, (_, i) => `id-${i}`)
+      const taken = ids.filter((_, i) => i % 3 === 0)
+      await Promise.all(taken.map(id => first.claim(id, 'mine', lease)))
+      const answers = await Promise.all(ids.map(id => second.claim(id, 'theirs', lease)))
+      for (const [i, { outcome }] of answers.entries()) {
+        const expected = i % 3 === 0 ? 'in_flight' : 'claimed'
+        assert(outcome === expected, `${ids[i]}: expected '${expected}', got '${outcome}'`)
+      }
+    },
+  },
+  {
     id: 'store.claim.lapse',
     name: 'a lease lapses by itself, and not before its time',
     async check({ first, second }) {

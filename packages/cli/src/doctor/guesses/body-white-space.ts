@@ -18,7 +18,6 @@ export function bodyWhiteSpace({ text }: Facts): readonly Guess[] {
       unix.replaceAll('\n', '\r\n'),
       'The line ends of the body were changed from Windows (CRLF) to Unix (LF)',
     ],
-    ['body-white-space', text.trim(), 'White space was added around the body'],
     [
       'body-bom',
       BOM + text,
@@ -28,6 +27,8 @@ export function bodyWhiteSpace({ text }: Facts): readonly Guess[] {
   if (text.startsWith(BOM)) {
     supposed.push(['body-bom', text.slice(1), 'A byte order mark was put in front of the body'])
   }
+  // Last, because trim() takes a byte order mark for white space.
+  supposed.push(['body-white-space', text.trim(), 'White space was added around the body'])
   return supposed.map(([cause, signed, what]) => ({
     cause,
     body: new TextEncoder().encode(signed),

@@ -1,10 +1,11 @@
+import { Buffer } from 'node:buffer'
 import type { Facts } from '../facts.ts'
 import type { Guess } from '../finding.ts'
 
 /** The body became a JSON string, a form field or base64 on the way. */
 export function bodyWrapped({ text }: Facts): readonly Guess[] {
   const trimmed = text.trim()
-  const supposed: [string | undefined, string][] = [
+  const supposed: [string | Uint8Array | undefined, string][] = [
     [
       stringIn(trimmed),
       'The body was written as a JSON string inside JSON: JSON.stringify ran on a text that was JSON already. Leave one JSON.stringify out',
@@ -23,9 +24,7 @@ export function bodyWrapped({ text }: Facts): readonly Guess[] {
     ],
   ]
   return supposed.flatMap(([signed, what]) =>
-    signed === undefined
-      ? []
-      : [{ cause: 'body-wrapped', body: new TextEncoder().encode(signed), text: `${what}.` }],
+    signed === undefined ? [] : [{ cause: 'body-wrapped', body: Buffer.from(signed), text: `${what}.` }],
   )
 }
 
@@ -46,6 +45,6 @@ function fieldIn(text: string): string | undefined {
   return first[1] === '' ? first[0] : first[1]
 }
 
-function base64In(text: string): string | undefined {
-  return /^[A-Za-z0-9+/]+={0,2}$/.test(text) ? atob(text) : undefined
+function base64In(text: string): Uint8Array | undefined {
+  return /^[A-Za-z0-9+/]+={0,2}$/.test(text) ? Buffer.from(text, 'base64') : undefined
 }

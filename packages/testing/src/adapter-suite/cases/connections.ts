@@ -1,5 +1,6 @@
 import { type Connection, exchange, openConnection, writeBody } from '../exchange.ts'
-import { expectNotHandled, expectReply, whenHandled } from '../expectations.ts'
+import { expectNotHandled, expectReply, until, whenHandled } from '../expectations.ts'
+import { CLOSED } from '../reply-reader.ts'
 import { newId, signedEvent, signedRequest } from '../signed-event.ts'
 import { type AdapterCase, type AdapterTarget, adapterSuiteOptions } from '../target.ts'
 import { bodyOfBytes } from './bytes.ts'
@@ -11,12 +12,12 @@ const GOOD_DELIVERIES = 200
 export const connectionCases: readonly AdapterCase[] = [
   {
     id: 'adapter.abort.declared',
-    name: 'an upload that breaks off before its declared length is never handled, and the server goes on',
+    name: 'an upload that breaks off before its declared length is not handled, and is accepted when it comes whole',
     run: target => survivesAbort(target, 'length'),
   },
   {
     id: 'adapter.abort.chunked',
-    name: 'a chunked upload that breaks off is never handled, though all of the event has arrived',
+    name: 'a chunked upload that breaks off is not handled, though all of the event has arrived',
     run: target => survivesAbort(target, 'chunked'),
   },
   {
@@ -26,7 +27,9 @@ export const connectionCases: readonly AdapterCase[] = [
       const { id, request } = signedEvent()
       const { socket, reply, writeHead } = await openConnection(target.url)
       writeHead({ ...request, headers: [...request.headers, ['Expect', '100-continue']] })
-      await new Promise(resolve => socket.once('data', resolve))
+      let answered = false
+      socket.once('data', () => (answered = true))
+      await until(() => answered || undefined, 'no 100 Continue came')
       writeBody(socket, request)
       const answer = await reply()
       socket.destroy()
@@ -48,7 +51,7 @@ export const connectionCases: readonly AdapterCase[] = [
   },
   {
     id: 'adapter.connections.slow',
-    name: '1,000 connections with slow bodies do not slow good deliveries, and are all answered 408',
+    name: '1,000 connections with slow bodies do not slow good deliveries, and are all answered 408 or cut off',
     run: survivesSlowSockets,
   },
 ]
@@ -62,24 +65,28 @@ async function survivesAbort(target: AdapterTarget, framing: 'length' | 'chunked
   socket.write(framing === 'chunked' ? `${body.length.toString(16)}\r\n` : '')
   await new Promise(resolve => socket.write(body, resolve))
   socket.destroy()
-  const next = signedEvent()
-  expectReply(await exchange(target.url, next.request), 202, 'accepted')
-  await whenHandled(target, next.id)
+  // Time for the server to see the end, measured in what it does meanwhile.
+  await medianLatency(target)
   expectNotHandled(target, id)
+  expectReply(await exchange(target.url, request), 202, 'accepted')
+  await whenHandled(target, id)
 }
 
-/** Latencies are judged by their median, and generously: what is looked for is a stall, not a millisecond. */
+/**
+ * Latencies are judged by their median, and generously, because whoever runs this also runs the senders: what
+ * is looked for are deliveries that wait for the slow ones, which would take seconds.
+ */
 async function survivesSlowSockets(target: AdapterTarget): Promise<void> {
   await medianLatency(target)
   const before = await medianLatency(target)
   const slow = await Promise.all(Array.from({ length: SLOW_SOCKETS }, () => openSlowly(target)))
-  const statuses = Promise.all(slow.map(({ reply }) => reply().then(({ status }) => status)))
+  const statuses = Promise.all(slow.map(({ reply }) => reply().then(statusOf, cutOff)))
   const trickle = setInterval(() => {
     for (const { socket } of slow) if (socket.writable) socket.write(' ')
   }, 500)
   try {
     const during = await medianLatency(target)
-    if (during > Math.max(4 * before, before + 25)) {
+    if (during > Math.max(4 * before, before + 100)) {
       throw new Error(`the median delivery took ${during.toFixed(1)} ms instead of ${before.toFixed(1)} ms`)
     }
     const others = (await statuses).filter(status => status !== 408)
@@ -88,6 +95,16 @@ async function survivesSlowSockets(target: AdapterTarget): Promise<void> {
     clearInterval(trickle)
     for (const { socket } of slow) socket.destroy()
   }
+}
+
+function statusOf({ status }: { readonly status: number }): number {
+  return status
+}
+
+/** A server may close after its reply while the sender still writes, and the reset overtakes the reply. */
+function cutOff(error: Error): number {
+  if (error.message !== CLOSED) throw error
+  return 408
 }
 
 async function openSlowly(target: AdapterTarget): Promise<Connection> {

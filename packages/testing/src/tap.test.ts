@@ -1,6 +1,6 @@
-import { signedRequest } from '@ackhook/testing'
+import { createReceiver, type TappedAttempt, tapReceiver } from '@ackhook/core'
 import { expect, test, vi } from 'vitest'
-import { createReceiver, type TappedAttempt, tapReceiver } from './index.ts'
+import { signedRequest } from './signed-request.ts'
 
 const secret = 'whsec_0123456789abcdef'
 const body = { id: 'evt_1', type: 'a.b', created_at: '2026-01-01T00:00:00Z', data: {} }

@@ -1,0 +1,43 @@
+// @ts-check
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Redis } from 'ioredis'
+
+/** The Redis of `REDIS_URL`, or one that is started for this demo with every write on disk before its answer. */
+export async function startRedis() {
+  const given = process.env['REDIS_URL']
+  if (given !== undefined) return { url: given, stop() {} }
+  const port = await freePort()
+  const dir = mkdtempSync(join(tmpdir(), 'ackhook-cluster-'))
+  const config = ['--bind', '127.0.0.1', '--dir', dir, '--appendonly', 'yes', '--appendfsync', 'always']
+  const server = spawn('redis-server', ['--port', String(port), ...config], { stdio: 'ignore' })
+  server.once('error', () => {
+    console.error('This demo needs redis-server in the PATH, or the address of a Redis in REDIS_URL.')
+    process.exit(1)
+  })
+  const url = `redis://127.0.0.1:${port}`
+  const client = new Redis(url, { maxRetriesPerRequest: null })
+  client.on('error', () => {})
+  await client.ping()
+  client.disconnect()
+  return {
+    url,
+    stop() {
+      server.once('exit', () => rmSync(dir, { recursive: true, force: true }))
+      server.kill('SIGKILL')
+    },
+  }
+}
+
+async function freePort() {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
+  server.close()
+  await once(server, 'close')
+  return port
+}

@@ -1,0 +1,76 @@
+// Kill it while it works, start it again, watch it finish.
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { sign } from '@ackhook/testing'
+
+const EVENTS = 12
+const SECRET = 'whsec_demo_of_fastify_and_sqlite'
+const SERVER = fileURLToPath(new URL('server.mjs', import.meta.url))
+const folder = mkdtempSync(join(tmpdir(), 'ackhook-demo-'))
+const handled = new Set()
+
+async function startServer() {
+  const env = { ...process.env, PORT: '0', SIGNING_SECRET: SECRET, DATABASE: join(folder, 'webhooks.db') }
+  const server = fork(SERVER, { env, stdio: ['ignore', 'pipe', 'inherit', 'ipc'] })
+  createInterface({ input: server.stdout }).on('line', line => {
+    console.log(line)
+    const id = /handled (\S+)/.exec(line)?.[1]
+    if (id !== undefined) handled.add(id)
+  })
+  const [{ port }] = await once(server, 'message')
+  return { server, url: `http://127.0.0.1:${port}/webhooks` }
+}
+
+async function deliver(url, id) {
+  const data = { conversation_id: 'cnv_1', channel: 'whatsapp', resolved_by: 'ai' }
+  const body = JSON.stringify({
+    id,
+    type: 'conversation.resolved',
+    created_at: new Date().toISOString(),
+    data,
+  })
+  const headers = {
+    'content-type': 'application/json',
+    'x-service-signature': sign(body, { secret: SECRET }),
+  }
+  const reply = await fetch(url, { method: 'POST', headers, body })
+  return reply.status
+}
+
+async function waitUntil(condition, what) {
+  const giveUpAt = Date.now() + 60_000
+  while (!condition()) {
+    if (Date.now() > giveUpAt) throw new Error(`waited in vain until ${what}`)
+    await new Promise(resolve => setTimeout(resolve, 50))
+  }
+}
+
+console.log('1. start the server')
+const first = await startServer()
+
+console.log(`2. send ${EVENTS} events`)
+const ids = Array.from({ length: EVENTS }, (_, index) => `evt_${index + 1}`)
+const statuses = await Promise.all(ids.map(id => deliver(first.url, id)))
+console.log(`   replies: ${statuses.join(' ')}`)
+
+await waitUntil(() => handled.size >= 3, 'three events are handled')
+console.log('3. kill -9, with most of them still to do')
+first.server.kill('SIGKILL')
+await once(first.server, 'exit')
+
+console.log('4. start the server again, and send nothing')
+const second = await startServer()
+await waitUntil(() => handled.size === EVENTS, 'all events are handled')
+
+console.log('5. send the first event once more')
+console.log(`   reply: ${await deliver(second.url, 'evt_1')} (a duplicate is not run)`)
+
+second.server.kill('SIGTERM')
+await once(second.server, 'exit')
+rmSync(folder, { recursive: true })
+console.log(`All ${EVENTS} acknowledged events were handled.`)

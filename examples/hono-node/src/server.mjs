@@ -1,0 +1,20 @@
+// @ts-check
+import { serve } from '@hono/node-server'
+import { createApp } from './app.mjs'
+
+const secret = process.env['SIGNING_SECRET'] ?? 'only-for-trying-it-out'
+const { app, hooks } = createApp(new Map([['acme', secret]]))
+
+hooks.on('conversation.resolved', (event, { namespace }) => {
+  console.log(`${namespace}: ${event.data.conversation_id} was resolved by ${event.data.resolved_by}`)
+})
+
+const server = serve({ fetch: app.fetch, port: Number(process.env['PORT'] ?? 3000) })
+
+// What was acknowledged is finished before the process ends: first drain, then close the server.
+for (const name of ['SIGINT', 'SIGTERM']) {
+  process.once(name, async () => {
+    await hooks.close({ timeout: '10s' })
+    server.close()
+  })
+}

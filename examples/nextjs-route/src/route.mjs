@@ -1,0 +1,15 @@
+// @ts-check
+import { createReceiver, toFetchHandler } from '@ackhook/core'
+
+// What app/webhooks/route.js holds in a Next.js app. It needs no adapter: a route handler is a function from Request
+// to Response. The reply waits for the handlers, because a serverless platform ends the function with its reply.
+const receiver = createReceiver({
+  secret: process.env['SIGNING_SECRET'],
+  acknowledge: 'after-processing',
+})
+
+receiver.on('conversation.resolved', async event => {
+  console.log(`handler: ${event.data.conversation_id} was resolved by ${event.data.resolved_by}`)
+})
+
+export const POST = toFetchHandler(receiver)

@@ -1,0 +1,38 @@
+import { describe, expect, test } from 'vitest'
+import { bullmqInbox } from './bullmq-inbox.ts'
+import type { BullmqInboxOptions } from './options.ts'
+
+describe('a wrong option is refused at construction, with its name and the fix', () => {
+  const connection = 'redis://127.0.0.1:6379'
+  const wrong: [string, unknown, RegExp][] = [
+    ['nothing at all', undefined, /'options'.*\{ connection/],
+    ['no engine', {}, /'connection'.*either connection.*or postgres/],
+    ['two engines', { connection, postgres: 'postgres://127.0.0.1' }, /'connection'.*either/],
+    ['an option that is none', { connection, conection: 1 }, /'conection'.*options are connection, postgres/],
+    ['a PostgreSQL address for Redis', { connection: 'postgres://127.0.0.1' }, /'connection'.*'postgres'/],
+    ['a Redis address for PostgreSQL', { postgres: connection }, /'postgres'.*postgres:\/\//],
+    ['a number for PostgreSQL', { postgres: 5432 }, /'postgres'.*pool/],
+    ['null for Redis', { connection: null }, /'connection'.*ioredis/],
+    [
+      'a client of another package',
+      { connection: { connect() {}, duplicate() {} } },
+      /'connection'.*ioredis 5 or 6/,
+    ],
+    ['a keyPrefix in options', { connection: { keyPrefix: 'x:' } }, /'connection'.*keyPrefix.*'prefix'/],
+    ['a queue with a colon', { connection, queue: 'a:b' }, /'queue'.*':'/],
+    ['an empty prefix', { connection, prefix: '' }, /'prefix'/],
+    ['a prefix on PostgreSQL', { postgres: 'postgres://127.0.0.1', prefix: 'x' }, /'prefix'.*schema/],
+    ['a lease in milliseconds', { connection, lease: 30_000 }, /'lease'/],
+    ['a rate limit of none', { connection, rateLimit: { events: 0, per: '1s' } }, /'rateLimit.events'/],
+    ['a rate limit without a time', { connection, rateLimit: { events: 5 } }, /'rateLimit.per'/],
+  ]
+  test.each(wrong)('%s', (_, options, message) => {
+    expect(() => bullmqInbox(options as BullmqInboxOptions)).toThrow(message)
+  })
+})
+
+test('an inbox that was never started connects to nothing and closes at once', async () => {
+  const inbox = bullmqInbox({ connection: 'redis://127.0.0.1:1' })
+  expect(await inbox.close(1000)).toEqual({ lost: 0 })
+  await expect(async () => inbox.stats()).rejects.toThrow(/closed/)
+})

@@ -1,0 +1,154 @@
+import {
+  type ConversationResolvedData,
+  createReceiver,
+  isEvent,
+  type ReceiverOptions,
+  type WebhookEvent,
+} from '@ackhook/core'
+import { expectTypeOf } from 'vitest'
+import { z } from 'zod'
+
+declare module '@ackhook/core' {
+  interface EventMap {
+    'test.merged': { merged_id: string }
+  }
+}
+
+const secret = 'a secret of some bytes'
+const receiver = createReceiver({ secret })
+
+// A published type is known to the letter.
+receiver.on('conversation.resolved', event => {
+  expectTypeOf(event.id).toEqualTypeOf<string>()
+  expectTypeOf(event.type).toEqualTypeOf<'conversation.resolved'>()
+  expectTypeOf(event.created_at).toEqualTypeOf<string>()
+  expectTypeOf(event.data).toEqualTypeOf<ConversationResolvedData>()
+  expectTypeOf(event.data.conversation_id).toEqualTypeOf<string>()
+  // @ts-expect-error: misspelt
+  void event.data.conversation_ID
+  // @ts-expect-error: misspelt
+  void event.data.resolvedBy
+  // @ts-expect-error: no such field of the context
+  receiver.on('a.b', (_, context) => void context.attempts)
+})
+
+// Its values stay open, for the platform may add some.
+receiver.on('conversation.resolved', ({ data }) => {
+  expectTypeOf<'whatsapp'>().toExtend<typeof data.channel>()
+  expectTypeOf<'sms'>().toExtend<typeof data.channel>()
+  expectTypeOf<string>().toExtend<typeof data.resolved_by>()
+  // @ts-expect-error: not a number
+  data.channel = 7
+})
+
+// Fields that the platform adds to the envelope can be read, as unknown.
+receiver.on('conversation.resolved', event => {
+  expectTypeOf(event['account']).toEqualTypeOf<unknown>()
+})
+
+// Any other type is allowed, and its data are unknown.
+receiver.on('planet.aligned', event => {
+  expectTypeOf(event.type).toEqualTypeOf<'planet.aligned'>()
+  expectTypeOf(event.data).toEqualTypeOf<Record<string, unknown>>()
+})
+
+// Categories.
+receiver.on('conversation.*', event => {
+  expectTypeOf(event.type).toEqualTypeOf<`conversation.${string}`>()
+  expectTypeOf(event.data).toEqualTypeOf<Record<string, unknown>>()
+})
+
+// Everything.
+receiver.on('*', event => {
+  expectTypeOf(event).toEqualTypeOf<WebhookEvent>()
+  if (isEvent(event, 'conversation.resolved')) {
+    expectTypeOf(event.data).toEqualTypeOf<ConversationResolvedData>()
+    expectTypeOf(event.type).toEqualTypeOf<'conversation.resolved'>()
+    // @ts-expect-error: misspelt
+    void event.data.resolvedBy
+  }
+  // @ts-expect-error: not a known type
+  isEvent(event, 'planet.aligned')
+})
+
+// Lists give the union, told apart by the type.
+receiver.on(['conversation.resolved', 'test.merged'], event => {
+  expectTypeOf(event.type).toEqualTypeOf<'conversation.resolved' | 'test.merged'>()
+  if (event.type === 'test.merged') expectTypeOf(event.data).toEqualTypeOf<{ merged_id: string }>()
+  else expectTypeOf(event.data).toEqualTypeOf<ConversationResolvedData>()
+})
+receiver.on(['conversation.resolved', 'planet.aligned'] as const, event => {
+  if (event.type === 'planet.aligned') expectTypeOf(event.data).toEqualTypeOf<Record<string, unknown>>()
+})
+
+// Declaration merging.
+receiver.on('test.merged', event => {
+  expectTypeOf(event.data).toEqualTypeOf<{ merged_id: string }>()
+  // @ts-expect-error: misspelt
+  void event.data.mergedId
+})
+
+// Schemas, and they overrule the map.
+const withSchemas = createReceiver({
+  secret,
+  events: {
+    'message.delivered': z.object({ message_id: z.string(), count: z.coerce.number() }),
+    'conversation.resolved': z.object({ conversation_id: z.string().brand('conversation') }),
+  },
+})
+withSchemas
+  .on('message.delivered', event => {
+    expectTypeOf(event.data).toEqualTypeOf<{ message_id: string; count: number }>()
+    // @ts-expect-error: misspelt
+    void event.data.messageId
+  })
+  .on('conversation.resolved', event => {
+    expectTypeOf(event.data.conversation_id).toExtend<string>()
+    // @ts-expect-error: not in the schema
+    void event.data.resolved_by
+  })
+  .on('test.merged', event => {
+    expectTypeOf(event.data).toEqualTypeOf<{ merged_id: string }>()
+  })
+
+// Handlers may answer anything, at once or later, and every on… can be chained.
+expectTypeOf(receiver.on('a.b', () => 7).onUnhandled(async () => {})).toEqualTypeOf(receiver)
+receiver
+  .onError((failure, event) => {
+    expectTypeOf(failure.error).toBeUnknown()
+    expectTypeOf(failure.retryInMs).toEqualTypeOf<number | undefined>()
+    expectTypeOf(event).toEqualTypeOf<WebhookEvent | undefined>()
+  })
+  .onDeadLetter(async () => {})
+// @ts-expect-error: no handler
+receiver.on('a.b')
+// @ts-expect-error: no function
+receiver.on('a.b', 'handler')
+
+// The context of the request reaches the secret and the namespace.
+const tenants = createReceiver<Record<never, never>, { tenant: string }>({
+  secret: context => {
+    expectTypeOf(context).toEqualTypeOf<{ tenant: string }>()
+    return Promise.resolve([secret])
+  },
+  namespace: context => context.tenant,
+})
+expectTypeOf(tenants.handle).parameter(0).toHaveProperty('context').toEqualTypeOf<{ tenant: string }>()
+createReceiver({
+  // @ts-expect-error: a secret is no number
+  secret: () => 7,
+})
+
+// Options.
+createReceiver({ secret: process.env['SIGNING_SECRET'], tolerance: '5m', retry: { minDelay: 1.5 } })
+// @ts-expect-error: a secret is needed
+createReceiver({})
+// @ts-expect-error: misspelt
+createReceiver({ secret, tolerence: '5m' })
+// @ts-expect-error: no unit
+createReceiver({ secret, tolerance: '5' })
+// @ts-expect-error: true is not a tolerance
+createReceiver({ secret, tolerance: true })
+// @ts-expect-error: not a Standard Schema
+createReceiver({ secret, events: { 'a.b': {} } })
+expectTypeOf<{ secret: string; logger: Console }>().toExtend<ReceiverOptions>()

@@ -1,0 +1,87 @@
+import { createServer, request as httpRequest, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterEach, expect, it } from 'vitest'
+import type { Refusal } from '../refusal.ts'
+import { readRawBody } from './raw-body.ts'
+
+const limits = { maxBytes: 100, timeoutMs: 10_000 }
+const servers: ReturnType<typeof createServer>[] = []
+
+afterEach(() => {
+  for (const server of servers.splice(0)) server.close().closeAllConnections()
+})
+
+/** What `read` makes of a real request whose sender does what `send` does. */
+function received<T>(
+  read: (request: IncomingMessage) => T,
+  send: (client: ReturnType<typeof httpRequest>) => void,
+): Promise<Awaited<T>> {
+  return new Promise((resolve, reject) => {
+    const server = createServer(request => {
+      request.on('error', () => {})
+      Promise.resolve(read(request)).then(resolve, reject)
+    })
+    servers.push(server)
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as AddressInfo
+      const client = httpRequest({ port, host: '127.0.0.1', method: 'POST' })
+      client.on('error', () => {})
+      send(client)
+    })
+  })
+}
+
+it('gives the bytes of the stream', async () => {
+  const bytes = await received(
+    request => readRawBody(request, limits),
+    client => client.end(Buffer.of(1, 2, 0xff)),
+  )
+  expect(Uint8Array.from(bytes as Uint8Array)).toEqual(Uint8Array.of(1, 2, 0xff))
+})
+
+it.each(['rawBody', 'body'])('gives the bytes that something kept in %s, without reading', async property => {
+  const kept = Buffer.from('kept')
+  const bytes = await received(
+    request => readRawBody(Object.assign(request, { [property]: kept }), limits),
+    client => client.end('sent'),
+  )
+  expect(bytes).toBe(kept)
+})
+
+it('does not take a parsed body for bytes', async () => {
+  const bytes = await received(
+    request => readRawBody(Object.assign(request, { body: { parsed: true } }), limits),
+    client => client.end('sent'),
+  )
+  expect(String(bytes)).toBe('sent')
+})
+
+it('refuses at once what something else has read', async () => {
+  const refusal = await received(
+    async request => {
+      for await (const _ of request);
+      return readRawBody(request, limits)
+    },
+    client => client.end('sent'),
+  )
+  expect(refusal).toMatchObject({ code: 'body_unavailable' })
+})
+
+it('refuses at once a request whose connection is gone', async () => {
+  const startedAt = performance.now()
+  let hangUp = (): void => {}
+  const refusal = await received(
+    async request => {
+      hangUp()
+      await new Promise(resolve => request.once('close', resolve))
+      return readRawBody(request, limits)
+    },
+    client => {
+      hangUp = () => client.destroy()
+      client.setHeader('content-length', 10)
+      client.flushHeaders()
+    },
+  )
+  expect((refusal as Refusal).code).toBe('body_aborted')
+  expect(performance.now() - startedAt).toBeLessThan(limits.timeoutMs / 2)
+})

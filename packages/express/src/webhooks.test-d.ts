@@ -1,0 +1,50 @@
+import { type ConversationResolvedData, createReceiver, type Receiver } from '@ackhook/core'
+import { captureRawBody, type ExpressWebhooks, webhooks } from '@ackhook/express'
+import express, { type Request, type RequestHandler } from 'express'
+import { expectTypeOf } from 'vitest'
+import { z } from 'zod'
+
+const secret = 'a secret of some bytes'
+const app = express()
+const hooks = webhooks({ secret })
+
+// It is a request handler and a receiver.
+expectTypeOf(hooks).toExtend<RequestHandler>()
+expectTypeOf(hooks.close).toEqualTypeOf<Receiver['close']>()
+app.post('/webhooks', hooks)
+app.use('/webhooks', hooks)
+
+// So it stays when handlers are chained on it.
+const chained = webhooks({ secret }).on('conversation.resolved', event => {
+  expectTypeOf(event.data).toEqualTypeOf<ConversationResolvedData>()
+  // @ts-expect-error: misspelt
+  void event.data.resolved_By
+})
+expectTypeOf(chained).toExtend<RequestHandler>()
+app.post(
+  '/webhooks',
+  chained
+    .onError(() => {})
+    .onDeadLetter(() => {})
+    .onUnhandled(() => {}),
+)
+
+// The secret gets the request.
+webhooks({
+  secret: request => {
+    expectTypeOf(request).toEqualTypeOf<Request>()
+    return request.params['workspace'] === 'a' ? secret : null
+  },
+  namespace: request => request.hostname,
+})
+
+// Schemas are inferred.
+webhooks({ secret, events: { 'a.b': z.object({ n: z.number() }) } }).on('a.b', event => {
+  expectTypeOf(event.data).toEqualTypeOf<{ n: number }>()
+})
+
+// A receiver can be shared.
+expectTypeOf(webhooks(createReceiver({ secret }))).toExtend<ExpressWebhooks<unknown>>()
+app.use(express.json({ verify: captureRawBody }))
+// @ts-expect-error: misspelt
+webhooks({ secret, tolerence: 5 })

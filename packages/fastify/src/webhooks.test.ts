@@ -1,0 +1,161 @@
+import { createHmac } from 'node:crypto'
+import { ConfigurationError, createReceiver } from '@ackhook/core'
+import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify'
+import { afterEach, expect, it, vi } from 'vitest'
+import { type FastifyReceiver, webhooks } from './index.ts'
+
+const secret = 'whsec_fastify_0123456789'
+const apps: FastifyInstance[] = []
+
+afterEach(async () => {
+  await Promise.all(apps.splice(0).map(app => app.close()))
+})
+
+function newApp(options: FastifyServerOptions = {}): FastifyInstance {
+  const app = Fastify(options)
+  apps.push(app)
+  return app
+}
+
+function delivery(id: string, key: string = secret): { headers: Record<string, string>; payload: string } {
+  const payload = JSON.stringify({ id, type: 'a.b', created_at: '2026-01-01T00:00:00Z', data: {} })
+  const t = Math.floor(Date.now() / 1000)
+  const digest = createHmac('sha256', key).update(`${t}.${payload}`).digest('hex')
+  return {
+    payload,
+    headers: { 'content-type': 'application/json', 'x-service-signature': `t=${t},v1=${digest}` },
+  }
+}
+
+it('leaves the parsers of every other route alone', async () => {
+  const app = newApp()
+  await app.register(webhooks, { secret })
+  app.post('/json', async request => ({ got: request.body }))
+  const reply = await app.inject({ method: 'POST', url: '/json', payload: { a: 1 } })
+  expect(reply.json()).toEqual({ got: { a: 1 } })
+  expect((await app.inject({ method: 'POST', url: '/webhooks', ...delivery('evt_1') })).statusCode).toBe(202)
+})
+
+it('gets the raw bytes whatever parsers the app has', async () => {
+  const app = newApp()
+  for (const type of ['*', 'application/octet-stream', /.*/]) {
+    app.addContentTypeParser(type, { parseAs: 'string' }, (_request, body, done) => done(null, body))
+  }
+  await app.register(webhooks, { secret })
+  expect((await app.inject({ method: 'POST', url: '/webhooks', ...delivery('evt_1') })).statusCode).toBe(202)
+})
+
+it('mounts under a prefix of its own and of the plugin around it', async () => {
+  const app = newApp()
+  await app.register(
+    async outer => {
+      await outer.register(webhooks, { secret, prefix: '/inner', path: '/hooks' })
+    },
+    { prefix: '/outer' },
+  )
+  const url = '/outer/inner/hooks'
+  expect((await app.inject({ method: 'POST', url, ...delivery('evt_1') })).statusCode).toBe(202)
+})
+
+it('keeps two registrations with two secrets apart', async () => {
+  const other = 'whsec_other_0123456789'
+  const app = newApp()
+  await app.register(webhooks, { secret })
+  await app.register(webhooks, { secret: other, path: '/other', decorateAs: 'otherWebhooks' })
+  const handled: string[] = []
+  app.webhooks.on('*', event => handled.push(`first ${event.id}`))
+  const { otherWebhooks } = app as unknown as { otherWebhooks: FastifyReceiver }
+  otherWebhooks.on('*', event => handled.push(`other ${event.id}`))
+  const status = async (url: string, key: string) =>
+    (await app.inject({ method: 'POST', url, ...delivery('evt_1', key) })).statusCode
+  expect(await status('/webhooks', secret)).toBe(202)
+  expect(await status('/webhooks', other)).toBe(401)
+  expect(await status('/other', other)).toBe(202)
+  expect(await status('/other', secret)).toBe(401)
+  await vi.waitFor(() => expect(handled).toEqual(['first evt_1', 'other evt_1']))
+})
+
+it('asks for another name when the one on the instance is taken', async () => {
+  const app = newApp()
+  await app.register(webhooks, { secret })
+  const second = async () => app.register(webhooks, { secret, path: '/other' })
+  await expect(second()).rejects.toThrow(ConfigurationError)
+  await expect(second()).rejects.toThrow(/decorateAs/)
+})
+
+it('starts processing when the app is ready and drains it when the app closes', async () => {
+  const app = newApp()
+  await app.register(webhooks, { secret })
+  let finished = false
+  let release = (): void => {}
+  const held = new Promise<void>(resolve => (release = resolve))
+  const running = new Promise<void>(resolve => {
+    app.webhooks.on('a.b', async () => {
+      resolve()
+      await held
+      finished = true
+    })
+  })
+  await app.ready()
+  expect(() => app.webhooks.on('a.c', () => {})).toThrow(/after processing had started/)
+  await app.inject({ method: 'POST', url: '/webhooks', ...delivery('evt_1') })
+  await running
+  const closed = app.close().then(() => finished)
+  release()
+  expect(await closed).toBe(true)
+})
+
+it('leaves a receiver open that it was handed', async () => {
+  const receiver = createReceiver({ secret })
+  const app = newApp()
+  await app.register(webhooks, { receiver })
+  await app.ready()
+  await app.close()
+  const request = { method: 'POST', headers: {}, body: new Uint8Array(), context: undefined }
+  expect((await receiver.handle(request)).status).toBe(401)
+  await receiver.close()
+})
+
+it('logs to the logger of Fastify and lets onResponse hooks see the reply', async () => {
+  const lines: string[] = []
+  const app = newApp({
+    logger: { level: 'warn', stream: { write: (line: string) => void lines.push(line) } },
+  })
+  const statuses: number[] = []
+  app.addHook('onResponse', async (_request, reply) => void statuses.push(reply.statusCode))
+  await app.register(webhooks, { secret })
+  await app.inject({ method: 'POST', url: '/webhooks', payload: {} })
+  await vi.waitFor(() => expect(statuses).toEqual([401]))
+  expect(lines.join()).toContain('signature_missing')
+})
+
+it('gives the request of Fastify to the option secret', async () => {
+  const app = newApp()
+  await app.register(webhooks, {
+    path: '/webhooks/:workspace',
+    secret: request => `whsec_of_${(request.params as { workspace: string }).workspace}_0123456789`,
+  })
+  const reply = await app.inject({
+    method: 'POST',
+    url: '/webhooks/acme',
+    ...delivery('evt_1', 'whsec_of_acme_0123456789'),
+  })
+  expect(reply.statusCode).toBe(202)
+})
+
+it('applies its own limit and not the one of Fastify', async () => {
+  const app = newApp({ bodyLimit: 10 })
+  await app.register(webhooks, { secret, bodyLimit: 300 })
+  const send = async (payload: string) =>
+    (await app.inject({ method: 'POST', url: '/webhooks', ...delivery('evt_1'), payload })).statusCode
+  expect(await send(delivery('evt_1').payload)).toBe(202)
+  expect(await send('x'.repeat(301))).toBe(413)
+})
+
+it('reads a body through a stream that another plugin laid around it', async () => {
+  const { PassThrough } = await import('node:stream')
+  const app = newApp()
+  app.addHook('preParsing', async (_request, _reply, payload) => payload.pipe(new PassThrough()))
+  await app.register(webhooks, { secret })
+  expect((await app.inject({ method: 'POST', url: '/webhooks', ...delivery('evt_1') })).statusCode).toBe(202)
+})

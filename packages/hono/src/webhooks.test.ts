@@ -1,0 +1,103 @@
+import { createHmac } from 'node:crypto'
+import { createReceiver } from '@ackhook/core'
+import { type Context, Hono } from 'hono'
+import { expect, it, vi } from 'vitest'
+import { webhooks } from './index.ts'
+
+const secret = 'whsec_hono_0123456789'
+const quiet = { info() {}, warn() {}, error() {} }
+const options = { secret, logger: quiet }
+
+function delivery(id: string, note = ''): RequestInit {
+  const data = { note }
+  const body = JSON.stringify({ id, type: 'a.b', created_at: '2026-01-01T00:00:00Z', data })
+  const t = Math.floor(Date.now() / 1000)
+  const digest = createHmac('sha256', secret).update(`${t}.${body}`).digest('hex')
+  return { method: 'POST', body, headers: { 'x-service-signature': `t=${t},v1=${digest}` } }
+}
+
+it('is a handler and a receiver in one object', async () => {
+  const ids: string[] = []
+  const hooks = webhooks(options)
+    .on('a.b', event => ids.push(event.id))
+    .onUnhandled(() => {})
+  const app = new Hono().post('/webhooks', hooks)
+  const reply = await app.request('/webhooks', delivery('evt_1'))
+  expect(reply.status).toBe(202)
+  expect(await reply.json()).toMatchObject({ code: 'accepted' })
+  await vi.waitFor(() => expect(ids).toEqual(['evt_1']))
+})
+
+it('takes a receiver that something else shares', async () => {
+  const receiver = createReceiver(options)
+  const app = new Hono().post('/webhooks', webhooks(receiver))
+  expect((await app.request('/webhooks', delivery('evt_1'))).status).toBe(202)
+  expect((await receiver.stats()).dead).toBe(0)
+})
+
+it('finds the secret in the environment of the request', async () => {
+  interface Bindings {
+    readonly SIGNING_SECRET: string
+  }
+  const hooks = webhooks({
+    secret: (c: Context<{ Bindings: Bindings }>) => c.env.SIGNING_SECRET,
+    logger: quiet,
+  })
+  const app = new Hono<{ Bindings: Bindings }>().post('/webhooks', hooks)
+  const status = async (env: Bindings) => (await app.request('/webhooks', delivery('evt_1'), env)).status
+  expect(await status({ SIGNING_SECRET: secret })).toBe(202)
+  expect(await status({ SIGNING_SECRET: 'whsec_another_0123456789' })).toBe(401)
+})
+
+it('gives the work after the reply to waitUntil where there is an execution context', async () => {
+  let handled = false
+  const hooks = webhooks(options).on('a.b', () => {
+    handled = true
+  })
+  const app = new Hono().post('/webhooks', hooks)
+  const work: Promise<unknown>[] = []
+  const execution = {
+    waitUntil: (one: Promise<unknown>) => void work.push(one),
+    passThroughOnException() {},
+    props: {},
+  }
+  expect((await app.request('/webhooks', delivery('evt_1'), {}, execution)).status).toBe(202)
+  expect(work).toHaveLength(1)
+  await work[0]
+  expect(handled).toBe(true)
+})
+
+it('does not ask Node for an execution context', async () => {
+  const asked = vi.fn(() => {
+    throw new Error('this context has none')
+  })
+  const hooks = webhooks(options)
+  const app = new Hono().post('/webhooks', c => {
+    Object.defineProperty(c, 'executionCtx', { get: asked })
+    return hooks(c)
+  })
+  // What @hono/node-server hands over beside the request.
+  const env = { incoming: {} }
+  expect((await app.request('/webhooks', delivery('evt_1'), env)).status).toBe(202)
+  expect(asked).not.toHaveBeenCalled()
+  // Elsewhere a context that cannot be had is no fault.
+  expect((await app.request('/webhooks', delivery('evt_2'), {})).status).toBe(202)
+  expect(asked).toHaveBeenCalledOnce()
+})
+
+it('accepts bytes that a middleware read exactly, and refuses text', async () => {
+  const hooks = webhooks(options)
+  const read = (way: 'arrayBuffer' | 'text' | 'json') =>
+    new Hono()
+      .use(async (c, next) => {
+        await c.req[way]()
+        await next()
+      })
+      .post('/webhooks', hooks)
+  expect((await read('arrayBuffer').request('/webhooks', delivery('evt_1', 'é'))).status).toBe(202)
+  for (const way of ['text', 'json'] as const) {
+    const reply = await read(way).request('/webhooks', delivery('evt_2', 'é'))
+    expect(reply.status).toBe(500)
+    expect(await reply.json()).toMatchObject({ code: 'body_unavailable' })
+  }
+})

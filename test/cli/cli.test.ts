@@ -1,0 +1,346 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createEvent, signedRequest } from '@ackhook/testing'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { type ReceivingServer, startReceiver } from './receiving-server.ts'
+import { OTHER_SECRET, type RunningCli, runCli, SECRET, startCli } from './run-cli.ts'
+
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
+
+let receiver: ReceivingServer
+let folder: string
+const running: RunningCli[] = []
+
+beforeEach(async () => {
+  receiver = await startReceiver(SECRET)
+  folder = await mkdtemp(join(tmpdir(), 'ackhook-cli-'))
+})
+
+afterEach(async () => {
+  for (const cli of running.splice(0)) {
+    cli.child.kill()
+    await cli.ended
+  }
+  await receiver.close()
+  await rm(folder, { recursive: true })
+})
+
+interface Reply {
+  readonly code: string
+}
+
+/** An address on which something listened a moment ago. */
+async function closedPort(): Promise<string> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await new Promise(resolve => server.once('listening', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise(resolve => server.close(resolve))
+  return `http://127.0.0.1:${port}/`
+}
+
+async function startListening(
+  args: readonly string[],
+  options?: Parameters<typeof startCli>[1],
+): Promise<{ cli: RunningCli; url: string }> {
+  const cli = startCli(['listen', '--port', '0', ...args], { cwd: folder, ...options })
+  running.push(cli)
+  const line = await cli.line(/http:/)
+  return { cli, url: `${/http:\/\/[\d.:]+/.exec(line)?.[0]}/webhooks` }
+}
+
+const send = (...args: string[]) => runCli(['send', 'conversation.resolved', '--to', receiver.url, ...args])
+
+describe('send', () => {
+  test('delivers a realistic event and ends with 0', async () => {
+    const { code, out } = await send()
+    expect(out).toMatch(/✓ 1 event sent, 1 acknowledged[\s\S]*evt_[\s\S]*202 accepted[\s\S]*p50[\s\S]*p99/)
+    expect(code).toBe(0)
+    expect(receiver.handled).toMatchObject([{ data: { channel: 'whatsapp', resolved_by: 'ai' } }])
+  })
+
+  test('takes the data as JSON or from a file, and the id', async () => {
+    await send('--data', '{"resolved_by":"agent"}', '--id', 'evt_mine')
+    const file = join(folder, 'data.json')
+    await writeFile(file, '{"conversation_id":"cnv_file"}')
+    await send('--data', file)
+    expect(receiver.handled).toMatchObject([
+      { id: 'evt_mine', data: { resolved_by: 'agent', channel: 'whatsapp' } },
+      { data: { conversation_id: 'cnv_file' } },
+    ])
+  })
+
+  test('sends many at a rate, each of them twice, and counts the replies as JSON', async () => {
+    const startedAt = performance.now()
+    const { out, code } = await send('--repeat', '10', '--rate', '50', '--duplicate', '--json')
+    expect(performance.now() - startedAt).toBeGreaterThan(180)
+    const summary = JSON.parse(out)
+    expect(summary).toMatchObject({
+      sent: 10,
+      acknowledged: 10,
+      undelivered: 0,
+      replies: { '202 accepted': 10, '200 duplicate': 10 },
+    })
+    expect(summary.p99Ms).toBeGreaterThanOrEqual(summary.p50Ms)
+    expect(receiver.handled).toHaveLength(10)
+    expect(code).toBe(0)
+  })
+
+  test('a forged signature ends with 1 and says where to look', async () => {
+    const args = ['send', 'conversation.resolved', '--to', receiver.url]
+    const { code, out } = await runCli(args, { env: { ACKHOOK_SECRET: OTHER_SECRET } })
+    expect(out).toMatch(/✗ 1 event sent, 0 acknowledged, 1 not[\s\S]*401 unauthorized[\s\S]*another secret/)
+    expect(code).toBe(1)
+    expect(receiver.refusals).toEqual(['signature_mismatch'])
+  })
+
+  test('an address where nothing listens ends with 1 and says so', async () => {
+    const { code, out } = await runCli(['send', 'a.b', '--to', await closedPort()])
+    expect(out).toMatch(/no reply: ECONNREFUSED[\s\S]*start your app first/)
+    expect(code).toBe(1)
+  })
+})
+
+describe('listen', () => {
+  test('shows what verifies and what does not and why, with the true status', async () => {
+    const { cli, url } = await startListening(['--count', '2'])
+    const good = await runCli(['send', 'conversation.resolved', '--to', url])
+    expect(good.code).toBe(0)
+    const bad = await fetch(
+      url,
+      signedRequest(createEvent('a.b'), { secret: SECRET, timestamp: Math.floor(Date.now() / 1000) - 3000 }),
+    )
+    expect(bad.status).toBe(401)
+    const { out, code } = await cli.ended
+    expect(out).toMatch(/✓ .*conversation\.resolved {2}evt_\w+ {2}verified/)
+    expect(out).toMatch(/✗ .*a\.b .*refused: timestamp_too_old[\s\S]*50 minutes ahead of/)
+    expect(code).toBe(1)
+  })
+
+  test('forwards byte for byte, replies what the app replies, and saves what came', async () => {
+    const { cli, url } = await startListening(['--forward', receiver.url, '--save', 'saved', '--json'])
+    const body = '{ "id":"evt_1",  "type":"a.b","created_at":"2026-03-01T12:00:00Z","data":{"x":"ë"} }\n'
+    const request = signedRequest(body, { secret: SECRET, headers: { 'X-More': 'kept' } })
+    const first = await fetch(url, request)
+    expect([first.status, ((await first.json()) as Reply).code]).toEqual([202, 'accepted'])
+    const second = await fetch(url, request)
+    expect([second.status, ((await second.json()) as Reply).code]).toEqual([200, 'duplicate'])
+    await cli.line(/"forwarded":200/)
+
+    const names = (await readdir(join(folder, 'saved'))).sort()
+    expect(names).toHaveLength(2)
+    expect(names[0]).toMatch(/^\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}Z_a\.b_evt_1\.json$/)
+    const saved = JSON.parse(await readFile(join(folder, 'saved', names[0]!), 'utf8'))
+    expect(Buffer.from(saved.body, 'base64').toString()).toBe(body)
+    expect(saved.headers).toContainEqual(['x-more', 'kept'])
+
+    cli.child.kill('SIGTERM')
+    const { code, out } = await cli.ended
+    expect(code).toBe(0)
+    const lines = out.trim().split('\n')
+    expect(lines.map(line => JSON.parse(line))).toMatchObject([
+      { listening: expect.stringContaining('http://') },
+      { type: 'a.b', id: 'evt_1', verified: true, code: 'accepted', forwarded: 202 },
+      { verified: true, forwarded: 200 },
+    ])
+  })
+
+  test('an app that is down is a 502: the sender keeps the event', async () => {
+    const { url } = await startListening(['--forward', await closedPort()])
+    const { out, code } = await runCli(['send', 'a.b', '--to', url])
+    expect(out).toContain('502 forward_failed')
+    expect(code).toBe(1)
+  })
+
+  test('without a secret everything is taken and shown as not verified', async () => {
+    const { cli, url } = await startListening(['--count', '1'], { env: {} })
+    await fetch(url, { method: 'POST', body: 'hello' })
+    const { out, code } = await cli.ended
+    expect(out).toMatch(/nothing is verified[\s\S]*\? .*not verified/)
+    expect(code).toBe(0)
+  })
+
+  test('a stranger cannot move the cursor of the terminal', async () => {
+    const { cli, url } = await startListening(['--count', '1'])
+    const body = '{"id":"\\u001b[2J","type":"a\\u001b[1mb","created_at":"x","data":{}}'
+    await fetch(url, signedRequest(body, { secret: SECRET }))
+    const { out } = await cli.ended
+    expect(out).not.toContain('\u001b')
+    expect(out).toContain('\\u001b[2J')
+  })
+
+  test('a port in use is an error that names the option', async () => {
+    const busy = createServer().listen(0, '127.0.0.1')
+    await new Promise(resolve => busy.once('listening', resolve))
+    const { port } = busy.address() as AddressInfo
+    const { code, err } = await runCli(['listen', '--port', String(port)])
+    busy.close()
+    expect(err).toMatch(/choose another one with --port/)
+    expect(code).toBe(2)
+  })
+})
+
+describe('replay', () => {
+  async function saveOne(timestamp: number): Promise<string> {
+    const { url } = await startListening(['--save', 'saved'], { env: {} })
+    await fetch(
+      url,
+      signedRequest('{"id":"evt_r","type":"a.b","created_at":"x", "data":{}}', { secret: SECRET, timestamp }),
+    )
+    return join(folder, 'saved')
+  }
+
+  test('sends the same bytes with the same signature, again and again', async () => {
+    const directory = await saveOne(Math.floor(Date.now() / 1000))
+    const first = await runCli(['replay', directory, '--to', receiver.url], { env: {} })
+    expect(first.out).toMatch(/✓ .*evt_r\.json {2}202 accepted/)
+    const second = await runCli(['replay', directory, '--to', receiver.url, '--json'], { env: {} })
+    expect(JSON.parse(second.out)).toMatchObject({ acknowledged: 1, deliveries: [{ code: 'duplicate' }] })
+    expect([first.code, second.code]).toEqual([0, 0])
+  })
+
+  test('an old signature is refused with the advice to sign again, which works', async () => {
+    const directory = await saveOne(Math.floor(Date.now() / 1000) - 86_400)
+    const old = await runCli(['replay', directory, '--to', receiver.url], { env: {} })
+    expect(old.out).toMatch(/✗ .*401 unauthorized[\s\S]*--resign/)
+    expect(old.code).toBe(1)
+    expect(receiver.refusals).toEqual(['timestamp_too_old'])
+    const anew = await runCli(['replay', directory, '--to', receiver.url, '--resign'])
+    expect(anew.out).toContain('202 accepted')
+    expect(anew.code).toBe(0)
+  })
+})
+
+describe('verify', () => {
+  test('diagnoses what listen saved: exit code, sentence and JSON', async () => {
+    const { url } = await startListening(['--save', 'saved'], { env: {} })
+    await fetch(url, signedRequest(createEvent('a.b'), { secret: SECRET }))
+    const directory = join(folder, 'saved')
+
+    const good = await runCli(['verify', directory])
+    expect(good.out).toMatch(/✓ .*verifies/)
+    expect(good.code).toBe(0)
+
+    const env = { ACKHOOK_SECRET: `${SECRET}\n` }
+    const bad = await runCli(['verify', directory], { env })
+    expect(bad.out).toMatch(
+      /✗ .*does not verify: signature_mismatch\n {2}The secret from ACKHOOK_SECRET ends with a newline/,
+    )
+    expect(bad.code).toBe(1)
+
+    const json = await runCli(['verify', directory, '--json'], { env })
+    expect(JSON.parse(json.out).deliveries).toMatchObject([
+      { type: 'a.b', verified: false, findings: [{ cause: 'secret-trailing-white-space', proven: true }] },
+    ])
+  })
+
+  test('what is no saved delivery is named with the reason', async () => {
+    const file = join(folder, 'x.json')
+    for (const [content, reason] of [
+      ['nonsense', /x\.json: .*not JSON/],
+      ['{"receivedAt":"soon"}', /'receivedAt' is not a time/],
+      ['{"receivedAt":"2026-01-01T00:00:00Z","body":"*"}', /'body' is not base64/],
+    ] as const) {
+      await writeFile(file, content)
+      const { code, err } = await runCli(['verify', file])
+      expect(err).toMatch(reason)
+      expect(code).toBe(2)
+    }
+    expect((await runCli(['verify', 'missing.json'])).err).toContain('there is no file or directory')
+  })
+})
+
+describe('secrets', () => {
+  test('come from an env file that is named', async () => {
+    await writeFile(
+      join(folder, '.env'),
+      `# secret\nACKHOOK_SECRET="${SECRET}"\nACKHOOK_SECRET_2=${OTHER_SECRET}\n`,
+    )
+    const args = ['send', 'a.b', '--to', receiver.url, '--env-file', '.env']
+    expect((await runCli(args, { cwd: folder, env: {} })).code).toBe(0)
+    await writeFile(join(folder, '.env'), 'OTHER=1\n')
+    const empty = await runCli(args, { cwd: folder, env: {} })
+    expect(empty.err).toContain('.env does not set ACKHOOK_SECRET')
+    expect(empty.code).toBe(2)
+  })
+
+  test('on the command line work, with a warning', async () => {
+    const { code, err } = await runCli(['send', '--secret', SECRET, 'a.b', '--to', receiver.url], { env: {} })
+    expect(err).toMatch(/Warning: a secret on the command line can be read/)
+    expect(code).toBe(0)
+  })
+
+  test('that are missing where nobody can be asked end with 2 and the way out', async () => {
+    const { code, err } = await runCli(['send', 'a.b', '--to', receiver.url], { env: {} })
+    expect(err).toMatch(/no signing secret: set ACKHOOK_SECRET/)
+    expect(code).toBe(2)
+  })
+
+  test('are never printed, nor written into a saved delivery', async () => {
+    const env = { ACKHOOK_SECRET: SECRET, ACKHOOK_SECRET_2: OTHER_SECRET }
+    const { cli, url } = await startListening(['--save', 'saved'], { env })
+    await fetch(url, signedRequest(createEvent('a.b'), { secret: OTHER_SECRET }))
+    await fetch(url, signedRequest(createEvent('a.b'), { secret: 'whsec_quite_another_one' }))
+    await cli.line(/refused/)
+    const printed: string[] = []
+    for (const args of [
+      ['verify', 'saved'],
+      ['verify', 'saved', '--json'],
+      ['send', 'a.b', '--to', url, '--json'],
+      ['send', 'a.b', '--to', url, '--secret', SECRET],
+      ['replay', 'saved', '--to', url, '--resign', '--json'],
+      ['verify', 'saved', '--secret', 'short'],
+    ]) {
+      const { out, err } = await runCli(args, { env, cwd: folder })
+      printed.push(out, err)
+    }
+    cli.child.kill()
+    const { out, err } = await cli.ended
+    for (const name of await readdir(join(folder, 'saved')))
+      printed.push(await readFile(join(folder, 'saved', name), 'utf8'))
+    const all = [...printed, out, err].join('\n')
+    expect(all).not.toContain(SECRET)
+    expect(all).not.toContain(OTHER_SECRET)
+  })
+})
+
+describe('the command line itself', () => {
+  test('suggests the near option and the near command, and ends with 2', async () => {
+    const option = await runCli(['send', 'a.b', '--to', receiver.url, '--duplicat'])
+    expect(option.err).toMatch(/Did you mean --duplicate\?/)
+    const command = await runCli(['verfy', 'x'])
+    expect(command.err).toMatch(/Did you mean verify\?/)
+    expect([option.code, command.code]).toEqual([2, 2])
+  })
+
+  test('a wrong value is told with the right form', async () => {
+    const rate = await runCli(['send', 'a.b', '--to', receiver.url, '--rate', 'fast'])
+    expect(rate.err).toContain('number of events a second')
+    const to = await runCli(['send', 'a.b', '--to', 'localhost'])
+    expect(to.err).toContain('whole address')
+    expect([rate.code, to.code]).toEqual([2, 2])
+  })
+
+  test.each([[], ['send'], ['listen'], ['replay'], ['verify'], ['inbox']])(
+    'has help with examples: %s',
+    async (...path) => {
+      const { code, out } = await runCli([...path, '--help'])
+      expect(out).toMatch(/Examples:\n {2}\$ /)
+      expect(code).toBe(0)
+    },
+  )
+
+  test('prints no colours where there is no terminal', async () => {
+    expect((await send()).out).not.toContain('\u001b')
+  })
+
+  test('an inbox that is not there or not installed is an error that says what to do', async () => {
+    const nowhere = await runCli(['inbox', 'stats'], { cwd: folder })
+    expect(nowhere.err).toContain('--sqlite <file>, --redis <url> or --postgres <url>')
+    const missing = await runCli(['inbox', 'stats', '--sqlite', 'none.db'], { cwd: folder })
+    expect(missing.err).toContain('there is no database none.db')
+    expect([nowhere.code, missing.code]).toEqual([2, 2])
+  })
+})

@@ -1,0 +1,42 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { expect, it } from 'vitest'
+import { filesUnder, ROOT } from '../support/workspace-packages.ts'
+import { documents } from './blocks.ts'
+
+const api = filesUnder(`${ROOT}docs`).filter(file => file.startsWith('api/'))
+const pages = [...documents(), ...api.map(file => `docs/${file}`)]
+const OURS = 'https://github.com/ackhook/ackhook/'
+
+it.each(pages)('%s links to files and headings that exist', page => {
+  const broken = linksOf(page).filter(link => !exists(page, link))
+  expect(broken).toEqual([])
+})
+
+function linksOf(page: string): readonly string[] {
+  const text = readFileSync(`${ROOT}${page}`, 'utf8').replace(/^```.*?^```/gms, '')
+  return [...text.matchAll(/\]\(([^)\s]+)\)/g)]
+    .map(match => match[1] ?? '')
+    .filter(link => !/^https?:/.test(link) || link.startsWith(OURS))
+}
+
+function exists(page: string, link: string): boolean {
+  const [path = '', heading] = link.split('#')
+  const local = path.startsWith(OURS)
+    ? (/^(?:blob|tree)\/main\/(.*)/.exec(path.slice(OURS.length))?.[1] ?? '')
+    : path === ''
+      ? page
+      : join(dirname(page), path)
+  if (!existsSync(`${ROOT}${local}`)) return false
+  return heading === undefined || headingsOf(local).includes(heading)
+}
+
+function headingsOf(page: string): readonly string[] {
+  const text = readFileSync(`${ROOT}${page}`, 'utf8')
+  return [...text.matchAll(/^#+ (.+)$/gm)].map(match =>
+    (match[1] ?? '')
+      .toLowerCase()
+      .replace(/[^\w\- ]/g, '')
+      .replaceAll(' ', '-'),
+  )
+}

@@ -1,0 +1,57 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import { until } from '../../support/until.ts'
+import { createPlatform } from './platform.ts'
+import { type Mode, startReceiver } from './receiver-process.ts'
+import { createWorkspace, scaled } from './workspace.ts'
+
+const DRAIN_MS = 10_000
+
+/** Streams events in, sends SIGTERM, and starts another process for what was left. */
+async function terminateUnderLoad(mode: Mode) {
+  const space = createWorkspace()
+  const platform = createPlatform()
+  const settings = { mode, ...space, workMs: 30, options: { concurrency: 8 } }
+  const first = await startReceiver(settings)
+  let sending = true
+  let count = 0
+  const senders = Array.from({ length: 16 }, async () => {
+    while (sending) await platform.once(first.url, `evt_${mode}_${count++}`)
+  })
+  await sleep(700)
+  const signalledAt = performance.now()
+  first.signal('SIGTERM')
+  const code = await first.exited
+  const tookMs = performance.now() - signalledAt
+  sending = false
+  await Promise.all(senders)
+  const next = await startReceiver(settings)
+  await until('what was left is handled', async () => {
+    const { pending, active } = await next.ask<{ pending: number; active: number }>('stats')
+    return pending + active === 0
+  })
+  next.signal('SIGTERM')
+  await next.exited
+  platform.stop()
+  const ledger = space.read()
+  space.remove()
+  return { platform, ledger, code, tookMs }
+}
+
+describe('SIGTERM under load, with a drain of 10 seconds', { timeout: 900_000 }, () => {
+  for (const mode of ['sqlite', 'memory', 'after'] as const) {
+    it(`loses nothing, acknowledges nothing that arrives later, and ends in time: ${mode}`, async () => {
+      for (let round = 0; round < scaled(10, 1); round++) {
+        const { platform, ledger, code, tookMs } = await terminateUnderLoad(mode)
+        expect(code).toBe(0)
+        expect(tookMs).toBeLessThan(DRAIN_MS + 2000)
+        expect(platform.acked.size).toBeGreaterThan(10)
+        expect([...platform.acked].filter(id => !ledger.done.has(id))).toEqual([])
+        // The first drain in the ledger is that of the process under load.
+        const drainingAt = ledger.drainingAt ?? 0
+        const late = platform.attempts.filter(({ startedAt }) => startedAt > drainingAt + 1)
+        expect(late.filter(({ status }) => status !== undefined && status < 300)).toEqual([])
+      }
+    })
+  }
+})

@@ -1,0 +1,75 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import { until } from '../../support/until.ts'
+import { createPlatform } from './platform.ts'
+import { type Mode, type ReceiverProcess, startReceiver } from './receiver-process.ts'
+import { createWorkspace, scaled, type Workspace } from './workspace.ts'
+
+const CONCURRENCY = 8
+const SENDERS = 16
+
+/** Kills the receiver `kills` times while events stream in; what was acknowledged, and what became of it. */
+async function killUnderLoad(mode: Mode, kills: number, space: Workspace) {
+  const platform = createPlatform()
+  let current: ReceiverProcess | undefined
+  let sending = true
+  let count = 0
+  const settings = { mode, workMs: 20, options: { concurrency: CONCURRENCY }, ...space }
+  const senders = Array.from({ length: SENDERS }, async () => {
+    while (sending) await platform.deliver(() => current?.url, `evt_${mode}_${count++}`)
+  })
+  for (let kill = 0; kill < kills; kill++) {
+    current = await startReceiver(settings)
+    await sleep(50 + Math.random() * 350)
+    current.signal('SIGKILL')
+    await current.exited
+    current = undefined
+  }
+  const last = await startReceiver(settings)
+  current = last
+  sending = false
+  await Promise.all(senders)
+  platform.stop()
+  return { platform, last }
+}
+
+describe('kill -9 at random, under load', { timeout: 900_000 }, () => {
+  it('loses nothing that sqliteInbox acknowledged, and repeats no more than what ran', async () => {
+    const space = createWorkspace()
+    const kills = scaled(200, 6)
+    const { platform, last } = await killUnderLoad('sqlite', kills, space)
+    const pending = async () => await last.ask<{ pending: number; active: number }>('stats')
+    await until(
+      'everything in the file is handled',
+      async () => {
+        const { pending: waiting, active } = await pending()
+        return waiting + active === 0
+      },
+      120_000,
+    )
+    last.signal('SIGTERM')
+    await last.exited
+    expect(platform.acked.size).toBeGreaterThan(kills * 10)
+    const { begun, done } = space.read()
+    expect([...platform.acked].filter(id => !done.has(id))).toEqual([])
+    const repeated = [...begun.values()].reduce((sum, times) => sum + times - 1, 0)
+    expect(repeated).toBeLessThanOrEqual(kills * (CONCURRENCY + CONCURRENCY))
+    console.info(
+      `sqlite: ${kills} kills, ${platform.acked.size} acknowledged, 0 lost, ${repeated} attempts repeated`,
+    )
+    space.remove()
+  })
+
+  it('loses some with the memory inbox: this harness can fail', async () => {
+    const space = createWorkspace()
+    const kills = scaled(50, 5)
+    const { platform, last } = await killUnderLoad('memory', kills, space)
+    last.signal('SIGTERM')
+    await last.exited
+    const { done } = space.read()
+    const lost = [...platform.acked].filter(id => !done.has(id))
+    expect(lost.length).toBeGreaterThan(0)
+    console.info(`memory: ${kills} kills, ${platform.acked.size} acknowledged, ${lost.length} lost`)
+    space.remove()
+  })
+})

@@ -1,0 +1,75 @@
+import { Agent, request } from 'node:http'
+import { sign } from '@ackhook/testing'
+import { SECRET } from './receiver-process.ts'
+
+/** One attempt of the platform: the status, or `undefined` when there was no reply. */
+interface Attempted {
+  readonly status: number | undefined
+  /** Milliseconds since the epoch. */
+  readonly startedAt: number
+}
+
+/** A platform that sends signed events and retries those that were not acknowledged. */
+export interface Platform {
+  /** The ids that were answered 2xx. */
+  readonly acked: ReadonlySet<string>
+  readonly attempts: readonly Attempted[]
+  once(url: string, id: string, data?: object): Promise<number | undefined>
+  /** Until it is acknowledged, or `stop` was called. `url` is asked for before each attempt. */
+  deliver(url: () => string | undefined, id: string, data?: object): Promise<void>
+  stop(): void
+}
+
+const RETRY_MS = 50
+
+export function createPlatform(): Platform {
+  const agent = new Agent({ keepAlive: true })
+  const acked = new Set<string>()
+  const attempts: Attempted[] = []
+  let stopped = false
+
+  async function once(url: string, id: string, data: object = {}): Promise<number | undefined> {
+    const startedAt = Date.now()
+    const body = JSON.stringify({ id, type: 'conversation.resolved', created_at: CREATED_AT, data })
+    const status = await post(agent, url, body)
+    attempts.push({ status, startedAt })
+    if (status !== undefined && status >= 200 && status < 300) acked.add(id)
+    return status
+  }
+
+  return {
+    acked,
+    attempts,
+    once,
+    async deliver(url, id, data) {
+      while (!stopped && !acked.has(id)) {
+        const to = url()
+        if (to !== undefined) await once(to, id, data)
+        if (!acked.has(id)) await new Promise(resolve => setTimeout(resolve, RETRY_MS))
+      }
+    },
+    stop() {
+      stopped = true
+      agent.destroy()
+    },
+  }
+}
+
+const CREATED_AT = '2026-11-21T10:00:00.000Z'
+
+function post(agent: Agent, url: string, body: string): Promise<number | undefined> {
+  return new Promise(resolve => {
+    const headers = {
+      'content-type': 'application/json',
+      'x-service-signature': sign(body, { secret: SECRET }),
+    }
+    const outgoing = request(url, { method: 'POST', agent, headers }, response => {
+      response.resume()
+      response.on('end', () => resolve(response.statusCode))
+      // Cut off after its head: the status was said all the same.
+      response.on('error', () => resolve(response.statusCode))
+    })
+    outgoing.on('error', () => resolve(undefined))
+    outgoing.end(body)
+  })
+}

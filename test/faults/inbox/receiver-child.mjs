@@ -1,0 +1,112 @@
+// The receiver under fault: plain Node on the built packages, in a process of its own that can be killed. Its
+// settings come as JSON in the first argument. Every attempt is written to a ledger before anything can happen
+// to it: what was appended to a file survives the process.
+import { appendFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { createReceiver, memoryInbox } from '@ackhook/core'
+import { toNodeHandler } from '@ackhook/core/node'
+import { sqliteInbox } from '@ackhook/sqlite'
+
+const settings = JSON.parse(process.argv[2])
+const { mode, ledger, database, killAt, workMs = 0, options = {}, lease = '1s' } = settings
+
+const write = (...fields) => appendFileSync(ledger, `${fields.join(' ')}\n`)
+const sleep = ms => new Promise(resolve => setTimeout(resolve, ms))
+const die = () => process.kill(process.pid, 'SIGKILL')
+const dieAt = point => {
+  if (killAt === point) die()
+}
+
+const receiver = createReceiver({
+  secret: settings.secret,
+  inbox: watched(mode === 'sqlite' ? sqliteInbox({ path: database, lease, poll: '50ms' }) : memoryInbox()),
+  ...(mode === 'after' && { acknowledge: 'after-processing' }),
+  // Asked once the signature holds and before the inbox has heard of the event.
+  namespace: () => {
+    dieAt('after-verify')
+    return ''
+  },
+  observe: ({ kind }) => {
+    if (kind === 'accepted') dieAt('before-reply')
+  },
+  logger: { info() {}, warn() {}, error() {} },
+  ...options,
+})
+
+receiver.on('*', async (event, { attempt }) => {
+  write('begin', event.id, attempt)
+  await misbehave(event.data.behaviour, attempt)
+  if (killAt === 'mid-handler') {
+    // Long enough for the reply to be out where it does not wait for the handlers.
+    await sleep(200)
+    die()
+  }
+  if (workMs > 0) await sleep(workMs)
+  write('done', event.id, attempt)
+})
+receiver.onDeadLetter(({ delivery }) => write('dead', delivery.id))
+
+async function misbehave(behaviour, attempt) {
+  if (behaviour === 'throw' && attempt < 3) throw new Error('thrown on purpose')
+  if (behaviour === 'hang' && attempt < 3) await new Promise(() => {})
+  if (behaviour === 'exit') process.exit(1)
+  if (behaviour?.blockMs > 0 && attempt === 1) {
+    const until = performance.now() + behaviour.blockMs
+    while (performance.now() < until);
+  }
+}
+
+/** The same inbox, with eyes on the moments between its steps. */
+function watched(inbox) {
+  return {
+    ...inbox,
+    async accept(delivery) {
+      const acceptance = await inbox.accept(delivery)
+      dieAt('after-accept')
+      return acceptance
+    },
+    start(work, policy) {
+      return inbox.start(async (delivery, attempt) => {
+        const verdict = await work(delivery, attempt)
+        if (verdict.outcome === 'completed') {
+          dieAt('before-complete')
+          if (killAt === 'after-complete') void dieOnceRecorded(inbox)
+        }
+        return verdict
+      }, policy)
+    },
+  }
+}
+
+async function dieOnceRecorded(inbox) {
+  for (;;) {
+    const { active, pending } = await inbox.stats()
+    if (active + pending === 0) break
+    await sleep(5)
+  }
+  // The reply that waited for the handlers goes out at the same time.
+  await sleep(100)
+  die()
+}
+
+const handle = toNodeHandler(receiver)
+const server = createServer((request, response) => {
+  response.on('finish', () => dieAt('after-reply'))
+  handle(request, response)
+})
+
+process.on('message', async message => {
+  if (message === 'rss') process.send({ rss: process.memoryUsage.rss() })
+  if (message === 'stats') process.send({ stats: await receiver.stats() })
+})
+// A test that failed must not leave its receiver behind.
+process.on('disconnect', () => process.exit(0))
+process.on('SIGTERM', async () => {
+  write('draining', Date.now())
+  await receiver.close({ timeout: '10s' })
+  server.closeAllConnections()
+  process.exit(0)
+})
+
+await receiver.start()
+server.listen(0, '127.0.0.1', () => process.send({ port: server.address().port }))

@@ -1,0 +1,60 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+
+export type Mode = 'memory' | 'after' | 'sqlite'
+
+export const SECRET = 'whsec_inbox_faults_0123456789'
+
+export interface ChildSettings {
+  readonly mode: Mode
+  readonly ledger: string
+  readonly database: string
+  readonly killAt?: string | undefined
+  /** How long each handler takes. */
+  readonly workMs?: number
+  readonly lease?: string
+  /** Further options of the receiver. */
+  readonly options?: Readonly<Record<string, unknown>>
+}
+
+/** A receiver in a process of its own. */
+export interface ReceiverProcess {
+  readonly url: string
+  /** Resolves with the exit code, `null` after a signal. */
+  readonly exited: Promise<number | null>
+  signal(name: 'SIGKILL' | 'SIGTERM'): void
+  ask<T>(question: 'rss' | 'stats'): Promise<T>
+}
+
+const CHILD = fileURLToPath(new URL('receiver-child.mjs', import.meta.url))
+
+/** Starts one and resolves when it listens. */
+export async function startReceiver(settings: ChildSettings): Promise<ReceiverProcess> {
+  const child: ChildProcess = spawn(
+    process.execPath,
+    [CHILD, JSON.stringify({ ...settings, secret: SECRET })],
+    {
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    },
+  )
+  const exited = new Promise<number | null>(resolve => child.once('exit', code => resolve(code)))
+  const ended = exited.then(code => {
+    throw new Error(`the receiver ended with ${String(code)} instead of answering`)
+  })
+  ended.catch(() => {})
+  const answer = async (): Promise<unknown> => {
+    const [message] = await Promise.race([once(child, 'message'), ended])
+    return message
+  }
+  const { port } = (await answer()) as { port: number }
+  return {
+    url: `http://127.0.0.1:${port}/`,
+    exited,
+    signal: name => child.kill(name),
+    async ask(question) {
+      child.send(question)
+      return ((await answer()) as Record<string, never>)[question] as never
+    },
+  }
+}

@@ -1,0 +1,54 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/** What a receiver has done, as its ledger tells it. */
+interface Ledger {
+  /** Attempts begun, by event id. */
+  readonly begun: ReadonlyMap<string, number>
+  /** Attempts whose handler ran to its end, by event id. */
+  readonly done: ReadonlyMap<string, number>
+  readonly dead: ReadonlyMap<string, number>
+  /** When the first drain began, in milliseconds since the epoch. */
+  readonly drainingAt: number | undefined
+}
+
+/** A folder for one test, with a ledger and a database in it. */
+export interface Workspace {
+  readonly ledger: string
+  readonly database: string
+  read(): Ledger
+  remove(): void
+}
+
+export function createWorkspace(): Workspace {
+  const folder = mkdtempSync(join(tmpdir(), 'ackhook-faults-'))
+  const ledger = join(folder, 'ledger.txt')
+  return {
+    ledger,
+    database: join(folder, 'inbox.db'),
+    read: () => parse(existsSync(ledger) ? readFileSync(ledger, 'utf8') : ''),
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  }
+}
+
+function parse(text: string): Ledger {
+  const counts = {
+    begin: new Map<string, number>(),
+    done: new Map<string, number>(),
+    dead: new Map<string, number>(),
+  }
+  let drainingAt: number | undefined
+  for (const line of text.split('\n')) {
+    const [what = '', subject = ''] = line.split(' ')
+    if (what === 'draining') drainingAt ??= Number(subject)
+    const map = (counts as Record<string, Map<string, number> | undefined>)[what]
+    map?.set(subject, (map.get(subject) ?? 0) + 1)
+  }
+  return { begun: counts.begin, done: counts.done, dead: counts.dead, drainingAt }
+}
+
+/** A count of the full run, or the part of it that `FAULT_SCALE` asks for; never less than `least`. */
+export function scaled(full: number, least: number): number {
+  return Math.max(least, Math.round(full * Number(process.env['FAULT_SCALE'] ?? '1')))
+}

@@ -1,0 +1,47 @@
+import { createReceiver, toFetchHandler } from '@ackhook/core'
+import { webhooks } from '@ackhook/hono'
+import { Hono } from 'hono'
+import body from '../vectors/body.json' with { type: 'json' }
+import dedupe from '../vectors/dedupe.json' with { type: 'json' }
+import envelope from '../vectors/envelope.json' with { type: 'json' }
+import header from '../vectors/header.json' with { type: 'json' }
+import request from '../vectors/request.json' with { type: 'json' }
+import timestamp from '../vectors/timestamp.json' with { type: 'json' }
+import { playVectors } from './play-vectors.mjs'
+
+/**
+ * The same app on every runtime: webhooks through the Hono adapter and through the fetch handler of the core,
+ * the vectors, and what was handled so far. `options` are those of a receiver, without the secret: that comes
+ * with the request where the runtime hands over an environment.
+ */
+export function createApp({ secretOf, ...options }) {
+  const handled = []
+  const hooks = webhooks({ ...options, secret: c => secretOf(c.env) })
+  const receiver = createReceiver({ ...options, secret: ({ env }) => secretOf(env) })
+  for (const one of [hooks, receiver]) one.on('*', event => handled.push(event))
+  const handle = toFetchHandler(receiver)
+
+  const app = new Hono()
+  app.use('/parsed/*', async (c, next) => {
+    await c.req.text()
+    await next()
+  })
+  app.all('/hono', hooks).all('/parsed/hono', hooks)
+  for (const path of ['/fetch', '/parsed/fetch']) {
+    app.all(path, c => handle(c.req.raw, c.env, executionOf(c)))
+  }
+  app.get('/handled', c => c.json(handled))
+  app.get('/vectors', async c =>
+    c.json(await playVectors(createReceiver, [body, dedupe, envelope, header, request, timestamp])),
+  )
+  return app
+}
+
+/** The getter throws where the runtime has none. */
+function executionOf(c) {
+  try {
+    return c.executionCtx
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,123 @@
+/**
+ * Runs the vectors, one whole delivery and the conformance suite of adapters on every runtime:
+ * `npm run test:runtimes`, or `node run.mjs Bun` for one of them. Exits with 1 when anything is wrong.
+ */
+import { spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
+import { sign } from '@ackhook/testing'
+import { adapterCases, adapterSuiteOptions } from '@ackhook/testing/adapter-suite'
+import { DECLARED } from './declared.mjs'
+import { runtimes } from './runtimes.mjs'
+
+const CASE_MS = 60_000
+const wanted = process.argv[2]
+let failures = 0
+
+for (const runtime of runtimes.filter(({ name }) => wanted === undefined || name === wanted)) {
+  runtime.prepare?.()
+  const server = await start(runtime)
+  try {
+    const { requests, wrong } = await getJson(`${server.base}/vectors`)
+    report(runtime, `${requests} requests of the vectors`, wrong)
+    for (const adapter of ['hono', 'fetch']) {
+      report(runtime, `one delivery through ${adapter}`, await delivers(server.base, adapter))
+      report(
+        runtime,
+        `the conformance suite through ${adapter}`,
+        await conforms(server.base, adapter, runtime),
+      )
+    }
+  } finally {
+    server.stop()
+  }
+}
+process.exit(failures > 0 ? 1 : 0)
+
+function report({ name }, what, wrong) {
+  failures += wrong.length
+  console.log(`${wrong.length === 0 ? 'ok  ' : 'FAIL'} ${name}: ${what}`)
+  for (const one of wrong) console.log(`     ${one}`)
+}
+
+function start({ name, command: [program, ...args] }) {
+  const env = { ...process.env, SIGNING_SECRET: adapterSuiteOptions.secret, NODE_NO_WARNINGS: '1' }
+  const child = spawn(program, args, { env, stdio: ['ignore', 'pipe', 'inherit'] })
+  return new Promise((resolve, reject) => {
+    child.once('exit', code => reject(new Error(`${name} ended with ${code} before it listened`)))
+    createInterface(child.stdout).on('line', line => {
+      const port = /(?:listening on |"port":)(\d+)/.exec(line)?.[1]
+      if (port === undefined) return
+      resolve({ base: `http://127.0.0.1:${port}`, stop: () => child.kill('SIGKILL') })
+    })
+  })
+}
+
+async function tooLate() {
+  await new Promise(resolve => setTimeout(resolve, CASE_MS).unref())
+  throw new Error(`not finished after ${CASE_MS} ms`)
+}
+
+async function getJson(url) {
+  const response = await fetch(url, { signal: AbortSignal.timeout(CASE_MS) })
+  if (!response.ok) throw new Error(`${url} answered ${response.status}`)
+  return response.json()
+}
+
+/** Signed outside, accepted, handled inside, and refused as a duplicate. */
+async function delivers(base, adapter) {
+  const id = `evt_runtime_${adapter}`
+  const data = { conversation_id: 'cnv_1', channel: 'whatsapp', resolved_by: 'ai' }
+  const body = JSON.stringify({
+    id,
+    type: 'conversation.resolved',
+    created_at: new Date().toISOString(),
+    data,
+  })
+  const headers = { 'x-service-signature': sign(body, adapterSuiteOptions) }
+  const send = async () => (await fetch(`${base}/${adapter}`, { method: 'POST', headers, body })).status
+  const wrong = []
+  const first = await send()
+  if (first !== 202) wrong.push(`answered ${first} instead of 202`)
+  if (!(await isHandled(base, id))) wrong.push('no handler was given the event')
+  const second = await send()
+  if (second !== 200) wrong.push(`the duplicate was answered ${second} instead of 200`)
+  return wrong
+}
+
+async function isHandled(base, id) {
+  const deadline = performance.now() + 10_000
+  while (performance.now() < deadline) {
+    if ((await getJson(`${base}/handled`)).some(event => event.id === id)) return true
+    await new Promise(resolve => setTimeout(resolve, 20))
+  }
+  return false
+}
+
+async function conforms(base, adapter, { name }) {
+  const declared = DECLARED[name] ?? {}
+  let handled = []
+  let asked = false
+  // Only while a case asks: the list is long, and would slow the deliveries whose time is taken.
+  const refresh = setInterval(async () => {
+    if (!asked) return
+    asked = false
+    handled = await getJson(`${base}/handled`).catch(() => handled)
+  }, 20)
+  const target = {
+    url: `${base}/${adapter}`,
+    parsedUrl: `${base}/parsed/${adapter}`,
+    handled() {
+      asked = true
+      return handled
+    },
+  }
+  const wrong = []
+  for (const { id, run } of adapterCases) {
+    const failure = await Promise.race([run(target).then(() => undefined), tooLate()]).catch(error => error)
+    if (failure === undefined) continue
+    if (declared[id] === undefined) wrong.push(`${id}: ${failure.message}`)
+    else console.log(`     declared for ${name}: ${id}, because ${declared[id]}`)
+  }
+  clearInterval(refresh)
+  return wrong
+}

@@ -1,0 +1,57 @@
+import { execFileSync } from 'node:child_process'
+import { createRequire } from 'node:module'
+import { arch, platform } from 'node:process'
+import { fileURLToPath } from 'node:url'
+
+const require = createRequire(import.meta.url)
+const here = file => fileURLToPath(new URL(file, import.meta.url))
+const host = `${platform}-${arch}`
+
+/** The program inside a package that holds the binary of this machine: no install script has to run. */
+const program = (name, file) => require.resolve(`${name}/package.json`).replace('package.json', file)
+
+const node = major => ({
+  name: `Node ${major}`,
+  command: [program(`node${major}-${host}`, 'bin/node'), here('serve-node.mjs')],
+})
+
+/**
+ * Every runtime with the command that serves the app on it. Each prints its port. The versions of Node are
+ * installed for Linux only (`optionalDependencies`): that is what the registry carries of them.
+ */
+export const runtimes = [
+  node(20),
+  node(22),
+  node(24),
+  node(26),
+  {
+    name: 'Bun',
+    command: [program(`@oven/bun-${host.replace('arm64', 'aarch64')}`, 'bin/bun'), here('serve-bun.mjs')],
+  },
+  {
+    name: 'Deno',
+    command: [
+      program(`@deno/${platform === 'linux' ? `${host}-glibc` : host}`, 'deno'),
+      ...['run', '--allow-net=127.0.0.1', '--allow-env', '--allow-read', '--no-remote'],
+      here('serve-deno.mjs'),
+    ],
+  },
+  {
+    name: 'workerd',
+    prepare: bundleWorker,
+    command: [
+      program(`@cloudflare/workerd-${host.replace('x64', '64')}`, 'bin/workerd'),
+      ...['serve', '--control-fd=1', here('worker.capnp')],
+    ],
+  },
+]
+
+/** As wrangler does it: one module, resolved by the conditions of Workers. An import of `node:` fails here. */
+function bundleWorker() {
+  const conditions = ['workerd', 'worker', 'browser']
+  execFileSync(program(`@esbuild/${host}`, 'bin/esbuild'), [
+    ...[here('worker.mjs'), `--outfile=${here('dist/worker.mjs')}`],
+    ...['--bundle', '--format=esm', '--platform=neutral', '--target=es2024', '--log-level=warning'],
+    `--conditions=${conditions.join(',')}`,
+  ])
+}

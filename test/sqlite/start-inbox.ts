@@ -1,0 +1,57 @@
+import { createHash } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Delivery, Inbox, Observation, Process, ProcessingPolicy } from '@ackhook/core'
+
+let count = 0
+
+export function newDelivery(parts: Partial<Delivery> = {}): Delivery {
+  const id = parts.id ?? `evt_${count++}`
+  const key = createHash('sha256').update(id).digest('base64url').slice(0, 22)
+  const body = new TextEncoder().encode(JSON.stringify({ id }))
+  return { key, namespace: '', id, type: 'a.b', body, fingerprint: 1, receivedAt: Date.now(), ...parts }
+}
+
+function policyWith(parts: Partial<ProcessingPolicy> = {}): ProcessingPolicy {
+  return {
+    acknowledge: 'immediately',
+    concurrency: 4,
+    capacity: 10_000,
+    retry: { attempts: 5, minDelayMs: 10, maxDelayMs: 50, factor: 2 },
+    retentionMs: 3_600_000,
+    serialize: false,
+    clock: Date.now,
+    observe: () => {},
+    logger: { info() {}, warn() {}, error() {} },
+    ...parts,
+  }
+}
+
+const complete: Process = async () => ({ outcome: 'completed' })
+
+/** Starts `inbox` and gathers what it runs and observes. */
+export async function startInbox(
+  inbox: Inbox,
+  parts: Partial<ProcessingPolicy> = {},
+  process: Process = complete,
+): Promise<{ readonly ran: Delivery[]; readonly seen: Observation[] }> {
+  const ran: Delivery[] = []
+  const seen: Observation[] = []
+  const work: Process = (delivery, attempt) => {
+    ran.push(delivery)
+    return process(delivery, attempt)
+  }
+  await inbox.start(work, policyWith({ observe: observation => seen.push(observation), ...parts }))
+  return { ran, seen }
+}
+
+/** A folder of its own for `body`, removed afterwards. */
+export async function withFolder(body: (folder: string) => Promise<void>): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'ackhook-sqlite-'))
+  try {
+    await body(folder)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
