@@ -44,7 +44,7 @@ export function webhooks<
       body: limits => readBody(c, limits),
       context: c,
       // On Node the process stays by itself, and the getter of the execution context throws.
-      waitUntil: incoming === undefined ? work => keepAlive(c, work) : undefined,
+      waitUntil: c.env?.incoming === undefined ? work => keepAlive(c, work) : undefined,
     })
     return new Response(reply.body, { status: reply.status, headers: reply.headers })
   }
