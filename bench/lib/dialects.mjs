@@ -17,7 +17,7 @@ export const DIALECTS = {
   stripe(body, t) {
     return { 'stripe-signature': `t=${t},v1=${hmac(SECRET, 'hex', `${t}.`, body)}` }
   },
-  github(body, t, id) {
+  github(body, _t, id) {
     return {
       'x-github-event': 'ping',
       'x-github-delivery': id,

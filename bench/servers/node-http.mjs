@@ -20,10 +20,20 @@ export const variants = {
         response.writeHead(receive(request.headers['x-service-signature'], body)).end()
       })
   },
-  ackhook: () => {
-    const receiver = createReceiver({ secret: SECRET, capacity: 1_000_000 })
-    receiver.on('conversation.resolved', handleEvent)
-    return toNodeHandler(receiver)
+  ackhook: () => ours(),
+  'ackhook, redis': async () => {
+    const { redisStore } = await import('@ackhook/redis')
+    const { Redis } = await import('ioredis')
+    const store = redisStore(new Redis(process.env.BENCH_REDIS_URL))
+    return ours({ store })
+  },
+  'ackhook, sqlite': async () => {
+    const { sqliteInbox } = await import('@ackhook/sqlite')
+    return ours({ inbox: sqliteInbox(process.env.BENCH_SQLITE_PATH) })
+  },
+  'ackhook, bullmq': async () => {
+    const { bullmqInbox } = await import('@ackhook/bullmq')
+    return ours({ inbox: bullmqInbox({ connection: process.env.BENCH_REDIS_URL }) })
   },
   octokit: () => {
     const webhooks = new Webhooks({ secret: SECRET })
@@ -40,6 +50,13 @@ export const variants = {
     })
     return receiver.requestListener
   },
+}
+
+async function ours(options) {
+  const receiver = createReceiver({ secret: SECRET, capacity: 1_000_000, ...options })
+  receiver.on('conversation.resolved', handleEvent)
+  await receiver.start()
+  return toNodeHandler(receiver)
 }
 
 /** @param {string} name */
