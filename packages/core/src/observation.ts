@@ -23,8 +23,18 @@ export type Observation =
   | (OfEvent & { readonly kind: 'accepted'; readonly code: ReplyCode; readonly durationMs: number })
   /** Acknowledged, and not run again. `conflict`: the same id came with other bytes. */
   | (OfEvent & { readonly kind: 'duplicate'; readonly conflict: boolean; readonly durationMs: number })
-  /** The handlers are about to run. `completed`, `attempt_failed` or `dead_lettered` follows, whatever happens. */
+  /**
+   * The handlers are about to run. `completed`, `attempt_failed`, `attempt_withdrawn` or `dead_lettered` follows,
+   * whatever happens.
+   */
   | (OfEvent & { readonly kind: 'attempt_started'; readonly attempt: number })
+  /** The attempt was taken back: its lease was lost, or the drain ended. It is no failure of the handlers. */
+  | (OfEvent & {
+      readonly kind: 'attempt_withdrawn'
+      readonly attempt: number
+      readonly error: unknown
+      readonly durationMs: number
+    })
   /** No handler matched; the event is complete. */
   | (OfEvent & { readonly kind: 'unhandled' })
   /** All handlers of an event resolved. `lagMs`: since `created_at`, absent when that is no instant. */

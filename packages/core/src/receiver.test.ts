@@ -22,7 +22,9 @@ describe('a genuine event', () => {
     expect(handled).toEqual([])
     expect(reply).toMatchObject({ status: 202, code: 'accepted' })
     await vi.waitFor(() => expect(handled).toEqual(['ai']))
-    await vi.waitFor(() => expect(kinds(seen)).toEqual(['received', 'accepted', 'completed']))
+    await vi.waitFor(() =>
+      expect(kinds(seen)).toEqual(['received', 'accepted', 'attempt_started', 'completed']),
+    )
     expect(seen[1]).toEqual({
       kind: 'accepted',
       code: 'accepted',

@@ -23,6 +23,7 @@ const about = { id: 'evt_1', type: 'a.b', namespace: 'n' }
 
 function worker(parts: Partial<WorkerParts> = {}) {
   const seen: Observation[] = []
+  const begun: Observation[] = []
   const handlers = createHandlerRegistry()
   const logger = recordingLogger()
   const process = createWorker({
@@ -32,10 +33,10 @@ function worker(parts: Partial<WorkerParts> = {}) {
     decode: () => event,
     retry: { attempts: 3, minDelayMs: 1000, maxDelayMs: 1000, factor: 1 },
     clock: () => Date.UTC(2026, 0, 1) + 250,
-    observe: one => seen.push(one),
+    observe: one => (one.kind === 'attempt_started' ? begun : seen).push(one),
     ...parts,
   })
-  return { seen, handlers, logger, process }
+  return { seen, begun, handlers, logger, process }
 }
 const raise = (error: unknown) => () => {
   throw error
@@ -55,6 +56,14 @@ describe('an attempt that succeeds', () => {
     expect(seen).toEqual([
       { kind: 'completed', ...about, attempt: 2, durationMs: expect.any(Number), lagMs: 250 },
     ])
+  })
+
+  it('is observed before its handlers run', async () => {
+    const { process, handlers, begun, seen } = worker()
+    let before: unknown
+    handlers.add('a.b', () => (before = [...begun, ...seen]))
+    await process(delivery, createAttempt(2))
+    expect(before).toEqual([{ kind: 'attempt_started', ...about, attempt: 2 }])
   })
 
   it('waits for handlers that are asynchronous', async () => {
@@ -215,7 +224,9 @@ describe('an attempt that the inbox withdraws', () => {
     attempt.abort(reason)
     expect(await running).toEqual({ outcome: 'retry', delayMs: 0, error: reason })
     expect(told).not.toHaveBeenCalled()
-    expect(seen).toEqual([])
+    expect(seen).toEqual([
+      { kind: 'attempt_withdrawn', ...about, attempt: 3, error: reason, durationMs: expect.any(Number) },
+    ])
     expect(logger.lines).toEqual([])
   })
 

@@ -38,8 +38,20 @@ export function createWorker(parts: WorkerParts): Process {
       const running = handle(event, delivery, attempt)
       if (isPromise(running)) await limitAttempt(running, attempt, handlerTimeoutMs)
     } catch (thrown) {
-      if (isWithdrawn(thrown)) return { outcome: 'retry', delayMs: 0, error: thrown }
-      return fail(decisive(thrown), { delivery, attempt, event, durationMs: performance.now() - startedAt })
+      const durationMs = performance.now() - startedAt
+      if (isWithdrawn(thrown)) {
+        observe?.({
+          kind: 'attempt_withdrawn',
+          id,
+          type,
+          namespace,
+          attempt: attempt.number,
+          error: thrown,
+          durationMs,
+        })
+        return { outcome: 'retry', delayMs: 0, error: thrown }
+      }
+      return fail(decisive(thrown), { delivery, attempt, event, durationMs })
     }
     observe?.({
       kind: 'completed',

@@ -32,7 +32,7 @@ declare module 'fastify' {
 
 /**
  * Webhooks for Fastify 5. Only this route gets raw bytes, whatever parsers the app has. `fastify.log` is the
- * logger by default and the request is the context of `secret` and `namespace`. Processing starts in `onReady`;
+ * logger by default, where the app has one, and the request is the context of `secret` and `namespace`. Processing starts in `onReady`;
  * `onClose` drains it, unless the receiver was handed in: whoever made that one closes it. Replies go straight
  * to the socket: `onResponse` hooks run, `onSend` hooks do not. Throws `ConfigurationError` for a wrong option.
  *
@@ -49,7 +49,7 @@ export const webhooks: FastifyPluginAsync<FastifyWebhooksOptions> = fastifyPlugi
 
 async function plugin(app: FastifyInstance, options: FastifyWebhooksOptions): Promise<void> {
   const { path = '/webhooks', prefix = '', decorateAs = 'webhooks', ...rest } = options
-  const receiver = toReceiver('receiver' in rest ? rest.receiver : { logger: app.log, ...rest })
+  const receiver = toReceiver('receiver' in rest ? rest.receiver : { ...loggerOf(app), ...rest })
   if (app.hasDecorator(decorateAs)) {
     throw new ConfigurationError('decorateAs', `app.${decorateAs} exists already; choose another name`)
   }
@@ -79,4 +79,9 @@ function mount(scope: FastifyInstance, path: string, receiver: FastifyReceiver):
     })
     writeReply(raw, reply.raw, answer)
   })
+}
+
+/** An app that was made without a logger has one that says nothing, and failures would go unseen. */
+function loggerOf(app: FastifyInstance): { logger?: FastifyInstance['log'] } {
+  return app.log.level === undefined ? {} : { logger: app.log }
 }

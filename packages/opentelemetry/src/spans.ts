@@ -73,7 +73,9 @@ export function createSpans(tracer: () => Tracer): Spans {
     attempts.set(attemptKey(observation), span)
   }
 
-  function end(observation: Of<'completed'> | Of<'attempt_failed'> | Of<'dead_lettered'>): void {
+  function end(
+    observation: Of<'completed'> | Of<'attempt_failed'> | Of<'attempt_withdrawn'> | Of<'dead_lettered'>,
+  ): void {
     const key = attemptKey(observation)
     const span = attempts.get(key)
     if (observation.kind !== 'attempt_failed') received.take(eventKey(observation))
@@ -106,6 +108,7 @@ export function createSpans(tracer: () => Tracer): Spans {
           return
         case 'completed':
         case 'attempt_failed':
+        case 'attempt_withdrawn':
         case 'dead_lettered':
           end(observation)
       }

@@ -74,7 +74,7 @@ describe('reading the body of a Fetch request', () => {
     await vi.advanceTimersByTimeAsync(9999)
     expect(cancel).not.toHaveBeenCalled()
     await vi.advanceTimersByTimeAsync(1)
-    expect(await reading).toMatchObject({ code: 'body_timeout', detail: '7 bytes in 10000 ms' })
+    expect(await reading).toMatchObject({ code: 'body_timeout', detail: 'not complete after 10000 ms' })
     expect(cancel).toHaveBeenCalledTimes(1)
     expect(vi.getTimerCount()).toBe(0)
   })

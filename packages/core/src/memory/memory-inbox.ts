@@ -315,7 +315,8 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
 
   async function redrive(key: string): Promise<boolean> {
     const delivery = dead.deliveryOf(key)
-    if (delivery === undefined) return false
+    // After the drain nobody would run it.
+    if (delivery === undefined || draining) return false
     const { outcome } = await accept(delivery)
     if (outcome === 'failed') {
       dead.put(delivery, { attempts: 1, error: 'the redrive failed', failedAt: started().policy.clock() })
