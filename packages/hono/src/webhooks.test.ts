@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { createReceiver } from '@ackhook/core'
+import { serve } from '@hono/node-server'
 import { type Context, Hono } from 'hono'
 import { expect, it, vi } from 'vitest'
 import { webhooks } from './index.ts'
@@ -100,4 +101,24 @@ it('accepts bytes that a middleware read exactly, and refuses text', async () =>
     expect(reply.status).toBe(500)
     expect(await reply.json()).toMatchObject({ code: 'body_unavailable' })
   }
+})
+
+it.each([
+  ['touched the stream', (c: Context) => c.req.raw.body],
+  ['cloned the request', (c: Context) => c.req.raw.clone()],
+])('gets a large body on Node although a middleware has %s', async (_name, touch) => {
+  const hooks = webhooks({ ...options, bodyTimeout: '2s' })
+  const app = new Hono()
+  app.use(async (c, next) => {
+    touch(c)
+    await next()
+  })
+  app.post('/webhooks', hooks)
+  const server = serve({ fetch: app.fetch, port: 0, hostname: '127.0.0.1' })
+  await vi.waitFor(() => expect(server.address()).not.toBeNull())
+  const { port } = server.address() as { port: number }
+  const reply = await fetch(`http://127.0.0.1:${port}/webhooks`, delivery('evt_large', 'x'.repeat(900_000)))
+  expect(reply.status).toBe(202)
+  await hooks.close()
+  server.close()
 })

@@ -56,8 +56,19 @@ function readBody(c: Context, limits: BodyLimits): MaybePromise<Uint8Array | Ref
   const cached = c.req.bodyCache.arrayBuffer
   if (cached !== undefined) return Promise.resolve(cached).then(bytes => new Uint8Array(bytes))
   const incoming = incomingOf(c)
-  if (incoming === undefined || incoming.readableDidRead) return readRequestBody(c.req.raw, limits)
-  return readRawBody(incoming, limits)
+  return incoming === undefined || isTaken(incoming)
+    ? readRequestBody(c.req.raw, limits)
+    : readRawBody(incoming, limits)
+}
+
+/**
+ * Whether something reads the stream already: a middleware that only touched `c.req.raw.body` made a Fetch stream
+ * of it, which pauses this one as soon as its own buffer is full, and a second reader would wait for ever.
+ */
+function isTaken(incoming: IncomingMessage): boolean {
+  return (
+    incoming.readableDidRead || incoming.listenerCount('data') > 0 || incoming.listenerCount('readable') > 0
+  )
 }
 
 /**

@@ -11,7 +11,8 @@ const DRAIN_MS = 10_000
 async function terminateUnderLoad(mode: Mode) {
   const space = createWorkspace()
   const platform = createPlatform()
-  const settings = { mode, ...space, workMs: 30, options: { concurrency: 8 } }
+  // 400 events of 30 ms, eight at a time, are 1.5 s of work: more could not be drained in time on any inbox.
+  const settings = { mode, ...space, workMs: 30, options: { concurrency: 8, capacity: 400 } }
   const first = await startReceiver(settings)
   let sending = true
   let count = 0

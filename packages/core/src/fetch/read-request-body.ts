@@ -8,7 +8,7 @@ import { Refusal } from '../refusal.ts'
  * can still be had of it was decoded to text and encoded again.
  */
 export async function readRequestBody(request: Request, limits: BodyLimits): Promise<Uint8Array | Refusal> {
-  if (request.bodyUsed || request.body?.locked) return new Refusal('body_unavailable', { detail: CONSUMED })
+  if (request.bodyUsed) return new Refusal('body_unavailable', { detail: CONSUMED })
   const declared = request.headers.get('content-length')
   return declared !== null && Number(declared) <= limits.maxBytes
     ? readWhole(request, limits)

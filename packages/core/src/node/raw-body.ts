@@ -56,8 +56,8 @@ function readStream(request: IncomingMessage, limits: BodyLimits): Promise<Uint8
     function onData(chunk: Uint8Array): void {
       if (settled) return
       if (collector.length + chunk.length > limits.maxBytes) {
-        request.pause()
         settle(new Refusal('body_too_large', { detail: `over ${limits.maxBytes} bytes` }))
+        request.pause()
       } else {
         collector.add(chunk)
       }
@@ -72,6 +72,12 @@ function readStream(request: IncomingMessage, limits: BodyLimits): Promise<Uint8
         )
     }
 
-    request.on('data', onData).on('end', onEnd).on('error', onAbort).on('close', onAbort)
+    // Something may have made a Fetch stream of the request and never read it: that one pauses this one when its
+    // own buffer is full, and the rest of the body would never come.
+    function onPause(): void {
+      if (!settled) request.resume()
+    }
+
+    request.on('data', onData).on('pause', onPause).on('end', onEnd).on('error', onAbort).on('close', onAbort)
   })
 }
