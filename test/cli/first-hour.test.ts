@@ -15,19 +15,21 @@ const run = promisify(execFile)
 const PACKAGES = ['core', 'express', 'testing', 'cli']
 const MINUTES = 60_000
 
+let scratch: string
 let folder: string
 let tarballs: ReadonlyMap<string, string>
 let server: ChildProcess | undefined
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'ackhook-first-hour-'))
-  tarballs = await pack(join(folder, '..'), folder)
+  scratch = await mkdtemp(join(tmpdir(), 'ackhook-first-hour-'))
+  folder = await mkdtemp(join(scratch, 'app-'))
+  tarballs = await pack(scratch, folder)
 }, 5 * MINUTES)
 
 afterAll(async () => {
   // The group, because the shell in between would leave the app behind.
   if (server?.pid !== undefined) process.kill(-server.pid)
-  await rm(folder, { recursive: true, force: true })
+  await rm(scratch, { recursive: true, force: true })
 })
 
 /** Wherever the section stands: in the README of the repository or in that of the command line. */
