@@ -9,6 +9,7 @@ export interface PostgresPool {
   readonly totalCount: number
 }
 
+/** Where the queue is, on Redis (`connection`) or on PostgreSQL (`postgres`), and how it is worked. */
 export interface BullmqInboxOptions {
   /**
    * Redis: an ioredis client or cluster of yours, a `redis://` address, or options of ioredis. A client is only

@@ -1,6 +1,7 @@
 import { ConfigurationError, type Duration, durationMs } from '@ackhook/core'
 import type { RedisClient } from './redis-client.ts'
 
+/** How `redisStore` names its keys, how long it waits, and what it answers when Redis does not. */
 export interface RedisStoreOptions {
   /**
    * Put before every key. Default `'ackhook:'`. Each Redis key is allocated in steps: beyond 8 characters a
