@@ -22,8 +22,9 @@ export interface Platform {
 
 const RETRY_MS = 50
 
-export function createPlatform(): Platform {
-  const agent = new Agent({ keepAlive: true })
+/** `connections`: how many it opens to the receiver at most. Deliveries beyond that wait for one. */
+export function createPlatform({ connections = Number.POSITIVE_INFINITY } = {}): Platform {
+  const agent = new Agent({ keepAlive: true, maxSockets: connections })
   const acked = new Set<string>()
   const attempts: Attempted[] = []
   let stopped = false
