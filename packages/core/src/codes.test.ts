@@ -23,7 +23,7 @@ it('maps every code to the status the design names', () => {
     405: ['method_not_allowed'],
     408: ['body_timeout'],
     413: ['body_too_large'],
-    415: ['content_encoding_unsupported', 'content_type_unsupported'],
+    415: ['content_encoding_unsupported'],
     422: ['event_invalid'],
     500: ['body_unavailable', 'handler_failed', 'secret_unavailable', 'internal_error'],
     503: [

@@ -8,7 +8,6 @@ export type RefusalCode =
   | 'body_too_large'
   | 'body_aborted'
   | 'content_encoding_unsupported'
-  | 'content_type_unsupported'
   | 'body_unavailable'
   | 'signature_missing'
   | 'signature_malformed'
@@ -58,7 +57,6 @@ export const CODES: Readonly<Record<ReplyCode, CodeEntry>> = {
     status: 415,
     message: 'Send the body without Content-Encoding: the signature covers its plain bytes.',
   },
-  content_type_unsupported: { status: 415, message: 'The Content-Type cannot be read.' },
   body_unavailable: {
     status: 500,
     message:
