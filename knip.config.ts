@@ -11,7 +11,7 @@ const packageTests = ['src/**/*.test.ts', 'src/**/*.test-d.ts']
 const config: KnipConfig = {
   ignoreExportsUsedInFile: true,
   // Called by name, from scripts and from test/packaging.
-  ignoreBinaries: ['turbo', 'redis-server'],
+  ignoreBinaries: ['tsc', 'turbo', 'redis-server'],
   ignoreDependencies: [
     '@arethetypeswrong/cli',
     'publint',
