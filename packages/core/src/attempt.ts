@@ -18,6 +18,11 @@ export interface HandlerContext {
 /** One attempt at one event, as the inbox and the worker share it. */
 export interface Attempt {
   readonly number: number
+  /**
+   * The event took its process down in every attempt it had: no handler runs any more, `onDeadLetter` is told,
+   * and the verdict is dead. The number is that of the last attempt that ran.
+   */
+  readonly abandoned: boolean
   readonly signal: AbortSignal
   /** Withdraws the attempt: the signal aborts and whatever the handlers still do no longer counts. */
   abort(reason: AckhookError): void
@@ -26,8 +31,11 @@ export interface Attempt {
 }
 
 /** An attempt whose `AbortSignal` is made only when a handler asks for it: most never do. */
-export function createAttempt(number: number): Attempt {
-  return new LazyAttempt(number)
+export function createAttempt(
+  number: number,
+  { abandoned = false }: { readonly abandoned?: boolean } = {},
+): Attempt {
+  return new LazyAttempt(number, abandoned)
 }
 
 /**
@@ -36,12 +44,14 @@ export function createAttempt(number: number): Attempt {
  */
 class LazyAttempt implements Attempt {
   readonly number: number
+  readonly abandoned: boolean
   #controller: AbortController | undefined
   #reason: AckhookError | undefined
   #listener: ((reason: AckhookError) => void) | undefined
 
-  constructor(number: number) {
+  constructor(number: number, abandoned: boolean) {
     this.number = number
+    this.abandoned = abandoned
   }
 
   get signal(): AbortSignal {

@@ -20,8 +20,7 @@ export interface Receiver<Events = KnownEvents<Record<never, never>>, Context = 
   /** One attempt failed; another follows. */
   onError(handler: FailureHandler): this
   /**
-   * No attempt follows: they are used up, or a handler threw `NonRetryableError`. At least once an event. Not for
-   * an event of a durable inbox that took its process down in every attempt: `observe` and the log tell of that.
+   * No attempt follows: they are used up, or a handler threw `NonRetryableError`. At least once an event.
    */
   onDeadLetter(handler: FailureHandler): this
   /** The whole way from a raw request to the reply to write. Never throws. */

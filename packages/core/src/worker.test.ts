@@ -42,6 +42,30 @@ const raise = (error: unknown) => () => {
   throw error
 }
 
+describe('an event that took its process down in every attempt', () => {
+  it('goes to onDeadLetter with the event, and to no other handler', async () => {
+    const { process, handlers, seen } = worker()
+    const handler = vi.fn()
+    const onDeadLetter = vi.fn()
+    handlers.add('a.b', handler)
+    handlers.addListener('dead', onDeadLetter)
+    const verdict = await process(withoutEvent as Delivery, createAttempt(3, { abandoned: true }))
+    expect(verdict).toEqual({ outcome: 'dead', error: expect.any(NonRetryableError), noted: true })
+    expect(handler).not.toHaveBeenCalled()
+    expect(onDeadLetter.mock.calls).toEqual([
+      [
+        {
+          error: expect.objectContaining({ message: expect.stringContaining('its process died') }),
+          attempt: 3,
+          delivery: withoutEvent,
+        },
+        event,
+      ],
+    ])
+    expect(seen).toMatchObject([{ kind: 'dead_lettered', ...about, attempt: 3 }])
+  })
+})
+
 describe('an attempt that succeeds', () => {
   it('hands each handler the event and what it should know', async () => {
     const { process, handlers, seen } = worker()

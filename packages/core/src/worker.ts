@@ -35,6 +35,7 @@ export function createWorker(parts: WorkerParts): Process {
     observe?.({ kind: 'attempt_started', id, type, namespace, attempt: attempt.number })
     try {
       event = delivery.event ?? (await read(delivery))
+      if (attempt.abandoned) throw new NonRetryableError(ABANDONED)
       const running = handle(event, delivery, attempt)
       if (isPromise(running)) await limitAttempt(running, attempt, handlerTimeoutMs)
     } catch (thrown) {
@@ -98,6 +99,7 @@ export function createWorker(parts: WorkerParts): Process {
 }
 
 const COMPLETED: Verdict = { outcome: 'completed' }
+const ABANDONED = 'In every attempt at this event its process died or stood still.'
 
 interface FailedAttempt {
   readonly delivery: Delivery
