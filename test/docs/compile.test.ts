@@ -1,8 +1,8 @@
-import { execFile } from 'node:child_process'
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { afterAll, expect, it } from 'vitest'
 import { ROOT } from '../support/workspace-packages.ts'
 import { allBlocks, type Block, readyBlocks } from './blocks.ts'
+import { compileFiles } from './compile-folder.ts'
 
 const folder = `${ROOT}test/docs/.compiled`
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -18,23 +18,9 @@ it('says why, for every block that is not compiled or not run', () => {
 })
 
 it('compiles every block as it stands', { timeout: 60_000 }, async () => {
-  rmSync(folder, { recursive: true, force: true })
-  mkdirSync(folder, { recursive: true })
   const blocks = readyBlocks().filter(one => one.compiled)
-  for (const block of blocks) writeFileSync(`${folder}/${nameOf(block)}`, atItsLine(block))
-  const config = {
-    extends: '../../../tsconfig.test.json',
-    compilerOptions: {
-      checkJs: true,
-      moduleDetection: 'force',
-      noUnusedLocals: false,
-      noUnusedParameters: false,
-    },
-    include: ['*', '../ambient.d.ts'],
-    exclude: [],
-  }
-  writeFileSync(`${folder}/tsconfig.json`, JSON.stringify(config))
-  expect(await compile()).toBe('')
+  const files = new Map(blocks.map(block => [nameOf(block), atItsLine(block)]))
+  expect(await compileFiles(folder, files)).toBe('')
 })
 
 /** The name and the line of an error are those of the document. */
@@ -44,15 +30,4 @@ function nameOf({ doc, line, language }: Block): string {
 
 function atItsLine({ line, code }: Block): string {
   return '\n'.repeat(line) + code
-}
-
-function compile(): Promise<string> {
-  return new Promise(resolve => {
-    execFile(
-      'node',
-      [`${ROOT}node_modules/typescript/bin/tsc`, '-p', folder],
-      { cwd: folder },
-      (_error, stdout) => resolve(stdout),
-    )
-  })
 }

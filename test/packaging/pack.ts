@@ -4,10 +4,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
 import { workspacePackages } from '../support/workspace-packages.ts'
+import { startRegistry } from './registry.ts'
 
 export interface Tarball {
   readonly name: string
   readonly folder: string
+  /** Absolute path of the package, with a slash at the end. */
+  readonly path: string
   /** Absolute path of the .tgz file. */
   readonly file: string
   /** What is in it. */
@@ -17,11 +20,13 @@ export interface Tarball {
 declare module 'vitest' {
   interface ProvidedContext {
     tarballs: readonly Tarball[]
+    /** Address of a registry that has them, and all others. */
+    registry: string
   }
 }
 
-/** Packs every package once, as `npm publish` would. */
-export function setup(project: TestProject): () => void {
+/** Packs every package once, as `npm publish` would, and serves them as the registry would. */
+export async function setup(project: TestProject): Promise<() => void> {
   const target = realpathSync(mkdtempSync(join(tmpdir(), 'ackhook-tarballs-')))
   const tarballs = workspacePackages().map(({ folder, path, manifest }): Tarball => {
     const output = execFileSync('npm', ['pack', '--json', '--silent', '--pack-destination', target], {
@@ -33,10 +38,16 @@ export function setup(project: TestProject): () => void {
     return {
       name: manifest.name,
       folder,
+      path,
       file: join(target, packed.filename),
       contents: packed.files.map(one => one.path).sort(),
     }
   })
   project.provide('tarballs', tarballs)
-  return () => rmSync(target, { recursive: true, force: true })
+  const registry = await startRegistry(tarballs)
+  project.provide('registry', registry.url)
+  return () => {
+    registry.close()
+    rmSync(target, { recursive: true, force: true })
+  }
 }

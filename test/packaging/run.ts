@@ -4,10 +4,10 @@ import { execFile } from 'node:child_process'
 export function run(
   program: string,
   args: readonly string[],
-  options: { readonly cwd: string },
+  options: { readonly cwd: string; readonly env?: NodeJS.ProcessEnv },
 ): Promise<string> {
   return new Promise((resolve, reject) => {
-    const limits = { cwd: options.cwd, env: userEnv(), maxBuffer: 64 * 1024 * 1024 }
+    const limits = { cwd: options.cwd, env: options.env ?? userEnv(), maxBuffer: 64 * 1024 * 1024 }
     execFile(program, args, limits, (error, stdout, stderr) => {
       if (error === null) resolve(stdout)
       else reject(new Error(`${program} ${args.join(' ')} failed\n${stdout}\n${stderr}`))

@@ -1,3 +1,4 @@
+import { execFile } from 'node:child_process'
 import { cpSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,8 +11,10 @@ import { run } from './run.ts'
 const project = realpathSync(mkdtempSync(join(tmpdir(), 'ackhook-types-')))
 const consumers = workspacePackages().map(one => one.folder)
 
-/** Packages whose declarations say `Uint8Array<ArrayBuffer>`, which TypeScript has since 5.7: Hono's own, and ours. */
-const BEYOND: Readonly<Record<string, readonly string[]>> = { ts54: ['hono', 'testing'] }
+/** Hono's own declarations say `Uint8Array<ArrayBuffer>`, which TypeScript has since 5.7. Ours beside them must hold. */
+const FAULTS_OF_PEERS: Readonly<Record<string, RegExp>> = {
+  ts54: /^node_modules\/hono\/dist\/.*: error TS2315: Type 'Uint8Array' is not generic\.\n/gm,
+}
 
 beforeAll(async () => {
   cpSync(`${ROOT}test/packaging/fixtures/consumer`, project, { recursive: true })
@@ -39,10 +42,17 @@ describe.each(['ts54', 'ts57', 'ts59', 'ts60', 'ts70'])('%s', compiler => {
       skipLibCheck: false,
       noEmit: true,
     }
-    const known = consumers.filter(folder => !BEYOND[compiler]?.includes(folder))
-    const files = known.map(folder => `${folder}.ts`)
+    const files = consumers.map(folder => `${folder}.ts`)
     writeFileSync(join(project, name), JSON.stringify({ compilerOptions, files }))
-    const output = await run('node', [`node_modules/${compiler}/bin/tsc`, '-p', name], { cwd: project })
-    expect(output).toBe('')
+    const output = await compile(compiler, name)
+    expect(output.replace(FAULTS_OF_PEERS[compiler] ?? '', '')).toBe('')
   })
 })
+
+/** What the compiler has to say, whether it is content or not. */
+function compile(compiler: string, config: string): Promise<string> {
+  return new Promise(resolve => {
+    const args = [`node_modules/${compiler}/bin/tsc`, '-p', config, '--pretty', 'false']
+    execFile('node', args, { cwd: project }, (_error, stdout, stderr) => resolve(stdout + stderr))
+  })
+}

@@ -10,7 +10,7 @@ export interface ReadmeBlock {
 }
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
-const MARKED = /<!-- test: ([\w-]+)((?: [\w.=-]+)*) -->\s*\n(?:<!-- [^\n]+ -->\n)?```(\w+)\n([\s\S]*?)\n```/g
+const MARKED = /<!-- test: ([\w-]+)((?: [\w./=-]+)*) -->\s*\n(?:<!-- [^\n]+ -->\n)?```(\w+)\n([\s\S]*?)\n```/g
 
 /** The marked blocks of a file, in order. `path` is relative to the root of the repository. */
 export function readmeBlocks(path: string, name: string): readonly ReadmeBlock[] {

@@ -4,7 +4,8 @@ import { createReceiver, toFetchHandler } from '@ackhook/core'
 // What app/webhooks/route.js holds in a Next.js app. It needs no adapter: a route handler is a function from Request
 // to Response. The reply waits for the handlers, because a serverless platform ends the function with its reply.
 const receiver = createReceiver({
-  secret: process.env['SIGNING_SECRET'],
+  // A function, because `next build` loads this file and has no secrets.
+  secret: () => process.env['SIGNING_SECRET'] ?? '',
   acknowledge: 'after-processing',
 })
 

@@ -6,7 +6,12 @@ import { createPaint } from './terminal/paint.ts'
 import type { Terminal } from './terminal/terminal.ts'
 import { UsageError } from './usage-error.ts'
 
-/** Runs one command and gives the exit code. Never rejects, never ends the process. */
+/**
+ * Runs one command and gives the exit code. Never rejects, never ends the process.
+ *
+ * @example
+ * process.exitCode = await run(['verify', 'deliveries'], terminal)
+ */
 export async function run(args: readonly string[], terminal: Terminal): Promise<number> {
   let exitCode: number = EXIT.ok
   const program = createProgram(terminal, code => {

@@ -33,7 +33,12 @@ export class ConfigurationError extends AckhookError {
   }
 }
 
-/** Throw it from a handler when another attempt cannot help: the event is dead-lettered at once. */
+/**
+ * Throw it from a handler when another attempt cannot help: the event is dead-lettered at once.
+ *
+ * @example
+ * if (response.status === 404) throw new NonRetryableError('the CRM does not know this conversation')
+ */
 export class NonRetryableError extends AckhookError {
   constructor(message: string, options?: ErrorOptions) {
     super('non_retryable', message, options)
@@ -43,6 +48,9 @@ export class NonRetryableError extends AckhookError {
 /**
  * Throw it from a handler to choose when the next attempt starts, for example after a `429` of somebody
  * else's API. The attempt counts: when it was the last one, the event is dead-lettered all the same.
+ *
+ * @example
+ * if (response.status === 429) throw new RetryAfterError('the CRM asked us to wait', 60)
  */
 export class RetryAfterError extends AckhookError {
   /** Milliseconds until the next attempt. */

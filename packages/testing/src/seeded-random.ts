@@ -1,7 +1,12 @@
 /** Numbers from 0 (included) to 1 (excluded) that look random and are the same for the same seed. */
 export type Random = () => number
 
-/** The small generator mulberry32: 32 bits of state, good enough for tests and never for secrets. */
+/**
+ * The small generator mulberry32: 32 bits of state, good enough for tests and never for secrets.
+ *
+ * @example
+ * const event = createEvent('conversation.resolved', {}, { random: seededRandom(42) })
+ */
 export function seededRandom(seed: number): Random {
   let state = seed >>> 0
   return () => {

@@ -13,6 +13,9 @@ export interface SignOptions {
 /**
  * The value of the signature header for these exact bytes, as the platform makes it:
  * `t=<timestamp>,v1=<HMAC-SHA256 of "<timestamp>.<body>" in hexadecimal>`.
+ *
+ * @example
+ * const headers = { 'x-service-signature': sign(body, { secret }) }
  */
 export function sign(body: string | Uint8Array, options: SignOptions): string {
   const timestamp = String(options.timestamp ?? Math.floor(Date.now() / 1000))

@@ -14,7 +14,8 @@ export interface SignedRequest {
   readonly method: 'POST'
   /** Names in lower case. */
   readonly headers: Record<string, string>
-  readonly body: Uint8Array<ArrayBuffer>
+  /** What TypeScript calls `Uint8Array<ArrayBuffer>` since 5.7, in words that older versions know. */
+  readonly body: Uint8Array & { readonly buffer: ArrayBuffer }
   readonly context: undefined
 }
 

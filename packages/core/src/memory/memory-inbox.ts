@@ -52,6 +52,9 @@ const TURN_MS = 5
 /**
  * The inbox in this process's memory, and the default. What it acknowledged and has not handled dies with the
  * process: the sender will not repeat it. `acknowledge: 'after-processing'` or a durable inbox loses nothing.
+ *
+ * @example
+ * createReceiver({ secret, inbox: memoryInbox({ lease: '20s' }) })
  */
 export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
   const dedupe = options.store ?? memoryStore()

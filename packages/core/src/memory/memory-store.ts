@@ -22,6 +22,9 @@ interface Lease {
  * The memory of ids of one process, and the default. Leases live in a map of their own: the bounded cache of
  * handled ids can forget, a claim in flight is never evicted. Time is the process's monotonic clock, so a
  * change of the wall clock neither ends a lease nor keeps an id.
+ *
+ * @example
+ * createReceiver({ secret, store: memoryStore({ maxIds: 100_000 }) })
  */
 export function memoryStore(options: MemoryStoreOptions = {}): DedupeStore {
   const maxIds = positiveInteger('maxIds', options.maxIds ?? 1_000_000)

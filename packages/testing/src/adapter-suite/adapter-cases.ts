@@ -15,8 +15,8 @@ import type { AdapterCase } from './target.ts'
  * const events: WebhookEvent[] = []
  * const hooks = webhooks(adapterSuiteOptions).on('*', event => events.push(event))
  * const app = express().use('/plain', hooks).use('/parsed', express.json(), hooks)
- * const server = app.listen(0)
- * const base = `http://127.0.0.1:${server.address().port}`
+ * const { port } = app.listen(0).address() as AddressInfo
+ * const base = `http://127.0.0.1:${port}`
  * const target = { url: `${base}/plain`, parsedUrl: `${base}/parsed`, handled: () => events }
  *
  * for (const { id, name, run } of adapterCases) test(`${id}: ${name}`, () => run(target))

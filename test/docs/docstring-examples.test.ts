@@ -1,0 +1,102 @@
+import { readFileSync, rmSync } from 'node:fs'
+import { afterAll, expect, it } from 'vitest'
+import { exportedNames } from '../packaging/exported-names.ts'
+import { filesUnder, ROOT, workspacePackages } from '../support/workspace-packages.ts'
+import { compileFiles } from './compile-folder.ts'
+import { ENTRY_POINTS, PARTS } from './entry-points.ts'
+
+const folder = `${ROOT}test/docs/.examples`
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+it.each(specifiers())('knows of every name of $specifier whether it is where a user begins', one => {
+  const { specifier, names } = one
+  const known = [...(ENTRY_POINTS[specifier] ?? []), ...(PARTS[specifier] ?? [])]
+  expect(known.sort()).toEqual(names)
+})
+
+const cases = Object.entries(ENTRY_POINTS).flatMap(([specifier, names]) =>
+  names.map(name => ({ specifier, name })),
+)
+it.each(cases)('gives an example of $name from $specifier', ({ specifier, name }) => {
+  expect(exampleOf(specifier, name)).toContain(name)
+})
+
+it('compiles each example, with what stands around it in a program', { timeout: 60_000 }, async () => {
+  const files = cases.map(({ specifier, name }, index) => {
+    const example = exampleOf(specifier, name)
+    return [`${index}.${specifier.replaceAll(/\W/g, '-')}.${name}.ts`, inProgram(specifier, example)] as const
+  })
+  expect(await compileFiles(folder, new Map(files))).toBe('')
+})
+
+function specifiers(): readonly { specifier: string; names: readonly string[] }[] {
+  return workspacePackages().flatMap(({ path, manifest }) =>
+    Object.entries(manifest.exports ?? {}).flatMap(([subpath, target]) => {
+      if (typeof target !== 'object') return []
+      const names = exportedNames(`${path}${target['ackhook-source']}`)
+      const values = names.filter(name => !name.startsWith('type '))
+      return [{ specifier: manifest.name + subpath.slice(1), names: values }]
+    }),
+  )
+}
+
+/** From the docstring in the sources of the package. Empty where there is none. */
+function exampleOf(specifier: string, name: string): string {
+  const { path } = workspacePackages().find(one => `${specifier}/`.startsWith(`${one.manifest.name}/`)) ?? {}
+  for (const file of filesUnder(`${path}src`).filter(one => /^[^.]+\.ts$/.test(one))) {
+    const text = readFileSync(`${path}src/${file}`, 'utf8')
+    const at = new RegExp(`^export (?:async )?(?:function|const|class) ${name}\\b`, 'm').exec(text)?.index
+    if (at === undefined) continue
+    const comment = text.slice(text.lastIndexOf('/**', at), at)
+    const example = /@example\n([\s\S]*?)\*\//.exec(comment)?.[1] ?? ''
+    if (example !== '') return example.replaceAll(/^ *\* ?/gm, '').trim()
+  }
+  return ''
+}
+
+/** What an example leaves out, because its reader has it: imports first, then what the program around it declares. */
+const AROUND: Readonly<Record<string, string>> = {
+  createServer: "import { createServer } from 'node:http'",
+  express: "import express from 'express'",
+  Redis: "import { Redis } from 'ioredis'",
+  test: "import { test } from 'vitest'",
+  expect: "import { expect } from 'vitest'",
+  secret: 'declare const secret: string',
+  url: 'declare const url: string',
+  body: 'declare const body: Uint8Array',
+  response: 'declare const response: Response',
+  terminal: "declare const terminal: import('ackhook').Terminal",
+  receiver: "declare const receiver: import('@ackhook/core').Receiver",
+  hooks: "declare const hooks: import('@ackhook/express').ExpressWebhooks<import('@ackhook/core').EventMap>",
+  events: "declare const events: import('@ackhook/core').WebhookEvent<string, object>[]",
+  AddressInfo: "import type { AddressInfo } from 'node:net'",
+  WebhookEvent: "import type { WebhookEvent } from '@ackhook/core'",
+}
+const APPS: Readonly<Record<string, string>> = {
+  '@ackhook/fastify': "declare const app: import('fastify').FastifyInstance",
+  '@ackhook/hono': "declare const app: import('hono').Hono",
+}
+
+function inProgram(specifier: string, example: string): string {
+  const app = APPS[specifier] ?? "declare const app: import('express').Express"
+  const around = Object.entries({ ...AROUND, app }).filter(([name]) => uses(example, name))
+  return [...around.map(([, line]) => line), ...importsFor(specifier, example), example].join('\n')
+}
+
+function uses(example: string, name: string): boolean {
+  return new RegExp(`(?<![.\\w'])${name}\\b`).test(example) && !new RegExp(`const ${name}\\b`).test(example)
+}
+
+/** Names of ours; `webhooks` is of the adapter that the example is about, or of Express. */
+function importsFor(specifier: string, example: string): readonly string[] {
+  const first = [specifier, '@ackhook/express', '@ackhook/core']
+  const rank = (one: string) => (first.includes(one) ? first.indexOf(one) : first.length)
+  const all = specifiers().toSorted((a, b) => rank(a.specifier) - rank(b.specifier))
+  const imported = new Map<string, string>()
+  for (const one of all) {
+    for (const name of one.names) {
+      if (uses(example, name) && !imported.has(name)) imported.set(name, one.specifier)
+    }
+  }
+  return [...imported].map(([name, from]) => `import { ${name} } from '${from}'`)
+}

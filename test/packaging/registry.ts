@@ -1,0 +1,57 @@
+import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { basename } from 'node:path'
+import type { Tarball } from './pack.ts'
+
+export interface Registry {
+  readonly url: string
+  close(): void
+}
+
+/**
+ * What the registry will be once these tarballs are published: ours are served from here, all others by the
+ * registry that npm is set to. With it a test installs exactly what a page says.
+ */
+export async function startRegistry(tarballs: readonly Tarball[]): Promise<Registry> {
+  const upstream = execFileSync('npm', ['config', 'get', 'registry'], { encoding: 'utf8' }).trim()
+  const server = createServer((request, response) => {
+    const path = decodeURIComponent(request.url ?? '/').slice(1)
+    const file = tarballs.find(one => basename(one.file) === path)
+    if (file !== undefined) return void response.end(readFileSync(file.file))
+    const own = tarballs.find(one => one.name === path)
+    if (own !== undefined) {
+      return answer(response, 200, JSON.stringify(packument(own, `http://${request.headers.host}`)))
+    }
+    forward(`${upstream}${request.url?.slice(1)}`, response).catch(error => answer(response, 502, `${error}`))
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}/`,
+    close() {
+      server.close()
+      server.closeAllConnections()
+    },
+  }
+}
+
+/** The document of one package, with the one version that there is. */
+function packument({ name, path, file }: Tarball, base: string): object {
+  const manifest = JSON.parse(readFileSync(`${path}package.json`, 'utf8')) as { version: string }
+  const integrity = `sha512-${createHash('sha512').update(readFileSync(file)).digest('base64')}`
+  const dist = { tarball: `${base}/${basename(file)}`, integrity }
+  const { version } = manifest
+  return { name, 'dist-tags': { latest: version }, versions: { [version]: { ...manifest, dist } } }
+}
+
+async function forward(url: string, response: ServerResponse): Promise<void> {
+  const upstream = await fetch(url, { headers: { accept: 'application/vnd.npm.install-v1+json' } })
+  answer(response, upstream.status, Buffer.from(await upstream.arrayBuffer()))
+}
+
+function answer(response: ServerResponse, status: number, body: Buffer | string): void {
+  response.writeHead(status).end(body)
+}

@@ -1,0 +1,22 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, rmSync, symlinkSync } from 'node:fs'
+import { arch, platform } from 'node:process'
+import { ROOT } from '../support/workspace-packages.ts'
+
+const INSTALLED = `${ROOT}test/runtimes/node_modules/`
+const host = `${platform}-${arch}`
+const PROGRAMS: Readonly<Record<string, string>> = {
+  bun: `@oven/bun-${host.replace('arm64', 'aarch64')}/bin/bun`,
+  bunx: `@oven/bun-${host.replace('arm64', 'aarch64')}/bin/bun`,
+  deno: `@deno/${platform === 'linux' ? `${host}-glibc` : host}/deno`,
+}
+
+/** A folder with the Bun and the Deno that `test/runtimes` pins, under their own names. */
+export function runtimePrograms(): string {
+  if (!existsSync(INSTALLED)) execFileSync('npm', ['ci', '--silent'], { cwd: `${ROOT}test/runtimes` })
+  const folder = `${INSTALLED}.programs`
+  rmSync(folder, { recursive: true, force: true })
+  mkdirSync(folder)
+  for (const [name, file] of Object.entries(PROGRAMS)) symlinkSync(`${INSTALLED}${file}`, `${folder}/${name}`)
+  return folder
+}

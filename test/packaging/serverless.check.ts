@@ -1,0 +1,87 @@
+import { readFileSync } from 'node:fs'
+import { createEvent, signedRequest } from '@ackhook/testing'
+import { afterEach, describe, expect, inject, it, vi } from 'vitest'
+import { ROOT } from '../support/workspace-packages.ts'
+import { type NewUser, newUser } from './new-user.ts'
+import { run } from './run.ts'
+
+const LAMBDA = 'docs/getting-started/aws-lambda.md'
+const WORKERS = 'docs/getting-started/workers.md'
+const secret = 'only-for-trying-it-out'
+let user: NewUser
+afterEach(() => user.leave())
+
+describe(LAMBDA, () => {
+  it('leads from an empty folder to a function that answers what AWS hands over', async () => {
+    user = await newUser(inject('registry'))
+    const shown = await user.follow(LAMBDA, 'new-user')
+    expect(shown).toMatch(/cnv_\w+ was resolved by ai[\s\S]*statusCode: 200/)
+
+    const genuine = createEvent('conversation.resolved')
+    const forged = { secret: 'a-secret-somebody-guessed' }
+    expect(await invoke(awsEvent('http-api', genuine, 'utf8'))).toEqual([200, 'processed'])
+    expect(await invoke(awsEvent('http-api', genuine, 'base64'))).toEqual([200, 'processed'])
+    expect(await invoke(awsEvent('function-url', genuine, 'utf8'))).toEqual([200, 'processed'])
+    expect(await invoke(awsEvent('function-url', genuine, 'base64'))).toEqual([200, 'processed'])
+    expect(await invoke(awsEvent('function-url', genuine, 'utf8', forged))).toEqual([401, 'unauthorized'])
+    expect(await invoke(withMethod(awsEvent('http-api', genuine, 'utf8'), 'GET'))).toEqual([
+      405,
+      'method_not_allowed',
+    ])
+  })
+})
+
+describe(WORKERS, () => {
+  it('leads from an empty folder to a Worker that handles an event, with Hono and without', async () => {
+    user = await newUser(inject('registry'))
+    expect(await user.follow(WORKERS, 'new-user')).toContain('200 processed')
+    await vi.waitFor(() => expect(user.printed()).toMatch(/cnv_\w+ was resolved by ai/))
+
+    await user.end()
+    await user.follow(WORKERS, 'without-hono')
+    await user.start('npx wrangler dev --port 3000')
+    const send = 'npx ackhook send conversation.resolved --to http://localhost:3000/ --duplicate'
+    expect(await user.run(`export ACKHOOK_SECRET=${secret}; ${send}`)).toMatch(
+      /200 processed[\s\S]*200 duplicate/,
+    )
+    await vi.waitFor(() => expect(user.printed()).toMatch(/cnv_\w+ was resolved by ai/))
+  })
+})
+
+interface AwsEvent {
+  readonly headers: Record<string, string>
+  readonly requestContext: { readonly http: object }
+}
+
+/** One delivery in the shape that AWS documents: the headers in lower case, the body as text or base64. */
+function awsEvent(
+  shape: 'http-api' | 'function-url',
+  event: ReturnType<typeof createEvent>,
+  encoding: 'utf8' | 'base64',
+  options: { readonly secret: string } = { secret },
+): AwsEvent {
+  const recorded = JSON.parse(readFileSync(`${ROOT}test/packaging/fixtures/lambda/${shape}.json`, 'utf8'))
+  const { headers, body } = signedRequest(event, options)
+  return {
+    ...recorded,
+    headers: { ...recorded.headers, ...headers, 'content-length': String(body.length) },
+    body: Buffer.from(body).toString(encoding),
+    isBase64Encoded: encoding === 'base64',
+  }
+}
+
+function withMethod(event: AwsEvent, method: string): AwsEvent {
+  return { ...event, requestContext: { http: { ...event.requestContext.http, method } } }
+}
+
+/** In a process of its own, as a function that was started for this event. */
+async function invoke(event: AwsEvent): Promise<readonly unknown[]> {
+  const script = `
+    import { handler } from './dist/index.mjs'
+    console.log = () => {}
+    const { statusCode, body } = await handler(JSON.parse(process.argv[1]))
+    process.stdout.write(JSON.stringify([statusCode, JSON.parse(body).code]))`
+  const env = { ...process.env, SIGNING_SECRET: secret, NODE_NO_WARNINGS: '1' }
+  const args = ['--input-type=module', '-e', script, JSON.stringify(event)]
+  return JSON.parse(await run('node', args, { cwd: user.folder, env })) as unknown[]
+}
