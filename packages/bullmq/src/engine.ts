@@ -10,10 +10,7 @@ export type EventProcessor = Processor<JobData, unknown, string>
 /** The part of BullMQ's worker that is used here, whatever its backend. */
 export interface EventWorker {
   on(event: 'error', listener: (error: Error) => void): unknown
-  on(
-    event: 'failed',
-    listener: (job: import('./event-job.ts').EventJob | undefined, error: Error) => void,
-  ): unknown
+  on(event: 'failed', listener: () => void): unknown
   on(event: 'lockRenewalFailed', listener: (jobIds: string[]) => void): unknown
   waitUntilReady(): Promise<unknown>
   close(): Promise<void>

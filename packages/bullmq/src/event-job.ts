@@ -11,6 +11,8 @@ export interface JobData {
   readonly body: string
   /** New for every delivery: whether a job that is already there came of this one. */
   readonly token: string
+  /** Of BullMQ's count of stalls, those for which the event was already buried once. */
+  readonly forgiven?: number
 }
 
 /** On PostgreSQL the queue has another backend underneath; nothing in this package uses what differs. */
