@@ -22,6 +22,8 @@ export interface Engine {
   readonly queue: EventQueue
   /** Whether there is a job under this id. On Redis it is asked before any command that is given later. */
   exists(jobId: string): Promise<boolean>
+  /** Removes the job, in one step, if it is a dead letter: a re-armed one must not go. */
+  discard(jobId: string): Promise<boolean>
   newWorker(process: EventProcessor, settings: WorkerSettings): EventWorker
   /** What an operator should know of the server's settings. */
   notices(): Promise<readonly { readonly code: string; readonly message: string }[]>

@@ -1,5 +1,6 @@
 import { ConfigurationError } from '@ackhook/core'
 import { Queue, type RedisConnectionClient, type RedisOptions, Worker } from 'bullmq'
+import { DISCARD } from './discard-script.ts'
 import type { Engine } from './engine.ts'
 import type { JobData } from './event-job.ts'
 import type { ResolvedOptions } from './options.ts'
@@ -38,6 +39,11 @@ export async function createRedisEngine(
     queue,
     // Straight to the client: by way of BullMQ a delivery would cost a third more.
     exists: async jobId => (await client['exists'](queue.toKey(jobId))) === 1,
+    async discard(jobId) {
+      const job = queue.toKey(jobId)
+      const keys = [queue.toKey('failed'), job, `${job}:logs`, queue.toKey('events')]
+      return Number(await client['eval'](DISCARD, keys.length, ...keys, jobId)) === 1
+    },
     newWorker(process, settings) {
       const own = connect(FOR_WORK)
       clients.push(own)
