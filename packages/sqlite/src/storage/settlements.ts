@@ -7,6 +7,7 @@ import type { Tally } from './tally.ts'
 /** Records what became of attempts. Every change asks for the token: a late owner can change nothing. */
 export interface Settlements {
   apply(settlement: Settlement, now: number): boolean
+  isHeld(lease: Lease): boolean
   renew(lease: Lease, leaseMs: number, now: number): boolean
 }
 
@@ -27,7 +28,8 @@ export function createSettlements(database: SqliteDatabase, lanes: Lanes, tally:
     `UPDATE ackhook_events SET state = ${DEAD}, due = ?, token = NULL, reason = ? WHERE seq = ?`,
   )
   const release = database.prepare(
-    `UPDATE ackhook_events SET state = ${WAITING}, due = ?, token = NULL, attempts = attempts - ? WHERE seq = ?`,
+    `UPDATE ackhook_events SET state = ${WAITING}, due = ?, token = NULL,
+       attempts = attempts - iif(tellings, 0, ?) WHERE seq = ?`,
   )
 
   function change(settlement: Settlement, now: number): void {
@@ -58,6 +60,7 @@ export function createSettlements(database: SqliteDatabase, lanes: Lanes, tally:
       }
       return true
     },
+    isHeld: ({ seq, token }) => orderKeyOf.get(seq, token) !== undefined,
     renew: ({ seq, token }, leaseMs, now) => Number(renewal.run(now + leaseMs, seq, token).changes) === 1,
   }
 }
