@@ -81,12 +81,11 @@ export function sqliteInbox(pathOrOptions: string | SqliteInboxOptions): Inbox {
   })
 
   function begin(row: TakenRow, arrived: Delivery | undefined): void {
-    const bytesAreHere = arrived !== undefined || row.body !== undefined
-    if (running === undefined || closing !== undefined || !bytesAreHere) {
+    const delivery = arrived ?? row.event
+    if (running === undefined || closing !== undefined || delivery === undefined) {
       void record({ ...leaseOf(row), kind: 'release', begun: false })
       return
     }
-    const delivery = arrived ?? deliveryOf(row)
     const attempt = createAttempt(row.attempt, { abandoned: row.tellings > 0 })
     const one: Held = { row, delivery, attempt, ended: false }
     held.set(row.token, one)
@@ -277,11 +276,6 @@ function settlementOf({ row }: Held, verdict: Verdict, policy: ProcessingPolicy)
 
 function leaseOf({ seq, token }: TakenRow): { seq: number; token: string } {
   return { seq, token }
-}
-
-function deliveryOf(row: TakenRow): Delivery {
-  const { key, namespace, id, type, fingerprint, receivedAt, body = new Uint8Array(0) } = row
-  return { key, namespace, id, type, fingerprint, receivedAt, body }
 }
 
 function about({ delivery: { id, type, namespace } }: Held): { id: string; type: string; namespace: string } {

@@ -64,24 +64,29 @@ export interface Batch {
   readonly take: number
 }
 
-/** A row that is handed out, leased. */
-export interface TakenRow extends Lease {
+/** An event as the file keeps it. */
+export interface StoredEvent {
   readonly key: string
   readonly namespace: string
   readonly id: string
   readonly type: string
   readonly fingerprint: number
   readonly receivedAt: number
+  readonly body: Uint8Array
+}
+
+/** A row that is handed out, leased. */
+export interface TakenRow extends Lease {
   readonly attempt: number
   /**
    * 0 for an attempt. Above that no handler is to run: its process died or stood still in the last attempt, and
    * this is how often it is handed out for `onDeadLetter` to be told.
    */
   readonly tellings: number
-  /** The arrival, when that was in the same transaction: who sent it has the bytes. */
+  /** The arrival, when that was in the same transaction: who sent it has the event. */
   readonly ref?: number
   /** Absent where there is a `ref`. */
-  readonly body?: Uint8Array
+  readonly event?: StoredEvent
 }
 
 export interface BatchResult {

@@ -1,4 +1,4 @@
-import type { TakenRow, Terms } from '../engine/protocol.ts'
+import type { StoredEvent, TakenRow, Terms } from '../engine/protocol.ts'
 import type { SqliteDatabase } from './database.ts'
 import type { Lapsed, Lapses } from './lapses.ts'
 import { ACTIVE, WAITING } from './states.ts'
@@ -9,7 +9,15 @@ export interface HandOut {
   isDue(terms: Terms, now: number): boolean
   /** `fresh`: by key, the arrivals of this transaction: the taker has their bytes. */
   take(limit: number, fresh: ReadonlyMap<string, number>, terms: Terms, now: number): TakenRow[]
+  /** New for every lease. */
+  newToken(terms: Terms): string
   nextDueMs(terms: Terms, now: number): number | undefined
+}
+
+interface WaitingRow extends Omit<StoredEvent, 'body'> {
+  readonly seq: number
+  readonly attempt: number
+  readonly tellings: number
 }
 
 /** `owner`: what begins every token of this connection, and of no other. */
@@ -44,19 +52,24 @@ export function createHandOut(database: SqliteDatabase, lapses: Lapses, owner: s
     putBack.run(now + delayMs, isUsedUp ? 1 : 0, seq, token, due)
   }
 
+  function newToken({ leaseMs }: Terms): string {
+    return `${owner}:${leaseMs.toString(36)}:${(count++).toString(36)}`
+  }
+
   return {
     isDue: (terms, now) => lapses.isAny(terms.leaseMs) || anyWaiting.get(now) !== undefined,
+    newToken,
     take(limit, fresh, terms, now) {
       for (const one of lapses.drain(terms.leaseMs)) reclaim(one, terms, now)
-      const rows = waiting.all(now, limit) as Omit<TakenRow, 'token' | 'ref' | 'body'>[]
-      return rows.map((row): TakenRow => {
-        const token = `${owner}:${terms.leaseMs.toString(36)}:${(count++).toString(36)}`
-        lease.run(now + terms.leaseMs, token, row.seq)
+      return (waiting.all(now, limit) as WaitingRow[]).map((row): TakenRow => {
+        const { seq, attempt, tellings, ...event } = row
+        const token = newToken(terms)
+        lease.run(now + terms.leaseMs, token, seq)
         const ref = fresh.get(row.key)
-        if (ref !== undefined) return { ...row, token, ref }
-        const { body } = bodyOf.get(row.seq) as { readonly body: Uint8Array | null }
+        if (ref !== undefined) return { seq, token, attempt, tellings, ref }
+        const { body } = bodyOf.get(seq) as { readonly body: Uint8Array | null }
         // No bytes at all are stored as NULL by some drivers.
-        return { ...row, token, body: body ?? new Uint8Array(0) }
+        return { seq, token, attempt, tellings, event: { ...event, body: body ?? new Uint8Array(0) } }
       })
     },
     nextDueMs(terms, now) {

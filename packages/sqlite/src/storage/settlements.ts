@@ -21,6 +21,11 @@ export function createSettlements(database: SqliteDatabase, lanes: Lanes, tally:
     `UPDATE ackhook_events SET state = ${DONE}, due = ?, token = NULL, body = NULL, reason = NULL,
        type = '', namespace = '', order_key = NULL, order_at = NULL WHERE seq = ?`,
   )
+  // Nearly all of them: without an order there is nobody to let go ahead, and one statement does.
+  const completeAlone = database.prepare(
+    `UPDATE ackhook_events SET state = ${DONE}, due = ?, token = NULL, body = NULL, reason = NULL,
+       type = '', namespace = '' WHERE ${HELD} AND order_key IS NULL`,
+  )
   const retry = database.prepare(
     `UPDATE ackhook_events SET state = ${WAITING}, due = ?, token = NULL, reason = ? WHERE seq = ?`,
   )
@@ -51,10 +56,15 @@ export function createSettlements(database: SqliteDatabase, lanes: Lanes, tally:
 
   return {
     apply(settlement, now) {
-      const row = orderKeyOf.get(settlement.seq, settlement.token) as { orderKey: string | null } | undefined
+      const { kind, seq, token } = settlement
+      if (kind === 'complete' && Number(completeAlone.run(settlement.forgetAt, seq, token).changes) === 1) {
+        tally.unfinished--
+        return true
+      }
+      const row = orderKeyOf.get(seq, token) as { orderKey: string | null } | undefined
       if (row === undefined) return false
       change(settlement, now)
-      if (settlement.kind === 'complete' || settlement.kind === 'bury') {
+      if (kind === 'complete' || kind === 'bury') {
         tally.unfinished--
         lanes.advance(row.orderKey, now)
       }

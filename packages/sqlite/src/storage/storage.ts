@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { Batch, BatchResult, TakenRow, Terms } from '../engine/protocol.ts'
+import type { Admission, Batch, BatchResult, TakenRow, Terms } from '../engine/protocol.ts'
 import { type Connection, createConnection } from './connection.ts'
 import type { SqliteDatabase } from './database.ts'
 import { type Fault, FULL, faultOf, spoilsConnection, sqliteCode } from './fault.ts'
@@ -151,44 +151,66 @@ function work(
   now: number,
   locked: boolean,
 ): BatchResult[] {
-  const fresh = new Map<string, number>()
-  const results = batches.map(batch => ({
-    // Settled first: it makes room, and lets the next of a key go ahead.
-    settled: batch.settlements.map(one => on.settlements.apply(one, now)),
+  // Settled first: it makes room, and lets the next of a key go ahead.
+  const settled = batches.map(batch => batch.settlements.map(one => on.settlements.apply(one, now)))
+  const wanted = locked ? batches.reduce((sum, { take }) => sum + take, 0) : 0
+  const taken = wanted > 0 ? on.handOut.take(wanted, NO_ARRIVALS, terms, now) : []
+  const admissions = admitAll(on, batches, { taken, wanted, terms, now })
+  const next = taken.length < wanted || !locked ? nextDue(on, batches, terms, now) : {}
+  return batches.map((batch, index) => ({
+    settled: settled[index] ?? [],
     stillHeld: batch.held.map(on.settlements.isHeld),
-    admissions: admitAll(on, batch, fresh, terms, now),
+    admissions: admissions[index] ?? [],
     answers: batch.queries.map(one => on.queries.answer(one, now)),
-  }))
-  const wanted = batches.reduce((sum, { take }) => sum + take, 0)
-  if (wanted === 0 || !locked) {
-    return results.map(result => ({ ...result, ...NOTHING, ...nextDue(on, wanted, terms, now) }))
-  }
-  const taken = on.handOut.take(wanted, fresh, terms, now)
-  const next = taken.length < wanted ? nextDue(on, wanted, terms, now) : {}
-  return results.map((result, index) => ({
-    ...result,
-    taken: taken.splice(0, batches[index]?.take),
+    taken: taken.splice(0, batch.take),
     ...next,
   }))
 }
 
-const NOTHING: { readonly taken: readonly TakenRow[] } = { taken: [] }
+const NO_ARRIVALS: ReadonlyMap<string, number> = new Map()
 
-function nextDue(on: Connection, wanted: number, terms: Terms, now: number): { nextDueMs?: number } {
-  const nextDueMs = wanted === 0 ? undefined : on.handOut.nextDueMs(terms, now)
-  return nextDueMs === undefined ? {} : { nextDueMs }
+interface Room {
+  /** What is handed out; what arrives and finds a free slot is added to it. */
+  readonly taken: TakenRow[]
+  readonly wanted: number
+  readonly terms: Terms
+  readonly now: number
 }
 
-function admitAll(on: Connection, batch: Batch, fresh: Map<string, number>, terms: Terms, now: number) {
-  let offset = 0
-  return batch.arrivals.map(arrival => {
-    const [ref, key, , , , , , bytes] = arrival
-    const body = batch.bytes.subarray(offset, offset + bytes)
-    offset += bytes
-    const admission = on.arrivals.admit(arrival, body, terms.capacity, now)
-    if (admission === 'accepted') fresh.set(key, ref)
-    return admission
+function admitAll(on: Connection, batches: readonly Batch[], room: Room): Admission[][] {
+  const { taken, wanted, terms, now } = room
+  /** By key, what was accepted in an order of its own: whether it may run is for the hand-out to say. */
+  const ordered = new Map<string, number>()
+  const admissions = batches.map(({ arrivals, bytes }) => {
+    let offset = 0
+    return arrivals.map(arrival => {
+      const [ref, key, , , , , , length, orderKey] = arrival
+      const body = bytes.subarray(offset, offset + length)
+      offset += length
+      const runs = orderKey === null && taken.length < wanted
+      // Stored as running: storing it as waiting and handing it out would write the row twice.
+      const lease = runs ? { token: on.handOut.newToken(terms), until: now + terms.leaseMs } : null
+      const { admission, seq } = on.arrivals.admit(arrival, body, terms.capacity, now, lease)
+      if (seq !== undefined && lease !== null) {
+        taken.push({ seq, token: lease.token, attempt: 1, tellings: 0, ref })
+      } else if (seq !== undefined && orderKey !== null) ordered.set(key, ref)
+      return admission
+    })
   })
+  if (ordered.size > 0 && taken.length < wanted) {
+    taken.push(...on.handOut.take(wanted - taken.length, ordered, terms, now))
+  }
+  return admissions
+}
+
+function nextDue(
+  on: Connection,
+  batches: readonly Batch[],
+  terms: Terms,
+  now: number,
+): { nextDueMs?: number } {
+  const nextDueMs = batches.every(({ take }) => take === 0) ? undefined : on.handOut.nextDueMs(terms, now)
+  return nextDueMs === undefined ? {} : { nextDueMs }
 }
 
 /** After the transaction: what was not committed has changed nobody's leases. */
