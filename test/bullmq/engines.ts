@@ -10,6 +10,9 @@ export interface TestEngine {
   readonly name: 'Redis' | 'PostgreSQL'
   /** Where the inbox finds the server. */
   readonly options: Pick<BullmqInboxOptions, 'connection' | 'postgres'>
+  readonly port: number
+  /** The same, through whatever listens at another port. */
+  optionsAt(port: number): TestEngine['options']
   /** An inbox on a queue of this server. */
   inbox(queue: string, options?: BullmqInboxOptions): Inbox
   /** BullMQ's own view of the queue. */
@@ -25,6 +28,8 @@ export async function redisEngine(config: Readonly<Record<string, string>> = {})
   return {
     name: 'Redis',
     options: { connection },
+    port: server.port,
+    optionsAt: port => ({ connection: connection.replace(String(server.port), String(port)) }),
     inbox: (queue, options) => bullmqInbox({ connection, queue, lease: '1s', ...options }),
     queue: name =>
       new Queue(name, { connection: { host: server.host, port: server.port } }).on('error', () => {}),
@@ -41,6 +46,8 @@ export async function postgresEngine(config: Readonly<Record<string, string>> = 
   return {
     name: 'PostgreSQL',
     options: { postgres: server.url },
+    port: server.port,
+    optionsAt: port => ({ postgres: server.url.replace(String(server.port), String(port)) }),
     inbox: (queue, options) => bullmqInbox({ postgres: server.url, queue, lease: '1s', ...options }),
     queue: name => new Backed(name, { connection: server.url }).on('error', () => {}) as unknown as Queue,
     kill: () => server.kill(),

@@ -43,10 +43,11 @@ export function aPolicy(
 /** A process that answers with the given verdicts in turn, the last one for ever, and notes what it is given. */
 export function scripted(
   ...verdicts: Verdict[]
-): Process & { runs: { delivery: Delivery; attempt: number }[] } {
-  const runs: { delivery: Delivery; attempt: number }[] = []
+): Process & { runs: { delivery: Delivery; attempt: number; abandoned: boolean }[] } {
+  const runs: { delivery: Delivery; attempt: number; abandoned: boolean }[] = []
   const process: Process = async (delivery, attempt) => {
-    runs.push({ delivery, attempt: attempt.number })
+    const { number, abandoned } = attempt
+    runs.push({ delivery, attempt: number, abandoned })
     return verdicts[Math.min(runs.length, verdicts.length) - 1]!
   }
   return Object.assign(process, { runs })

@@ -1,6 +1,7 @@
 import { bullmqInbox } from '@ackhook/bullmq'
-import { createReceiver, type Inbox } from '@ackhook/core'
+import { createReceiver, type Delivery, type Inbox, NonRetryableError } from '@ackhook/core'
 import { sign } from '@ackhook/testing'
+import { Queue } from 'bullmq'
 import { Redis } from 'ioredis'
 import { Redis as Redis5 } from 'ioredis5'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
@@ -195,7 +196,8 @@ describe('when Redis is gone', () => {
 })
 
 describe('an event whose process keeps going down', () => {
-  test('is dead after ten of them, and its death is observed', async () => {
+  /** As BullMQ counts them: a job that stalled so often, and is with a worker that goes down with it once more. */
+  async function stalled(times: number): Promise<{ queue: string; delivery: Delivery }> {
     const queue = unique('q')
     const inbox = opened({ connection: server.url, queue })
     await inbox.start(scripted(COMPLETED), aPolicy({ concurrency: 0 }))
@@ -203,36 +205,56 @@ describe('an event whose process keeps going down', () => {
     await inbox.accept(delivery)
     const client = new Redis(server.url)
     closing.push(() => client.disconnect())
-    // As BullMQ counts them: a job that stalled ten times, taken by a worker that goes down with it.
-    await client.hset(`bull:${queue}:e-${delivery.key}`, 'stc', '10')
+    await client.hset(`bull:${queue}:e-${delivery.key}`, 'stc', String(times))
     await client.lmove(`bull:${queue}:wait`, `bull:${queue}:active`, 'RIGHT', 'LEFT')
     await client.sadd(`bull:${queue}:stalled`, `e-${delivery.key}`)
+    return { queue, delivery }
+  }
+
+  test('runs again when its process went down twice, as in two deploys', async () => {
+    const { queue } = await stalled(1)
+    const worker = opened({ connection: server.url, queue })
+    const process = scripted(COMPLETED)
+    await worker.start(process, aPolicy())
+    await until(() => process.runs.length === 1)
+    expect(process.runs[0]).toMatchObject({ attempt: 1, abandoned: false })
+  })
+
+  test('is buried after more than ten of them, and a redrive gives it ten more', async () => {
+    const { queue, delivery } = await stalled(10)
+    const worker = opened({ connection: server.url, queue })
+    const error = new NonRetryableError('Its process died.')
+    const process = scripted({ outcome: 'dead', error, noted: false }, COMPLETED)
+    await worker.start(process, aPolicy())
+    await until(async () => (await worker.stats()).dead === 1)
+    expect(process.runs).toMatchObject([{ attempt: 1, abandoned: true }])
+    expect(await worker.deadLetters.get(delivery.key)).toMatchObject({
+      attempts: 1,
+      reason: 'NonRetryableError: Its process died.',
+    })
+    // As a dashboard does it, which knows nothing of this package.
+    const queueOfBullmq = new Queue(queue, { connection: { host: server.host, port: server.port } })
+    closing.push(() => queueOfBullmq.close())
+    await (await queueOfBullmq.getJob(`e-${delivery.key}`))?.retry()
+    await until(() => process.runs.length === 2)
+    expect(process.runs[1]).toMatchObject({ abandoned: false })
+  })
+
+  test('is buried without a word to onDeadLetter where that took its process down three times', async () => {
+    const { queue, delivery } = await stalled(13)
     const policy = aPolicy()
     const worker = opened({ connection: server.url, queue })
     const process = scripted(COMPLETED)
     await worker.start(process, policy)
     await until(async () => (await worker.stats()).dead === 1)
     expect(process.runs).toEqual([])
-    await until(() => policy.seen.some(({ kind }) => kind === 'dead_lettered'))
-    expect((await worker.deadLetters.get(delivery.key))?.reason).toMatch(/stalled/)
-  })
-
-  test('runs again when its process went down twice, as in two deploys', async () => {
-    const queue = unique('q')
-    const inbox = opened({ connection: server.url, queue })
-    await inbox.start(scripted(COMPLETED), aPolicy({ concurrency: 0 }))
-    const delivery = aDelivery()
-    await inbox.accept(delivery)
-    const client = new Redis(server.url)
-    closing.push(() => client.disconnect())
-    await client.hset(`bull:${queue}:e-${delivery.key}`, 'stc', '2')
-    await client.lmove(`bull:${queue}:wait`, `bull:${queue}:active`, 'RIGHT', 'LEFT')
-    await client.sadd(`bull:${queue}:stalled`, `e-${delivery.key}`)
-    const worker = opened({ connection: server.url, queue })
-    const process = scripted(COMPLETED)
-    await worker.start(process, aPolicy())
+    expect(policy.seen).toContainEqual(
+      expect.objectContaining({ kind: 'dead_lettered', id: delivery.id, attempt: 1 }),
+    )
+    expect((await worker.deadLetters.get(delivery.key))?.reason).toMatch(/died.*onDeadLetter/)
+    expect(await worker.deadLetters.redrive(delivery.key)).toBe(true)
     await until(() => process.runs.length === 1)
-    expect(process.runs[0]).toMatchObject({ attempt: 1 })
+    expect(process.runs[0]).toMatchObject({ abandoned: false })
   })
 
   test('two workers: an event whose lease was lost is withdrawn from the first', async () => {

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { Attempt, Process, Verdict } from '@ackhook/core'
+import type { Attempt, Inbox, Process, ProcessingPolicy, Verdict } from '@ackhook/core'
 import { sqliteInbox } from '@ackhook/sqlite'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { describe, expect, it } from 'vitest'
@@ -59,49 +59,162 @@ describe('leases of sqliteInbox', () => {
       database.close()
     }))
 
-  it('of a process that is gone lapse, and the event runs as the next attempt', () =>
+  it('end with their process, and when nobody else has the file open the next one runs the event at once', () =>
     withFolder(async folder => {
       const path = join(folder, 'inbox.db')
-      const gone = sqliteInbox(path)
-      await startInbox(gone, { concurrency: 0 })
-      const delivery = newDelivery()
-      await gone.accept(delivery)
-      await gone.close(0)
-      const database = new DatabaseSync(path)
-      database.exec(
-        `UPDATE ackhook_events SET state = 1, attempts = 1, token = 'gone', due = ${Date.now() + 500}`,
-      )
-      database.close()
-      const next = sqliteInbox({ path, poll: '20ms' })
-      const numbers: number[] = []
-      await startInbox(next, {}, async (_, { number }) => {
-        numbers.push(number)
-        return { outcome: 'completed' }
-      })
-      await until('it runs again', () => numbers.length === 1)
-      expect(numbers).toEqual([2])
+      await leaveBehind(path, "attempts = 1, token = 'gone', due = 9e15")
+      const next = sqliteInbox({ path, lease: '1h', poll: '20ms' })
+      const { attempts } = await gather(next)
+      await until('it runs again', () => attempts.length === 1)
+      expect(attempts).toMatchObject([{ number: 2, abandoned: false }])
       await next.close(1000)
     }))
 
-  it('that lapsed in every attempt make a dead letter, without running it once more', () =>
+  it.each([
+    ['long ago, by a clock that was set forward', 0],
+    ['in the far future, by a clock that was set back', 9e15],
+  ])('lapse when nobody renews them for their length, also one that ends %s', (_, due) =>
     withFolder(async folder => {
       const path = join(folder, 'inbox.db')
-      const gone = sqliteInbox(path)
-      await startInbox(gone, { concurrency: 0 })
-      await gone.accept(newDelivery())
-      await gone.close(0)
-      const database = new DatabaseSync(path)
-      database.exec("UPDATE ackhook_events SET state = 1, attempts = 5, token = 'gone', due = 0")
-      database.close()
-      const next = sqliteInbox({ path, poll: '20ms' })
-      const { ran, seen } = await startInbox(next)
-      await until('it is a dead letter', async () => (await next.stats()).dead === 1)
-      expect(ran).toEqual([])
-      expect(seen).toContainEqual(expect.objectContaining({ kind: 'dead_lettered', attempt: 5 }))
-      expect((await next.deadLetters.list())[0]?.reason).toMatch(/LeaseLapsed/)
+      const { database, close } = await openBeside(path)
+      // One second, whatever the lease of who looks at it.
+      await leaveBehind(path, `attempts = 1, token = 'gone:rs:0', due = ${due}`)
+      const next = sqliteInbox({ path, lease: '2s', poll: '20ms' })
+      const startedAt = performance.now()
+      const { attempts } = await gather(next)
+      await until('it runs again', () => attempts.length === 1)
+      expect(performance.now() - startedAt).toBeGreaterThan(900)
+      expect(attempts).toMatchObject([{ number: 2 }])
+      expect(database.prepare('SELECT count(*) AS rows FROM ackhook_events').get()).toEqual({ rows: 1 })
+      close()
       await next.close(1000)
+    }),
+  )
+
+  it('are not ended by a clock: whoever renews them keeps them', () =>
+    withFolder(async folder => {
+      const path = join(folder, 'inbox.db')
+      const one = sqliteInbox({ path, lease: '1s', poll: '20ms' })
+      const { attempts, process } = held()
+      await startInbox(one, {}, process)
+      const delivery = newDelivery()
+      await one.accept(delivery)
+      await until('it runs', () => attempts.length === 1)
+      const database = new DatabaseSync(path)
+      const setDue = (due: number) =>
+        database.exec(`PRAGMA busy_timeout = 2000; UPDATE ackhook_events SET due = ${due}`)
+      const dueNow = () => (database.prepare('SELECT due FROM ackhook_events').get() as { due: number }).due
+      const two = sqliteInbox({ path, lease: '1s', poll: '20ms' })
+      const { ran } = await startInbox(two)
+      for (let round = 0; round < 5; round++) {
+        setDue(round)
+        await until('it is renewed', () => dueNow() > round)
+      }
+      expect(ran).toEqual([])
+      attempts[0]?.finish({ outcome: 'completed' })
+      await Promise.all([one.close(2000), two.close(2000)])
+      database.close()
     }))
 })
+
+describe('an event of sqliteInbox whose attempts all ended with their process', () => {
+  const DEAD: Verdict = { outcome: 'dead', error: new Error('given up'), noted: true }
+
+  it('is handed out once more for onDeadLetter to be told, and buried by the verdict', () =>
+    withFolder(async folder => {
+      const path = join(folder, 'inbox.db')
+      await leaveBehind(path, "attempts = 5, token = 'gone'")
+      const next = sqliteInbox({ path, poll: '20ms' })
+      const { attempts } = await gather(next, () => DEAD)
+      await until('it is a dead letter', async () => (await next.stats()).dead === 1)
+      expect(attempts).toMatchObject([{ number: 5, abandoned: true }])
+      expect(await next.deadLetters.list()).toMatchObject([{ attempts: 5, reason: 'Error: given up' }])
+      await next.close(1000)
+    }))
+
+  it('is told of again when that was not recorded, with the number of the attempt unchanged', () =>
+    withFolder(async folder => {
+      const path = join(folder, 'inbox.db')
+      await leaveBehind(path, "attempts = 5, token = 'gone'")
+      const first = sqliteInbox({ path, poll: '20ms' })
+      const { attempts: told } = await gather(first, () => new Promise(() => {}))
+      await until('it is told', () => told.length === 1)
+      await first.close(0)
+      const next = sqliteInbox({ path, poll: '20ms' })
+      const { attempts } = await gather(next, () => DEAD)
+      await until('it is a dead letter', async () => (await next.stats()).dead === 1)
+      expect([...told, ...attempts]).toMatchObject([
+        { number: 5, abandoned: true },
+        { number: 5, abandoned: true },
+      ])
+      await next.close(1000)
+    }))
+
+  it('is buried without a word to handlers when telling took the process down as well', () =>
+    withFolder(async folder => {
+      const path = join(folder, 'inbox.db')
+      await leaveBehind(path, "attempts = 5, token = 'gone', tellings = 3")
+      const next = sqliteInbox({ path, poll: '20ms' })
+      const { attempts, seen } = await gather(next)
+      await until('it is a dead letter', async () => (await next.stats()).dead === 1)
+      expect(attempts).toEqual([])
+      expect(seen).toContainEqual(expect.objectContaining({ kind: 'dead_lettered', attempt: 5 }))
+      const [letter] = await next.deadLetters.list()
+      expect(letter?.reason).toMatch(/whenever onDeadLetter was to be told/)
+      await next.deadLetters.redrive(letter?.key ?? '')
+      await until('a redrive begins anew', () => attempts.length === 1)
+      expect(attempts).toMatchObject([{ number: 1, abandoned: false }])
+      await next.close(1000)
+    }))
+
+  it('is left alone by a process that only receives', () =>
+    withFolder(async folder => {
+      const path = join(folder, 'inbox.db')
+      await leaveBehind(path, "attempts = 5, token = 'gone'")
+      const web = sqliteInbox({ path, poll: '20ms' })
+      const { attempts, seen } = await gather(web, () => DEAD, { concurrency: 0 })
+      for (let index = 0; index < 20; index++) await web.accept(newDelivery())
+      expect(await web.stats()).toMatchObject({ active: 1, pending: 20, dead: 0 })
+      expect([...attempts, ...seen]).toEqual([])
+      await web.close(1000)
+    }))
+})
+
+/** A row of a process that died, as `columns` say. */
+async function leaveBehind(path: string, columns: string): Promise<void> {
+  const gone = sqliteInbox(path)
+  await startInbox(gone, { concurrency: 0 })
+  await gone.accept(newDelivery())
+  await gone.close(0)
+  const database = new DatabaseSync(path)
+  database.exec(`UPDATE ackhook_events SET state = 1, ${columns}`)
+  database.close()
+}
+
+/** Keeps the file open, as another process does. */
+async function openBeside(
+  path: string,
+): Promise<{ readonly database: InstanceType<typeof DatabaseSync>; close(): void }> {
+  const inbox = sqliteInbox(path)
+  await startInbox(inbox, { concurrency: 0 })
+  await inbox.close(0)
+  const database = new DatabaseSync(path)
+  database.prepare('SELECT count(*) FROM ackhook_events').get()
+  return { database, close: () => database.close() }
+}
+
+async function gather(
+  inbox: Inbox,
+  decide: () => Verdict | Promise<Verdict> = () => ({ outcome: 'completed' }),
+  policy: Partial<ProcessingPolicy> = {},
+) {
+  const attempts: Attempt[] = []
+  const { seen } = await startInbox(inbox, policy, async (_, attempt) => {
+    attempts.push(attempt)
+    return await decide()
+  })
+  return { attempts, seen }
+}
 
 describe('finished rows of sqliteInbox', () => {
   it('keep the id and drop the bytes, and go when their retention ends', () =>

@@ -17,7 +17,7 @@ describe('opening the file of sqliteInbox', () => {
       await inbox.close(1000)
       const database = new DatabaseSync(path)
       expect(database.prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' })
-      expect(database.prepare('PRAGMA user_version').get()).toEqual({ user_version: 1 })
+      expect(database.prepare('PRAGMA user_version').get()).toEqual({ user_version: 2 })
       expect(database.prepare('PRAGMA integrity_check').get()).toEqual({ integrity_check: 'ok' })
       database.close()
     }))
@@ -60,6 +60,41 @@ describe('opening the file of sqliteInbox', () => {
       await inbox.accept(newDelivery())
       await until('it runs', () => ran.length === 1)
       await inbox.close(1000)
+    }))
+
+  it('brings a file of an earlier release up to date, with what waits in it', () =>
+    withFolder(async folder => {
+      const path = join(folder, 'inbox.db')
+      const first = sqliteInbox(path)
+      await startInbox(first, { concurrency: 0 })
+      const delivery = newDelivery()
+      await first.accept(delivery)
+      await first.close(1000)
+      const database = new DatabaseSync(path)
+      database.exec('ALTER TABLE ackhook_events DROP COLUMN tellings; PRAGMA user_version = 1')
+      database.close()
+      const second = sqliteInbox(path)
+      const { ran } = await startInbox(second)
+      await until('it runs', () => ran.length === 1)
+      expect(ran).toMatchObject([{ id: delivery.id }])
+      await second.close(1000)
+    }))
+
+  it('waits while another process has the file to itself, as when it ends the leases of the dead', () =>
+    withFolder(async folder => {
+      const path = join(folder, 'inbox.db')
+      const first = sqliteInbox(path)
+      await startInbox(first)
+      await first.close(1000)
+      const database = new DatabaseSync(path)
+      database.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN IMMEDIATE; COMMIT')
+      const second = sqliteInbox(path)
+      const started = startInbox(second)
+      await new Promise(resolve => setTimeout(resolve, 500))
+      database.close()
+      await started
+      expect(await second.accept(newDelivery())).toEqual({ outcome: 'accepted' })
+      await second.close(1000)
     }))
 
   it('refuses a file that a newer release has written', () =>

@@ -1,37 +1,9 @@
-import { readdirSync, readFileSync } from 'node:fs'
-import { createReceiver, type Observation, type ReceiverOptions } from '@ackhook/core'
+import { createReceiver, type Observation } from '@ackhook/core'
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 import { bodyOf } from './body-of.mjs'
+import { outcomeOf, type Vector, type VectorFile, vectorFiles } from './vector-files.ts'
 
-interface VectorFile {
-  readonly about: string
-  readonly secret: string
-  readonly now: number
-  readonly vectors: readonly Vector[]
-}
-
-interface Vector {
-  readonly id: string
-  readonly about: string
-  readonly options?: Partial<ReceiverOptions>
-  readonly requests: readonly VectorRequest[]
-}
-
-interface VectorRequest {
-  readonly method: string
-  readonly headers: [string, string][]
-  readonly body: string | readonly { base64: string; times: number }[]
-  readonly status: number
-  readonly code: string
-  readonly reason: string
-  readonly conflict?: true
-}
-
-const folder = new URL('.', import.meta.url)
-const files = readdirSync(folder)
-  .filter(name => name.endsWith('.json'))
-  .map(name => JSON.parse(readFileSync(new URL(name, folder), 'utf8')) as VectorFile)
-const ids = files.flatMap(file => file.vectors.map(vector => vector.id))
+const ids = vectorFiles.flatMap(file => file.vectors.map(vector => vector.id))
 
 it('every vector has an id of its own', () => {
   expect(ids.length).toBeGreaterThan(300)
@@ -51,7 +23,7 @@ afterAll(() => {
   process.off('unhandledRejection', note)
 })
 
-for (const file of files) {
+for (const file of vectorFiles) {
   describe(`${file.about} (${platform})`, () => {
     for (const vector of file.vectors) it(vector.id, () => play(file, vector))
   })
@@ -94,14 +66,4 @@ async function play(file: VectorFile, { options, requests }: Vector): Promise<vo
   expect(handled).toHaveLength(requests.filter(request => request.reason === 'accepted').length)
   expect(Object.hasOwn(Object.prototype, 'polluted')).toBe(false)
   expect(faults).toEqual([])
-}
-
-function outcomeOf(seen: readonly Observation[]): { reason: string; conflict?: true } {
-  for (const observation of seen) {
-    if (observation.kind === 'rejected' || observation.kind === 'accepted')
-      return { reason: observation.code }
-    if (observation.kind === 'duplicate')
-      return { reason: 'duplicate', ...(observation.conflict && { conflict: true }) }
-  }
-  throw new Error('nothing was observed')
 }

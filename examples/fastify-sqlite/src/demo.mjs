@@ -31,7 +31,7 @@ async function deliver(url, id) {
   const body = JSON.stringify({
     id,
     type: 'conversation.resolved',
-    created_at: new Date().toISOString(),
+    created_at: '2026-11-21T10:00:00.000Z',
     data,
   })
   const headers = {

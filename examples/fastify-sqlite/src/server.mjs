@@ -7,8 +7,7 @@ const app = Fastify()
 await app.register(webhooks, {
   path: '/webhooks',
   secret: process.env.SIGNING_SECRET,
-  // Two seconds, so that the demo need not wait a minute for the events that were running when it was killed.
-  inbox: sqliteInbox({ path: process.env.DATABASE ?? 'webhooks.db', lease: '2s' }),
+  inbox: sqliteInbox(process.env.DATABASE ?? 'webhooks.db'),
   concurrency: 2,
 })
 

@@ -110,7 +110,7 @@ export function bullmqInbox(options: BullmqInboxOptions): Inbox {
     start,
     close,
     stats: async () => readStats((await engine()).queue),
-    deadLetters: createDeadLetters(async () => (await engine()).queue),
+    deadLetters: createDeadLetters(engine),
   }
 }
 

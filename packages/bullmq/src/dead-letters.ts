@@ -1,13 +1,15 @@
 import { type DeadLetter, type DeadLetterStore, withDeadline } from '@ackhook/core'
+import type { Engine } from './engine.ts'
 import { type EventJob, type EventQueue, jobIdOf, toDelivery } from './event-job.ts'
 import { isDead, rearm } from './rearm.ts'
 
 const DEADLINE_MS = 5000
 
 /** BullMQ's failed jobs, of which none is removed. */
-export function createDeadLetters(queue: () => Promise<EventQueue>): DeadLetterStore {
-  function ask<T>(operation: string, answer: (queue: EventQueue) => Promise<T>): Promise<T> {
-    return withDeadline(queue().then(answer), { operation: `deadLetters.${operation}`, ms: DEADLINE_MS })
+export function createDeadLetters(engine: () => Promise<Engine>): DeadLetterStore {
+  function ask<T>(operation: string, answer: (queue: EventQueue, engine: Engine) => Promise<T>): Promise<T> {
+    const answered = engine().then(opened => answer(opened.queue, opened))
+    return withDeadline(answered, { operation: `deadLetters.${operation}`, ms: DEADLINE_MS })
   }
 
   async function find(from: EventQueue, key: string): Promise<EventJob | undefined> {
@@ -33,13 +35,7 @@ export function createDeadLetters(queue: () => Promise<EventQueue>): DeadLetterS
         const job = await find(from, key)
         return job !== undefined && rearm(job)
       }),
-    discard: key =>
-      ask('discard', async from => {
-        const job = await find(from, key)
-        if (job === undefined) return false
-        await job.remove()
-        return true
-      }),
+    discard: key => ask('discard', (_, { discard }) => discard(jobIdOf(key))),
   }
 }
 

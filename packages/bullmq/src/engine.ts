@@ -1,5 +1,5 @@
 import type { Processor, WorkerOptions } from 'bullmq'
-import type { EventQueue, JobData } from './event-job.ts'
+import type { EventQueue, JobData, NewJob } from './event-job.ts'
 import type { ResolvedOptions } from './options.ts'
 import { createPostgresEngine } from './postgres-engine.ts'
 import { createRedisEngine } from './redis-engine.ts'
@@ -10,10 +10,7 @@ export type EventProcessor = Processor<JobData, unknown, string>
 /** The part of BullMQ's worker that is used here, whatever its backend. */
 export interface EventWorker {
   on(event: 'error', listener: (error: Error) => void): unknown
-  on(
-    event: 'failed',
-    listener: (job: import('./event-job.ts').EventJob | undefined, error: Error) => void,
-  ): unknown
+  on(event: 'failed', listener: () => void): unknown
   on(event: 'lockRenewalFailed', listener: (jobIds: string[]) => void): unknown
   waitUntilReady(): Promise<unknown>
   close(): Promise<void>
@@ -23,8 +20,12 @@ export interface EventWorker {
 /** BullMQ with its connections. */
 export interface Engine {
   readonly queue: EventQueue
-  /** Whether there is a job under this id. On Redis it is asked before any command that is given later. */
-  exists(jobId: string): Promise<boolean>
+  /** Whether the user has BullMQ's telemetry. */
+  readonly traced: boolean
+  /** Adds the jobs whose ids are not known yet. Answers `false` when none was known before. */
+  add(jobs: readonly NewJob[]): Promise<boolean>
+  /** Removes the job, in one step, if it is a dead letter: a re-armed one must not go. */
+  discard(jobId: string): Promise<boolean>
   newWorker(process: EventProcessor, settings: WorkerSettings): EventWorker
   /** What an operator should know of the server's settings. */
   notices(): Promise<readonly { readonly code: string; readonly message: string }[]>

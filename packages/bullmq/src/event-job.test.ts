@@ -11,13 +11,35 @@ const delivery = {
   receivedAt: 1_700_000_000_000,
 }
 
-test('a delivery comes back from its job as it was, from a part of a larger buffer too', () => {
-  const data = toJobData(delivery, 'token')
+function thereAndBack(body: Uint8Array) {
+  const data = toJobData({ ...delivery, body }, 'token')
   const job = { id: jobIdOf(delivery.key), name: delivery.type, data: JSON.parse(JSON.stringify(data)) }
-  const { body, ...rest } = toDelivery(job as EventJob)
+  return { data, delivery: toDelivery(job as EventJob) }
+}
+
+test('a delivery comes back from its job as it was, from a part of a larger buffer too', () => {
+  const { body, ...rest } = thereAndBack(delivery.body).delivery
   expect([...body]).toEqual([0, 255, 254, 10])
   const { body: _, ...sent } = delivery
   expect(rest).toEqual(sent)
+})
+
+test('a body is kept as the text it is, so that dashboards show it', () => {
+  const text = '{"a": "\\u0000 é 🙂", "b":1.0 }\r\n'
+  const { data, delivery } = thereAndBack(Buffer.from(text))
+  expect(data).toMatchObject({ body: text })
+  expect(data.encoding).toBeUndefined()
+  expect(Buffer.from(delivery.body).toString()).toBe(text)
+})
+
+test.each([
+  ['a byte order mark', [0xef, 0xbb, 0xbf, 0x7b, 0x7d]],
+  ['a zero byte, which PostgreSQL cannot keep in text', [0x7b, 0, 0x7d]],
+  ['bytes that are no UTF-8', [0x7b, 0xff, 0xfe]],
+  ['an encoded surrogate', [0xed, 0xa0, 0x80]],
+  ['nothing', []],
+])('a body keeps its exact bytes with %s', (_, bytes) => {
+  expect([...thereAndBack(Uint8Array.from(bytes)).delivery.body]).toEqual(bytes)
 })
 
 test.each([

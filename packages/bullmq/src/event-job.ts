@@ -1,5 +1,6 @@
+import { isUtf8 } from 'node:buffer'
 import { ConfigurationError, type Delivery } from '@ackhook/core'
-import type { Job, Queue } from 'bullmq'
+import type { Job, JobsOptions, Queue } from 'bullmq'
 
 /** What is kept of a delivery beside its type, which is the name of the job, and its key, which is in the id. */
 export interface JobData {
@@ -7,10 +8,20 @@ export interface JobData {
   readonly namespace: string
   readonly receivedAt: number
   readonly fingerprint: number
-  /** The exact bytes that were signed, in base64: JSON cannot hold them, and parsed JSON is not them. */
+  /** The exact bytes that were signed, as text: parsed JSON is not them. In base64 where text cannot hold them. */
   readonly body: string
+  readonly encoding?: 'base64'
   /** New for every delivery: whether a job that is already there came of this one. */
   readonly token: string
+  /** Of BullMQ's count of stalls, those for which the event was already buried once. */
+  readonly forgiven?: number
+}
+
+/** A job as BullMQ adds it. */
+export interface NewJob {
+  readonly name: string
+  readonly data: JobData
+  readonly opts: JobsOptions & { readonly jobId: string }
 }
 
 /** On PostgreSQL the queue has another backend underneath; nothing in this package uses what differs. */
@@ -27,12 +38,16 @@ export function jobIdOf(key: string): string {
 export function toJobData(delivery: Delivery, token: string): JobData {
   const { id, namespace, receivedAt, fingerprint, body } = delivery
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
-  return { id, namespace, receivedAt, fingerprint, body: bytes.toString('base64'), token }
+  const about = { id, namespace, receivedAt, fingerprint, token }
+  // PostgreSQL keeps JSON, but no zero character in it.
+  return isUtf8(bytes) && !bytes.includes(0)
+    ? { ...about, body: bytes.toString('utf8') }
+    : { ...about, body: bytes.toString('base64'), encoding: 'base64' }
 }
 
 /** Throws for a job that somebody else added to the queue. */
 export function toDelivery(job: EventJob): Delivery {
-  const { id, namespace, receivedAt, fingerprint, body } = job.data ?? {}
+  const { id, namespace, receivedAt, fingerprint, body, encoding } = job.data ?? {}
   if (typeof id !== 'string' || typeof body !== 'string' || job.id?.startsWith(PREFIX) !== true) {
     throw new ConfigurationError(
       'queue',
@@ -40,7 +55,8 @@ export function toDelivery(job: EventJob): Delivery {
     )
   }
   const key = job.id.slice(PREFIX.length)
-  return { key, namespace, id, type: job.name, body: Buffer.from(body, 'base64'), fingerprint, receivedAt }
+  const bytes = Buffer.from(body, encoding ?? 'utf8')
+  return { key, namespace, id, type: job.name, body: bytes, fingerprint, receivedAt }
 }
 
 /** Unique for every delivery of every process. */

@@ -1,8 +1,9 @@
 import { type Acceptance, type Delivery, type ProcessingPolicy, withDeadline } from '@ackhook/core'
 import type { JobsOptions } from 'bullmq'
 import { BACKOFF } from './attempt-failure.ts'
+import { createBatches } from './batches.ts'
 import type { Engine } from './engine.ts'
-import { createTokens, type EventJob, jobIdOf, toJobData } from './event-job.ts'
+import { createTokens, type EventJob, jobIdOf, type NewJob, toJobData } from './event-job.ts'
 import { createGauge } from './gauge.ts'
 import { isDead, rearm } from './rearm.ts'
 
@@ -24,6 +25,8 @@ export function createIntake(
   const { queue } = engine
   const gauge = createGauge(queue, policy.capacity)
   const newToken = createTokens()
+  // With telemetry each add is a span of its own delivery, so it is made in that delivery's context.
+  const add = engine.traced ? (job: NewJob) => engine.add([job]) : createBatches(engine.add, DEADLINE_MS)
   const jobOptions: JobsOptions = {
     attempts: policy.retry.attempts,
     backoff: { type: BACKOFF },
@@ -33,17 +36,16 @@ export function createIntake(
   }
 
   /**
-   * Two commands written one after the other, so one round trip: whether there is such a job, and the job itself.
-   * The add is atomic and does nothing where the id is known. A job with our token is our own: a client may
-   * repeat a command whose reply was lost, and commands on different connections overtake each other.
+   * One round trip, in which the server is asked whether it knows such a job and is given the job. The add is
+   * atomic and does nothing where the id is known. A job with our token is our own: a client may repeat a command
+   * whose reply was lost, commands on different connections overtake each other, and the job that was known may
+   * be another one of the batch.
    */
   async function put(delivery: Delivery, token: string, tries = TRIES): Promise<Acceptance> {
     const jobId = jobIdOf(delivery.key)
-    const [existed] = await Promise.all([
-      engine.exists(jobId),
-      queue.add(delivery.type, toJobData(delivery, token), { ...jobOptions, jobId }),
-    ])
-    if (!existed) return ACCEPTED
+    const data = toJobData(delivery, token)
+    const anyKnown = await add({ name: delivery.type, data, opts: { ...jobOptions, jobId } })
+    if (!anyKnown) return ACCEPTED
     const known = await queue.getJob(jobId)
     if (known?.data.token === token) return ACCEPTED
     if (known !== undefined) return again(known, delivery, token, tries)

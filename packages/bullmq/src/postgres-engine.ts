@@ -13,10 +13,17 @@ export async function createPostgresEngine(
     connection: limited(connection),
     ...(options.telemetry && { telemetry: options.telemetry }),
   }
-  const queue = new Queue<JobData, unknown, string>(options.queue, shared) as unknown as EventQueue
+  const queue = new Queue<JobData, unknown, string>(options.queue, shared)
+  const { pool } = queue.getBackend().connection
   return {
-    queue,
-    exists: async jobId => (await queue.getJob(jobId)) !== undefined,
+    queue: queue as unknown as EventQueue,
+    traced: options.telemetry !== undefined,
+    async add(jobs) {
+      const ids = jobs.map(({ opts }) => opts.jobId)
+      const [known] = await Promise.all([pool.query(KNOWN, [options.queue, ids]), queue.addBulk([...jobs])])
+      return known.rows.length > 0
+    },
+    discard: async jobId => (await pool.query(DISCARD, [options.queue, jobId])).rows[0]?.n === 1,
     newWorker: (process, settings) =>
       new Worker<JobData, unknown, string>(options.queue, process, { ...settings, ...shared }),
     notices: async () => [],
@@ -25,6 +32,17 @@ export async function createPostgresEngine(
     },
   }
 }
+
+/** Asked beside the add, which takes longer: where it is overtaken, the tokens of the jobs tell. */
+const KNOWN = 'SELECT 1 FROM job WHERE queue = $1 AND id = ANY($2) LIMIT 1'
+
+/**
+ * BullMQ's own function removes a job in any state. The row is locked first, so that a redelivery that re-arms the
+ * event at the same time either finds it gone or keeps it.
+ */
+const DISCARD = `
+WITH dead AS (SELECT id FROM job WHERE queue = $1 AND id = $2 AND state = 'failed' FOR UPDATE)
+SELECT remove($1, id, false) AS n FROM dead`
 
 /** A pool waits for ever for a server that does not answer, and would pile up what waits. */
 function limited(connection: PostgresConnectionOptions): PostgresConnectionOptions {

@@ -14,7 +14,7 @@ export async function isDead(job: EventJob): Promise<boolean> {
  */
 export async function rearm(job: EventJob, data?: JobData): Promise<boolean> {
   try {
-    if (data !== undefined) await job.updateData(data)
+    if (data !== undefined) await job.updateData({ ...job.data, ...data })
     await job.retry('failed', FRESH)
     return true
   } catch (error) {

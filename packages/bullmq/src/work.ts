@@ -11,13 +11,15 @@ import { attemptFailure, delayOfFailure, finalFailure } from './attempt-failure.
 import type { Engine, EventWorker } from './engine.ts'
 import { type EventJob, toDelivery } from './event-job.ts'
 import type { ResolvedOptions } from './options.ts'
+import { fateOf, forgiveStalls } from './stalls.ts'
 import { within } from './within.ts'
 
 /** How long the attempts may take to notice that they are withdrawn. */
 const GRACE_MS = 1000
-/** A crash or a deploy in the middle of an event is no fault of the event: BullMQ's default of 1 fails it. */
-const MAX_STALLED = 10
 const RETRY_MS = 1000
+/** BullMQ's own limit fails a job without telling anybody, and counts on after a redrive: ours is in stalls.ts. */
+const NEVER = 2 ** 31 - 1
+const UNTOLD = 'Its process died in every attempt, and again in onDeadLetter.'
 
 /** This process's share of the work. */
 export interface Work {
@@ -40,7 +42,9 @@ export function startWork({ engine, process, policy, options }: WorkParts): Work
   /** Steps 10 and 11. BullMQ holds the lease; a crash in here lets it lapse, and the event runs again. */
   async function run(job: EventJob, token?: string): Promise<void> {
     const delivery = toDelivery(job)
-    const attempt = createAttempt(job.attemptsMade + 1)
+    const fate = fateOf(job)
+    const attempt = createAttempt(job.attemptsMade + 1, { abandoned: fate !== 'run' })
+    if (fate === 'bury untold') throw await buryUntold(job, attempt)
     running.set(job.id!, attempt)
     if (givingBack) attempt.abort(ABORT.drained())
     const verdict = await process(delivery, attempt)
@@ -51,17 +55,31 @@ export function startWork({ engine, process, policy, options }: WorkParts): Work
       await job.moveToWait(token)
       throw new WaitingError()
     }
-    if (verdict.outcome === 'dead') throw finalFailure(verdict.error)
+    if (verdict.outcome === 'dead') {
+      if (attempt.abandoned) await forgiveStalls(job)
+      throw finalFailure(verdict.error)
+    }
     // The receiver decides how often, and may be configured differently where the event was accepted.
     job.opts.attempts = Math.max(job.opts.attempts ?? 0, attempt.number + 1)
     throw attemptFailure(verdict.error, verdict.delayMs)
+  }
+
+  /** `onDeadLetter` itself takes the process down: the event must not do so for ever. */
+  async function buryUntold(job: EventJob, attempt: Attempt): Promise<Error> {
+    const { id, namespace } = job.data
+    const error = new Error(UNTOLD)
+    const about = { id, namespace, type: job.name, attempt: attempt.number, error, durationMs: 0 }
+    policy.observe({ kind: 'dead_lettered', ...about })
+    policy.logger.error({ event: id, type: job.name }, `Event ${id} is dead-lettered: ${UNTOLD}`)
+    await forgiveStalls(job)
+    return finalFailure(error)
   }
 
   const worker = engine.newWorker(run, {
     concurrency: policy.concurrency,
     lockDuration: options.leaseMs,
     stalledInterval: options.leaseMs,
-    maxStalledCount: MAX_STALLED,
+    maxStalledCount: NEVER,
     // BullMQ's 15 s would leave the events waiting for as long after the server is back.
     runRetryDelay: RETRY_MS,
     settings: { backoffStrategy: delayOfFailure },
@@ -92,13 +110,7 @@ function watch(worker: EventWorker, running: Map<string, Attempt>, policy: Proce
   worker.on('lockRenewalFailed', jobIds => {
     for (const jobId of jobIds) running.get(jobId)?.abort(ABORT.leaseLost())
   })
-  worker.on('failed', (job, error) => {
+  worker.on('failed', () => {
     last = undefined
-    if (job === undefined || !error.message.startsWith('job stalled')) return
-    // No handler can be told: the event is dead because every process that tried it went down.
-    const { id, namespace } = job.data
-    const about = { id, namespace, type: job.name, attempt: job.attemptsMade, error, durationMs: 0 }
-    policy.observe({ kind: 'dead_lettered', ...about })
-    policy.logger.error({ event: id, type: job.name }, `Event ${id} is dead-lettered: ${error.message}.`)
   })
 }

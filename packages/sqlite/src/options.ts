@@ -11,8 +11,9 @@ export interface SqliteInboxOptions {
    */
   readonly database?: SqliteDatabase
   /**
-   * How long an event of a process that died waits for the next one. Renewed at a third of it while handlers
-   * run. Default `'60s'`.
+   * How long an event of a process that died waits before another one that is running takes it. Renewed at a
+   * third of it, by the thread that works on the file: a process whose event loop is blocked keeps its events for
+   * six times as long. With `database` the event loop renews. Default `'10s'`, with `database` `'60s'`.
    */
   readonly lease?: Duration
   /** How often to look for events that another process has received. Default `'500ms'`. */
@@ -37,9 +38,14 @@ export function resolveSqliteOptions(pathOrOptions: string | SqliteInboxOptions)
   if (unknown !== undefined) {
     throw new ConfigurationError(unknown, `is no option; the options are ${NAMES.join(', ')}`)
   }
+  const source = sourceOf(options)
   return {
-    source: sourceOf(options),
-    leaseMs: durationMs(options.lease ?? '60s', { option: 'lease', minMs: 1000, maxMs: 3_600_000 }),
+    source,
+    leaseMs: durationMs(options.lease ?? ('path' in source ? '10s' : '60s'), {
+      option: 'lease',
+      minMs: 1000,
+      maxMs: 3_600_000,
+    }),
     pollMs: durationMs(options.poll ?? '500ms', { option: 'poll', minMs: 10, maxMs: 3_600_000 }),
   }
 }

@@ -9,6 +9,7 @@ import {
   describeError,
   type Inbox,
   type InboxStats,
+  NonRetryableError,
   type Process,
   type ProcessingPolicy,
   type RetryPolicy,
@@ -17,11 +18,11 @@ import {
 import { type Batcher, createBatcher } from './engine/batcher.ts'
 import type { Engine } from './engine/engine.ts'
 import { createLocalEngine } from './engine/local-engine.ts'
-import type { Abandoned, Settlement, TakenRow } from './engine/protocol.ts'
+import type { Settlement, TakenRow } from './engine/protocol.ts'
 import { createThreadEngine } from './engine/thread-engine.ts'
 import { toError } from './engine/to-error.ts'
-import { keepLeases, type LeaseKeeper } from './keep-leases.ts'
 import { resolveSqliteOptions, type SqliteInboxOptions } from './options.ts'
+import { type LeaseWatch, watchLeases } from './watch-leases.ts'
 
 /** A row that this process runs, or whose outcome it is recording. */
 export interface Held {
@@ -35,12 +36,14 @@ export interface Held {
 interface Running {
   readonly process: Process
   readonly policy: ProcessingPolicy
-  readonly leases: LeaseKeeper
+  readonly leases: LeaseWatch
 }
 
 /** 8 attempts: 5 s, 25 s, 2 min, 10 min, 52 min, 4 h and 12 h apart, less the random part. */
 const RETRY: RetryPolicy = { attempts: 8, minDelayMs: 5000, maxDelayMs: 43_200_000, factor: 5 }
 const CAPACITY = 1_000_000
+/** So often is `onDeadLetter` to be told of an event; a handler that takes the process down then is told no more. */
+const MAX_TELLINGS = 3
 const MAX_LISTED = 1_000_000
 /** How long the last words of a closing process may take to reach the disk. */
 const LAST_WORDS_MS = 2000
@@ -74,18 +77,17 @@ export function sqliteInbox(pathOrOptions: string | SqliteInboxOptions): Inbox {
     slots: requested =>
       running === undefined || closing !== undefined ? 0 : running.policy.concurrency - active - requested,
     onTaken: begin,
-    onAbandoned: reportAbandoned,
     onAnswered: lookAgain,
   })
 
   function begin(row: TakenRow, arrived: Delivery | undefined): void {
-    const bytesAreHere = arrived !== undefined || row.body !== undefined
-    if (running === undefined || closing !== undefined || !bytesAreHere) {
+    const delivery = arrived ?? row.event
+    if (running === undefined || closing !== undefined || delivery === undefined) {
       void record({ ...leaseOf(row), kind: 'release', begun: false })
       return
     }
-    const delivery = arrived ?? deliveryOf(row)
-    const one: Held = { row, delivery, attempt: createAttempt(row.attempt), ended: false }
+    const attempt = createAttempt(row.attempt, { abandoned: row.tellings > 0 })
+    const one: Held = { row, delivery, attempt, ended: false }
     held.set(row.token, one)
     active++
     // After the replies of this turn: work must not delay an acknowledgement that is being written.
@@ -94,7 +96,8 @@ export function sqliteInbox(pathOrOptions: string | SqliteInboxOptions): Inbox {
 
   async function run(one: Held): Promise<void> {
     const { process } = started()
-    const verdict = await process(one.delivery, one.attempt)
+    const isTold = one.row.tellings <= MAX_TELLINGS
+    const verdict = isTold ? await process(one.delivery, one.attempt) : buryUntold(one)
     if (!held.has(one.row.token)) return
     end(one)
     await settle(one, verdict)
@@ -137,14 +140,18 @@ export function sqliteInbox(pathOrOptions: string | SqliteInboxOptions): Inbox {
     quiet()
   }
 
-  function reportAbandoned({ id, type, namespace, attempts }: Abandoned): void {
+  /** Telling `onDeadLetter` of it took the process down every time, as its handlers did. */
+  function buryUntold(one: Held): Verdict {
     const { policy } = started()
-    const error = ABORT.leaseLost()
+    const { id, type, namespace } = about(one)
+    const attempt = one.attempt.number
+    const error = new NonRetryableError(UNTOLD)
     policy.logger.error(
-      { event: id, type, attempts },
-      `Event ${id} is given up: its process died or stood still in ${attempts} attempts.`,
+      { event: id, type, attempts: attempt },
+      `Event ${id} is given up, and onDeadLetter could not be told: its process died or stood still every time.`,
     )
-    policy.observe({ kind: 'dead_lettered', id, type, namespace, attempt: attempts, error, durationMs: 0 })
+    policy.observe({ kind: 'dead_lettered', id, type, namespace, attempt, error, durationMs: 0 })
+    return { outcome: 'dead', error, noted: false }
   }
 
   /** Asks again when the next row is due, and now and then for what another process received. */
@@ -208,7 +215,7 @@ export function sqliteInbox(pathOrOptions: string | SqliteInboxOptions): Inbox {
       const { capacity, retry } = policy
       engine.setTerms({ capacity, leaseMs, ...retry })
       await engine.open()
-      const leases = keepLeases({ held, leaseMs, batcher, lose })
+      const leases = watchLeases({ held, leaseMs, batcher, lose })
       running = { process, policy, leases }
       batcher.hurry()
     },
@@ -235,6 +242,9 @@ export function sqliteInbox(pathOrOptions: string | SqliteInboxOptions): Inbox {
     },
   }
 }
+
+const UNTOLD =
+  'In every attempt at this event, and whenever onDeadLetter was to be told of it, its process died or stood still.'
 
 const CLOSED: Acceptance = {
   outcome: 'unavailable',
@@ -266,11 +276,6 @@ function settlementOf({ row }: Held, verdict: Verdict, policy: ProcessingPolicy)
 
 function leaseOf({ seq, token }: TakenRow): { seq: number; token: string } {
   return { seq, token }
-}
-
-function deliveryOf(row: TakenRow): Delivery {
-  const { key, namespace, id, type, fingerprint, receivedAt, body = new Uint8Array(0) } = row
-  return { key, namespace, id, type, fingerprint, receivedAt, body }
 }
 
 function about({ delivery: { id, type, namespace } }: Held): { id: string; type: string; namespace: string } {

@@ -1,17 +1,27 @@
+import { existsSync } from 'node:fs'
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { NO_TERMS } from './engine/engine.ts'
 import type { Batch, Terms } from './engine/protocol.ts'
 import { startPruning } from './engine/pruning.ts'
+import { startRenewing } from './engine/renewing.ts'
 import type { FromThread, ThreadData, ToThread } from './engine/thread-messages.ts'
 import { loadDriver } from './storage/driver.ts'
+import { endOrphanedLeases } from './storage/end-leases.ts'
 import { faultOf } from './storage/fault.ts'
 import { createStorage, type Storage } from './storage/storage.ts'
 
+/**
+ * For so many leases the application may say nothing before its leases are left to lapse: a handler that blocks
+ * it keeps its event for a while, and one that never ends does not keep it for ever.
+ */
+const SILENT_LEASES = 6
+
 /** The thread that works on the file, so that no wait for the disk is a wait of the application. */
-async function main(port: MessagePort, { path }: ThreadData): Promise<void> {
+async function main(port: MessagePort, { path, isFirst }: ThreadData): Promise<void> {
   const send = (message: FromThread): void => port.postMessage(message)
   try {
     const openFile = await loadDriver()
+    if (isFirst && existsSync(path)) endOrphanedLeases(openFile(path))
     const storage = createStorage(() => openFile(path), true)
     storage.open()
     serve(port, storage, send)
@@ -24,15 +34,23 @@ async function main(port: MessagePort, { path }: ThreadData): Promise<void> {
 function serve(port: MessagePort, storage: Storage, send: (message: FromThread) => void): void {
   const pruning = startPruning(storage)
   let terms: Terms = NO_TERMS
+  let heardAt = performance.now()
+  // It checks in at a third of a lease while it holds any.
+  const isHeard = (): boolean => performance.now() - heardAt < SILENT_LEASES * terms.leaseMs
+  let renewing = startRenewing(storage, terms.leaseMs, isHeard)
 
   port.on('message', (first: ToThread) => {
+    heardAt = performance.now()
     const ids: number[] = []
     const batches: Batch[] = []
     let closing = false
     // Whatever came in while the last transaction waited for the disk shares the next one.
     for (let message: ToThread | undefined = first; message !== undefined; message = nextOf(port)) {
-      if (message.kind === 'terms') terms = message.terms
-      else if (message.kind === 'close') closing = true
+      if (message.kind === 'terms') {
+        terms = message.terms
+        renewing.stop()
+        renewing = startRenewing(storage, terms.leaseMs, isHeard)
+      } else if (message.kind === 'close') closing = true
       else {
         ids.push(message.id)
         batches.push(message.batch)
@@ -44,6 +62,7 @@ function serve(port: MessagePort, storage: Storage, send: (message: FromThread) 
     }
     if (!closing) return
     pruning.stop()
+    renewing.stop()
     storage.close()
     send({ kind: 'closed' })
     port.close()

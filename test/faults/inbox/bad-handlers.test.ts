@@ -1,8 +1,9 @@
+import type { InboxStats } from '@ackhook/core'
 import { describe, expect, it } from 'vitest'
 import { until } from '../../support/until.ts'
-import { createPlatform } from './platform.ts'
-import { startReceiver } from './receiver-process.ts'
-import { createWorkspace, scaled } from './workspace.ts'
+import { createPlatform, type Platform } from './platform.ts'
+import { type ReceiverProcess, startReceiver } from './receiver-process.ts'
+import { createWorkspace, scaled, type Workspace } from './workspace.ts'
 
 const RETRY = { attempts: 5, minDelay: '50ms', maxDelay: '200ms' }
 const LEASE_MS = 1000
@@ -34,12 +35,30 @@ describe('handlers that misbehave, on sqliteInbox', { timeout: 900_000 }, () => 
     space.remove()
   })
 
+  it('leaves its event to a process whose event loop is blocked for longer than the lease', async () => {
+    const space = createWorkspace()
+    const platform = createPlatform()
+    // 40 seconds on a lease of 10 in the full run.
+    const blockMs = scaled(40_000, 4000)
+    const lease = `${blockMs / 4}ms`
+    const blocked = await startReceiver({ mode: 'sqlite', ...space, lease })
+    await platform.deliver(() => blocked.url, 'evt_block', { behaviour: { blockMs } })
+    await until('it blocks', () => space.read().begun.get('evt_block') === 1)
+    const other = await startReceiver({ mode: 'sqlite', ...space, lease })
+    await until('it is handled', () => space.read().done.get('evt_block') === 1, blockMs * 2)
+    await nothingIsLeft(other)
+    expect(space.read().begun.get('evt_block')).toBe(1)
+    await stop(blocked, other)
+    platform.stop()
+    space.remove()
+  })
+
   it('gives the event of a process that stands still to another one, and refuses what comes late', async () => {
     const space = createWorkspace()
     const platform = createPlatform()
-    // 40 seconds on a lease of 10 in the full run: what counts is that it blocks for longer than its lease.
-    const blockMs = scaled(40_000, 4000)
-    const lease = `${Math.max(LEASE_MS, blockMs / 4)}ms`
+    // A blocked event loop keeps its events for six leases; one more, and what it takes to notice.
+    const blockMs = scaled(40_000, 10_000)
+    const lease = `${Math.max(LEASE_MS, blockMs / 10)}ms`
     const blocked = await startReceiver({ mode: 'sqlite', ...space, lease })
     await platform.deliver(() => blocked.url, 'evt_block', { behaviour: { blockMs } })
     await until('it blocks', () => space.read().begun.get('evt_block') === 1)
@@ -47,40 +66,111 @@ describe('handlers that misbehave, on sqliteInbox', { timeout: 900_000 }, () => 
     await until('the other one has handled it', () => space.read().done.get('evt_block') === 1, blockMs)
     await until('the blocked one has ended too', () => space.read().done.get('evt_block') === 2, 120_000)
     // Its late result changed nothing: the event is handled once for all.
-    await until('nothing is left', async () => {
-      const { pending, active } = await blocked.ask<{ pending: number; active: number }>('stats')
-      return pending + active === 0
-    })
+    await nothingIsLeft(blocked)
     expect(space.read().begun.get('evt_block')).toBe(2)
-    for (const receiver of [blocked, other]) {
-      receiver.signal('SIGTERM')
-      expect(await receiver.exited).toBe(0)
-    }
+    await stop(blocked, other)
     platform.stop()
     space.remove()
   })
 
-  it('gives up an event that ends its process every time, and handles the others', async () => {
+  it('gives up an event that ends its process every time, tells onDeadLetter, and handles the others', async () => {
     const space = createWorkspace()
     const platform = createPlatform()
-    const options = { retry: { ...RETRY, attempts: 3 } }
-    const settings = { mode: 'sqlite', ...space, options } as const
-    let receiver = await startReceiver(settings)
-    await platform.deliver(() => receiver.url, 'evt_exit', { behaviour: 'exit' })
-    for (let fall = 0; fall < 3; fall++) {
-      expect(await receiver.exited).toBe(1)
-      receiver = await startReceiver(settings)
-    }
+    const receiver = await fallDown({ space, platform, behaviour: 'exit', falls: 3 })
     await platform.deliver(() => receiver.url, 'evt_fine')
     await until('the others are handled', () => space.read().done.get('evt_fine') === 1)
-    await until('it is a dead letter', async () => {
-      const { dead } = await receiver.ask<{ dead: number }>('stats')
-      return dead === 1
-    })
+    await until('it is a dead letter', async () => (await receiver.ask<InboxStats>('stats')).dead === 1)
     expect(space.read().begun.get('evt_exit')).toBe(3)
-    receiver.signal('SIGTERM')
-    expect(await receiver.exited).toBe(0)
+    expect(space.read().dead.get('evt_exit')).toBe(1)
+    await stop(receiver)
+    platform.stop()
+    space.remove()
+  })
+
+  it('tells onDeadLetter again when the process ended before that was recorded, but not for ever', async () => {
+    const space = createWorkspace()
+    const platform = createPlatform()
+    // Three attempts, and three times onDeadLetter, which ends the process as well.
+    const receiver = await fallDown({ space, platform, behaviour: 'exit-always', falls: 6 })
+    await until('it is a dead letter', async () => (await receiver.ask<InboxStats>('stats')).dead === 1)
+    expect(space.read().begun.get('evt_exit')).toBe(3)
+    expect(space.read().dead.get('evt_exit')).toBe(3)
+    await stop(receiver)
     platform.stop()
     space.remove()
   })
 })
+
+describe('what ran in a process that was killed, on sqliteInbox', { timeout: 900_000 }, () => {
+  it('runs again at once when the next process has the file to itself, however long the lease is', async () => {
+    const space = createWorkspace()
+    const platform = createPlatform()
+    const settings = { mode: 'sqlite', ...space, lease: '1h', workMs: 300 } as const
+    const killed = await startReceiver(settings)
+    await platform.deliver(() => killed.url, 'evt_killed')
+    await until('it runs', () => space.read().begun.get('evt_killed') === 1)
+    killed.signal('SIGKILL')
+    await killed.exited
+    const startedAt = performance.now()
+    const next = await startReceiver(settings)
+    await until('it is handled', () => space.read().done.get('evt_killed') === 1)
+    console.info(`alone: handled ${Math.round(performance.now() - startedAt)} ms after the start`)
+    await stop(next)
+    platform.stop()
+    space.remove()
+  })
+
+  it('runs again in another process when the lease has lapsed, and not before', async () => {
+    const space = createWorkspace()
+    const platform = createPlatform()
+    const leaseMs = scaled(10_000, 2000)
+    const settings = { mode: 'sqlite', ...space, lease: `${leaseMs}ms`, workMs: 1500 } as const
+    const killed = await startReceiver(settings)
+    await platform.deliver(() => killed.url, 'evt_killed')
+    await until('it runs', () => space.read().begun.get('evt_killed') === 1)
+    const other = await startReceiver(settings)
+    const killedAt = performance.now()
+    killed.signal('SIGKILL')
+    await until('it is handled', () => space.read().done.get('evt_killed') === 1)
+    const tookMs = performance.now() - killedAt
+    expect(tookMs).toBeGreaterThan(leaseMs / 2)
+    console.info(`beside: handled ${Math.round(tookMs)} ms after the kill, with a lease of ${leaseMs} ms`)
+    await stop(other)
+    platform.stop()
+    space.remove()
+  })
+})
+
+interface FallOptions {
+  readonly space: Workspace
+  readonly platform: Platform
+  readonly behaviour: string
+  readonly falls: number
+}
+
+/** Delivers an event that ends its process, and starts that again after each fall. */
+async function fallDown({ space, platform, behaviour, falls }: FallOptions): Promise<ReceiverProcess> {
+  const options = { retry: { ...RETRY, attempts: 3 } }
+  const settings = { mode: 'sqlite', ...space, options } as const
+  let receiver = await startReceiver(settings)
+  await platform.deliver(() => receiver.url, 'evt_exit', { behaviour })
+  for (let fall = 0; fall < falls; fall++) {
+    expect(await receiver.exited).toBe(1)
+    receiver = await startReceiver(settings)
+  }
+  return receiver
+}
+
+async function nothingIsLeft(receiver: ReceiverProcess): Promise<void> {
+  await until('nothing is left', async () => {
+    const { pending, active } = await receiver.ask<InboxStats>('stats')
+    return pending + active === 0
+  })
+}
+
+async function stop(...receivers: readonly ReceiverProcess[]): Promise<void> {
+  for (const receiver of receivers) {
+    receiver.signal('SIGTERM')
+    expect(await receiver.exited).toBe(0)
+  }
+}

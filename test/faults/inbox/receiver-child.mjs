@@ -44,12 +44,15 @@ receiver.on('*', async (event, { attempt }) => {
   if (workMs > 0) await sleep(workMs)
   write('done', event.id, attempt)
 })
-receiver.onDeadLetter(({ delivery }) => write('dead', delivery.id))
+receiver.onDeadLetter(({ delivery }, event) => {
+  write('dead', delivery.id)
+  if (event?.data.behaviour === 'exit-always') process.exit(1)
+})
 
 async function misbehave(behaviour, attempt) {
   if (behaviour === 'throw' && attempt < 3) throw new Error('thrown on purpose')
   if (behaviour === 'hang' && attempt < 3) await new Promise(() => {})
-  if (behaviour === 'exit') process.exit(1)
+  if (behaviour === 'exit' || behaviour === 'exit-always') process.exit(1)
   if (behaviour?.blockMs > 0 && attempt === 1) {
     const until = performance.now() + behaviour.blockMs
     while (performance.now() < until);

@@ -2,7 +2,7 @@ import type { Acceptance, Delivery } from '@ackhook/core'
 import type { Fault } from '../storage/fault.ts'
 import type { Engine } from './engine.ts'
 import { pack } from './pack.ts'
-import type { Abandoned, Admission, BatchResult, Lease, Query, Settlement, TakenRow } from './protocol.ts'
+import type { Admission, BatchResult, Lease, Query, Settlement, TakenRow } from './protocol.ts'
 
 export interface BatcherParts {
   readonly engine: Engine
@@ -11,7 +11,6 @@ export interface BatcherParts {
   readonly slots: (requested: number) => number
   /** `delivery` is there when the row arrived here just now. */
   readonly onTaken: (row: TakenRow, delivery: Delivery | undefined) => void
-  readonly onAbandoned: (row: Abandoned) => void
   /** After every message. `nextDueMs`: when there is something to hand out, as far as known. */
   readonly onAnswered: (nextDueMs: number | undefined) => void
 }
@@ -21,8 +20,8 @@ export interface Batcher {
   accept(delivery: Delivery): Promise<Acceptance>
   /** Whether the lease was still held. Rejects when nothing was recorded. */
   settle(settlement: Settlement): Promise<boolean>
-  /** Whether the lease is still held. Rejects when that is not known. */
-  renew(lease: Lease): Promise<boolean>
+  /** Whether the lease is still held, and is to be renewed from now on. Rejects when that is not known. */
+  check(lease: Lease): Promise<boolean>
   ask(query: Query): Promise<unknown>
   /** Asks for rows, as many as there are slots. */
   wake(): void
@@ -42,7 +41,7 @@ interface Pending<T, Answer> {
 interface Round {
   readonly arrivals: Pending<Delivery, Acceptance>[]
   readonly settlements: Pending<Settlement, boolean>[]
-  readonly renewals: Pending<Lease, boolean>[]
+  readonly checks: Pending<Lease, boolean>[]
   readonly queries: Pending<Query, unknown>[]
 }
 
@@ -61,7 +60,7 @@ const LAZY_MS = 3
 const LAZY_LIMIT = 8
 
 export function createBatcher(parts: BatcherParts): Batcher {
-  const { engine, toError, slots, onTaken, onAbandoned, onAnswered } = parts
+  const { engine, toError, slots, onTaken, onAnswered } = parts
   /** Deliveries on their way to the file, by ref: those that are handed out at once need not be read back. */
   const arriving = new Map<number, Delivery>()
   let round = emptyRound()
@@ -106,7 +105,7 @@ export function createBatcher(parts: BatcherParts): Batcher {
       const result = await engine.run({
         ...pack(refs, sent.arrivals.map(payload)),
         settlements: sent.settlements.map(payload),
-        renewals: sent.renewals.map(payload),
+        held: sent.checks.map(payload),
         queries: sent.queries.map(payload),
         take,
       })
@@ -115,7 +114,7 @@ export function createBatcher(parts: BatcherParts): Batcher {
       if (take > 0) backlog = result.taken.length === take
     } catch (error) {
       for (const one of sent.arrivals) one.resolve(unavailable(error))
-      for (const one of [...sent.settlements, ...sent.renewals, ...sent.queries]) one.reject(error)
+      for (const one of [...sent.settlements, ...sent.checks, ...sent.queries]) one.reject(error)
     } finally {
       deadline.stop()
       requested -= take
@@ -151,14 +150,13 @@ export function createBatcher(parts: BatcherParts): Batcher {
 
   function answer(sent: Round, result: BatchResult): void {
     answerAll(sent.settlements, result.settled)
-    answerAll(sent.renewals, result.renewed)
+    answerAll(sent.checks, result.stillHeld)
     answerAll(sent.queries, result.answers)
     const { admissions } = result
     for (const [index, one] of sent.arrivals.entries()) one.resolve(acceptanceOf(admissions, index))
     for (const row of result.taken) {
       onTaken(row, row.ref === undefined ? undefined : arriving.get(row.ref))
     }
-    for (const row of result.abandoned) onAbandoned(row)
   }
 
   function acceptanceOf(admissions: readonly Admission[] | Fault, index: number): Acceptance {
@@ -193,7 +191,7 @@ export function createBatcher(parts: BatcherParts): Batcher {
       return enqueue(round.arrivals, delivery)
     },
     settle: settlement => enqueue(round.settlements, settlement, scheduleLazily),
-    renew: lease => enqueue(round.renewals, lease),
+    check: lease => enqueue(round.checks, lease),
     ask: query => enqueue(round.queries, query),
     wake: scheduleLazily,
     hurry: schedule,
@@ -208,7 +206,7 @@ function unavailable(cause: unknown): Acceptance {
 }
 
 function emptyRound(): Round {
-  return { arrivals: [], settlements: [], renewals: [], queries: [] }
+  return { arrivals: [], settlements: [], checks: [], queries: [] }
 }
 
 function payload<T>({ value }: { readonly value: T }): T {

@@ -4,6 +4,7 @@ import { createStorage } from '../storage/storage.ts'
 import { type Engine, NO_TERMS } from './engine.ts'
 import type { Terms } from './protocol.ts'
 import { startPruning } from './pruning.ts'
+import { startRenewing } from './renewing.ts'
 import { toError } from './to-error.ts'
 
 /** Works on a database that the user opened, which cannot leave this thread, and which the user closes. */
@@ -11,6 +12,7 @@ export function createLocalEngine(database: SqliteDatabase): Engine {
   const storage = createStorage(() => database, false)
   let terms: Terms = NO_TERMS
   let pruning: { stop(): void } | undefined
+  let renewing: { stop(): void } | undefined
   return {
     async open() {
       try {
@@ -22,6 +24,8 @@ export function createLocalEngine(database: SqliteDatabase): Engine {
     },
     setTerms(next) {
       terms = next
+      renewing?.stop()
+      renewing = startRenewing(storage, terms.leaseMs)
     },
     async run(batch) {
       const [result] = storage.run([batch], terms)
@@ -30,6 +34,7 @@ export function createLocalEngine(database: SqliteDatabase): Engine {
     },
     async close() {
       pruning?.stop()
+      renewing?.stop()
       storage.close()
     },
   }

@@ -57,33 +57,36 @@ export interface Batch {
   /** The bodies of the arrivals, one after the other. */
   readonly bytes: Uint8Array
   readonly settlements: readonly Settlement[]
-  readonly renewals: readonly Lease[]
+  /** What this process holds: whether it still does, and to be renewed from now on. */
+  readonly held: readonly Lease[]
   readonly queries: readonly Query[]
   /** How many rows may be handed out. */
   readonly take: number
 }
 
-/** A row that is handed out, leased. */
-export interface TakenRow extends Lease {
+/** An event as the file keeps it. */
+export interface StoredEvent {
   readonly key: string
   readonly namespace: string
   readonly id: string
   readonly type: string
   readonly fingerprint: number
   readonly receivedAt: number
-  readonly attempt: number
-  /** The arrival, when that was in the same transaction: who sent it has the bytes. */
-  readonly ref?: number
-  /** Absent where there is a `ref`. */
-  readonly body?: Uint8Array
+  readonly body: Uint8Array
 }
 
-/** A row whose processes died or stood still so often that it is given up. */
-export interface Abandoned {
-  readonly id: string
-  readonly type: string
-  readonly namespace: string
-  readonly attempts: number
+/** A row that is handed out, leased. */
+export interface TakenRow extends Lease {
+  readonly attempt: number
+  /**
+   * 0 for an attempt. Above that no handler is to run: its process died or stood still in the last attempt, and
+   * this is how often it is handed out for `onDeadLetter` to be told.
+   */
+  readonly tellings: number
+  /** The arrival, when that was in the same transaction: who sent it has the event. */
+  readonly ref?: number
+  /** Absent where there is a `ref`. */
+  readonly event?: StoredEvent
 }
 
 export interface BatchResult {
@@ -91,11 +94,10 @@ export interface BatchResult {
   readonly admissions: readonly Admission[] | Fault
   /** For each settlement whether the lease was still held, or why none was applied. */
   readonly settled: readonly boolean[] | Fault
-  /** For each renewal whether the lease is still held, or why that is not known. */
-  readonly renewed: readonly boolean[] | Fault
+  /** For each lease of `held` whether that is so, or why it is not known. */
+  readonly stillHeld: readonly boolean[] | Fault
   readonly answers: readonly unknown[] | Fault
   readonly taken: readonly TakenRow[]
-  readonly abandoned: readonly Abandoned[]
   /** When the next waiting row is due, in milliseconds from now; absent when none is known. */
   readonly nextDueMs?: number
 }

@@ -23,6 +23,7 @@ export function createThreadEngine(path: string): Engine {
   let opening: Promise<Thread> | undefined
   let current: Worker | undefined
   let closed = false
+  let isFirst = true
   let terms: Terms = NO_TERMS
   let lastId = 0
 
@@ -31,6 +32,7 @@ export function createThreadEngine(path: string): Engine {
       started => {
         started.send({ kind: 'terms', terms })
         thread = started
+        isFirst = false
         return started
       },
       error => {
@@ -43,7 +45,7 @@ export function createThreadEngine(path: string): Engine {
 
   function startThread(): Promise<Thread> {
     return new Promise((resolve, reject) => {
-      const data: ThreadData = { path }
+      const data: ThreadData = { path, isFirst }
       const worker = new Worker(threadFile(), { workerData: data, name: 'ackhook-sqlite' })
       current = worker
       const ended = new Promise<void>(done => worker.once('exit', () => done()))

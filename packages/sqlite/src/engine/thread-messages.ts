@@ -4,6 +4,8 @@ import type { Batch, BatchResult, Terms } from './protocol.ts'
 /** What a new thread is given. */
 export interface ThreadData {
   readonly path: string
+  /** Whether this process has had the file open before: then leases in it may be its own. */
+  readonly isFirst: boolean
 }
 
 export type ToThread =

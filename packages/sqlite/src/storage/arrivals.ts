@@ -2,12 +2,25 @@ import type { Admission, Arrival } from '../engine/protocol.ts'
 import type { SqliteDatabase } from './database.ts'
 import { sqliteCode, TOO_BIG } from './fault.ts'
 import type { Lanes } from './lanes.ts'
-import { BEHIND, DEAD, DONE, WAITING } from './states.ts'
+import { ACTIVE, BEHIND, DEAD, DONE, WAITING } from './states.ts'
 import type { Tally } from './tally.ts'
 
 /** Takes in what arrived. */
 export interface Arrivals {
-  admit(arrival: Arrival, body: Uint8Array, capacity: number, now: number): Admission
+  /** `lease`: for an event that runs at once; it is stored as it would be after being handed out. */
+  admit(arrival: Arrival, body: Uint8Array, capacity: number, now: number, lease: FirstLease | null): Admitted
+}
+
+/** The lease of an event that never waited. */
+export interface FirstLease {
+  readonly token: string
+  readonly until: number
+}
+
+interface Admitted {
+  readonly admission: Admission
+  /** Of the row that was stored. */
+  readonly seq?: number
 }
 
 interface Known {
@@ -20,19 +33,26 @@ interface Known {
 export function createArrivals(database: SqliteDatabase, lanes: Lanes, tally: Tally): Arrivals {
   const insert = database.prepare(
     `INSERT INTO ackhook_events
-       (key, state, due, fingerprint, accepted_at, received_at, id, type, namespace, order_key, order_at, body)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING`,
+       (key, state, due, attempts, token, fingerprint, accepted_at, received_at, id, type, namespace,
+        order_key, order_at, body)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING`,
   )
   const find = database.prepare('SELECT seq, state, due, fingerprint FROM ackhook_events WHERE key = ?')
   const remove = database.prepare('DELETE FROM ackhook_events WHERE seq = ?')
 
-  function store(arrival: Arrival, body: Uint8Array, now: number): boolean {
+  function store(
+    arrival: Arrival,
+    body: Uint8Array,
+    now: number,
+    lease: FirstLease | null,
+  ): Admitted | undefined {
     const [, key, namespace, id, type, fingerprint, receivedAt, , orderKey, orderAt] = arrival
-    const state = orderKey === null ? WAITING : BEHIND
-    const { changes } = insert.run(
+    const { changes, lastInsertRowid } = insert.run(
       key,
-      state,
-      now,
+      stateOf(orderKey, lease),
+      lease?.until ?? now,
+      lease === null ? 0 : 1,
+      lease?.token ?? null,
       fingerprint,
       now,
       receivedAt,
@@ -43,37 +63,48 @@ export function createArrivals(database: SqliteDatabase, lanes: Lanes, tally: Ta
       orderAt,
       body,
     )
-    if (Number(changes) === 0) return false
+    if (Number(changes) === 0) return undefined
     tally.unfinished++
     lanes.advance(orderKey, now)
-    return true
+    return { admission: 'accepted', seq: Number(lastInsertRowid) }
   }
 
-  function admit(arrival: Arrival, body: Uint8Array, capacity: number, now: number): Admission {
+  function admit(
+    arrival: Arrival,
+    body: Uint8Array,
+    capacity: number,
+    now: number,
+    lease: FirstLease | null,
+  ): Admitted {
     const [, key, , , , fingerprint] = arrival
     const full = tally.unfinished >= capacity
-    if (!full && store(arrival, body, now)) return 'accepted'
+    const stored = full ? undefined : store(arrival, body, now, lease)
+    if (stored !== undefined) return stored
     const known = find.get(key) as Known | undefined
     // A dead letter that comes again is somebody pressing "resend"; an id past its retention is a new one.
     const startsAnew = known?.state === DEAD || (known?.state === DONE && known.due <= now)
     if (known !== undefined && !startsAnew) {
-      return known.fingerprint === fingerprint ? 'duplicate' : 'conflict'
+      return { admission: known.fingerprint === fingerprint ? 'duplicate' : 'conflict' }
     }
-    if (full || known === undefined) return 'full'
+    if (full || known === undefined) return { admission: 'full' }
     remove.run(known.seq)
-    store(arrival, body, now)
-    return 'accepted'
+    return store(arrival, body, now, lease) ?? { admission: 'full' }
   }
 
   return {
-    admit(arrival, body, capacity, now) {
+    admit(arrival, body, capacity, now, lease) {
       try {
-        return admit(arrival, body, capacity, now)
+        return admit(arrival, body, capacity, now, lease)
       } catch (error) {
         // A value over SQLite's limit fails its own statement; the transaction of the others goes on.
-        if (sqliteCode(error) === TOO_BIG) return 'refused'
+        if (sqliteCode(error) === TOO_BIG) return { admission: 'refused' }
         throw error
       }
     },
   }
+}
+
+function stateOf(orderKey: string | null, lease: FirstLease | null): number {
+  if (lease !== null) return ACTIVE
+  return orderKey === null ? WAITING : BEHIND
 }

@@ -2,7 +2,9 @@ import { type Arrivals, createArrivals } from './arrivals.ts'
 import type { SqliteDatabase } from './database.ts'
 import { createHandOut, type HandOut } from './hand-out.ts'
 import { createLanes } from './lanes.ts'
+import { createLapses } from './lapses.ts'
 import { rollback } from './open-database.ts'
+import type { OwnLeases } from './own-leases.ts'
 import { createPrune, type Prune } from './prune.ts'
 import { createQueries, type Queries } from './queries.ts'
 import { createSettlements, type Settlements } from './settlements.ts'
@@ -23,7 +25,8 @@ export interface Connection {
   close(): void
 }
 
-export function createConnection(database: SqliteDatabase, owner: string): Connection {
+/** `owner`: what begins the tokens of this connection, and of no other. */
+export function createConnection(database: SqliteDatabase, owner: string, own: OwnLeases): Connection {
   const lanes = createLanes(database)
   const tally = createTally(database)
   const begin = database.prepare('BEGIN IMMEDIATE')
@@ -31,7 +34,7 @@ export function createConnection(database: SqliteDatabase, owner: string): Conne
   return {
     arrivals: createArrivals(database, lanes, tally),
     settlements: createSettlements(database, lanes, tally),
-    handOut: createHandOut(database, lanes, tally, owner),
+    handOut: createHandOut(database, createLapses(database, own), owner),
     queries: createQueries(database, lanes, tally),
     prune: createPrune(database),
     tally,

@@ -5,26 +5,30 @@ import { isNewEnough, OLDEST_SQLITE, sqliteVersion } from './sqlite-version.ts'
 
 /** Less than the two seconds after which the sender is told to come again. */
 const BUSY_TIMEOUT_MS = 1000
+/** Longer while nobody waits for an answer yet: another process may be reading a long log back in. */
+const OPEN_TIMEOUT_MS = 10_000
 /** 64 MiB of log between checkpoints: with fewer pages, most of the writing is checkpoints. */
 const CHECKPOINT_PAGES = 4000
 const PAGE_BYTES = 16_384
 
 /** Sets what the promise rests on, reads it back, and brings the schema up to date. */
 export function prepareDatabase(database: SqliteDatabase): void {
+  // Before anything that may meet another process: also the question for the version reads the file.
+  database.exec(`PRAGMA busy_timeout = ${OPEN_TIMEOUT_MS}`)
   const version = sqliteVersion(database)
   if (!isNewEnough(version)) {
     refuse(`needs SQLite ${OLDEST_SQLITE} or later; this database is opened with ${version}`)
   }
-  // Before anything that may meet another process; the size of pages counts only for a file still empty.
-  database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
+  // The size of pages counts only for a file still empty.
   database.exec(`PRAGMA page_size = ${PAGE_BYTES}`)
   database.prepare('PRAGMA journal_mode = WAL').get()
   database.exec('PRAGMA synchronous = FULL')
   database.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
   insist(database, 'journal_mode', 'wal')
   insist(database, 'synchronous', 2)
-  insist(database, 'busy_timeout', BUSY_TIMEOUT_MS)
   migrate(database)
+  database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
+  insist(database, 'busy_timeout', BUSY_TIMEOUT_MS)
 }
 
 /** A database in memory, or on a file system without shared memory, keeps another journal mode without a word. */

@@ -7,6 +7,7 @@ import type { Tally } from './tally.ts'
 /** Records what became of attempts. Every change asks for the token: a late owner can change nothing. */
 export interface Settlements {
   apply(settlement: Settlement, now: number): boolean
+  isHeld(lease: Lease): boolean
   renew(lease: Lease, leaseMs: number, now: number): boolean
 }
 
@@ -20,6 +21,11 @@ export function createSettlements(database: SqliteDatabase, lanes: Lanes, tally:
     `UPDATE ackhook_events SET state = ${DONE}, due = ?, token = NULL, body = NULL, reason = NULL,
        type = '', namespace = '', order_key = NULL, order_at = NULL WHERE seq = ?`,
   )
+  // Nearly all of them: without an order there is nobody to let go ahead, and one statement does.
+  const completeAlone = database.prepare(
+    `UPDATE ackhook_events SET state = ${DONE}, due = ?, token = NULL, body = NULL, reason = NULL,
+       type = '', namespace = '' WHERE ${HELD} AND order_key IS NULL`,
+  )
   const retry = database.prepare(
     `UPDATE ackhook_events SET state = ${WAITING}, due = ?, token = NULL, reason = ? WHERE seq = ?`,
   )
@@ -27,7 +33,8 @@ export function createSettlements(database: SqliteDatabase, lanes: Lanes, tally:
     `UPDATE ackhook_events SET state = ${DEAD}, due = ?, token = NULL, reason = ? WHERE seq = ?`,
   )
   const release = database.prepare(
-    `UPDATE ackhook_events SET state = ${WAITING}, due = ?, token = NULL, attempts = attempts - ? WHERE seq = ?`,
+    `UPDATE ackhook_events SET state = ${WAITING}, due = ?, token = NULL,
+       attempts = attempts - iif(tellings, 0, ?) WHERE seq = ?`,
   )
 
   function change(settlement: Settlement, now: number): void {
@@ -49,15 +56,21 @@ export function createSettlements(database: SqliteDatabase, lanes: Lanes, tally:
 
   return {
     apply(settlement, now) {
-      const row = orderKeyOf.get(settlement.seq, settlement.token) as { orderKey: string | null } | undefined
+      const { kind, seq, token } = settlement
+      if (kind === 'complete' && Number(completeAlone.run(settlement.forgetAt, seq, token).changes) === 1) {
+        tally.unfinished--
+        return true
+      }
+      const row = orderKeyOf.get(seq, token) as { orderKey: string | null } | undefined
       if (row === undefined) return false
       change(settlement, now)
-      if (settlement.kind === 'complete' || settlement.kind === 'bury') {
+      if (kind === 'complete' || kind === 'bury') {
         tally.unfinished--
         lanes.advance(row.orderKey, now)
       }
       return true
     },
+    isHeld: ({ seq, token }) => orderKeyOf.get(seq, token) !== undefined,
     renew: ({ seq, token }, leaseMs, now) => Number(renewal.run(now + leaseMs, seq, token).changes) === 1,
   }
 }

@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import type { Batch, BatchResult, TakenRow, Terms } from '../engine/protocol.ts'
+import type { Admission, Batch, BatchResult, TakenRow, Terms } from '../engine/protocol.ts'
 import { type Connection, createConnection } from './connection.ts'
 import type { SqliteDatabase } from './database.ts'
 import { type Fault, FULL, faultOf, spoilsConnection, sqliteCode } from './fault.ts'
 import { prepareDatabase } from './open-database.ts'
+import type { OwnLeases } from './own-leases.ts'
 import { isWrite } from './queries.ts'
 
 /** The file, as the thread that works on it sees it. */
@@ -12,6 +13,8 @@ export interface Storage {
   open(): void
   /** Runs batches as one: one transaction, one wait for the disk. Never throws. */
   run(batches: readonly Batch[], terms: Terms): BatchResult[]
+  /** Renews every lease that was handed out here or asked about here, and has not ended. Never throws. */
+  renew(leaseMs: number): void
   /** Forgets some ids that are past their retention. Whether there may be more of them. Never throws. */
   prune(): boolean
   close(): void
@@ -19,7 +22,7 @@ export interface Storage {
 
 /** `reopens`: whether `open` can be called again, after a failure that a connection does not survive. */
 export function createStorage(openDatabase: () => SqliteDatabase, reopens: boolean): Storage {
-  // New for every connection: leases of an earlier one are nobody's once they lapse.
+  const own: OwnLeases = new Map()
   let connection: Connection | undefined
 
   function open(): Connection {
@@ -27,7 +30,7 @@ export function createStorage(openDatabase: () => SqliteDatabase, reopens: boole
     const database = openDatabase()
     try {
       prepareDatabase(database)
-      connection = createConnection(database, `${randomBytes(9).toString('base64url')}:`)
+      connection = createConnection(database, randomBytes(9).toString('base64url'), own)
       return connection
     } catch (error) {
       if (reopens) closeQuietly(database)
@@ -52,17 +55,32 @@ export function createStorage(openDatabase: () => SqliteDatabase, reopens: boole
     }
   }
 
+  function runSafely(batches: readonly Batch[], terms: Terms): BatchResult[] {
+    try {
+      return attempt(batches, terms)
+    } catch (error) {
+      recover(error)
+      const fault = faultOf(error)
+      return batches.map(batch => withoutArrivals(batch, fault, terms, attempt, recover))
+    }
+  }
+
   return {
     open() {
       open()
     },
     run(batches, terms) {
+      const results = runSafely(batches, terms)
+      for (const [index, batch] of batches.entries()) keepTrack(own, batch, results[index])
+      return results
+    },
+    renew(leaseMs) {
+      if (connection === undefined || own.size === 0) return
       try {
-        return attempt(batches, terms)
+        renewAll(connection, own, leaseMs)
       } catch (error) {
+        // The next time comes before the lease ends.
         recover(error)
-        const fault = faultOf(error)
-        return batches.map(batch => withoutArrivals(batch, fault, terms, attempt, recover))
       }
     },
     prune() {
@@ -92,13 +110,12 @@ function withoutArrivals(
   const failed = {
     admissions: fault,
     settled: fault,
-    renewed: fault,
+    stillHeld: fault,
     answers: fault,
     taken: [],
-    abandoned: [],
   }
-  const { settlements, renewals, queries } = batch
-  if (settlements.length + renewals.length + queries.length === 0) return failed
+  const { settlements, held, queries } = batch
+  if (settlements.length + held.length + queries.length === 0) return failed
   try {
     const [result] = attempt([{ ...batch, arrivals: [], take: 0 }], terms)
     return { ...failed, ...result, admissions: fault }
@@ -111,18 +128,18 @@ function withoutArrivals(
 function commit(on: Connection, batches: readonly Batch[], terms: Terms): BatchResult[] {
   const now = Date.now()
   on.tally.refresh(now)
-  return needsTransaction(on, batches, now)
+  return needsTransaction(on, batches, terms, now)
     ? on.transaction(() => work(on, batches, terms, now, true))
     : work(on, batches, terms, now, false)
 }
 
-function needsTransaction(on: Connection, batches: readonly Batch[], now: number): boolean {
+function needsTransaction(on: Connection, batches: readonly Batch[], terms: Terms, now: number): boolean {
   return (
     batches.some(
-      ({ arrivals, settlements, renewals, queries }) =>
-        arrivals.length + settlements.length + renewals.length > 0 || queries.some(isWrite),
+      ({ arrivals, settlements, queries }) =>
+        arrivals.length + settlements.length > 0 || queries.some(isWrite),
     ) ||
-    (batches.some(({ take }) => take > 0) && on.handOut.isDue(now))
+    (batches.some(({ take }) => take > 0) && on.handOut.isDue(terms, now))
   )
 }
 
@@ -134,47 +151,85 @@ function work(
   now: number,
   locked: boolean,
 ): BatchResult[] {
-  const fresh = new Map<string, number>()
-  const results = batches.map(batch => ({
-    // Settled first: it makes room, and lets the next of a key go ahead.
-    settled: batch.settlements.map(one => on.settlements.apply(one, now)),
-    renewed: batch.renewals.map(one => on.settlements.renew(one, terms.leaseMs, now)),
-    admissions: admitAll(on, batch, fresh, terms, now),
+  // Settled first: it makes room, and lets the next of a key go ahead.
+  const settled = batches.map(batch => batch.settlements.map(one => on.settlements.apply(one, now)))
+  const wanted = locked ? batches.reduce((sum, { take }) => sum + take, 0) : 0
+  const taken = wanted > 0 ? on.handOut.take(wanted, NO_ARRIVALS, terms, now) : []
+  const admissions = admitAll(on, batches, { taken, wanted, terms, now })
+  const next = taken.length < wanted || !locked ? nextDue(on, batches, terms, now) : {}
+  return batches.map((batch, index) => ({
+    settled: settled[index] ?? [],
+    stillHeld: batch.held.map(on.settlements.isHeld),
+    admissions: admissions[index] ?? [],
     answers: batch.queries.map(one => on.queries.answer(one, now)),
-  }))
-  const wanted = batches.reduce((sum, { take }) => sum + take, 0)
-  if (wanted === 0 || !locked) {
-    return results.map(result => ({ ...result, ...NOTHING, ...nextDue(on, wanted, now) }))
-  }
-  const { taken, abandoned } = on.handOut.take(wanted, fresh, terms, now)
-  const next = taken.length < wanted ? nextDue(on, wanted, now) : {}
-  return results.map((result, index) => ({
-    ...result,
-    taken: taken.splice(0, batches[index]?.take),
-    abandoned: index === 0 ? abandoned : [],
+    taken: taken.splice(0, batch.take),
     ...next,
   }))
 }
 
-const NOTHING: { readonly taken: readonly TakenRow[]; readonly abandoned: readonly [] } = {
-  taken: [],
-  abandoned: [],
+const NO_ARRIVALS: ReadonlyMap<string, number> = new Map()
+
+interface Room {
+  /** What is handed out; what arrives and finds a free slot is added to it. */
+  readonly taken: TakenRow[]
+  readonly wanted: number
+  readonly terms: Terms
+  readonly now: number
 }
 
-function nextDue(on: Connection, wanted: number, now: number): { nextDueMs?: number } {
-  const nextDueMs = wanted === 0 ? undefined : on.handOut.nextDueMs(now)
+function admitAll(on: Connection, batches: readonly Batch[], room: Room): Admission[][] {
+  const { taken, wanted, terms, now } = room
+  /** By key, what was accepted in an order of its own: whether it may run is for the hand-out to say. */
+  const ordered = new Map<string, number>()
+  const admissions = batches.map(({ arrivals, bytes }) => {
+    let offset = 0
+    return arrivals.map(arrival => {
+      const [ref, key, , , , , , length, orderKey] = arrival
+      const body = bytes.subarray(offset, offset + length)
+      offset += length
+      const runs = orderKey === null && taken.length < wanted
+      // Stored as running: storing it as waiting and handing it out would write the row twice.
+      const lease = runs ? { token: on.handOut.newToken(terms), until: now + terms.leaseMs } : null
+      const { admission, seq } = on.arrivals.admit(arrival, body, terms.capacity, now, lease)
+      if (seq !== undefined && lease !== null) {
+        taken.push({ seq, token: lease.token, attempt: 1, tellings: 0, ref })
+      } else if (seq !== undefined && orderKey !== null) ordered.set(key, ref)
+      return admission
+    })
+  })
+  if (ordered.size > 0 && taken.length < wanted) {
+    taken.push(...on.handOut.take(wanted - taken.length, ordered, terms, now))
+  }
+  return admissions
+}
+
+function nextDue(
+  on: Connection,
+  batches: readonly Batch[],
+  terms: Terms,
+  now: number,
+): { nextDueMs?: number } {
+  const nextDueMs = batches.every(({ take }) => take === 0) ? undefined : on.handOut.nextDueMs(terms, now)
   return nextDueMs === undefined ? {} : { nextDueMs }
 }
 
-function admitAll(on: Connection, batch: Batch, fresh: Map<string, number>, terms: Terms, now: number) {
-  let offset = 0
-  return batch.arrivals.map(arrival => {
-    const [ref, key, , , , , , bytes] = arrival
-    const body = batch.bytes.subarray(offset, offset + bytes)
-    offset += bytes
-    const admission = on.arrivals.admit(arrival, body, terms.capacity, now)
-    if (admission === 'accepted') fresh.set(key, ref)
-    return admission
+/** After the transaction: what was not committed has changed nobody's leases. */
+function keepTrack(own: OwnLeases, batch: Batch, result: BatchResult | undefined): void {
+  const isRecorded = result !== undefined && !('kind' in result.settled)
+  for (const { kind, token } of batch.settlements) {
+    // Nobody repeats a release that failed: that lease is left to lapse.
+    if (isRecorded || kind === 'release') own.delete(token)
+  }
+  for (const { token, seq } of batch.held) own.set(token, seq)
+  for (const { token, seq } of result?.taken ?? []) own.set(token, seq)
+}
+
+function renewAll(on: Connection, own: OwnLeases, leaseMs: number): void {
+  const now = Date.now()
+  on.transaction(() => {
+    for (const [token, seq] of own) {
+      if (!on.settlements.renew({ seq, token }, leaseMs, now)) own.delete(token)
+    }
   })
 }
 

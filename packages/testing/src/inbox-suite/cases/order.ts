@@ -62,6 +62,27 @@ export const orderCases: readonly InboxCase[] = [
   ),
 
   inboxCase(
+    'order-late',
+    'an older event that arrives while another one waits for its retry runs after that',
+    async ({ start }) => {
+      const place = await start({
+        serialize: true,
+        decide: ({ id }, { number }) => (id === 'begun' && number < 3 ? retryIn(150) : COMPLETED),
+      })
+      const accept = (id: string, createdAt: number) =>
+        place.accept(makeDelivery({ id, order: { key: 'cnv_1', createdAt } }))
+      await accept('begun', 20)
+      await place.run(0)
+      await until(async () => (await place.inbox.stats()).active === 0, 'it waits for its retry')
+      await accept('late', 10)
+      await place.run(3)
+      const ids = place.runs.map(run => run.delivery.id)
+      expectEqual(ids, ['begun', 'begun', 'begun', 'late'], 'the order')
+    },
+    ['serialize'],
+  ),
+
+  inboxCase(
     'order-dead',
     'a dead letter gives its key back',
     async ({ start }) => {

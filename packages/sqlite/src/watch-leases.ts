@@ -1,31 +1,34 @@
 import type { Batcher } from './engine/batcher.ts'
 import type { Held } from './sqlite-inbox.ts'
 
-export interface LeaseKeeperParts {
+export interface LeaseWatchParts {
   readonly held: ReadonlyMap<string, Held>
   readonly leaseMs: number
   readonly batcher: Batcher
   readonly lose: (one: Held) => void
 }
 
-export interface LeaseKeeper {
+export interface LeaseWatch {
   stop(): void
 }
 
-/** Renews the lease of every held row at a third of its length. */
-export function keepLeases({ held, leaseMs, batcher, lose }: LeaseKeeperParts): LeaseKeeper {
-  async function renew(one: Held): Promise<void> {
+/**
+ * Asks at a third of a lease whether each held row still is. Renewing is done where the SQL runs; there, to be
+ * asked is the sign that the application lives.
+ */
+export function watchLeases({ held, leaseMs, batcher, lose }: LeaseWatchParts): LeaseWatch {
+  async function check(one: Held): Promise<void> {
     try {
       const { seq, token } = one.row
       // One that has just been settled is no longer leased, and not lost either.
-      if (!(await batcher.renew({ seq, token })) && !one.ended) lose(one)
+      if (!(await batcher.check({ seq, token })) && !one.ended) lose(one)
     } catch {
       // Not known: the next round sees whether somebody has taken it meanwhile.
     }
   }
 
   const timer = setInterval(() => {
-    for (const one of held.values()) void renew(one)
+    for (const one of held.values()) void check(one)
   }, leaseMs / 3)
   return {
     stop() {

@@ -1,0 +1,99 @@
+import { expect, test, vi } from 'vitest'
+import { createBatches } from './batches.ts'
+import type { NewJob } from './event-job.ts'
+
+function job(jobId: string, body = '{}'): NewJob {
+  const data = { id: jobId, namespace: '', receivedAt: 0, fingerprint: 0, body, token: jobId }
+  return { name: 'a.b', data, opts: { jobId } }
+}
+
+function heldServer() {
+  const batches: { ids: string[]; answer: (anyKnown: boolean) => void; fail: (error: Error) => void }[] = []
+  const add = (jobs: readonly NewJob[]) =>
+    new Promise<boolean>((answer, fail) => {
+      batches.push({ ids: jobs.map(({ opts }) => opts.jobId), answer, fail })
+    })
+  return { batches, add }
+}
+
+const turn = () => new Promise(resolve => setImmediate(resolve))
+
+test('jobs of one turn go together, and all hear whether one of them was known', async () => {
+  const { batches, add } = heldServer()
+  const put = createBatches(add, 1000)
+  const answers = Promise.all([put(job('a')), put(job('b')), put(job('c'))])
+  await turn()
+  expect(batches.map(({ ids }) => ids)).toEqual([['a', 'b', 'c']])
+  batches[0]!.answer(true)
+  expect(await answers).toEqual([true, true, true])
+})
+
+test('what arrives while two batches are under way goes with the third', async () => {
+  const { batches, add } = heldServer()
+  const put = createBatches(add, 1000)
+  const answers: Promise<boolean>[] = []
+  for (const id of ['a', 'b', 'c', 'd']) {
+    answers.push(put(job(id)))
+    await turn()
+  }
+  expect(batches.map(({ ids }) => ids)).toEqual([['a'], ['b']])
+  batches[0]!.answer(false)
+  await vi.waitFor(() => expect(batches.map(({ ids }) => ids)).toEqual([['a'], ['b'], ['c', 'd']]))
+  batches[1]!.answer(false)
+  batches[2]!.answer(false)
+  expect(await Promise.all(answers)).toEqual([false, false, false, false])
+})
+
+test('a batch holds no more than 100 jobs, and no more than one large body after another', async () => {
+  const { batches, add } = heldServer()
+  const put = createBatches(add, 1000)
+  for (let i = 0; i < 150; i++) void put(job(`small${i}`))
+  await turn()
+  expect(batches.map(({ ids }) => ids.length)).toEqual([100])
+  await turn()
+  expect(batches.map(({ ids }) => ids.length)).toEqual([100, 50])
+
+  const other = heldServer()
+  const putLarge = createBatches(other.add, 1000)
+  const large = 'x'.repeat(3_000_000)
+  for (const id of ['a', 'b', 'c']) void putLarge(job(id, large))
+  await turn()
+  await turn()
+  expect(other.batches.map(({ ids }) => ids)).toEqual([['a', 'b'], ['c']])
+})
+
+test('a failure fails its own batch', async () => {
+  const { batches, add } = heldServer()
+  const put = createBatches(add, 1000)
+  const failing = put(job('a'))
+  await turn()
+  const fine = put(job('b'))
+  await turn()
+  batches[0]!.fail(new Error('connection closed'))
+  batches[1]!.answer(false)
+  await expect(failing).rejects.toThrow('connection closed')
+  expect(await fine).toBe(false)
+})
+
+test('a server that stands still holds up nothing that comes after it', async () => {
+  const { batches, add } = heldServer()
+  const put = createBatches(add, 50)
+  const stuck = [put(job('a'))]
+  await turn()
+  stuck.push(put(job('b')))
+  await turn()
+  for (const answer of stuck) await expect(answer).rejects.toThrow('within 50 ms')
+  const later = put(job('c'))
+  await turn()
+  batches.at(-1)!.answer(false)
+  expect(await later).toBe(false)
+})
+
+test('what waited for longer than the deadline was refused by then, and is not sent any more', async () => {
+  const { batches, add } = heldServer()
+  const put = createBatches(add, 50)
+  const answers = Array.from({ length: 450 }, (_, i) => put(job(String(i))))
+  const settled = await Promise.allSettled(answers)
+  expect(settled.every(({ status }) => status === 'rejected')).toBe(true)
+  expect(batches.reduce((sum, { ids }) => sum + ids.length, 0)).toBeLessThanOrEqual(400)
+})

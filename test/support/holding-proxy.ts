@@ -1,0 +1,63 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+
+export interface HoldingProxy {
+  readonly port: number
+  /** From now on the server gets so many more chunks of requests. What comes after them is held back. */
+  holdAfter(chunks: number): void
+  /** Whether something is held back. */
+  readonly holding: boolean
+  /** Passes on what was held back, and everything after it. */
+  release(): void
+  stop(): Promise<void>
+}
+
+/**
+ * Stands between a client and a server, and can let the client stand still after any number of its steps, as a
+ * process does that the machine gives no time.
+ */
+export async function startHoldingProxy(targetPort: number): Promise<HoldingProxy> {
+  const sockets = new Set<Socket>()
+  let left = Number.POSITIVE_INFINITY
+  let held: (() => void)[] = []
+  const server = createServer(client => {
+    const upstream = connect(targetPort, '127.0.0.1')
+    const close = () => {
+      client.destroy()
+      upstream.destroy()
+    }
+    for (const socket of [client, upstream]) {
+      sockets.add(socket)
+      socket.on('error', close)
+      socket.on('close', close)
+      socket.setNoDelay(true)
+    }
+    upstream.on('data', chunk => client.write(chunk))
+    client.on('data', chunk => {
+      const pass = () => void upstream.write(chunk)
+      if (left-- > 0) pass()
+      else held.push(pass)
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    port: (server.address() as AddressInfo).port,
+    holdAfter(chunks) {
+      left = chunks
+    },
+    get holding() {
+      return held.length > 0
+    },
+    release() {
+      left = Number.POSITIVE_INFINITY
+      for (const pass of held) pass()
+      held = []
+    },
+    async stop() {
+      server.close()
+      for (const socket of sockets) socket.destroy()
+      await once(server, 'close')
+    },
+  }
+}
