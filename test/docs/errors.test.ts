@@ -32,6 +32,15 @@ it('describes every code that is thrown', () => {
   ).toEqual(codes.sort())
 })
 
+it('lists every code that a reply can carry in the README, with its status', () => {
+  const readme = readFileSync(`${ROOT}README.md`, 'utf8')
+  const listed = [...readme.matchAll(/^\| (\d{3}) \| ([^|]+) \|/gm)].flatMap(([, status, codes = '']) =>
+    [...codes.matchAll(/`(\w+)`/g)].map(([, code]) => `${code} ${status}`),
+  )
+  const table = Object.entries(CODES).map(([code, { status, reply }]) => `${reply ?? code} ${status}`)
+  expect(listed.sort()).toEqual([...new Set(table)].sort())
+})
+
 /** Cells of the table in a section, without its head. */
 function rows(section: string): string[][] {
   return section
