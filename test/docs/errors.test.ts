@@ -33,7 +33,9 @@ it('describes every code that is thrown', () => {
 })
 
 it('describes every code of a warning, in whatever package it is', () => {
-  const sources = filesUnder(`${ROOT}packages`).filter(file => /^(?!cli)\w+\/src\/(?!.*\.test)[^.]+\.ts$/.test(file))
+  const sources = filesUnder(`${ROOT}packages`).filter(file =>
+    /^(?!cli)\w+\/src\/(?!.*\.test)[^.]+\.ts$/.test(file),
+  )
   const codes = sources.flatMap(file =>
     [...readFileSync(`${ROOT}packages/${file}`, 'utf8').matchAll(/\bcode: '(\w+)'/g)].map(
       ([, code]) => `${code}`,
