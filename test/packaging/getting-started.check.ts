@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, inject, it, vi } from 'vitest'
+import { afterEach, describe, expect, inject, it } from 'vitest'
 import { type NewUser, newUser } from './new-user.ts'
 import { runtimePrograms } from './runtime-programs.ts'
 
@@ -20,7 +20,7 @@ describe.each([
   it('leads from an empty folder to a handled event and a clean end', async () => {
     user = await newUser(inject('registry'), [runtimePrograms()])
     expect(await user.follow(`docs/getting-started/${page}.md`, 'new-user')).toContain(reply)
-    await vi.waitFor(() => expect(user?.printed()).toMatch(/cnv_\w+ was resolved by ai/))
+    await user.prints(/cnv_\w+ was resolved by ai/)
     expect(await user.end()).toBe(0)
   })
 })

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { vi } from 'vitest'
+import { expect, vi } from 'vitest'
 import { freePort } from '../support/free-port.ts'
 import { readmeBlocks } from '../support/readme-blocks.ts'
 import { run } from './run.ts'
@@ -20,6 +20,8 @@ export interface NewUser {
   run(commands: string): Promise<string>
   /** What the server in the background has printed until now. */
   printed(): string
+  /** Waits until it has printed this. */
+  prints(what: RegExp): Promise<void>
   /** Sends SIGTERM, and answers the exit code once it has ended. */
   end(): Promise<number | null>
   /** Ends what is left and removes the folders. */
@@ -57,7 +59,7 @@ export async function newUser(registry: string, path: readonly string[] = []): P
     child.stderr.on('data', chunk => (printed += chunk))
     server = child
     await vi.waitFor(() => (child.exitCode === null ? reachable(port) : Promise.resolve()), {
-      timeout: 120_000,
+      timeout: 240_000,
       interval: 100,
     })
     if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode} at once:\n${printed}`)
@@ -82,6 +84,9 @@ export async function newUser(registry: string, path: readonly string[] = []): P
     start,
     run: runHere,
     printed: () => printed,
+    async prints(what) {
+      await vi.waitFor(() => expect(printed).toMatch(what), { timeout: 60_000, interval: 50 })
+    },
     async end() {
       signal(server, 'SIGTERM')
       if (server?.exitCode === null && server.signalCode === null) await once(server, 'exit')

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { createEvent, signedRequest } from '@ackhook/testing'
-import { afterEach, describe, expect, inject, it, vi } from 'vitest'
+import { afterEach, describe, expect, inject, it } from 'vitest'
 import { ROOT } from '../support/workspace-packages.ts'
 import { type NewUser, newUser } from './new-user.ts'
 import { run } from './run.ts'
@@ -35,7 +35,7 @@ describe(WORKERS, () => {
   it('leads from an empty folder to a Worker that handles an event, with Hono and without', async () => {
     user = await newUser(inject('registry'))
     expect(await user.follow(WORKERS, 'new-user')).toContain('200 processed')
-    await vi.waitFor(() => expect(user.printed()).toMatch(/cnv_\w+ was resolved by ai/))
+    await user.prints(/cnv_\w+ was resolved by ai/)
 
     await user.end()
     await user.follow(WORKERS, 'without-hono')
@@ -44,7 +44,7 @@ describe(WORKERS, () => {
     expect(await user.run(`export ACKHOOK_SECRET=${secret}; ${send}`)).toMatch(
       /200 processed[\s\S]*200 duplicate/,
     )
-    await vi.waitFor(() => expect(user.printed()).toMatch(/cnv_\w+ was resolved by ai/))
+    await user.prints(/cnv_\w+ was resolved by ai/)
   })
 })
 
