@@ -38,8 +38,8 @@ export function documents(): readonly string[] {
     .filter(file => file.endsWith('.md') && !file.startsWith('api/'))
     .map(file => `docs/${file}`)
   const readmes = workspacePackages().map(one => `packages/${one.folder}/README.md`)
-  return ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', ...inDocs, ...readmes].filter(file =>
-    existsSync(`${ROOT}${file}`),
+  return ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'examples/README.md', ...inDocs, ...readmes].filter(
+    file => existsSync(`${ROOT}${file}`),
   )
 }
 

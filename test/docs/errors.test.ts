@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { CODES } from '@ackhook/core'
 import { expect, it } from 'vitest'
-import { ROOT } from '../support/workspace-packages.ts'
+import { filesUnder, ROOT } from '../support/workspace-packages.ts'
 
 const page = readFileSync(`${ROOT}docs/errors.md`, 'utf8')
-const [, accepted = '', refused = '', thrown = ''] = page.split(/^## /m)
+const [, accepted = '', refused = '', thrown = '', noticed = ''] = page.split(/^## /m)
 
 it('describes every reply code once, with its status', () => {
   const documented = [...rows(accepted), ...rows(refused)].map(([code, status]) => [code, status])
@@ -30,6 +30,32 @@ it('describes every code that is thrown', () => {
       .map(cells => cells[0])
       .sort(),
   ).toEqual(codes.sort())
+})
+
+it('describes every code of a warning, in whatever package it is', () => {
+  const sources = filesUnder(`${ROOT}packages`).filter(file =>
+    /^(?!cli)\w+\/src\/(?!.*\.test)[^.]+\.ts$/.test(file),
+  )
+  const codes = sources.flatMap(file =>
+    [...readFileSync(`${ROOT}packages/${file}`, 'utf8').matchAll(/\bcode: '(\w+)'/g)].map(
+      ([, code]) => `${code}`,
+    ),
+  )
+  const warnings = [...new Set(codes)].filter(code => !(code in CODES))
+  expect(
+    rows(noticed)
+      .map(cells => cells[0])
+      .sort(),
+  ).toEqual(warnings.map(code => `\`${code}\``).sort())
+})
+
+it('lists every code that a reply can carry in the README, with its status', () => {
+  const readme = readFileSync(`${ROOT}README.md`, 'utf8')
+  const listed = [...readme.matchAll(/^\| (\d{3}) \| ([^|]+) \|/gm)].flatMap(([, status, codes = '']) =>
+    [...codes.matchAll(/`(\w+)`/g)].map(([, code]) => `${code} ${status}`),
+  )
+  const table = Object.entries(CODES).map(([code, { status, reply }]) => `${reply ?? code} ${status}`)
+  expect(listed.sort()).toEqual([...new Set(table)].sort())
 })
 
 /** Cells of the table in a section, without its head. */

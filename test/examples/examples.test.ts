@@ -16,21 +16,27 @@ it('finds the examples', () => {
   )
 })
 
-describe.each(examples)('examples/$folder', ({ manifest }) => {
+it('lists each of them in their README, once', () => {
+  const readme = readFileSync(`${ROOT}examples/README.md`, 'utf8')
+  const listed = [...readme.matchAll(/^\| \[([\w-]+)\]\(\1\) \|/gm)].map(match => match[1])
+  expect(listed.sort()).toEqual([...folders].sort())
+})
+
+describe.each(examples)('examples/$folder', ({ folder, manifest }) => {
   it('is started by one command from the root, and keeps its promises', { timeout: 120_000 }, async () => {
     expect(manifest.private).toBe(true)
     expect(manifest.scripts?.['start']).toBeDefined()
-    const { exitCode, output } = await start(manifest.name)
+    const { exitCode, output } = await start(folder)
     expect([output, exitCode]).toEqual([output, 0])
     expect(output).not.toBe('')
   })
 })
 
-/** The examples import the built packages, which Vitest's global setup has made. */
-function start(name: string): Promise<{ exitCode: unknown; output: string }> {
+/** As their README says it. */
+function start(folder: string): Promise<{ exitCode: unknown; output: string }> {
   // Vitest hands its own conditions to child processes. A user has none.
   const { NODE_OPTIONS: _options, ...env } = process.env
-  const args = ['start', '--silent', '--workspace', name]
+  const args = ['run', '--silent', 'example', `examples/${folder}`]
   return new Promise(resolve => {
     execFile('npm', args, { cwd: ROOT, env, timeout: 100_000 }, (error, stdout, stderr) => {
       resolve({ exitCode: error === null ? 0 : (error.code ?? error.signal), output: stdout + stderr })

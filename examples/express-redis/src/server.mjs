@@ -26,7 +26,9 @@ hooks.on('conversation.resolved', event => {
 const app = express()
 app.post('/webhooks', hooks)
 
-const server = app.listen(Number(process.env['PORT'] ?? 3000), '127.0.0.1', () => {
+const server = app.listen(Number(process.env['PORT'] ?? 3000), '127.0.0.1', error => {
+  // Express hands over what went wrong, such as a port that is taken.
+  if (error) throw error
   const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
   if (process.send) process.send({ port })
   else console.log(`Listening on http://127.0.0.1:${port}/webhooks`)

@@ -14,7 +14,9 @@ hooks.onUnhandled(event => {
   console.log(`no handler for ${event.type} (${event.id}); it was acknowledged all the same`)
 })
 
-const server = app.listen(port, () => {
+const server = app.listen(port, error => {
+  // Express hands over what went wrong, such as a port that is taken.
+  if (error) throw error
   console.log(`Listening on http://localhost:${port}/webhooks. Try it within five minutes (Ctrl+C stops):\n`)
   console.log(curlLine())
 })

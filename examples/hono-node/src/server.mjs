@@ -9,7 +9,10 @@ hooks.on('conversation.resolved', (event, { namespace }) => {
   console.log(`${namespace}: ${event.data.conversation_id} was resolved by ${event.data.resolved_by}`)
 })
 
-const server = serve({ fetch: app.fetch, port: Number(process.env['PORT'] ?? 3000) })
+const port = Number(process.env['PORT'] ?? 3000)
+const server = serve({ fetch: app.fetch, port }, () =>
+  console.log(`Listening on http://localhost:${port}/webhooks/acme`),
+)
 
 // What was acknowledged is finished before the process ends: first drain, then close the server.
 for (const name of ['SIGINT', 'SIGTERM']) {
