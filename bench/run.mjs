@@ -1,56 +1,88 @@
 /**
- * `npm run bench` measures everything, `npm run bench -- verify http` only that. `--quick` takes fewer rounds,
- * `--preliminary` says in the results that the machine was busy. Writes RESULTS.md and docs/images/http.svg.
+ * `npm run bench` measures everything, `npm run bench -- verify http` only that. See README.md for the flags.
+ * Writes results.json, RESULTS.md and docs/images/http.svg.
  */
-import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { execFileSync, fork } from 'node:child_process'
+import { statSync } from 'node:fs'
+import { currentMajor, findNode } from './lib/find-node.mjs'
 
 const SUBJECTS = ['verify', 'http', 'redis', 'durable', 'memory', 'scale']
-const IMAGES = new URL('../docs/images/', import.meta.url)
+/** Measured when they are named: ten minutes of load, and where the time goes. */
+const APART = ['flat', 'profile']
+/** What every run measures on this version of Node too, beside the one it is started with. */
+const OTHER_NODE = { major: 24, subjects: ['verify', 'http'] }
 
-const flags = process.argv.slice(2).filter(word => word.startsWith('--'))
-const asked = process.argv.slice(2).filter(word => !word.startsWith('--'))
-const unknown = [
-  ...asked.filter(word => !SUBJECTS.includes(word)),
-  ...flags.filter(flag => !['--quick', '--preliminary'].includes(flag)),
-]
-if (unknown.length > 0) {
-  process.stderr.write(
-    `Unknown: ${unknown.join(', ')}. Subjects: ${SUBJECTS.join(', ')}; flags: --quick, --preliminary\n`,
-  )
-  process.exit(1)
-}
-
+const { subjects, node, ...options } = readArguments(process.argv.slice(2))
 install()
-const options = { quick: flags.includes('--quick'), preliminary: flags.includes('--preliminary') }
-for (const subject of asked.length > 0 ? asked : SUBJECTS) {
-  const began = performance.now()
-  process.stdout.write(`${subject} …\n`)
-  const result = await measure(subject)
-  process.stdout.write(`${result}\n\n${subject} took ${Math.round((performance.now() - began) / 1000)} s\n\n`)
-  const { writeResults } = await import('./lib/results.mjs')
-  writeResults({ [subject]: result }, options)
+if (subjects[0] === 'profile') {
+  const { profile } = await import('./profile.mjs')
+  await profile(subjects.slice(1), node)
+} else {
+  for (const one of plan()) {
+    // One that fails does not take the results of the others with it.
+    await measure(one).catch(error => {
+      process.stderr.write(`${error.message}\n`)
+      process.exitCode = 1
+    })
+  }
+  const { writeReport } = await import('./lib/results.mjs')
+  process.stdout.write(`${writeReport()}\n`)
 }
-// Clients and servers of the measured libraries may hold the process.
 process.exit()
+
+function readArguments(words) {
+  const asked = words.filter((word, i) => !word.startsWith('--') && words[i - 1] !== '--node')
+  const flags = words.filter(word => word.startsWith('--'))
+  const isProfile = asked[0] === 'profile'
+  const unknown = [
+    ...asked.filter(word => !isProfile && ![...SUBJECTS, ...APART].includes(word)),
+    ...flags.filter(flag => !['--quick', '--preliminary', '--node'].includes(flag)),
+  ]
+  if (unknown.length > 0) {
+    process.stderr.write(
+      `Unknown: ${unknown.join(', ')}. Subjects: ${[...SUBJECTS, ...APART].join(', ')}; flags: --quick, --preliminary, --node 24\n`,
+    )
+    process.exit(1)
+  }
+  return {
+    subjects: asked,
+    node: flags.includes('--node') ? Number(words[words.indexOf('--node') + 1]) : currentMajor,
+    quick: flags.includes('--quick'),
+    preliminary: flags.includes('--preliminary'),
+  }
+}
+
+/** What is measured, on which version of Node. */
+function plan() {
+  if (subjects.length > 0) return subjects.map(subject => ({ subject, node }))
+  const all = SUBJECTS.map(subject => ({ subject, node }))
+  if (node === OTHER_NODE.major) return all
+  const other = OTHER_NODE.subjects.map(subject => ({ subject, node: OTHER_NODE.major }))
+  return [...all.slice(0, 2), ...other, ...all.slice(2)]
+}
+
+/** Each in a process of its own: a fresh heap, code compiled for nothing else, and the version of Node asked for. */
+async function measure({ subject, node }) {
+  const began = performance.now()
+  process.stdout.write(`${subject} on Node ${node} …\n`)
+  const child = fork(new URL('measure.mjs', import.meta.url), [subject, JSON.stringify(options)], {
+    execPath: findNode(node),
+    execArgv: ['--expose-gc'],
+  })
+  const code = await new Promise(resolve => child.once('exit', resolve))
+  if (code !== 0) throw new Error(`measuring ${subject} on Node ${node} ended with ${code}`)
+  process.stdout.write(
+    `\n${subject} on Node ${node} took ${Math.round((performance.now() - began) / 1000)} s\n\n`,
+  )
+}
 
 /** The peers have a package of their own, so that nobody installs them who does not measure. */
 function install() {
-  if (existsSync(new URL('node_modules', import.meta.url))) return
+  const changedAt = file => statSync(new URL(file, import.meta.url), { throwIfNoEntry: false })?.mtimeMs ?? 0
+  if (changedAt('node_modules/.package-lock.json') > changedAt('package-lock.json')) return
   execFileSync('npm', ['ci'], {
     cwd: new URL('.', import.meta.url),
     stdio: 'inherit',
     shell: process.platform === 'win32',
   })
-}
-
-async function measure(subject) {
-  const module = await import(`./subjects/${subject}.mjs`)
-  const [measureSubject] = Object.values(module)
-  const result = await measureSubject(options)
-  if (typeof result === 'string') return result
-  const { drawHttpChart } = await import('./lib/chart.mjs')
-  mkdirSync(IMAGES, { recursive: true })
-  writeFileSync(new URL('http.svg', IMAGES), drawHttpChart(result.chart))
-  return result.markdown
 }

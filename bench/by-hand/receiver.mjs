@@ -5,14 +5,18 @@ const MAX_BODY_BYTES = 1_048_576
 
 /**
  * What an expert writes without a library: verify, parse once, remember the id, acknowledge, then work. It has no
- * limit on what it holds, no retries, no drain; its ids live in one Map that is swept once a minute.
+ * limit on what it holds at one time, no retries, no drain. Its ids live in one Map for a day: all live equally long, so
+ * the oldest come first, and once a minute those whose time is over are taken from its front.
  */
 export function createReceiverByHand(secret, handle) {
   const verify = createVerifyByHand(secret)
   const seen = new Map()
   setInterval(() => {
     const now = Date.now()
-    for (const [id, until] of seen) if (until < now) seen.delete(id)
+    for (const [id, until] of seen) {
+      if (until > now) break
+      seen.delete(id)
+    }
   }, 60_000).unref()
 
   /** The status to answer. The work starts after the reply. */
@@ -24,6 +28,7 @@ export function createReceiverByHand(secret, handle) {
     } catch {
       return 400
     }
+    if (typeof event?.id !== 'string') return 400
     if (seen.has(event.id)) return 200
     seen.set(event.id, Date.now() + REMEMBER_MS)
     setImmediate(run, handle, event)

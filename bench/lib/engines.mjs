@@ -1,9 +1,12 @@
 import { execFileSync, spawn } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { once } from 'node:events'
+import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { Redis } from 'ioredis'
+import pg from 'pg'
 
 /** A folder of the run's own, on the disk that is measured. */
 export function scratchFolder() {
@@ -37,6 +40,12 @@ export async function startRedis({ appendonly = 'no' } = {}) {
     url,
     client,
     version,
+    /** Processor time that the server has taken so far. */
+    async cpuUs() {
+      const info = await client.info('cpu')
+      const seconds = kind => Number(new RegExp(`used_cpu_${kind}:([\\d.]+)`).exec(info)[1])
+      return (seconds('sys') + seconds('user')) * 1e6
+    },
     async stop() {
       client.disconnect()
       child.kill()
@@ -46,13 +55,70 @@ export async function startRedis({ appendonly = 'no' } = {}) {
   }
 }
 
-export function hasProgram(name) {
-  try {
-    execFileSync('sh', ['-c', `command -v ${name}`], { stdio: 'ignore' })
-    return true
-  } catch {
-    return false
+/** A PostgreSQL of the run's own, with its defaults: fsync and synchronous_commit. */
+export async function startPostgres() {
+  const owner = unprivileged()
+  const folder = scratchFolder()
+  if (owner !== undefined) chownSync(folder.path, owner.uid, owner.gid)
+  const start = { ...owner, cwd: folder.path, stdio: 'ignore' }
+  execFileSync(
+    program('initdb'),
+    ['-D', folder.path, '-U', 'postgres', '--auth=trust', '--encoding=UTF8'],
+    start,
+  )
+  const port = await freePort()
+  const settings = [`port=${port}`, 'listen_addresses=127.0.0.1', 'unix_socket_directories=']
+  const child = spawn(
+    program('postgres'),
+    ['-D', folder.path, ...settings.flatMap(one => ['-c', one])],
+    start,
+  )
+  const url = `postgres://postgres@127.0.0.1:${port}/postgres`
+  const version = await versionOf(url)
+  return {
+    url,
+    version,
+    async stop() {
+      const gone = once(child, 'exit')
+      child.kill('SIGQUIT')
+      await gone
+      folder.remove()
+    },
   }
+}
+
+async function versionOf(url) {
+  for (const deadline = Date.now() + 30_000; ; ) {
+    const client = new pg.Client({ connectionString: url })
+    client.on('error', () => {})
+    try {
+      await client.connect()
+      return (await client.query('SHOW server_version')).rows[0].server_version
+    } catch (error) {
+      if (Date.now() > deadline) throw error
+      await setTimeout(100)
+    } finally {
+      await client.end().catch(() => {})
+    }
+  }
+}
+
+/** PostgreSQL refuses to run as root. */
+function unprivileged() {
+  if (process.getuid?.() !== 0) return undefined
+  const id = flag => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }))
+  return { uid: id('-u'), gid: id('-g') }
+}
+
+/** Debian keeps PostgreSQL's programs in a folder for each version, and not on the PATH. */
+function program(name) {
+  const versions = '/usr/lib/postgresql'
+  const newestFirst = existsSync(versions) ? readdirSync(versions).sort((a, b) => b - a) : []
+  const folders = [...newestFirst.map(one => join(versions, one, 'bin')), ...process.env.PATH.split(':')]
+  const found = folders.map(one => join(one, name)).find(existsSync)
+  if (found === undefined)
+    throw new Error(`the benchmark needs ${name}; on Debian: apt-get install postgresql`)
+  return found
 }
 
 function freePort() {

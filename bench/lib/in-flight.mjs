@@ -1,6 +1,15 @@
-/** Calls `work` again and again, so many at one time, for so long. Answers calls a second and their p99. */
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { percentile } from './percentile.mjs'
+
+/**
+ * Calls `work` again and again, so many at one time, for so long. Answers calls a second, their p50 and p99, the
+ * processor time of this process for each, and how long the event loop was held up at p99.
+ */
 export async function keepInFlight(work, { inFlight, ms }) {
   const latencies = []
+  const loop = monitorEventLoopDelay({ resolution: 1 })
+  loop.enable()
+  const cpu = process.cpuUsage()
   const start = performance.now()
   const end = start + ms
   const lane = async () => {
@@ -13,7 +22,14 @@ export async function keepInFlight(work, { inFlight, ms }) {
   }
   await Promise.all(Array.from({ length: inFlight }, lane))
   const seconds = (performance.now() - start) / 1000
-  const sorted = Float64Array.from(latencies).sort()
-  const at = share => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]
-  return { perSecond: latencies.length / seconds, p50Ms: at(0.5), p99Ms: at(0.99) }
+  const { user, system } = process.cpuUsage(cpu)
+  loop.disable()
+  return {
+    calls: latencies.length,
+    perSecond: latencies.length / seconds,
+    p50Ms: percentile(latencies, 0.5),
+    p99Ms: percentile(latencies, 0.99),
+    cpuUs: (user + system) / latencies.length,
+    loopP99Ms: loop.percentile(99) / 1e6,
+  }
 }

@@ -1,29 +1,63 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { arch, availableParallelism, cpus, platform, release, totalmem } from 'node:os'
+import { targetsTable } from '../targets.mjs'
+import { drawHttpChart } from './chart.mjs'
+import { currentMajor } from './find-node.mjs'
+import { installedVersions } from './versions.mjs'
 
-const FILE = new URL('../RESULTS.md', import.meta.url)
-const MARK = /<!-- (\w+) -->\n[\s\S]*?<!-- \/\1 -->/g
+const DATA = new URL('../results.json', import.meta.url)
+const REPORT = new URL('../RESULTS.md', import.meta.url)
+const IMAGES = new URL('../../docs/images/', import.meta.url)
 
-/** Writes the sections that were measured and keeps the others as they are. */
-export function writeResults(sections, { quick, preliminary }) {
-  const kept = new Map()
-  try {
-    for (const [section, name] of readFileSync(FILE, 'utf8').matchAll(MARK)) kept.set(name, section)
-  } catch {}
-  for (const [name, markdown] of Object.entries(sections)) {
-    const note = `_${describeRun({ quick, preliminary })}_`
-    const [title, ...rest] = markdown.split('\n\n')
-    kept.set(name, `<!-- ${name} -->\n${[title, note, ...rest].join('\n\n')}\n<!-- /${name} -->`)
+const ORDER = ['verify', 'http', 'redis', 'durable', 'memory', 'flat', 'scale']
+/** Kept once for each version of Node; of the others the last run counts. */
+const PER_NODE = ['verify', 'http']
+
+/** Keeps what was measured and leaves the other sections as they are. */
+export function keepSection(subject, { markdown, figures, chart }, { quick, preliminary }) {
+  const name = PER_NODE.includes(subject) ? `${subject}@${currentMajor}` : subject
+  const section = {
+    subject,
+    node: currentMajor,
+    run: describeRun({ quick, preliminary }),
+    markdown,
+    figures,
+    chart,
   }
-  const order = ['verify', 'http', 'redis', 'durable', 'memory', 'scale'].filter(name => kept.has(name))
-  const head = `# Results
+  const sections = { ...readSections(), [name]: section }
+  writeFileSync(DATA, `${JSON.stringify({ versions: installedVersions(), sections }, null, 1)}\n`)
+}
 
-Written by \`npm run bench\`. Contenders take turns, and a ratio is the median of the ratios of each round with the
-lowest and the highest in brackets; absolute figures only show the order of magnitude on the machine named.
+/** Writes RESULTS.md and the chart from all that is kept. Answers the table of targets. */
+export function writeReport() {
+  const sections = Object.values(readSections()).sort(
+    (a, b) => ORDER.indexOf(a.subject) - ORDER.indexOf(b.subject) || a.node - b.node,
+  )
+  const targets = targetsTable(sections)
+  const report = [
+    '# Results',
+    'Written by `npm run bench`. Contenders take turns, and a ratio is the median of the ratios of each round with the lowest and the highest in brackets; absolute figures only show the order of magnitude on the machine named.',
+    `Versions: ${installedVersions().join(', ')}.`,
+    targets,
+    ...sections.map(showSection),
+  ]
+  writeFileSync(REPORT, `${report.join('\n\n')}\n`)
+  const chart = sections.find(section => section.chart !== undefined)?.chart
+  if (chart !== undefined) {
+    mkdirSync(IMAGES, { recursive: true })
+    writeFileSync(new URL('http.svg', IMAGES), drawHttpChart(chart))
+  }
+  return targets
+}
 
-${versions()}
-`
-  writeFileSync(FILE, `${head}\n${order.map(name => kept.get(name)).join('\n\n')}\n`)
+function readSections() {
+  return existsSync(DATA) ? JSON.parse(readFileSync(DATA, 'utf8')).sections : {}
+}
+
+function showSection({ subject, node, run, markdown }) {
+  const [title, ...rest] = markdown.split('\n\n')
+  const named = PER_NODE.includes(subject) ? `${title}, Node ${node}` : title
+  return [named, `_${run}_`, ...rest].join('\n\n')
 }
 
 function describeRun({ quick, preliminary }) {
@@ -31,35 +65,4 @@ function describeRun({ quick, preliminary }) {
   const machine = `${availableParallelism()} × ${cpus()[0]?.model.trim() ?? arch()}, ${Math.round(totalmem() / 2 ** 30)} GB, ${platform()} ${release()}`
   const how = [quick && 'quick run', preliminary && 'preliminary: on a machine that was busy with other work']
   return [date, `Node ${process.versions.node}`, machine, ...how.filter(Boolean)].join('; ')
-}
-
-function versions() {
-  const ours = [
-    'autocannon',
-    'stripe',
-    'svix',
-    'standardwebhooks',
-    '@octokit/webhooks',
-    '@octokit/webhooks-methods',
-    '@slack/bolt',
-    '@hookflo/tern',
-    'fastify-raw-body',
-  ]
-  const shared = [
-    'express',
-    'fastify',
-    'hono',
-    '@hono/node-server',
-    'ioredis',
-    'bullmq',
-    '@photostructure/sqlite',
-    'lru-cache',
-  ]
-  const read = (folder, name) => {
-    const { version } = JSON.parse(
-      readFileSync(new URL(`${folder}/node_modules/${name}/package.json`, import.meta.url), 'utf8'),
-    )
-    return `${name} ${version}`
-  }
-  return `Versions: ${[...ours.map(name => read('..', name)), ...shared.map(name => read('../..', name))].join(', ')}.`
 }

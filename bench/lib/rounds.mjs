@@ -4,14 +4,18 @@
  *
  * @template T
  * @param {readonly string[]} names
- * @param {{ rounds: number, measure: (name: string, round: number) => T | Promise<T> }} options
+ * @param {{ rounds: number, warmUps?: number, measure: (name: string, round: number) => T | Promise<T> }} options
+ * `warmUps`: rounds that come before and do not count.
  * @returns {Promise<Map<string, T[]>>}
  */
-export async function interleave(names, { rounds, measure }) {
+export async function interleave(names, { rounds, warmUps = 0, measure }) {
   const samples = new Map(names.map(name => [name, []]))
-  for (let round = 0; round < rounds; round++) {
+  for (let round = -warmUps; round < rounds; round++) {
     const order = round % 2 === 0 ? names : names.toReversed()
-    for (const name of order) samples.get(name).push(await measure(name, round))
+    for (const name of order) {
+      const sample = await measure(name, round)
+      if (round >= 0) samples.get(name).push(sample)
+    }
   }
   return samples
 }
@@ -28,6 +32,15 @@ export function median(values) {
  * two samples were taken seconds apart, so their ratio is steadier than either of them.
  */
 export function ratio(samples, base) {
-  const ratios = samples.map((sample, round) => sample / base[round])
-  return { middle: median(ratios), low: Math.min(...ratios), high: Math.max(...ratios) }
+  return spread(samples.map((sample, round) => sample / base[round]))
+}
+
+/** The median of the rounds, with the lowest and the highest. */
+export function spread(values) {
+  return { middle: median(values), low: Math.min(...values), high: Math.max(...values) }
+}
+
+/** One field of each sample. */
+export function each(samples, field) {
+  return samples.map(sample => sample[field])
 }

@@ -2,8 +2,13 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 
 /** A server in a process of its own, so that the load does not run on its event loop. */
-export async function startServer(module, variant, { execArgv = [], env = {} } = {}) {
+export async function startServer(
+  module,
+  variant,
+  { execPath = process.execPath, execArgv = [], env = {} } = {},
+) {
   const child = fork(new URL('../servers/serve.mjs', import.meta.url), [module, variant], {
+    execPath,
     execArgv,
     env: { ...process.env, ...env },
   })
@@ -21,7 +26,10 @@ export async function startServer(module, variant, { execArgv = [], env = {} } =
   return {
     port,
     pid: child.pid,
-    /** CPU time, memory, events handled, event loop delay; `'reset'` and `'collect'` do so first. */
+    /**
+     * CPU time, memory, events handled, event loop delay; `'reset'`, `'collect'`, `'profile cpu'` and `'profile
+     * heap'` do so first. `'profiled'` answers the profile.
+     */
     ask,
     async stop() {
       const gone = once(child, 'exit')

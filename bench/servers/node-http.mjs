@@ -1,5 +1,5 @@
 import { createServer } from 'node:http'
-import { createReceiver } from '@ackhook/core'
+import { createReceiver, memoryStore } from '@ackhook/core'
 import { toNodeHandler } from '@ackhook/core/node'
 import { createNodeMiddleware, Webhooks } from '@octokit/webhooks'
 import bolt from '@slack/bolt'
@@ -21,6 +21,7 @@ export const variants = {
       })
   },
   ackhook: () => ours(),
+  'ackhook, few ids': () => ours({ store: memoryStore({ maxIds: Number(process.env.BENCH_MAX_IDS) }) }),
   'ackhook, redis': async () => {
     const { redisStore } = await import('@ackhook/redis')
     const { Redis } = await import('ioredis')
@@ -34,6 +35,12 @@ export const variants = {
   'ackhook, bullmq': async () => {
     const { bullmqInbox } = await import('@ackhook/bullmq')
     return ours({ inbox: bullmqInbox({ connection: process.env.BENCH_REDIS_URL }) })
+  },
+  'ackhook, bullmq on postgres': async () => {
+    const { bullmqInbox } = await import('@ackhook/bullmq')
+    return ours({
+      inbox: bullmqInbox({ postgres: { connectionString: process.env.BENCH_POSTGRES_URL, migrate: true } }),
+    })
   },
   octokit: () => {
     const webhooks = new Webhooks({ secret: SECRET })

@@ -1,31 +1,37 @@
 import { createHash } from 'node:crypto'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { memoryStore } from '@ackhook/core'
 import { LRUCache } from 'lru-cache'
 import { eventBody } from '../lib/event-body.mjs'
 import { load } from '../lib/load.mjs'
 import { startServer } from '../lib/server.mjs'
+import { settledHeap } from '../lib/settled-heap.mjs'
 import { showNumber, table } from '../lib/table.mjs'
+import { measureHour } from './memory/hour.mjs'
+import { watchResident } from './memory/resident.mjs'
 
 const IDS = 1_000_000
 
-setFlagsFromString('--expose-gc')
-const collectGarbage = runInNewContext('gc')
-
 /** What a remembered id costs, and how much a process holds while it is loaded. */
 export async function measureMemory({ quick }) {
-  return ['## Memory', await measureIds(), await measureResident(quick ? 6 : 60)].join('\n\n')
+  const ids = measureIds()
+  const hour = await measureHour()
+  const perEvent = await measurePerEvent(quick ? 6 : 16)
+  const flat = await watchResident({ seconds: quick ? 12 : 40 })
+  return {
+    markdown: ['## Memory', ids.markdown, hour.markdown, perEvent, flat.markdown].join('\n\n'),
+    figures: { ids: ids.figures, hour: hour.figures, flat: flat.figures },
+  }
 }
 
-async function measureIds() {
+function measureIds() {
   const { claim, complete } = memoryStore()
   const lru = new LRUCache({ max: IDS, ttl: 604_800_000 })
   const set = new Set()
   const remember = { retentionMs: 604_800_000, fingerprint: 1 }
+  const lease = { leaseMs: 60_000 }
   const ways = {
     'memoryStore: claim and complete': key => {
-      claim(key, 'token', { leaseMs: 60_000 })
+      claim(key, 'token', lease)
       complete(key, 'token', remember)
     },
     'lru-cache with max and ttl: get and set': key => {
@@ -35,43 +41,46 @@ async function measureIds() {
       if (!set.has(key)) set.add(key)
     },
   }
-  const rows = []
-  for (const [name, way] of Object.entries(ways)) {
-    const before = settledHeap()
-    let nanoseconds = 0
-    // In slices, so that making the keys is not counted.
-    for (let from = 0; from < IDS; from += 10_000) {
-      const keys = Array.from({ length: 10_000 }, (_, i) => keyOf(from + i))
-      const start = performance.now()
-      for (const key of keys) way(key)
-      nanoseconds += (performance.now() - start) * 1e6
-    }
-    const bytes = (settledHeap() - before) / IDS
-    rows.push([name, Math.round(bytes), showNumber(nanoseconds / IDS)])
+  const figures = {}
+  for (const [name, way] of Object.entries(ways)) figures[name] = costOf(way)
+  const rows = Object.entries(figures).map(([name, { bytes, ns }]) => [
+    name,
+    Math.round(bytes),
+    showNumber(ns),
+  ])
+  const [ours] = Object.values(figures)
+  return {
+    markdown: `### Remembered ids\n\nAt ${IDS.toLocaleString('en-GB')} ids of 22 characters, their text included.\n\n${table(['', 'bytes an id', 'ns an id'], rows)}`,
+    figures: ours,
   }
-  return `At ${IDS.toLocaleString('en-GB')} ids of 22 characters, their text included.\n\n${table(['', 'bytes an id', 'ns an id'], rows)}`
+}
+
+/** In slices, so that making the keys is not counted. */
+function costOf(way) {
+  const before = settledHeap()
+  let ms = 0
+  for (let from = 0; from < IDS; from += 10_000) {
+    const keys = Array.from({ length: 10_000 }, (_, i) => keyOf(from + i))
+    const start = performance.now()
+    for (const key of keys) way(key)
+    ms += performance.now() - start
+  }
+  return { bytes: (settledHeap() - before) / IDS, ns: (ms * 1e6) / IDS }
 }
 
 function keyOf(number) {
   return createHash('md5').update(String(number)).digest('base64url').slice(0, 22)
 }
 
-function settledHeap() {
-  collectGarbage()
-  collectGarbage()
-  const { heapUsed, external } = process.memoryUsage()
-  return heapUsed + external
-}
-
-/** Resident memory at the end of a load of so many seconds, and the heap once it was collected. */
-async function measureResident(seconds) {
+/** Two halves of so many seconds of load: what the second half adds to the settled heap. */
+async function measurePerEvent(seconds) {
   const rows = []
   for (const variant of ['by hand', 'ackhook']) {
     const server = await startServer('node-http', variant, { execArgv: ['--expose-gc'] })
-    const run = share => load({ port: server.port, body: eventBody(2000), seconds: seconds * share })
-    const { answered: first } = await run(0.5)
+    const run = () => load({ port: server.port, body: eventBody(2000), seconds: seconds / 2 })
+    const { answered: first } = await run()
     const half = await server.ask('collect')
-    const { answered: second } = await run(0.5)
+    const { answered: second } = await run()
     const loaded = await server.ask('state')
     const end = await server.ask('collect')
     const grown = (end.memory.heapUsed - half.memory.heapUsed) / second
@@ -84,5 +93,6 @@ async function measureResident(seconds) {
     ])
     await server.stop()
   }
-  return `\`node:http\`, 2 KB bodies, ${seconds} s of load. Both remember every id, so the heap grows by one id an event and by nothing else.\n\n${table(['', 'events', 'RSS MB under load', 'heap MB after it', 'bytes of heap an event, second half'], rows)}`
+  const head = ['', 'events', 'RSS MB under load', 'heap MB after it', 'bytes of heap an event, second half']
+  return `### Under load\n\n\`node:http\`, 2 KB bodies, ${seconds} s of load. Both remember every id, so the heap grows by one id an event and by nothing else.\n\n${table(head, rows)}`
 }

@@ -1,8 +1,9 @@
-import { createReceiver } from '@ackhook/core'
-import { DIALECTS, SECRET } from '../lib/dialects.mjs'
-import { eventBody, writeId } from '../lib/event-body.mjs'
+import { createReceiver, memoryStore } from '@ackhook/core'
+import { deliver, signedEvents } from '../lib/deliver.mjs'
+import { SECRET } from '../lib/dialects.mjs'
+import { eventBody } from '../lib/event-body.mjs'
 import { load } from '../lib/load.mjs'
-import { interleave, median, ratio } from '../lib/rounds.mjs'
+import { each, interleave, median, ratio } from '../lib/rounds.mjs'
 import { startServer } from '../lib/server.mjs'
 import { showNumber, showRatio, table } from '../lib/table.mjs'
 
@@ -11,30 +12,46 @@ const BATCH = 1000
 /** How the cost of one delivery grows with what surrounds it. */
 export async function measureScale({ quick }) {
   const rounds = quick ? 5 : 11
-  return [
-    '## Scale',
-    'Microseconds for one delivery in process, 300 B, handler included, and its ratio to the first row of each table.',
-    await growth('handlers registered', [1, 10, 100, 1000], rounds, handlers => withHandlers(handlers)),
-    await growth('secrets, the last one signs', [1, 10, 100], rounds, secrets => withSecrets(secrets)),
-    await growth('events waiting', [0, 1000, 100_000, quick ? 300_000 : 1_000_000], rounds, withWaiting),
-    await connections(quick ? [1, 32, 256] : [1, 8, 32, 256, 1000], quick ? 3 : 5),
-  ].join('\n\n')
+  const most = quick ? 300_000 : 1_000_000
+  const tables = {
+    handlers: await growth('handlers registered', [1, 10, 100, 1000], rounds, withHandlers),
+    goodSecret: await growth('secrets, the first one signs', [1, 10, 100], rounds, count =>
+      withSecrets(count, 0),
+    ),
+    lastSecret: await growth('secrets, the last one signs', [1, 10, 100], rounds, count =>
+      withSecrets(count, count - 1),
+    ),
+    ids: await growth('ids remembered', [0, 10_000, most], rounds, withIds),
+    waiting: await growth('events waiting', [0, 1000, 100_000, most], rounds, withWaiting),
+    connections: await connections(quick ? [1, 32, 256] : [1, 8, 32, 256, 1000], quick ? 3 : 5),
+  }
+  return {
+    markdown: [
+      '## Scale',
+      'Microseconds for one delivery in process, 300 B, handler included, and its ratio to the first row of each table.',
+      ...Object.values(tables).map(one => one.markdown),
+    ].join('\n\n'),
+    figures: Object.fromEntries(Object.entries(tables).map(([name, one]) => [name, one.figures])),
+  }
 }
 
+/** Answers the ratio of the largest step to the first one as well. */
 async function growth(title, steps, rounds, create) {
   const receivers = new Map()
   for (const step of steps) receivers.set(String(step), await create(step))
   const samples = await interleave([...receivers.keys()], {
-    rounds: rounds + 1,
+    rounds,
+    warmUps: 3,
     measure: step => microsecondsPerDelivery(receivers.get(step)),
   })
-  const base = samples.get(String(steps[0])).slice(1)
-  const rows = [...samples].map(([step, [, ...own]]) => [
+  const base = samples.get(String(steps[0]))
+  const rows = [...samples].map(([step, own]) => [
     Number(step).toLocaleString('en-GB'),
     showNumber(median(own)),
     showRatio(ratio(own, base)),
   ])
-  return table([title, 'µs', 'ratio'], rows)
+  const figures = { most: steps.at(-1), growth: ratio(samples.get(String(steps.at(-1))), base) }
+  return { markdown: table([title, 'µs', 'ratio'], rows), figures }
 }
 
 function withHandlers(count) {
@@ -44,9 +61,20 @@ function withHandlers(count) {
   return receiver
 }
 
-function withSecrets(count) {
-  const others = Array.from({ length: count - 1 }, (_, i) => `another-secret-of-the-rotation-${i}`)
-  const receiver = createReceiver({ secret: [...others, SECRET] })
+function withSecrets(count, signing) {
+  const secrets = Array.from({ length: count }, (_, i) => `another-secret-of-the-rotation-${i}`)
+  const receiver = createReceiver({ secret: secrets.with(signing, SECRET) })
+  receiver.on('conversation.resolved', () => {})
+  return receiver
+}
+
+async function withIds(count) {
+  const store = memoryStore({ maxIds: 10_000_000 })
+  for (let id = 0; id < count; id++) {
+    store.claim(`remembered-${id}`, 'token', { leaseMs: 60_000 })
+    store.complete(`remembered-${id}`, 'token', { retentionMs: 604_800_000, fingerprint: 1 })
+  }
+  const receiver = createReceiver({ secret: SECRET, store })
   receiver.on('conversation.resolved', () => {})
   return receiver
 }
@@ -59,37 +87,12 @@ async function withWaiting(count) {
     return receiver
   }
   receiver.on('conversation.resolved', () => new Promise(() => {}))
-  for (let sent = 0; sent < count; sent += BATCH) await deliver(receiver, signedBatch())
+  for (let sent = 0; sent < count; sent += BATCH) await deliver(receiver, signedEvents(BATCH))
   return receiver
 }
 
-let number = Date.now() * 1000
-
-function signedBatch() {
-  const { bytes, idAt } = eventBody(300)
-  const t = Math.floor(Date.now() / 1000)
-  return Array.from({ length: BATCH }, () => {
-    const body = Buffer.from(bytes)
-    writeId(body, idAt, number++)
-    return { method: 'POST', headers: DIALECTS.service(body, t), body, context: undefined }
-  })
-}
-
-async function deliver(receiver, requests) {
-  let refused = 0
-  for (let from = 0; from < requests.length; from += 50) {
-    for (const request of requests.slice(from, from + 50)) {
-      receiver.handle(request).then(reply => {
-        if (reply.status !== 202) refused++
-      })
-    }
-    await new Promise(setImmediate)
-  }
-  if (refused > 0) throw new Error(`${refused} deliveries were refused`)
-}
-
 async function microsecondsPerDelivery(receiver) {
-  const requests = signedBatch()
+  const requests = signedEvents(BATCH)
   const start = performance.now()
   await deliver(receiver, requests)
   return ((performance.now() - start) * 1000) / requests.length
@@ -101,24 +104,21 @@ async function connections(steps, rounds) {
   const servers = new Map()
   for (const variant of variants) servers.set(variant, await startServer('node-http', variant))
   const rows = []
+  let speed
   for (const count of steps) {
-    const run = variant => load({ port: servers.get(variant).port, body, connections: count, seconds: 1 })
-    for (const variant of variants) await run(variant)
-    const samples = await interleave(variants, { rounds, measure: run })
+    const run = variant => load({ port: servers.get(variant).port, body, connections: count, seconds: 0.8 })
+    const samples = await interleave(variants, { rounds, warmUps: 1, measure: run })
     const [hand, ours] = variants.map(variant => samples.get(variant))
+    speed = ratio(each(ours, 'perSecond'), each(hand, 'perSecond'))
     rows.push([
-      count,
-      showNumber(median(ours.map(sample => sample.perSecond))),
-      showRatio(
-        ratio(
-          ours.map(sample => sample.perSecond),
-          hand.map(sample => sample.perSecond),
-        ),
-      ),
-      showNumber(median(ours.map(sample => sample.p99Ms))),
-      showNumber(median(hand.map(sample => sample.p99Ms))),
+      count.toLocaleString('en-GB'),
+      showNumber(median(each(ours, 'perSecond'))),
+      showRatio(speed),
+      showNumber(median(each(ours, 'p99Ms'))),
+      showNumber(median(each(hand, 'p99Ms'))),
     ])
   }
   for (const server of servers.values()) await server.stop()
-  return table(['connections', 'requests/s', '÷ by hand', 'p99 ms', 'p99 ms by hand'], rows)
+  const head = ['connections', 'requests/s', '÷ by hand', 'p99 ms', 'p99 ms by hand']
+  return { markdown: table(head, rows), figures: { most: steps.at(-1), speed } }
 }

@@ -16,40 +16,53 @@ import { showBytes, showNumber, showRatio, table } from '../lib/table.mjs'
 
 const SIZES = [300, 2000, 20_000, 256_000]
 const SAMPLE_MS = 25
+const FLOOR = 'fastest correct way'
+const BY_HAND = 'idiomatic by hand'
 
 /** Verification, and verification with `JSON.parse`, in one process: nanoseconds a call. */
 export async function measureVerify({ quick }) {
   const rounds = quick ? 5 : 15
-  const sections = []
-  for (const parse of [true, false]) {
-    const rows = new Map()
-    for (const size of SIZES) {
-      const contenders = await createContenders(eventBody(size).bytes, parse)
-      const samples = await interleave([...contenders.keys()], {
-        rounds: rounds + 1,
-        measure: name => nanosecondsPerCall(contenders.get(name)),
-      })
-      const floor = samples.get('fastest correct way').slice(1)
-      for (const [name, [, ...own]] of samples) {
-        const cell =
-          name === 'fastest correct way'
-            ? `${showNumber(median(own) / 1000)} µs`
-            : showRatio(ratio(own, floor))
-        rows.set(name, [...(rows.get(name) ?? [name]), cell])
-      }
-    }
-    const title = parse ? 'Verify and parse' : 'Verification alone'
-    sections.push(`### ${title}\n\n${table(['', ...SIZES.map(showBytes)], [...rows.values()])}`)
+  const whole = await compare(true, rounds)
+  const alone = await compare(false, rounds)
+  return {
+    markdown: [
+      '## Verify and parse, in process',
+      'Time a call, divided by the fastest correct way in the same round; lower is better. Median of the rounds and their range.',
+      `### Verify and parse\n\n${whole.table}`,
+      `### Verification alone\n\n${alone.table}`,
+    ].join('\n\n'),
+    figures: { whole: whole.figures, alone: alone.figures },
   }
-  return [
-    '## Verify and parse, in process',
-    'Time a call, divided by the fastest correct way in the same round; lower is better. Median of the rounds and their range.',
-    ...sections,
-  ].join('\n\n')
+}
+
+/** For each size: ours as a ratio to the fastest way, and each peer as a ratio to ours. */
+async function compare(parse, rounds) {
+  const rows = new Map()
+  const figures = {}
+  for (const size of SIZES) {
+    const contenders = await createContenders(eventBody(size).bytes, parse)
+    const samples = await interleave([...contenders.keys()], {
+      rounds,
+      warmUps: 2,
+      measure: name => nanosecondsPerCall(contenders.get(name)),
+    })
+    const floor = samples.get(FLOOR)
+    for (const [name, own] of samples) {
+      const cell = name === FLOOR ? `${showNumber(median(own) / 1000)} µs` : showRatio(ratio(own, floor))
+      rows.set(name, [...(rows.get(name) ?? [name]), cell])
+    }
+    const ours = samples.get('ackhook')
+    const peers = [...samples].filter(([name]) => ![FLOOR, BY_HAND, 'ackhook'].includes(name))
+    figures[size] = {
+      toFastest: ratio(ours, floor),
+      peers: Object.fromEntries(peers.map(([name, own]) => [name, ratio(own, ours)])),
+    }
+  }
+  return { table: table(['', ...SIZES.map(showBytes)], [...rows.values()]), figures }
 }
 
 /** Functions of the same work: an awaited one answers a promise, and is awaited. Each is tried once. */
-async function createContenders(body, parse) {
+export async function createContenders(body, parse) {
   const t = Math.floor(Date.now() / 1000)
   const id = 'msg_0000000000000000000000000000'
   const headers = Object.fromEntries(
@@ -79,8 +92,8 @@ function byHand(body, headers, parse) {
   const fastest = createFastestVerify(SECRET)
   const after = ok => (ok && parse ? JSON.parse(body.toString()) : ok)
   return {
-    'fastest correct way': () => after(fastest(header, body)),
-    'idiomatic by hand': () => after(idiomatic(header, body)),
+    [FLOOR]: () => after(fastest(header, body)),
+    [BY_HAND]: () => after(idiomatic(header, body)),
   }
 }
 

@@ -2,7 +2,8 @@ import { createReceiver, type Observation, type StoreNotice } from '@ackhook/cor
 import { redisStore } from '@ackhook/redis'
 import { Cluster, Redis } from 'ioredis'
 import { Redis as Redis5 } from 'ioredis5'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { CLAIM } from '../../packages/redis/src/scripts.ts'
 import { type RedisServer, startRedis } from '../support/redis.ts'
 import { startRedisCluster } from '../support/redis-cluster.ts'
 import { bytesPerId } from './bytes-per-id.ts'
@@ -20,28 +21,51 @@ afterAll(async () => {
 })
 
 describe('round trips', () => {
+  // Redis knows the script from then on, whichever of the tests runs first.
+  beforeAll(() => client.script('LOAD', CLAIM.lua))
+
   test('the first call of a tick is sent at once, and the others travel together in one command', async () => {
     const store = redisStore(client, { prefix: 'tick:', timeout: '10s' })
-    await store.claim('warm', 'token', lease)
-    await client.config('RESETSTAT')
+    const sent = commandsSent()
     await Promise.all(Array.from({ length: 100 }, (_, i) => store.claim(`id${i}`, 'token', lease)))
-    expect(await evalshaCalls()).toBe(2)
+    expect(sent()).toEqual(['set', 'evalsha'])
   })
 
   test('no command carries more than a hundred', async () => {
     const store = redisStore(client, { prefix: 'many:', timeout: '10s' })
-    await client.config('RESETSTAT')
+    const sent = commandsSent()
     const claims = Array.from({ length: 1000 }, (_, i) => store.claim(`id${i}`, `token${i}`, lease))
     expect((await Promise.all(claims)).every(({ outcome }) => outcome === 'claimed')).toBe(true)
-    expect(await evalshaCalls()).toBe(11)
+    expect(sent()).toEqual(['set', ...Array(10).fill('evalsha')])
   })
 
-  test('a call on its own is one command', async () => {
+  test('a claim on its own is one plain command, and a script only where the key is not free', async () => {
     const store = redisStore(client, { prefix: 'alone:' })
-    await client.config('RESETSTAT')
+    const sent = commandsSent()
     for (let i = 0; i < 5; i++) await store.claim(`id${i}`, 'token', lease)
-    expect(await evalshaCalls()).toBe(5)
+    expect(sent()).toEqual(Array(5).fill('set'))
+    const again = commandsSent()
+    expect(await store.claim('id0', 'other', lease)).toMatchObject({ outcome: 'in_flight' })
+    expect(again()).toEqual(['set', 'evalsha'])
   })
+
+  test.each([
+    ['ioredis 5', (url: string) => new Redis5(url, { keyPrefix: 'app:' })],
+    ['ioredis 6', (url: string) => new Redis(url, { keyPrefix: 'app:' })],
+  ] as const)(
+    "claims alone and in company name the same keys under the client's prefix, %s",
+    async (_, connect) => {
+      const prefixed = connect(server.url)
+      const store = redisStore(prefixed, { prefix: `${_}:` })
+      const claimAll = () =>
+        Promise.all(['alone', 'together', 'too'].map(key => store.claim(key, 'token', lease)))
+      await claimAll()
+      for (const key of ['alone', 'together', 'too']) {
+        expect(await client.get(`app:${_}:${key}`)).toBe('ttoken')
+      }
+      prefixed.disconnect()
+    },
+  )
 })
 
 describe('the look at maxmemory-policy', () => {
@@ -158,8 +182,14 @@ test('a client is left as it was: no listener added, no connection closed', asyn
   own.disconnect()
 })
 
-async function evalshaCalls(): Promise<number> {
-  return Number(/cmdstat_evalsha:calls=(\d+)/.exec(await client.info('commandstats'))?.[1] ?? 0)
+/** The commands that the client has sent from now on. */
+function commandsSent(): () => string[] {
+  const spy = vi.spyOn(client, 'sendCommand')
+  return () => {
+    const names = spy.mock.calls.map(([command]) => command.name)
+    spy.mockRestore()
+    return names
+  }
 }
 
 async function noticesOf(

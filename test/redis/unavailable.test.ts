@@ -83,6 +83,18 @@ test('every verb settles within the deadline', async () => {
   }
 })
 
+test('a reply that came in time to a process that was held up itself is no failure', async () => {
+  const store = connected(url => new Redis6(url))
+  await Promise.all(['one', 'two', 'three'].map(key => store.claim(key, 'a', lease)))
+  for (const keys of [['alone'], ['first', 'second', 'third']]) {
+    const answers = Promise.all(keys.map(key => store.claim(key, 'a', lease)))
+    // Every one is on its way before the process is held up for longer than the deadline.
+    await new Promise(setImmediate)
+    holdUp(500)
+    expect(await answers).toEqual(keys.map(() => CLAIMED))
+  }
+})
+
 test('with a client that rejects at once a failure is told at once', async () => {
   const store = connected(url => new Redis6(url, { maxRetriesPerRequest: 0, enableOfflineQueue: false }))
   await until('the store answers', () => claims(store, 'warm', 'a'))
@@ -175,6 +187,10 @@ function connected(
   client = connect(server.url)
   client.on('error', () => {})
   return redisStore(client, { timeout: '300ms', ...options })
+}
+
+function holdUp(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
 }
 
 async function claims(store: DedupeStore, key: string, token: string): Promise<boolean> {

@@ -1,3 +1,4 @@
+import type { MaybePromise } from './maybe-promise.ts'
 import type { Refusal } from './refusal.ts'
 
 /**
@@ -21,10 +22,14 @@ export type HeaderSource =
   | Readonly<Record<string, string | readonly string[] | undefined>>
 
 /**
- * Reads the exact bytes within the limits. Answers or rejects with a {@link Refusal} (`body_too_large`,
- * `body_timeout`, `body_aborted`, `body_unavailable`) where it cannot.
+ * Reads the exact bytes within the limits, or answers a {@link Refusal} (`body_too_large`, `body_timeout`,
+ * `body_aborted`, `body_unavailable`) where it cannot. What it does not answer, itself or by a promise, it hands to
+ * `done` later: a stream that ends need not wait for a promise then.
  */
-export type ReadBody = (limits: BodyLimits) => Uint8Array | Refusal | Promise<Uint8Array | Refusal>
+export type ReadBody = (
+  limits: BodyLimits,
+  done: (body: Uint8Array | Refusal) => void,
+) => MaybePromise<Uint8Array | Refusal> | undefined
 
 /** How much of a body is read, and for how long. */
 export interface BodyLimits {

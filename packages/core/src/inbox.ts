@@ -57,8 +57,8 @@ export type Verdict =
   /** `noted`: an `onDeadLetter` handler has taken note of the event. */
   | { readonly outcome: 'dead'; readonly error: unknown; readonly noted: boolean }
 
-/** Runs one attempt. Never rejects. */
-export type Process = (delivery: Delivery, attempt: Attempt) => Promise<Verdict>
+/** Runs one attempt. Neither throws nor rejects. The verdict is there at once where no handler had to be awaited. */
+export type Process = (delivery: Delivery, attempt: Attempt) => MaybePromise<Verdict>
 
 /** What the receiver asks of an inbox, resolved from its options. */
 export interface ProcessingPolicy {

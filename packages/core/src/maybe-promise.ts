@@ -11,3 +11,11 @@ export function isPromise<T>(value: MaybePromise<T>): value is Promise<T> {
     typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
   )
 }
+
+/** Goes on with the value: at once where it is there, otherwise when the promise has resolved. */
+export function andThen<T, Next>(
+  value: MaybePromise<T>,
+  next: (value: T) => MaybePromise<Next>,
+): MaybePromise<Next> {
+  return isPromise(value) ? value.then(next) : next(value)
+}

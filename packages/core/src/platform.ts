@@ -1,3 +1,4 @@
+import type { Alarms } from './alarms.ts'
 import type { Logger } from './logger.ts'
 import type { MaybePromise } from './maybe-promise.ts'
 
@@ -18,6 +19,8 @@ export interface Platform {
   checksum(bytes: Uint8Array): number
   /** Text of UTF-8 bytes, without a byte order mark. Invalid sequences become U+FFFD. */
   decodeText(bytes: Uint8Array): string
+  /** Alarms that ring after so many milliseconds. */
+  createAlarms(ms: number): Alarms
   /** Runs a task soon; where the platform can, after the replies that are being written now. */
   defer(task: () => void): void
   /** Where warnings and errors go when the user gave no logger. */

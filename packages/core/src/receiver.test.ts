@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { eventBody, SECRET, signedRequest, watch } from '../../../test/support/receiving.ts'
+import type { ReadBody } from './delivery.ts'
 import type { Inbox } from './inbox.ts'
 import { memoryInbox } from './memory/memory-inbox.ts'
 import type { Observation } from './observation.ts'
@@ -7,6 +8,9 @@ import { createReceiver } from './receiver.ts'
 import { Refusal } from './refusal.ts'
 
 const kinds = (seen: readonly Observation[]) => seen.map(one => one.kind)
+const raise = (error: Error): never => {
+  throw error
+}
 const inboxThat = (overrides: Partial<Inbox>): Inbox => ({ ...memoryInbox(), ...overrides })
 
 afterEach(() => {
@@ -96,9 +100,20 @@ describe('the body', () => {
     const request = signedRequest()
     const read = vi.fn(() => request.body as Uint8Array)
     expect((await receiver.handle({ ...request, body: read })).status).toBe(202)
-    expect(read.mock.calls).toEqual([[{ maxBytes: 5000, timeoutMs: 3000 }]])
+    expect(read.mock.calls).toEqual([[{ maxBytes: 5000, timeoutMs: 3000 }, expect.any(Function)]])
     const later = signedRequest(eventBody({ id: 'evt_2' }))
     expect((await receiver.handle({ ...later, body: async () => later.body as Uint8Array })).status).toBe(202)
+    const called = signedRequest(eventBody({ id: 'evt_3' }))
+    const call: ReadBody = (_, done) => void setImmediate(done, called.body as Uint8Array)
+    expect((await receiver.handle({ ...called, body: call })).status).toBe(202)
+  })
+
+  it('that is missing, or fails to be read, is a fault on this side', async () => {
+    const { receiver } = watch()
+    const missing = await receiver.handle({ ...signedRequest(), body: undefined as never })
+    const broken = await receiver.handle({ ...signedRequest(), body: () => raise(new Error('broken')) })
+    const failed = await receiver.handle({ ...signedRequest(), body: async () => raise(new Error('failed')) })
+    expect([missing.status, broken.status, failed.status]).toEqual([500, 500, 500])
   })
 
   it('is not read when the head of the request is refused', async () => {

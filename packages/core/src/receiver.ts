@@ -1,19 +1,20 @@
 import { CODES } from './codes.ts'
 import { createDecoder } from './decode-event.ts'
-import type { WebhookReply, WebhookRequest } from './delivery.ts'
+import type { ReadBody, WebhookReply, WebhookRequest } from './delivery.ts'
 import { durationMs } from './duration.ts'
 import type { EventHandler, EventSchemas, KnownEvents } from './event-types.ts'
 import { guardObserver } from './guarded-observer.ts'
 import { createHandlerRegistry } from './handlers.ts'
 import { eventKey } from './identity.ts'
 import type { Acceptance, Delivery, DrainReport } from './inbox.ts'
-import { isPromise, type MaybePromise } from './maybe-promise.ts'
+import { andThen, isPromise, type MaybePromise } from './maybe-promise.ts'
 import { type ReceiverOptions, resolveOptions } from './options.ts'
 import type { Receiver } from './receiver-api.ts'
 import { Refusal } from './refusal.ts'
 import { createRefusalLog } from './refusal-log.ts'
 import { refusalOf } from './refusal-of.ts'
 import { replyFor, replyLater } from './reply.ts'
+import { handleOf } from './respond.ts'
 import { screenHead } from './screen.ts'
 import { createSecrets } from './secrets.ts'
 import { type Tap, tapMember, tapProcess } from './tap.ts'
@@ -46,43 +47,62 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
   let started = false
   let draining: Promise<DrainReport> | undefined
 
-  /**
-   * Steps 2 to 9. Up to `inbox.accept` a crash costs nothing: the sender has heard nothing and retries. One
-   * async function that awaits only what has to be awaited: each further one costs a delivery half a microsecond.
-   */
-  async function handle(request: WebhookRequest<Context>): Promise<WebhookReply> {
+  /** Steps 2 to 9. Up to `inbox.accept` a crash costs nothing: the sender has heard nothing and retries. */
+  function respond(request: WebhookRequest<Context>, write: (reply: WebhookReply) => void): void {
     const startedAt = observe === undefined ? 0 : performance.now()
+    const failed = (cause: unknown): WebhookReply =>
+      refuse(new Refusal('internal_error', { cause }), startedAt)
+    const goOn = (body: Uint8Array | Refusal): void => {
+      const reply = judge(request, body, startedAt, failed)
+      if (isPromise(reply)) void reply.then(write)
+      else write(reply)
+    }
+    observe?.({ kind: 'received' })
+    const body = bodyOf(request, goOn)
+    if (isPromise(body)) void body.then(goOn, cause => write(failed(cause)))
+    else if (body !== undefined) goOn(body)
+  }
+
+  /** Step 2: the bytes, at once or by a promise, or by a call of `done`. */
+  function bodyOf(
+    request: WebhookRequest<Context>,
+    done: (body: Uint8Array | Refusal) => void,
+  ): ReturnType<ReadBody> {
     try {
-      observe?.({ kind: 'received' })
       const unacceptable = screenHead(request, bodyLimits)
-      if (unacceptable !== undefined) return refuse(unacceptable, startedAt)
-      if (draining !== undefined) return refuse(new Refusal('draining'), startedAt)
-
-      let body = typeof request.body === 'function' ? request.body(bodyLimits) : request.body
-      if (isPromise(body)) body = await body
-      if (body instanceof Refusal) return refuse(body, startedAt)
-      if (body.length > bodyLimits.maxBytes) return refuse(new Refusal('body_too_large'), startedAt)
-
-      let untrusted = verify(request.headers, body, request.context)
-      if (isPromise(untrusted)) untrusted = await untrusted
-      if (untrusted !== undefined) return refuse(untrusted, startedAt)
-
-      let event = decode(body)
-      if (isPromise(event)) event = await event
-      if (event instanceof Refusal) return refuse(event, startedAt)
-
-      let delivery = toDelivery(event, body, request)
-      if (isPromise(delivery)) delivery = await delivery
-
-      let acceptance = accept(delivery)
-      if (isPromise(acceptance)) acceptance = await acceptance
-      const refusal = acceptance instanceof Refusal ? acceptance : refusalOf(acceptance)
-      return refusal === undefined
-        ? acknowledge(delivery, acceptance as Acceptance, startedAt)
-        : refuse(refusal, startedAt)
+      if (unacceptable !== undefined) return unacceptable
+      if (draining !== undefined) return new Refusal('draining')
+      const { body } = request
+      if (body === undefined)
+        throw new TypeError('A request needs its body: bytes, or a function that reads them.')
+      return typeof body === 'function' ? body(bodyLimits, done) : body
     } catch (cause) {
-      // Whatever was thrown on the way is a fault on this side: 500, and the sender keeps the event.
-      return refuse(new Refusal('internal_error', { cause }), startedAt)
+      return new Refusal('internal_error', { cause })
+    }
+  }
+
+  /** Steps 3 to 9. Whatever is thrown on the way is a fault on this side: 500, and the sender keeps the event. */
+  function judge(
+    request: WebhookRequest<Context>,
+    body: Uint8Array | Refusal,
+    startedAt: number,
+    failed: (cause: unknown) => WebhookReply,
+  ): MaybePromise<WebhookReply> {
+    if (body instanceof Refusal) return refuse(body, startedAt)
+    try {
+      if (body.length > bodyLimits.maxBytes) return refuse(new Refusal('body_too_large'), startedAt)
+      const reply = andThen(verify(request.headers, body, request.context), untrusted => {
+        if (untrusted !== undefined) return refuse(untrusted, startedAt)
+        return andThen(decode(body), event => {
+          if (event instanceof Refusal) return refuse(event, startedAt)
+          return andThen(toDelivery(event, body, request), delivery =>
+            andThen(accept(delivery), acceptance => conclude(delivery, acceptance, startedAt)),
+          )
+        })
+      })
+      return isPromise(reply) ? reply.catch(failed) : reply
+    } catch (cause) {
+      return failed(cause)
     }
   }
 
@@ -110,6 +130,13 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
 
   function unavailable(cause: unknown): Refusal {
     return new Refusal('inbox_unavailable', { cause })
+  }
+
+  function conclude(delivery: Delivery, answer: Acceptance | Refusal, startedAt: number): WebhookReply {
+    const refusal = answer instanceof Refusal ? answer : refusalOf(answer)
+    return refusal === undefined
+      ? acknowledge(delivery, answer as Acceptance, startedAt)
+      : refuse(refusal, startedAt)
   }
 
   /** Step 9. Once this is written, the sender never repeats the event. */
@@ -199,7 +226,7 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
       handlers.addListener('dead', handler)
       return this
     },
-    handle,
+    handle: handleOf(respond),
     start,
     close({ timeout = '10s' } = {}) {
       draining ??= drain(durationMs(timeout, { option: 'timeout', minMs: 0, maxMs: 3_600_000 }))

@@ -1,24 +1,25 @@
+import type { Alarms } from './alarms.ts'
 import type { Attempt } from './attempt.ts'
 import { AckhookError } from './errors.ts'
 
 /**
- * Settles like `running`, unless the attempt is withdrawn first: by the inbox, or because `ms` have passed.
+ * Settles like `running`, unless the attempt is withdrawn first: by the inbox, or because the alarm rings.
  * JavaScript cannot stop a handler; its signal is aborted and its result no longer counts.
  */
-export function limitAttempt(running: Promise<void>, attempt: Attempt, ms: number): Promise<void> {
+export function limitAttempt(running: Promise<void>, attempt: Attempt, alarms: Alarms): Promise<void> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => attempt.abort(timedOut(ms)), ms)
+    const alarm = alarms.set(() => attempt.abort(timedOut(alarms.ms)))
     attempt.onAbort(reason => {
-      clearTimeout(timer)
+      alarm.cancel()
       reject(reason)
     })
     running.then(
       () => {
-        clearTimeout(timer)
+        alarm.cancel()
         resolve()
       },
       error => {
-        clearTimeout(timer)
+        alarm.cancel()
         reject(error)
       },
     )

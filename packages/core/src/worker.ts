@@ -1,3 +1,4 @@
+import { platform } from '#platform'
 import { type Attempt, createContext } from './attempt.ts'
 import type { DecodeEvent } from './decode-event.ts'
 import { AckhookError, NonRetryableError } from './errors.ts'
@@ -26,44 +27,54 @@ export interface WorkerParts extends NotifyParts {
  */
 export function createWorker(parts: WorkerParts): Process {
   const { handlers, decode, retry, handlerTimeoutMs, clock, observe } = parts
-  const { unhandled, failed, dead } = handlers.listeners
+  const { unhandled, failed: failures, dead } = handlers.listeners
+  const alarms = platform.createAlarms(handlerTimeoutMs)
 
-  async function process(delivery: Delivery, attempt: Attempt): Promise<Verdict> {
+  function process(delivery: Delivery, attempt: Attempt): MaybePromise<Verdict> {
     const startedAt = observe === undefined ? 0 : performance.now()
     const { id, type, namespace } = delivery
-    let event: WebhookEvent | undefined
+    let event = delivery.event
     observe?.({ kind: 'attempt_started', id, type, namespace, attempt: attempt.number })
-    try {
-      event = delivery.event ?? (await read(delivery))
+
+    function run(read: WebhookEvent): MaybePromise<void> {
+      event = read
       if (attempt.abandoned) throw new NonRetryableError(ABANDONED)
-      const running = handle(event, delivery, attempt)
-      if (isPromise(running)) await limitAttempt(running, attempt, handlerTimeoutMs)
-    } catch (thrown) {
-      const durationMs = performance.now() - startedAt
-      if (isWithdrawn(thrown)) {
-        observe?.({
-          kind: 'attempt_withdrawn',
-          id,
-          type,
-          namespace,
-          attempt: attempt.number,
-          error: thrown,
-          durationMs,
-        })
-        return { outcome: 'retry', delayMs: 0, error: thrown }
-      }
-      return fail(decisive(thrown), { delivery, attempt, event, durationMs })
+      const running = handle(read, delivery, attempt)
+      return isPromise(running) ? limitAttempt(running, attempt, alarms) : running
     }
-    observe?.({
-      kind: 'completed',
-      id,
-      type,
-      namespace,
-      attempt: attempt.number,
-      durationMs: performance.now() - startedAt,
-      ...lag(event, clock),
-    })
-    return COMPLETED
+    function completed(): Verdict {
+      observe?.({
+        kind: 'completed',
+        id,
+        type,
+        namespace,
+        attempt: attempt.number,
+        durationMs: performance.now() - startedAt,
+        ...lag(event, clock),
+      })
+      return COMPLETED
+    }
+    function failed(thrown: unknown): MaybePromise<Verdict> {
+      const durationMs = performance.now() - startedAt
+      if (!isWithdrawn(thrown)) return fail(decisive(thrown), { delivery, attempt, event, durationMs })
+      observe?.({
+        kind: 'attempt_withdrawn',
+        id,
+        type,
+        namespace,
+        attempt: attempt.number,
+        error: thrown,
+        durationMs,
+      })
+      return { outcome: 'retry', delayMs: 0, error: thrown }
+    }
+
+    try {
+      const running = event === undefined ? read(delivery).then(run) : run(event)
+      return isPromise(running) ? running.then(completed, failed) : completed()
+    } catch (thrown) {
+      return failed(thrown)
+    }
   }
 
   async function read(delivery: Delivery): Promise<WebhookEvent> {
@@ -91,7 +102,7 @@ export function createWorker(parts: WorkerParts): Process {
       return { outcome: 'dead', error, noted }
     }
     observe?.({ kind: 'attempt_failed', id, type, namespace, attempt, error, retryInMs: delayMs, durationMs })
-    await notifyFailure(failed, { error, attempt, delivery, retryInMs: delayMs }, event, parts)
+    await notifyFailure(failures, { error, attempt, delivery, retryInMs: delayMs }, event, parts)
     return { outcome: 'retry', delayMs, error }
   }
 
@@ -119,7 +130,7 @@ function decisive(error: unknown): unknown {
   return error.errors.find(one => one instanceof NonRetryableError) ?? error
 }
 
-function lag(event: WebhookEvent, clock: () => number): { lagMs?: number } {
-  const createdAt = Date.parse(event.created_at)
+function lag(event: WebhookEvent | undefined, clock: () => number): { lagMs?: number } {
+  const createdAt = Date.parse(event?.created_at ?? '')
   return Number.isNaN(createdAt) ? {} : { lagMs: clock() - createdAt }
 }

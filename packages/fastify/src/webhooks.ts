@@ -4,6 +4,7 @@ import {
   type KnownEvents,
   type Receiver,
   type ReceiverOptions,
+  replyTo,
   toReceiver,
 } from '@ackhook/core'
 import { readRawBody, writeReply } from '@ackhook/core/node'
@@ -68,16 +69,19 @@ function mount(scope: FastifyInstance, path: string, receiver: FastifyReceiver):
   })
   scope.removeAllContentTypeParsers()
   scope.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
-  scope.all<{ Body?: FastifyRequest['raw'] }>(path, async (request, reply) => {
+  scope.all<{ Body?: FastifyRequest['raw'] }>(path, (request, reply) => {
     reply.hijack()
     const { raw } = request
-    const answer = await receiver.handle({
-      method: request.method,
-      headers: raw.headers,
-      body: limits => readRawBody(request.body ?? raw, limits),
-      context: request,
-    })
-    writeReply(raw, reply.raw, answer)
+    replyTo(
+      receiver,
+      {
+        method: request.method,
+        headers: raw.headers,
+        body: (limits, done) => readRawBody(request.body ?? raw, limits, done),
+        context: request,
+      },
+      answer => writeReply(raw, reply.raw, answer),
+    )
   })
 }
 

@@ -1,14 +1,14 @@
 import type { IncomingMessage } from 'node:http'
 import {
-  type BodyLimits,
   type EventSchemas,
   type KnownEvents,
-  type MaybePromise,
+  type ReadBody,
   type Receiver,
   type ReceiverOptions,
-  type Refusal,
   readRequestBody,
+  replyTo,
   toReceiver,
+  type WebhookRequest,
 } from '@ackhook/core'
 import { readRawBody } from '@ackhook/core/node'
 import type { Context } from 'hono'
@@ -36,29 +36,33 @@ export function webhooks<
   optionsOrReceiver: ReceiverOptions<Schemas, C> | Receiver<KnownEvents<Schemas>, C>,
 ): HonoWebhooks<KnownEvents<Schemas>, C> {
   const receiver = toReceiver(optionsOrReceiver)
-  const handler = async (c: C): Promise<Response> => {
+  const handler = (c: C): Promise<Response> => {
     const incoming = incomingOf(c)
-    const reply = await receiver.handle({
+    const request: WebhookRequest<C> = {
       method: c.req.method,
       headers: incoming?.headers ?? c.req.raw.headers,
-      body: limits => readBody(c, limits),
+      body: (limits, done) => readBody(c, limits, done),
       context: c,
       // On Node the process stays by itself, and the getter of the execution context throws.
       waitUntil: c.env?.incoming === undefined ? work => keepAlive(c, work) : undefined,
-    })
-    return new Response(reply.body, { status: reply.status, headers: reply.headers })
+    }
+    return new Promise(resolve =>
+      replyTo(receiver, request, ({ status, headers, body }) =>
+        resolve(new Response(body, { status, headers })),
+      ),
+    )
   }
   return Object.assign(handler, receiver)
 }
 
 /** Of what Hono caches only an `arrayBuffer` is exact: text lost its byte order mark and its invalid bytes. */
-function readBody(c: Context, limits: BodyLimits): MaybePromise<Uint8Array | Refusal> {
+function readBody(c: Context, ...[limits, done]: Parameters<ReadBody>): ReturnType<ReadBody> {
   const cached = c.req.bodyCache.arrayBuffer
   if (cached !== undefined) return Promise.resolve(cached).then(bytes => new Uint8Array(bytes))
   const incoming = incomingOf(c)
   return incoming === undefined || isTaken(incoming)
     ? readRequestBody(c.req.raw, limits)
-    : readRawBody(incoming, limits)
+    : readRawBody(incoming, limits, done)
 }
 
 /**

@@ -1,5 +1,7 @@
 import { type Claim, type DedupeStore, type StoreNotice, withDeadline } from '@ackhook/core'
 import { createBreaker } from './breaker.ts'
+import { claimAlone } from './claim-alone.ts'
+import { createDeadlines } from './deadlines.ts'
 import { evictionPolicies } from './eviction-policy.ts'
 import { type RedisStoreOptions, resolveOptions } from './options.ts'
 import type { RedisClient } from './redis-client.ts'
@@ -22,8 +24,9 @@ const FULL: Claim = { outcome: 'full' }
 export function redisStore(client: RedisClient, options: RedisStoreOptions = {}): DedupeStore {
   const { prefix, timeoutMs, failOpen } = resolveOptions(client, options)
   const breaker = createBreaker()
-  const line = (script: Script) => createScriptLine(script, { client, breaker, timeoutMs })
-  const claims = line(CLAIM)
+  const parts = { client, breaker, deadlines: createDeadlines(timeoutMs) }
+  const line = (script: Script) => createScriptLine(script, parts)
+  const claims = createScriptLine(CLAIM, { ...parts, alone: claimAlone })
   const extensions = line(EXTEND)
   const completions = line(COMPLETE)
   const releases = line(RELEASE)

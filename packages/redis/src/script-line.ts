@@ -1,5 +1,6 @@
-import { AckhookError, withDeadline } from '@ackhook/core'
+import { AckhookError } from '@ackhook/core'
 import type { Breaker } from './breaker.ts'
+import type { Deadlines } from './deadlines.ts'
 import type { RedisClient } from './redis-client.ts'
 import { runScript } from './run-script.ts'
 import type { Script } from './scripts.ts'
@@ -7,7 +8,9 @@ import type { Script } from './scripts.ts'
 export interface LineParts {
   readonly client: RedisClient
   readonly breaker: Breaker
-  readonly timeoutMs: number
+  readonly deadlines: Deadlines
+  /** A quicker way to what the script does, for a call that travels alone. */
+  readonly alone?: (client: RedisClient, key: string, args: readonly string[]) => Promise<Answer>
 }
 
 /**
@@ -35,7 +38,8 @@ interface Call {
 /** Redis serves nobody else while a script runs: more calls than these go in another command. */
 const MOST_IN_ONE_COMMAND = 100
 
-export function createScriptLine(script: Script, { client, breaker, timeoutMs }: LineParts): ScriptLine {
+export function createScriptLine(script: Script, parts: LineParts): ScriptLine {
+  const { client, breaker, deadlines, alone } = parts
   // A command for Redis Cluster may only name keys of one slot, and two ids share one only by chance.
   const most = client.isCluster === true ? 1 : MOST_IN_ONE_COMMAND
   let waiting: Call[] = []
@@ -52,40 +56,51 @@ export function createScriptLine(script: Script, { client, breaker, timeoutMs }:
     if (waiting.length === 0) return
     const calls = waiting
     waiting = []
-    void send(calls)
+    send(calls)
   }
 
-  async function send(calls: readonly Call[]): Promise<void> {
+  function send(calls: readonly Call[]): void {
     const attempt = breaker.enter()
     if (attempt === undefined) {
-      const error = unavailable('Redis is not answering; it is asked again within a second', breaker.cause)
-      for (const { reject } of calls) reject(error)
+      refuse(calls, 'Redis is not answering; it is asked again within a second', breaker.cause)
       return
     }
-    const keys = calls.map(({ key }) => key)
-    const args = calls.flatMap(call => call.args)
     underWay++
-    try {
-      const answers = await withDeadline(runScript(client, script, keys, args), {
-        operation: `redisStore.${script.name}`,
-        ms: timeoutMs,
-        late(lateAnswers) {
-          attempt.succeeded()
-          for (const [i, call] of calls.entries()) call.late?.(partOf(lateAnswers, i))
-        },
-      })
-      attempt.succeeded()
-      for (const [i, call] of calls.entries()) call.resolve(partOf(answers, i))
-    } catch (cause) {
-      attempt.failed(cause)
-      const error = unavailable(cause instanceof Error ? cause.message : String(cause), cause)
-      for (const { reject } of calls) reject(error)
-    } finally {
+    const fail = (cause: unknown) => {
       underWay--
+      attempt.failed(cause)
+      refuse(calls, cause instanceof Error ? cause.message : String(cause), cause)
     }
+    const deadline = deadlines.start(() =>
+      fail(new Error(`redisStore.${script.name} did not answer in time`)),
+    )
+    run(calls).then(
+      answers => {
+        attempt.succeeded()
+        const inTime = deadline.met()
+        if (inTime) underWay--
+        for (let i = 0; i < calls.length; i++) {
+          const call = calls[i] as Call
+          const answer = calls.length === 1 ? answers : partOf(answers, i)
+          if (inTime) call.resolve(answer)
+          else call.late?.(answer)
+        }
+      },
+      cause => {
+        if (deadline.met()) fail(cause)
+      },
+    )
   }
 
-  function partOf(answers: readonly number[], i: number): Answer {
+  function run(calls: readonly Call[]): Promise<Answer> {
+    const [first] = calls as [Call]
+    if (calls.length === 1 && alone !== undefined) return alone(client, first.key, first.args)
+    const keys = calls.map(({ key }) => key)
+    const args = calls.flatMap(call => call.args)
+    return runScript(client, script, keys, args)
+  }
+
+  function partOf(answers: Answer, i: number): Answer {
     return answers.slice(i * script.width, (i + 1) * script.width)
   }
 
@@ -94,6 +109,7 @@ export function createScriptLine(script: Script, { client, breaker, timeoutMs }:
   }
 }
 
-function unavailable(message: string, cause: unknown): AckhookError {
-  return new AckhookError('store_unavailable', message, { cause })
+function refuse(calls: readonly Call[], message: string, cause: unknown): void {
+  const error = new AckhookError('store_unavailable', message, { cause })
+  for (const { reject } of calls) reject(error)
 }

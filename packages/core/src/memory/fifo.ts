@@ -6,7 +6,7 @@ export interface Fifo<T> {
   peek(): T | undefined
 }
 
-/** Shifts by moving a head index, and lets go of the passed half at once when it is the larger one. */
+/** Shifts by moving a head index, and lets go of the passed half when it is the larger one and worth the copy. */
 export function createFifo<T>(): Fifo<T> {
   let items: (T | undefined)[] = []
   let head = 0
@@ -21,10 +21,7 @@ export function createFifo<T>(): Fifo<T> {
       const value = items[head]
       if (value === undefined) return undefined
       items[head++] = undefined
-      if (head === items.length) {
-        items = []
-        head = 0
-      } else if (head > 1024 && head * 2 > items.length) {
+      if (head > 1024 && head * 2 > items.length) {
         items = items.slice(head)
         head = 0
       }

@@ -608,7 +608,7 @@ describe('dead letters', () => {
 describe('leases', () => {
   it('are renewed at a third of their length for as long as the event is not settled', async () => {
     const store = storeThat()
-    const { receiver, send } = watch({ inbox: memoryInbox({ store, lease: '30s' }), handlerTimeout: '1h' })
+    const { receiver, send } = watch({ inbox: memoryInbox({ store, lease: '30s' }), handlerTimeout: '10m' })
     const gate = deferred()
     receiver.on('*', () => gate.promise)
     await send()
@@ -628,7 +628,7 @@ describe('leases', () => {
     })
     gate.resolve()
     await settle()
-    await advance(300_000)
+    await advance(600_000)
     expect(store.extend).toHaveBeenCalledTimes(31)
     expect(vi.getTimerCount()).toBe(0)
   })

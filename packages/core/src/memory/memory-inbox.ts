@@ -149,21 +149,28 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
       }
       const entry = queue.shift()
       if (entry === undefined) return
-      if (entry.phase === 'held') void run(entry)
+      if (entry.phase === 'held') run(entry)
     }
   }
 
-  async function run(entry: Entry): Promise<void> {
-    const { process } = started()
+  function run(entry: Entry): void {
     active++
     entry.attempts++
     entry.attempt = createAttempt(entry.attempts)
-    const verdict = await process(entry.delivery, entry.attempt)
+    const verdict = started().process(entry.delivery, entry.attempt)
+    if (!isPromise(verdict)) finish(entry, verdict)
+    else
+      void verdict.then(known => {
+        finish(entry, known)
+        pump()
+      })
+  }
+
+  function finish(entry: Entry, verdict: Verdict): void {
     entry.attempt = undefined
     if (verdict.outcome !== 'completed') entry.delivery = withoutEvent(entry.delivery)
     active--
     if (entry.phase === 'held') apply(verdict, entry)
-    pump()
   }
 
   function apply(verdict: Verdict, entry: Entry): void {

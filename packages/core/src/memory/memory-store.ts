@@ -1,6 +1,6 @@
-import { LRUCache } from 'lru-cache'
 import type { Claim, DedupeStore } from '../dedupe-store.ts'
 import { ConfigurationError } from '../errors.ts'
+import { createRememberedIds } from './remembered-ids.ts'
 
 /** Options of {@link memoryStore}. */
 export interface MemoryStoreOptions {
@@ -19,7 +19,7 @@ interface Lease {
 }
 
 /**
- * The memory of ids of one process, and the default. Leases live in a map of their own: the bounded cache of
+ * The memory of ids of one process, and the default. Leases live in a map of their own: the bounded memory of
  * handled ids can forget, a claim in flight is never evicted. Time is the process's monotonic clock, so a
  * change of the wall clock neither ends a lease nor keeps an id.
  *
@@ -30,8 +30,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): DedupeStore {
   const maxIds = positiveInteger('maxIds', options.maxIds ?? 1_000_000)
   const maxClaims = positiveInteger('maxClaims', options.maxClaims ?? 1_000_000)
   const leases = new Map<string, Lease>()
-  // Bounded by "size" and not by "max", because "max" allocates room for all ids at once.
-  const done = new LRUCache<string, number>({ maxSize: maxIds, sizeCalculation: () => 1, ttl: 1 })
+  const done = createRememberedIds(maxIds)
 
   function liveLease(key: string): Lease | undefined {
     const lease = leases.get(key)
@@ -72,7 +71,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): DedupeStore {
       const lease = liveLease(key)
       if (lease !== undefined && lease.token !== token) return false
       leases.delete(key)
-      done.set(key, fingerprint, { ttl: retentionMs })
+      done.set(key, fingerprint, retentionMs)
       return true
     },
     release(key, token) {

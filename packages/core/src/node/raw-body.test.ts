@@ -2,7 +2,7 @@ import { createServer, request as httpRequest, type IncomingMessage } from 'node
 import type { AddressInfo } from 'node:net'
 import { afterEach, expect, it } from 'vitest'
 import type { Refusal } from '../refusal.ts'
-import { readRawBody } from './raw-body.ts'
+import { readRawBody as read } from './raw-body.ts'
 
 const limits = { maxBytes: 100, timeoutMs: 10_000 }
 const servers: ReturnType<typeof createServer>[] = []
@@ -10,6 +10,12 @@ const servers: ReturnType<typeof createServer>[] = []
 afterEach(() => {
   for (const server of servers.splice(0)) server.close().closeAllConnections()
 })
+
+const readRawBody = (request: IncomingMessage, within: typeof limits) =>
+  new Promise<Uint8Array | Refusal>(resolve => {
+    const body = read(request, within, resolve)
+    if (body !== undefined) resolve(body)
+  })
 
 /** What `read` makes of a real request whose sender does what `send` does. */
 function received<T>(

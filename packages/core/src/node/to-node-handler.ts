@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Receiver } from '../receiver-api.ts'
+import { replyTo } from '../respond.ts'
 import { readRawBody } from './raw-body.ts'
 import { writeReply } from './write-reply.ts'
 
@@ -13,14 +14,15 @@ import { writeReply } from './write-reply.ts'
 export function toNodeHandler<Request extends IncomingMessage>(
   receiver: Pick<Receiver<never, Request>, 'handle'>,
 ): (request: Request, response: ServerResponse) => void {
-  return (request, response) => {
-    void receiver
-      .handle({
+  return (request, response) =>
+    replyTo(
+      receiver,
+      {
         method: request.method ?? '',
         headers: request.headers,
-        body: limits => readRawBody(request, limits),
+        body: (limits, done) => readRawBody(request, limits, done),
         context: request,
-      })
-      .then(reply => writeReply(request, response, reply))
-  }
+      },
+      reply => writeReply(request, response, reply),
+    )
 }

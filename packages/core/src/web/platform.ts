@@ -1,4 +1,5 @@
 import type { Platform } from '../platform.ts'
+import { createAlarms } from './alarms.ts'
 import { crc32 } from './crc32.ts'
 import { createMac } from './mac.ts'
 
@@ -9,6 +10,7 @@ const decoder = new TextDecoder()
 /** The platform of Workers and of every other place with only the web's own interfaces. */
 export const platform: Platform = {
   createMac,
+  createAlarms,
   async hashText(text) {
     const digest = await crypto.subtle.digest('SHA-256', encoder.encode(text))
     return base64url(new Uint8Array(digest, 0, KEY_BYTES))

@@ -1,0 +1,154 @@
+import { bullmqInbox } from '@ackhook/bullmq'
+import { createPostgresBackend, Queue, Worker, withBackend } from 'bullmq'
+import { each, interleave, median, ratio } from '../../lib/rounds.mjs'
+import { showNumber, showRatio, table } from '../../lib/table.mjs'
+import { compareAccepting } from './accepting.mjs'
+import { accepted, nextDelivery, started } from './inbox.mjs'
+
+/** How many at a time, and the share of the jobs that is enough to measure it. */
+const STEPS = [
+  { concurrency: 1, share: 0.2 },
+  { concurrency: 16, share: 1 },
+]
+const JOB = { attempts: 8, backoff: { type: 'exponential', delay: 1000 }, removeOnComplete: { age: 604_800 } }
+
+const postgresOf = url => ({ connectionString: url, migrate: true })
+
+/** BullMQ with the inbox around it and without, on one engine. */
+const ENGINES = {
+  redis: {
+    title: 'BullMQ on Redis',
+    jobs: 6000,
+    inbox: (url, queue) => bullmqInbox({ connection: url, queue }),
+    queue: (url, name) => new Queue(name, { connection: { url } }),
+    worker: (url, name, run, settings) => new Worker(name, run, { ...settings, connection: { url } }),
+  },
+  postgres: {
+    title: 'BullMQ on PostgreSQL',
+    jobs: 1500,
+    inbox: (url, queue) => bullmqInbox({ postgres: postgresOf(url), queue }),
+    queue: (url, name) =>
+      new (withBackend(createPostgresBackend).Queue)(name, { connection: postgresOf(url) }),
+    worker: (url, name, run, settings) =>
+      new (withBackend(createPostgresBackend).Worker)(name, run, {
+        ...settings,
+        connection: postgresOf(url),
+      }),
+  },
+}
+
+export async function measureBullmq({ engine, server, rounds }) {
+  const parts = { ...ENGINES[engine], url: server.url }
+  const accepting = await measureAccepting(parts, rounds)
+  const processing = await measureProcessing(parts, rounds)
+  return {
+    markdown: [
+      `### ${parts.title}, accepting`,
+      'Against a bare `queue.add` with a job id, nothing handled meanwhile.',
+      accepting.markdown,
+      `### ${parts.title}, processing`,
+      'Events that wait in the queue, against a bare worker with the same bodies.',
+      processing.markdown,
+    ].join('\n\n'),
+    figures: { accepting: accepting.figures, processing: processing.figures },
+  }
+}
+
+async function measureAccepting({ inbox, queue, url }, rounds) {
+  const ours = await started(inbox(url, 'accepting-ours'))
+  const bare = queue(url, 'accepting-bare')
+  const ways = { 'queue.add': () => addBare(bare), bullmqInbox: () => accepted(ours) }
+  const { markdown, samples } = await compareAccepting(ways, { raw: 'queue.add', steps: [1, 64], rounds })
+  await ours.close(1000)
+  await bare.close()
+  const speed = ({ bullmqInbox: own, 'queue.add': raw }) =>
+    ratio(each(own, 'perSecond'), each(raw, 'perSecond'))
+  return { markdown, figures: { 1: speed(samples[1]), 64: speed(samples[64]) } }
+}
+
+function addBare(queue) {
+  const { key, id, namespace, body, type, receivedAt } = nextDelivery()
+  const data = { id, namespace, receivedAt, body: body.toString() }
+  return queue.add(type, data, { ...JOB, jobId: `e-${key}` })
+}
+
+/** Each round fills a queue of its own and lets it be emptied. */
+async function measureProcessing(parts, rounds) {
+  const ways = { 'bare worker': processBare, bullmqInbox: processOurs }
+  const rows = []
+  const figures = {}
+  for (const { concurrency, share } of STEPS) {
+    const jobs = parts.jobs * share
+    const samples = await interleave(Object.keys(ways), {
+      rounds,
+      warmUps: 1,
+      measure: (name, round) =>
+        ways[name]({ ...parts, jobs, concurrency }, `work-${name.replace(' ', '-')}-${concurrency}-${round}`),
+    })
+    const bare = samples.get('bare worker')
+    const own = samples.get('bullmqInbox')
+    figures[concurrency] = ratio(own, bare)
+    rows.push(
+      [`bare worker, ${concurrency} at a time`, showNumber(median(bare)), '1'],
+      [`bullmqInbox, ${concurrency} at a time`, showNumber(median(own)), showRatio(figures[concurrency])],
+    )
+  }
+  return { markdown: table(['', 'events/s', '÷ bare worker'], rows), figures }
+}
+
+async function processBare({ queue, worker, url, jobs, concurrency }, name) {
+  const bare = queue(url, name)
+  await inGroups(jobs, () => addBare(bare))
+  const watch = stopwatch(jobs)
+  const run = async job => {
+    if (job.data.body.length < 1000) throw new Error('a body was lost')
+    watch.tick()
+  }
+  const working = worker(url, name, run, { concurrency })
+  const perSecond = await watch.perSecond
+  await working.close()
+  await bare.close()
+  return perSecond
+}
+
+async function processOurs({ inbox, url, jobs, concurrency }, name) {
+  const receiving = await started(inbox(url, name))
+  await inGroups(jobs, () => deliver(receiving))
+  await receiving.close(1000)
+  const watch = stopwatch(jobs)
+  const process = async () => {
+    watch.tick()
+    return { outcome: 'completed' }
+  }
+  const working = await started(inbox(url, name), { concurrency, process })
+  const perSecond = await watch.perSecond
+  await working.close(5000)
+  return perSecond
+}
+
+/** Filling is not measured: an event that is refused comes again, as its sender would see to. */
+async function deliver(inbox) {
+  const delivery = nextDelivery()
+  while ((await inbox.accept(delivery)).outcome === 'unavailable');
+}
+
+async function inGroups(count, add) {
+  for (let done = 0; done < count; done += 50) await Promise.all(Array.from({ length: 50 }, add))
+}
+
+/** From the first event to the last, so that connecting is not counted. */
+function stopwatch(count) {
+  let first = 0
+  let ticks = 0
+  let finish
+  const perSecond = new Promise(resolve => {
+    finish = resolve
+  })
+  return {
+    perSecond,
+    tick() {
+      if (ticks++ === 0) first = performance.now()
+      if (ticks === count) finish(((count - 1) * 1000) / (performance.now() - first))
+    },
+  }
+}

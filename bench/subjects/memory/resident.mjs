@@ -1,0 +1,39 @@
+import { eventBody } from '../../lib/event-body.mjs'
+import { load } from '../../lib/load.mjs'
+import { median } from '../../lib/rounds.mjs'
+import { startServer } from '../../lib/server.mjs'
+import { table } from '../../lib/table.mjs'
+
+const PER_SECOND = 4000
+const IDS = 50_000
+/** Until every remembered id has its room and the code is compiled. */
+const WARM_UP_S = 20
+const SAMPLES = 20
+
+/**
+ * Resident memory under a steady load, with a bounded memory of ids that the warm-up fills: whatever grows after
+ * that is a leak. The figure is the median of the last quarter by that of the first.
+ */
+export async function watchResident({ seconds }) {
+  const env = { BENCH_MAX_IDS: String(IDS) }
+  const server = await startServer('node-http', 'ackhook, few ids', { env })
+  const run = duration =>
+    load({ port: server.port, body: eventBody(2000), seconds: duration, perSecond: PER_SECOND })
+  await run(WARM_UP_S)
+  const resident = []
+  for (let sample = 0; sample < SAMPLES; sample++) {
+    await run(seconds / SAMPLES)
+    resident.push((await server.ask('state')).memory.rss / 1e6)
+  }
+  await server.stop()
+  const quarter = SAMPLES / 4
+  const [first, last] = [median(resident.slice(0, quarter)), median(resident.slice(-quarter))]
+  const lowest = Math.min(...resident)
+  const highest = Math.max(...resident)
+  const rows = [[PER_SECOND, seconds, ...[first, last, lowest, highest].map(Math.round)]]
+  const head = ['events/s', 'seconds', 'first quarter MB', 'last quarter MB', 'lowest', 'highest']
+  return {
+    markdown: `### Resident memory\n\nA steady load with at most ${IDS.toLocaleString('en-GB')} remembered ids, after ${WARM_UP_S} s of warm-up. Medians of the first and the last quarter.\n\n${table(head, rows)}`,
+    figures: { growth: last / first, seconds },
+  }
+}

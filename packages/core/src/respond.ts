@@ -1,0 +1,36 @@
+import type { WebhookReply, WebhookRequest } from './delivery.ts'
+
+/** Answers a request by calling `write` once: at once where nothing has to be awaited. Never throws. */
+export type Respond<Context> = (
+  request: WebhookRequest<Context>,
+  write: (reply: WebhookReply) => void,
+) => void
+
+/** On the function and not on the receiver: where somebody wraps `handle`, the wrapped one is called. */
+const RESPOND: unique symbol = Symbol('ackhook.respond')
+
+interface Handle<Context> {
+  (request: WebhookRequest<Context>): Promise<WebhookReply>
+  readonly [RESPOND]?: Respond<Context>
+}
+
+/** The member `handle` of a receiver that answers so. */
+export function handleOf<Context>(respond: Respond<Context>): Handle<Context> {
+  const handle = (request: WebhookRequest<Context>) =>
+    new Promise<WebhookReply>(resolve => respond(request, resolve))
+  return Object.assign(handle, { [RESPOND]: respond })
+}
+
+/**
+ * For adapters: hands the reply of `receiver.handle(request)` to `write`, without a promise in between where nothing
+ * has to be awaited. Each promise between the last byte of a request and its reply costs a trip through a queue.
+ */
+export function replyTo<Context>(
+  receiver: { readonly handle: Handle<Context> },
+  request: WebhookRequest<Context>,
+  write: (reply: WebhookReply) => void,
+): void {
+  const respond = receiver.handle[RESPOND]
+  if (respond === undefined) void receiver.handle(request).then(write)
+  else respond(request, write)
+}
