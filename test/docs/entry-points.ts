@@ -50,6 +50,7 @@ export const PARTS: Readonly<Record<string, readonly string[]>> = {
     'parseSignatureHeader',
     'parseTimestamp',
     'readRequestBody',
+    'replyTo',
     'resolveContract',
     'tapReceiver',
     'toReceiver',
