@@ -14,7 +14,7 @@ import type {
 } from '../inbox.ts'
 import { isPromise, type MaybePromise } from '../maybe-promise.ts'
 import { createDeadLetterShelf } from './dead-letters.ts'
-import type { Entry } from './entry.ts'
+import { type Entry, NOTHING } from './entry.ts'
 import { createLeaseKeeper } from './lease-keeper.ts'
 import { memoryStore } from './memory-store.ts'
 import { createReadyQueue, type ReadyQueue } from './ready-queue.ts'
@@ -97,10 +97,11 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
 
   function admit(entry: Entry, claim: Claim): MaybePromise<Acceptance> {
     if (claim.outcome !== 'claimed') {
+      const mark = storeMark(entry.delivery)
       settle(entry)
       if (claim.outcome === 'full') return FULL
       if (claim.outcome === 'in_flight') return claim
-      return claim.fingerprint === storeMark(entry.delivery) ? DUPLICATE : CONFLICT
+      return claim.fingerprint === mark ? DUPLICATE : CONFLICT
     }
     const { policy, queue, leases } = started()
     if (entry.phase === 'settled') {
@@ -165,9 +166,10 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
 
   function finish(entry: Entry, verdict: Verdict): void {
     entry.attempt = undefined
-    if (verdict.outcome !== 'completed') entry.delivery = withoutEvent(entry.delivery)
     active--
-    if (entry.phase === 'held') apply(verdict, entry)
+    if (entry.phase !== 'held') return
+    if (verdict.outcome !== 'completed') entry.delivery = withoutEvent(entry.delivery)
+    apply(verdict, entry)
   }
 
   function apply(verdict: Verdict, entry: Entry): void {
@@ -267,6 +269,7 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
     if (entries.get(entry.key) === entry) entries.delete(entry.key)
     running?.queue.settle(entry)
     entry.onSettled?.()
+    entry.delivery = NOTHING
     if (entries.size === 0) onIdle?.()
     else if (running?.policy.serialize) schedulePump()
   }
