@@ -4,7 +4,10 @@ import type { Acceptance, Delivery } from '../inbox.ts'
 /** One event in this process, from its claim until it is settled. */
 export interface Entry {
   readonly key: string
-  /** Loses its parsed event after the first attempt: a handler may have changed it. */
+  /**
+   * Loses its parsed event after the first attempt, because a handler may have changed it, and is {@link NOTHING}
+   * once the entry is settled.
+   */
   delivery: Delivery
   /** Proves the lease. New for every delivery, and again when a lapsed lease is taken once more. */
   token: string
@@ -26,4 +29,19 @@ export interface Entry {
   onSettled: (() => void) | undefined
   /** Only what is `held` has a lease to renew. Once `settled`, nothing still under way for the entry counts. */
   phase: 'claiming' | 'held' | 'completing' | 'settled'
+}
+
+/**
+ * In the place of a delivery that is settled. A `Map` with much coming and going leaves chains of tables behind, of
+ * which one that the collector promoted keeps all later ones, and the entries in them: each event and its bytes would
+ * live on until a full collection (measured: 1 MB in every scavenge, and three times as many full collections).
+ */
+export const NOTHING: Delivery = {
+  key: '',
+  namespace: '',
+  id: '',
+  type: '',
+  body: new Uint8Array(0),
+  fingerprint: 0,
+  receivedAt: 0,
 }

@@ -1012,6 +1012,35 @@ describe('duplicates in flight', () => {
 })
 
 describe('the inbox', () => {
+  it('serves one receiver, and tells the second what to do', async () => {
+    const inbox = memoryInbox()
+    const [first, second] = [watch({ inbox }), watch({ inbox })]
+    await first.receiver.start()
+    await expect(second.receiver.start()).rejects.toThrow(
+      "Option 'inbox': it serves another receiver already, whose handlers would get these events.",
+    )
+    expect((await first.send()).status).toBe(202)
+    expect(await second.send()).toMatchObject({ status: 503, code: 'inbox_unavailable' })
+  })
+
+  it('tries again with a store that could not be started', async () => {
+    const start = vi.fn(async () => {})
+    start.mockRejectedValueOnce(new Error('no connection'))
+    const { send } = watch({ inbox: memoryInbox({ store: { ...memoryStore(), start } }) })
+    expect((await send()).status).toBe(503)
+    expect((await send()).status).toBe(202)
+  })
+
+  it('is not used again once it was closed with its receiver', async () => {
+    const inbox = memoryInbox()
+    const { receiver } = watch({ inbox })
+    await receiver.start()
+    await receiver.close()
+    await expect(watch({ inbox }).receiver.start()).rejects.toThrow(
+      "Option 'inbox': it was closed with its receiver; make a new inbox for a new receiver",
+    )
+  })
+
   it('needs a store that is one', () => {
     for (const method of ['claim', 'extend', 'complete', 'release']) {
       expect(() => memoryInbox({ store: { ...memoryStore(), [method]: undefined } as never })).toThrow(

@@ -1,4 +1,3 @@
-import { platform } from '#platform'
 import { ABORT, createAttempt } from '../attempt.ts'
 import type { Claim, DedupeStore } from '../dedupe-store.ts'
 import { type Duration, durationMs } from '../duration.ts'
@@ -13,10 +12,12 @@ import type {
   Verdict,
 } from '../inbox.ts'
 import { isPromise, type MaybePromise } from '../maybe-promise.ts'
+import { createCompletion, storeMark } from './completion.ts'
 import { createDeadLetterShelf } from './dead-letters.ts'
-import type { Entry } from './entry.ts'
+import { type Entry, NOTHING } from './entry.ts'
 import { createLeaseKeeper } from './lease-keeper.ts'
 import { memoryStore } from './memory-store.ts'
+import { createPump, type Pump } from './pump.ts'
 import { createReadyQueue, type ReadyQueue } from './ready-queue.ts'
 import { createStoreGate, type StoreGate } from './store-gate.ts'
 
@@ -33,10 +34,11 @@ export interface MemoryInboxOptions {
 
 /** What is known only once processing starts. */
 interface Running {
-  readonly process: Process
   readonly policy: ProcessingPolicy
   readonly store: StoreGate
   readonly queue: ReadyQueue
+  readonly pump: Pump
+  readonly complete: (entry: Entry) => void
   readonly leases: ReturnType<typeof createLeaseKeeper>
 }
 
@@ -47,7 +49,6 @@ const FULL: Acceptance = { outcome: 'full' }
 /** While another delivery of the same event is being claimed here: that takes a second at most. */
 const CLAIM_UNDER_WAY: Acceptance = { outcome: 'in_flight', retryAfterMs: 1000 }
 const DRAIN_RETRY_MS = 100
-const TURN_MS = 5
 
 /**
  * The inbox in this process's memory, and the default. What it acknowledged and has not handled dies with the
@@ -71,10 +72,7 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
   const dead = createDeadLetterShelf()
   const newToken = createTokens()
   let running: Running | undefined
-  let active = 0
   let draining = false
-  let pumpScheduled = false
-  let turnEndsAt = 0
   let onIdle: (() => void) | undefined
 
   function accept(delivery: Delivery): MaybePromise<Acceptance> {
@@ -100,12 +98,13 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
 
   function admit(entry: Entry, claim: Claim): MaybePromise<Acceptance> {
     if (claim.outcome !== 'claimed') {
+      const mark = storeMark(entry.delivery)
       settle(entry)
       if (claim.outcome === 'full') return FULL
       if (claim.outcome === 'in_flight') return claim
-      return claim.fingerprint === storeMark(entry.delivery) ? DUPLICATE : CONFLICT
+      return claim.fingerprint === mark ? DUPLICATE : CONFLICT
     }
-    const { policy, queue, leases } = started()
+    const { policy, queue, pump, leases } = started()
     if (entry.phase === 'settled') {
       // The drain ended while the store was asked: nobody is left to handle the event.
       void release(entry)
@@ -116,7 +115,7 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
     entry.delivery.waitUntil?.(new Promise<void>(resolve => (entry.onSettled = resolve)))
     dead.remove(entry.key)
     queue.push(entry)
-    schedulePump()
+    pump.schedule()
     if (policy.acknowledge === 'after-processing') return new Promise(resolve => (entry.reply = resolve))
     // From this line on a crash loses the event: the sender hears 2xx and it is only in this process.
     entry.acknowledged = true
@@ -128,56 +127,17 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
     return { outcome: 'unavailable', code: 'store_unavailable', cause }
   }
 
-  /** After the replies of this turn: work must not delay an acknowledgement that is being written. */
-  function schedulePump(): void {
-    if (pumpScheduled) return
-    pumpScheduled = true
-    platform.defer(() => {
-      pumpScheduled = false
-      turnEndsAt = performance.now() + TURN_MS
-      pump()
-    })
-  }
-
-  /** Starts what may run. Handlers that need no waiting could go on for ever: after a while, I/O gets its turn. */
-  function pump(): void {
-    const { policy, queue } = started()
-    while (active < policy.concurrency) {
-      if (performance.now() > turnEndsAt) {
-        schedulePump()
-        return
-      }
-      const entry = queue.shift()
-      if (entry === undefined) return
-      if (entry.phase === 'held') run(entry)
-    }
-  }
-
-  function run(entry: Entry): void {
-    active++
-    entry.attempts++
-    entry.attempt = createAttempt(entry.attempts)
-    const verdict = started().process(entry.delivery, entry.attempt)
-    if (!isPromise(verdict)) finish(entry, verdict)
-    else
-      void verdict.then(known => {
-        finish(entry, known)
-        pump()
-      })
-  }
-
-  function finish(entry: Entry, verdict: Verdict): void {
-    entry.attempt = undefined
-    if (verdict.outcome !== 'completed') entry.delivery = withoutEvent(entry.delivery)
-    active--
-    if (entry.phase === 'held') apply(verdict, entry)
-  }
-
   function apply(verdict: Verdict, entry: Entry): void {
+    entry.attempt = undefined
+    // Lost to another process, or given back by the drain: nobody waits for this verdict.
+    if (entry.phase !== 'held') return
     if (verdict.outcome === 'completed') {
       entry.reply?.({ outcome: 'processed' })
-      complete(entry)
-    } else if (entry.reply !== undefined) {
+      started().complete(entry)
+      return
+    }
+    entry.delivery = withoutEvent(entry.delivery)
+    if (entry.reply !== undefined) {
       handBack(entry, verdict)
     } else if (verdict.outcome === 'retry') {
       const delayMs = draining ? Math.min(verdict.delayMs, DRAIN_RETRY_MS) : verdict.delayMs
@@ -189,8 +149,9 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
 
   function retryNow(entry: Entry): void {
     entry.retryTimer = undefined
-    started().queue.push(entry)
-    schedulePump()
+    const { queue, pump } = started()
+    queue.push(entry)
+    pump.schedule()
   }
 
   /** Without an acknowledgement the event is still the sender's: it retries, and nothing of ours does. */
@@ -203,45 +164,6 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
     const asked = verdict.error instanceof RetryAfterError ? { retryAfterMs: verdict.error.delayMs } : {}
     entry.reply?.({ outcome: 'failed', ...asked })
     giveBack(entry)
-  }
-
-  /** Remembers the id. A store that answers at once is not awaited: that would be a promise for each event. */
-  function complete(entry: Entry): void {
-    entry.phase = 'completing'
-    const kept = remember(entry)
-    if (kept === true) settle(entry)
-    else void completeLater(entry, kept)
-  }
-
-  function remember({ key, token, delivery }: Entry): MaybePromise<boolean> {
-    const { policy, store } = started()
-    try {
-      const fingerprint = storeMark(delivery)
-      return store.complete(key, token, { retentionMs: policy.retentionMs, fingerprint })
-    } catch (error) {
-      return Promise.reject(error)
-    }
-  }
-
-  /** While remembering the id fails, the lease is all that keeps a redelivery from running again. */
-  async function completeLater(entry: Entry, first: MaybePromise<boolean>): Promise<void> {
-    const { policy } = started()
-    const { delivery } = entry
-    let kept = first
-    for (let delayMs = 250; ; delayMs *= 2) {
-      try {
-        if (!(await kept)) policy.observe({ kind: 'lease_lost', ...about(delivery) })
-        break
-      } catch (error) {
-        if (draining || performance.now() + delayMs >= entry.leasedUntil) {
-          policy.observe({ kind: 'completion_lost', ...about(delivery), error })
-          break
-        }
-        await new Promise(resolve => setTimeout(resolve, delayMs))
-        kept = remember(entry)
-      }
-    }
-    settle(entry)
   }
 
   /** Kept here for a redrive; released, so that a redelivery (somebody pressed "resend") runs again. */
@@ -270,8 +192,9 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
     if (entries.get(entry.key) === entry) entries.delete(entry.key)
     running?.queue.settle(entry)
     entry.onSettled?.()
+    entry.delivery = NOTHING
     if (entries.size === 0) onIdle?.()
-    else if (running?.policy.serialize) schedulePump()
+    else if (running?.policy.serialize) running.pump.schedule()
   }
 
   /** Another process owns the event now and has acknowledged it: what is left of it here must not run. */
@@ -352,6 +275,24 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
     }
   }
 
+  function begin(process: Process, policy: ProcessingPolicy): Running {
+    const store = createStoreGate(dedupe, policy.observe)
+    const queue = createReadyQueue(policy)
+    const run = (entry: Entry): MaybePromise<Verdict> => {
+      entry.attempts++
+      entry.attempt = createAttempt(entry.attempts)
+      return process(entry.delivery, entry.attempt)
+    }
+    return {
+      policy,
+      store,
+      queue,
+      pump: createPump({ queue, concurrency: policy.concurrency, run, apply }),
+      complete: createCompletion({ store, policy, isDraining: () => draining, settle }),
+      leases: createLeaseKeeper({ entries, store, leaseMs, newToken, lose }),
+    }
+  }
+
   function started(): Running {
     if (running === undefined)
       throw new ConfigurationError('inbox', 'start() must come before the first event')
@@ -361,16 +302,14 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
   return {
     accept,
     start(process, policy) {
-      const store = createStoreGate(dedupe, policy.observe)
-      const leases = createLeaseKeeper({ entries, store, leaseMs, newToken, lose })
-      running = { process, policy, store, leases, queue: createReadyQueue(policy) }
-      return dedupe.start?.(notice => {
-        policy.observe({ kind: 'notice', ...notice })
-        policy.logger.warn({ code: notice.code }, notice.message)
-      })
+      if (running !== undefined) throw new ConfigurationError('inbox', draining ? CLOSED : TAKEN)
+      running = begin(process, policy)
+      // The store may be back when the receiver tries again.
+      return dedupe.start === undefined ? undefined : startStore(dedupe, policy, () => (running = undefined))
     },
     close,
     stats() {
+      const active = running?.pump.active ?? 0
       const oldest = entries.values().next().value
       return {
         pending: entries.size - active,
@@ -398,13 +337,22 @@ function createTokens(): () => string {
   }
 }
 
-/**
- * What a store keeps of the fingerprint. Redis holds one shared object for each number below 10,000, so that
- * this mark takes no memory there; one changed body in 10,000 goes unreported for it, and none runs twice.
- */
-function storeMark(delivery: Delivery): number {
-  return (delivery.fingerprint >>> 0) % 10_000
+/** Tells the receiver what the store has to say. Calls `failed` when the store cannot be started. */
+async function startStore(store: DedupeStore, policy: ProcessingPolicy, failed: () => void): Promise<void> {
+  try {
+    await store.start?.(notice => {
+      policy.observe({ kind: 'notice', ...notice })
+      policy.logger.warn({ code: notice.code }, notice.message)
+    })
+  } catch (error) {
+    failed()
+    throw error
+  }
 }
+
+const TAKEN =
+  'it serves another receiver already, whose handlers would get these events. Make an inbox for each receiver, or one receiver for both places: every adapter takes a receiver in the place of options'
+const CLOSED = 'it was closed with its receiver; make a new inbox for a new receiver'
 
 function withoutEvent(delivery: Delivery): Delivery {
   const { event: _, ...rest } = delivery

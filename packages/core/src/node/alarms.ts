@@ -35,6 +35,9 @@ class AlarmList implements Alarms {
     else earlier.later = later
     if (later === undefined) this.#last = earlier
     else later.earlier = earlier
+    // One that is gone must not hold those after it: promoted by the collector, it would keep them and their bodies.
+    alarm.earlier = undefined
+    alarm.later = undefined
     // Left to run out: the next alarm is likely to come before it does. Alone it keeps no process.
     if (this.#first === undefined) this.#timer?.unref()
   }

@@ -21,12 +21,15 @@ export function createMac(secret: string): Mac {
     if (body.length > SMALL_BODY_BYTES || timestamp.length > MAX_TIMESTAMP_CHARS) {
       return createHmac('sha256', key).update(`${timestamp}.`).update(body).digest('binary')
     }
-    message.set(inner)
+    if (laidOut !== inner) {
+      message.set(inner)
+      outerMessage.set(outer)
+      laidOut = inner
+    }
     const dot = BLOCK_BYTES + writeBytes(timestamp, message)
     message[dot] = DOT
     message.set(body, dot + 1)
     const innerDigest = hash('sha256', new Uint8Array(message.buffer, 0, dot + 1 + body.length), 'binary')
-    outerMessage.set(outer)
     writeBytes(innerDigest, outerMessage)
     return hash('sha256', outerMessage, 'binary')
   }
@@ -40,6 +43,8 @@ function writeBytes(text: string, block: Uint8Array): number {
 
 const DOT = 0x2e
 const message = new Uint8Array(BLOCK_BYTES + MAX_TIMESTAMP_CHARS + 1 + SMALL_BODY_BYTES)
+/** Whose key blocks stand in front of both: with one secret they are laid out once. */
+let laidOut: Uint8Array | undefined
 const outerMessage = new Uint8Array(BLOCK_BYTES + 32)
 
 function keyBlocks(secret: string): { inner: Buffer; outer: Buffer } {

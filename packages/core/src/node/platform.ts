@@ -24,7 +24,7 @@ export const platform: Platform = {
     const buffer =
       bytes instanceof Buffer ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
     const hasBom = buffer[0] === BOM[0] && buffer[1] === BOM[1] && buffer[2] === BOM[2]
-    return buffer.toString('utf8', hasBom ? 3 : 0)
+    return hasBom ? buffer.toString('utf8', 3) : buffer.toString()
   },
   defer: setImmediate,
   defaultLogger: processWarnings,

@@ -1,0 +1,61 @@
+import type { Delivery, ProcessingPolicy } from '../inbox.ts'
+import type { MaybePromise } from '../maybe-promise.ts'
+import type { Entry } from './entry.ts'
+import type { StoreGate } from './store-gate.ts'
+
+export interface CompletionParts {
+  readonly store: StoreGate
+  readonly policy: Pick<ProcessingPolicy, 'retentionMs' | 'observe'>
+  readonly isDraining: () => boolean
+  readonly settle: (entry: Entry) => void
+}
+
+/** Remembers the id of a handled event, then settles it. */
+export function createCompletion(parts: CompletionParts): (entry: Entry) => void {
+  const { store, policy, isDraining, settle } = parts
+
+  function remember({ key, token, delivery }: Entry): MaybePromise<boolean> {
+    try {
+      const fingerprint = storeMark(delivery)
+      return store.complete(key, token, { retentionMs: policy.retentionMs, fingerprint })
+    } catch (error) {
+      return Promise.reject(error)
+    }
+  }
+
+  /** While remembering the id fails, the lease is all that keeps a redelivery from running again. */
+  async function completeLater(entry: Entry, first: MaybePromise<boolean>): Promise<void> {
+    const { id, type, namespace } = entry.delivery
+    let kept = first
+    for (let delayMs = 250; ; delayMs *= 2) {
+      try {
+        if (!(await kept)) policy.observe({ kind: 'lease_lost', id, type, namespace })
+        break
+      } catch (error) {
+        if (isDraining() || performance.now() + delayMs >= entry.leasedUntil) {
+          policy.observe({ kind: 'completion_lost', id, type, namespace, error })
+          break
+        }
+        await new Promise(resolve => setTimeout(resolve, delayMs))
+        kept = remember(entry)
+      }
+    }
+    settle(entry)
+  }
+
+  // A store that answers at once is not awaited: that would be a promise for each event.
+  return entry => {
+    entry.phase = 'completing'
+    const kept = remember(entry)
+    if (kept === true) settle(entry)
+    else void completeLater(entry, kept)
+  }
+}
+
+/**
+ * What a store keeps of the fingerprint. Redis holds one shared object for each number below 10,000, so that
+ * this mark takes no memory there; one changed body in 10,000 goes unreported for it, and none runs twice.
+ */
+export function storeMark(delivery: Delivery): number {
+  return (delivery.fingerprint >>> 0) % 10_000
+}
