@@ -62,6 +62,18 @@ describe('kill -9 at random, under load', { timeout: 900_000 }, () => {
     space.remove()
   })
 
+  it('leaves nothing unhandled that was acknowledged after processing', async () => {
+    const space = createWorkspace()
+    const kills = scaled(50, 5)
+    const { platform, last } = await killUnderLoad('after', kills, space)
+    last.signal('SIGTERM')
+    await last.exited
+    const { done } = space.read()
+    expect(platform.acked.size).toBeGreaterThan(kills)
+    expect([...platform.acked].filter(id => !done.has(id))).toEqual([])
+    space.remove()
+  })
+
   it('loses some with the memory inbox: this harness can fail', async () => {
     const space = createWorkspace()
     const kills = scaled(50, 5)
