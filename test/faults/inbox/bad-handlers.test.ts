@@ -9,31 +9,8 @@ const RETRY = { attempts: 5, minDelay: '50ms', maxDelay: '200ms' }
 const LEASE_MS = 1000
 
 describe('handlers that misbehave, on sqliteInbox', { timeout: 900_000 }, () => {
-  it('retries those that throw or never settle, and the others do not wait for them', async () => {
-    const space = createWorkspace()
-    const platform = createPlatform()
-    const options = { retry: RETRY, handlerTimeout: '300ms', concurrency: 64 }
-    const receiver = await startReceiver({ mode: 'sqlite', ...space, options })
-    const count = scaled(1000, 20)
-    for (let index = 0; index < count; index++) {
-      await platform.deliver(() => receiver.url, `evt_throw_${index}`, { behaviour: 'throw' })
-      await platform.deliver(() => receiver.url, `evt_hang_${index}`, { behaviour: 'hang' })
-      await platform.deliver(() => receiver.url, `evt_fine_${index}`)
-    }
-    const all = count * 3
-    await until('every event is handled', () => space.read().done.size === all, 120_000)
-    const { begun } = space.read()
-    for (let index = 0; index < count; index++) {
-      const attempts = [`evt_throw_${index}`, `evt_hang_${index}`, `evt_fine_${index}`].map(id =>
-        begun.get(id),
-      )
-      expect(attempts).toEqual([3, 3, 1])
-    }
-    receiver.signal('SIGTERM')
-    expect(await receiver.exited).toBe(0)
-    platform.stop()
-    space.remove()
-  })
+  it('retries those that throw or never settle, and the others do not wait for them', () =>
+    retriesThoseThatFail('sqlite', scaled(1000, 20)))
 
   it('leaves its event to a process whose event loop is blocked for longer than the lease', async () => {
     const space = createWorkspace()
@@ -140,6 +117,70 @@ describe('what ran in a process that was killed, on sqliteInbox', { timeout: 900
     space.remove()
   })
 })
+
+describe('handlers that misbehave, where events are not on disk', { timeout: 900_000 }, () => {
+  it('are retried in memory, and the others do not wait for them', () =>
+    retriesThoseThatFail('memory', scaled(1000, 20)))
+
+  it('are 500 when the reply waits for them, and the sender retries', async () => {
+    const space = createWorkspace()
+    const platform = createPlatform()
+    const receiver = await startReceiver({ mode: 'after', ...space, options: { handlerTimeout: '300ms' } })
+    const reply = (id: string, data?: object) => platform.once(receiver.url, id, data)
+    const failing = { behaviour: 'throw' }
+    expect(await Promise.all([reply('evt_fine'), reply('evt_throw', failing)])).toEqual([200, 500])
+    expect(await reply('evt_hang', { behaviour: 'hang' })).toBe(500)
+    expect(await reply('evt_throw', failing)).toBe(500)
+    expect(space.read().begun.get('evt_throw')).toBe(2)
+    await stop(receiver)
+    platform.stop()
+    space.remove()
+  })
+
+  it.each([
+    ['memory', 'loses the event in memory, which was acknowledged', 202, 1],
+    ['after', 'leaves the event to the sender when the reply waits for it', undefined, 2],
+  ] as const)('that end the process: %s %s', async (mode, _, status, begun) => {
+    const space = createWorkspace()
+    const platform = createPlatform()
+    const first = await startReceiver({ mode, ...space })
+    // In memory the reply is out before the handler begins; it ends the process a moment later.
+    expect(await platform.once(first.url, 'evt_exit', { behaviour: 'exit' })).toBe(status)
+    expect(await first.exited).toBe(1)
+    const next = await startReceiver({ mode, ...space })
+    if (status === undefined) await platform.once(next.url, 'evt_exit', { behaviour: 'exit' })
+    else expect(await next.ask<InboxStats>('stats')).toMatchObject({ pending: 0, active: 0 })
+    await until('it was attempted as often as expected', () => space.read().begun.get('evt_exit') === begun)
+    expect(space.read().done.size).toBe(0)
+    if (status === undefined) expect(await next.exited).toBe(1)
+    else await stop(next)
+    platform.stop()
+    space.remove()
+  })
+})
+
+async function retriesThoseThatFail(mode: 'sqlite' | 'memory', count: number): Promise<void> {
+  const space = createWorkspace()
+  const platform = createPlatform()
+  const options = { retry: RETRY, handlerTimeout: '300ms', concurrency: 64 }
+  const receiver = await startReceiver({ mode, ...space, options })
+  for (let index = 0; index < count; index++) {
+    await platform.deliver(() => receiver.url, `evt_throw_${index}`, { behaviour: 'throw' })
+    await platform.deliver(() => receiver.url, `evt_hang_${index}`, { behaviour: 'hang' })
+    await platform.deliver(() => receiver.url, `evt_fine_${index}`)
+  }
+  const all = count * 3
+  await until('every event is handled', () => space.read().done.size === all, 120_000)
+  const { begun } = space.read()
+  for (let index = 0; index < count; index++) {
+    const attempts = [`evt_throw_${index}`, `evt_hang_${index}`, `evt_fine_${index}`].map(id => begun.get(id))
+    expect(attempts).toEqual([3, 3, 1])
+  }
+  receiver.signal('SIGTERM')
+  expect(await receiver.exited).toBe(0)
+  platform.stop()
+  space.remove()
+}
 
 interface FallOptions {
   readonly space: Workspace

@@ -92,6 +92,13 @@ async function dieOnceRecorded(inbox) {
   die()
 }
 
+/** What is held, without what only waits to be collected. */
+function liveBytes() {
+  globalThis.gc()
+  const { heapUsed, arrayBuffers } = process.memoryUsage()
+  return heapUsed + arrayBuffers
+}
+
 const handle = toNodeHandler(receiver)
 const server = createServer((request, response) => {
   response.on('finish', () => dieAt('after-reply'))
@@ -100,6 +107,7 @@ const server = createServer((request, response) => {
 
 process.on('message', async message => {
   if (message === 'rss') process.send({ rss: process.memoryUsage.rss() })
+  if (message === 'live') process.send({ live: liveBytes() })
   if (message === 'stats') process.send({ stats: await receiver.stats() })
 })
 // A test that failed must not leave its receiver behind.

@@ -7,7 +7,8 @@ export type Mode = 'memory' | 'after' | 'sqlite'
 export const SECRET = 'whsec_inbox_faults_0123456789'
 
 export interface ChildSettings {
-  readonly mode: Mode
+  /** `bare`: node:http with nothing of ours, for comparison. */
+  readonly mode: Mode | 'bare'
   readonly ledger: string
   readonly database: string
   readonly killAt?: string | undefined
@@ -24,16 +25,22 @@ export interface ReceiverProcess {
   /** Resolves with the exit code, `null` after a signal. */
   readonly exited: Promise<number | null>
   signal(name: 'SIGKILL' | 'SIGTERM'): void
-  ask<T>(question: 'rss' | 'stats'): Promise<T>
+  /** `live`: the bytes held after a garbage collection. */
+  ask<T>(question: 'rss' | 'live' | 'stats'): Promise<T>
 }
 
 const CHILD = fileURLToPath(new URL('receiver-child.mjs', import.meta.url))
+const BARE_CHILD = fileURLToPath(new URL('bare-child.mjs', import.meta.url))
 
 /** Starts one and resolves when it listens. */
 export async function startReceiver(settings: ChildSettings): Promise<ReceiverProcess> {
   const child: ChildProcess = spawn(
     process.execPath,
-    [CHILD, JSON.stringify({ ...settings, secret: SECRET })],
+    [
+      '--expose-gc',
+      settings.mode === 'bare' ? BARE_CHILD : CHILD,
+      JSON.stringify({ ...settings, secret: SECRET }),
+    ],
     {
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     },
