@@ -107,9 +107,10 @@ export function badHandlers(name: EngineName, scaled: (n: number) => number): vo
     const most = await peak.stop()
     const statuses = new Set(platform.attempts.map(({ status }) => status))
     expect([...statuses].filter(status => status !== 200 && status !== 202)).toEqual([503])
-    expect(most / idle).toBeLessThan(2)
     const rss = `RSS ${Math.round(idle / 1e6)} MB idle, ${Math.round(most / 1e6)} MB at most`
     report(`${name}: ${events} events at once, capacity ${capacity}: ${rss}`)
+    // A bare node:http server under this load grows to 1.5 times its idle size by itself.
+    expect(most / idle).toBeLessThan(2)
   })
 }
 
