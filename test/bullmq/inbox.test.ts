@@ -77,6 +77,32 @@ describe.each([
     await until(async () => (await inbox.stats()).dead === 0)
   })
 
+  test('events that arrive together each get their own answer', async () => {
+    const inbox = opened(unique('q'))
+    const process = scripted({ outcome: 'dead', error: new Error('bad'), noted: false }, COMPLETED)
+    await inbox.start(process, aPolicy({ concurrency: 1 }))
+    const dead = aDelivery()
+    await inbox.accept(dead)
+    await until(async () => (await inbox.stats()).dead === 1)
+    const known = aDelivery()
+    await inbox.accept(known)
+    await until(() => process.runs.length === 2)
+    const fresh = [aDelivery(), aDelivery()]
+    const together = [fresh[0]!, known, dead, { ...known, id: 'evt_x', key: 'key-x' }, fresh[1]!]
+    const answers = await Promise.all(together.map(delivery => inbox.accept(delivery)))
+    expect(answers.map(({ outcome }) => outcome)).toEqual([
+      'accepted',
+      'duplicate',
+      'accepted',
+      'accepted',
+      'accepted',
+    ])
+    await until(() => process.runs.length === 6)
+    expect(process.runs.slice(2).map(({ delivery }) => delivery.id)).toEqual(
+      expect.arrayContaining([fresh[0]!.id, dead.id, 'evt_x', fresh[1]!.id]),
+    )
+  })
+
   test('a dead letter that comes again with other bytes runs with those', async () => {
     const inbox = opened(unique('q'))
     const process = scripted({ outcome: 'dead', error: new Error('bad'), noted: false }, COMPLETED)

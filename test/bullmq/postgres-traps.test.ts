@@ -58,6 +58,21 @@ test('migrate: true makes the tables of a schema', async () => {
   await until(() => process.runs.length === 1)
 })
 
+test('two processes that get the same events in opposite orders do not wait for each other', async () => {
+  const queue = unique('q')
+  const inboxes = [opened({ postgres: server.url, queue }), opened({ postgres: server.url, queue })]
+  for (const inbox of inboxes) await inbox.start(scripted(COMPLETED), aPolicy({ concurrency: 0 }))
+  for (let round = 0; round < 20; round++) {
+    const deliveries = Array.from({ length: 50 }, () => aDelivery())
+    const orders = [deliveries, deliveries.toReversed()]
+    const answers = await Promise.all(
+      inboxes.flatMap((inbox, i) => orders[i]!.map(delivery => inbox.accept(delivery))),
+    )
+    expect(answers.filter(({ outcome }) => outcome === 'unavailable')).toEqual([])
+  }
+  expect(await inboxes[0]!.stats()).toMatchObject({ pending: 1000 })
+})
+
 test('deliveries are refused within 1.2 s while PostgreSQL is down, and taken when it is back', async () => {
   const own = await startPostgres()
   closing.push(() => own.stop())

@@ -1,7 +1,8 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { bullmqInbox } from '@ackhook/bullmq'
 import { createReceiver, type Delivery, type Inbox, NonRetryableError } from '@ackhook/core'
 import { sign } from '@ackhook/testing'
-import { Queue } from 'bullmq'
+import { Queue, type Span, type Telemetry } from 'bullmq'
 import { Redis } from 'ioredis'
 import { Redis as Redis5 } from 'ioredis5'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
@@ -282,6 +283,21 @@ describe('an event whose process keeps going down', () => {
   })
 })
 
+test('with telemetry each event carries the context of its own delivery, however many arrive together', async () => {
+  const queue = unique('q')
+  const context = new AsyncLocalStorage<string>()
+  const inbox = opened({ connection: server.url, queue, telemetry: telemetryOf(context) })
+  await inbox.start(scripted(COMPLETED), aPolicy({ concurrency: 0 }))
+  const deliveries = Array.from({ length: 20 }, () => aDelivery())
+  await Promise.all(deliveries.map(delivery => context.run(delivery.id, () => inbox.accept(delivery))))
+  const client = new Redis(server.url)
+  closing.push(() => client.disconnect())
+  for (const { key, id } of deliveries) {
+    const opts = await client.hget(`bull:${queue}:e-${key}`, 'opts')
+    expect(JSON.parse(opts ?? '{}')).toMatchObject({ tm: id })
+  }
+})
+
 test('an operator is told when Redis may forget what was acknowledged', async () => {
   const careless = await startRedis({ config: { maxmemory: '64mb', 'maxmemory-policy': 'allkeys-lru' } })
   closing.push(() => careless.stop())
@@ -296,6 +312,27 @@ test('an operator is told when Redis may forget what was acknowledged', async ()
     ]),
   )
 })
+
+/** A trace is the text that is in the context. */
+function telemetryOf(context: AsyncLocalStorage<string>): Telemetry<string> {
+  const span: Span<string> = {
+    setSpanOnContext: active => active,
+    setAttribute() {},
+    setAttributes() {},
+    addEvent() {},
+    recordException() {},
+    end() {},
+  }
+  return {
+    tracer: { startSpan: () => span },
+    contextManager: {
+      with: (active, run) => context.run(active, run),
+      active: () => context.getStore() ?? '',
+      getMetadata: active => active,
+      fromMetadata: (_, metadata) => metadata,
+    },
+  }
+}
 
 const SECRET = 'a secret of sixteen bytes or more'
 const SILENT = { info() {}, warn() {}, error() {} }

@@ -1,6 +1,6 @@
 import { createPostgresBackend, isPgPool, type PostgresConnectionOptions, withBackend } from 'bullmq'
 import type { Engine } from './engine.ts'
-import type { EventQueue, JobData } from './event-job.ts'
+import type { EventQueue, JobData, NewJob } from './event-job.ts'
 import type { ResolvedOptions } from './options.ts'
 
 const { Queue, Worker } = withBackend(createPostgresBackend)
@@ -19,8 +19,9 @@ export async function createPostgresEngine(
     queue: queue as unknown as EventQueue,
     traced: options.telemetry !== undefined,
     async add(jobs) {
-      const ids = jobs.map(({ opts }) => opts.jobId)
-      const [known] = await Promise.all([pool.query(KNOWN, [options.queue, ids]), queue.addBulk([...jobs])])
+      const sorted = jobs.toSorted(byId)
+      const ids = sorted.map(({ opts }) => opts.jobId)
+      const [known] = await Promise.all([pool.query(KNOWN, [options.queue, ids]), queue.addBulk(sorted)])
       return known.rows.length > 0
     },
     discard: async jobId => (await pool.query(DISCARD, [options.queue, jobId])).rows[0]?.n === 1,
@@ -31,6 +32,11 @@ export async function createPostgresEngine(
       await queue.disconnect()
     },
   }
+}
+
+/** One order everywhere: batches of two processes that hold the same events would wait for each other's rows. */
+function byId(a: NewJob, b: NewJob): number {
+  return a.opts.jobId < b.opts.jobId ? -1 : 1
 }
 
 /** Asked beside the add, which takes longer: where it is overtaken, the tokens of the jobs tell. */

@@ -1,8 +1,7 @@
 import { describe } from 'vitest'
-import { bullmqFaults } from './bullmq-faults.ts'
-import { POINTS } from './receiver-process.ts'
+import { ALL_POINTS, bullmqFaults } from './bullmq-faults.ts'
 
 describe('bullmqInbox under faults', () => {
   const scale = Number(process.env['FAULT_SCALE'] ?? 1)
-  bullmqFaults({ scale, engines: ['Redis, appendfsync always', 'PostgreSQL'], points: POINTS })
+  bullmqFaults({ scale, engines: ['Redis, appendfsync always', 'PostgreSQL'], points: ALL_POINTS })
 })

@@ -1,220 +1,147 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterEach, describe, expect, test } from 'vitest'
-import { migrate } from '../../bullmq/engines.ts'
-import { unique } from '../../bullmq/parts.ts'
-import { startPostgres } from '../../support/postgres.ts'
-import { startRedis } from '../../support/redis.ts'
+import { describe, expect, test } from 'vitest'
 import { until } from '../../support/until.ts'
-import { deliver, type Load, startLoad } from './load.ts'
-import {
-  createLedger,
-  type Ledger,
-  type POINTS,
-  type ReceiverSettings,
-  startReceiver,
-} from './receiver-process.ts'
+import type { Platform } from '../inbox/platform.ts'
+import type { ReceiverProcess } from '../inbox/receiver-process.ts'
+import { badHandlers } from './bad-handlers.ts'
+import { allHandled, CONCURRENCY, cleanUp, type EngineName, idle, report, setUp } from './setting.ts'
 
-const CONCURRENCY = 8
-const SLOW = 600_000
-
-interface Server {
-  readonly engine: ReceiverSettings['engine']
-  kill(): Promise<void>
-  restart(): Promise<void>
-}
-
-const closing: (() => unknown)[] = []
-
-async function redis(): Promise<Server> {
-  const server = await startRedis({ config: { appendonly: 'yes', appendfsync: 'always' } })
-  closing.push(() => server.stop())
-  const { kill, restart } = server
-  return { engine: { connection: server.url }, kill: () => kill(), restart }
-}
-
-async function postgres(): Promise<Server> {
-  const server = await startPostgres()
-  closing.push(() => server.stop())
-  await migrate(server.url)
-  const { kill, restart } = server
-  return { engine: { postgres: server.url }, kill: () => kill('SIGQUIT'), restart }
-}
+const SLOW = 900_000
 
 export interface FaultPlan {
   /** `1` is the load of which the documentation speaks. */
   readonly scale: number
-  readonly engines: readonly (keyof typeof ENGINES)[]
+  readonly engines: readonly EngineName[]
   /** Where a process is killed while it handles one event. */
-  readonly points: readonly (typeof POINTS)[number][]
+  readonly points: readonly (keyof typeof POINTS)[]
 }
-
-export const ENGINES = { 'Redis, appendfsync always': redis, PostgreSQL: postgres } as const
 
 export function bullmqFaults({ scale, engines, points }: FaultPlan): void {
   const scaled = (n: number) => Math.max(1, Math.round(n * scale))
-  afterEach(async () => {
-    for (const close of closing.splice(0).reverse()) await close()
-  })
+  cleanUp()
 
   describe.each(engines)('%s', name => {
-    const start = ENGINES[name]
+    test('nothing acknowledged is lost over random kills of the process', { timeout: SLOW }, async () => {
+      const kills = scaled(name === 'PostgreSQL' ? 25 : 50)
+      const setting = await setUp(name)
+      let receiver: ReceiverProcess | undefined = await setting.start()
+      const load = startLoad(setting.platform, () => receiver?.url)
+      for (let i = 0; i < kills; i++) {
+        await sleep(50 + Math.random() * 450)
+        const { signal, exited }: ReceiverProcess = receiver
+        receiver = undefined
+        signal('SIGKILL')
+        await exited
+        receiver = await setting.start()
+      }
+      await load.finish()
+      const repeated = await allHandled(setting)
+      expect(repeated).toBeLessThanOrEqual(kills * CONCURRENCY)
+      const { size } = setting.platform.acked
+      report(`${name}: ${kills} kills, ${size} acknowledged, 0 lost, ${repeated} ran twice`)
+    })
 
-    test(
-      'nothing acknowledged is lost over random kills of the process',
-      async () => {
-        const kills = scaled(name === 'PostgreSQL' ? 25 : 50)
-        const { settings, ledger } = await setting(start)
-        let receiver = await startReceiver(settings)
-        const load = startLoad({ url: () => receiver.url, lanes: 8, everyMs: 5 })
-        for (let i = 0; i < kills; i++) {
-          await sleep(50 + Math.random() * 450)
-          await receiver.kill()
-          receiver = await startReceiver(settings)
-        }
-        closing.push(() => receiver.kill())
+    test('nothing acknowledged is lost over crashes of the server', { timeout: SLOW }, async () => {
+      const crashes = scaled(10)
+      const setting = await setUp(name)
+      const { server, platform } = setting
+      const receiver = await setting.start()
+      const load = startLoad(platform, () => receiver.url)
+      for (let i = 0; i < crashes; i++) {
+        const goal = platform.acked.size + 50
+        await until('the server is at work', () => platform.acked.size >= goal, 60_000)
+        await server.kill()
+        const heard = platform.attempts.length + 8
+        await until('the sender hears of it', () => platform.attempts.length >= heard, 60_000)
+        await server.restart()
+      }
+      await load.finish()
+      const repeated = await allHandled(setting)
+      const refused = platform.attempts.filter(({ status }) => status === 503)
+      const slowest = Math.max(...refused.map(({ tookMs }) => tookMs))
+      expect(slowest).toBeLessThan(1200)
+      const { size } = platform.acked
+      report(
+        `${name}: ${crashes} server crashes, ${size} acknowledged, 0 lost, ${repeated} ran twice, slowest 503 ${slowest} ms`,
+      )
+    })
+
+    test('SIGTERM under load loses nothing, acknowledges nothing after the drain began, and ends in time', {
+      timeout: SLOW,
+    }, async () => {
+      for (let i = 0; i < scaled(5); i++) {
+        const setting = await setUp(name)
+        const { platform, space } = setting
+        const first = await setting.start({ workMs: 100 })
+        let current = first
+        const load = startLoad(platform, () => current.url)
+        await until('it is at work', () => platform.acked.size >= 50, 60_000)
+        const signalledAt = performance.now()
+        first.signal('SIGTERM')
+        expect(await first.exited).toBe(0)
+        expect(performance.now() - signalledAt).toBeLessThan(12_000)
+        current = await setting.start()
         await load.finish()
-        const { duplicates } = await allHandled(load, ledger)
-        expect(duplicates).toBeLessThanOrEqual(kills * CONCURRENCY)
-        report(
-          `${name}: ${kills} kills, ${load.acknowledged.size} acknowledged, 0 lost, ${duplicates} ran twice`,
-        )
-      },
-      SLOW,
-    )
+        const { drainingAt = 0 } = space.read()
+        const toFirst = platform.attempts.filter(({ url }) => url === first.url)
+        const late = toFirst.filter(({ startedAt }) => startedAt > drainingAt + 1)
+        expect(late.filter(({ status = 0 }) => status >= 200 && status < 300)).toEqual([])
+        expect(await allHandled(setting)).toBe(0)
+      }
+    })
 
-    test(
-      'nothing acknowledged is lost over crashes and restarts of the server',
-      async () => {
-        const crashes = scaled(10)
-        const { server, settings, ledger } = await setting(start)
-        const receiver = await startReceiver(settings)
-        closing.push(() => receiver.kill())
-        const load = startLoad({ url: () => receiver.url, lanes: 8, everyMs: 5 })
-        for (let i = 0; i < crashes; i++) {
-          const goal = load.acknowledged.size + 50
-          await until('the server is at work', () => load.acknowledged.size >= goal, 60_000)
-          await server.kill()
-          const heard = load.replies.length + 8
-          await until('the sender hears of it', () => load.replies.length >= heard, 60_000)
-          await server.restart()
-        }
-        await load.finish()
-        const { duplicates } = await allHandled(load, ledger)
-        const slowest = Math.max(
-          ...load.replies.filter(({ status }) => status === 503).map(({ ms }) => ms),
-          0,
-        )
-        expect(slowest).toBeLessThan(2000)
-        report(
-          `${name}: ${crashes} server crashes, ${load.acknowledged.size} acknowledged, 0 lost, ${duplicates} ran twice, slowest 503 ${slowest.toFixed(0)} ms`,
-        )
-      },
-      SLOW,
-    )
+    test.each(points)('an event survives a kill %s', { timeout: 60_000 }, async killAt => {
+      const setting = await setUp(name)
+      const { platform, space } = setting
+      // The reply must be able to overtake the handler.
+      const workMs = 150
+      const first = await setting.start({ killAt, workMs })
+      const status = await platform.once(first.url, 'evt_1')
+      await first.exited
+      const second = await setting.start({ workMs })
+      const { acked, redelivery, begun, done } = POINTS[killAt]
+      expect(status).toBe(acked ? 202 : undefined)
+      expect(await platform.once(second.url, 'evt_1')).toBe(redelivery)
+      await until('the event is handled', () => space.read().done.has('evt_1'))
+      await idle(space)
+      expect(begun).toContain(space.read().begun.get('evt_1'))
+      expect(space.read().done.get('evt_1')).toBe(done)
+    })
 
-    test(
-      'SIGTERM under load loses nothing, acknowledges nothing after the drain began, and ends in time',
-      async () => {
-        const { settings, ledger } = await setting(start)
-        for (let i = 0; i < scaled(5); i++) {
-          const first = await startReceiver({ ...settings, handlerMs: 100 })
-          let current = first
-          const load = startLoad({ url: () => current.url, lanes: 8, everyMs: 5 })
-          await until('it is at work', () => load.acknowledged.size >= 50, 60_000)
-          const ended = first.kill('SIGTERM')
-          await first.draining
-          const drainingAt = performance.now()
-          expect(await ended).toBe(0)
-          expect(performance.now() - drainingAt).toBeLessThan(12_000)
-          const late = load.replies.filter(
-            ({ status, sentAt }) => status < 300 && status >= 200 && sentAt > drainingAt,
-          )
-          expect(late).toEqual([])
-          current = await startReceiver(settings)
-          await load.finish()
-          const { duplicates } = await allHandled(load, ledger)
-          expect(duplicates).toBe(0)
-          await current.kill()
-        }
-      },
-      SLOW,
-    )
-
-    test.each(points)(
-      'an event survives a kill %s',
-      async dieAt => {
-        const { settings, ledger } = await setting(start)
-        const first = await startReceiver({ ...settings, dieAt })
-        const status = await deliver(first.url, 'evt_1')
-        await first.ended
-        const second = await startReceiver(settings)
-        closing.push(() => second.kill())
-        const repeated = status === 0 ? await deliver(second.url, 'evt_1') : undefined
-        await until('the event is handled', () => ledger.count('done').size === 1)
-        await idle(ledger)
-        const { heard, begun, done } = EXPECTED[dieAt]
-        if (heard !== undefined) expect(status).toBe(heard ? 202 : 0)
-        if (status === 0) expect(repeated).toBe(dieAt === 'after verify' ? 202 : 200)
-        expect(begun).toContain(ledger.count('begun').get('evt_1'))
-        expect(ledger.count('done').get('evt_1')).toBeLessThanOrEqual(done)
-      },
-      60_000,
-    )
+    badHandlers(name, scaled)
   })
-
-  async function setting(start: () => Promise<Server>) {
-    const server = await start()
-    const ledger = createLedger()
-    closing.push(() => ledger.remove())
-    const { engine } = server
-    return {
-      server,
-      ledger,
-      settings: { engine, queue: unique('f'), ledger: ledger.path, concurrency: CONCURRENCY },
-    }
-  }
 }
 
 /**
- * For each point of a crash: whether the sender has heard `202` by then (`undefined`: the handler may be faster or
- * slower than the reply), and how often the handler may begin. A job that was accepted may have begun in the
- * process that died a moment later.
+ * For each point of a crash: whether the sender has heard 202 by then, what it hears when it sends the event again,
+ * and how often the handler may begin and ends. A job that was accepted may have begun in the process that died a
+ * moment later.
  */
-const EXPECTED: Readonly<
-  Record<(typeof POINTS)[number], { heard: boolean | undefined; begun: number[]; done: number }>
-> = {
-  'after verify': { heard: false, begun: [1], done: 1 },
-  'after accept': { heard: false, begun: [1, 2], done: 1 },
-  'before reply': { heard: false, begun: [1, 2], done: 1 },
-  'after reply': { heard: true, begun: [1, 2], done: 1 },
-  'mid-handler': { heard: undefined, begun: [2], done: 1 },
-  'before complete': { heard: undefined, begun: [2], done: 2 },
-  'after complete': { heard: true, begun: [1], done: 1 },
+const POINTS = {
+  'after-verify': { acked: false, redelivery: 202, begun: [1], done: 1 },
+  'after-accept': { acked: false, redelivery: 200, begun: [1, 2], done: 1 },
+  'before-reply': { acked: false, redelivery: 200, begun: [1, 2], done: 1 },
+  'after-reply': { acked: true, redelivery: 200, begun: [1, 2], done: 1 },
+  'mid-handler': { acked: true, redelivery: 200, begun: [2], done: 1 },
+  'before-complete': { acked: true, redelivery: 200, begun: [2], done: 2 },
+  'after-complete': { acked: true, redelivery: 200, begun: [1], done: 1 },
 }
+export const ALL_POINTS = Object.keys(POINTS) as (keyof typeof POINTS)[]
 
-async function allHandled(load: Load, ledger: Ledger): Promise<{ duplicates: number }> {
-  const missing = () => {
-    const done = ledger.count('done')
-    return [...load.acknowledged].filter(id => !done.has(id))
-  }
-  await until('every acknowledged event is handled', () => missing().length === 0, 60_000).catch(error => {
-    throw new Error(`lost: ${missing().join(', ')}`, { cause: error })
+/** New events all the time, by a few connections, each repeated until it is acknowledged. */
+function startLoad(platform: Platform, url: () => string | undefined): { finish(): Promise<unknown> } {
+  let sending = true
+  let count = 0
+  const senders = Array.from({ length: 8 }, async () => {
+    while (sending) {
+      await platform.deliver(url, `evt_${count++}`)
+      await sleep(5)
+    }
   })
-  await idle(ledger)
-  const begun = ledger.count('begun')
-  return { duplicates: [...begun.values()].reduce((sum, n) => sum + n - 1, 0) }
-}
-
-/** No run begins for as long as a lease takes to lapse and be noticed. */
-async function idle(ledger: Ledger): Promise<void> {
-  const size = () =>
-    ledger.count('begun').size + [...ledger.count('begun').values()].reduce((a, b) => a + b, 0)
-  for (let before = -1, now = size(); before !== now; now = size()) {
-    before = now
-    await sleep(2500)
+  return {
+    finish() {
+      sending = false
+      return Promise.all(senders)
+    },
   }
-}
-
-function report(line: string): void {
-  process.stdout.write(`${line}\n`)
 }

@@ -7,6 +7,8 @@ interface Attempted {
   readonly status: number | undefined
   /** Milliseconds since the epoch. */
   readonly startedAt: number
+  readonly tookMs: number
+  readonly url: string
 }
 
 /** A platform that sends signed events and retries those that were not acknowledged. */
@@ -33,7 +35,7 @@ export function createPlatform({ connections = Number.POSITIVE_INFINITY } = {}):
     const startedAt = Date.now()
     const body = JSON.stringify({ id, type: 'conversation.resolved', created_at: CREATED_AT, data })
     const status = await post(agent, url, body)
-    attempts.push({ status, startedAt })
+    attempts.push({ status, startedAt, tookMs: Date.now() - startedAt, url })
     if (status !== undefined && status >= 200 && status < 300) acked.add(id)
     return status
   }

@@ -1,8 +1,9 @@
 // The receiver under fault: plain Node on the built packages, in a process of its own that can be killed. Its
 // settings come as JSON in the first argument. Every attempt is written to a ledger before anything can happen
 // to it: what was appended to a file survives the process.
-import { appendFileSync } from 'node:fs'
+import { appendFileSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
+import { bullmqInbox } from '@ackhook/bullmq'
 import { createReceiver, memoryInbox } from '@ackhook/core'
 import { toNodeHandler } from '@ackhook/core/node'
 import { sqliteInbox } from '@ackhook/sqlite'
@@ -17,9 +18,16 @@ const dieAt = point => {
   if (killAt === point) die()
 }
 
+const INBOXES = {
+  memory: () => memoryInbox(),
+  after: () => memoryInbox(),
+  sqlite: () => sqliteInbox({ path: database, lease, poll: '50ms' }),
+  bullmq: () => bullmqInbox({ ...settings.engine, queue: settings.queue, lease }),
+}
+
 const receiver = createReceiver({
   secret: settings.secret,
-  inbox: watched(mode === 'sqlite' ? sqliteInbox({ path: database, lease, poll: '50ms' }) : memoryInbox()),
+  inbox: watched(INBOXES[mode]()),
   ...(mode === 'after' && { acknowledge: 'after-processing' }),
   // Asked once the signature holds and before the inbox has heard of the event.
   namespace: () => {
@@ -35,7 +43,7 @@ const receiver = createReceiver({
 
 receiver.on('*', async (event, { attempt }) => {
   write('begin', event.id, attempt)
-  await misbehave(event.data.behaviour, attempt)
+  await misbehave(event.data.behaviour, attempt, event.id)
   if (killAt === 'mid-handler') {
     // Long enough for the reply to be out where it does not wait for the handlers.
     await sleep(200)
@@ -49,15 +57,18 @@ receiver.onDeadLetter(({ delivery }, event) => {
   if (event?.data.behaviour === 'exit-always') process.exit(1)
 })
 
-async function misbehave(behaviour, attempt) {
+async function misbehave(behaviour, attempt, id) {
   if (behaviour === 'throw' && attempt < 3) throw new Error('thrown on purpose')
   if (behaviour === 'hang' && attempt < 3) await new Promise(() => {})
   if (behaviour === 'exit' || behaviour === 'exit-always') process.exit(1)
-  if (behaviour?.blockMs > 0 && attempt === 1) {
+  if (behaviour?.blockMs > 0 && attempt === 1 && !settings.steady) {
     const until = performance.now() + behaviour.blockMs
-    while (performance.now() < until);
+    while (performance.now() < until || (behaviour.untilDone && !isDone(id)));
   }
 }
+
+/** Whether another process has handled it: asked without giving the event loop a turn. */
+const isDone = id => readFileSync(ledger, 'utf8').includes(`done ${id} `)
 
 /** The same inbox, with eyes on the moments between its steps. */
 function watched(inbox) {

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
+import type { BullmqInboxOptions } from '@ackhook/bullmq'
 
 export type Mode = 'memory' | 'after' | 'sqlite'
 
@@ -8,9 +9,14 @@ export const SECRET = 'whsec_inbox_faults_0123456789'
 
 export interface ChildSettings {
   /** `bare`: node:http with nothing of ours, for comparison. */
-  readonly mode: Mode | 'bare'
+  readonly mode: Mode | 'bullmq' | 'bare'
   readonly ledger: string
   readonly database: string
+  /** Where the queue of `bullmq` is. */
+  readonly engine?: Pick<BullmqInboxOptions, 'connection' | 'postgres'>
+  readonly queue?: string
+  /** Does not block, whatever the event asks for. */
+  readonly steady?: boolean
   readonly killAt?: string | undefined
   /** How long each handler takes. */
   readonly workMs?: number

@@ -1,0 +1,134 @@
+import type { InboxStats } from '@ackhook/core'
+import { expect, test } from 'vitest'
+import { until } from '../../support/until.ts'
+import type { ReceiverProcess } from '../inbox/receiver-process.ts'
+import { type EngineName, nothingIsLeft, report, setUp } from './setting.ts'
+
+const SLOW = 900_000
+const RETRY = { attempts: 5, minDelay: '50ms', maxDelay: '200ms' }
+/** Ten processes may die of an event; the eleventh buries it. */
+const MOST_FALLS = 11
+
+/** Handlers that throw, never settle, block the event loop, end the process, or are too slow for what comes in. */
+export function badHandlers(name: EngineName, scaled: (n: number) => number): void {
+  test('those that throw or never settle are retried, and the others do not wait', {
+    timeout: SLOW,
+  }, async () => {
+    const { start, platform, space } = await setUp(name)
+    const options = { retry: RETRY, handlerTimeout: '300ms', concurrency: 64 }
+    // A lease that does not lapse on a busy machine: it would run an attempt twice.
+    const receiver = await start({ options, lease: '30s' })
+    const count = scaled(1000)
+    for (let index = 0; index < count; index++) {
+      await platform.deliver(() => receiver.url, `evt_throw_${index}`, { behaviour: 'throw' })
+      await platform.deliver(() => receiver.url, `evt_hang_${index}`, { behaviour: 'hang' })
+      await platform.deliver(() => receiver.url, `evt_fine_${index}`)
+    }
+    await until('every event is handled', () => space.read().done.size === count * 3, 120_000)
+    const { begun } = space.read()
+    for (let index = 0; index < count; index++) {
+      const ids = [`evt_throw_${index}`, `evt_hang_${index}`, `evt_fine_${index}`]
+      expect(ids.map(id => begun.get(id))).toEqual([3, 3, 1])
+    }
+    await nothingIsLeft(receiver)
+  })
+
+  test('the event of a process whose event loop stands still runs in another one, and what comes late changes nothing', {
+    timeout: SLOW,
+  }, async () => {
+    const { start, platform, space } = await setUp(name)
+    // 40 seconds on a lease of 8 in the full run, and on a slow machine for as long as the other one needs.
+    const blockMs = Math.max(5000, scaled(40_000))
+    const lease = `${blockMs / 5}ms`
+    const blocked = await start({ lease })
+    const behaviour = { blockMs, untilDone: true }
+    await platform.deliver(() => blocked.url, 'evt_block', { behaviour })
+    await until('it blocks', () => space.read().begun.get('evt_block') === 1)
+    const other = await start({ lease, steady: true })
+    await until('the other one has handled it', () => space.read().done.has('evt_block'), 120_000)
+    await nothingIsLeft(other)
+    await until('the blocked one has ended too', () => space.read().done.get('evt_block') === 2, 120_000)
+    // It works again, and its late result has changed nothing.
+    await platform.deliver(() => blocked.url, 'evt_after')
+    await until('it works again', () => space.read().done.has('evt_after'))
+    expect(await blocked.ask<InboxStats>('stats')).toMatchObject({ pending: 0, dead: 0 })
+    expect(space.read().begun.get('evt_block')).toBe(2)
+    expect(await platform.once(other.url, 'evt_block')).toBe(200)
+  })
+
+  test.each([
+    ['an event that ends its process every time is buried, and onDeadLetter is told', 'exit', 1],
+    ['an event that ends its process in onDeadLetter too is buried all the same', 'exit-always', 3],
+  ])('%s', { timeout: SLOW }, async (_, behaviour, told) => {
+    const { server, start, platform, space } = await setUp(name)
+    // All of them in the full run; a part begins with a count as the others would have left it.
+    const runs = Math.min(MOST_FALLS, Math.max(2, scaled(MOST_FALLS)))
+    const settings = { queue: `exit-${behaviour}` }
+    let receiver = await start(settings)
+    await platform.deliver(() => receiver.url, 'evt_exit', { behaviour })
+    await receiver.exited
+    if (runs < MOST_FALLS) await server.countStalls(settings.queue, MOST_FALLS - runs)
+    const falls = runs + (behaviour === 'exit-always' ? told : 0)
+    for (let fall = 1; fall < falls; fall++) {
+      // It may take the event, and end, before it listens.
+      const next = await start(settings).catch(error => expect(String(error)).toContain('ended with 1'))
+      if (next) expect(await next.exited).toBe(1)
+    }
+    receiver = await start(settings)
+    await platform.deliver(() => receiver.url, 'evt_fine')
+    await until('the others are handled', () => space.read().done.has('evt_fine'))
+    await until('it is a dead letter', async () => (await receiver.ask<InboxStats>('stats')).dead === 1)
+    expect(space.read().begun.get('evt_exit')).toBe(runs)
+    expect(space.read().dead.get('evt_exit')).toBe(told)
+  })
+
+  test('more events than can be handled: 503 beyond the capacity, no growth, all handled in the end', {
+    timeout: SLOW,
+  }, async () => {
+    // 5,000 sockets take Node about 100 MB whatever the receiver does with them: not what is asked here.
+    const { start, platform, space } = await setUp(name, 500)
+    const events = Math.max(400, scaled(5000))
+    const capacity = events / 5
+    const workMs = Math.max(100, scaled(1000))
+    const options = { capacity, concurrency: capacity / 2 }
+    // The default: on a busy machine a shorter one lapses, and events run twice.
+    const receiver = await start({ workMs, lease: '30s', options })
+    const warm = Array.from({ length: Math.max(600, capacity) }, (_, i) => `evt_warm_${i}`)
+    await Promise.all(warm.map(id => platform.deliver(() => receiver.url, id)))
+    const idle = await receiver.ask<number>('rss')
+    const peak = watchRss(receiver)
+    const ids = Array.from({ length: events }, (_, i) => `evt_${i}`)
+    await Promise.all(ids.map(id => platform.deliver(() => receiver.url, id)))
+    const handled = () => {
+      const { done } = space.read()
+      return ids.every(id => done.get(id) === 1)
+    }
+    await until('every event is handled, once', handled, 300_000)
+    const most = await peak.stop()
+    const statuses = new Set(platform.attempts.map(({ status }) => status))
+    expect([...statuses].filter(status => status !== 200 && status !== 202)).toEqual([503])
+    const rss = `RSS ${Math.round(idle / 1e6)} MB idle, ${Math.round(most / 1e6)} MB at most`
+    report(`${name}: ${events} events at once, capacity ${capacity}: ${rss}`)
+    // A bare node:http server under this load grows to 1.5 times its idle size by itself.
+    expect(most / idle).toBeLessThan(2)
+  })
+}
+
+/** Asks every 200 ms; answers the most it saw. */
+function watchRss(receiver: ReceiverProcess): { stop(): Promise<number> } {
+  let watching = true
+  let most = 0
+  const asking = (async () => {
+    while (watching) {
+      most = Math.max(most, await receiver.ask<number>('rss'))
+      await new Promise(resolve => setTimeout(resolve, 200))
+    }
+  })()
+  return {
+    async stop() {
+      watching = false
+      await asking
+      return most
+    },
+  }
+}
