@@ -4,7 +4,7 @@ import { deliver, signedEvents } from '../../lib/deliver.mjs'
 import { SECRET } from '../../lib/dialects.mjs'
 import { settledHeap } from '../../lib/settled-heap.mjs'
 
-const PER_SECOND = 100
+const PER_SECOND = 50
 const QUARTER_S = 900
 const { maxIds, ...options } = JSON.parse(process.argv[2])
 
