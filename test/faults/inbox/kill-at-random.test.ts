@@ -17,7 +17,7 @@ async function killUnderLoad(mode: Mode, kills: number, space: Workspace) {
   // Room for a second of work: what waits at the end must not take longer than the kills.
   // What was killed several times in a row waits longer each time: not for minutes here, and it is not given up.
   const retry = { attempts: 100, minDelay: '50ms', maxDelay: '1s' }
-  const options = { concurrency: CONCURRENCY, capacity: 400, retry }
+  const options = { concurrency: CONCURRENCY, capacity: 400, ...(mode === 'sqlite' && { retry }) }
   const settings = { mode, workMs: 20, options, ...space }
   const senders = Array.from({ length: SENDERS }, async () => {
     while (sending) await platform.deliver(() => current?.url, `evt_${mode}_${count++}`)
