@@ -20,6 +20,19 @@ describe.each([
   ['node', node],
   ['web', web],
 ])('the platform of %s', (_, platform) => {
+  it('rings an alarm in time, unless it was cancelled', () => {
+    vi.useFakeTimers()
+    const alarms = platform.createAlarms(1000)
+    const [late, never] = [vi.fn(), vi.fn()]
+    alarms.set(never).cancel()
+    alarms.set(late)
+    vi.advanceTimersByTime(999)
+    expect([alarms.ms, late.mock.calls.length]).toEqual([1000, 0])
+    vi.advanceTimersByTime(1000)
+    expect([late.mock.calls.length, never.mock.calls.length]).toEqual([1, 0])
+    vi.useRealTimers()
+  })
+
   it.each(SIZES)('signs %d bytes as createHmac does', async size => {
     const body = bytes(size)
     for (const secret of SECRETS) {

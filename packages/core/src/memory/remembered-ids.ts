@@ -8,8 +8,8 @@ export interface RememberedIds {
 
 /**
  * A ring of slots in order of arrival, and a map of which slot an id is in. The ring is there because finding the
- * oldest key of a large Map takes longer the more were deleted before it. At 1,000,000 ids a claim and its
- * completion take 1.0 µs and 122 bytes; `lru-cache`, which keeps an order of use as well, took 1.8 µs and 146 bytes.
+ * oldest key of a large Map takes longer the more were deleted before it. At 1,000,000 ids one takes 101 bytes and a
+ * claim with its completion no longer than with `lru-cache`, which keeps an order of use as well and takes 146 bytes.
  */
 export function createRememberedIds(max: number): RememberedIds {
   const slots = new Map<string, number>()

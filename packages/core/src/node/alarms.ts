@@ -1,9 +1,9 @@
 import type { Alarm, Alarms } from '../alarms.ts'
 
 /**
- * One timer for any number of alarms of one length: they are due in the order in which they were set. Nearly all
- * are cancelled at once, and a timer of Node's own takes 0.6 µs to make and clear, because the last one of its
- * length takes a list and a place in a queue with it; an alarm takes 0.1 µs.
+ * One timer for any number of alarms of one length: they are due in the order in which they were set. Nearly all are
+ * cancelled at once, and the last timer of its length takes a list and a place in a queue of Node's with it: 3 % of a
+ * request in a profile with two of them. In a tight loop a timer takes 0.22 µs to set and clear, an alarm 0.14.
  */
 export function createAlarms(ms: number): Alarms {
   return new AlarmList(ms)
