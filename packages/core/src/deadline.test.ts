@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { Worker } from 'node:worker_threads'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { DeadlineError, withDeadline } from './deadline.ts'
 
@@ -64,4 +66,20 @@ it('does not mind a value or a failure that comes too late when nobody asked for
   await new Promise(resolve => setImmediate(resolve))
   process.off('unhandledRejection', note)
   expect(faults).toEqual([])
+})
+
+it('takes an answer that came in time to a process that was itself held up', async () => {
+  vi.useRealTimers()
+  const code =
+    "const { parentPort: port } = require('worker_threads'); port.on('message', text => port.postMessage(text))"
+  const echo = new Worker(code, { eval: true })
+  await once(echo, 'online')
+  const answer = once(echo, 'message').then(([text]) => text)
+  const waiting = withDeadline(answer, { operation: 'x', ms: 50 })
+  echo.postMessage('in time')
+  // After an immediate, the event loop comes to its timers before it looks at the network.
+  await new Promise(setImmediate)
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200)
+  await expect(waiting).resolves.toBe('in time')
+  await echo.terminate()
 })

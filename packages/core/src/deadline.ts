@@ -16,10 +16,15 @@ export function withDeadline<T>(
 ): Promise<T> {
   return new Promise((resolve, reject) => {
     let expired = false
-    const timer = setTimeout(() => {
+    // The last millisecond is a wait of its own, so that the network is looked at once more before it ends: an
+    // answer may have come in time to a process that was itself held up.
+    let timer = setTimeout(() => {
+      timer = setTimeout(expire, 1)
+    }, options.ms - 1)
+    function expire(): void {
       expired = true
       reject(new DeadlineError(options.operation, options.ms))
-    }, options.ms)
+    }
     promise.then(
       value => {
         clearTimeout(timer)
