@@ -48,3 +48,8 @@ describe('RetryAfterError', () => {
     expect(() => new RetryAfterError('m', new Date('never'))).toThrow(ConfigurationError)
   })
 })
+
+it('an error keeps its name where a bundler has renamed its class', () => {
+  class b extends ConfigurationError {}
+  expect(new b('secret', 'set it').name).toBe('ConfigurationError')
+})

@@ -13,17 +13,19 @@ export type ErrorCode =
 
 /** The one error class of Ackhook. Switch on `code`; it is stable, the message is not. */
 export class AckhookError extends Error {
+  // Written out in each class: a bundler that minifies renames the class, and the log would say 'b: Option …'.
+  override readonly name: string = 'AckhookError'
   readonly code: ErrorCode
 
   constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
     super(message, options)
-    this.name = new.target.name
     this.code = code
   }
 }
 
 /** A wrong option. Thrown at construction; the message names the option and the fix. */
 export class ConfigurationError extends AckhookError {
+  override readonly name = 'ConfigurationError'
   /** The option at fault, for example `tolerance` or `retry.attempts`. */
   readonly option: string
 
@@ -40,6 +42,8 @@ export class ConfigurationError extends AckhookError {
  * if (response.status === 404) throw new NonRetryableError('the CRM does not know this conversation')
  */
 export class NonRetryableError extends AckhookError {
+  override readonly name = 'NonRetryableError'
+
   constructor(message: string, options?: ErrorOptions) {
     super('non_retryable', message, options)
   }
@@ -53,6 +57,7 @@ export class NonRetryableError extends AckhookError {
  * if (response.status === 429) throw new RetryAfterError('the CRM asked us to wait', 60)
  */
 export class RetryAfterError extends AckhookError {
+  override readonly name = 'RetryAfterError'
   /** Milliseconds until the next attempt. */
   readonly delayMs: number
 

@@ -6,7 +6,7 @@ import { createRememberedIds } from './remembered-ids.ts'
 export interface MemoryStoreOptions {
   /**
    * How many handled events are remembered; beyond it the oldest are forgotten, and a redelivery of one of
-   * those would run again. Default 1,000,000, about 130 bytes each, allocated as they come.
+   * those would run again. Default 1,000,000, about 100 bytes each, allocated as they come.
    */
   readonly maxIds?: number
   /** How many leases can be held at one time; beyond it a claim answers `full`. Default 1,000,000. */
