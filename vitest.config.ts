@@ -9,6 +9,8 @@ const ssr = { resolve: { conditions, externalConditions: conditions } }
 
 export default defineConfig({
   test: {
+    // Most of the time goes into waiting for servers and processes. Vitest leaves one of two cores unused.
+    maxWorkers: 2,
     globalSetup: ['test/support/install-services.ts', 'test/support/build-packages.ts'],
     coverage: {
       provider: 'v8',
