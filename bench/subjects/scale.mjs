@@ -81,7 +81,8 @@ async function withIds(count) {
 
 /** Events of a type whose handlers never end wait behind the limit of concurrency; the measured ones join them. */
 async function withWaiting(count) {
-  const receiver = createReceiver({ secret: SECRET, capacity: 10_000_000, handlerTimeout: '1h' })
+  const store = memoryStore({ maxClaims: 10_000_000 })
+  const receiver = createReceiver({ secret: SECRET, store, capacity: 10_000_000, handlerTimeout: '1h' })
   if (count === 0) {
     receiver.on('conversation.resolved', () => {})
     return receiver

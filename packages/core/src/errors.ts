@@ -25,7 +25,7 @@ export class AckhookError extends Error {
 
 /** A wrong option. Thrown at construction; the message names the option and the fix. */
 export class ConfigurationError extends AckhookError {
-  override readonly name = 'ConfigurationError'
+  override readonly name: string = 'ConfigurationError'
   /** The option at fault, for example `tolerance` or `retry.attempts`. */
   readonly option: string
 
@@ -42,7 +42,7 @@ export class ConfigurationError extends AckhookError {
  * if (response.status === 404) throw new NonRetryableError('the CRM does not know this conversation')
  */
 export class NonRetryableError extends AckhookError {
-  override readonly name = 'NonRetryableError'
+  override readonly name: string = 'NonRetryableError'
 
   constructor(message: string, options?: ErrorOptions) {
     super('non_retryable', message, options)
@@ -57,7 +57,7 @@ export class NonRetryableError extends AckhookError {
  * if (response.status === 429) throw new RetryAfterError('the CRM asked us to wait', 60)
  */
 export class RetryAfterError extends AckhookError {
-  override readonly name = 'RetryAfterError'
+  override readonly name: string = 'RetryAfterError'
   /** Milliseconds until the next attempt. */
   readonly delayMs: number
 

@@ -2,6 +2,7 @@ import { CODES } from './codes.ts'
 import { createDecoder } from './decode-event.ts'
 import type { ReadBody, WebhookReply, WebhookRequest } from './delivery.ts'
 import { durationMs } from './duration.ts'
+import { ConfigurationError } from './errors.ts'
 import type { EventHandler, EventSchemas, KnownEvents } from './event-types.ts'
 import { guardObserver } from './guarded-observer.ts'
 import { createHandlerRegistry } from './handlers.ts'
@@ -46,13 +47,17 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
   let starting: Promise<void> | undefined
   let started = false
   let draining: Promise<DrainReport> | undefined
+  let inboxIsAnothers = false
 
   /** Steps 2 to 9. Up to `inbox.accept` a crash costs nothing: the sender has heard nothing and retries. */
   function respond(request: WebhookRequest<Context>, write: (reply: WebhookReply) => void): void {
     const startedAt = observe === undefined ? 0 : performance.now()
     const failed = (cause: unknown): WebhookReply =>
       refuse(new Refusal('internal_error', { cause }), startedAt)
+    let hasBody = false
     const goOn = (body: Uint8Array | Refusal): void => {
+      if (hasBody) return
+      hasBody = true
       const reply = judge(request, body, startedAt, failed)
       if (isPromise(reply)) void reply.then(write)
       else write(reply)
@@ -75,7 +80,13 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
       const { body } = request
       if (body === undefined)
         throw new TypeError('A request needs its body: bytes, or a function that reads them.')
-      return typeof body === 'function' ? body(bodyLimits, done) : body
+      if (typeof body !== 'function') return body
+      const read = body(bodyLimits, done)
+      if (read === undefined && body.length < 2)
+        throw new TypeError(
+          'A function that reads the body must return the bytes, or call its second argument.',
+        )
+      return read
     } catch (cause) {
       return new Refusal('internal_error', { cause })
     }
@@ -195,12 +206,14 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
     } catch (cause) {
       // The next request or call tries again: what the inbox needs may be back by then.
       starting = undefined
+      inboxIsAnothers = cause instanceof ConfigurationError && cause.option === 'inbox'
       throw cause
     }
   }
 
   async function drain(timeoutMs: number): Promise<DrainReport> {
     await starting?.catch(() => {})
+    if (inboxIsAnothers) return { lost: 0 }
     const report = await inbox.close(timeoutMs)
     if (report.lost > 0) {
       logger.error(report, `${report.lost} acknowledged events were not handled before the drain ended.`)

@@ -1,6 +1,7 @@
 import type { WebhookReply, WebhookRequest } from './delivery.ts'
+import { replyFor } from './reply.ts'
 
-/** Answers a request by calling `write` once: at once where nothing has to be awaited. Never throws. */
+/** Answers a request by calling `write` once: at once where nothing has to be awaited. Throws only what `write` throws. */
 export type Respond<Context> = (
   request: WebhookRequest<Context>,
   write: (reply: WebhookReply) => void,
@@ -24,6 +25,7 @@ export function handleOf<Context>(respond: Respond<Context>): Handle<Context> {
 /**
  * For adapters: hands the reply of `receiver.handle(request)` to `write`, without a promise in between where nothing
  * has to be awaited. Each promise between the last byte of a request and its reply costs a trip through a queue.
+ * `write` is called once, maybe before this returns, and must not throw.
  */
 export function replyTo<Context>(
   receiver: { readonly handle: Handle<Context> },
@@ -31,6 +33,7 @@ export function replyTo<Context>(
   write: (reply: WebhookReply) => void,
 ): void {
   const respond = receiver.handle[RESPOND]
-  if (respond === undefined) void receiver.handle(request).then(write)
-  else respond(request, write)
+  if (respond !== undefined) respond(request, write)
+  // Ours never rejects; what somebody wrapped around it may, and the sender waits for an answer.
+  else void receiver.handle(request).then(write, () => write(replyFor('internal_error')))
 }

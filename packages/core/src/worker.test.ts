@@ -66,6 +66,12 @@ describe('an event that took its process down in every attempt', () => {
   })
 })
 
+it('an abandoned event is dead also when its bytes can no longer be read', async () => {
+  const { process } = worker({ decode: () => new Refusal('event_invalid', { detail: 'another schema now' }) })
+  const verdict = await process(withoutEvent as Delivery, createAttempt(1, { abandoned: true }))
+  expect(verdict).toMatchObject({ outcome: 'dead', error: expect.any(NonRetryableError) })
+})
+
 describe('an attempt that succeeds', () => {
   it('hands each handler the event and what it should know', async () => {
     const { process, handlers, seen } = worker()

@@ -56,7 +56,8 @@ export function createWorker(parts: WorkerParts): Process {
     }
     function failed(thrown: unknown): MaybePromise<Verdict> {
       const durationMs = performance.now() - startedAt
-      if (!isWithdrawn(thrown)) return fail(decisive(thrown), { delivery, attempt, event, durationMs })
+      if (!isWithdrawn(thrown))
+        return fail(reasonOf(thrown, attempt), { delivery, attempt, event, durationMs })
       observe?.({
         kind: 'attempt_withdrawn',
         id,
@@ -122,6 +123,13 @@ interface FailedAttempt {
 /** The inbox took the attempt back and has told of it: no attempt of ours follows, nor are they used up. */
 function isWithdrawn(error: unknown): boolean {
   return error instanceof AckhookError && (error.code === 'lease_lost' || error.code === 'drain_timeout')
+}
+
+/** An abandoned event is dead whatever else is wrong with it, also where its bytes can no longer be read. */
+function reasonOf(thrown: unknown, { abandoned }: Attempt): unknown {
+  if (abandoned && !(thrown instanceof NonRetryableError))
+    return new NonRetryableError(ABANDONED, { cause: thrown })
+  return decisive(thrown)
 }
 
 /** When several handlers failed, one that rules out another attempt decides for all. */

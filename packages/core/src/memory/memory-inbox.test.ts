@@ -1023,6 +1023,16 @@ describe('the inbox', () => {
     expect(await second.send()).toMatchObject({ status: 503, code: 'inbox_unavailable' })
   })
 
+  it('is left alone when the receiver that it refused is closed', async () => {
+    const inbox = memoryInbox()
+    const [first, second] = [watch({ inbox }), watch({ inbox })]
+    await first.receiver.start()
+    await expect(second.receiver.start()).rejects.toThrow('serves another receiver')
+    expect(await second.receiver.close()).toEqual({ lost: 0 })
+    expect((await first.send()).status).toBe(202)
+    await expect(watch({ inbox }).receiver.start()).rejects.toThrow('serves another receiver')
+  })
+
   it('tries again with a store that could not be started', async () => {
     const start = vi.fn(async () => {})
     start.mockRejectedValueOnce(new Error('no connection'))

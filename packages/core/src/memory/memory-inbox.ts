@@ -98,11 +98,12 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
 
   function admit(entry: Entry, claim: Claim): MaybePromise<Acceptance> {
     if (claim.outcome !== 'claimed') {
-      const mark = storeMark(entry.delivery)
+      // Settled by a drain that ended while the store was asked: the bytes to compare are gone.
+      const mark = entry.phase === 'settled' ? undefined : storeMark(entry.delivery)
       settle(entry)
       if (claim.outcome === 'full') return FULL
       if (claim.outcome === 'in_flight') return claim
-      return claim.fingerprint === mark ? DUPLICATE : CONFLICT
+      return mark === undefined || claim.fingerprint === mark ? DUPLICATE : CONFLICT
     }
     const { policy, queue, pump, leases } = started()
     if (entry.phase === 'settled') {

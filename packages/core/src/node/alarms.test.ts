@@ -31,6 +31,19 @@ it('ring one by one, each after its own time', () => {
   expect(vi.getTimerCount()).toBe(0)
 })
 
+it('ring although one before them threw', () => {
+  const alarms = createAlarms(1000)
+  alarms.set(() => {
+    throw new Error('a ring that fails')
+  })
+  alarms.set(ring('b'))
+  vi.advanceTimersByTime(1)
+  alarms.set(ring('c'))
+  expect(() => vi.advanceTimersByTime(999)).toThrow('a ring that fails')
+  vi.advanceTimersByTime(1000)
+  expect(rung).toEqual(['b', 'c'])
+})
+
 it.each([
   ['first', [1, 2]],
   ['one in the middle', [0, 2]],

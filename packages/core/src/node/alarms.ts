@@ -51,13 +51,16 @@ class AlarmList implements Alarms {
   #ring(): void {
     this.#timer = undefined
     const now = performance.now()
-    for (let due = this.#first; due !== undefined && due.dueAt <= now; due = this.#first) {
-      due.cancel()
-      due.ring()
-    }
-    // What rang may have set the next alarm, and a timer with it.
-    if (this.#first !== undefined && this.#timer === undefined) {
-      this.#timer = setTimeout(this.#ringDue, this.#first.dueAt - now)
+    try {
+      for (let due = this.#first; due !== undefined && due.dueAt <= now; due = this.#first) {
+        due.cancel()
+        due.ring()
+      }
+    } finally {
+      // One that throws must not silence the others. What rang may have set the next alarm, and a timer with it.
+      if (this.#first !== undefined && this.#timer === undefined) {
+        this.#timer = setTimeout(this.#ringDue, this.#first.dueAt - now)
+      }
     }
   }
 }

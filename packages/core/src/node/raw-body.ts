@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks'
 import type { IncomingMessage } from 'node:http'
 import type { Alarms } from '../alarms.ts'
 import { createByteCollector } from '../byte-collector.ts'
@@ -38,14 +39,14 @@ function exactBytes(value: unknown): Uint8Array | undefined {
   return value instanceof Uint8Array ? value : undefined
 }
 
-/** Those of one receiver, which has one object of limits. */
-const alarmsOf = new WeakMap<BodyLimits, Alarms>()
+/** By how long they take to ring. */
+const alarmsOf = new Map<number, Alarms>()
 
-function alarmsFor(limits: BodyLimits): Alarms {
-  const known = alarmsOf.get(limits)
+function alarmsFor({ timeoutMs }: BodyLimits): Alarms {
+  const known = alarmsOf.get(timeoutMs)
   if (known !== undefined) return known
-  const alarms = createAlarms(limits.timeoutMs)
-  alarmsOf.set(limits, alarms)
+  const alarms = createAlarms(timeoutMs)
+  alarmsOf.set(timeoutMs, alarms)
   return alarms
 }
 
@@ -59,6 +60,8 @@ function readStream(
   done: (body: Uint8Array | Refusal) => void,
 ): void {
   const collector = createByteCollector()
+  // What follows the body belongs to the caller, whose AsyncLocalStorage the stream's events do not have.
+  const caller = new AsyncResource('ackhook.body')
   let settled = false
   const alarm = alarmsFor(limits).set(() =>
     settle(new Refusal('body_timeout', { detail: `${collector.length} bytes in ${limits.timeoutMs} ms` })),
@@ -69,14 +72,19 @@ function readStream(
   function settle(result: Uint8Array | Refusal): void {
     if (settled) return
     settled = true
+    answer(result)
+  }
+  function answer(result: Uint8Array | Refusal): void {
     alarm.cancel()
-    done(result)
+    caller.runInAsyncScope(done, undefined, result)
   }
   function onData(chunk: Uint8Array): void {
     if (settled) return
     if (collector.length + chunk.length > limits.maxBytes) {
-      settle(new Refusal('body_too_large', { detail: `over ${limits.maxBytes} bytes` }))
+      // Paused before the reply is written: that reads on for a while, so that the sender comes to see it.
+      settled = true
       request.pause()
+      answer(new Refusal('body_too_large', { detail: `over ${limits.maxBytes} bytes` }))
     } else {
       collector.add(chunk)
     }
