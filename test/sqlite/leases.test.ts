@@ -117,13 +117,93 @@ describe('leases of sqliteInbox', () => {
     }))
 })
 
+describe('an event of sqliteInbox whose process ended', () => {
+  const FAILED: Verdict = { outcome: 'retry', delayMs: 0, error: new Error('failed') }
+  const ONLY_ONE = { attempts: 1, minDelayMs: 10, maxDelayMs: 50, factor: 2 }
+  const HOURLY = { attempts: 8, minDelayMs: 3_600_000, maxDelayMs: 3_600_000, factor: 1 }
+
+  it('runs again also when that was its only attempt: what was accepted may not have reached a handler', () =>
+    withFolder(async folder => {
+      const path = join(folder, 'inbox.db')
+      await leaveBehind(path, "attempts = 1, token = 'gone'")
+      const next = sqliteInbox({ path, poll: '20ms' })
+      const { attempts } = await gather(next, undefined, { retry: ONLY_ONE })
+      await until('it runs', () => attempts.length === 1)
+      expect(attempts).toMatchObject([{ abandoned: false }])
+      await next.close(1000)
+    }))
+
+  it('is given up when it ended twice in a row and the attempts are used up', () =>
+    withFolder(async folder => {
+      const path = join(folder, 'inbox.db')
+      await leaveBehind(path, "attempts = 1, token = 'gone'")
+      for (const abandoned of [false, true]) {
+        const next = sqliteInbox({ path, poll: '20ms' })
+        const { attempts } = await gather(next, () => new Promise(() => {}), {
+          retry: ONLY_ONE,
+        })
+        await until('it is handed out', () => attempts.length === 1)
+        expect(attempts).toMatchObject([{ number: 2, abandoned }])
+        await kill(path, next)
+      }
+    }))
+
+  it('runs again at once after one such attempt, however many failed before', () =>
+    withFolder(async folder => {
+      const path = join(folder, 'inbox.db')
+      await leaveBehind(path, "attempts = 4, token = 'gone'")
+      const next = sqliteInbox({ path, poll: '20ms' })
+      // By the number of the attempt the delay would be up to an hour.
+      const { attempts } = await gather(next, undefined, { retry: HOURLY })
+      await until('it runs again', () => attempts.length === 1)
+      expect(attempts).toMatchObject([{ number: 5, abandoned: false }])
+      await next.close(1000)
+    }))
+
+  it('runs again before what waits', () =>
+    withFolder(async folder => {
+      const path = join(folder, 'inbox.db')
+      await leaveBehind(path, "attempts = 1, token = 'gone'")
+      const web = sqliteInbox({ path, poll: '20ms' })
+      await startInbox(web, { concurrency: 0 })
+      for (let index = 0; index < 5; index++) await web.accept(newDelivery())
+      await web.close(1000)
+      const next = sqliteInbox({ path, poll: '20ms' })
+      const { attempts } = await gather(next, undefined, { concurrency: 1 })
+      await until('all ran', () => attempts.length === 6)
+      expect(attempts.map(({ number }) => number)).toEqual([2, 1, 1, 1, 1, 1])
+      await next.close(1000)
+    }))
+
+  it('counts as ended once after an attempt that failed by itself', () =>
+    withFolder(async folder => {
+      const path = join(folder, 'inbox.db')
+      await leaveBehind(path, "attempts = 3, lapses = 1, token = 'gone'")
+      const first = sqliteInbox({ path, poll: '20ms' })
+      const { attempts } = await gather(first, () => (attempts.length === 1 ? FAILED : new Promise(() => {})))
+      await until('it failed and runs again', () => attempts.length === 2)
+      await kill(path, first)
+      const next = sqliteInbox({ path, poll: '20ms' })
+      const { attempts: after } = await gather(next)
+      await until('it runs once more', () => after.length === 1)
+      expect([...attempts, ...after]).toMatchObject([
+        { number: 4, abandoned: false },
+        { number: 5, abandoned: false },
+        { number: 6, abandoned: false },
+      ])
+      await next.close(1000)
+    }))
+})
+
 describe('an event of sqliteInbox whose attempts all ended with their process', () => {
   const DEAD: Verdict = { outcome: 'dead', error: new Error('given up'), noted: true }
+  /** Of five attempts: the process of the one before ended as well. */
+  const LAST_LAPSE = "attempts = 5, lapses = 1, token = 'gone'"
 
   it('is handed out once more for onDeadLetter to be told, and buried by the verdict', () =>
     withFolder(async folder => {
       const path = join(folder, 'inbox.db')
-      await leaveBehind(path, "attempts = 5, token = 'gone'")
+      await leaveBehind(path, LAST_LAPSE)
       const next = sqliteInbox({ path, poll: '20ms' })
       const { attempts } = await gather(next, () => DEAD)
       await until('it is a dead letter', async () => (await next.stats()).dead === 1)
@@ -135,7 +215,7 @@ describe('an event of sqliteInbox whose attempts all ended with their process', 
   it('is told of again when that was not recorded, with the number of the attempt unchanged', () =>
     withFolder(async folder => {
       const path = join(folder, 'inbox.db')
-      await leaveBehind(path, "attempts = 5, token = 'gone'")
+      await leaveBehind(path, LAST_LAPSE)
       const first = sqliteInbox({ path, poll: '20ms' })
       const { attempts: told } = await gather(first, () => new Promise(() => {}))
       await until('it is told', () => told.length === 1)
@@ -153,7 +233,7 @@ describe('an event of sqliteInbox whose attempts all ended with their process', 
   it('is buried without a word to handlers when telling took the process down as well', () =>
     withFolder(async folder => {
       const path = join(folder, 'inbox.db')
-      await leaveBehind(path, "attempts = 5, token = 'gone', tellings = 3")
+      await leaveBehind(path, `${LAST_LAPSE}, tellings = 3`)
       const next = sqliteInbox({ path, poll: '20ms' })
       const { attempts, seen } = await gather(next)
       await until('it is a dead letter', async () => (await next.stats()).dead === 1)
@@ -170,7 +250,7 @@ describe('an event of sqliteInbox whose attempts all ended with their process', 
   it('is left alone by a process that only receives', () =>
     withFolder(async folder => {
       const path = join(folder, 'inbox.db')
-      await leaveBehind(path, "attempts = 5, token = 'gone'")
+      await leaveBehind(path, LAST_LAPSE)
       const web = sqliteInbox({ path, poll: '20ms' })
       const { attempts, seen } = await gather(web, () => DEAD, { concurrency: 0 })
       for (let index = 0; index < 20; index++) await web.accept(newDelivery())
@@ -189,6 +269,14 @@ async function leaveBehind(path: string, columns: string): Promise<void> {
   const database = new DatabaseSync(path)
   database.exec(`UPDATE ackhook_events SET state = 1, ${columns}`)
   database.close()
+}
+
+/** Ends `inbox` as `kill -9` does: its leases stay behind, and nothing is recorded any more. */
+async function kill(path: string, inbox: Inbox): Promise<void> {
+  const database = new DatabaseSync(path)
+  database.exec("PRAGMA busy_timeout = 2000; UPDATE ackhook_events SET token = 'gone' WHERE state = 1")
+  database.close()
+  await inbox.close(0)
 }
 
 /** Keeps the file open, as another process does. */

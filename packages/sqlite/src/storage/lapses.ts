@@ -8,6 +8,8 @@ export interface Lapsed {
   readonly token: string | null
   readonly due: number
   readonly attempts: number
+  /** In a row, without this one. */
+  readonly lapses: number
   readonly tellings: number
 }
 
@@ -35,7 +37,7 @@ const LOOKS = 8
 
 export function createLapses(database: SqliteDatabase, own: OwnLeases): Lapses {
   const active = database.prepare(
-    `SELECT seq, token, due, attempts, tellings FROM ackhook_events WHERE state = ${ACTIVE}`,
+    `SELECT seq, token, due, attempts, lapses, tellings FROM ackhook_events WHERE state = ${ACTIVE}`,
   )
   let watched = new Map<number, Watched>()
   let lapsed: readonly Lapsed[] = []
