@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type { Attempt, Inbox, Process, ProcessingPolicy, Verdict } from '@ackhook/core'
 import { sqliteInbox } from '@ackhook/sqlite'
 import { DatabaseSync } from '@photostructure/sqlite'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { until } from '../support/until.ts'
 import { newDelivery, startInbox, withFolder } from './start-inbox.ts'
 
@@ -114,6 +114,25 @@ describe('leases of sqliteInbox', () => {
       attempts[0]?.finish({ outcome: 'completed' })
       await Promise.all([one.close(2000), two.close(2000)])
       database.close()
+    }))
+
+  it('are seen to be renewed also while the clock stands still', () =>
+    withFolder(async folder => {
+      const path = join(folder, 'inbox.db')
+      const own = new DatabaseSync(path)
+      const inbox = sqliteInbox({ database: own, lease: '1s', poll: '20ms' })
+      const clock = vi.spyOn(Date, 'now').mockReturnValue(Date.now())
+      const { attempts, process } = held()
+      await startInbox(inbox, {}, process)
+      await inbox.accept(newDelivery())
+      await until('it runs', () => attempts.length === 1)
+      const due = own.prepare('SELECT due FROM ackhook_events')
+      const seen = new Set<unknown>()
+      await until('it has moved twice', () => seen.add((due.get() as { due: number }).due).size === 3)
+      clock.mockRestore()
+      attempts[0]?.finish({ outcome: 'completed' })
+      await inbox.close(1000)
+      own.close()
     }))
 })
 

@@ -14,7 +14,8 @@ export interface Settlements {
 const HELD = `seq = ? AND token = ? AND state = ${ACTIVE}`
 
 export function createSettlements(database: SqliteDatabase, lanes: Lanes, tally: Tally): Settlements {
-  const renewal = database.prepare(`UPDATE ackhook_events SET due = ? WHERE ${HELD}`)
+  // Always another number, also by a clock that stands still: that it moves is what others see.
+  const renewal = database.prepare(`UPDATE ackhook_events SET due = max(due + 1, ?) WHERE ${HELD}`)
   const orderKeyOf = database.prepare(`SELECT order_key AS orderKey FROM ackhook_events WHERE ${HELD}`)
   // What is kept of a handled event: its id. The bytes are the bulk of a row.
   const complete = database.prepare(
