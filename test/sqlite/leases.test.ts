@@ -134,6 +134,35 @@ describe('leases of sqliteInbox', () => {
       await inbox.close(1000)
       own.close()
     }))
+
+  it('are watched also by a process that is busy, which then runs the event before what waits', () =>
+    withFolder(async folder => {
+      const path = join(folder, 'inbox.db')
+      const busy = sqliteInbox({ path, lease: '1s', poll: '20ms' })
+      const { attempts, process } = held()
+      const { ran } = await startInbox(busy, { concurrency: 1 }, process)
+      const [first, gone, backlog] = [newDelivery(), newDelivery(), newDelivery()]
+      await busy.accept(first)
+      await until('it runs', () => attempts.length === 1)
+      for (const delivery of [gone, backlog]) await busy.accept(delivery)
+      const database = new DatabaseSync(path)
+      database.exec(
+        `PRAGMA busy_timeout = 2000; UPDATE ackhook_events SET state = 1, token = 'gone:rs:0' WHERE id = '${gone.id}'`,
+      )
+      const due = database.prepare(`SELECT due FROM ackhook_events WHERE id = '${first.id}'`)
+      const renewals = new Set<unknown>()
+      await until('it has held its own for longer than a lease', () => {
+        return renewals.add((due.get() as { due: number }).due).size === 7
+      })
+      attempts[0]?.finish({ outcome: 'completed' })
+      await until('the next one runs', () => attempts.length === 2)
+      expect(ran.map(({ id }) => id)).toEqual([first.id, gone.id])
+      attempts[1]?.finish({ outcome: 'completed' })
+      await until('the last one runs', () => attempts.length === 3)
+      attempts[2]?.finish({ outcome: 'completed' })
+      database.close()
+      await busy.close(1000)
+    }))
 })
 
 describe('an event of sqliteInbox whose process ended', () => {

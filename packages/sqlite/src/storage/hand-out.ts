@@ -12,6 +12,8 @@ export interface HandOut {
   /** New for every lease. */
   newToken(terms: Terms): string
   nextDueMs(terms: Terms, now: number): number | undefined
+  /** Watches the leases of others, also while there is no slot for what they leave. Only reads. */
+  watch(leaseMs: number): void
 }
 
 interface WaitingRow extends Omit<StoredEvent, 'body'> {
@@ -61,6 +63,7 @@ export function createHandOut(database: SqliteDatabase, lapses: Lapses, owner: s
   return {
     isDue: (terms, now) => lapses.isAny(terms.leaseMs) || anyWaiting.get(now) !== undefined,
     newToken,
+    watch: leaseMs => lapses.look(leaseMs),
     take(limit, fresh, terms, now) {
       for (const one of lapses.drain(terms.leaseMs)) reclaim(one, terms, now)
       return (waiting.all(now, limit) as WaitingRow[]).map((row): TakenRow => {

@@ -19,6 +19,8 @@ export interface Lapsed {
  * id that came again can neither end a lease nor keep one alive.
  */
 export interface Lapses {
+  /** To be called now and then, also while there is no slot for what has lapsed: then it is known when there is. */
+  look(leaseMs: number): void
   /** Whether there is one that {@link drain} has not given out. Only reads. */
   isAny(leaseMs: number): boolean
   /** Each of them once; again when it is still there after the next look. */
@@ -33,7 +35,7 @@ interface Watched extends Lapsed {
 }
 
 /** Looks in a lease. */
-const LOOKS = 8
+export const LOOKS = 8
 
 export function createLapses(database: SqliteDatabase, own: OwnLeases): Lapses {
   const active = database.prepare(
@@ -62,6 +64,7 @@ export function createLapses(database: SqliteDatabase, own: OwnLeases): Lapses {
   }
 
   return {
+    look: lookInTime,
     isAny(leaseMs) {
       lookInTime(leaseMs)
       return lapsed.length > 0
