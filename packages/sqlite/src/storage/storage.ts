@@ -44,6 +44,16 @@ export function createStorage(openDatabase: () => SqliteDatabase, reopens: boole
     if (!reopens || !spoilsConnection(error)) return
     if (connection !== undefined) closeQuietly(connection)
     connection = undefined
+    if (own.size > 0) holdFile()
+  }
+
+  /** For who starts meanwhile: a file that nobody has open has no living owner of a lease. */
+  function holdFile(): void {
+    try {
+      open()
+    } catch {
+      // The next transaction tries again, and says why it fails.
+    }
   }
 
   function attempt(batches: readonly Batch[], terms: Terms): BatchResult[] {
