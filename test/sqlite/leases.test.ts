@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type { Attempt, Inbox, Process, ProcessingPolicy, Verdict } from '@ackhook/core'
 import { sqliteInbox } from '@ackhook/sqlite'
 import { DatabaseSync } from '@photostructure/sqlite'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { until } from '../support/until.ts'
 import { newDelivery, startInbox, withFolder } from './start-inbox.ts'
 
@@ -115,15 +115,143 @@ describe('leases of sqliteInbox', () => {
       await Promise.all([one.close(2000), two.close(2000)])
       database.close()
     }))
+
+  it('are seen to be renewed also while the clock stands still', () =>
+    withFolder(async folder => {
+      const path = join(folder, 'inbox.db')
+      const own = new DatabaseSync(path)
+      const inbox = sqliteInbox({ database: own, lease: '1s', poll: '20ms' })
+      const clock = vi.spyOn(Date, 'now').mockReturnValue(Date.now())
+      const { attempts, process } = held()
+      await startInbox(inbox, {}, process)
+      await inbox.accept(newDelivery())
+      await until('it runs', () => attempts.length === 1)
+      const due = own.prepare('SELECT due FROM ackhook_events')
+      const seen = new Set<unknown>()
+      await until('it has moved twice', () => seen.add((due.get() as { due: number }).due).size === 3)
+      clock.mockRestore()
+      attempts[0]?.finish({ outcome: 'completed' })
+      await inbox.close(1000)
+      own.close()
+    }))
+
+  it('are watched also by a process that is busy, which then runs the event before what waits', () =>
+    withFolder(async folder => {
+      const path = join(folder, 'inbox.db')
+      const busy = sqliteInbox({ path, lease: '1s', poll: '20ms' })
+      const { attempts, process } = held()
+      const { ran } = await startInbox(busy, { concurrency: 1 }, process)
+      const [first, gone, backlog] = [newDelivery(), newDelivery(), newDelivery()]
+      await busy.accept(first)
+      await until('it runs', () => attempts.length === 1)
+      for (const delivery of [gone, backlog]) await busy.accept(delivery)
+      const database = new DatabaseSync(path)
+      database.exec(
+        `PRAGMA busy_timeout = 2000; UPDATE ackhook_events SET state = 1, token = 'gone:rs:0' WHERE id = '${gone.id}'`,
+      )
+      const due = database.prepare(`SELECT due FROM ackhook_events WHERE id = '${first.id}'`)
+      const renewals = new Set<unknown>()
+      await until('it has held its own for longer than a lease', () => {
+        return renewals.add((due.get() as { due: number }).due).size === 7
+      })
+      attempts[0]?.finish({ outcome: 'completed' })
+      await until('the next one runs', () => attempts.length === 2)
+      expect(ran.map(({ id }) => id)).toEqual([first.id, gone.id])
+      attempts[1]?.finish({ outcome: 'completed' })
+      await until('the last one runs', () => attempts.length === 3)
+      attempts[2]?.finish({ outcome: 'completed' })
+      database.close()
+      await busy.close(1000)
+    }))
+})
+
+describe('an event of sqliteInbox whose process ended', () => {
+  const FAILED: Verdict = { outcome: 'retry', delayMs: 0, error: new Error('failed') }
+  const ONLY_ONE = { attempts: 1, minDelayMs: 10, maxDelayMs: 50, factor: 2 }
+  const HOURLY = { attempts: 8, minDelayMs: 3_600_000, maxDelayMs: 3_600_000, factor: 1 }
+
+  it('runs again also when that was its only attempt: what was accepted may not have reached a handler', () =>
+    withFolder(async folder => {
+      const path = join(folder, 'inbox.db')
+      await leaveBehind(path, "attempts = 1, token = 'gone'")
+      const next = sqliteInbox({ path, poll: '20ms' })
+      const { attempts } = await gather(next, undefined, { retry: ONLY_ONE })
+      await until('it runs', () => attempts.length === 1)
+      expect(attempts).toMatchObject([{ abandoned: false }])
+      await next.close(1000)
+    }))
+
+  it('is given up when it ended twice in a row and the attempts are used up', () =>
+    withFolder(async folder => {
+      const path = join(folder, 'inbox.db')
+      await leaveBehind(path, "attempts = 1, token = 'gone'")
+      for (const abandoned of [false, true]) {
+        const next = sqliteInbox({ path, poll: '20ms' })
+        const { attempts } = await gather(next, () => new Promise(() => {}), {
+          retry: ONLY_ONE,
+        })
+        await until('it is handed out', () => attempts.length === 1)
+        expect(attempts).toMatchObject([{ number: 2, abandoned }])
+        await kill(path, next)
+      }
+    }))
+
+  it('runs again at once after one such attempt, however many failed before', () =>
+    withFolder(async folder => {
+      const path = join(folder, 'inbox.db')
+      await leaveBehind(path, "attempts = 4, token = 'gone'")
+      const next = sqliteInbox({ path, poll: '20ms' })
+      // By the number of the attempt the delay would be up to an hour.
+      const { attempts } = await gather(next, undefined, { retry: HOURLY })
+      await until('it runs again', () => attempts.length === 1)
+      expect(attempts).toMatchObject([{ number: 5, abandoned: false }])
+      await next.close(1000)
+    }))
+
+  it('runs again before what waits', () =>
+    withFolder(async folder => {
+      const path = join(folder, 'inbox.db')
+      await leaveBehind(path, "attempts = 1, token = 'gone'")
+      const web = sqliteInbox({ path, poll: '20ms' })
+      await startInbox(web, { concurrency: 0 })
+      for (let index = 0; index < 5; index++) await web.accept(newDelivery())
+      await web.close(1000)
+      const next = sqliteInbox({ path, poll: '20ms' })
+      const { attempts } = await gather(next, undefined, { concurrency: 1 })
+      await until('all ran', () => attempts.length === 6)
+      expect(attempts.map(({ number }) => number)).toEqual([2, 1, 1, 1, 1, 1])
+      await next.close(1000)
+    }))
+
+  it('counts as ended once after an attempt that failed by itself', () =>
+    withFolder(async folder => {
+      const path = join(folder, 'inbox.db')
+      await leaveBehind(path, "attempts = 3, lapses = 1, token = 'gone'")
+      const first = sqliteInbox({ path, poll: '20ms' })
+      const { attempts } = await gather(first, () => (attempts.length === 1 ? FAILED : new Promise(() => {})))
+      await until('it failed and runs again', () => attempts.length === 2)
+      await kill(path, first)
+      const next = sqliteInbox({ path, poll: '20ms' })
+      const { attempts: after } = await gather(next)
+      await until('it runs once more', () => after.length === 1)
+      expect([...attempts, ...after]).toMatchObject([
+        { number: 4, abandoned: false },
+        { number: 5, abandoned: false },
+        { number: 6, abandoned: false },
+      ])
+      await next.close(1000)
+    }))
 })
 
 describe('an event of sqliteInbox whose attempts all ended with their process', () => {
   const DEAD: Verdict = { outcome: 'dead', error: new Error('given up'), noted: true }
+  /** Of five attempts: the process of the one before ended as well. */
+  const LAST_LAPSE = "attempts = 5, lapses = 1, token = 'gone'"
 
   it('is handed out once more for onDeadLetter to be told, and buried by the verdict', () =>
     withFolder(async folder => {
       const path = join(folder, 'inbox.db')
-      await leaveBehind(path, "attempts = 5, token = 'gone'")
+      await leaveBehind(path, LAST_LAPSE)
       const next = sqliteInbox({ path, poll: '20ms' })
       const { attempts } = await gather(next, () => DEAD)
       await until('it is a dead letter', async () => (await next.stats()).dead === 1)
@@ -135,7 +263,7 @@ describe('an event of sqliteInbox whose attempts all ended with their process', 
   it('is told of again when that was not recorded, with the number of the attempt unchanged', () =>
     withFolder(async folder => {
       const path = join(folder, 'inbox.db')
-      await leaveBehind(path, "attempts = 5, token = 'gone'")
+      await leaveBehind(path, LAST_LAPSE)
       const first = sqliteInbox({ path, poll: '20ms' })
       const { attempts: told } = await gather(first, () => new Promise(() => {}))
       await until('it is told', () => told.length === 1)
@@ -153,7 +281,7 @@ describe('an event of sqliteInbox whose attempts all ended with their process', 
   it('is buried without a word to handlers when telling took the process down as well', () =>
     withFolder(async folder => {
       const path = join(folder, 'inbox.db')
-      await leaveBehind(path, "attempts = 5, token = 'gone', tellings = 3")
+      await leaveBehind(path, `${LAST_LAPSE}, tellings = 3`)
       const next = sqliteInbox({ path, poll: '20ms' })
       const { attempts, seen } = await gather(next)
       await until('it is a dead letter', async () => (await next.stats()).dead === 1)
@@ -170,7 +298,7 @@ describe('an event of sqliteInbox whose attempts all ended with their process', 
   it('is left alone by a process that only receives', () =>
     withFolder(async folder => {
       const path = join(folder, 'inbox.db')
-      await leaveBehind(path, "attempts = 5, token = 'gone'")
+      await leaveBehind(path, LAST_LAPSE)
       const web = sqliteInbox({ path, poll: '20ms' })
       const { attempts, seen } = await gather(web, () => DEAD, { concurrency: 0 })
       for (let index = 0; index < 20; index++) await web.accept(newDelivery())
@@ -189,6 +317,14 @@ async function leaveBehind(path: string, columns: string): Promise<void> {
   const database = new DatabaseSync(path)
   database.exec(`UPDATE ackhook_events SET state = 1, ${columns}`)
   database.close()
+}
+
+/** Ends `inbox` as `kill -9` does: its leases stay behind, and nothing is recorded any more. */
+async function kill(path: string, inbox: Inbox): Promise<void> {
+  const database = new DatabaseSync(path)
+  database.exec("PRAGMA busy_timeout = 2000; UPDATE ackhook_events SET token = 'gone' WHERE state = 1")
+  database.close()
+  await inbox.close(0)
 }
 
 /** Keeps the file open, as another process does. */

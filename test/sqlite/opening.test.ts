@@ -71,7 +71,10 @@ describe('opening the file of sqliteInbox', () => {
       await first.accept(delivery)
       await first.close(1000)
       const database = new DatabaseSync(path)
-      database.exec('ALTER TABLE ackhook_events DROP COLUMN tellings; PRAGMA user_version = 1')
+      database.exec(
+        `ALTER TABLE ackhook_events DROP COLUMN lapses; ALTER TABLE ackhook_events DROP COLUMN tellings;
+         PRAGMA user_version = 1`,
+      )
       database.close()
       const second = sqliteInbox(path)
       const { ran } = await startInbox(second)

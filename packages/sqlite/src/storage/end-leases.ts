@@ -5,8 +5,10 @@ import { ACTIVE } from './states.ts'
 /**
  * Ends every lease in a file that nobody else has open: who held them is dead, and the events need not wait for
  * the leases to lapse. The proof is SQLite's lock on the file, which the operating system takes from a process
- * that ends, however it ends, and from no other. With the file in use, or with anything else in the way, this
- * does nothing.
+ * that ends, however it ends. A living process is without it while it replaces its thread or its connection, and
+ * where it opened and closed the file by other means than this library (a POSIX lock falls with any descriptor of
+ * its file); its events may then run twice, and none is lost. With the file in use, or with anything else in the
+ * way, this does nothing.
  */
 export function endOrphanedLeases(database: SqliteDatabase): void {
   try {

@@ -12,6 +12,8 @@ export interface HandOut {
   /** New for every lease. */
   newToken(terms: Terms): string
   nextDueMs(terms: Terms, now: number): number | undefined
+  /** Watches the leases of others, also while there is no slot for what they leave. Only reads. */
+  watch(leaseMs: number): void
 }
 
 interface WaitingRow extends Omit<StoredEvent, 'body'> {
@@ -26,7 +28,7 @@ export function createHandOut(database: SqliteDatabase, lapses: Lapses, owner: s
     `SELECT 1 FROM ackhook_events WHERE state = ${WAITING} AND due <= ? LIMIT 1`,
   )
   const putBack = database.prepare(
-    `UPDATE ackhook_events SET state = ${WAITING}, due = ?, token = NULL, tellings = tellings + ?
+    `UPDATE ackhook_events SET state = ${WAITING}, due = ?, token = NULL, lapses = lapses + 1, tellings = tellings + ?
      WHERE seq = ? AND state = ${ACTIVE} AND token IS ? AND due = ?`,
   )
   const waiting = database.prepare(
@@ -44,12 +46,14 @@ export function createHandOut(database: SqliteDatabase, lapses: Lapses, owner: s
 
   /**
    * An event that takes its process down must not take down every next one: it waits, and when its attempts are
-   * used up it is only handed out for `onDeadLetter` to be told.
+   * used up it is only handed out for `onDeadLetter` to be told. Not after one lapse: that is most likely a
+   * deploy, and no handler may have begun yet.
    */
-  function reclaim({ seq, token, due, attempts, tellings }: Lapsed, terms: Terms, now: number): void {
-    const isUsedUp = tellings > 0 || attempts >= terms.attempts
-    const delayMs = delayAfterLapse(isUsedUp ? tellings + 1 : attempts, terms)
-    putBack.run(now + delayMs, isUsedUp ? 1 : 0, seq, token, due)
+  function reclaim({ seq, token, due, attempts, lapses, tellings }: Lapsed, terms: Terms, now: number): void {
+    const isGivenUp = tellings > 0 || (attempts >= terms.attempts && lapses > 0)
+    const delayMs = delayAfterLapse(isGivenUp ? tellings + 1 : lapses + 1, terms)
+    // What need not wait goes before everything that waits.
+    putBack.run(delayMs === 0 ? 0 : now + delayMs, isGivenUp ? 1 : 0, seq, token, due)
   }
 
   function newToken({ leaseMs }: Terms): string {
@@ -59,6 +63,7 @@ export function createHandOut(database: SqliteDatabase, lapses: Lapses, owner: s
   return {
     isDue: (terms, now) => lapses.isAny(terms.leaseMs) || anyWaiting.get(now) !== undefined,
     newToken,
+    watch: leaseMs => lapses.look(leaseMs),
     take(limit, fresh, terms, now) {
       for (const one of lapses.drain(terms.leaseMs)) reclaim(one, terms, now)
       return (waiting.all(now, limit) as WaitingRow[]).map((row): TakenRow => {

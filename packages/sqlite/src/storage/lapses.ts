@@ -8,6 +8,8 @@ export interface Lapsed {
   readonly token: string | null
   readonly due: number
   readonly attempts: number
+  /** In a row, without this one. */
+  readonly lapses: number
   readonly tellings: number
 }
 
@@ -17,6 +19,8 @@ export interface Lapsed {
  * id that came again can neither end a lease nor keep one alive.
  */
 export interface Lapses {
+  /** To be called now and then, also while there is no slot for what has lapsed: then it is known when there is. */
+  look(leaseMs: number): void
   /** Whether there is one that {@link drain} has not given out. Only reads. */
   isAny(leaseMs: number): boolean
   /** Each of them once; again when it is still there after the next look. */
@@ -31,11 +35,11 @@ interface Watched extends Lapsed {
 }
 
 /** Looks in a lease. */
-const LOOKS = 8
+export const LOOKS = 8
 
 export function createLapses(database: SqliteDatabase, own: OwnLeases): Lapses {
   const active = database.prepare(
-    `SELECT seq, token, due, attempts, tellings FROM ackhook_events WHERE state = ${ACTIVE}`,
+    `SELECT seq, token, due, attempts, lapses, tellings FROM ackhook_events WHERE state = ${ACTIVE}`,
   )
   let watched = new Map<number, Watched>()
   let lapsed: readonly Lapsed[] = []
@@ -60,6 +64,7 @@ export function createLapses(database: SqliteDatabase, own: OwnLeases): Lapses {
   }
 
   return {
+    look: lookInTime,
     isAny(leaseMs) {
       lookInTime(leaseMs)
       return lapsed.length > 0

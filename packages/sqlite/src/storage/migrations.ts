@@ -3,8 +3,9 @@
  * released is never changed: a new one follows.
  *
  * One row a remembered event, for as long as its id is remembered. `due` means by state: not before (waiting),
- * leased until (active), forgotten from (done), failed at (dead). So one index serves all of them. `tellings`: how
- * often `onDeadLetter` was to be told of an event whose attempts all ended with their process.
+ * leased until (active), forgotten from (done), failed at (dead). So one index serves all of them. `lapses`: how
+ * many attempts in a row ended with their process. `tellings`: how often `onDeadLetter` was to be told of an event
+ * that was given up for that.
  */
 export const MIGRATIONS: readonly string[] = [
   `CREATE TABLE ackhook_events (
@@ -28,5 +29,6 @@ export const MIGRATIONS: readonly string[] = [
    CREATE INDEX ackhook_events_due ON ackhook_events (state, due);
    CREATE INDEX ackhook_events_order ON ackhook_events (order_key, state, order_at)
      WHERE order_key IS NOT NULL;`,
-  'ALTER TABLE ackhook_events ADD COLUMN tellings INTEGER NOT NULL DEFAULT 0;',
+  `ALTER TABLE ackhook_events ADD COLUMN lapses INTEGER NOT NULL DEFAULT 0;
+   ALTER TABLE ackhook_events ADD COLUMN tellings INTEGER NOT NULL DEFAULT 0;`,
 ]

@@ -25,8 +25,8 @@ export function createQueries(database: SqliteDatabase, lanes: Lanes, tally: Tal
     `SELECT min(accepted_at) AS oldest FROM ackhook_events WHERE state IN (${WAITING}, ${ACTIVE}, ${BEHIND})`,
   )
   const redrive = database.prepare(
-    `UPDATE ackhook_events SET state = iif(order_key IS NULL, ${WAITING}, ${BEHIND}), due = ?, attempts = 0, tellings = 0,
-       accepted_at = ?, reason = NULL WHERE key = ? AND state = ${DEAD} RETURNING order_key AS orderKey`,
+    `UPDATE ackhook_events SET state = iif(order_key IS NULL, ${WAITING}, ${BEHIND}), due = ?, attempts = 0,
+       lapses = 0, tellings = 0, accepted_at = ?, reason = NULL WHERE key = ? AND state = ${DEAD} RETURNING order_key AS orderKey`,
   )
   const discard = database.prepare(`DELETE FROM ackhook_events WHERE key = ? AND state = ${DEAD}`)
 

@@ -14,7 +14,8 @@ export interface Settlements {
 const HELD = `seq = ? AND token = ? AND state = ${ACTIVE}`
 
 export function createSettlements(database: SqliteDatabase, lanes: Lanes, tally: Tally): Settlements {
-  const renewal = database.prepare(`UPDATE ackhook_events SET due = ? WHERE ${HELD}`)
+  // Always another number, also by a clock that stands still: that it moves is what others see.
+  const renewal = database.prepare(`UPDATE ackhook_events SET due = max(due + 1, ?) WHERE ${HELD}`)
   const orderKeyOf = database.prepare(`SELECT order_key AS orderKey FROM ackhook_events WHERE ${HELD}`)
   // What is kept of a handled event: its id. The bytes are the bulk of a row.
   const complete = database.prepare(
@@ -27,14 +28,14 @@ export function createSettlements(database: SqliteDatabase, lanes: Lanes, tally:
        type = '', namespace = '' WHERE ${HELD} AND order_key IS NULL`,
   )
   const retry = database.prepare(
-    `UPDATE ackhook_events SET state = ${WAITING}, due = ?, token = NULL, reason = ? WHERE seq = ?`,
+    `UPDATE ackhook_events SET state = ${WAITING}, due = ?, token = NULL, lapses = 0, reason = ? WHERE seq = ?`,
   )
   const bury = database.prepare(
     `UPDATE ackhook_events SET state = ${DEAD}, due = ?, token = NULL, reason = ? WHERE seq = ?`,
   )
   const release = database.prepare(
     `UPDATE ackhook_events SET state = ${WAITING}, due = ?, token = NULL,
-       attempts = attempts - iif(tellings, 0, ?) WHERE seq = ?`,
+       attempts = attempts - iif(tellings, 0, ?), lapses = iif(?, lapses, 0) WHERE seq = ?`,
   )
 
   function change(settlement: Settlement, now: number): void {
@@ -49,8 +50,10 @@ export function createSettlements(database: SqliteDatabase, lanes: Lanes, tally:
       case 'bury':
         bury.run(settlement.failedAt, settlement.reason, seq)
         break
-      case 'release':
-        release.run(now, settlement.begun ? 0 : 1, seq)
+      case 'release': {
+        const untried = settlement.begun ? 0 : 1
+        release.run(now, untried, untried, seq)
+      }
     }
   }
 

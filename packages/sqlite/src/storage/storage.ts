@@ -15,6 +15,8 @@ export interface Storage {
   run(batches: readonly Batch[], terms: Terms): BatchResult[]
   /** Renews every lease that was handed out here or asked about here, and has not ended. Never throws. */
   renew(leaseMs: number): void
+  /** Watches the leases of others. Only reads; never throws. */
+  watch(leaseMs: number): void
   /** Forgets some ids that are past their retention. Whether there may be more of them. Never throws. */
   prune(): boolean
   close(): void
@@ -42,6 +44,16 @@ export function createStorage(openDatabase: () => SqliteDatabase, reopens: boole
     if (!reopens || !spoilsConnection(error)) return
     if (connection !== undefined) closeQuietly(connection)
     connection = undefined
+    if (own.size > 0) holdFile()
+  }
+
+  /** For who starts meanwhile: a file that nobody has open has no living owner of a lease. */
+  function holdFile(): void {
+    try {
+      open()
+    } catch {
+      // The next transaction tries again, and says why it fails.
+    }
   }
 
   function attempt(batches: readonly Batch[], terms: Terms): BatchResult[] {
@@ -80,6 +92,13 @@ export function createStorage(openDatabase: () => SqliteDatabase, reopens: boole
         renewAll(connection, own, leaseMs)
       } catch (error) {
         // The next time comes before the lease ends.
+        recover(error)
+      }
+    },
+    watch(leaseMs) {
+      try {
+        connection?.handOut.watch(leaseMs)
+      } catch (error) {
         recover(error)
       }
     },

@@ -1,0 +1,61 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from '@photostructure/sqlite'
+import { expect, it } from 'vitest'
+import type { SqliteDatabase } from './database.ts'
+import { createStorage } from './storage.ts'
+
+const TERMS = { capacity: 10, leaseMs: 10_000, attempts: 5, minDelayMs: 10, maxDelayMs: 50, factor: 2 }
+
+/** A real file, whose disk refuses every write while `fails` says so. */
+function openOn(path: string, fails: () => boolean): SqliteDatabase {
+  const database = new DatabaseSync(path)
+  return {
+    exec: sql => database.exec(sql),
+    close: () => database.close(),
+    prepare(sql) {
+      const statement = database.prepare(sql)
+      return {
+        get: (...values) => statement.get(...values),
+        all: (...values) => statement.all(...values),
+        run(...values) {
+          if (fails()) throw Object.assign(new Error('disk I/O error'), { errcode: 10 })
+          return statement.run(...values)
+        },
+      }
+    },
+  }
+}
+
+it('has the file open again at once when the disk refused a write while handlers run', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'ackhook-sqlite-'))
+  const path = join(folder, 'inbox.db')
+  let fails = false
+  let openings = 0
+  const storage = createStorage(() => {
+    openings++
+    return openOn(path, () => fails)
+  }, true)
+  const [result] = storage.run(
+    [
+      {
+        arrivals: [[1, 'key', '', 'evt_1', 'a.b', 1, 0, 2, null, null]],
+        bytes: new Uint8Array(2),
+        settlements: [],
+        held: [],
+        queries: [],
+        take: 1,
+      },
+    ],
+    TERMS,
+  )
+  expect(result?.taken).toMatchObject([{ attempt: 1 }])
+  fails = true
+  storage.renew(TERMS.leaseMs)
+  fails = false
+  // A process that finds the file open nowhere takes the leases for those of the dead: see end-leases.
+  expect(openings).toBe(2)
+  storage.close()
+  rmSync(folder, { recursive: true })
+})
