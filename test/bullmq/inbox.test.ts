@@ -103,6 +103,18 @@ describe.each([
     )
   })
 
+  test.each([3, 20])('of %d events that arrive together one that cannot be kept fails alone', async count => {
+    const inbox = opened(unique('q'))
+    await inbox.start(scripted(COMPLETED), aPolicy({ concurrency: 0 }))
+    const deliveries = Array.from({ length: count }, () => aDelivery())
+    // PostgreSQL keeps no zero character. Redis does.
+    deliveries[1] = aDelivery({ namespace: '\0' })
+    const answers = await Promise.all(deliveries.map(delivery => inbox.accept(delivery)))
+    const [refused] = answers.splice(1, 1)
+    expect(refused!.outcome).toBe(engine.name === 'Redis' ? 'accepted' : 'unavailable')
+    expect(new Set(answers.map(({ outcome }) => outcome))).toEqual(new Set(['accepted']))
+  })
+
   test('a dead letter that comes again with other bytes runs with those', async () => {
     const inbox = opened(unique('q'))
     const process = scripted({ outcome: 'dead', error: new Error('bad'), noted: false }, COMPLETED)

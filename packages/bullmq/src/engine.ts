@@ -22,8 +22,11 @@ export interface Engine {
   readonly queue: EventQueue
   /** Whether the user has BullMQ's telemetry. */
   readonly traced: boolean
-  /** Adds the jobs whose ids are not known yet. Answers `false` when none was known before. */
-  add(jobs: readonly NewJob[]): Promise<boolean>
+  /**
+   * Adds the jobs whose ids are not known yet. Answers for each by itself: `true` when it is there and nobody
+   * else's, `false` when that takes another look.
+   */
+  add(jobs: readonly NewJob[]): readonly Promise<boolean>[]
   /** Removes the job, in one step, if it is a dead letter: a re-armed one must not go. */
   discard(jobId: string): Promise<boolean>
   newWorker(process: EventProcessor, settings: WorkerSettings): EventWorker

@@ -38,12 +38,14 @@ export async function createRedisEngine(
   return {
     queue,
     traced: options.telemetry !== undefined,
-    async add(jobs) {
+    add(jobs) {
       // One connection: Redis answers this before it adds anything. One question for all of them, because it
       // costs half as much as an add; BullMQ's addBulk would cost more than the adds.
       const known = client['exists'](...jobs.map(({ opts }) => queue.toKey(opts.jobId)))
-      const added = jobs.map(({ name, data, opts }) => queue.add(name, data, opts))
-      return (await Promise.all([known, ...added]))[0] > 0
+      return jobs.map(async ({ name, data, opts }) => {
+        const [anyKnown] = await Promise.all([known, queue.add(name, data, opts)])
+        return anyKnown === 0
+      })
     },
     async discard(jobId) {
       const job = queue.toKey(jobId)
