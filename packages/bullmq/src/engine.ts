@@ -15,6 +15,8 @@ export interface EventWorker {
   waitUntilReady(): Promise<unknown>
   close(): Promise<void>
   disconnect(): Promise<void>
+  /** Sets BullMQ's count of the job's stalls back to none, whatever becomes of the job. */
+  forgiveStalls(jobId: string): Promise<unknown>
 }
 
 /** BullMQ with its connections. */
@@ -27,6 +29,11 @@ export interface Engine {
    * else's, `false` when that takes another look.
    */
   add(jobs: readonly NewJob[]): readonly Promise<boolean>[]
+  /**
+   * Moves the job, in one step, from the dead letters to the waiting, with all its attempts, and makes it that of
+   * the delivery that came again. `false` when it is no dead letter any more.
+   */
+  rearm(jobId: string, again?: Pick<NewJob, 'name' | 'data'>): Promise<boolean>
   /** Removes the job, in one step, if it is a dead letter: a re-armed one must not go. */
   discard(jobId: string): Promise<boolean>
   newWorker(process: EventProcessor, settings: WorkerSettings): EventWorker

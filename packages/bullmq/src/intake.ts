@@ -5,7 +5,7 @@ import { createBatches } from './batches.ts'
 import type { Engine } from './engine.ts'
 import { createTokens, type EventJob, jobIdOf, type NewJob, toJobData } from './event-job.ts'
 import { createGauge } from './gauge.ts'
-import { isDead, rearm } from './rearm.ts'
+import { isDead } from './is-dead.ts'
 
 /** BullMQ and its clients wait for ever for a server that is gone; the sender would wait with them. */
 export const DEADLINE_MS = 1000
@@ -64,8 +64,8 @@ export function createIntake(
   ): Promise<Acceptance> {
     const conflict = known.data.fingerprint !== delivery.fingerprint
     if (!(await isDead(known))) return conflict ? CONFLICT : DUPLICATE
-    // From dead to waiting in one step of BullMQ: at no point is there no job.
-    if (await rearm(known, conflict ? toJobData(delivery, token) : undefined)) return ACCEPTED
+    const renewed = { name: delivery.type, data: toJobData(delivery, token) }
+    if (await engine.rearm(jobIdOf(delivery.key), renewed)) return ACCEPTED
     // Re-armed by somebody else, or discarded since we looked: the next look tells.
     return retry(delivery, token, tries)
   }

@@ -49,9 +49,16 @@ export async function createPostgresEngine(
         return there.get(job.opts.jobId) === job.data.token
       })
     },
+    async rearm(jobId, again) {
+      const values = [options.queue, jobId, again?.name, again && JSON.stringify(again.data)]
+      return (await pool.query(REARM, values)).rows[0]?.code === 1
+    },
     discard: async jobId => (await pool.query(DISCARD, [options.queue, jobId])).rows[0]?.n === 1,
     newWorker: (process, settings) =>
-      new Worker<JobData, unknown, string>(options.queue, process, { ...settings, ...shared }),
+      Object.assign(
+        new Worker<JobData, unknown, string>(options.queue, process, { ...settings, ...shared }),
+        { forgiveStalls: (jobId: string) => pool.query(FORGIVE, [options.queue, jobId]) },
+      ),
     notices: async () => [],
     async disconnect() {
       await queue.disconnect()
@@ -72,6 +79,19 @@ function isOfValues(error: { readonly code?: unknown }): boolean {
 }
 
 const TOKENS = "SELECT id, data->>'token' AS token FROM job WHERE queue = $1 AND id = ANY($2)"
+
+/**
+ * BullMQ's own function moves the job but leaves its data. The job is written first, and only if it is dead: the
+ * row stays locked until it is moved, and who comes next finds it waiting.
+ */
+const REARM = `
+WITH dead AS (
+  UPDATE job SET name = COALESCE($3, name), data = COALESCE($4::jsonb, data), stalled_count = 0
+  WHERE queue = $1 AND id = $2 AND state = 'failed' RETURNING id
+)
+SELECT reprocess_job($1, id, 'failed', false, true, true) AS code FROM dead`
+
+const FORGIVE = 'UPDATE job SET stalled_count = 0 WHERE queue = $1 AND id = $2'
 
 /**
  * BullMQ's own function removes a job in any state. The row is locked first, so that a redelivery that re-arms the
