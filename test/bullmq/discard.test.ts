@@ -6,6 +6,9 @@ import { aDelivery, aPolicy, COMPLETED, scripted, unique, until } from './parts.
 
 const DEAD: Verdict = { outcome: 'dead', error: new Error('bad'), noted: false }
 
+const textOf = ({ body }: Delivery) => Buffer.from(body).toString()
+const STEPS = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
+
 describe.each([
   ['Redis', redisEngine],
   ['PostgreSQL', postgresEngine],
@@ -58,6 +61,35 @@ describe.each([
       await discarded
       const { process } = await opened(queue, {}, COMPLETED)
       await until(() => process.runs.length === 1)
+    },
+  )
+
+  test.each(STEPS)(
+    'of two deliveries with different bytes that re-arm one dead letter, each that is accepted runs, from step %d',
+    async steps => {
+      const queue = unique('q')
+      const { inbox: receiver } = await opened(queue)
+      const delivery = await deadLetter(queue, receiver)
+      const corrected = { ...delivery, body: Buffer.from('corrected'), fingerprint: 99 }
+      const proxy = await startHoldingProxy(engine.port)
+      closing.push(() => proxy.stop())
+      const { inbox: slow } = await opened(queue, engine.optionsAt(proxy.port))
+      const { process } = await opened(queue, {}, COMPLETED)
+      proxy.holdAfter(steps)
+      const answers = new Map<string, string>()
+      const accept = async (inbox: Inbox, sent: Delivery) => {
+        answers.set(textOf(sent), (await inbox.accept(sent)).outcome)
+      }
+      const slowly = accept(slow, corrected)
+      await until(() => answers.size === 1 || proxy.holding)
+      await accept(receiver, delivery)
+      await until(() => process.runs.length > 0)
+      proxy.release()
+      await slowly
+      const bodies = () => process.runs.map(run => textOf(run.delivery))
+      const accepted = [...answers].filter(([, outcome]) => outcome === 'accepted').map(([body]) => body)
+      expect(accepted).not.toEqual([])
+      await until(() => accepted.every(body => bodies().includes(body)))
     },
   )
 })

@@ -1,6 +1,7 @@
 import { type BullmqInboxOptions, bullmqInbox } from '@ackhook/bullmq'
 import type { Inbox } from '@ackhook/core'
 import { createPostgresBackend, Queue, runMigrations, withBackend } from 'bullmq'
+import { Redis } from 'ioredis'
 import { Pool } from 'pg'
 import { startPostgres } from '../support/postgres.ts'
 import { startRedis } from '../support/redis.ts'
@@ -17,6 +18,8 @@ export interface TestEngine {
   inbox(queue: string, options?: BullmqInboxOptions): Inbox
   /** BullMQ's own view of the queue. */
   queue(name: string): Queue
+  /** Has BullMQ believe that the job stalled so often. */
+  stall(queue: string, jobId: string, times: number): Promise<unknown>
   kill(): Promise<void>
   restart(): Promise<void>
   stop(): Promise<void>
@@ -33,6 +36,11 @@ export async function redisEngine(config: Readonly<Record<string, string>> = {})
     inbox: (queue, options) => bullmqInbox({ connection, queue, lease: '1s', ...options }),
     queue: name =>
       new Queue(name, { connection: { host: server.host, port: server.port } }).on('error', () => {}),
+    async stall(queue, jobId, times) {
+      const client = new Redis(server.url)
+      await client.hset(`bull:${queue}:${jobId}`, 'stc', times)
+      client.disconnect()
+    },
     kill: () => server.kill(),
     restart: () => server.restart(),
     stop: () => server.stop(),
@@ -50,6 +58,15 @@ export async function postgresEngine(config: Readonly<Record<string, string>> = 
     optionsAt: port => ({ postgres: server.url.replace(String(server.port), String(port)) }),
     inbox: (queue, options) => bullmqInbox({ postgres: server.url, queue, lease: '1s', ...options }),
     queue: name => new Backed(name, { connection: server.url }).on('error', () => {}) as unknown as Queue,
+    async stall(queue, jobId, times) {
+      const pool = new Pool({ connectionString: server.url, options: '-c search_path=bullmq' })
+      await pool.query('UPDATE job SET stalled_count = $3 WHERE queue = $1 AND id = $2', [
+        queue,
+        jobId,
+        times,
+      ])
+      await pool.end()
+    },
     kill: () => server.kill(),
     restart: () => server.restart(),
     stop: () => server.stop(),

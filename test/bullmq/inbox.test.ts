@@ -103,6 +103,41 @@ describe.each([
     )
   })
 
+  test.each([3, 20])('of %d events that arrive together one that cannot be kept fails alone', async count => {
+    const inbox = opened(unique('q'))
+    await inbox.start(scripted(COMPLETED), aPolicy({ concurrency: 0 }))
+    const deliveries = Array.from({ length: count }, () => aDelivery())
+    // PostgreSQL keeps no zero character. Redis does.
+    deliveries[1] = aDelivery({ namespace: '\0' })
+    const answers = await Promise.all(deliveries.map(delivery => inbox.accept(delivery)))
+    const [refused] = answers.splice(1, 1)
+    expect(refused!.outcome).toBe(engine.name === 'Redis' ? 'accepted' : 'unavailable')
+    expect(new Set(answers.map(({ outcome }) => outcome))).toEqual(new Set(['accepted']))
+  })
+
+  test('an event that stalled before it was dead has all its tries again, retried or redelivered', async () => {
+    const name = unique('q')
+    const inbox = opened(name)
+    const process = scripted({ outcome: 'dead', error: new Error('bad'), noted: false })
+    await inbox.start(process, aPolicy())
+    const queue = engine.queue(name)
+    open.push({ close: () => queue.close() })
+    const delivery = aDelivery()
+    const jobId = `e-${delivery.key}`
+    await queue.pause()
+    await inbox.accept(delivery)
+    await engine.stall(name, jobId, 9)
+    await queue.resume()
+    await until(async () => (await inbox.stats()).dead === 1)
+    expect((await queue.getJob(jobId))?.stalledCounter).toBe(0)
+
+    // Where the server was away when the count should have been set back.
+    await engine.stall(name, jobId, 11)
+    await inbox.accept(delivery)
+    await until(() => process.runs.length === 2)
+    expect(process.runs.map(({ abandoned }) => abandoned)).toEqual([false, false])
+  })
+
   test('a dead letter that comes again with other bytes runs with those', async () => {
     const inbox = opened(unique('q'))
     const process = scripted({ outcome: 'dead', error: new Error('bad'), noted: false }, COMPLETED)
@@ -113,6 +148,19 @@ describe.each([
     await inbox.accept({ ...delivery, body: Buffer.from('corrected'), fingerprint: 99 })
     await until(() => process.runs.length === 2)
     expect(Buffer.from(process.runs[1]!.delivery.body).toString()).toBe('corrected')
+  })
+
+  test('a dead letter that was no text runs with the text that comes after it', async () => {
+    const inbox = opened(unique('q'))
+    const process = scripted({ outcome: 'dead', error: new Error('bad'), noted: false }, COMPLETED)
+    await inbox.start(process, aPolicy())
+    const delivery = aDelivery({ body: Uint8Array.of(0x7b, 0xff, 0x7d) })
+    await inbox.accept(delivery)
+    await until(async () => (await inbox.stats()).dead === 1)
+    const corrected = { ...delivery, body: Buffer.from('{"name":"é"}'), fingerprint: 99 }
+    expect(await inbox.accept(corrected)).toEqual({ outcome: 'accepted' })
+    await until(() => process.runs.length === 2)
+    expect(Buffer.from(process.runs[1]!.delivery.body).toString()).toBe('{"name":"é"}')
   })
 
   test('a hundred redeliveries at once re-arm a dead letter once', async () => {

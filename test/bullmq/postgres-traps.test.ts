@@ -58,6 +58,38 @@ test('migrate: true makes the tables of a schema', async () => {
   await until(() => process.runs.length === 1)
 })
 
+test('an event is not lost whose dead letter is discarded between its add and the look at its job', async () => {
+  const queue = unique('q')
+  const other = opened({ postgres: server.url, queue })
+  const process = scripted({ outcome: 'dead', error: new Error('bad'), noted: false }, COMPLETED)
+  await other.start(process, aPolicy())
+  const delivery = aDelivery()
+  await other.accept(delivery)
+  await until(async () => (await other.stats()).dead === 1)
+
+  const pool = new Pool({ connectionString: server.url, options: '-c search_path=bullmq' })
+  closing.push(() => pool.end())
+  const query = pool.query.bind(pool) as (...args: unknown[]) => Promise<unknown>
+  let added = false
+  let discarded = false
+  // A statement may be slow to arrive, such as on a new connection.
+  pool.query = (async (...args: unknown[]) => {
+    const sql = JSON.stringify(args[0])
+    if (sql.includes('FROM job WHERE queue = $1 AND id = ANY')) await until(() => discarded)
+    const result = await query(...args)
+    added ||= sql.includes('add_job')
+    return result
+  }) as typeof pool.query
+  const inbox = opened({ postgres: pool, queue })
+  await inbox.start(scripted(COMPLETED), aPolicy({ concurrency: 0 }))
+  const accepted = inbox.accept(delivery)
+  await until(() => added)
+  await other.deadLetters.discard(delivery.key)
+  discarded = true
+  expect(await accepted).toEqual({ outcome: 'accepted' })
+  await until(() => process.runs.length === 2)
+})
+
 test('two processes that get the same events in opposite orders do not wait for each other', async () => {
   const queue = unique('q')
   const inboxes = [opened({ postgres: server.url, queue }), opened({ postgres: server.url, queue })]

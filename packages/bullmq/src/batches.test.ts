@@ -7,25 +7,44 @@ function job(jobId: string, body = '{}'): NewJob {
   return { name: 'a.b', data, opts: { jobId } }
 }
 
+function withResolvers() {
+  let resolve: (own: boolean) => void = () => {}
+  let reject: (error: Error) => void = () => {}
+  const promise = new Promise<boolean>((one, other) => {
+    resolve = one
+    reject = other
+  })
+  return { promise, resolve, reject }
+}
+
 function heldServer() {
-  const batches: { ids: string[]; answer: (anyKnown: boolean) => void; fail: (error: Error) => void }[] = []
-  const add = (jobs: readonly NewJob[]) =>
-    new Promise<boolean>((answer, fail) => {
-      batches.push({ ids: jobs.map(({ opts }) => opts.jobId), answer, fail })
+  const batches: {
+    ids: string[]
+    answer: (...own: boolean[]) => void
+    fail: (error: Error, i?: number) => void
+  }[] = []
+  const add = (jobs: readonly NewJob[]) => {
+    const answers = jobs.map(() => withResolvers())
+    batches.push({
+      ids: jobs.map(({ opts }) => opts.jobId),
+      answer: (...own) => void own.map((one, i) => answers[i]!.resolve(one)),
+      fail: (error, i = 0) => answers[i]!.reject(error),
     })
+    return answers.map(({ promise }) => promise)
+  }
   return { batches, add }
 }
 
 const turn = () => new Promise(resolve => setImmediate(resolve))
 
-test('jobs of one turn go together, and all hear whether one of them was known', async () => {
+test('jobs of one turn go together, and each hears its own answer', async () => {
   const { batches, add } = heldServer()
   const put = createBatches(add, 1000)
   const answers = Promise.all([put(job('a')), put(job('b')), put(job('c'))])
   await turn()
   expect(batches.map(({ ids }) => ids)).toEqual([['a', 'b', 'c']])
-  batches[0]!.answer(true)
-  expect(await answers).toEqual([true, true, true])
+  batches[0]!.answer(true, false, true)
+  expect(await answers).toEqual([true, false, true])
 })
 
 test('what arrives while two batches are under way goes with the third', async () => {
@@ -40,7 +59,7 @@ test('what arrives while two batches are under way goes with the third', async (
   batches[0]!.answer(false)
   await vi.waitFor(() => expect(batches.map(({ ids }) => ids)).toEqual([['a'], ['b'], ['c', 'd']]))
   batches[1]!.answer(false)
-  batches[2]!.answer(false)
+  batches[2]!.answer(false, false)
   expect(await Promise.all(answers)).toEqual([false, false, false, false])
 })
 
@@ -60,6 +79,16 @@ test('a batch holds no more than 100 jobs, and no more than one large body after
   await turn()
   await turn()
   expect(other.batches.map(({ ids }) => ids)).toEqual([['a', 'b'], ['c']])
+})
+
+test('a job that fails leaves the others of its batch alone', async () => {
+  const { batches, add } = heldServer()
+  const put = createBatches(add, 1000)
+  const answers = Promise.allSettled([put(job('a')), put(job('b')), put(job('c'))])
+  await turn()
+  batches[0]!.fail(new Error('no such character'), 1)
+  batches[0]!.answer(true, true, true)
+  expect((await answers).map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
 })
 
 test('a failure fails its own batch', async () => {

@@ -10,17 +10,17 @@ const MOST_TEXT = 4_000_000
 interface Waiting {
   readonly job: NewJob
   readonly since: number
-  readonly resolve: (anyKnown: boolean) => void
+  readonly resolve: (isOwn: boolean) => void
   readonly reject: (error: unknown) => void
 }
 
 /**
  * Group commit: jobs that arrive together are added together, and share what the server has to do for each write
  * (on PostgreSQL a commit, on Redis the look whether an id is known). A job that arrives alone waits for nothing
- * but the end of this turn of the event loop. Answers whether any job of the batch was there before.
+ * but the end of this turn of the event loop. Each job gets its own answer, and its own failure.
  */
 export function createBatches(
-  add: (jobs: readonly NewJob[]) => Promise<boolean>,
+  add: (jobs: readonly NewJob[]) => readonly Promise<boolean>[],
   deadlineMs: number,
 ): (job: NewJob) => Promise<boolean> {
   const waiting: Waiting[] = []
@@ -41,10 +41,10 @@ export function createBatches(
     underWay++
     schedule()
     try {
-      const added = add(batch.map(({ job }) => job))
+      const answers = add(batch.map(({ job }) => job))
+      for (const [i, { resolve, reject }] of batch.entries()) answers[i]!.then(resolve, reject)
       // A server that stands still must not hold up what arrives after that.
-      const anyKnown = await withDeadline(added, { operation: 'inbox.accept', ms: deadlineMs })
-      for (const { resolve } of batch) resolve(anyKnown)
+      await withDeadline(Promise.allSettled(answers), { operation: 'inbox.accept', ms: deadlineMs })
     } catch (error) {
       for (const { reject } of batch) reject(error)
     }

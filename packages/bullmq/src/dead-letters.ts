@@ -1,7 +1,7 @@
 import { type DeadLetter, type DeadLetterStore, withDeadline } from '@ackhook/core'
 import type { Engine } from './engine.ts'
 import { type EventJob, type EventQueue, jobIdOf, toDelivery } from './event-job.ts'
-import { isDead, rearm } from './rearm.ts'
+import { isDead } from './is-dead.ts'
 
 const DEADLINE_MS = 5000
 
@@ -30,11 +30,7 @@ export function createDeadLetters(engine: () => Promise<Engine>): DeadLetterStor
         const job = await find(from, key)
         return job && letterOf(job)
       }),
-    redrive: key =>
-      ask('redrive', async from => {
-        const job = await find(from, key)
-        return job !== undefined && rearm(job)
-      }),
+    redrive: key => ask('redrive', (_, { rearm }) => rearm(jobIdOf(key))),
     discard: key => ask('discard', (_, { discard }) => discard(jobIdOf(key))),
   }
 }

@@ -15,6 +15,8 @@ export interface EventWorker {
   waitUntilReady(): Promise<unknown>
   close(): Promise<void>
   disconnect(): Promise<void>
+  /** Sets BullMQ's count of the job's stalls back to none, whatever becomes of the job. */
+  forgiveStalls(jobId: string): Promise<unknown>
 }
 
 /** BullMQ with its connections. */
@@ -22,8 +24,16 @@ export interface Engine {
   readonly queue: EventQueue
   /** Whether the user has BullMQ's telemetry. */
   readonly traced: boolean
-  /** Adds the jobs whose ids are not known yet. Answers `false` when none was known before. */
-  add(jobs: readonly NewJob[]): Promise<boolean>
+  /**
+   * Adds the jobs whose ids are not known yet. Answers for each by itself: `true` when it is there and nobody
+   * else's, `false` when that takes another look.
+   */
+  add(jobs: readonly NewJob[]): readonly Promise<boolean>[]
+  /**
+   * Moves the job, in one step, from the dead letters to the waiting, with all its attempts, and makes it that of
+   * the delivery that came again. `false` when it is no dead letter any more.
+   */
+  rearm(jobId: string, again?: Pick<NewJob, 'name' | 'data'>): Promise<boolean>
   /** Removes the job, in one step, if it is a dead letter: a re-armed one must not go. */
   discard(jobId: string): Promise<boolean>
   newWorker(process: EventProcessor, settings: WorkerSettings): EventWorker

@@ -13,8 +13,6 @@ export interface JobData {
   readonly encoding?: 'base64'
   /** New for every delivery: whether a job that is already there came of this one. */
   readonly token: string
-  /** Of BullMQ's count of stalls, those for which the event was already buried once. */
-  readonly forgiven?: number
 }
 
 /** A job as BullMQ adds it. */

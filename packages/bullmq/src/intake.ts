@@ -5,7 +5,7 @@ import { createBatches } from './batches.ts'
 import type { Engine } from './engine.ts'
 import { createTokens, type EventJob, jobIdOf, type NewJob, toJobData } from './event-job.ts'
 import { createGauge } from './gauge.ts'
-import { isDead, rearm } from './rearm.ts'
+import { isDead } from './is-dead.ts'
 
 /** BullMQ and its clients wait for ever for a server that is gone; the sender would wait with them. */
 export const DEADLINE_MS = 1000
@@ -26,7 +26,7 @@ export function createIntake(
   const gauge = createGauge(queue, policy.capacity)
   const newToken = createTokens()
   // With telemetry each add is a span of its own delivery, so it is made in that delivery's context.
-  const add = engine.traced ? (job: NewJob) => engine.add([job]) : createBatches(engine.add, DEADLINE_MS)
+  const add = engine.traced ? (job: NewJob) => engine.add([job])[0]! : createBatches(engine.add, DEADLINE_MS)
   const jobOptions: JobsOptions = {
     attempts: policy.retry.attempts,
     backoff: { type: BACKOFF },
@@ -36,16 +36,13 @@ export function createIntake(
   }
 
   /**
-   * One round trip, in which the server is asked whether it knows such a job and is given the job. The add is
-   * atomic and does nothing where the id is known. A job with our token is our own: a client may repeat a command
-   * whose reply was lost, commands on different connections overtake each other, and the job that was known may
-   * be another one of the batch.
+   * The add is atomic and does nothing where the id is known. A job with our token is our own: a client may repeat
+   * a command whose reply was lost, and on Redis the job that was known may be another one of the batch.
    */
   async function put(delivery: Delivery, token: string, tries = TRIES): Promise<Acceptance> {
     const jobId = jobIdOf(delivery.key)
     const data = toJobData(delivery, token)
-    const anyKnown = await add({ name: delivery.type, data, opts: { ...jobOptions, jobId } })
-    if (!anyKnown) return ACCEPTED
+    if (await add({ name: delivery.type, data, opts: { ...jobOptions, jobId } })) return ACCEPTED
     const known = await queue.getJob(jobId)
     if (known?.data.token === token) return ACCEPTED
     if (known !== undefined) return again(known, delivery, token, tries)
@@ -67,8 +64,8 @@ export function createIntake(
   ): Promise<Acceptance> {
     const conflict = known.data.fingerprint !== delivery.fingerprint
     if (!(await isDead(known))) return conflict ? CONFLICT : DUPLICATE
-    // From dead to waiting in one step of BullMQ: at no point is there no job.
-    if (await rearm(known, conflict ? toJobData(delivery, token) : undefined)) return ACCEPTED
+    const renewed = { name: delivery.type, data: toJobData(delivery, token) }
+    if (await engine.rearm(jobIdOf(delivery.key), renewed)) return ACCEPTED
     // Re-armed by somebody else, or discarded since we looked: the next look tells.
     return retry(delivery, token, tries)
   }

@@ -16,24 +16,49 @@ export async function createPostgresEngine(
   const queue = new Queue<JobData, unknown, string>(options.queue, shared)
   const { pool } = queue.getBackend().connection
 
+  const addOne = ({ name, data, opts }: NewJob): Promise<unknown> => queue.add(name, data, opts)
+
   /** Few jobs are added each by itself: the statement for many takes as long as six of them. */
-  function addAll(jobs: readonly NewJob[]): Promise<unknown> {
-    if (jobs.length >= MANY) return queue.addBulk([...jobs])
-    return Promise.all(jobs.map(({ name, data, opts }) => queue.add(name, data, opts)))
+  function addAll(jobs: readonly NewJob[]): ReadonlyMap<NewJob, Promise<unknown>> {
+    const sorted = jobs.toSorted(byId)
+    if (jobs.length < MANY) return new Map(sorted.map(job => [job, addOne(job)]))
+    const all = queue.addBulk(sorted)
+    const orAlone = (job: NewJob) =>
+      all.catch(error => (isOfValues(error) ? addOne(job) : Promise.reject(error)))
+    return new Map(sorted.map(job => [job, orAlone(job)]))
+  }
+
+  /**
+   * Whose jobs are there now. Asked after the add: a dead letter that made the add do nothing may be discarded
+   * beside it, and a look that came before or between would not tell.
+   */
+  async function tokensOf(jobs: readonly NewJob[]): Promise<ReadonlyMap<string, string>> {
+    const ids = jobs.map(({ opts }) => opts.jobId)
+    const { rows } = await pool.query(TOKENS, [options.queue, ids])
+    return new Map(rows.map(({ id, token }) => [id, token]))
   }
 
   return {
     queue: queue as unknown as EventQueue,
     traced: options.telemetry !== undefined,
-    async add(jobs) {
-      const sorted = jobs.toSorted(byId)
-      const ids = sorted.map(({ opts }) => opts.jobId)
-      const [known] = await Promise.all([pool.query(KNOWN, [options.queue, ids]), addAll(sorted)])
-      return known.rows.length > 0
+    add(jobs) {
+      const adds = addAll(jobs)
+      const tokens = Promise.allSettled(adds.values()).then(() => tokensOf(jobs))
+      return jobs.map(async job => {
+        const [there] = await Promise.all([tokens, adds.get(job)])
+        return there.get(job.opts.jobId) === job.data.token
+      })
+    },
+    async rearm(jobId, again) {
+      const values = [options.queue, jobId, again?.name, again && JSON.stringify(again.data)]
+      return (await pool.query(REARM, values)).rows[0]?.code === 1
     },
     discard: async jobId => (await pool.query(DISCARD, [options.queue, jobId])).rows[0]?.n === 1,
     newWorker: (process, settings) =>
-      new Worker<JobData, unknown, string>(options.queue, process, { ...settings, ...shared }),
+      Object.assign(
+        new Worker<JobData, unknown, string>(options.queue, process, { ...settings, ...shared }),
+        { forgiveStalls: (jobId: string) => pool.query(FORGIVE, [options.queue, jobId]) },
+      ),
     notices: async () => [],
     async disconnect() {
       await queue.disconnect()
@@ -48,8 +73,25 @@ function byId(a: NewJob, b: NewJob): number {
   return a.opts.jobId < b.opts.jobId ? -1 : 1
 }
 
-/** Asked beside the add, which takes longer: where it is overtaken, the tokens of the jobs tell. */
-const KNOWN = 'SELECT 1 FROM job WHERE queue = $1 AND id = ANY($2) LIMIT 1'
+/** Whether PostgreSQL refused what it was given to keep (class 22): one job's fault, not that of its neighbours. */
+function isOfValues(error: { readonly code?: unknown }): boolean {
+  return String(error.code).startsWith('22')
+}
+
+const TOKENS = "SELECT id, data->>'token' AS token FROM job WHERE queue = $1 AND id = ANY($2)"
+
+/**
+ * BullMQ's own function moves the job but leaves its data. The job is written first, and only if it is dead: the
+ * row stays locked until it is moved, and who comes next finds it waiting.
+ */
+const REARM = `
+WITH dead AS (
+  UPDATE job SET name = COALESCE($3, name), data = COALESCE($4::jsonb, data), stalled_count = 0
+  WHERE queue = $1 AND id = $2 AND state = 'failed' RETURNING id
+)
+SELECT reprocess_job($1, id, 'failed', false, true, true) AS code FROM dead`
+
+const FORGIVE = 'UPDATE job SET stalled_count = 0 WHERE queue = $1 AND id = $2'
 
 /**
  * BullMQ's own function removes a job in any state. The row is locked first, so that a redelivery that re-arms the

@@ -4,6 +4,7 @@ import { DISCARD } from './discard-script.ts'
 import type { Engine } from './engine.ts'
 import type { JobData } from './event-job.ts'
 import type { ResolvedOptions } from './options.ts'
+import { REARM } from './rearm-script.ts'
 import { redisNotices } from './redis-notices.ts'
 
 type Overrides = Readonly<Record<string, unknown>>
@@ -38,12 +39,20 @@ export async function createRedisEngine(
   return {
     queue,
     traced: options.telemetry !== undefined,
-    async add(jobs) {
+    add(jobs) {
       // One connection: Redis answers this before it adds anything. One question for all of them, because it
       // costs half as much as an add; BullMQ's addBulk would cost more than the adds.
       const known = client['exists'](...jobs.map(({ opts }) => queue.toKey(opts.jobId)))
-      const added = jobs.map(({ name, data, opts }) => queue.add(name, data, opts))
-      return (await Promise.all([known, ...added]))[0] > 0
+      return jobs.map(async ({ name, data, opts }) => {
+        const [anyKnown] = await Promise.all([known, queue.add(name, data, opts)])
+        return anyKnown === 0
+      })
+    },
+    async rearm(jobId, again) {
+      const keys = [queue.toKey('failed'), queue.toKey(jobId)]
+      for (const name of ['wait', 'marker', 'events']) keys.push(queue.toKey(name))
+      const args = again ? [jobId, again.name, JSON.stringify(again.data)] : [jobId]
+      return Number(await client['eval'](REARM, keys.length, ...keys, ...args)) === 1
     },
     async discard(jobId) {
       const job = queue.toKey(jobId)
@@ -61,7 +70,10 @@ export async function createRedisEngine(
         return copy
       }
       const worker = new Worker(options.queue, process, { ...settings, ...shared, connection: own })
-      return Object.assign(worker, { close: closer(worker, blocking) })
+      return Object.assign(worker, {
+        close: closer(worker, blocking),
+        forgiveStalls: async (jobId: string) => own['hdel'](queue.toKey(jobId), 'stc'),
+      })
     },
     notices: async () => redisNotices(String(await client['info']())),
     async disconnect() {

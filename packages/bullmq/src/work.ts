@@ -11,7 +11,7 @@ import { attemptFailure, delayOfFailure, finalFailure } from './attempt-failure.
 import type { Engine, EventWorker } from './engine.ts'
 import { type EventJob, toDelivery } from './event-job.ts'
 import type { ResolvedOptions } from './options.ts'
-import { fateOf, forgiveStalls } from './stalls.ts'
+import { fateOf } from './stalls.ts'
 import { within } from './within.ts'
 
 /** How long the attempts may take to notice that they are withdrawn. */
@@ -42,7 +42,7 @@ export function startWork({ engine, process, policy, options }: WorkParts): Work
   /** Steps 10 and 11. BullMQ holds the lease; a crash in here lets it lapse, and the event runs again. */
   async function run(job: EventJob, token?: string): Promise<void> {
     const delivery = toDelivery(job)
-    const fate = fateOf(job)
+    const fate = fateOf(job.stalledCounter)
     const attempt = createAttempt(job.attemptsMade + 1, { abandoned: fate !== 'run' })
     if (fate === 'bury untold') throw await buryUntold(job, attempt)
     running.set(job.id!, attempt)
@@ -56,7 +56,7 @@ export function startWork({ engine, process, policy, options }: WorkParts): Work
       throw new WaitingError()
     }
     if (verdict.outcome === 'dead') {
-      if (attempt.abandoned) await forgiveStalls(job)
+      await forgive(job)
       throw finalFailure(verdict.error)
     }
     // The receiver decides how often, and may be configured differently where the event was accepted.
@@ -71,8 +71,22 @@ export function startWork({ engine, process, policy, options }: WorkParts): Work
     const about = { id, namespace, type: job.name, attempt: attempt.number, error, durationMs: 0 }
     policy.observe({ kind: 'dead_lettered', ...about })
     policy.logger.error({ event: id, type: job.name }, `Event ${id} is dead-lettered: ${UNTOLD}`)
-    await forgiveStalls(job)
+    await forgive(job)
     return finalFailure(error)
+  }
+
+  /**
+   * BullMQ counts on when a dead letter is retried, from here or from a dashboard: without this it would be dead
+   * again at once. A crash between this and BullMQ's record of the failure gives the event ten more tries.
+   */
+  async function forgive(job: EventJob): Promise<void> {
+    if (job.stalledCounter === 0) return
+    try {
+      await worker.forgiveStalls(job.id!)
+    } catch (error) {
+      // The verdict stands all the same. Only a retry from a dashboard would find the old count.
+      policy.observe({ kind: 'store_down', operation: 'work', error })
+    }
   }
 
   const worker = engine.newWorker(run, {

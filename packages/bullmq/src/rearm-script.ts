@@ -1,0 +1,20 @@
+/**
+ * Moves a job back among the waiting if it is a dead letter, with a fresh count of attempts and stalls, and as the
+ * delivery that came again where there is one. In one step: with BullMQ's `updateData` and `retry` one after the
+ * other, a second delivery with other bytes could write over those that were just acknowledged.
+ *
+ * Queue and job have no priority and no parent. The marker wakes a worker, which looks by itself whether the queue
+ * is paused.
+ *
+ * KEYS: the failed jobs, the job, the waiting jobs, the marker, the events of the queue.
+ * ARGV: the id of the job; its new name and data, or nothing more.
+ */
+export const REARM = `
+if redis.call('EXISTS', KEYS[2]) == 0 or redis.call('ZREM', KEYS[1], ARGV[1]) == 0 then return 0 end
+if ARGV[2] then redis.call('HSET', KEYS[2], 'name', ARGV[2], 'data', ARGV[3]) end
+redis.call('HDEL', KEYS[2], 'finishedOn', 'processedOn', 'failedReason', 'atm', 'ats', 'stc')
+redis.call('LPUSH', KEYS[3], ARGV[1])
+redis.call('ZADD', KEYS[4], 0, '0')
+redis.call('XADD', KEYS[5], 'MAXLEN', '~', 10000, '*', 'event', 'waiting', 'jobId', ARGV[1], 'prev', 'failed')
+return 1
+`
