@@ -1,7 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect, vi } from 'vitest'
@@ -116,13 +115,8 @@ function signal(child: ChildProcess | undefined, name: NodeJS.Signals): void {
   }
 }
 
-function reachable(port: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const socket = connect({ port: Number(port), host: 'localhost' })
-    socket.once('error', reject)
-    socket.once('connect', () => {
-      socket.destroy()
-      resolve()
-    })
-  })
+/** An answer of any kind, and not only a connection: wrangler listens for a moment to see whether the port is free. */
+async function reachable(port: string): Promise<void> {
+  const reply = await fetch(`http://localhost:${port}/`, { signal: AbortSignal.timeout(5000) })
+  await reply.arrayBuffer()
 }

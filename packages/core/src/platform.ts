@@ -21,6 +21,11 @@ export interface Platform {
   decodeText(bytes: Uint8Array): string
   /** Alarms that ring after so many milliseconds. */
   createAlarms(ms: number): Alarms
+  /**
+   * The same function, called later in the async context of now: what a stream calls back has that of the stream, and
+   * the AsyncLocalStorage of the request would be empty. Where the platform has no such thing, just the function.
+   */
+  keepContext<T>(next: (value: T) => void): (value: T) => void
   /** Runs a task soon; where the platform can, after the replies that are being written now. */
   defer(task: () => void): void
   /** Where warnings and errors go when the user gave no logger. */

@@ -1,10 +1,10 @@
-import { AsyncResource } from 'node:async_hooks'
+// No import of `node:` that is left at run time: the Hono adapter brings this file to Workers as well.
 import type { IncomingMessage } from 'node:http'
+import { platform } from '#platform'
 import type { Alarms } from '../alarms.ts'
 import { createByteCollector } from '../byte-collector.ts'
 import type { BodyLimits } from '../delivery.ts'
 import { Refusal } from '../refusal.ts'
-import { createAlarms } from './alarms.ts'
 
 /** What frameworks and hosts leave on a request when they read its body themselves. */
 interface MaybeRead extends IncomingMessage {
@@ -45,7 +45,7 @@ const alarmsOf = new Map<number, Alarms>()
 function alarmsFor({ timeoutMs }: BodyLimits): Alarms {
   const known = alarmsOf.get(timeoutMs)
   if (known !== undefined) return known
-  const alarms = createAlarms(timeoutMs)
+  const alarms = platform.createAlarms(timeoutMs)
   alarmsOf.set(timeoutMs, alarms)
   return alarms
 }
@@ -60,8 +60,7 @@ function readStream(
   done: (body: Uint8Array | Refusal) => void,
 ): void {
   const collector = createByteCollector()
-  // What follows the body belongs to the caller, whose AsyncLocalStorage the stream's events do not have.
-  const caller = new AsyncResource('ackhook.body')
+  const handOver = platform.keepContext(done)
   let settled = false
   const alarm = alarmsFor(limits).set(() =>
     settle(new Refusal('body_timeout', { detail: `${collector.length} bytes in ${limits.timeoutMs} ms` })),
@@ -76,7 +75,7 @@ function readStream(
   }
   function answer(result: Uint8Array | Refusal): void {
     alarm.cancel()
-    caller.runInAsyncScope(done, undefined, result)
+    handOver(result)
   }
   function onData(chunk: Uint8Array): void {
     if (settled) return
