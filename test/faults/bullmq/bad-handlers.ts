@@ -1,7 +1,7 @@
 import type { InboxStats } from '@ackhook/core'
 import { expect, test } from 'vitest'
 import { until } from '../../support/until.ts'
-import type { ReceiverProcess } from '../inbox/receiver-process.ts'
+import { watchRss } from '../inbox/watch-rss.ts'
 import { type EngineName, nothingIsLeft, report, setUp } from './setting.ts'
 
 const SLOW = 900_000
@@ -113,23 +113,4 @@ export function badHandlers(name: EngineName, scaled: (n: number) => number): vo
     // which is asked about each delivery that is refused, takes as much again.
     expect(most / idle).toBeLessThan(name === 'PostgreSQL' ? 2.5 : 2)
   })
-}
-
-/** Asks every 200 ms; answers the most it saw. */
-function watchRss(receiver: ReceiverProcess): { stop(): Promise<number> } {
-  let watching = true
-  let most = 0
-  const asking = (async () => {
-    while (watching) {
-      most = Math.max(most, await receiver.ask<number>('rss'))
-      await new Promise(resolve => setTimeout(resolve, 200))
-    }
-  })()
-  return {
-    async stop() {
-      watching = false
-      await asking
-      return most
-    },
-  }
 }

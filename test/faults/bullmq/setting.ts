@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { InboxStats } from '@ackhook/core'
 import { Redis } from 'ioredis'
 import { Client } from 'pg'
 import { afterEach } from 'vitest'
@@ -8,6 +7,7 @@ import { unique } from '../../bullmq/parts.ts'
 import { startPostgres } from '../../support/postgres.ts'
 import { startRedis } from '../../support/redis.ts'
 import { until } from '../../support/until.ts'
+import { nothingIsLeft as nothingIsLeftIn } from '../inbox/nothing-is-left.ts'
 import { createPlatform, type Platform } from '../inbox/platform.ts'
 import { type ChildSettings, type ReceiverProcess, startReceiver } from '../inbox/receiver-process.ts'
 import { createWorkspace, type Workspace } from '../inbox/workspace.ts'
@@ -124,16 +124,8 @@ export async function idle(space: Workspace): Promise<void> {
   }
 }
 
-export async function nothingIsLeft(receiver: ReceiverProcess): Promise<void> {
-  await until(
-    'nothing is left',
-    async () => {
-      const { pending, active } = await receiver.ask<InboxStats>('stats')
-      return pending + active === 0
-    },
-    120_000,
-  )
-}
+/** Waits until the receiver has handled, or given up, all that it accepted. */
+export const nothingIsLeft = (receiver: ReceiverProcess): Promise<void> => nothingIsLeftIn(receiver, 120_000)
 
 export function report(line: string): void {
   process.stdout.write(`${line}\n`)

@@ -1,8 +1,10 @@
 import type { InboxStats } from '@ackhook/core'
 import { describe, expect, it } from 'vitest'
 import { until } from '../../support/until.ts'
+import { nothingIsLeft } from './nothing-is-left.ts'
 import { createPlatform } from './platform.ts'
 import { type ReceiverProcess, startReceiver } from './receiver-process.ts'
+import { watchRss } from './watch-rss.ts'
 import { createWorkspace, scaled } from './workspace.ts'
 
 type Subject = 'bare' | 'sqlite' | 'memory'
@@ -79,13 +81,6 @@ async function liveGrowthWhenFull(
   return live / idle
 }
 
-async function nothingIsLeft(receiver: ReceiverProcess): Promise<void> {
-  await until('nothing is left', async () => {
-    const { pending, active } = await receiver.ask<InboxStats>('stats')
-    return pending + active === 0
-  })
-}
-
 function named(prefix: string, count: number): string[] {
   return Array.from({ length: count }, (_, index) => `${prefix}_${index}`)
 }
@@ -93,23 +88,4 @@ function named(prefix: string, count: number): string[] {
 async function stop(receiver: ReceiverProcess): Promise<void> {
   receiver.signal('SIGTERM')
   expect(await receiver.exited).toBe(0)
-}
-
-/** Asks every 200 ms; answers the most it saw. */
-function watchRss(receiver: ReceiverProcess): { stop(): Promise<number> } {
-  let watching = true
-  let most = 0
-  const asking = (async () => {
-    while (watching) {
-      most = Math.max(most, await receiver.ask<number>('rss'))
-      await new Promise(resolve => setTimeout(resolve, 200))
-    }
-  })()
-  return {
-    async stop() {
-      watching = false
-      await asking
-      return most
-    },
-  }
 }

@@ -1,6 +1,7 @@
 import type { InboxStats } from '@ackhook/core'
 import { describe, expect, it } from 'vitest'
 import { until } from '../../support/until.ts'
+import { nothingIsLeft } from './nothing-is-left.ts'
 import { createPlatform, type Platform } from './platform.ts'
 import { type ReceiverProcess, startReceiver } from './receiver-process.ts'
 import { createWorkspace, scaled, type Workspace } from './workspace.ts'
@@ -200,13 +201,6 @@ async function fallDown({ space, platform, behaviour, falls }: FallOptions): Pro
     receiver = await startReceiver(settings)
   }
   return receiver
-}
-
-async function nothingIsLeft(receiver: ReceiverProcess): Promise<void> {
-  await until('nothing is left', async () => {
-    const { pending, active } = await receiver.ask<InboxStats>('stats')
-    return pending + active === 0
-  })
 }
 
 async function stop(...receivers: readonly ReceiverProcess[]): Promise<void> {

@@ -1,0 +1,20 @@
+import type { ReceiverProcess } from './receiver-process.ts'
+
+/** Asks every 200 ms; answers the most it saw. */
+export function watchRss(receiver: ReceiverProcess): { stop(): Promise<number> } {
+  let watching = true
+  let most = 0
+  const asking = (async () => {
+    while (watching) {
+      most = Math.max(most, await receiver.ask<number>('rss'))
+      await new Promise(resolve => setTimeout(resolve, 200))
+    }
+  })()
+  return {
+    async stop() {
+      watching = false
+      await asking
+      return most
+    },
+  }
+}
