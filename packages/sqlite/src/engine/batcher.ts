@@ -54,6 +54,11 @@ const ANSWERS: Readonly<Record<Exclude<Admission, 'refused'>, Acceptance>> = {
 
 /** The sender waits no longer than this. What is written later all the same makes its retry a duplicate. */
 const DEADLINE_MS = 2000
+/**
+ * How many deliveries may ask the file at one time while it is full, because one of an event that is safe already is to
+ * be told so. The others are refused here: what is refused must cost less than what is taken in.
+ */
+const ASKED_WHEN_FULL = 64
 /** How long a settlement waits for an arrival to share the disk with, while nothing waits for its slot. */
 const LAZY_MS = 3
 /** A crash repeats what is settled and not recorded, so that is kept few. */
@@ -70,6 +75,10 @@ export function createBatcher(parts: BatcherParts): Batcher {
   let backlog = true
   let requested = 0
   let underWay = 0
+  /** Deliveries without an answer. */
+  let unanswered = 0
+  /** Whether the last deliveries that were answered met a full file. */
+  let isFull = false
   /** Messages without an answer for longer than the deadline: the disk stands still. */
   let overdue = 0
   let lastRef = 0
@@ -119,6 +128,7 @@ export function createBatcher(parts: BatcherParts): Batcher {
       deadline.stop()
       requested -= take
       underWay--
+      unanswered -= sent.arrivals.length
     }
     onAnswered(nextDueMs)
     // Not before the next turn: the answers that came with this one may hand out what this one brought.
@@ -153,6 +163,7 @@ export function createBatcher(parts: BatcherParts): Batcher {
     answerAll(sent.checks, result.stillHeld)
     answerAll(sent.queries, result.answers)
     const { admissions } = result
+    if (sent.arrivals.length > 0 && !('kind' in admissions)) isFull = admissions.includes('full')
     for (const [index, one] of sent.arrivals.entries()) one.resolve(acceptanceOf(admissions, index))
     for (const row of result.taken) {
       onTaken(row, row.ref === undefined ? undefined : arriving.get(row.ref))
@@ -188,6 +199,8 @@ export function createBatcher(parts: BatcherParts): Batcher {
   return {
     accept(delivery) {
       if (overdue > 0) return Promise.resolve(unavailable(new Error(TOO_SLOW)))
+      if (isFull && unanswered >= ASKED_WHEN_FULL) return Promise.resolve(ANSWERS.full)
+      unanswered++
       return enqueue(round.arrivals, delivery)
     },
     settle: settlement => enqueue(round.settlements, settlement, scheduleLazily),
