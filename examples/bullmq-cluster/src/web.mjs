@@ -9,12 +9,18 @@ await hooks.start()
 
 const app = express()
 app.post('/webhooks', hooks)
-const server = app.listen(Number(process.env['PORT'] ?? 3000), '127.0.0.1', () => {
-  process.send?.({ port: /** @type {import('node:net').AddressInfo} */ (server.address()).port })
+const server = app.listen(Number(process.env['PORT'] ?? 3000), '127.0.0.1', error => {
+  // Express hands over what went wrong, such as a port that is taken.
+  if (error) throw error
+  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
+  if (process.send) process.send({ port })
+  else console.log(`Receiving at http://127.0.0.1:${port}/webhooks`)
 })
 
-process.once('SIGTERM', async () => {
-  await hooks.close({ timeout: '10s' })
-  server.close(() => process.exit(0))
-  server.closeAllConnections()
-})
+for (const signal of ['SIGINT', 'SIGTERM']) {
+  process.once(signal, async () => {
+    await hooks.close({ timeout: '10s' })
+    server.close(() => process.exit(0))
+    server.closeAllConnections()
+  })
+}

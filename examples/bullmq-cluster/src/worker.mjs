@@ -8,12 +8,17 @@ const receiver = createReceiver({ ...receiverOptions(), concurrency: 4 })
 receiver.on('conversation.resolved', async event => {
   process.send?.({ begun: event.id })
   await sleep(20)
-  process.send?.({ handled: event.id })
+  // Under the demo its parent counts; otherwise this line is all that happens.
+  if (process.send) process.send({ handled: event.id })
+  else console.log(`handled ${event.id}`)
 })
 await receiver.start()
-process.send?.({ ready: true })
+if (process.send) process.send({ ready: true })
+else console.log('Working')
 
-process.once('SIGTERM', async () => {
-  await receiver.close({ timeout: '10s' })
-  process.exit(0)
-})
+for (const signal of ['SIGINT', 'SIGTERM']) {
+  process.once(signal, async () => {
+    await receiver.close({ timeout: '10s' })
+    process.exit(0)
+  })
+}

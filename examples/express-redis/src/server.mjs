@@ -37,9 +37,10 @@ const server = app.listen(Number(process.env['PORT'] ?? 3000), '127.0.0.1', erro
 process.on('disconnect', () => process.exit())
 for (const signal of ['SIGINT', 'SIGTERM']) {
   process.once(signal, async () => {
-    // First what was acknowledged, then the connection that its completion needs.
+    // First what was acknowledged, then the connection that its completion needs. `quit()` would wait for a Redis
+    // that is away, and the process with it.
     await hooks.close({ timeout: '10s' })
-    await redis.quit()
+    redis.disconnect()
     server.close(() => process.exit())
     server.closeAllConnections()
   })

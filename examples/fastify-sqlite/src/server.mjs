@@ -6,7 +6,7 @@ import Fastify from 'fastify'
 const app = Fastify()
 await app.register(webhooks, {
   path: '/webhooks',
-  secret: process.env.SIGNING_SECRET,
+  secret: process.env.SIGNING_SECRET ?? 'only-for-trying-it-out',
   inbox: sqliteInbox(process.env.DATABASE ?? 'webhooks.db'),
   concurrency: 2,
 })
@@ -17,8 +17,9 @@ app.webhooks.on('conversation.resolved', async (event, { attempt }) => {
 })
 
 await app.listen({ port: Number(process.env.PORT ?? 3000), host: '127.0.0.1' })
-process.once('SIGTERM', () => app.close())
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => app.close())
 
+const { port } = app.server.address()
 const { pending, active } = await app.webhooks.stats()
-console.log(`listening, with ${pending + active} events in the file`)
-process.send?.({ port: app.server.address().port })
+console.log(`Listening on http://127.0.0.1:${port}/webhooks, with ${pending + active} events in the file`)
+process.send?.({ port })
