@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, chownSync, mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, chownSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { Client } from 'pg'
@@ -68,8 +68,10 @@ export async function startPostgres(options: PostgresServerOptions = {}): Promis
   async function kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
     if (hasEnded(child)) return
     const ended = once(child, 'exit')
+    const orphans = signal === 'SIGKILL' ? childrenOf(child) : []
     child.kill(signal)
     await ended
+    for (const pid of orphans) killIfThere(pid)
   }
 
   return {
@@ -94,6 +96,21 @@ export async function startPostgres(options: PostgresServerOptions = {}): Promis
       await kill('SIGQUIT')
       rmSync(folder, { recursive: true, force: true })
     },
+  }
+}
+
+/** A backend that is at work outlives its postmaster, and would commit after the crash. */
+function childrenOf({ pid }: ChildProcess): number[] {
+  if (process.platform !== 'linux') return []
+  const list = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
+  return list.split(' ').filter(Boolean).map(Number)
+}
+
+function killIfThere(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch {
+    // It had noticed that the postmaster is gone.
   }
 }
 
