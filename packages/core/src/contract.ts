@@ -1,5 +1,6 @@
 import { ConfigurationError } from './errors.ts'
 import { refuseUnknownNames } from './known-names.ts'
+import { oneOf } from './one-of.ts'
 
 /** How the `t` of the signature header is written. `'auto'` reads all three. */
 export type TimestampUnit = 'auto' | 'seconds' | 'milliseconds' | 'iso8601'
@@ -49,7 +50,7 @@ export type ContractOptions = Partial<Omit<Contract, 'fields'>> & {
 
 const DEFAULT_FIELDS: EnvelopeFields = { id: 'id', type: 'type', created_at: 'created_at', data: 'data' }
 const NAMES: readonly string[] = ['header', 'scheme', 'timestampUnit', 'fields', 'upcast']
-const UNITS: readonly unknown[] = ['auto', 'seconds', 'milliseconds', 'iso8601']
+const UNITS: readonly TimestampUnit[] = ['auto', 'seconds', 'milliseconds', 'iso8601']
 const HTTP_TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 
 /** The whole contract from what a user changed of it. Throws {@link ConfigurationError}. */
@@ -59,7 +60,7 @@ export function resolveContract(options: ContractOptions = {}): Contract {
   const contract = {
     header: (options.header ?? 'X-Service-Signature').toLowerCase(),
     scheme: options.scheme ?? 'v1',
-    timestampUnit: options.timestampUnit ?? 'auto',
+    timestampUnit: oneOf('contract.timestampUnit', options.timestampUnit ?? 'auto', UNITS),
     fields: { ...DEFAULT_FIELDS, ...options.fields },
   }
   if (!HTTP_TOKEN.test(contract.header)) {
@@ -67,12 +68,6 @@ export function resolveContract(options: ContractOptions = {}): Contract {
   }
   if (!/^[A-Za-z0-9_-]+$/.test(contract.scheme) || contract.scheme === 't') {
     throw new ConfigurationError('contract.scheme', `must be a label such as 'v1'; got '${contract.scheme}'`)
-  }
-  if (!UNITS.includes(contract.timestampUnit)) {
-    throw new ConfigurationError(
-      'contract.timestampUnit',
-      `must be 'auto', 'seconds', 'milliseconds' or 'iso8601'; got '${String(contract.timestampUnit)}'`,
-    )
   }
   const names = Object.values(contract.fields)
   if (names.some(name => typeof name !== 'string' || name === '') || new Set(names).size !== 4) {

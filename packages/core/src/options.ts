@@ -10,8 +10,10 @@ import { refuseUnknownNames } from './known-names.ts'
 import type { Logger } from './logger.ts'
 import { memoryInbox } from './memory/memory-inbox.ts'
 import type { Observer } from './observation.ts'
+import { oneOf } from './one-of.ts'
 import { type RetryOptions, type RetryPolicy, resolveRetry } from './retry.ts'
 import type { SecretSource } from './secrets.ts'
+import { wholeNumber } from './whole-number.ts'
 
 /** Options of a receiver. Only `secret` is required. Durations are seconds or strings such as `'5m'`. */
 export interface ReceiverOptions<Schemas extends EventSchemas = Record<never, never>, Context = unknown> {
@@ -245,17 +247,4 @@ function functionOf<T>(option: string, value: T): T {
   if (value !== undefined && typeof value !== 'function')
     throw new ConfigurationError(option, 'must be a function')
   return value
-}
-
-function oneOf<T extends string>(option: string, value: T, allowed: readonly T[]): T {
-  if (allowed.includes(value)) return value
-  throw new ConfigurationError(
-    option,
-    `must be ${allowed.map(one => `'${one}'`).join(' or ')}; got '${String(value)}'`,
-  )
-}
-
-function wholeNumber(option: string, value: number, min: number, max: number): number {
-  if (Number.isInteger(value) && value >= min && value <= max) return value
-  throw new ConfigurationError(option, `must be a whole number from ${min} to ${max}; got ${String(value)}`)
 }

@@ -184,10 +184,11 @@ describe('room', () => {
     ['maxIds', 0],
     ['maxIds', 1.5],
     ['maxIds', Number.NaN],
+    ['maxIds', 8_388_609],
     ['maxClaims', -1],
     ['maxClaims', Number.POSITIVE_INFINITY],
     ['maxClaims', '5'],
-  ])('is a whole number: %s %j', (option, value) => {
+  ])('is a whole number that a Map has room for: %s %j', (option, value) => {
     const make = () => memoryStore({ [option]: value } as MemoryStoreOptions)
     expect(make).toThrow(ConfigurationError)
     expect(make).toThrow(expect.objectContaining({ option }))
