@@ -31,6 +31,11 @@ export interface Entry {
   phase: 'claiming' | 'held' | 'completing' | 'settled'
 }
 
+/** Which event it is, for an observation. */
+export function about({ id, type, namespace }: Delivery): Pick<Delivery, 'id' | 'type' | 'namespace'> {
+  return { id, type, namespace }
+}
+
 /**
  * In the place of a delivery that is settled. A `Map` with much coming and going leaves chains of tables behind, of
  * which one that the collector promoted keeps all later ones, and the entries in them: each event and its bytes would
