@@ -48,7 +48,13 @@ export type ContractOptions = Partial<Omit<Contract, 'fields'>> & {
   readonly fields?: Partial<EnvelopeFields>
 }
 
-const DEFAULT_FIELDS: EnvelopeFields = { id: 'id', type: 'type', created_at: 'created_at', data: 'data' }
+/** The names that the platform has published. With these an event is what was parsed, and not a copy of it. */
+export const PUBLISHED_FIELDS: EnvelopeFields = {
+  id: 'id',
+  type: 'type',
+  created_at: 'created_at',
+  data: 'data',
+}
 const NAMES: readonly string[] = ['header', 'scheme', 'timestampUnit', 'fields', 'upcast']
 const UNITS: readonly TimestampUnit[] = ['auto', 'seconds', 'milliseconds', 'iso8601']
 const HTTP_TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
@@ -56,12 +62,12 @@ const HTTP_TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 /** The whole contract from what a user changed of it. Throws {@link ConfigurationError}. */
 export function resolveContract(options: ContractOptions = {}): Contract {
   refuseUnknownNames(options, NAMES, 'contract.')
-  refuseUnknownNames(options.fields ?? {}, Object.keys(DEFAULT_FIELDS), 'contract.fields.')
+  refuseUnknownNames(options.fields ?? {}, Object.keys(PUBLISHED_FIELDS), 'contract.fields.')
   const contract = {
     header: (options.header ?? 'X-Service-Signature').toLowerCase(),
     scheme: options.scheme ?? 'v1',
     timestampUnit: oneOf('contract.timestampUnit', options.timestampUnit ?? 'auto', UNITS),
-    fields: { ...DEFAULT_FIELDS, ...options.fields },
+    fields: options.fields === undefined ? PUBLISHED_FIELDS : { ...PUBLISHED_FIELDS, ...options.fields },
   }
   if (!HTTP_TOKEN.test(contract.header)) {
     throw new ConfigurationError('contract.header', `must be an HTTP header name; got '${contract.header}'`)

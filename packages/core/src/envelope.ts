@@ -1,4 +1,4 @@
-import type { Contract, EnvelopeFields, UncheckedEvent } from './contract.ts'
+import { type Contract, PUBLISHED_FIELDS, type UncheckedEvent } from './contract.ts'
 import { Refusal } from './refusal.ts'
 import { parseSafeJson } from './safe-json.ts'
 
@@ -29,7 +29,7 @@ export function parseEnvelope(text: string, contract: Contract): UncheckedEvent 
   if (typeof createdAt !== 'string') return invalid(`'${fields.created_at}' is not a string`)
   const data = value[fields.data]
   if (!isRecord(data)) return invalid(`'${fields.data}' is not an object`)
-  if (usesPublishedNames(fields)) return value as UncheckedEvent
+  if (fields === PUBLISHED_FIELDS) return value as UncheckedEvent
   return { ...value, id, type, created_at: createdAt, data }
 }
 
@@ -40,15 +40,6 @@ export function isEnvelope(value: unknown): value is UncheckedEvent {
     isName(value['type']) &&
     typeof value['created_at'] === 'string' &&
     isRecord(value['data'])
-  )
-}
-
-function usesPublishedNames(fields: EnvelopeFields): boolean {
-  return (
-    fields.id === 'id' &&
-    fields.type === 'type' &&
-    fields.created_at === 'created_at' &&
-    fields.data === 'data'
   )
 }
 

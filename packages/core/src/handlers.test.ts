@@ -96,6 +96,7 @@ describe('registering', () => {
     'refuses the pattern %j',
     pattern => {
       const { registry } = named()
+      expect(() => registry.add(pattern as string, () => {})).toThrow(ConfigurationError)
       expect(() => registry.add([pattern as string], () => {})).toThrow(ConfigurationError)
       expect(() => registry.add(['a.b', pattern as string], () => {})).toThrow(ConfigurationError)
       expect(registry.match('a.b')).toEqual([])

@@ -10,7 +10,7 @@ import { eventKey } from './identity.ts'
 import type { Acceptance, Delivery, DrainReport } from './inbox.ts'
 import { andThen, isPromise, type MaybePromise } from './maybe-promise.ts'
 import { type ReceiverOptions, resolveOptions } from './options.ts'
-import type { Receiver } from './receiver-api.ts'
+import type { InNamespace, Receiver } from './receiver-api.ts'
 import { Refusal } from './refusal.ts'
 import { createRefusalLog } from './refusal-log.ts'
 import { refusalOf } from './refusal-of.ts'
@@ -248,15 +248,19 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
     stats: async () => inbox.stats(),
     deadLetters: {
       list: async limits => deadLetters.list(limits),
-      get: async (id, { namespace = '' } = {}) => deadLetters.get(await eventKey(namespace, id)),
-      redrive: async (id, { namespace = '' } = {}) => deadLetters.redrive(await eventKey(namespace, id)),
-      discard: async (id, { namespace = '' } = {}) => deadLetters.discard(await eventKey(namespace, id)),
+      get: async (id, where) => deadLetters.get(await keyOf(id, where)),
+      redrive: async (id, where) => deadLetters.redrive(await keyOf(id, where)),
+      discard: async (id, where) => deadLetters.discard(await keyOf(id, where)),
     },
     ...tapMember(tap => {
       handlers.check('tapReceiver', tap)
       taps.push(tap)
     }),
   }
+}
+
+function keyOf(id: string, { namespace = '' }: InNamespace = {}): MaybePromise<string> {
+  return eventKey(namespace, id)
 }
 
 function ignore(): void {}

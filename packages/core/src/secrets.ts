@@ -42,14 +42,7 @@ export function createSecrets<Context>(source: SecretSource<Context>, logger: Lo
 }
 
 function perRequest<Context>(resolve: SecretResolver<Context>): ResolveMacs<Context> {
-  const prepared = new LRUCache<string, Mac>({ max: MAX_PREPARED })
-  const prepare = (secret: string): Mac => {
-    const known = prepared.get(secret)
-    if (known !== undefined) return known
-    const mac = platform.createMac(secret)
-    prepared.set(secret, mac)
-    return mac
-  }
+  const prepared = new LRUCache<string, Mac>({ max: MAX_PREPARED, memoMethod: platform.createMac })
   const use = (secret: Secret | null): readonly Mac[] | Refusal => {
     if (secret === null) return new Refusal('secret_unknown', { detail: 'the secret function answered null' })
     const secrets = listOf(secret)
@@ -57,7 +50,7 @@ function perRequest<Context>(resolve: SecretResolver<Context>): ResolveMacs<Cont
     if (fault !== undefined) {
       return new Refusal('secret_unavailable', { detail: `the secret function's answer ${fault}` })
     }
-    return secrets.map(prepare)
+    return secrets.map(one => prepared.memo(one))
   }
   const failed = (cause: unknown): Refusal =>
     new Refusal('secret_unavailable', { detail: 'the secret function failed', cause })
