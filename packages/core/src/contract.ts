@@ -58,22 +58,23 @@ export const PUBLISHED_FIELDS: EnvelopeFields = {
 const NAMES: readonly string[] = ['header', 'scheme', 'timestampUnit', 'fields', 'upcast']
 const UNITS: readonly TimestampUnit[] = ['auto', 'seconds', 'milliseconds', 'iso8601']
 const HTTP_TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
+/** Not `t`, which is the label of the timestamp. */
+const LABEL = /^(?!t$)[A-Za-z0-9_-]+$/
 
 /** The whole contract from what a user changed of it. Throws {@link ConfigurationError}. */
 export function resolveContract(options: ContractOptions = {}): Contract {
-  refuseUnknownNames(options, NAMES, 'contract.')
-  refuseUnknownNames(options.fields ?? {}, Object.keys(PUBLISHED_FIELDS), 'contract.fields.')
+  refuseUnknownNames(options, NAMES, 'contract')
+  refuseUnknownNames(options.fields ?? {}, Object.keys(PUBLISHED_FIELDS), 'contract.fields')
   const contract = {
-    header: (options.header ?? 'X-Service-Signature').toLowerCase(),
-    scheme: options.scheme ?? 'v1',
+    header: textOf(
+      'header',
+      options.header ?? 'X-Service-Signature',
+      HTTP_TOKEN,
+      'an HTTP header name',
+    ).toLowerCase(),
+    scheme: textOf('scheme', options.scheme ?? 'v1', LABEL, "a label such as 'v1'"),
     timestampUnit: oneOf('contract.timestampUnit', options.timestampUnit ?? 'auto', UNITS),
     fields: options.fields === undefined ? PUBLISHED_FIELDS : { ...PUBLISHED_FIELDS, ...options.fields },
-  }
-  if (!HTTP_TOKEN.test(contract.header)) {
-    throw new ConfigurationError('contract.header', `must be an HTTP header name; got '${contract.header}'`)
-  }
-  if (!/^[A-Za-z0-9_-]+$/.test(contract.scheme) || contract.scheme === 't') {
-    throw new ConfigurationError('contract.scheme', `must be a label such as 'v1'; got '${contract.scheme}'`)
   }
   const names = Object.values(contract.fields)
   if (names.some(name => typeof name !== 'string' || name === '') || new Set(names).size !== 4) {
@@ -85,4 +86,9 @@ export function resolveContract(options: ContractOptions = {}): Contract {
     throw new ConfigurationError('contract.upcast', 'must be a function from event to event')
   }
   return { ...contract, upcast }
+}
+
+function textOf(name: 'header' | 'scheme', value: string, form: RegExp, what: string): string {
+  if (typeof value === 'string' && form.test(value)) return value
+  throw new ConfigurationError(`contract.${name}`, `must be ${what}; got '${String(value)}'`)
 }

@@ -102,6 +102,7 @@ describe('what is given', () => {
     ['store', { store: {} }],
     ['store', { store: { claim() {}, extend() {}, complete() {} } }],
     ['store', { store: memoryStore(), inbox: memoryInbox() }],
+    ['inbox', { inbox: null }],
     ['inbox', { inbox: {} }],
     ['inbox', { inbox: { accept() {} } }],
     ['acknowledge', { acknowledge: 'later' }],

@@ -191,7 +191,7 @@ function inboxOf(options: Pick<ReceiverOptions, 'inbox' | 'store'>, acknowledge:
       'leave it out: the inbox remembers ids itself. For the in-process inbox write memoryInbox({ store })',
     )
   }
-  if (typeof inbox.accept !== 'function' || typeof inbox.start !== 'function') {
+  if (typeof inbox?.accept !== 'function' || typeof inbox.start !== 'function') {
     throw new ConfigurationError('inbox', "must be an inbox such as sqliteInbox('webhooks.db')")
   }
   if (acknowledge === 'after-processing' && inbox.durable === true) {

@@ -806,6 +806,11 @@ describe('leases', () => {
     expect(() => memoryInbox({ lease: '999ms' })).toThrow(expect.objectContaining({ option: 'lease' }))
     expect(() => memoryInbox({ lease: '61m' })).toThrow(ConfigurationError)
   })
+
+  it('is not passed over when it is misspelt, nor is a store in the place of the options', () => {
+    expect(() => memoryInbox({ leese: '1s' } as object)).toThrow("Option 'leese': is no option")
+    expect(() => memoryInbox(memoryStore() as object)).toThrow("Option 'claim': is no option")
+  })
 })
 
 describe('a store that fails', () => {

@@ -11,6 +11,7 @@ import type {
   ProcessingPolicy,
   Verdict,
 } from '../inbox.ts'
+import { refuseUnknownNames } from '../known-names.ts'
 import { isPromise, type MaybePromise } from '../maybe-promise.ts'
 import { createCompletion, storeMark } from './completion.ts'
 import { createDeadLetterShelf } from './dead-letters.ts'
@@ -57,6 +58,7 @@ const DRAIN_RETRY_MS = 100
  * createReceiver({ secret, inbox: memoryInbox({ lease: '20s' }) })
  */
 export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
+  refuseUnknownNames(options, ['store', 'lease'])
   const dedupe = options.store ?? memoryStore()
   for (const method of ['claim', 'extend', 'complete', 'release'] as const) {
     if (typeof dedupe[method] !== 'function') {

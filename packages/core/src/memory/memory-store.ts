@@ -1,4 +1,5 @@
 import type { Claim, DedupeStore } from '../dedupe-store.ts'
+import { refuseUnknownNames } from '../known-names.ts'
 import { wholeNumber } from '../whole-number.ts'
 import { createRememberedIds } from './remembered-ids.ts'
 
@@ -27,6 +28,7 @@ interface Lease {
  * createReceiver({ secret, store: memoryStore({ maxIds: 100_000 }) })
  */
 export function memoryStore(options: MemoryStoreOptions = {}): DedupeStore {
+  refuseUnknownNames(options, ['maxIds', 'maxClaims'])
   const maxIds = wholeNumber('maxIds', options.maxIds ?? 1_000_000, 1, MOST)
   const maxClaims = wholeNumber('maxClaims', options.maxClaims ?? 1_000_000, 1, MOST)
   const leases = new Map<string, Lease>()
