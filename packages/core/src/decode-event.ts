@@ -3,7 +3,7 @@ import { platform } from '#platform'
 import type { Contract, UncheckedEvent } from './contract.ts'
 import { isEnvelope, parseEnvelope } from './envelope.ts'
 import type { EventSchemas, WebhookEvent } from './event-types.ts'
-import { isPromise, type MaybePromise } from './maybe-promise.ts'
+import { andThen, type MaybePromise, orElse } from './maybe-promise.ts'
 import { Refusal } from './refusal.ts'
 
 /** Turns verified bytes into a current, valid event. */
@@ -44,12 +44,7 @@ function validate(event: UncheckedEvent, schema: StandardSchemaV1): MaybePromise
       : new Refusal('event_invalid', { detail: describe(event.type, result.issues) })
   const failed = (cause: unknown): Refusal =>
     new Refusal('event_invalid', { detail: `the schema of '${event.type}' threw`, cause })
-  try {
-    const result = schema['~standard'].validate(event.data)
-    return isPromise(result) ? result.then(apply, failed) : apply(result)
-  } catch (cause) {
-    return failed(cause)
-  }
+  return orElse(() => andThen(schema['~standard'].validate(event.data), apply), failed)
 }
 
 /** Names what is wrong and where, never the values. */

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 import { platform } from '#platform'
 import { ConfigurationError } from './errors.ts'
 import type { Logger } from './logger.ts'
-import { isPromise, type MaybePromise } from './maybe-promise.ts'
+import { andThen, type MaybePromise, orElse } from './maybe-promise.ts'
 import type { Mac } from './platform.ts'
 import { Refusal } from './refusal.ts'
 
@@ -54,14 +54,7 @@ function perRequest<Context>(resolve: SecretResolver<Context>): ResolveMacs<Cont
   }
   const failed = (cause: unknown): Refusal =>
     new Refusal('secret_unavailable', { detail: 'the secret function failed', cause })
-  return context => {
-    try {
-      const secret = resolve(context)
-      return isPromise(secret) ? Promise.resolve(secret).then(use).catch(failed) : use(secret)
-    } catch (cause) {
-      return failed(cause)
-    }
-  }
+  return context => orElse(() => andThen(resolve(context), use), failed)
 }
 
 function listOf(secret: Secret): readonly string[] {

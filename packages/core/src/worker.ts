@@ -54,21 +54,8 @@ export function createWorker(parts: WorkerParts): Process {
       })
       return COMPLETED
     }
-    function failed(thrown: unknown): MaybePromise<Verdict> {
-      const durationMs = performance.now() - startedAt
-      if (!isWithdrawn(thrown))
-        return fail(reasonOf(thrown, attempt), { delivery, attempt, event, durationMs })
-      observe?.({
-        kind: 'attempt_withdrawn',
-        id,
-        type,
-        namespace,
-        attempt: attempt.number,
-        error: thrown,
-        durationMs,
-      })
-      return { outcome: 'retry', delayMs: 0, error: thrown }
-    }
+    const failed = (thrown: unknown): Promise<Verdict> =>
+      fail(thrown, { delivery, attempt, event, startedAt })
 
     try {
       const running = event === undefined ? read(delivery).then(run) : run(event)
@@ -92,18 +79,27 @@ export function createWorker(parts: WorkerParts): Process {
     return runHandlers(unhandled, event, context)
   }
 
-  async function fail(error: unknown, about: FailedAttempt): Promise<Verdict> {
-    const { delivery, event, durationMs } = about
-    const attempt = about.attempt.number
+  async function fail(
+    thrown: unknown,
+    { delivery, attempt, event, startedAt }: FailedAttempt,
+  ): Promise<Verdict> {
+    const withdrawn = isWithdrawn(thrown)
+    const error = withdrawn ? thrown : reasonOf(thrown, attempt)
     const { id, type, namespace } = delivery
-    const delayMs = retryDelayMs(error, attempt, retry)
+    const { number } = attempt
+    const about = { id, type, namespace, attempt: number, error, durationMs: performance.now() - startedAt }
+    if (withdrawn) {
+      observe?.({ kind: 'attempt_withdrawn', ...about })
+      return { outcome: 'retry', delayMs: 0, error }
+    }
+    const delayMs = retryDelayMs(error, number, retry)
     if (delayMs === undefined) {
-      observe?.({ kind: 'dead_lettered', id, type, namespace, attempt, error, durationMs })
-      const noted = await notifyFailure(dead, { error, attempt, delivery }, event, parts)
+      observe?.({ kind: 'dead_lettered', ...about })
+      const noted = await notifyFailure(dead, { error, attempt: number, delivery }, event, parts)
       return { outcome: 'dead', error, noted }
     }
-    observe?.({ kind: 'attempt_failed', id, type, namespace, attempt, error, retryInMs: delayMs, durationMs })
-    await notifyFailure(failures, { error, attempt, delivery, retryInMs: delayMs }, event, parts)
+    observe?.({ kind: 'attempt_failed', ...about, retryInMs: delayMs })
+    await notifyFailure(failures, { error, attempt: number, delivery, retryInMs: delayMs }, event, parts)
     return { outcome: 'retry', delayMs, error }
   }
 
@@ -117,7 +113,8 @@ interface FailedAttempt {
   readonly delivery: Delivery
   readonly attempt: Attempt
   readonly event: WebhookEvent | undefined
-  readonly durationMs: number
+  /** Monotonic milliseconds; 0 when nobody observes. */
+  readonly startedAt: number
 }
 
 /** The inbox took the attempt back and has told of it: no attempt of ours follows, nor are they used up. */
