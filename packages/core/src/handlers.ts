@@ -4,9 +4,9 @@ import type { FailureHandler } from './failure.ts'
 
 /** What runs for an event that nobody matched, after a failed attempt, and when no attempt follows. */
 export interface Listeners {
-  readonly unhandled: EventHandler[]
-  readonly failed: FailureHandler[]
-  readonly dead: FailureHandler[]
+  readonly onUnhandled: EventHandler[]
+  readonly onError: FailureHandler[]
+  readonly onDeadLetter: FailureHandler[]
 }
 
 /** Which handlers run when. Filled by `on…`, frozen by `start`. */
@@ -27,7 +27,7 @@ export function createHandlerRegistry(): HandlerRegistry {
   const byCategory = new Map<string, EventHandler[]>()
   const always: EventHandler[] = []
   const matched = new Map<string, readonly EventHandler[]>()
-  const listeners: Listeners = { unhandled: [], failed: [], dead: [] }
+  const listeners: Listeners = { onUnhandled: [], onError: [], onDeadLetter: [] }
   let frozen = false
 
   function check(what: string, handler: unknown): void {
@@ -68,7 +68,7 @@ export function createHandlerRegistry(): HandlerRegistry {
       for (const list of lists) list.push(handler as EventHandler)
     },
     addListener(name, handler) {
-      check(LISTENER_NAMES[name], handler)
+      check(name, handler)
       const list: Listeners[typeof name][number][] = listeners[name]
       list.push(handler)
     },
@@ -87,5 +87,3 @@ export function createHandlerRegistry(): HandlerRegistry {
     },
   }
 }
-
-const LISTENER_NAMES = { unhandled: 'onUnhandled', failed: 'onError', dead: 'onDeadLetter' } as const

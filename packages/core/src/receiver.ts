@@ -199,15 +199,15 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
       return this
     },
     onUnhandled(handler) {
-      handlers.addListener('unhandled', handler)
+      handlers.addListener('onUnhandled', handler)
       return this
     },
     onError(handler) {
-      handlers.addListener('failed', handler)
+      handlers.addListener('onError', handler)
       return this
     },
     onDeadLetter(handler) {
-      handlers.addListener('dead', handler)
+      handlers.addListener('onDeadLetter', handler)
       return this
     },
     handle: handleOf(respond),

@@ -27,7 +27,7 @@ export interface WorkerParts extends NotifyParts {
  */
 export function createWorker(parts: WorkerParts): Process {
   const { handlers, decode, retry, handlerTimeoutMs, clock, observe } = parts
-  const { unhandled, failed: failures, dead } = handlers.listeners
+  const { onUnhandled, onError, onDeadLetter } = handlers.listeners
   const alarms = platform.createAlarms(handlerTimeoutMs)
 
   function process(delivery: Delivery, attempt: Attempt): MaybePromise<Verdict> {
@@ -76,7 +76,7 @@ export function createWorker(parts: WorkerParts): Process {
     const context = createContext(delivery, attempt)
     if (matching.length > 0) return runHandlers(matching, event, context)
     observe?.({ kind: 'unhandled', id: delivery.id, type: event.type, namespace: delivery.namespace })
-    return runHandlers(unhandled, event, context)
+    return runHandlers(onUnhandled, event, context)
   }
 
   async function fail(
@@ -95,11 +95,11 @@ export function createWorker(parts: WorkerParts): Process {
     const delayMs = retryDelayMs(error, number, retry)
     if (delayMs === undefined) {
       observe?.({ kind: 'dead_lettered', ...about })
-      const noted = await notifyFailure(dead, { error, attempt: number, delivery }, event, parts)
+      const noted = await notifyFailure(onDeadLetter, { error, attempt: number, delivery }, event, parts)
       return { outcome: 'dead', error, noted }
     }
     observe?.({ kind: 'attempt_failed', ...about, retryInMs: delayMs })
-    await notifyFailure(failures, { error, attempt: number, delivery, retryInMs: delayMs }, event, parts)
+    await notifyFailure(onError, { error, attempt: number, delivery, retryInMs: delayMs }, event, parts)
     return { outcome: 'retry', delayMs, error }
   }
 
