@@ -140,7 +140,7 @@ export function resolveOptions<Context>(
     inbox,
     acknowledge,
     retry: retryOf(options, acknowledge, inbox),
-    concurrency: count('concurrency', 16, options.inbox === undefined ? 1 : 0, 100_000),
+    concurrency: count('concurrency', 16, inbox.durable === true ? 0 : 1, 100_000),
     capacity: count('capacity', inbox.defaultCapacity ?? 10_000, 1, 1_000_000_000),
     handlerTimeoutMs: duration('handlerTimeout', '60s', 1, DAY_MS),
     bodyLimits: {

@@ -133,7 +133,7 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
       started().complete(entry)
       return
     }
-    entry.delivery = withoutEvent(entry.delivery)
+    entry.delivery = forLater(entry.delivery)
     if (entry.reply !== undefined) {
       handBack(entry, verdict)
     } else if (verdict.outcome === 'retry') {
@@ -243,9 +243,7 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
     // After the drain nobody would run it.
     if (delivery === undefined || draining) return false
     const { outcome } = await accept(delivery)
-    if (outcome === 'failed') {
-      keep(delivery, 1, 'the redrive failed')
-    }
+    if (outcome === 'failed') keep(delivery, 1, 'the redrive failed')
     return outcome === 'accepted' || outcome === 'processed'
   }
 
@@ -339,7 +337,7 @@ const TAKEN =
   'it serves another receiver already, whose handlers would get these events. Make an inbox for each receiver, or one receiver for both places: every adapter takes a receiver in the place of options'
 const CLOSED = 'it was closed with its receiver; make a new inbox for a new receiver'
 
-function withoutEvent(delivery: Delivery): Delivery {
-  const { event: _, ...rest } = delivery
+/** Without the event, which a handler may have changed, and without what belongs to a request that is long answered. */
+function forLater({ event: _, waitUntil: __, ...rest }: Delivery): Delivery {
   return rest
 }
