@@ -1,5 +1,5 @@
 import { platform } from '#platform'
-import { type Attempt, createContext } from './attempt.ts'
+import { type Attempt, AttemptContext } from './attempt.ts'
 import type { DecodeEvent } from './decode-event.ts'
 import { AckhookError, NonRetryableError } from './errors.ts'
 import type { WebhookEvent } from './event-types.ts'
@@ -73,7 +73,7 @@ export function createWorker(parts: WorkerParts): Process {
 
   function handle(event: WebhookEvent, delivery: Delivery, attempt: Attempt): MaybePromise<void> {
     const matching = handlers.match(event.type)
-    const context = createContext(delivery, attempt)
+    const context = new AttemptContext(delivery, attempt)
     if (matching.length > 0) return runHandlers(matching, event, context)
     observe?.({ kind: 'unhandled', id: delivery.id, type: event.type, namespace: delivery.namespace })
     return runHandlers(onUnhandled, event, context)
