@@ -164,7 +164,7 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
   }
 
   /** Kept here for a redrive; released, so that a redelivery (somebody pressed "resend") runs again. */
-  function bury(entry: Entry, error: unknown): Promise<void> {
+  function bury(entry: Entry, error: unknown): MaybePromise<boolean> {
     keep(entry.delivery, entry.attempts, error)
     return giveBack(entry)
   }
@@ -173,17 +173,17 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
     dead.put(delivery, { attempts, error, failedAt: started().policy.clock() })
   }
 
-  function giveBack(entry: Entry): Promise<void> {
+  function giveBack(entry: Entry): MaybePromise<boolean> {
     settle(entry)
     return release(entry)
   }
 
-  async function release(entry: Entry): Promise<void> {
-    try {
-      await started().store.release(entry.key, entry.token)
-    } catch {
-      // Observed by the gate; the lease lapses by itself.
-    }
+  function release(entry: Entry): MaybePromise<boolean> {
+    // A failure was observed by the gate; the lease lapses by itself.
+    return orElse(
+      () => started().store.release(entry.key, entry.token),
+      () => false,
+    )
   }
 
   function settle(entry: Entry): void {
