@@ -12,7 +12,7 @@ import type {
   Verdict,
 } from '../inbox.ts'
 import { refuseUnknownNames } from '../known-names.ts'
-import { andThen, type MaybePromise, orElse } from '../maybe-promise.ts'
+import { isPromise, type MaybePromise, orElse } from '../maybe-promise.ts'
 import { createCompletion, storeMark } from './completion.ts'
 import { createDeadLetterShelf } from './dead-letters.ts'
 import { about, type Entry, NOTHING } from './entry.ts'
@@ -86,11 +86,15 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
     if (entries.size >= policy.capacity) return FULL
     const entry = newEntry(delivery)
     entries.set(entry.key, entry)
-    // A crash from here to the acknowledgement leaves a lease that lapses; the sender's retry runs then.
-    return orElse(
-      () => andThen(store.claim(entry.key, entry.token, { leaseMs }), claim => admit(entry, claim)),
-      cause => unavailable(entry, cause),
-    )
+    try {
+      // A crash from here to the acknowledgement leaves a lease that lapses; the sender's retry runs then.
+      const claim = store.claim(entry.key, entry.token, { leaseMs })
+      return isPromise(claim)
+        ? claim.then(answer => admit(entry, answer)).catch(cause => unavailable(entry, cause))
+        : admit(entry, claim)
+    } catch (cause) {
+      return unavailable(entry, cause)
+    }
   }
 
   function admit(entry: Entry, claim: Claim): MaybePromise<Acceptance> {

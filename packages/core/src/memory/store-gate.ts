@@ -1,6 +1,6 @@
 import { withDeadline } from '../deadline.ts'
 import type { Claim, CompleteOptions, DedupeStore } from '../dedupe-store.ts'
-import { isPromise, type MaybePromise, orElse } from '../maybe-promise.ts'
+import { isPromise, type MaybePromise } from '../maybe-promise.ts'
 import type { Observation } from '../observation.ts'
 
 /** A store whose every call ends in time and is observed. */
@@ -19,23 +19,28 @@ export function createStoreGate(store: DedupeStore, observe: (observation: Obser
     call: () => MaybePromise<T>,
     late?: (value: T) => void,
   ): MaybePromise<T> {
-    return orElse(
-      () => {
-        const result = call()
-        if (!isPromise(result)) return result
-        const started = performance.now()
-        const limits = { operation: `store.${operation}`, ms: DEADLINE_MS, ...(late && { late }) }
-        return (store.bounded === true ? result : withDeadline(result, limits)).then(value => {
-          const durationMs = performance.now() - started
-          if (durationMs > SLOW_MS) observe({ kind: 'store_slow', operation, durationMs })
-          return value
-        })
+    let result: MaybePromise<T>
+    try {
+      result = call()
+    } catch (error) {
+      return down(operation, error)
+    }
+    if (!isPromise(result)) return result
+    const started = performance.now()
+    const limits = { operation: `store.${operation}`, ms: DEADLINE_MS, ...(late && { late }) }
+    return (store.bounded === true ? result : withDeadline(result, limits)).then(
+      value => {
+        const durationMs = performance.now() - started
+        if (durationMs > SLOW_MS) observe({ kind: 'store_slow', operation, durationMs })
+        return value
       },
-      error => {
-        observe({ kind: 'store_down', operation, error })
-        throw error
-      },
+      error => down(operation, error),
     )
+  }
+
+  function down(operation: string, error: unknown): never {
+    observe({ kind: 'store_down', operation, error })
+    throw error
   }
 
   return {
@@ -45,7 +50,7 @@ export function createStoreGate(store: DedupeStore, observe: (observation: Obser
         () => store.claim(key, token, options),
         // The sender was told 503 by then. Given back at once, its retry need not wait for the lease to lapse.
         claim => {
-          if (claim.outcome === 'claimed') void orElse(() => store.release(key, token), ignore)
+          if (claim.outcome === 'claimed') quietly(() => store.release(key, token))
         },
       ),
     extend: (key, token, leaseMs) => guard('extend', () => store.extend(key, token, leaseMs)),
@@ -56,6 +61,9 @@ export function createStoreGate(store: DedupeStore, observe: (observation: Obser
 }
 
 /** For a release that is only a courtesy: the lease lapses by itself. */
-function ignore(): boolean {
-  return false
+function quietly(call: () => MaybePromise<unknown>): void {
+  try {
+    const result = call()
+    if (isPromise(result)) result.then(undefined, () => {})
+  } catch {}
 }
