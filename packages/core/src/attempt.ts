@@ -76,23 +76,16 @@ class LazyAttempt implements Attempt {
 }
 
 /** What handlers are told of an attempt at a delivery. */
-export function createContext(
-  { namespace, receivedAt }: Pick<HandlerContext, 'namespace' | 'receivedAt'>,
-  attempt: Attempt,
-): HandlerContext {
-  return new AttemptContext(namespace, receivedAt, attempt)
-}
-
-class AttemptContext implements HandlerContext {
+export class AttemptContext implements HandlerContext {
   readonly attempt: number
   readonly namespace: string
   readonly receivedAt: number
   readonly #attempt: Attempt
 
-  constructor(namespace: string, receivedAt: number, attempt: Attempt) {
+  constructor(delivery: Pick<HandlerContext, 'namespace' | 'receivedAt'>, attempt: Attempt) {
     this.attempt = attempt.number
-    this.namespace = namespace
-    this.receivedAt = receivedAt
+    this.namespace = delivery.namespace
+    this.receivedAt = delivery.receivedAt
     this.#attempt = attempt
   }
 

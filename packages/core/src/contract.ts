@@ -1,5 +1,6 @@
 import { ConfigurationError } from './errors.ts'
 import { refuseUnknownNames } from './known-names.ts'
+import { oneOf } from './one-of.ts'
 
 /** How the `t` of the signature header is written. `'auto'` reads all three. */
 export type TimestampUnit = 'auto' | 'seconds' | 'milliseconds' | 'iso8601'
@@ -47,32 +48,33 @@ export type ContractOptions = Partial<Omit<Contract, 'fields'>> & {
   readonly fields?: Partial<EnvelopeFields>
 }
 
-const DEFAULT_FIELDS: EnvelopeFields = { id: 'id', type: 'type', created_at: 'created_at', data: 'data' }
+/** The names that the platform has published. With these an event is what was parsed, and not a copy of it. */
+export const PUBLISHED_FIELDS: EnvelopeFields = {
+  id: 'id',
+  type: 'type',
+  created_at: 'created_at',
+  data: 'data',
+}
 const NAMES: readonly string[] = ['header', 'scheme', 'timestampUnit', 'fields', 'upcast']
-const UNITS: readonly unknown[] = ['auto', 'seconds', 'milliseconds', 'iso8601']
+const UNITS: readonly TimestampUnit[] = ['auto', 'seconds', 'milliseconds', 'iso8601']
 const HTTP_TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
+/** Not `t`, which is the label of the timestamp. */
+const LABEL = /^(?!t$)[A-Za-z0-9_-]+$/
 
 /** The whole contract from what a user changed of it. Throws {@link ConfigurationError}. */
 export function resolveContract(options: ContractOptions = {}): Contract {
-  refuseUnknownNames(options, NAMES, 'contract.')
-  refuseUnknownNames(options.fields ?? {}, Object.keys(DEFAULT_FIELDS), 'contract.fields.')
+  refuseUnknownNames(options, NAMES, 'contract')
+  refuseUnknownNames(options.fields ?? {}, Object.keys(PUBLISHED_FIELDS), 'contract.fields')
   const contract = {
-    header: (options.header ?? 'X-Service-Signature').toLowerCase(),
-    scheme: options.scheme ?? 'v1',
-    timestampUnit: options.timestampUnit ?? 'auto',
-    fields: { ...DEFAULT_FIELDS, ...options.fields },
-  }
-  if (!HTTP_TOKEN.test(contract.header)) {
-    throw new ConfigurationError('contract.header', `must be an HTTP header name; got '${contract.header}'`)
-  }
-  if (!/^[A-Za-z0-9_-]+$/.test(contract.scheme) || contract.scheme === 't') {
-    throw new ConfigurationError('contract.scheme', `must be a label such as 'v1'; got '${contract.scheme}'`)
-  }
-  if (!UNITS.includes(contract.timestampUnit)) {
-    throw new ConfigurationError(
-      'contract.timestampUnit',
-      `must be 'auto', 'seconds', 'milliseconds' or 'iso8601'; got '${String(contract.timestampUnit)}'`,
-    )
+    header: textOf(
+      'header',
+      options.header ?? 'X-Service-Signature',
+      HTTP_TOKEN,
+      'an HTTP header name',
+    ).toLowerCase(),
+    scheme: textOf('scheme', options.scheme ?? 'v1', LABEL, "a label such as 'v1'"),
+    timestampUnit: oneOf('contract.timestampUnit', options.timestampUnit ?? 'auto', UNITS),
+    fields: options.fields === undefined ? PUBLISHED_FIELDS : { ...PUBLISHED_FIELDS, ...options.fields },
   }
   const names = Object.values(contract.fields)
   if (names.some(name => typeof name !== 'string' || name === '') || new Set(names).size !== 4) {
@@ -84,4 +86,9 @@ export function resolveContract(options: ContractOptions = {}): Contract {
     throw new ConfigurationError('contract.upcast', 'must be a function from event to event')
   }
   return { ...contract, upcast }
+}
+
+function textOf(name: 'header' | 'scheme', value: string, form: RegExp, what: string): string {
+  if (typeof value === 'string' && form.test(value)) return value
+  throw new ConfigurationError(`contract.${name}`, `must be ${what}; got '${String(value)}'`)
 }

@@ -1,9 +1,9 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { platform } from '#platform'
-import type { Contract, UncheckedEvent } from './contract.ts'
-import { isEnvelope, parseEnvelope } from './envelope.ts'
+import { type Contract, PUBLISHED_FIELDS, type UncheckedEvent } from './contract.ts'
+import { envelopeFault, parseEnvelope } from './envelope.ts'
 import type { EventSchemas, WebhookEvent } from './event-types.ts'
-import { isPromise, type MaybePromise } from './maybe-promise.ts'
+import { andThen, type MaybePromise, orElse } from './maybe-promise.ts'
 import { Refusal } from './refusal.ts'
 
 /** Turns verified bytes into a current, valid event. */
@@ -24,14 +24,13 @@ export function createDecoder(contract: Contract, schemas: EventSchemas): Decode
 
 function upcast(event: UncheckedEvent, step: NonNullable<Contract['upcast']>): UncheckedEvent | Refusal {
   try {
-    const current = step(event)
-    if (!isEnvelope(current)) {
-      return new Refusal('event_invalid', {
-        detail: `contract.upcast answered no event for '${event.type}': is it asynchronous?`,
-      })
-    }
     // The id was signed and is what the event is remembered by: an upcast may not give it another.
-    return current.id === event.id ? current : { ...current, id: event.id }
+    const current = { ...step(event), id: event.id }
+    const fault = envelopeFault(current, PUBLISHED_FIELDS)
+    if (fault === undefined) return current
+    return new Refusal('event_invalid', {
+      detail: `contract.upcast answered no event for '${event.type}': ${fault}; is it asynchronous?`,
+    })
   } catch (cause) {
     return new Refusal('event_invalid', { detail: `contract.upcast threw for '${event.type}'`, cause })
   }
@@ -44,12 +43,7 @@ function validate(event: UncheckedEvent, schema: StandardSchemaV1): MaybePromise
       : new Refusal('event_invalid', { detail: describe(event.type, result.issues) })
   const failed = (cause: unknown): Refusal =>
     new Refusal('event_invalid', { detail: `the schema of '${event.type}' threw`, cause })
-  try {
-    const result = schema['~standard'].validate(event.data)
-    return isPromise(result) ? result.then(apply, failed) : apply(result)
-  } catch (cause) {
-    return failed(cause)
-  }
+  return orElse(() => andThen(schema['~standard'].validate(event.data), apply), failed)
 }
 
 /** Names what is wrong and where, never the values. */

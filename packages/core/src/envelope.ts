@@ -1,4 +1,4 @@
-import type { Contract, EnvelopeFields, UncheckedEvent } from './contract.ts'
+import { type Contract, type EnvelopeFields, PUBLISHED_FIELDS, type UncheckedEvent } from './contract.ts'
 import { Refusal } from './refusal.ts'
 import { parseSafeJson } from './safe-json.ts'
 
@@ -19,37 +19,29 @@ export function parseEnvelope(text: string, contract: Contract): UncheckedEvent 
     // The text of a SyntaxError quotes the payload, and that belongs in no log.
     return new Refusal('json_invalid', { detail: 'the body is not JSON' })
   }
-  if (!isRecord(value)) return invalid('the body is not a JSON object')
   const { fields } = contract
-  const id = value[fields.id]
-  if (!isName(id)) return invalid(`'${fields.id}' is not a string of 1 to 255 bytes`)
-  const type = value[fields.type]
-  if (!isName(type)) return invalid(`'${fields.type}' is not a string of 1 to 255 bytes`)
-  const createdAt = value[fields.created_at]
-  if (typeof createdAt !== 'string') return invalid(`'${fields.created_at}' is not a string`)
-  const data = value[fields.data]
-  if (!isRecord(data)) return invalid(`'${fields.data}' is not an object`)
-  if (usesPublishedNames(fields)) return value as UncheckedEvent
-  return { ...value, id, type, created_at: createdAt, data }
+  const fault = envelopeFault(value, fields)
+  if (fault !== undefined) return new Refusal('envelope_invalid', { detail: fault })
+  const event = value as UncheckedEvent
+  if (fields === PUBLISHED_FIELDS) return event
+  const { id, type, created_at, data } = fields
+  return {
+    ...event,
+    id: event[id],
+    type: event[type],
+    created_at: event[created_at],
+    data: event[data],
+  } as UncheckedEvent
 }
 
-/** Whether what a user's function gave back can still be handled as an event. The id is not its to give. */
-export function isEnvelope(value: unknown): value is UncheckedEvent {
-  return (
-    isRecord(value) &&
-    isName(value['type']) &&
-    typeof value['created_at'] === 'string' &&
-    isRecord(value['data'])
-  )
-}
-
-function usesPublishedNames(fields: EnvelopeFields): boolean {
-  return (
-    fields.id === 'id' &&
-    fields.type === 'type' &&
-    fields.created_at === 'created_at' &&
-    fields.data === 'data'
-  )
+/** What keeps a value from being an event with these fields; never what is in them. */
+export function envelopeFault(value: unknown, fields: EnvelopeFields): string | undefined {
+  const { id, type, created_at, data } = fields
+  if (!isRecord(value)) return 'the body is not a JSON object'
+  if (!isName(value[id])) return `'${id}' is not a string of 1 to 255 bytes`
+  if (!isName(value[type])) return `'${type}' is not a string of 1 to 255 bytes`
+  if (typeof value[created_at] !== 'string') return `'${created_at}' is not a string`
+  return isRecord(value[data]) ? undefined : `'${data}' is not an object`
 }
 
 function isName(value: unknown): value is string {
@@ -76,8 +68,4 @@ function utf8Length(text: string): number {
 
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-function invalid(detail: string): Refusal {
-  return new Refusal('envelope_invalid', { detail })
 }

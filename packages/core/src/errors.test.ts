@@ -46,6 +46,8 @@ describe('RetryAfterError', () => {
   it('refuses what is no time', () => {
     expect(() => new RetryAfterError('m', Number.NaN)).toThrow(ConfigurationError)
     expect(() => new RetryAfterError('m', new Date('never'))).toThrow(ConfigurationError)
+    expect(() => new RetryAfterError('m', null as unknown as number)).toThrow(ConfigurationError)
+    expect(() => new RetryAfterError('m', undefined as unknown as number)).toThrow(ConfigurationError)
   })
 })
 

@@ -64,8 +64,9 @@ export class RetryAfterError extends AckhookError {
   /** @param seconds how long to wait, in seconds, or the instant to wait for. */
   constructor(message: string, seconds: number | Date, options?: ErrorOptions) {
     super('retry_after', message, options)
-    const delayMs = typeof seconds === 'number' ? seconds * 1000 : seconds.getTime() - Date.now()
-    if (Number.isNaN(delayMs)) {
+    const delayMs = seconds instanceof Date ? seconds.getTime() - Date.now() : seconds * 1000
+    // A header that is not there is `null`, and plain JavaScript hands it on.
+    if (seconds === null || Number.isNaN(delayMs)) {
       throw new ConfigurationError('seconds', 'RetryAfterError needs a number of seconds or a valid Date')
     }
     this.delayMs = Math.max(0, delayMs)

@@ -2,8 +2,7 @@ import type { Logger } from './logger.ts'
 import type { Observation, Observer } from './observation.ts'
 
 /** An observer is a guest: what it throws must neither change a reply nor stop a handler. */
-export function guardObserver(observe: Observer | undefined, logger: Logger): Observer {
-  if (observe === undefined) return () => {}
+export function guardObserver(observe: Observer, logger: Logger): Observer {
   return (observation: Observation) => {
     try {
       observe(observation)

@@ -96,6 +96,7 @@ describe('registering', () => {
     'refuses the pattern %j',
     pattern => {
       const { registry } = named()
+      expect(() => registry.add(pattern as string, () => {})).toThrow(ConfigurationError)
       expect(() => registry.add([pattern as string], () => {})).toThrow(ConfigurationError)
       expect(() => registry.add(['a.b', pattern as string], () => {})).toThrow(ConfigurationError)
       expect(registry.match('a.b')).toEqual([])
@@ -110,19 +111,19 @@ describe('registering', () => {
     const registry = createHandlerRegistry()
     const wrong = undefined as never
     expect(() => registry.add('a.b', wrong)).toThrow("Option 'on('a.b')': the handler must be a function")
-    expect(() => registry.addListener('unhandled', wrong)).toThrow('onUnhandled')
-    expect(() => registry.addListener('failed', wrong)).toThrow('onError')
-    expect(() => registry.addListener('dead', wrong)).toThrow('onDeadLetter')
+    expect(() => registry.addListener('onUnhandled', wrong)).toThrow('onUnhandled')
+    expect(() => registry.addListener('onError', wrong)).toThrow('onError')
+    expect(() => registry.addListener('onDeadLetter', wrong)).toThrow('onDeadLetter')
   })
 
   it('keeps listeners in order, each kind by itself', () => {
     const registry = createHandlerRegistry()
     const [a, b, c, d] = [() => 1, () => 2, () => 3, () => 4]
-    registry.addListener('unhandled', a)
-    registry.addListener('failed', b)
-    registry.addListener('dead', c)
-    registry.addListener('dead', d)
-    expect(registry.listeners).toEqual({ unhandled: [a], failed: [b], dead: [c, d] })
+    registry.addListener('onUnhandled', a)
+    registry.addListener('onError', b)
+    registry.addListener('onDeadLetter', c)
+    registry.addListener('onDeadLetter', d)
+    expect(registry.listeners).toEqual({ onUnhandled: [a], onError: [b], onDeadLetter: [c, d] })
   })
 
   it('ends with start, and says so', () => {
@@ -132,6 +133,6 @@ describe('registering', () => {
     expect(() => registry.add('a.b', () => {})).toThrow(AckhookError)
     expect(() => registry.add('a.b', () => {})).toThrow(late)
     expect(() => registry.add('a.b', () => {})).toThrow("on('a.b') came after processing had started")
-    expect(() => registry.addListener('failed', () => {})).toThrow(late)
+    expect(() => registry.addListener('onError', () => {})).toThrow(late)
   })
 })

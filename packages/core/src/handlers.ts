@@ -4,9 +4,9 @@ import type { FailureHandler } from './failure.ts'
 
 /** What runs for an event that nobody matched, after a failed attempt, and when no attempt follows. */
 export interface Listeners {
-  readonly unhandled: EventHandler[]
-  readonly failed: FailureHandler[]
-  readonly dead: FailureHandler[]
+  readonly onUnhandled: EventHandler[]
+  readonly onError: FailureHandler[]
+  readonly onDeadLetter: FailureHandler[]
 }
 
 /** Which handlers run when. Filled by `on…`, frozen by `start`. */
@@ -27,7 +27,7 @@ export function createHandlerRegistry(): HandlerRegistry {
   const byCategory = new Map<string, EventHandler[]>()
   const always: EventHandler[] = []
   const matched = new Map<string, readonly EventHandler[]>()
-  const listeners: Listeners = { unhandled: [], failed: [], dead: [] }
+  const listeners: Listeners = { onUnhandled: [], onError: [], onDeadLetter: [] }
   let frozen = false
 
   function check(what: string, handler: unknown): void {
@@ -40,9 +40,19 @@ export function createHandlerRegistry(): HandlerRegistry {
     if (typeof handler !== 'function') throw new ConfigurationError(what, 'the handler must be a function')
   }
 
-  function listFor(pattern: string): EventHandler[] {
+  function listFor(pattern: unknown): EventHandler[] {
+    if (typeof pattern !== 'string' || pattern === '')
+      throw new ConfigurationError('on', 'an event type must be a non-empty string')
     if (pattern === '*') return always
-    const [map, name] = pattern.endsWith('.*') ? [byCategory, pattern.slice(0, -2)] : [exact, pattern]
+    const isCategory = pattern.endsWith('.*')
+    const name = isCategory ? pattern.slice(0, -2) : pattern
+    if (name === '' || name.includes('*') || (isCategory && name.includes('.'))) {
+      throw new ConfigurationError(
+        'on',
+        `'${pattern}' is no pattern: use a type ('conversation.resolved'), a category ('conversation.*') or '*'`,
+      )
+    }
+    const map = isCategory ? byCategory : exact
     const list = map.get(name) ?? []
     map.set(name, list)
     return list
@@ -53,14 +63,12 @@ export function createHandlerRegistry(): HandlerRegistry {
     check,
     add(pattern, handler) {
       check(`on('${String(pattern)}')`, handler)
-      const patterns = typeof pattern === 'string' ? [pattern] : [...new Set(pattern)]
-      if (patterns.length === 0)
-        throw new ConfigurationError('on', 'an empty list of types would never match')
-      for (const one of patterns) checkPattern(one)
-      for (const one of patterns) listFor(one).push(handler as EventHandler)
+      const lists = (Array.isArray(pattern) ? [...new Set(pattern)] : [pattern]).map(listFor)
+      if (lists.length === 0) throw new ConfigurationError('on', 'an empty list of types would never match')
+      for (const list of lists) list.push(handler as EventHandler)
     },
     addListener(name, handler) {
-      check(LISTENER_NAMES[name], handler)
+      check(name, handler)
       const list: Listeners[typeof name][number][] = listeners[name]
       list.push(handler)
     },
@@ -77,22 +85,5 @@ export function createHandlerRegistry(): HandlerRegistry {
       if (frozen && exact.has(type)) matched.set(type, handlers)
       return handlers
     },
-  }
-}
-
-const LISTENER_NAMES = { unhandled: 'onUnhandled', failed: 'onError', dead: 'onDeadLetter' } as const
-
-function checkPattern(pattern: unknown): asserts pattern is string {
-  if (typeof pattern !== 'string' || pattern === '') {
-    throw new ConfigurationError('on', 'an event type must be a non-empty string')
-  }
-  if (pattern === '*') return
-  const isCategory = pattern.endsWith('.*')
-  const name = isCategory ? pattern.slice(0, -2) : pattern
-  if (name === '' || name.includes('*') || (isCategory && name.includes('.'))) {
-    throw new ConfigurationError(
-      'on',
-      `'${pattern}' is no pattern: use a type ('conversation.resolved'), a category ('conversation.*') or '*'`,
-    )
   }
 }

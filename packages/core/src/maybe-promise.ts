@@ -17,5 +17,16 @@ export function andThen<T, Next>(
   value: MaybePromise<T>,
   next: (value: T) => MaybePromise<Next>,
 ): MaybePromise<Next> {
-  return isPromise(value) ? value.then(next) : next(value)
+  // Query builders answer something that has only a `then`.
+  return isPromise(value) ? Promise.resolve(value).then(next) : next(value)
+}
+
+/** What `call` answers, or what `failed` answers to what it threw or rejected with. */
+export function orElse<T>(call: () => MaybePromise<T>, failed: (cause: unknown) => T): MaybePromise<T> {
+  try {
+    const value = call()
+    return isPromise(value) ? Promise.resolve(value).catch(failed) : value
+  } catch (cause) {
+    return failed(cause)
+  }
 }

@@ -10,8 +10,10 @@ import { refuseUnknownNames } from './known-names.ts'
 import type { Logger } from './logger.ts'
 import { memoryInbox } from './memory/memory-inbox.ts'
 import type { Observer } from './observation.ts'
+import { oneOf } from './one-of.ts'
 import { type RetryOptions, type RetryPolicy, resolveRetry } from './retry.ts'
 import type { SecretSource } from './secrets.ts'
+import { wholeNumber } from './whole-number.ts'
 
 /** Options of a receiver. Only `secret` is required. Durations are seconds or strings such as `'5m'`. */
 export interface ReceiverOptions<Schemas extends EventSchemas = Record<never, never>, Context = unknown> {
@@ -101,6 +103,9 @@ const NAMES = [
   'clock',
 ] as const satisfies readonly (keyof ReceiverOptions)[]
 
+type DurationOption = 'tolerance' | 'retention' | 'handlerTimeout' | 'bodyTimeout'
+type CountOption = 'concurrency' | 'capacity' | 'bodyLimit'
+
 const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
 const YEAR_MS = 365 * DAY_MS
@@ -111,12 +116,13 @@ export function resolveOptions<Context>(
   options: ReceiverOptions<EventSchemas, Context>,
 ): ResolvedOptions<Context> {
   refuseUnknown(options)
-  const toleranceMs = toleranceOf(options.tolerance)
-  const retentionMs = durationMs(options.retention ?? '7d', {
-    option: 'retention',
-    minMs: 1000,
-    maxMs: YEAR_MS,
-  })
+  const duration = (option: DurationOption, preset: Duration, minMs: number, maxMs: number): number =>
+    durationMs(options[option] ?? preset, { option, minMs, maxMs })
+  const count = (option: CountOption, preset: number, min: number, max: number): number =>
+    wholeNumber(option, options[option] ?? preset, min, max)
+  const toleranceMs =
+    options.tolerance === false ? Number.POSITIVE_INFINITY : duration('tolerance', '5m', 1000, 30 * DAY_MS)
+  const retentionMs = duration('retention', '7d', 1000, YEAR_MS)
   if (Number.isFinite(toleranceMs) && retentionMs < 2 * toleranceMs) {
     throw new ConfigurationError(
       'retention',
@@ -134,25 +140,12 @@ export function resolveOptions<Context>(
     inbox,
     acknowledge,
     retry: retryOf(options, acknowledge, inbox),
-    concurrency: wholeNumber(
-      'concurrency',
-      options.concurrency ?? 16,
-      options.inbox === undefined ? 1 : 0,
-      100_000,
-    ),
-    capacity: wholeNumber('capacity', options.capacity ?? inbox.defaultCapacity ?? 10_000, 1, 1_000_000_000),
-    handlerTimeoutMs: durationMs(options.handlerTimeout ?? '60s', {
-      option: 'handlerTimeout',
-      minMs: 1,
-      maxMs: DAY_MS,
-    }),
+    concurrency: count('concurrency', 16, inbox.durable === true ? 0 : 1, 100_000),
+    capacity: count('capacity', inbox.defaultCapacity ?? 10_000, 1, 1_000_000_000),
+    handlerTimeoutMs: duration('handlerTimeout', '60s', 1, DAY_MS),
     bodyLimits: {
-      maxBytes: wholeNumber('bodyLimit', options.bodyLimit ?? 1_048_576, 1, MAX_BODY_BYTES),
-      timeoutMs: durationMs(options.bodyTimeout ?? '10s', {
-        option: 'bodyTimeout',
-        minMs: 1,
-        maxMs: 10 * MINUTE_MS,
-      }),
+      maxBytes: count('bodyLimit', 1_048_576, 1, MAX_BODY_BYTES),
+      timeoutMs: duration('bodyTimeout', '10s', 1, 10 * MINUTE_MS),
     },
     retentionMs,
     namespace: namespaceOf(options.namespace ?? ''),
@@ -175,11 +168,6 @@ function refuseUnknown(options: object): void {
   refuseUnknownNames(options, NAMES)
 }
 
-function toleranceOf(tolerance: Duration | false | undefined): number {
-  if (tolerance === false) return Number.POSITIVE_INFINITY
-  return durationMs(tolerance ?? '5m', { option: 'tolerance', minMs: 1000, maxMs: 30 * DAY_MS })
-}
-
 function inboxOf(options: Pick<ReceiverOptions, 'inbox' | 'store'>, acknowledge: string): Inbox {
   const { inbox, store } = options
   if (inbox === undefined) return memoryInbox(store === undefined ? {} : { store })
@@ -189,7 +177,7 @@ function inboxOf(options: Pick<ReceiverOptions, 'inbox' | 'store'>, acknowledge:
       'leave it out: the inbox remembers ids itself. For the in-process inbox write memoryInbox({ store })',
     )
   }
-  if (typeof inbox.accept !== 'function' || typeof inbox.start !== 'function') {
+  if (typeof inbox?.accept !== 'function' || typeof inbox.start !== 'function') {
     throw new ConfigurationError('inbox', "must be an inbox such as sqliteInbox('webhooks.db')")
   }
   if (acknowledge === 'after-processing' && inbox.durable === true) {
@@ -245,17 +233,4 @@ function functionOf<T>(option: string, value: T): T {
   if (value !== undefined && typeof value !== 'function')
     throw new ConfigurationError(option, 'must be a function')
   return value
-}
-
-function oneOf<T extends string>(option: string, value: T, allowed: readonly T[]): T {
-  if (allowed.includes(value)) return value
-  throw new ConfigurationError(
-    option,
-    `must be ${allowed.map(one => `'${one}'`).join(' or ')}; got '${String(value)}'`,
-  )
-}
-
-function wholeNumber(option: string, value: number, min: number, max: number): number {
-  if (Number.isInteger(value) && value >= min && value <= max) return value
-  throw new ConfigurationError(option, `must be a whole number from ${min} to ${max}; got ${String(value)}`)
 }

@@ -403,6 +403,21 @@ describe('close', () => {
     expect(kinds(seen)).not.toContain('accepted')
   })
 
+  it('starts no inbox any more for a request whose body was being read', async () => {
+    const start = vi.fn()
+    const { receiver } = watch({ inbox: inboxThat({ start }) })
+    let arrive: (body: Uint8Array) => void = () => {}
+    const request = signedRequest()
+    const slow = receiver.handle({
+      ...request,
+      body: () => new Promise<Uint8Array>(resolve => (arrive = resolve)),
+    })
+    await receiver.close()
+    arrive(request.body as Uint8Array)
+    expect((await slow).status).toBe(503)
+    expect(start).not.toHaveBeenCalled()
+  })
+
   it('tells a prober that is no POST what it would have told it before', async () => {
     const { receiver } = watch()
     await receiver.close()

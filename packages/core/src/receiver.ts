@@ -8,12 +8,12 @@ import { guardObserver } from './guarded-observer.ts'
 import { createHandlerRegistry } from './handlers.ts'
 import { eventKey } from './identity.ts'
 import type { Acceptance, Delivery, DrainReport } from './inbox.ts'
-import { andThen, isPromise, type MaybePromise } from './maybe-promise.ts'
+import { andThen, isPromise, type MaybePromise, orElse } from './maybe-promise.ts'
 import { type ReceiverOptions, resolveOptions } from './options.ts'
-import type { Receiver } from './receiver-api.ts'
+import { outcomeOf } from './outcome-of.ts'
+import type { InNamespace, Receiver } from './receiver-api.ts'
 import { Refusal } from './refusal.ts'
 import { createRefusalLog } from './refusal-log.ts'
-import { refusalOf } from './refusal-of.ts'
 import { replyFor, replyLater } from './reply.ts'
 import { handleOf } from './respond.ts'
 import { screenHead } from './screen.ts'
@@ -52,19 +52,17 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
   /** Steps 2 to 9. Up to `inbox.accept` a crash costs nothing: the sender has heard nothing and retries. */
   function respond(request: WebhookRequest<Context>, write: (reply: WebhookReply) => void): void {
     const startedAt = observe === undefined ? 0 : performance.now()
-    const failed = (cause: unknown): WebhookReply =>
-      refuse(new Refusal('internal_error', { cause }), startedAt)
     let hasBody = false
     const goOn = (body: Uint8Array | Refusal): void => {
       if (hasBody) return
       hasBody = true
-      const reply = judge(request, body, startedAt, failed)
-      if (isPromise(reply)) void reply.then(write)
-      else write(reply)
+      void andThen(judge(request, body, startedAt), outcome =>
+        write(outcome instanceof Refusal ? refuse(outcome, startedAt) : outcome),
+      )
     }
     observe?.({ kind: 'received' })
     const body = bodyOf(request, goOn)
-    if (isPromise(body)) void body.then(goOn, cause => write(failed(cause)))
+    if (isPromise(body)) void body.then(goOn, cause => goOn(broken(cause)))
     else if (body !== undefined) goOn(body)
   }
 
@@ -88,7 +86,7 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
         )
       return read
     } catch (cause) {
-      return new Refusal('internal_error', { cause })
+      return broken(cause)
     }
   }
 
@@ -97,31 +95,29 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
     request: WebhookRequest<Context>,
     body: Uint8Array | Refusal,
     startedAt: number,
-    failed: (cause: unknown) => WebhookReply,
-  ): MaybePromise<WebhookReply> {
-    if (body instanceof Refusal) return refuse(body, startedAt)
-    try {
-      if (body.length > bodyLimits.maxBytes) return refuse(new Refusal('body_too_large'), startedAt)
-      const reply = andThen(verify(request.headers, body, request.context), untrusted => {
-        if (untrusted !== undefined) return refuse(untrusted, startedAt)
-        return andThen(decode(body), event => {
-          if (event instanceof Refusal) return refuse(event, startedAt)
-          return andThen(toDelivery(event, body, request), delivery =>
-            andThen(accept(delivery), acceptance => conclude(delivery, acceptance, startedAt)),
-          )
-        })
-      })
-      return isPromise(reply) ? reply.catch(failed) : reply
-    } catch (cause) {
-      return failed(cause)
-    }
+  ): MaybePromise<WebhookReply | Refusal> {
+    if (body instanceof Refusal) return body
+    if (body.length > bodyLimits.maxBytes) return new Refusal('body_too_large')
+    return orElse<WebhookReply | Refusal>(
+      () =>
+        andThen(verify(request.headers, body, request.context), untrusted => {
+          if (untrusted !== undefined) return untrusted
+          return andThen(decode(body), event => {
+            if (event instanceof Refusal) return event
+            return andThen(toDelivery(event, body, request), delivery =>
+              andThen(accept(delivery), answer => acknowledge(delivery, answer, startedAt)),
+            )
+          })
+        }),
+      broken,
+    )
   }
 
   /** Step 8. */
   function accept(delivery: Delivery): MaybePromise<Acceptance | Refusal> {
-    if (!started) return acceptOnceStarted(delivery)
     // The drain may have begun while the body was read: nothing is accepted after that.
     if (draining !== undefined) return new Refusal('draining')
+    if (!started) return start().then(() => accept(delivery), unavailable)
     try {
       const acceptance = inbox.accept(delivery)
       return isPromise(acceptance) ? acceptance.catch(unavailable) : acceptance
@@ -130,45 +126,25 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
     }
   }
 
-  async function acceptOnceStarted(delivery: Delivery): Promise<Acceptance | Refusal> {
-    try {
-      await start()
-    } catch (cause) {
-      return unavailable(cause)
-    }
-    return accept(delivery)
-  }
-
-  function unavailable(cause: unknown): Refusal {
-    return new Refusal('inbox_unavailable', { cause })
-  }
-
-  function conclude(delivery: Delivery, answer: Acceptance | Refusal, startedAt: number): WebhookReply {
-    const refusal = answer instanceof Refusal ? answer : refusalOf(answer)
-    return refusal === undefined
-      ? acknowledge(delivery, answer as Acceptance, startedAt)
-      : refuse(refusal, startedAt)
-  }
-
   /** Step 9. Once this is written, the sender never repeats the event. */
-  function acknowledge(delivery: Delivery, acceptance: Acceptance, startedAt: number): WebhookReply {
+  function acknowledge(
+    delivery: Delivery,
+    answer: Acceptance | Refusal,
+    startedAt: number,
+  ): WebhookReply | Refusal {
+    const code = answer instanceof Refusal ? answer : outcomeOf(answer)
+    if (code instanceof Refusal) return code
     const { id, type, namespace } = delivery
-    const code = acceptance.outcome as 'accepted' | 'duplicate' | 'processed' | 'dead_lettered'
-    if (acceptance.outcome === 'duplicate') {
-      const conflict = acceptance.conflict === true
-      if (conflict)
-        logger.warn({ event: id, type }, `Event ${id} came again with other bytes; it is not run again.`)
-      observe?.({
-        kind: 'duplicate',
-        conflict,
-        id,
-        type,
-        namespace,
-        durationMs: performance.now() - startedAt,
-      })
-    } else {
-      observe?.({ kind: 'accepted', code, id, type, namespace, durationMs: performance.now() - startedAt })
-    }
+    const conflict = 'conflict' in answer && answer.conflict === true
+    if (conflict)
+      logger.warn({ event: id, type }, `Event ${id} came again with other bytes; it is not run again.`)
+    observe?.({
+      ...(code === 'duplicate' ? { kind: code, conflict } : { kind: 'accepted', code }),
+      id,
+      type,
+      namespace,
+      durationMs: performance.now() - startedAt,
+    })
     return replyFor(code)
   }
 
@@ -228,15 +204,15 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
       return this
     },
     onUnhandled(handler) {
-      handlers.addListener('unhandled', handler)
+      handlers.addListener('onUnhandled', handler)
       return this
     },
     onError(handler) {
-      handlers.addListener('failed', handler)
+      handlers.addListener('onError', handler)
       return this
     },
     onDeadLetter(handler) {
-      handlers.addListener('dead', handler)
+      handlers.addListener('onDeadLetter', handler)
       return this
     },
     handle: handleOf(respond),
@@ -248,15 +224,27 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
     stats: async () => inbox.stats(),
     deadLetters: {
       list: async limits => deadLetters.list(limits),
-      get: async (id, { namespace = '' } = {}) => deadLetters.get(await eventKey(namespace, id)),
-      redrive: async (id, { namespace = '' } = {}) => deadLetters.redrive(await eventKey(namespace, id)),
-      discard: async (id, { namespace = '' } = {}) => deadLetters.discard(await eventKey(namespace, id)),
+      get: async (id, where) => deadLetters.get(await keyOf(id, where)),
+      redrive: async (id, where) => deadLetters.redrive(await keyOf(id, where)),
+      discard: async (id, where) => deadLetters.discard(await keyOf(id, where)),
     },
     ...tapMember(tap => {
       handlers.check('tapReceiver', tap)
       taps.push(tap)
     }),
   }
+}
+
+function broken(cause: unknown): Refusal {
+  return new Refusal('internal_error', { cause })
+}
+
+function unavailable(cause: unknown): Refusal {
+  return new Refusal('inbox_unavailable', { cause })
+}
+
+function keyOf(id: string, { namespace = '' }: InNamespace = {}): MaybePromise<string> {
+  return eventKey(namespace, id)
 }
 
 function ignore(): void {}

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { CODES, type ReplyCode } from './codes.ts'
-import { refusalOf } from './refusal-of.ts'
+import { outcomeOf } from './outcome-of.ts'
 import { replyFor, replyLater } from './reply.ts'
 
 const codes = Object.keys(CODES) as ReplyCode[]
@@ -43,26 +43,26 @@ it('a reply for later leaves the prepared one as it is', () => {
 
 it('only what keeps the event with the sender is a refusal', () => {
   const cause = new Error('down')
-  expect(refusalOf({ outcome: 'accepted' })).toBeUndefined()
-  expect(refusalOf({ outcome: 'duplicate', conflict: true })).toBeUndefined()
-  expect(refusalOf({ outcome: 'processed' })).toBeUndefined()
-  expect(refusalOf({ outcome: 'dead_lettered' })).toBeUndefined()
-  expect(refusalOf({ outcome: 'failed' })).toMatchObject({ code: 'handler_failed' })
-  expect(refusalOf({ outcome: 'failed', retryAfterMs: 0 })).toMatchObject({
+  expect(outcomeOf({ outcome: 'accepted' })).toBe('accepted')
+  expect(outcomeOf({ outcome: 'duplicate', conflict: true })).toBe('duplicate')
+  expect(outcomeOf({ outcome: 'processed' })).toBe('processed')
+  expect(outcomeOf({ outcome: 'dead_lettered' })).toBe('dead_lettered')
+  expect(outcomeOf({ outcome: 'failed' })).toMatchObject({ code: 'handler_failed' })
+  expect(outcomeOf({ outcome: 'failed', retryAfterMs: 0 })).toMatchObject({
     code: 'handler_deferred',
     retryAfterMs: 0,
   })
-  expect(refusalOf({ outcome: 'full' })).toMatchObject({ code: 'capacity_exceeded' })
-  expect(refusalOf({ outcome: 'unavailable', code: 'store_unavailable', cause })).toMatchObject({
+  expect(outcomeOf({ outcome: 'full' })).toMatchObject({ code: 'capacity_exceeded' })
+  expect(outcomeOf({ outcome: 'unavailable', code: 'store_unavailable', cause })).toMatchObject({
     code: 'store_unavailable',
     cause,
   })
 })
 
 it('an event in flight is to be sent again after 30 seconds at most', () => {
-  expect(refusalOf({ outcome: 'in_flight', retryAfterMs: 500 })).toMatchObject({
+  expect(outcomeOf({ outcome: 'in_flight', retryAfterMs: 500 })).toMatchObject({
     code: 'in_flight',
     retryAfterMs: 500,
   })
-  expect(refusalOf({ outcome: 'in_flight', retryAfterMs: 60_000 })?.retryAfterMs).toBe(30_000)
+  expect(outcomeOf({ outcome: 'in_flight', retryAfterMs: 60_000 })).toMatchObject({ retryAfterMs: 30_000 })
 })

@@ -62,6 +62,22 @@ it('judges a body once, however often its reader hands it over', async () => {
   expect(seen.filter(({ kind }) => kind === 'duplicate')).toEqual([])
 })
 
+it('answers once where a reader hands the body over and fails afterwards', async () => {
+  const { receiver } = watch()
+  await receiver.start()
+  const request = signedRequest()
+  const replies: WebhookReply[] = []
+  let failed: Promise<never> | undefined
+  const body: ReadBody = (_, done) => {
+    done(request.body as Uint8Array)
+    failed = Promise.reject(new Error('closed badly'))
+    return failed
+  }
+  replyTo(receiver, { ...request, body }, reply => replies.push(reply))
+  await failed?.catch(() => {})
+  expect(replies).toMatchObject([{ status: 202 }])
+})
+
 it('answers 500 when a reader of the body gives nothing and takes no second argument', async () => {
   const { receiver } = watch()
   const reply = await receiver.handle({ ...signedRequest(), body: (() => {}) as unknown as ReadBody })

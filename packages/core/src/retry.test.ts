@@ -32,6 +32,8 @@ describe('the retry policy', () => {
   })
 
   it.each([
+    ['retry', 5],
+    ['retry', null],
     ['retry.attempts', { attempts: 0 }],
     ['retry.attempts', { attempts: 1001 }],
     ['retry.attempts', { attempts: 1.5 }],
@@ -41,6 +43,7 @@ describe('the retry policy', () => {
     ['retry.factor', { factor: 0.99 }],
     ['retry.factor', { factor: 101 }],
     ['retry.factor', { factor: Number.NaN }],
+    ['retry.factor', { factor: '2' }],
     ['retry.minDelay', { minDelay: 0 }],
     ['retry.minDelay', { minDelay: '8d' }],
     ['retry.maxDelay', { maxDelay: '8d' }],

@@ -30,7 +30,7 @@ const WEEK_MS = 604_800_000
 
 /** The whole policy from what a user and an inbox said of it. Throws {@link ConfigurationError}. */
 export function resolveRetry(options: RetryOptions = {}, inbox: Partial<RetryPolicy> = {}): RetryPolicy {
-  refuseUnknownNames(options, NAMES, 'retry.')
+  refuseUnknownNames(options, NAMES, 'retry')
   const preset = { ...DEFAULTS, ...inbox }
   const attempts = options.attempts ?? preset.attempts
   const factor = options.factor ?? preset.factor
@@ -40,7 +40,7 @@ export function resolveRetry(options: RetryOptions = {}, inbox: Partial<RetryPol
       `must be a whole number from 1 (no retry) to 1000; got ${attempts}`,
     )
   }
-  if (!(factor >= 1 && factor <= 100)) {
+  if (!Number.isFinite(factor) || factor < 1 || factor > 100) {
     throw new ConfigurationError('retry.factor', `must be a number from 1 to 100; got ${factor}`)
   }
   const delay = (option: 'minDelay' | 'maxDelay', fallback: number): number => {

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 import { platform } from '#platform'
 import { ConfigurationError } from './errors.ts'
 import type { Logger } from './logger.ts'
-import { isPromise, type MaybePromise } from './maybe-promise.ts'
+import { andThen, type MaybePromise, orElse } from './maybe-promise.ts'
 import type { Mac } from './platform.ts'
 import { Refusal } from './refusal.ts'
 
@@ -42,14 +42,7 @@ export function createSecrets<Context>(source: SecretSource<Context>, logger: Lo
 }
 
 function perRequest<Context>(resolve: SecretResolver<Context>): ResolveMacs<Context> {
-  const prepared = new LRUCache<string, Mac>({ max: MAX_PREPARED })
-  const prepare = (secret: string): Mac => {
-    const known = prepared.get(secret)
-    if (known !== undefined) return known
-    const mac = platform.createMac(secret)
-    prepared.set(secret, mac)
-    return mac
-  }
+  const prepared = new LRUCache<string, Mac>({ max: MAX_PREPARED, memoMethod: platform.createMac })
   const use = (secret: Secret | null): readonly Mac[] | Refusal => {
     if (secret === null) return new Refusal('secret_unknown', { detail: 'the secret function answered null' })
     const secrets = listOf(secret)
@@ -57,18 +50,11 @@ function perRequest<Context>(resolve: SecretResolver<Context>): ResolveMacs<Cont
     if (fault !== undefined) {
       return new Refusal('secret_unavailable', { detail: `the secret function's answer ${fault}` })
     }
-    return secrets.map(prepare)
+    return secrets.map(one => prepared.memo(one))
   }
   const failed = (cause: unknown): Refusal =>
     new Refusal('secret_unavailable', { detail: 'the secret function failed', cause })
-  return context => {
-    try {
-      const secret = resolve(context)
-      return isPromise(secret) ? Promise.resolve(secret).then(use).catch(failed) : use(secret)
-    } catch (cause) {
-      return failed(cause)
-    }
-  }
+  return context => orElse(() => andThen(resolve(context), use), failed)
 }
 
 function listOf(secret: Secret): readonly string[] {

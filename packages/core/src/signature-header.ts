@@ -28,14 +28,14 @@ export function parseSignatureHeader(value: string, scheme: string): SignatureHe
     if (element === '') continue
     const equals = element.indexOf('=')
     if (equals < 1) return malformed('an element without a name and a value')
+    const text = element.slice(equals + 1)
     // Compared in place: names cut out would be two more strings of every header.
     if (equals === 1 && element.startsWith('t')) {
       if (timestamp !== undefined) return malformed('more than one t: was the header sent twice?')
-      timestamp = element.slice(equals + 1)
+      timestamp = text
     } else if (equals === scheme.length && element.startsWith(scheme)) {
-      const digest = element.slice(equals + 1)
-      if (!DIGEST.test(digest)) return malformed(`a ${scheme} that is not 64 hexadecimal digits`)
-      if (signatures.push(digest) > MAX_SIGNATURES) return malformed(`more than ${MAX_SIGNATURES} ${scheme}`)
+      if (!DIGEST.test(text)) return malformed(`a ${scheme} that is not 64 hexadecimal digits`)
+      if (signatures.push(text) > MAX_SIGNATURES) return malformed(`more than ${MAX_SIGNATURES} ${scheme}`)
     }
   }
   if (timestamp === undefined) return malformed('no t')

@@ -1,37 +1,24 @@
 import { equalsDigest } from './constant-time.ts'
-import { isPromise, type MaybePromise } from './maybe-promise.ts'
+import { andThen, type MaybePromise } from './maybe-promise.ts'
 import type { Mac } from './platform.ts'
 import type { SignatureHeader } from './signature-header.ts'
 
 /**
- * Whether one of the header's signatures is the HMAC of `<raw t>.<raw bytes>` under one of the secrets.
- * One HMAC a secret, however many signatures the header has, and every signature is compared in full.
+ * Whether one of the header's signatures is the HMAC of `<raw t>.<raw bytes>` under one of the secrets, from number
+ * `from` on. One HMAC a secret, however many signatures the header has, and every signature is compared in full.
  */
 export function verifySignature(
   header: SignatureHeader,
   body: Uint8Array,
   macs: readonly Mac[],
+  from = 0,
 ): MaybePromise<boolean> {
-  for (let i = 0; i < macs.length; i++) {
-    const digest = (macs[i] as Mac)(header.timestamp, body)
-    if (isPromise(digest)) return verifyFrom(digest, i, header, body, macs)
-    if (matchesAny(header.signatures, digest)) return true
-  }
-  return false
-}
-
-async function verifyFrom(
-  first: Promise<string>,
-  index: number,
-  header: SignatureHeader,
-  body: Uint8Array,
-  macs: readonly Mac[],
-): Promise<boolean> {
-  if (matchesAny(header.signatures, await first)) return true
-  for (const mac of macs.slice(index + 1)) {
-    if (matchesAny(header.signatures, await mac(header.timestamp, body))) return true
-  }
-  return false
+  const mac = macs[from]
+  if (mac === undefined) return false
+  return andThen(
+    mac(header.timestamp, body),
+    digest => matchesAny(header.signatures, digest) || verifySignature(header, body, macs, from + 1),
+  )
 }
 
 function matchesAny(signatures: readonly string[], digest: string): boolean {

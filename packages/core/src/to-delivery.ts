@@ -3,7 +3,7 @@ import { ConfigurationError } from './errors.ts'
 import type { WebhookEvent } from './event-types.ts'
 import { bodyFingerprint, eventKey } from './identity.ts'
 import type { Delivery, SerialOrder } from './inbox.ts'
-import { isPromise, type MaybePromise } from './maybe-promise.ts'
+import { andThen, type MaybePromise } from './maybe-promise.ts'
 
 export interface DeliveryParts<Context> {
   readonly namespace: string | ((context: Context) => string)
@@ -55,7 +55,6 @@ export function createToDelivery<Context>(parts: DeliveryParts<Context>): ToDeli
       if (waitUntil !== undefined) delivery.waitUntil = waitUntil
       return delivery
     }
-    const key = eventKey(name, event.id)
-    return isPromise(key) ? key.then(finish) : finish(key)
+    return andThen(eventKey(name, event.id), finish)
   }
 }

@@ -1,11 +1,10 @@
 import type { Contract } from './contract.ts'
 import { type HeaderSource, headerOf } from './delivery.ts'
-import { isPromise, type MaybePromise } from './maybe-promise.ts'
-import type { Mac } from './platform.ts'
+import { andThen, type MaybePromise } from './maybe-promise.ts'
 import { Refusal } from './refusal.ts'
 import type { ResolveMacs } from './secrets.ts'
 import { verifySignature } from './signature.ts'
-import { parseSignatureHeader, type SignatureHeader } from './signature-header.ts'
+import { parseSignatureHeader } from './signature-header.ts'
 import { checkTolerance, parseTimestamp } from './timestamp.ts'
 
 export interface VerifierParts<Context> {
@@ -29,23 +28,6 @@ export type VerifyRequest<Context> = (
 export function createVerifier<Context>(parts: VerifierParts<Context>): VerifyRequest<Context> {
   const { contract, macs, toleranceMs, clock } = parts
 
-  function judge(matches: boolean, timestampMs: number): Refusal | undefined {
-    return matches ? checkTolerance(timestampMs, clock(), toleranceMs) : MISMATCH
-  }
-
-  function compare(
-    header: SignatureHeader,
-    timestampMs: number,
-    body: Uint8Array,
-    secrets: readonly Mac[] | Refusal,
-  ): MaybePromise<Refusal | undefined> {
-    if (secrets instanceof Refusal) return secrets
-    const matches = verifySignature(header, body, secrets)
-    return isPromise(matches)
-      ? matches.then(answer => judge(answer, timestampMs))
-      : judge(matches, timestampMs)
-  }
-
   return (headers, body, context) => {
     const value = headerOf(headers, contract.header)
     if (value === undefined)
@@ -56,10 +38,12 @@ export function createVerifier<Context>(parts: VerifierParts<Context>): VerifyRe
     if (timestampMs === undefined) {
       return new Refusal('timestamp_malformed', { detail: `t is no timestamp in ${contract.timestampUnit}` })
     }
-    const secrets = macs(context)
-    return isPromise(secrets)
-      ? secrets.then(known => compare(header, timestampMs, body, known))
-      : compare(header, timestampMs, body, secrets)
+    return andThen(macs(context), secrets => {
+      if (secrets instanceof Refusal) return secrets
+      return andThen(verifySignature(header, body, secrets), matches =>
+        matches ? checkTolerance(timestampMs, clock(), toleranceMs) : MISMATCH,
+      )
+    })
   }
 }
 

@@ -48,7 +48,7 @@ describe('an event that took its process down in every attempt', () => {
     const handler = vi.fn()
     const onDeadLetter = vi.fn()
     handlers.add('a.b', handler)
-    handlers.addListener('dead', onDeadLetter)
+    handlers.addListener('onDeadLetter', onDeadLetter)
     const verdict = await process(withoutEvent as Delivery, createAttempt(3, { abandoned: true }))
     expect(verdict).toEqual({ outcome: 'dead', error: expect.any(NonRetryableError), noted: true })
     expect(handler).not.toHaveBeenCalled()
@@ -116,7 +116,7 @@ describe('an attempt that succeeds', () => {
   it('is also that of an event nobody matched, which is told', async () => {
     const { process, handlers, seen } = worker()
     const unhandled = vi.fn()
-    handlers.addListener('unhandled', unhandled)
+    handlers.addListener('onUnhandled', unhandled)
     handlers.add('other', raise(new Error('never')))
     expect(await process(delivery, createAttempt(1))).toEqual({ outcome: 'completed' })
     expect(unhandled.mock.calls).toEqual([[event, expect.objectContaining({ attempt: 1 })]])
@@ -143,7 +143,7 @@ describe('an event that comes back as bytes', () => {
       decode: () => new Refusal('event_invalid', { detail: 'why', cause }),
     })
     const failed = vi.fn()
-    handlers.addListener('failed', failed)
+    handlers.addListener('onError', failed)
     const verdict = await process({ ...withoutEvent } as Delivery, createAttempt(1))
     expect(verdict).toMatchObject({
       outcome: 'retry',
@@ -164,8 +164,8 @@ describe('an attempt that fails', () => {
     const failed = vi.fn()
     const dead = vi.fn()
     handlers.add('a.b', raise(error))
-    handlers.addListener('failed', failed)
-    handlers.addListener('dead', dead)
+    handlers.addListener('onError', failed)
+    handlers.addListener('onDeadLetter', dead)
     const verdict = await process(delivery, createAttempt(1))
     if (verdict.outcome !== 'retry') throw new Error(verdict.outcome)
     expect(verdict.error).toBe(error)
@@ -190,7 +190,7 @@ describe('an attempt that fails', () => {
     const error = new Error('no')
     const dead = vi.fn()
     handlers.add('a.b', async () => raise(error)())
-    handlers.addListener('dead', dead)
+    handlers.addListener('onDeadLetter', dead)
     expect(await process(delivery, createAttempt(3))).toEqual({ outcome: 'dead', error, noted: true })
     expect(dead.mock.calls).toEqual([[{ error, attempt: 3, delivery }, event]])
     expect(seen).toEqual([
@@ -246,8 +246,8 @@ describe('an attempt that the inbox withdraws', () => {
     const { process, handlers, seen, logger } = worker()
     const told = vi.fn()
     handlers.add('a.b', () => new Promise(() => {}))
-    handlers.addListener('failed', told)
-    handlers.addListener('dead', told)
+    handlers.addListener('onError', told)
+    handlers.addListener('onDeadLetter', told)
     const attempt = createAttempt(3)
     const running = process(delivery, attempt)
     await new Promise(resolve => setImmediate(resolve))

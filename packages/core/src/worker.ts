@@ -1,5 +1,5 @@
 import { platform } from '#platform'
-import { type Attempt, createContext } from './attempt.ts'
+import { type Attempt, AttemptContext } from './attempt.ts'
 import type { DecodeEvent } from './decode-event.ts'
 import { AckhookError, NonRetryableError } from './errors.ts'
 import type { WebhookEvent } from './event-types.ts'
@@ -27,7 +27,7 @@ export interface WorkerParts extends NotifyParts {
  */
 export function createWorker(parts: WorkerParts): Process {
   const { handlers, decode, retry, handlerTimeoutMs, clock, observe } = parts
-  const { unhandled, failed: failures, dead } = handlers.listeners
+  const { onUnhandled, onError, onDeadLetter } = handlers.listeners
   const alarms = platform.createAlarms(handlerTimeoutMs)
 
   function process(delivery: Delivery, attempt: Attempt): MaybePromise<Verdict> {
@@ -54,21 +54,8 @@ export function createWorker(parts: WorkerParts): Process {
       })
       return COMPLETED
     }
-    function failed(thrown: unknown): MaybePromise<Verdict> {
-      const durationMs = performance.now() - startedAt
-      if (!isWithdrawn(thrown))
-        return fail(reasonOf(thrown, attempt), { delivery, attempt, event, durationMs })
-      observe?.({
-        kind: 'attempt_withdrawn',
-        id,
-        type,
-        namespace,
-        attempt: attempt.number,
-        error: thrown,
-        durationMs,
-      })
-      return { outcome: 'retry', delayMs: 0, error: thrown }
-    }
+    const failed = (thrown: unknown): Promise<Verdict> =>
+      fail(thrown, { delivery, attempt, event, startedAt })
 
     try {
       const running = event === undefined ? read(delivery).then(run) : run(event)
@@ -86,24 +73,33 @@ export function createWorker(parts: WorkerParts): Process {
 
   function handle(event: WebhookEvent, delivery: Delivery, attempt: Attempt): MaybePromise<void> {
     const matching = handlers.match(event.type)
-    const context = createContext(delivery, attempt)
+    const context = new AttemptContext(delivery, attempt)
     if (matching.length > 0) return runHandlers(matching, event, context)
     observe?.({ kind: 'unhandled', id: delivery.id, type: event.type, namespace: delivery.namespace })
-    return runHandlers(unhandled, event, context)
+    return runHandlers(onUnhandled, event, context)
   }
 
-  async function fail(error: unknown, about: FailedAttempt): Promise<Verdict> {
-    const { delivery, event, durationMs } = about
-    const attempt = about.attempt.number
+  async function fail(
+    thrown: unknown,
+    { delivery, attempt, event, startedAt }: FailedAttempt,
+  ): Promise<Verdict> {
+    const withdrawn = isWithdrawn(thrown)
+    const error = withdrawn ? thrown : reasonOf(thrown, attempt)
     const { id, type, namespace } = delivery
-    const delayMs = retryDelayMs(error, attempt, retry)
+    const { number } = attempt
+    const about = { id, type, namespace, attempt: number, error, durationMs: performance.now() - startedAt }
+    if (withdrawn) {
+      observe?.({ kind: 'attempt_withdrawn', ...about })
+      return { outcome: 'retry', delayMs: 0, error }
+    }
+    const delayMs = retryDelayMs(error, number, retry)
     if (delayMs === undefined) {
-      observe?.({ kind: 'dead_lettered', id, type, namespace, attempt, error, durationMs })
-      const noted = await notifyFailure(dead, { error, attempt, delivery }, event, parts)
+      observe?.({ kind: 'dead_lettered', ...about })
+      const noted = await notifyFailure(onDeadLetter, { error, attempt: number, delivery }, event, parts)
       return { outcome: 'dead', error, noted }
     }
-    observe?.({ kind: 'attempt_failed', id, type, namespace, attempt, error, retryInMs: delayMs, durationMs })
-    await notifyFailure(failures, { error, attempt, delivery, retryInMs: delayMs }, event, parts)
+    observe?.({ kind: 'attempt_failed', ...about, retryInMs: delayMs })
+    await notifyFailure(onError, { error, attempt: number, delivery, retryInMs: delayMs }, event, parts)
     return { outcome: 'retry', delayMs, error }
   }
 
@@ -117,7 +113,8 @@ interface FailedAttempt {
   readonly delivery: Delivery
   readonly attempt: Attempt
   readonly event: WebhookEvent | undefined
-  readonly durationMs: number
+  /** Monotonic milliseconds; 0 when nobody observes. */
+  readonly startedAt: number
 }
 
 /** The inbox took the attempt back and has told of it: no attempt of ours follows, nor are they used up. */

@@ -1,6 +1,6 @@
 import type { Delivery, ProcessingPolicy } from '../inbox.ts'
 import type { MaybePromise } from '../maybe-promise.ts'
-import type { Entry } from './entry.ts'
+import { about, type Entry } from './entry.ts'
 import type { StoreGate } from './store-gate.ts'
 
 export interface CompletionParts {
@@ -25,15 +25,15 @@ export function createCompletion(parts: CompletionParts): (entry: Entry) => void
 
   /** While remembering the id fails, the lease is all that keeps a redelivery from running again. */
   async function completeLater(entry: Entry, first: MaybePromise<boolean>): Promise<void> {
-    const { id, type, namespace } = entry.delivery
+    const of = about(entry.delivery)
     let kept = first
     for (let delayMs = 250; ; delayMs *= 2) {
       try {
-        if (!(await kept)) policy.observe({ kind: 'lease_lost', id, type, namespace })
+        if (!(await kept)) policy.observe({ kind: 'lease_lost', ...of })
         break
       } catch (error) {
         if (isDraining() || performance.now() + delayMs >= entry.leasedUntil) {
-          policy.observe({ kind: 'completion_lost', id, type, namespace, error })
+          policy.observe({ kind: 'completion_lost', ...of, error })
           break
         }
         await new Promise(resolve => setTimeout(resolve, delayMs))

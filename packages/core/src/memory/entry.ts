@@ -4,10 +4,7 @@ import type { Acceptance, Delivery } from '../inbox.ts'
 /** One event in this process, from its claim until it is settled. */
 export interface Entry {
   readonly key: string
-  /**
-   * Loses its parsed event after the first attempt, because a handler may have changed it, and is {@link NOTHING}
-   * once the entry is settled.
-   */
+  /** Only what later attempts need once the first one failed, and {@link NOTHING} once the entry is settled. */
   delivery: Delivery
   /** Proves the lease. New for every delivery, and again when a lapsed lease is taken once more. */
   token: string
@@ -29,6 +26,11 @@ export interface Entry {
   onSettled: (() => void) | undefined
   /** Only what is `held` has a lease to renew. Once `settled`, nothing still under way for the entry counts. */
   phase: 'claiming' | 'held' | 'completing' | 'settled'
+}
+
+/** Which event it is, for an observation. */
+export function about({ id, type, namespace }: Delivery): Pick<Delivery, 'id' | 'type' | 'namespace'> {
+  return { id, type, namespace }
 }
 
 /**

@@ -1,9 +1,7 @@
 /** A first-in-first-out list whose both ends cost the same, however long it is. */
 export interface Fifo<T> {
-  readonly size: number
   push(value: T): void
   shift(): T | undefined
-  peek(): T | undefined
 }
 
 /** Shifts by moving a head index, and lets go of the passed half when it is the larger one and worth the copy. */
@@ -11,9 +9,6 @@ export function createFifo<T>(): Fifo<T> {
   let items: (T | undefined)[] = []
   let head = 0
   return {
-    get size() {
-      return items.length - head
-    },
     push(value) {
       items.push(value)
     },
@@ -27,6 +22,5 @@ export function createFifo<T>(): Fifo<T> {
       }
       return value
     },
-    peek: () => items[head],
   }
 }

@@ -567,6 +567,23 @@ describe('dead letters', () => {
     expect((await letters.list()).map(letter => letter.id)).toEqual(['c', 'b'])
   })
 
+  it('ask nothing of the request they came with when they are redriven', async () => {
+    const { receiver } = watch({ retry: { attempts: 1 } })
+    const handler = vi.fn<() => void>().mockImplementationOnce(() => {
+      throw new Error('no')
+    })
+    receiver.on('*', handler)
+    const waitUntil = vi.fn()
+    await receiver.handle({ ...signedRequest(), waitUntil })
+    await settle()
+    waitUntil.mockImplementation(() => {
+      throw new TypeError('the request is over')
+    })
+    expect(await receiver.deadLetters.redrive('evt_1')).toBe(true)
+    await settle()
+    expect(handler).toHaveBeenCalledTimes(2)
+  })
+
   it('stay when there is no room to redrive them', async () => {
     const { receiver, send } = watch({ retry: { attempts: 1 }, capacity: 1 })
     receiver.on('*', event => {
@@ -805,6 +822,11 @@ describe('leases', () => {
     expect(() => memoryInbox({ lease: '1s' })).not.toThrow()
     expect(() => memoryInbox({ lease: '999ms' })).toThrow(expect.objectContaining({ option: 'lease' }))
     expect(() => memoryInbox({ lease: '61m' })).toThrow(ConfigurationError)
+  })
+
+  it('is not passed over when it is misspelt, nor is a store in the place of the options', () => {
+    expect(() => memoryInbox({ leese: '1s' } as object)).toThrow("Option 'leese': is no option")
+    expect(() => memoryInbox(memoryStore() as object)).toThrow("Option 'claim': is no option")
   })
 })
 

@@ -11,14 +11,15 @@ import type {
   ProcessingPolicy,
   Verdict,
 } from '../inbox.ts'
-import { isPromise, type MaybePromise } from '../maybe-promise.ts'
+import { refuseUnknownNames } from '../known-names.ts'
+import { isPromise, type MaybePromise, orElse } from '../maybe-promise.ts'
 import { createCompletion, storeMark } from './completion.ts'
 import { createDeadLetterShelf } from './dead-letters.ts'
-import { type Entry, NOTHING } from './entry.ts'
+import { about, type Entry, NOTHING } from './entry.ts'
 import { createLeaseKeeper } from './lease-keeper.ts'
 import { memoryStore } from './memory-store.ts'
 import { createPump, type Pump } from './pump.ts'
-import { createReadyQueue, type ReadyQueue } from './ready-queue.ts'
+import { createReadyQueue } from './ready-queue.ts'
 import { createStoreGate, type StoreGate } from './store-gate.ts'
 
 /** Options of {@link memoryInbox}. */
@@ -36,7 +37,6 @@ export interface MemoryInboxOptions {
 interface Running {
   readonly policy: ProcessingPolicy
   readonly store: StoreGate
-  readonly queue: ReadyQueue
   readonly pump: Pump
   readonly complete: (entry: Entry) => void
   readonly leases: ReturnType<typeof createLeaseKeeper>
@@ -58,6 +58,7 @@ const DRAIN_RETRY_MS = 100
  * createReceiver({ secret, inbox: memoryInbox({ lease: '20s' }) })
  */
 export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
+  refuseUnknownNames(options, ['store', 'lease'])
   const dedupe = options.store ?? memoryStore()
   for (const method of ['claim', 'extend', 'complete', 'release'] as const) {
     if (typeof dedupe[method] !== 'function') {
@@ -105,7 +106,7 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
       if (claim.outcome === 'in_flight') return claim
       return mark === undefined || claim.fingerprint === mark ? DUPLICATE : CONFLICT
     }
-    const { policy, queue, pump, leases } = started()
+    const { policy, pump, leases } = started()
     if (entry.phase === 'settled') {
       // The drain ended while the store was asked: nobody is left to handle the event.
       void release(entry)
@@ -115,8 +116,7 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
     leases.watch()
     entry.delivery.waitUntil?.(new Promise<void>(resolve => (entry.onSettled = resolve)))
     dead.remove(entry.key)
-    queue.push(entry)
-    pump.schedule()
+    pump.push(entry)
     if (policy.acknowledge === 'after-processing') return new Promise(resolve => (entry.reply = resolve))
     // From this line on a crash loses the event: the sender hears 2xx and it is only in this process.
     entry.acknowledged = true
@@ -137,65 +137,67 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
       started().complete(entry)
       return
     }
-    entry.delivery = withoutEvent(entry.delivery)
+    entry.delivery = forLater(entry.delivery)
     if (entry.reply !== undefined) {
       handBack(entry, verdict)
     } else if (verdict.outcome === 'retry') {
       const delayMs = draining ? Math.min(verdict.delayMs, DRAIN_RETRY_MS) : verdict.delayMs
       entry.retryTimer = setTimeout(retryNow, delayMs, entry)
     } else {
-      bury(entry, verdict.error)
+      void bury(entry, verdict.error)
     }
   }
 
   function retryNow(entry: Entry): void {
+    clearTimeout(entry.retryTimer)
     entry.retryTimer = undefined
-    const { queue, pump } = started()
-    queue.push(entry)
-    pump.schedule()
+    started().pump.push(entry)
   }
 
   /** Without an acknowledgement the event is still the sender's: it retries, and nothing of ours does. */
   function handBack(entry: Entry, verdict: Exclude<Verdict, { outcome: 'completed' }>): void {
     if (verdict.outcome === 'dead' && verdict.noted) {
       entry.reply?.({ outcome: 'dead_lettered' })
-      bury(entry, verdict.error)
+      void bury(entry, verdict.error)
       return
     }
-    const asked = verdict.error instanceof RetryAfterError ? { retryAfterMs: verdict.error.delayMs } : {}
+    const { error } = verdict
+    const asked = error instanceof RetryAfterError && { retryAfterMs: error.delayMs }
     entry.reply?.({ outcome: 'failed', ...asked })
-    giveBack(entry)
+    void giveBack(entry)
   }
 
   /** Kept here for a redrive; released, so that a redelivery (somebody pressed "resend") runs again. */
-  function bury(entry: Entry, error: unknown): void {
-    const failedAt = started().policy.clock()
-    dead.put(entry.delivery, { attempts: entry.attempts, error, failedAt })
-    giveBack(entry)
+  function bury(entry: Entry, error: unknown): MaybePromise<boolean> {
+    keep(entry.delivery, entry.attempts, error)
+    return giveBack(entry)
   }
 
-  function giveBack(entry: Entry): void {
+  function keep(delivery: Delivery, attempts: number, error: unknown): void {
+    dead.put(delivery, { attempts, error, failedAt: started().policy.clock() })
+  }
+
+  function giveBack(entry: Entry): MaybePromise<boolean> {
     settle(entry)
-    void release(entry)
+    return release(entry)
   }
 
-  async function release(entry: Entry): Promise<void> {
-    try {
-      await started().store.release(entry.key, entry.token)
-    } catch {
-      // Observed by the gate; the lease lapses by itself.
-    }
+  function release(entry: Entry): MaybePromise<boolean> {
+    // A failure was observed by the gate; the lease lapses by itself.
+    return orElse(
+      () => started().store.release(entry.key, entry.token),
+      () => false,
+    )
   }
 
   function settle(entry: Entry): void {
     entry.phase = 'settled'
     clearTimeout(entry.retryTimer)
     if (entries.get(entry.key) === entry) entries.delete(entry.key)
-    running?.queue.settle(entry)
+    running?.pump.settle(entry)
     entry.onSettled?.()
     entry.delivery = NOTHING
     if (entries.size === 0) onIdle?.()
-    else if (running?.policy.serialize) running.pump.schedule()
   }
 
   /** Another process owns the event now and has acknowledged it: what is left of it here must not run. */
@@ -211,28 +213,21 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
     if (running === undefined) return { lost: 0 }
     draining = true
     for (const entry of entries.values()) {
-      if (entry.retryTimer === undefined) continue
-      clearTimeout(entry.retryTimer)
-      retryNow(entry)
+      if (entry.retryTimer !== undefined) retryNow(entry)
     }
     await idleWithin(timeoutMs)
     // What is only being recorded as handled is neither lost nor to be given back.
     const left = [...entries.values()].filter(entry => entry.phase !== 'completing')
     const lost = left.filter(entry => entry.acknowledged)
-    for (const entry of left) {
-      entry.attempt?.abort(ABORT.drained())
-      entry.reply?.({ outcome: 'failed', retryAfterMs: 1000 })
-      if (entry.acknowledged) {
-        dead.put(entry.delivery, {
-          attempts: entry.attempts,
-          error: ABORT.drained(),
-          failedAt: started().policy.clock(),
-        })
-      }
-      settle(entry)
-    }
     running.leases.stop()
-    await Promise.all(left.map(release))
+    await Promise.all(
+      left.map(entry => {
+        const error = ABORT.drained()
+        entry.attempt?.abort(error)
+        entry.reply?.({ outcome: 'failed', retryAfterMs: 1000 })
+        return entry.acknowledged ? bury(entry, error) : giveBack(entry)
+      }),
+    )
     return { lost: lost.length }
   }
 
@@ -252,9 +247,7 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
     // After the drain nobody would run it.
     if (delivery === undefined || draining) return false
     const { outcome } = await accept(delivery)
-    if (outcome === 'failed') {
-      dead.put(delivery, { attempts: 1, error: 'the redrive failed', failedAt: started().policy.clock() })
-    }
+    if (outcome === 'failed') keep(delivery, 1, 'the redrive failed')
     return outcome === 'accepted' || outcome === 'processed'
   }
 
@@ -278,7 +271,6 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
 
   function begin(process: Process, policy: ProcessingPolicy): Running {
     const store = createStoreGate(dedupe, policy.observe)
-    const queue = createReadyQueue(policy)
     const run = (entry: Entry): MaybePromise<Verdict> => {
       entry.attempts++
       entry.attempt = createAttempt(entry.attempts)
@@ -287,8 +279,7 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
     return {
       policy,
       store,
-      queue,
-      pump: createPump({ queue, concurrency: policy.concurrency, run, apply }),
+      pump: createPump({ queue: createReadyQueue(policy), concurrency: policy.concurrency, run, apply }),
       complete: createCompletion({ store, policy, isDraining: () => draining, settle }),
       leases: createLeaseKeeper({ entries, store, leaseMs, newToken, lose }),
     }
@@ -302,11 +293,19 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
 
   return {
     accept,
-    start(process, policy) {
+    async start(process, policy) {
       if (running !== undefined) throw new ConfigurationError('inbox', draining ? CLOSED : TAKEN)
       running = begin(process, policy)
-      // The store may be back when the receiver tries again.
-      return dedupe.start === undefined ? undefined : startStore(dedupe, policy, () => (running = undefined))
+      try {
+        await dedupe.start?.(notice => {
+          policy.observe({ kind: 'notice', ...notice })
+          policy.logger.warn({ code: notice.code }, notice.message)
+        })
+      } catch (error) {
+        // The store may be back when the receiver tries again.
+        running = undefined
+        throw error
+      }
     },
     close,
     stats() {
@@ -338,28 +337,11 @@ function createTokens(): () => string {
   }
 }
 
-/** Tells the receiver what the store has to say. Calls `failed` when the store cannot be started. */
-async function startStore(store: DedupeStore, policy: ProcessingPolicy, failed: () => void): Promise<void> {
-  try {
-    await store.start?.(notice => {
-      policy.observe({ kind: 'notice', ...notice })
-      policy.logger.warn({ code: notice.code }, notice.message)
-    })
-  } catch (error) {
-    failed()
-    throw error
-  }
-}
-
 const TAKEN =
   'it serves another receiver already, whose handlers would get these events. Make an inbox for each receiver, or one receiver for both places: every adapter takes a receiver in the place of options'
 const CLOSED = 'it was closed with its receiver; make a new inbox for a new receiver'
 
-function withoutEvent(delivery: Delivery): Delivery {
-  const { event: _, ...rest } = delivery
+/** Without the event, which a handler may have changed, and without what belongs to a request that is long answered. */
+function forLater({ event: _, waitUntil: __, ...rest }: Delivery): Delivery {
   return rest
-}
-
-function about(delivery: Delivery): { id: string; type: string; namespace: string } {
-  return { id: delivery.id, type: delivery.type, namespace: delivery.namespace }
 }

@@ -181,13 +181,15 @@ describe('room', () => {
   })
 
   it.each([
+    ['maxId', 5],
     ['maxIds', 0],
     ['maxIds', 1.5],
     ['maxIds', Number.NaN],
+    ['maxIds', 8_388_609],
     ['maxClaims', -1],
     ['maxClaims', Number.POSITIVE_INFINITY],
     ['maxClaims', '5'],
-  ])('is a whole number: %s %j', (option, value) => {
+  ])('is a whole number that a Map has room for, and rightly spelt: %s %j', (option, value) => {
     const make = () => memoryStore({ [option]: value } as MemoryStoreOptions)
     expect(make).toThrow(ConfigurationError)
     expect(make).toThrow(expect.objectContaining({ option }))

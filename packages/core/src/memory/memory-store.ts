@@ -1,15 +1,16 @@
 import type { Claim, DedupeStore } from '../dedupe-store.ts'
-import { ConfigurationError } from '../errors.ts'
+import { refuseUnknownNames } from '../known-names.ts'
+import { wholeNumber } from '../whole-number.ts'
 import { createRememberedIds } from './remembered-ids.ts'
 
 /** Options of {@link memoryStore}. */
 export interface MemoryStoreOptions {
   /**
    * How many handled events are remembered; beyond it the oldest are forgotten, and a redelivery of one of
-   * those would run again. Default 1,000,000, about 100 bytes each, allocated as they come.
+   * those would run again. Default 1,000,000, about 100 bytes each, allocated as they come. At most 8,388,608.
    */
   readonly maxIds?: number
-  /** How many leases can be held at one time; beyond it a claim answers `full`. Default 1,000,000. */
+  /** How many leases can be held at one time; beyond it a claim answers `full`. Default 1,000,000, at most 8,388,608. */
   readonly maxClaims?: number
 }
 
@@ -27,8 +28,9 @@ interface Lease {
  * createReceiver({ secret, store: memoryStore({ maxIds: 100_000 }) })
  */
 export function memoryStore(options: MemoryStoreOptions = {}): DedupeStore {
-  const maxIds = positiveInteger('maxIds', options.maxIds ?? 1_000_000)
-  const maxClaims = positiveInteger('maxClaims', options.maxClaims ?? 1_000_000)
+  refuseUnknownNames(options, ['maxIds', 'maxClaims'])
+  const maxIds = wholeNumber('maxIds', options.maxIds ?? 1_000_000, 1, MOST)
+  const maxClaims = wholeNumber('maxClaims', options.maxClaims ?? 1_000_000, 1, MOST)
   const leases = new Map<string, Lease>()
   const done = createRememberedIds(maxIds)
 
@@ -82,9 +84,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): DedupeStore {
 
 const CLAIMED: Claim = { outcome: 'claimed' }
 
-function positiveInteger(option: string, value: number): number {
-  if (!Number.isSafeInteger(value) || value < 1) {
-    throw new ConfigurationError(option, `memoryStore needs a whole number above 0; got ${value}`)
-  }
-  return value
-}
+/**
+ * Half of what a `Map` of V8 has room for. It takes back the room of deleted keys only where they are half of it;
+ * with more ids than this and steady traffic it would throw one day, and no handled id be remembered any more.
+ */
+const MOST = 2 ** 23

@@ -17,8 +17,10 @@ export interface PumpParts {
 export interface Pump {
   /** Attempts that are running. */
   readonly active: number
-  /** Something became ready, or may have. */
-  schedule(): void
+  /** Lets an entry run: for the first time, or because a retry is due. */
+  push(entry: Entry): void
+  /** The entry will not be pushed again. */
+  settle(entry: Entry): void
 }
 
 const TURN_MS = 5
@@ -72,6 +74,12 @@ export function createPump({ queue, concurrency, run, apply }: PumpParts): Pump 
     get active() {
       return active
     },
-    schedule,
+    push(entry) {
+      queue.push(entry)
+      schedule()
+    },
+    settle(entry) {
+      if (queue.settle(entry)) schedule()
+    },
   }
 }

@@ -9,13 +9,11 @@ export interface ReadyQueue {
   push(entry: Entry): void
   /** The next entry that may run now. */
   shift(): Entry | undefined
-  /** The entry will not be pushed again. */
-  settle(entry: Entry): void
+  /** The entry will not be pushed again. Whether another one may run for that. */
+  settle(entry: Entry): boolean
 }
 
 /** First come, first served; or one at a time for each key when the policy serializes. */
 export function createReadyQueue(policy: ProcessingPolicy): ReadyQueue {
-  if (policy.serialize) return createSerialQueue()
-  const fifo = createFifo<Entry>()
-  return { push: fifo.push, shift: fifo.shift, settle() {} }
+  return policy.serialize ? createSerialQueue() : { ...createFifo<Entry>(), settle: () => false }
 }

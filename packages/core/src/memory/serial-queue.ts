@@ -4,7 +4,6 @@ import type { ReadyQueue } from './ready-queue.ts'
 
 /** Events of one key. Held by the one that was handed out, until that one is settled. */
 interface Lane {
-  readonly key: string | undefined
   /** The oldest `created_at` first; equal ones in the order of arrival. */
   readonly waiting: Entry[]
   holder: Entry | undefined
@@ -16,29 +15,22 @@ interface Lane {
  */
 export function createSerialQueue(): ReadyQueue {
   const ready = createFifo<Lane>()
-  const keyed = new Map<string, Lane>()
-  const laneOf = new Map<Entry, Lane>()
-
-  function findLane(entry: Entry): Lane {
-    const key = entry.delivery.order?.key
-    let lane = laneOf.get(entry) ?? (key === undefined ? undefined : keyed.get(key))
-    if (lane === undefined) {
-      lane = { key, waiting: [], holder: undefined }
-      if (key !== undefined) keyed.set(key, lane)
-    }
-    laneOf.set(entry, lane)
-    return lane
-  }
+  const lanes = new Map<string | Entry, Lane>()
 
   return {
     push(entry) {
-      const lane = findLane(entry)
-      const comesBack = lane.holder === entry
-      if (comesBack) lane.holder = undefined
-      if (comesBack || (lane.holder === undefined && lane.waiting.length === 0)) ready.push(lane)
-      // To the front, whatever its age: an event of the same instant, or a late older one, came after it.
-      if (comesBack) lane.waiting.unshift(entry)
-      else insertByAge(lane.waiting, entry)
+      const key = keyOf(entry)
+      const lane = lanes.get(key) ?? { waiting: [], holder: undefined }
+      lanes.set(key, lane)
+      if (lane.holder === entry) {
+        lane.holder = undefined
+        // To the front, whatever its age: an event of the same instant, or a late older one, came after it.
+        lane.waiting.unshift(entry)
+        ready.push(lane)
+      } else {
+        if (lane.holder === undefined && lane.waiting.length === 0) ready.push(lane)
+        insertByAge(lane.waiting, entry)
+      }
     },
     shift() {
       for (let lane = ready.shift(); lane !== undefined; lane = ready.shift()) {
@@ -48,20 +40,23 @@ export function createSerialQueue(): ReadyQueue {
       return undefined
     },
     settle(entry) {
-      const lane = laneOf.get(entry)
-      if (lane === undefined) return
-      laneOf.delete(entry)
-      if (lane.holder === entry) {
-        lane.holder = undefined
-        if (lane.waiting.length > 0) ready.push(lane)
-      } else {
-        const index = lane.waiting.indexOf(entry)
-        if (index !== -1) lane.waiting.splice(index, 1)
-      }
-      if (lane.holder === undefined && lane.waiting.length === 0 && lane.key !== undefined)
-        keyed.delete(lane.key)
+      const key = keyOf(entry)
+      const lane = lanes.get(key)
+      if (lane === undefined) return false
+      const freesKey = lane.holder === entry
+      if (freesKey) lane.holder = undefined
+      else if (lane.waiting.includes(entry)) lane.waiting.splice(lane.waiting.indexOf(entry), 1)
+      const isIdle = lane.holder === undefined && lane.waiting.length === 0
+      if (isIdle) lanes.delete(key)
+      else if (freesKey) ready.push(lane)
+      return freesKey && !isIdle
     },
   }
+}
+
+/** What has no key runs beside everything: in a lane of its own. */
+function keyOf(entry: Entry): string | Entry {
+  return entry.delivery.order?.key ?? entry
 }
 
 function insertByAge(waiting: Entry[], entry: Entry): void {

@@ -23,8 +23,7 @@ export function createStoreGate(store: DedupeStore, observe: (observation: Obser
     try {
       result = call()
     } catch (error) {
-      observe({ kind: 'store_down', operation, error })
-      throw error
+      return down(operation, error)
     }
     if (!isPromise(result)) return result
     const started = performance.now()
@@ -35,11 +34,13 @@ export function createStoreGate(store: DedupeStore, observe: (observation: Obser
         if (durationMs > SLOW_MS) observe({ kind: 'store_slow', operation, durationMs })
         return value
       },
-      error => {
-        observe({ kind: 'store_down', operation, error })
-        throw error
-      },
+      error => down(operation, error),
     )
+  }
+
+  function down(operation: string, error: unknown): never {
+    observe({ kind: 'store_down', operation, error })
+    throw error
   }
 
   return {

@@ -8,7 +8,6 @@ import { processWarnings } from './process-warnings.ts'
 
 const KEY_BYTES = 16
 const keyBytes = Buffer.alloc(KEY_BYTES)
-const BOM = [0xef, 0xbb, 0xbf] as const
 
 /** The platform where `node:` modules exist: Node, and Bun and Deno through their compatibility layers. */
 export const platform: Platform = {
@@ -28,7 +27,7 @@ export const platform: Platform = {
   decodeText(bytes) {
     const buffer =
       bytes instanceof Buffer ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-    const hasBom = buffer[0] === BOM[0] && buffer[1] === BOM[1] && buffer[2] === BOM[2]
+    const hasBom = buffer[0] === 0xef && buffer[1] === 0xbb && buffer[2] === 0xbf
     return hasBom ? buffer.toString('utf8', 3) : buffer.toString()
   },
   defer: setImmediate,

@@ -1,17 +1,18 @@
+import type { SuccessCode } from './codes.ts'
 import type { Acceptance } from './inbox.ts'
 import { Refusal } from './refusal.ts'
 
 /** An in-flight event elsewhere may finish long before its lease would lapse. */
 const MAX_IN_FLIGHT_WAIT_MS = 30_000
 
-/** The refusal that an inbox's answer means for the sender; `undefined` for an answer that is a 2xx. */
-export function refusalOf(acceptance: Acceptance): Refusal | undefined {
+/** What an inbox's answer means for the sender: the code of a 2xx, or a refusal. */
+export function outcomeOf(acceptance: Acceptance): SuccessCode | Refusal {
   switch (acceptance.outcome) {
     case 'accepted':
     case 'duplicate':
     case 'processed':
     case 'dead_lettered':
-      return undefined
+      return acceptance.outcome
     case 'failed':
       return acceptance.retryAfterMs === undefined
         ? new Refusal('handler_failed')
