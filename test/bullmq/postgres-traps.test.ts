@@ -90,6 +90,26 @@ test('an event is not lost whose dead letter is discarded between its add and th
   await until(() => process.runs.length === 2)
 })
 
+test('deliveries that are refused together cost the server a few looks, not one each', async () => {
+  const pool = new Pool({ connectionString: server.url, options: '-c search_path=bullmq' })
+  closing.push(() => pool.end())
+  const query = pool.query.bind(pool) as (...args: unknown[]) => Promise<unknown>
+  let statements = 0
+  pool.query = (async (...args: unknown[]) => {
+    statements++
+    return query(...args)
+  }) as typeof pool.query
+  const inbox = opened({ postgres: pool })
+  await inbox.start(scripted(COMPLETED), aPolicy({ concurrency: 0, capacity: 1 }))
+  const first = aDelivery()
+  expect((await inbox.accept(first)).outcome).toBe('accepted')
+  statements = 0
+  const deliveries = [first, ...Array.from({ length: 199 }, () => aDelivery())]
+  const answers = await Promise.all(deliveries.map(delivery => inbox.accept(delivery)))
+  expect(answers.map(({ outcome }) => outcome)).toEqual(['duplicate', ...Array(199).fill('full')])
+  expect(statements).toBeLessThan(6)
+})
+
 test('two processes that get the same events in opposite orders do not wait for each other', async () => {
   const queue = unique('q')
   const inboxes = [opened({ postgres: server.url, queue }), opened({ postgres: server.url, queue })]

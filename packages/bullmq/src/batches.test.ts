@@ -35,11 +35,15 @@ function heldServer() {
   return { batches, add }
 }
 
+function batchesOf(send: (jobs: readonly NewJob[]) => Promise<boolean>[], deadlineMs: number) {
+  return createBatches({ send, textOf: ({ data }) => data.body.length, deadlineMs })
+}
+
 const turn = () => new Promise(resolve => setImmediate(resolve))
 
 test('jobs of one turn go together, and each hears its own answer', async () => {
   const { batches, add } = heldServer()
-  const put = createBatches(add, 1000)
+  const put = batchesOf(add, 1000)
   const answers = Promise.all([put(job('a')), put(job('b')), put(job('c'))])
   await turn()
   expect(batches.map(({ ids }) => ids)).toEqual([['a', 'b', 'c']])
@@ -49,7 +53,7 @@ test('jobs of one turn go together, and each hears its own answer', async () => 
 
 test('what arrives while two batches are under way goes with the third', async () => {
   const { batches, add } = heldServer()
-  const put = createBatches(add, 1000)
+  const put = batchesOf(add, 1000)
   const answers: Promise<boolean>[] = []
   for (const id of ['a', 'b', 'c', 'd']) {
     answers.push(put(job(id)))
@@ -65,7 +69,7 @@ test('what arrives while two batches are under way goes with the third', async (
 
 test('a batch holds no more than 100 jobs, and no more than one large body after another', async () => {
   const { batches, add } = heldServer()
-  const put = createBatches(add, 1000)
+  const put = batchesOf(add, 1000)
   for (let i = 0; i < 150; i++) void put(job(`small${i}`))
   await turn()
   expect(batches.map(({ ids }) => ids.length)).toEqual([100])
@@ -73,7 +77,7 @@ test('a batch holds no more than 100 jobs, and no more than one large body after
   expect(batches.map(({ ids }) => ids.length)).toEqual([100, 50])
 
   const other = heldServer()
-  const putLarge = createBatches(other.add, 1000)
+  const putLarge = batchesOf(other.add, 1000)
   const large = 'x'.repeat(3_000_000)
   for (const id of ['a', 'b', 'c']) void putLarge(job(id, large))
   await turn()
@@ -83,7 +87,7 @@ test('a batch holds no more than 100 jobs, and no more than one large body after
 
 test('a job that fails leaves the others of its batch alone', async () => {
   const { batches, add } = heldServer()
-  const put = createBatches(add, 1000)
+  const put = batchesOf(add, 1000)
   const answers = Promise.allSettled([put(job('a')), put(job('b')), put(job('c'))])
   await turn()
   batches[0]!.fail(new Error('no such character'), 1)
@@ -93,7 +97,7 @@ test('a job that fails leaves the others of its batch alone', async () => {
 
 test('a failure fails its own batch', async () => {
   const { batches, add } = heldServer()
-  const put = createBatches(add, 1000)
+  const put = batchesOf(add, 1000)
   const failing = put(job('a'))
   await turn()
   const fine = put(job('b'))
@@ -106,7 +110,7 @@ test('a failure fails its own batch', async () => {
 
 test('a server that stands still holds up nothing that comes after it', async () => {
   const { batches, add } = heldServer()
-  const put = createBatches(add, 50)
+  const put = batchesOf(add, 50)
   const stuck = [put(job('a'))]
   await turn()
   stuck.push(put(job('b')))
@@ -120,7 +124,7 @@ test('a server that stands still holds up nothing that comes after it', async ()
 
 test('what waited for longer than the deadline was refused by then, and is not sent any more', async () => {
   const { batches, add } = heldServer()
-  const put = createBatches(add, 50)
+  const put = batchesOf(add, 50)
   const answers = Array.from({ length: 450 }, (_, i) => put(job(String(i))))
   const settled = await Promise.allSettled(answers)
   expect(settled.every(({ status }) => status === 'rejected')).toBe(true)
