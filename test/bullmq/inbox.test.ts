@@ -1,4 +1,4 @@
-import { type Inbox, NonRetryableError, RetryAfterError } from '@ackhook/core'
+import { type Inbox, NonRetryableError, type Process, RetryAfterError } from '@ackhook/core'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { postgresEngine, redisEngine, type TestEngine } from './engines.ts'
 import { aDelivery, aPolicy, COMPLETED, scripted, unique, until } from './parts.ts'
@@ -272,6 +272,27 @@ describe.each([
     expect(outcomes.filter(outcome => outcome === 'full').length).toBe(20)
     release()
     await until(async () => (await inbox.accept(aDelivery())).outcome === 'accepted')
+  })
+
+  test('an event that runs and one that waits for its retry take room as well, a handled one none', async () => {
+    const inbox = opened(unique('q'))
+    const process: Process = async ({ type }, attempt) => {
+      if (type === 'a.retried') return { outcome: 'retry', delayMs: 60_000, error: new Error('later') }
+      if (type === 'a.running') await new Promise<void>(resolve => attempt.onAbort(() => resolve()))
+      return COMPLETED
+    }
+    await inbox.start(process, aPolicy({ capacity: 3 }))
+    const accept = async (type: string) => (await inbox.accept(aDelivery({ type }))).outcome
+    const stats = () => inbox.stats()
+    expect(await Promise.all([accept('a.handled'), accept('a.retried'), accept('a.running')])).toEqual(
+      Array(3).fill('accepted'),
+    )
+    await until(async () => (await stats()).pending === 1 && (await stats()).active === 1)
+    // Asked afresh only when it seems full, and then once in 50 ms.
+    await until(async () => (await accept('a.retried')) === 'accepted')
+    await until(async () => (await stats()).pending === 2)
+    await new Promise(resolve => setTimeout(resolve, 60))
+    expect(await accept('a.handled')).toBe('full')
   })
 
   test('a drain that runs out of time gives the running event back, with its attempt', async () => {

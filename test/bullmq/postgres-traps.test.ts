@@ -90,6 +90,48 @@ test('an event is not lost whose dead letter is discarded between its add and th
   await until(() => process.runs.length === 2)
 })
 
+test('where looks go to a replica that lags, a delivery is refused with the fix, and its event is handled', async () => {
+  const pool = new Pool({ connectionString: server.url, options: '-c search_path=bullmq' })
+  closing.push(() => pool.end())
+  const query = pool.query.bind(pool) as (...args: unknown[]) => Promise<unknown>
+  let lags = true
+  pool.query = (async (...args: unknown[]) =>
+    lags && String(args[0]).includes('FROM job WHERE queue = $1 AND id = ANY')
+      ? { rows: [] }
+      : query(...args)) as typeof pool.query
+  const inbox = opened({ postgres: pool })
+  const process = scripted(COMPLETED)
+  await inbox.start(process, aPolicy())
+  const delivery = aDelivery()
+  expect(await inbox.accept(delivery)).toMatchObject({
+    outcome: 'unavailable',
+    cause: { message: expect.stringMatching(/replica lags; send every statement to the primary/) },
+  })
+  await until(() => process.runs.length === 1)
+  lags = false
+  expect(await inbox.accept(delivery)).toEqual({ outcome: 'duplicate' })
+})
+
+test('deliveries that are refused together cost the server a few looks, not one each', async () => {
+  const pool = new Pool({ connectionString: server.url, options: '-c search_path=bullmq' })
+  closing.push(() => pool.end())
+  const query = pool.query.bind(pool) as (...args: unknown[]) => Promise<unknown>
+  let statements = 0
+  pool.query = (async (...args: unknown[]) => {
+    statements++
+    return query(...args)
+  }) as typeof pool.query
+  const inbox = opened({ postgres: pool })
+  await inbox.start(scripted(COMPLETED), aPolicy({ concurrency: 0, capacity: 1 }))
+  const first = aDelivery()
+  expect((await inbox.accept(first)).outcome).toBe('accepted')
+  statements = 0
+  const deliveries = [first, ...Array.from({ length: 199 }, () => aDelivery())]
+  const answers = await Promise.all(deliveries.map(delivery => inbox.accept(delivery)))
+  expect(answers.map(({ outcome }) => outcome)).toEqual(['duplicate', ...Array(199).fill('full')])
+  expect(statements).toBeLessThan(6)
+})
+
 test('two processes that get the same events in opposite orders do not wait for each other', async () => {
   const queue = unique('q')
   const inboxes = [opened({ postgres: server.url, queue }), opened({ postgres: server.url, queue })]

@@ -19,6 +19,15 @@ export interface EventWorker {
   forgiveStalls(jobId: string): Promise<unknown>
 }
 
+/** What is to be known of a job whose event has come again. */
+export interface KnownJob {
+  readonly fingerprint: number
+  /** Of the delivery that it came of. */
+  readonly token: string
+  /** Whether it is kept as failed: a dead letter. */
+  readonly dead: boolean
+}
+
 /** BullMQ with its connections. */
 export interface Engine {
   readonly queue: EventQueue
@@ -29,6 +38,10 @@ export interface Engine {
    * else's, `false` when that takes another look.
    */
   add(jobs: readonly NewJob[]): readonly Promise<boolean>[]
+  /** The jobs that are there, each as it was at one moment, by their ids. */
+  look(jobIds: readonly string[]): Promise<ReadonlyMap<string, KnownJob>>
+  /** How many events wait or run. */
+  countHeld(): Promise<number>
   /**
    * Moves the job, in one step, from the dead letters to the waiting, with all its attempts, and makes it that of
    * the delivery that came again. `false` when it is no dead letter any more.

@@ -1,5 +1,5 @@
 import type { MaybePromise } from '@ackhook/core'
-import type { EventQueue } from './event-job.ts'
+import type { Engine } from './engine.ts'
 
 const REFRESH_MS = 1000
 const RECHECK_MS = 50
@@ -16,7 +16,7 @@ export interface Gauge {
  * this process are added in between, and `true` is said only after a fresh look. Other processes may go beyond
  * the capacity by what they accept in a second.
  */
-export function createGauge(queue: EventQueue, capacity: number): Gauge {
+export function createGauge({ countHeld }: Pick<Engine, 'countHeld'>, capacity: number): Gauge {
   let counted = 0
   let since = 0
   let countedAt = Number.NEGATIVE_INFINITY
@@ -25,8 +25,7 @@ export function createGauge(queue: EventQueue, capacity: number): Gauge {
   function count(): Promise<void> {
     counting ??= (async () => {
       const before = since
-      const counts = await queue.getJobCounts('wait', 'delayed', 'prioritized', 'active')
-      counted = Object.values(counts).reduce((sum, n) => sum + n, 0)
+      counted = await countHeld()
       since -= before
     })().finally(() => {
       countedAt = performance.now()

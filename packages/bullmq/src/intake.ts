@@ -2,15 +2,17 @@ import { type Acceptance, type Delivery, type ProcessingPolicy, withDeadline } f
 import type { JobsOptions } from 'bullmq'
 import { BACKOFF } from './attempt-failure.ts'
 import { createBatches } from './batches.ts'
-import type { Engine } from './engine.ts'
-import { createTokens, type EventJob, jobIdOf, type NewJob, toJobData } from './event-job.ts'
+import type { Engine, KnownJob } from './engine.ts'
+import { createTokens, jobIdOf, type NewJob, toJobData } from './event-job.ts'
 import { createGauge } from './gauge.ts'
-import { isDead } from './is-dead.ts'
 
 /** BullMQ and its clients wait for ever for a server that is gone; the sender would wait with them. */
 export const DEADLINE_MS = 1000
 const SLOW_MS = 250
 const TRIES = 3
+
+const REPLICA =
+  'the server may be asked through a pooler whose replica lags; send every statement to the primary'
 
 const ACCEPTED: Acceptance = { outcome: 'accepted' }
 const DUPLICATE: Acceptance = { outcome: 'duplicate' }
@@ -22,17 +24,25 @@ export function createIntake(
   engine: Engine,
   policy: ProcessingPolicy,
 ): (delivery: Delivery) => Promise<Acceptance> {
-  const { queue } = engine
-  const gauge = createGauge(queue, policy.capacity)
+  const gauge = createGauge(engine, policy.capacity)
   const newToken = createTokens()
   // With telemetry each add is a span of its own delivery, so it is made in that delivery's context.
-  const add = engine.traced ? (job: NewJob) => engine.add([job])[0]! : createBatches(engine.add, DEADLINE_MS)
+  const add = engine.traced
+    ? (job: NewJob) => engine.add([job])[0]!
+    : createBatches({ send: engine.add, textOf: ({ data }) => data.body.length, deadlineMs: DEADLINE_MS })
+  // A server that is full is asked about every delivery that comes: one by one that costs more than the deliveries.
+  const look = createBatches({ send: lookAt, deadlineMs: DEADLINE_MS })
   const jobOptions: JobsOptions = {
     attempts: policy.retry.attempts,
     backoff: { type: BACKOFF },
     // The finished job is the memory of its id.
     removeOnComplete: { age: Math.ceil(policy.retentionMs / 1000) },
     removeOnFail: false,
+  }
+
+  function lookAt(jobIds: readonly string[]): readonly Promise<KnownJob | undefined>[] {
+    const looked = engine.look(jobIds)
+    return jobIds.map(async jobId => (await looked).get(jobId))
   }
 
   /**
@@ -43,10 +53,11 @@ export function createIntake(
     const jobId = jobIdOf(delivery.key)
     const data = toJobData(delivery, token)
     if (await add({ name: delivery.type, data, opts: { ...jobOptions, jobId } })) return ACCEPTED
-    const known = await queue.getJob(jobId)
-    if (known?.data.token === token) return ACCEPTED
+    const known = await look(jobId)
+    if (known?.token === token) return ACCEPTED
     if (known !== undefined) return again(known, delivery, token, tries)
     // Discarded after the add had found it there: nothing holds the event now.
+    if (tries === 1) throw new Error(`job ${jobId} is not found after an add: ${REPLICA}`)
     return retry(delivery, token, tries)
   }
 
@@ -57,13 +68,12 @@ export function createIntake(
 
   /** BullMQ keeps failed jobs and silently ignores an add with their id: such an event has to be re-armed. */
   async function again(
-    known: EventJob,
+    known: KnownJob,
     delivery: Delivery,
     token: string,
     tries: number,
   ): Promise<Acceptance> {
-    const conflict = known.data.fingerprint !== delivery.fingerprint
-    if (!(await isDead(known))) return conflict ? CONFLICT : DUPLICATE
+    if (!known.dead) return duplicateOf(known, delivery)
     const renewed = { name: delivery.type, data: toJobData(delivery, token) }
     if (await engine.rearm(jobIdOf(delivery.key), renewed)) return ACCEPTED
     // Re-armed by somebody else, or discarded since we looked: the next look tells.
@@ -72,9 +82,8 @@ export function createIntake(
 
   /** Refuses what is new; a duplicate needs no room. */
   async function refuse(delivery: Delivery): Promise<Acceptance> {
-    const known = await queue.getJob(jobIdOf(delivery.key))
-    if (known === undefined || (await isDead(known))) return FULL
-    return known.data.fingerprint === delivery.fingerprint ? DUPLICATE : CONFLICT
+    const known = await look(jobIdOf(delivery.key))
+    return known === undefined || known.dead ? FULL : duplicateOf(known, delivery)
   }
 
   async function admit(delivery: Delivery): Promise<Acceptance> {
@@ -97,4 +106,8 @@ export function createIntake(
       return { outcome: 'unavailable', code: 'inbox_unavailable', cause }
     }
   }
+}
+
+function duplicateOf(known: KnownJob, delivery: Delivery): Acceptance {
+  return known.fingerprint === delivery.fingerprint ? DUPLICATE : CONFLICT
 }

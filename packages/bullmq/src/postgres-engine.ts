@@ -1,5 +1,5 @@
 import { createPostgresBackend, isPgPool, type PostgresConnectionOptions, withBackend } from 'bullmq'
-import type { Engine } from './engine.ts'
+import type { Engine, KnownJob } from './engine.ts'
 import type { EventQueue, JobData, NewJob } from './event-job.ts'
 import type { ResolvedOptions } from './options.ts'
 
@@ -28,14 +28,12 @@ export async function createPostgresEngine(
     return new Map(sorted.map(job => [job, orAlone(job)]))
   }
 
-  /**
-   * Whose jobs are there now. Asked after the add: a dead letter that made the add do nothing may be discarded
-   * beside it, and a look that came before or between would not tell.
-   */
-  async function tokensOf(jobs: readonly NewJob[]): Promise<ReadonlyMap<string, string>> {
-    const ids = jobs.map(({ opts }) => opts.jobId)
-    const { rows } = await pool.query(TOKENS, [options.queue, ids])
-    return new Map(rows.map(({ id, token }) => [id, token]))
+  /** BullMQ's own look would fetch whole rows, of 27 columns, and one at a time. */
+  async function look(jobIds: readonly string[]): Promise<ReadonlyMap<string, KnownJob>> {
+    const { rows } = await pool.query(LOOK, [options.queue, jobIds])
+    return new Map(
+      rows.map(({ id, fingerprint, ...job }) => [id, { ...job, fingerprint: Number(fingerprint) }]),
+    )
   }
 
   return {
@@ -43,12 +41,16 @@ export async function createPostgresEngine(
     traced: options.telemetry !== undefined,
     add(jobs) {
       const adds = addAll(jobs)
-      const tokens = Promise.allSettled(adds.values()).then(() => tokensOf(jobs))
+      // After the add: a dead letter that made the add do nothing may be discarded beside it, and a look that came
+      // before or between would not tell.
+      const looked = Promise.allSettled(adds.values()).then(() => look(jobs.map(({ opts }) => opts.jobId)))
       return jobs.map(async job => {
-        const [there] = await Promise.all([tokens, adds.get(job)])
-        return there.get(job.opts.jobId) === job.data.token
+        const [there] = await Promise.all([looked, adds.get(job)])
+        return there.get(job.opts.jobId)?.token === job.data.token
       })
     },
+    look,
+    countHeld: async () => Number((await pool.query(HELD, [options.queue])).rows[0].held),
     async rearm(jobId, again) {
       const values = [options.queue, jobId, again?.name, again && JSON.stringify(again.data)]
       return (await pool.query(REARM, values)).rows[0]?.code === 1
@@ -78,7 +80,15 @@ function isOfValues(error: { readonly code?: unknown }): boolean {
   return String(error.code).startsWith('22')
 }
 
-const TOKENS = "SELECT id, data->>'token' AS token FROM job WHERE queue = $1 AND id = ANY($2)"
+const LOOK = `
+SELECT id, data->>'fingerprint' AS fingerprint, data->>'token' AS token, state = 'failed' AS dead
+FROM job WHERE queue = $1 AND id = ANY($2)`
+
+/** One count for each of BullMQ's indexes: its own counts read every job of the retention. */
+const HELD = `
+SELECT (SELECT count(*) FROM job WHERE queue = $1 AND state = 'waiting')
+  + (SELECT count(*) FROM job WHERE queue = $1 AND state = 'delayed')
+  + (SELECT count(*) FROM job WHERE queue = $1 AND state = 'active') AS held`
 
 /**
  * BullMQ's own function moves the job but leaves its data. The job is written first, and only if it is dead: the

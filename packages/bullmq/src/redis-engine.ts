@@ -1,8 +1,9 @@
 import { ConfigurationError } from '@ackhook/core'
 import { Queue, type RedisConnectionClient, type RedisOptions, Worker } from 'bullmq'
 import { DISCARD } from './discard-script.ts'
-import type { Engine } from './engine.ts'
+import type { Engine, KnownJob } from './engine.ts'
 import type { JobData } from './event-job.ts'
+import { LOOK } from './look-script.ts'
 import type { ResolvedOptions } from './options.ts'
 import { REARM } from './rearm-script.ts'
 import { redisNotices } from './redis-notices.ts'
@@ -47,6 +48,21 @@ export async function createRedisEngine(
         const [anyKnown] = await Promise.all([known, queue.add(name, data, opts)])
         return anyKnown === 0
       })
+    },
+    async look(jobIds) {
+      const keys = [queue.toKey('failed'), ...jobIds.map(id => queue.toKey(id))]
+      const found = (await client['eval'](LOOK, keys.length, ...keys, ...jobIds)) as [string | null, number][]
+      const known = new Map<string, KnownJob>()
+      for (const [i, [data, dead]] of found.entries()) {
+        if (data === null) continue
+        const { fingerprint, token } = JSON.parse(data) as JobData
+        known.set(jobIds[i]!, { fingerprint, token, dead: dead === 1 })
+      }
+      return known
+    },
+    async countHeld() {
+      const counts = await queue.getJobCounts('wait', 'delayed', 'prioritized', 'active')
+      return Object.values(counts).reduce((sum, n) => sum + n, 0)
     },
     async rearm(jobId, again) {
       const keys = [queue.toKey('failed'), queue.toKey(jobId)]

@@ -109,8 +109,8 @@ export function badHandlers(name: EngineName, scaled: (n: number) => number): vo
     expect([...statuses].filter(status => status !== 200 && status !== 202)).toEqual([503])
     const rss = `RSS ${Math.round(idle / 1e6)} MB idle, ${Math.round(most / 1e6)} MB at most`
     report(`${name}: ${events} events at once, capacity ${capacity}: ${rss}`)
-    // A bare node:http server under this load grows to 1.5 times its idle size by itself; the client of PostgreSQL,
-    // which is asked about each delivery that is refused, takes as much again.
-    expect(most / idle).toBeLessThan(name === 'PostgreSQL' ? 2.5 : 2)
+    // Measured 1.2 to 1.75 on both; a bare node:http server takes up to 1.5. What is held after a collection is 1.2
+    // times idle: the rest is garbage that V8 has not come to collect.
+    expect(most / idle).toBeLessThan(2)
   })
 }
