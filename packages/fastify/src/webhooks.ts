@@ -10,6 +10,7 @@ import {
 import { readRawBody, writeReply } from '@ackhook/core/node'
 import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
+import { drainOnClose } from './drain-on-close.ts'
 
 /** The receiver that `app.webhooks` is. */
 export type FastifyReceiver = Receiver<KnownEvents<Record<never, never>>, FastifyRequest>
@@ -34,8 +35,9 @@ declare module 'fastify' {
 /**
  * Webhooks for Fastify 5. Only this route gets raw bytes, whatever parsers the app has. `fastify.log` is the
  * logger by default, where the app has one, and the request is the context of `secret` and `namespace`. Processing starts in `onReady`;
- * `onClose` drains it, unless the receiver was handed in: whoever made that one closes it. Replies go straight
- * to the socket: `onResponse` hooks run, `onSend` hooks do not. Throws `ConfigurationError` for a wrong option.
+ * `app.close()` drains it first, from `preClose` on, unless the receiver was handed in: whoever made that one closes
+ * it. Replies go straight to the socket: `onResponse` hooks run, `onSend` hooks do not. Throws `ConfigurationError`
+ * for a wrong option.
  *
  * @example
  * await app.register(webhooks, { secret: process.env['SIGNING_SECRET'] })
@@ -56,7 +58,7 @@ async function plugin(app: FastifyInstance, options: FastifyWebhooksOptions): Pr
   }
   app.decorate(decorateAs, receiver)
   app.addHook('onReady', () => receiver.start())
-  if (!('receiver' in rest)) app.addHook('onClose', async () => void (await receiver.close()))
+  if (!('receiver' in rest)) drainOnClose(app, receiver)
   // A scope of its own: what it does to parsers and headers, no other route sees.
   await app.register(async scope => mount(scope, path, receiver), { prefix })
 }
