@@ -101,6 +101,27 @@ it('leaves a receiver open that it was handed', async () => {
   await receiver.close()
 })
 
+it('names what is no receiver, and an option that belongs to the receiver', async () => {
+  const register = async (options: object) => newApp().register(webhooks, options as never)
+  await expect(register({ receiver: undefined })).rejects.toThrow(/'receiver'.*createReceiver/)
+  await expect(register({ receiver: { secret } })).rejects.toThrow(/'receiver'.*createReceiver/)
+  const receiver = createReceiver({ secret })
+  await expect(register({ receiver, tolerance: '1h' })).rejects.toThrow(/'tolerance'.*createReceiver/)
+  await expect(register({})).rejects.toThrow(/'secret'/)
+})
+
+it('leaves Fastify its own options of a plugin', async () => {
+  const lines: string[] = []
+  const app = newApp({
+    logger: { level: 'info', stream: { write: (line: string) => void lines.push(line) } },
+  })
+  await app.register(webhooks, { secret, logLevel: 'error', prefix: '/v1' })
+  expect((await app.inject({ method: 'POST', url: '/v1/webhooks', ...delivery('evt_1') })).statusCode).toBe(
+    202,
+  )
+  expect(lines.join()).not.toContain('incoming request')
+})
+
 it('logs to the logger of Fastify and lets onResponse hooks see the reply', async () => {
   const lines: string[] = []
   const app = newApp({
