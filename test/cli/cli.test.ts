@@ -323,6 +323,40 @@ describe('the command line itself', () => {
     expect([rate.code, to.code]).toEqual([2, 2])
   })
 
+  test('a header name or a label that can be none is told before anything is sent', async () => {
+    const sent = await send('--header', 'bad header')
+    expect(sent.err).toMatch(/'header'.*HTTP header name/)
+    const file = join(folder, 'one.json')
+    await writeFile(file, JSON.stringify({ receivedAt: '2026-03-01T12:00:00Z', body: '' }))
+    const replayed = await runCli(['replay', file, '--to', receiver.url, '--resign', '--scheme', 't'])
+    expect(replayed.err).toMatch(/scheme'.*label/)
+    expect([sent.code, replayed.code]).toEqual([2, 2])
+  })
+
+  test('a password in an address is refused, and never repeated', async () => {
+    const url = receiver.url.replace('://', '://me:hidden@')
+    for (const args of [
+      ['send', 'a.b', '--to', url],
+      ['send', 'a.b', '--json', '--to', url],
+      ['send', 'a.b', '--to', 'me:hidden@localhost'],
+      ['replay', 'one.json', '--to', url],
+      ['listen', '--forward', url],
+    ]) {
+      const { code, out, err } = await runCli(args)
+      expect(err).toContain('leave out what is before the @')
+      expect(out + err).not.toContain('hidden')
+      expect(code).toBe(2)
+    }
+  })
+
+  test('ends without an error when whoever reads its output has gone', async () => {
+    const { cli, url } = await startListening([])
+    cli.child.stdout?.destroy()
+    // It may have noticed by the second of its own lines.
+    await fetch(url, signedRequest(createEvent('a.b'), { secret: SECRET })).catch(() => {})
+    expect(await cli.ended).toMatchObject({ code: 0, err: '' })
+  })
+
   test.each([[], ['send'], ['listen'], ['replay'], ['verify'], ['inbox']])(
     'has help with examples: %s',
     async (...path) => {

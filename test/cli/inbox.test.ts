@@ -1,22 +1,28 @@
-import { createReceiver, memoryInbox, NonRetryableError } from '@ackhook/core'
+import { join } from 'node:path'
+import { createReceiver, type Inbox, memoryInbox, NonRetryableError } from '@ackhook/core'
+import { sqliteInbox } from '@ackhook/sqlite'
 import { createEvent, testReceiver } from '@ackhook/testing'
-import { expect, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { inboxCommand } from '../../packages/cli/src/inbox/inbox-command.ts'
+import { withFolder } from '../sqlite/start-inbox.ts'
 import { fakeTerminal } from './fake-terminal.ts'
 import { SECRET } from './run-cli.ts'
 
 const logger = { info() {}, warn() {}, error() {} }
 
-/** An inbox with one dead letter for each id, and the command that looks into it. */
-async function setUp(...ids: string[]) {
-  const inbox = memoryInbox()
+function setUp(...ids: string[]) {
+  return setUpWith(memoryInbox(), ids)
+}
+
+/** The inbox with one dead letter for each id, and the command that looks into it. */
+async function setUpWith(inbox: Inbox, ids: readonly string[]) {
   let broken = true
   const receiver = createReceiver({ secret: SECRET, inbox, logger })
   receiver.on('*', () => {
     if (broken) throw new NonRetryableError('the \u001b[31mdatabase\u001b[0m is gone')
   })
   const hooks = testReceiver(receiver, { secret: SECRET })
-  for (const id of ids) await hooks.deliverEvent(createEvent('a.b', { id, data: { n: 1 } }))
+  await Promise.all(ids.map(id => hooks.deliverEvent(createEvent('a.b', { id, data: { n: 1 } }))))
   const opened = { ...inbox, close: vi.fn(async () => ({ lost: 0 })) }
   async function run(args: string[], terminal = fakeTerminal()) {
     let code: number | undefined
@@ -75,6 +81,36 @@ test('redrive --all takes every one', async () => {
     missing: [],
   })
   await expect.poll(deadIds).toEqual([])
+})
+
+describe('where there are more dead letters than are read at one time', () => {
+  /** A real file, and handlers that fail each time at once. */
+  async function withMany(
+    count: number,
+    work: (made: Awaited<ReturnType<typeof setUpWith>>) => Promise<void>,
+  ) {
+    const ids = Array.from({ length: count }, (_, i) => `evt_${i}`)
+    await withFolder(async folder => {
+      const inbox = sqliteInbox(join(folder, 'inbox.db'))
+      await work(await setUpWith(inbox, ids))
+      await inbox.close(1000)
+    })
+  }
+
+  test('redrive --all takes each once, though all fail again and are the newest then', () =>
+    withMany(1200, async ({ run }) => {
+      const { redriven } = JSON.parse((await run(['redrive', '--all', '--json'])).out)
+      expect(redriven).toHaveLength(1200)
+      expect(new Set(redriven).size).toBe(1200)
+    }))
+
+  test('discard --all asks about all of them, and forgets all of them', () =>
+    withMany(1200, async ({ run, deadIds }) => {
+      const { asked, out } = await run(['discard', '--all'], fakeTerminal({ sure: true }))
+      expect(asked).toEqual(['Forget 1200 dead letters for good?'])
+      expect(out).toBe('1200 discarded')
+      expect(await deadIds()).toEqual([])
+    }))
 })
 
 test('discard asks first, and does nothing after a no', async () => {

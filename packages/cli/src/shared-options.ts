@@ -1,5 +1,6 @@
 import type { ContractOptions, Duration, TimestampUnit } from '@ackhook/core'
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import { UsageError } from './usage-error.ts'
 
 /** Options that several commands have, each defined once. */
 export interface SecretFlags {
@@ -68,7 +69,12 @@ export function parseCount(text: string): number {
 }
 
 export function parseUrl(text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url !== undefined && /^https?:$/.test(url.protocol)) return url.href
+  const parsed = URL.canParse(text) ? new URL(text) : undefined
+  const url = parsed !== undefined && /^https?:$/.test(parsed.protocol) ? parsed : undefined
+  // Commander repeats what it refuses, and this may hold a password.
+  if (text.includes('@') && (url === undefined || url.username !== '' || url.password !== '')) {
+    throw new UsageError('an address must hold no user name and no password: leave out what is before the @')
+  }
+  if (url !== undefined) return url.href
   throw new InvalidArgumentError('Write a whole address, such as http://localhost:3000/webhooks.')
 }

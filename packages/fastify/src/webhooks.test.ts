@@ -83,26 +83,11 @@ it('asks for another name when the one on the instance is taken', async () => {
   await expect(second()).rejects.toThrow(/decorateAs/)
 })
 
-it('starts processing when the app is ready and drains it when the app closes', async () => {
+it('starts processing when the app is ready', async () => {
   const app = newApp()
   await app.register(webhooks, { secret })
-  let finished = false
-  let release = (): void => {}
-  const held = new Promise<void>(resolve => (release = resolve))
-  const running = new Promise<void>(resolve => {
-    app.webhooks.on('a.b', async () => {
-      resolve()
-      await held
-      finished = true
-    })
-  })
   await app.ready()
   expect(() => app.webhooks.on('a.c', () => {})).toThrow(/after processing had started/)
-  await app.inject({ method: 'POST', url: '/webhooks', ...delivery('evt_1') })
-  await running
-  const closed = app.close().then(() => finished)
-  release()
-  expect(await closed).toBe(true)
 })
 
 it('leaves a receiver open that it was handed', async () => {
@@ -114,6 +99,27 @@ it('leaves a receiver open that it was handed', async () => {
   const request = { method: 'POST', headers: {}, body: new Uint8Array(), context: undefined }
   expect((await receiver.handle(request)).status).toBe(401)
   await receiver.close()
+})
+
+it('names what is no receiver, and an option that belongs to the receiver', async () => {
+  const register = async (options: object) => newApp().register(webhooks, options as never)
+  await expect(register({ receiver: undefined })).rejects.toThrow(/'receiver'.*createReceiver/)
+  await expect(register({ receiver: { secret } })).rejects.toThrow(/'receiver'.*createReceiver/)
+  const receiver = createReceiver({ secret })
+  await expect(register({ receiver, tolerance: '1h' })).rejects.toThrow(/'tolerance'.*createReceiver/)
+  await expect(register({})).rejects.toThrow(/'secret'/)
+})
+
+it('leaves Fastify its own options of a plugin', async () => {
+  const lines: string[] = []
+  const app = newApp({
+    logger: { level: 'info', stream: { write: (line: string) => void lines.push(line) } },
+  })
+  await app.register(webhooks, { secret, logLevel: 'error', prefix: '/v1' })
+  expect((await app.inject({ method: 'POST', url: '/v1/webhooks', ...delivery('evt_1') })).statusCode).toBe(
+    202,
+  )
+  expect(lines.join()).not.toContain('incoming request')
 })
 
 it('logs to the logger of Fastify and lets onResponse hooks see the reply', async () => {

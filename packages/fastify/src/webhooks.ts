@@ -8,8 +8,9 @@ import {
   toReceiver,
 } from '@ackhook/core'
 import { readRawBody, writeReply } from '@ackhook/core/node'
-import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyPluginAsync, FastifyRequest, RegisterOptions } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
+import { drainOnClose } from './drain-on-close.ts'
 
 /** The receiver that `app.webhooks` is. */
 export type FastifyReceiver = Receiver<KnownEvents<Record<never, never>>, FastifyRequest>
@@ -34,8 +35,9 @@ declare module 'fastify' {
 /**
  * Webhooks for Fastify 5. Only this route gets raw bytes, whatever parsers the app has. `fastify.log` is the
  * logger by default, where the app has one, and the request is the context of `secret` and `namespace`. Processing starts in `onReady`;
- * `onClose` drains it, unless the receiver was handed in: whoever made that one closes it. Replies go straight
- * to the socket: `onResponse` hooks run, `onSend` hooks do not. Throws `ConfigurationError` for a wrong option.
+ * `app.close()` drains it first, from `preClose` on, unless the receiver was handed in: whoever made that one closes
+ * it. Replies go straight to the socket: `onResponse` hooks run, `onSend` hooks do not. Throws `ConfigurationError`
+ * for a wrong option.
  *
  * @example
  * await app.register(webhooks, { secret: process.env['SIGNING_SECRET'] })
@@ -48,17 +50,38 @@ export const webhooks: FastifyPluginAsync<FastifyWebhooksOptions> = fastifyPlugi
   fastify: '5.x',
 })
 
-async function plugin(app: FastifyInstance, options: FastifyWebhooksOptions): Promise<void> {
-  const { path = '/webhooks', prefix = '', decorateAs = 'webhooks', ...rest } = options
-  const receiver = toReceiver('receiver' in rest ? rest.receiver : { ...loggerOf(app), ...rest })
+async function plugin(
+  app: FastifyInstance,
+  options: FastifyWebhooksOptions & RegisterOptions,
+): Promise<void> {
+  const { path = '/webhooks', decorateAs = 'webhooks', prefix, logLevel, logSerializers, ...rest } = options
+  const receiver = toReceiver('receiver' in rest ? sharedReceiver(rest) : { ...loggerOf(app), ...rest })
   if (app.hasDecorator(decorateAs)) {
     throw new ConfigurationError('decorateAs', `app.${decorateAs} exists already; choose another name`)
   }
   app.decorate(decorateAs, receiver)
   app.addHook('onReady', () => receiver.start())
-  if (!('receiver' in rest)) app.addHook('onClose', async () => void (await receiver.close()))
+  if (!('receiver' in rest)) drainOnClose(app, receiver)
   // A scope of its own: what it does to parsers and headers, no other route sees.
-  await app.register(async scope => mount(scope, path, receiver), { prefix })
+  await app.register(async scope => mount(scope, path, receiver), {
+    ...(prefix !== undefined && { prefix }),
+    ...(logLevel !== undefined && { logLevel }),
+    ...(logSerializers !== undefined && { logSerializers }),
+  })
+}
+
+function sharedReceiver({ receiver, ...rest }: { readonly receiver: FastifyReceiver }): FastifyReceiver {
+  if (typeof receiver?.handle !== 'function') {
+    throw new ConfigurationError(
+      'receiver',
+      'must be what createReceiver(options) answers; or leave it out, and give the options here',
+    )
+  }
+  const [unheard] = Object.keys(rest)
+  if (unheard !== undefined) {
+    throw new ConfigurationError(unheard, 'would be passed over beside a receiver: give it to createReceiver')
+  }
+  return receiver
 }
 
 function mount(scope: FastifyInstance, path: string, receiver: FastifyReceiver): void {

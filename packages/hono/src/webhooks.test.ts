@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import { createReceiver } from '@ackhook/core'
 import { serve } from '@hono/node-server'
 import { type Context, Hono } from 'hono'
-import { expect, it, vi } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import { webhooks } from './index.ts'
 
 const secret = 'whsec_hono_0123456789'
@@ -15,6 +15,23 @@ function delivery(id: string, note = ''): RequestInit {
   const t = Math.floor(Date.now() / 1000)
   const digest = createHmac('sha256', secret).update(`${t}.${body}`).digest('hex')
   return { method: 'POST', body, headers: { 'x-service-signature': `t=${t},v1=${digest}` } }
+}
+
+/** Where `app` listens, with Hono's server for Node, until the test is over. */
+async function listen(app: Hono): Promise<string> {
+  const server = serve({ fetch: app.fetch, port: 0, hostname: '127.0.0.1' })
+  onTestFinished(() => void server.close())
+  await vi.waitFor(() => expect(server.address()).not.toBeNull())
+  return `http://127.0.0.1:${(server.address() as { port: number }).port}`
+}
+
+/** The execution context of Workers, which keeps what is given to it. */
+function executionOf(work: Promise<unknown>[]) {
+  return {
+    waitUntil: (one: Promise<unknown>) => void work.push(one),
+    passThroughOnException() {},
+    props: {},
+  }
 }
 
 it('is a handler and a receiver in one object', async () => {
@@ -57,15 +74,18 @@ it('gives the work after the reply to waitUntil where there is an execution cont
   })
   const app = new Hono().post('/webhooks', hooks)
   const work: Promise<unknown>[] = []
-  const execution = {
-    waitUntil: (one: Promise<unknown>) => void work.push(one),
-    passThroughOnException() {},
-    props: {},
-  }
-  expect((await app.request('/webhooks', delivery('evt_1'), {}, execution)).status).toBe(202)
+  expect((await app.request('/webhooks', delivery('evt_1'), {}, executionOf(work))).status).toBe(202)
   expect(work).toHaveLength(1)
   await work[0]
   expect(handled).toBe(true)
+})
+
+it('takes a binding called incoming for a binding, and not for the request of Node', async () => {
+  const app = new Hono().post('/webhooks', webhooks(options))
+  const work: Promise<unknown>[] = []
+  const env = { incoming: { send() {} } }
+  expect((await app.request('/webhooks', delivery('evt_1'), env, executionOf(work))).status).toBe(202)
+  expect(work).toHaveLength(1)
 })
 
 it('does not ask Node for an execution context', async () => {
@@ -77,9 +97,8 @@ it('does not ask Node for an execution context', async () => {
     Object.defineProperty(c, 'executionCtx', { get: asked })
     return hooks(c)
   })
-  // What @hono/node-server hands over beside the request.
-  const env = { incoming: {} }
-  expect((await app.request('/webhooks', delivery('evt_1'), env)).status).toBe(202)
+  const url = await listen(app)
+  expect((await fetch(`${url}/webhooks`, delivery('evt_1'))).status).toBe(202)
   expect(asked).not.toHaveBeenCalled()
   // Elsewhere a context that cannot be had is no fault.
   expect((await app.request('/webhooks', delivery('evt_2'), {})).status).toBe(202)
@@ -114,11 +133,8 @@ it.each([
     await next()
   })
   app.post('/webhooks', hooks)
-  const server = serve({ fetch: app.fetch, port: 0, hostname: '127.0.0.1' })
-  await vi.waitFor(() => expect(server.address()).not.toBeNull())
-  const { port } = server.address() as { port: number }
-  const reply = await fetch(`http://127.0.0.1:${port}/webhooks`, delivery('evt_large', 'x'.repeat(900_000)))
+  const url = await listen(app)
+  const reply = await fetch(`${url}/webhooks`, delivery('evt_large', 'x'.repeat(900_000)))
   expect(reply.status).toBe(202)
   await hooks.close()
-  server.close()
 })

@@ -44,7 +44,7 @@ export function webhooks<
       body: (limits, done) => readBody(c, limits, done),
       context: c,
       // On Node the process stays by itself, and the getter of the execution context throws.
-      waitUntil: c.env?.incoming === undefined ? work => keepAlive(c, work) : undefined,
+      waitUntil: incoming === undefined ? work => keepAlive(c, work) : undefined,
     }
     return new Promise(resolve =>
       replyTo(receiver, request, ({ status, headers, body }) =>

@@ -22,7 +22,7 @@ import {
   type ReadableSpan,
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-base'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { type OpenTelemetry, opentelemetry } from './opentelemetry.ts'
 
 const secret = 'a-secret-of-at-least-16-bytes'
@@ -290,6 +290,76 @@ it('tells an observer of your own as well, also when it throws', async () => {
 
 it('refuses an observer that is no function', () => {
   expect(() => opentelemetry({ observe: 'console' as never })).toThrow("Option 'observe': must be a function")
+})
+
+describe('two receivers that are sent the same event', () => {
+  /** A receiver whose handler waits until it is told how to end. */
+  function atWork(made: ReturnType<typeof setUp>, observe: Observer) {
+    const running: ((failed: boolean) => void)[] = []
+    const lines: unknown[] = []
+    const receiver = createReceiver({
+      secret,
+      observe,
+      retry: { attempts: 1 },
+      logger: { ...silent, error: fields => void lines.push(fields) },
+    })
+    receiver.onDeadLetter(() => {})
+    receiver.on(
+      '*',
+      made.telemetry.traced(
+        () =>
+          new Promise<void>((resolve, reject) => {
+            running.push(failed => (failed ? reject(new Error('no')) : resolve()))
+          }),
+      ),
+    )
+    return {
+      receiver,
+      lines,
+      begins: () => vi.waitFor(() => expect(running).toHaveLength(1)),
+      ends: (failed: boolean) => running.shift()?.(failed),
+    }
+  }
+
+  it('have spans of their own, each with a telemetry of its own', async () => {
+    const [one, two] = [setUp(), setUp()]
+    const [failing, working] = [atWork(one, one.telemetry), atWork(two, two.telemetry)]
+    for (const { receiver, begins } of [failing, working]) {
+      await handle(receiver, 'evt_1')
+      await begins()
+    }
+    failing.ends(true)
+    working.ends(false)
+    await Promise.all([failing.receiver.close(), working.receiver.close()])
+    expect(one.spansOf('process').map(span => span.status.code)).toEqual([2])
+    expect(two.spansOf('process').map(span => span.status.code)).toEqual([0])
+  })
+
+  it('are told once, in the log, when they share one', async () => {
+    const made = setUp()
+    const [one, two] = [atWork(made, made.telemetry), atWork(made, made.telemetry)]
+    for (const id of ['evt_1', 'evt_2']) {
+      for (const { receiver, begins } of [one, two]) {
+        await handle(receiver, id)
+        await begins()
+      }
+      one.ends(false)
+      two.ends(false)
+    }
+    await Promise.all([one.receiver.close(), two.receiver.close()])
+    const told = [...one.lines, ...two.lines].filter(line => (line as { err?: Error }).err)
+    expect(told).toMatchObject([{ err: { option: 'observe', message: expect.stringContaining('for each') } }])
+  })
+
+  it('cannot be watched by one', () => {
+    const { telemetry, receiver } = setUp()
+    const other = createReceiver({ secret })
+    const stop = telemetry.watch(receiver)
+    telemetry.watch(receiver)
+    expect(() => telemetry.watch(other)).toThrow(/one opentelemetry\(\) is for one receiver/)
+    stop()
+    telemetry.watch(other)
+  })
 })
 
 it('does nothing and breaks nothing without an SDK', async () => {

@@ -29,7 +29,7 @@ export interface WatchedReceiver {
 
 /** Options of {@link OpenTelemetry.watch}. */
 export interface WatchOptions {
-  /** Added to the gauges of this receiver, to tell several apart. */
+  /** Added to the gauges, to tell those of several receivers apart. */
   readonly attributes?: Attributes
 }
 
@@ -37,7 +37,7 @@ export interface WatchOptions {
 export interface OpenTelemetry extends Observer {
   /**
    * Reports pending, active and dead events and the age of the oldest whenever metrics are collected. Call it
-   * once OpenTelemetry has been set up. Returns how to stop.
+   * once OpenTelemetry has been set up. Returns how to stop. Throws `ConfigurationError` for a second receiver.
    */
   watch(receiver: WatchedReceiver, options?: WatchOptions): () => void
   /**
@@ -50,9 +50,9 @@ export interface OpenTelemetry extends Observer {
 const SCOPE = '@ackhook/opentelemetry'
 
 /**
- * Spans and metrics for one receiver or several, by the OpenTelemetry conventions for messaging. They hold event
- * ids, types and codes, and never data of an event nor the message of an error. Without an OpenTelemetry SDK
- * nothing happens.
+ * Spans and metrics for one receiver, by the OpenTelemetry conventions for messaging; a second receiver needs a call
+ * of its own. They hold event ids, types and codes, and never data of an event nor the message of an error. Without an
+ * OpenTelemetry SDK nothing happens.
  *
  * Throws `ConfigurationError` for a wrong option.
  *
@@ -71,6 +71,8 @@ export function opentelemetry(options: OpenTelemetryOptions = {}): OpenTelemetry
   }
   const spans = createSpans(() => (options.tracerProvider ?? trace.getTracerProvider()).getTracer(SCOPE))
   let instruments: Instruments | undefined
+  let watched: WatchedReceiver | undefined
+  let told = false
 
   // At the first use: a meter taken from the global provider before an SDK is set would stay silent for ever.
   const meter = (): Meter => (options.meterProvider ?? metrics.getMeterProvider()).getMeter(SCOPE)
@@ -80,9 +82,16 @@ export function opentelemetry(options: OpenTelemetryOptions = {}): OpenTelemetry
     spans.record(observation)
     recordMetrics(observation, instruments)
     observe?.(observation)
+    if (spans.mixed && !told) {
+      told = true
+      // Whoever calls an observer logs what it throws, and goes on.
+      throw oneEach('observe')
+    }
   }
 
   function watch(receiver: WatchedReceiver, { attributes = {} }: WatchOptions = {}): () => void {
+    if (watched !== undefined && watched !== receiver) throw oneEach('receiver')
+    watched = receiver
     const ownMeter = meter()
     const gauges = createGauges(ownMeter)
     const all = Object.values(gauges)
@@ -94,7 +103,10 @@ export function opentelemetry(options: OpenTelemetryOptions = {}): OpenTelemetry
       result.observe(gauges.oldestPending, stats.oldestPendingMs / 1000, attributes)
     }
     ownMeter.addBatchObservableCallback(report, all)
-    return () => ownMeter.removeBatchObservableCallback(report, all)
+    return () => {
+      ownMeter.removeBatchObservableCallback(report, all)
+      watched = undefined
+    }
   }
 
   function traced<Event extends { readonly id: string }>(handler: EventHandler<Event>): EventHandler<Event> {
@@ -103,4 +115,12 @@ export function opentelemetry(options: OpenTelemetryOptions = {}): OpenTelemetry
   }
 
   return Object.assign(observer, { watch, traced })
+}
+
+/** An observation does not name its receiver, and two endpoints may be sent the same event. */
+function oneEach(option: string): ConfigurationError {
+  return new ConfigurationError(
+    option,
+    'one opentelemetry() is for one receiver: of two, it takes the attempts of one for those of the other. Call opentelemetry() once for each',
+  )
 }

@@ -20,6 +20,8 @@ type AboutEvent = { readonly id: string; readonly type: string; readonly namespa
 
 export interface Spans {
   record(observation: Observation): void
+  /** Whether one attempt was seen to run twice at one time. In one receiver that does not happen. */
+  readonly mixed: boolean
   /** The span of an attempt that is running. */
   running(namespace: string, id: string, attempt: number): Span | undefined
 }
@@ -30,6 +32,7 @@ const REMEMBERED = 5000
 export function createSpans(tracer: () => Tracer): Spans {
   const received = createRecent<SpanContext>(REMEMBERED)
   const attempts = new Map<string, Span>()
+  let mixed = false
 
   function receive(observation: Of<'accepted'> | Of<'duplicate'> | Of<'rejected'>): Span {
     const event = observation.kind === 'rejected' ? undefined : observation
@@ -70,7 +73,13 @@ export function createSpans(tracer: () => Tracer): Spans {
       // Whatever is active here belongs to another event: attempts are started in turn, from one queue.
       ROOT_CONTEXT,
     )
-    attempts.set(attemptKey(observation), span)
+    const key = attemptKey(observation)
+    const other = attempts.get(key)
+    if (other !== undefined) {
+      mixed = true
+      other.end()
+    }
+    attempts.set(key, span)
   }
 
   function end(
@@ -112,6 +121,9 @@ export function createSpans(tracer: () => Tracer): Spans {
         case 'dead_lettered':
           end(observation)
       }
+    },
+    get mixed() {
+      return mixed
     },
     running: (namespace, id, attempt) => attempts.get(attemptKey({ namespace, id, attempt })),
   }

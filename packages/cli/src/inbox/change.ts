@@ -1,7 +1,8 @@
-import { type DeadLetterStore, eventKey } from '@ackhook/core'
+import { eventKey, type Inbox } from '@ackhook/core'
 import { EXIT } from '../exit-codes.ts'
 import { printable } from '../terminal/printable.ts'
 import { UsageError } from '../usage-error.ts'
+import { everyDeadLetter } from './every-dead-letter.ts'
 import type { ChangeFlags } from './inbox-command.ts'
 import { type InboxParts, withInbox } from './with-inbox.ts'
 
@@ -11,14 +12,12 @@ interface Target {
   readonly id: string
 }
 
-const PAGE = 1000
-
 export function redrive(ids: readonly string[], flags: ChangeFlags, parts: InboxParts): Promise<number> {
   requireTargets(ids, flags)
-  return withInbox(flags, parts, async ({ deadLetters }) =>
-    change(deadLetters, await targetsOf(ids, flags, deadLetters), {
+  return withInbox(flags, parts, inbox =>
+    change(targetsOf(ids, flags, inbox), {
       verb: 'redriven',
-      apply: key => deadLetters.redrive(key),
+      apply: key => inbox.deadLetters.redrive(key),
       flags,
       parts,
     }),
@@ -27,19 +26,19 @@ export function redrive(ids: readonly string[], flags: ChangeFlags, parts: Inbox
 
 export function discard(ids: readonly string[], flags: ChangeFlags, parts: InboxParts): Promise<number> {
   requireTargets(ids, flags)
-  return withInbox(flags, parts, async ({ deadLetters }) => {
-    const targets = await targetsOf(ids, flags, deadLetters)
-    if (!flags.yes && targets.length > 0) {
+  return withInbox(flags, parts, async inbox => {
+    const count = flags.all ? (await inbox.stats()).dead : ids.length
+    if (!flags.yes && count > 0) {
       const sure = await parts.terminal.confirm(
-        `Forget ${targets.length === 1 ? '1 dead letter' : `${targets.length} dead letters`} for good?`,
+        `Forget ${count === 1 ? '1 dead letter' : `${count} dead letters`} for good?`,
       )
       if (sure === undefined)
         throw new UsageError('discarding is for good: add --yes to do it without a question')
       if (!sure) return EXIT.failed
     }
-    return change(deadLetters, targets, {
+    return change(targetsOf(ids, flags, inbox), {
       verb: 'discarded',
-      apply: key => deadLetters.discard(key),
+      apply: key => inbox.deadLetters.discard(key),
       flags,
       parts,
     })
@@ -50,13 +49,9 @@ function requireTargets(ids: readonly string[], { all }: ChangeFlags): void {
   if (ids.length > 0 === (all === true)) throw new UsageError('name the ids of events, or say --all')
 }
 
-async function targetsOf(
-  ids: readonly string[],
-  flags: ChangeFlags,
-  deadLetters: DeadLetterStore,
-): Promise<readonly Target[]> {
-  if (flags.all) return deadLetters.list({ limit: PAGE })
-  return Promise.all(ids.map(async id => ({ id, key: await eventKey(flags.namespace, id) })))
+async function* targetsOf(ids: readonly string[], flags: ChangeFlags, inbox: Inbox): AsyncGenerator<Target> {
+  if (flags.all) yield* everyDeadLetter(inbox)
+  for (const id of ids) yield { id, key: await eventKey(flags.namespace, id) }
 }
 
 interface Change {
@@ -66,18 +61,14 @@ interface Change {
   readonly parts: InboxParts
 }
 
-/** One after the other, page by page where `--all` meets more than one page. */
-async function change(deadLetters: DeadLetterStore, first: readonly Target[], how: Change): Promise<number> {
-  const { verb, apply, flags, parts } = how
+/** One after the other. */
+async function change(
+  targets: AsyncIterable<Target>,
+  { verb, apply, flags, parts }: Change,
+): Promise<number> {
   const done: string[] = []
   const missing: string[] = []
-  let targets = first
-  while (targets.length > 0) {
-    const before = done.length
-    for (const { key, id } of targets) (await apply(key)) ? done.push(id) : missing.push(id)
-    const more = flags.all === true && targets.length === PAGE && done.length > before
-    targets = more ? await deadLetters.list({ limit: PAGE }) : []
-  }
+  for await (const { key, id } of targets) (await apply(key)) ? done.push(id) : missing.push(id)
   const { out } = parts.terminal
   if (flags.json) out(JSON.stringify({ [verb]: done, missing }))
   else {

@@ -1,11 +1,12 @@
 import { relative } from 'node:path'
-import { durationMs } from '@ackhook/core'
+import { type Contract, durationMs, resolveContract } from '@ackhook/core'
 import { type PostResult, post, sign } from '@ackhook/testing'
 import type { Delivery } from '../delivery/delivery-file.ts'
 import { headersToSend } from '../delivery/join-headers.ts'
 import { deliveryFiles, readDelivery } from '../delivery/read-delivery.ts'
 import { EXIT } from '../exit-codes.ts'
 import { resolveSecrets } from '../secrets/resolve-secrets.ts'
+import { contractOf } from '../shared-options.ts'
 import { createPaint } from '../terminal/paint.ts'
 import { printable } from '../terminal/printable.ts'
 import type { Terminal } from '../terminal/terminal.ts'
@@ -15,6 +16,7 @@ import type { ReplayFlags } from './replay-command.ts'
 export async function replay(path: string, flags: ReplayFlags, terminal: Terminal): Promise<number> {
   const deliveries = deliveryFiles(path, terminal.cwd).map(file => ({ file, delivery: readDelivery(file) }))
   const secret = flags.resign ? (await resolveSecrets(flags, terminal))[0]?.value : undefined
+  const contract = resolveContract(contractOf(flags))
   const timeoutMs = durationMs(flags.timeout, { option: 'timeout', minMs: 1, maxMs: 86_400_000 })
   const bar = terminal.progress(deliveries.length, `Replaying ${deliveries.length} deliveries`)
   const results: (PostResult & { readonly file: string })[] = []
@@ -22,7 +24,7 @@ export async function replay(path: string, flags: ReplayFlags, terminal: Termina
     if (terminal.stop.aborted) break
     const request = {
       method: 'POST' as const,
-      headers: headersFor(delivery, secret, flags),
+      headers: headersFor(delivery, secret, contract),
       body: new Uint8Array(delivery.body),
       context: undefined,
     }
@@ -39,13 +41,10 @@ export async function replay(path: string, flags: ReplayFlags, terminal: Termina
 function headersFor(
   delivery: Delivery,
   secret: string | undefined,
-  flags: ReplayFlags,
+  { header, scheme }: Contract,
 ): Record<string, string> {
   const headers = headersToSend(delivery.headers)
-  if (secret === undefined) return headers
-  const name = (flags.header ?? 'X-Service-Signature').toLowerCase()
-  const scheme = flags.scheme === undefined ? {} : { scheme: flags.scheme }
-  return { ...headers, [name]: sign(delivery.body, { secret, ...scheme }) }
+  return secret === undefined ? headers : { ...headers, [header]: sign(delivery.body, { secret, scheme }) }
 }
 
 function report(

@@ -8,6 +8,8 @@ const SHORT_RUN = 20
 /** The terminal of this process. Prompts and bars go to standard error: standard output may be a pipe. */
 export function processTerminal(): Terminal {
   const { stdin, stdout, stderr, env } = process
+  const stop = new AbortController()
+  for (const stream of [stdout, stderr]) stream.on('error', error => whenReaderLeft(error, stop))
   const interactive = stdin.isTTY === true && stderr.isTTY === true && !env['CI']
   return {
     out: line => void stdout.write(`${line}\n`),
@@ -15,7 +17,7 @@ export function processTerminal(): Terminal {
     colours: stdout.isTTY === true && !env['NO_COLOR'] && env['TERM'] !== 'dumb',
     env,
     cwd: process.cwd(),
-    stop: stopSignal(),
+    stop: stopSignal(stop),
     async askSecret(question) {
       if (!interactive) return undefined
       const answer = await password({ message: question, output: stderr })
@@ -35,9 +37,14 @@ export function processTerminal(): Terminal {
   }
 }
 
+/** Whoever reads the output, such as `head`, may have enough before the end: that is no error, and ends what runs on. */
+function whenReaderLeft(error: NodeJS.ErrnoException, stop: AbortController): void {
+  if (error.code !== 'EPIPE') throw error
+  stop.abort()
+}
+
 /** The first Ctrl-C ends in order; the second one finds the default again and ends at once. */
-function stopSignal(): AbortSignal {
-  const controller = new AbortController()
-  for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => controller.abort())
-  return controller.signal
+function stopSignal(stop: AbortController): AbortSignal {
+  for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stop.abort())
+  return stop.signal
 }

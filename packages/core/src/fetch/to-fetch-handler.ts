@@ -8,7 +8,10 @@ export interface FetchContext<Env = unknown> {
   readonly env: Env
 }
 
-/** Fits `export default { fetch }`, `Deno.serve`, `Bun.serve` and a Next.js or SvelteKit `POST`. */
+/**
+ * Fits `export default { fetch }`, `Deno.serve`, `Bun.serve` and a Next.js `POST`. SvelteKit, Astro and Remix pass
+ * an object that holds the request: `({ request }) => handle(request)`.
+ */
 export type FetchWebhookHandler<Env = unknown> = (
   request: Request,
   env?: Env,

@@ -3,7 +3,15 @@ import type { AddressInfo } from 'node:net'
 import { createReceiver, type Observation, type ReceiverOptions } from '@ackhook/core'
 import { toNodeHandler } from '@ackhook/core/node'
 import { afterEach, expect, test } from 'vitest'
-import { createEvent, createSender, fakeClock, type SenderOptions, seededRandom } from '../index.ts'
+import {
+  createEvent,
+  createSender,
+  fakeClock,
+  post,
+  type SenderOptions,
+  seededRandom,
+  signedRequest,
+} from '../index.ts'
 
 const secret = 'whsec_0123456789abcdef'
 const next = 'whsec_fedcba9876543210'
@@ -248,4 +256,39 @@ test('wrong options name themselves and the fix', () => {
   expect(() => createSender({ url, secret: '' })).toThrow(/'secret'/)
   expect(() => createSender({ url, secret, attempts: 0 })).toThrow(/'attempts'/)
   expect(() => createSender({ url, secret, faults: { tamper: 2 } })).toThrow(/'faults.tamper'.*0 to 1/)
+  const misspelt = { url, secret, retryWindows: '1h' }
+  expect(() => createSender(misspelt)).toThrow(/'retryWindows'.*retryWindow/)
+  expect(() => createSender({ url, secret, faults: { dupe: 1 } as never })).toThrow(
+    /'faults.dupe'.*duplicate/,
+  )
+  expect(() => createSender({ url, secret, timestampUnit: 'second' as never })).toThrow(
+    /'timestampUnit'.*'seconds'/,
+  )
+  expect(() => createSender({ url, secret, header: 'bad header' })).toThrow(/'header'.*HTTP header name/)
+  expect(() => createSender({ url, secret, scheme: 't' })).toThrow(/'scheme'.*label/)
+  expect(() => createSender({ url, secret, seed: Number.NaN })).toThrow(/'seed'/)
+  expect(() => createSender({ url, secret, clock: 5 as never })).toThrow(/'clock'.*fakeClock/)
+  expect(() => createSender({ url, secret, faults: { rotation: { secret: next } as never } })).toThrow(
+    /'faults.rotation.after'/,
+  )
+  expect(() => createSender(undefined as never)).toThrow(/'options'.*url/)
+})
+
+test('a wrong number of lanes is told, instead of sending nothing', async () => {
+  const sender = createSender({ url: 'http://127.0.0.1:1/', secret, attempts: 1 })
+  for (const concurrency of [0, -1, 1.5, Number.NaN]) {
+    await expect(sender.sendAll(events(2), { concurrency })).rejects.toThrow(/'concurrency'.*whole number/)
+  }
+})
+
+test('a password in an address is refused, and never repeated', async () => {
+  for (const url of ['http://me:hidden@127.0.0.1:1/', 'me:hidden@127.0.0.1:1']) {
+    const refused = (() => createSender({ url, secret })) as () => void
+    expect(refused).toThrow(/'url'/)
+    expect(refused).not.toThrow(/hidden/)
+  }
+  const limits = { timeoutMs: 1000, signal: new AbortController().signal }
+  const { error } = await post('http://me:hidden@127.0.0.1:1/', signedRequest('{}', { secret }), limits)
+  expect(error).toMatch(/no password/)
+  expect(error).not.toContain('hidden')
 })

@@ -6,6 +6,7 @@ import { runInParallel } from './run-in-parallel.ts'
 import { type ResolvedSender, resolveSender, type SenderOptions } from './sender-options.ts'
 import { shuffleSome } from './shuffle-some.ts'
 import { createWait } from './waiting.ts'
+import { wholeNumber } from './whole-number.ts'
 
 type AnyEvent = WebhookEvent<string, object>
 
@@ -27,7 +28,7 @@ export interface SendAllOptions {
 export interface Sender {
   /** Resolves when the event is acknowledged or its attempts are used up. Never rejects. */
   send(event: AnyEvent): Promise<SendReport>
-  /** Reports in the order of `events`. */
+  /** Reports in the order of `events`. Rejects with `ConfigurationError` for a wrong `concurrency`. */
   sendAll(events: readonly AnyEvent[], options?: SendAllOptions): Promise<readonly SendReport[]>
   /** Events whose attempts are used up, the oldest first: nothing is silently dropped. */
   undelivered(): readonly SendReport[]
@@ -101,6 +102,7 @@ export function createSender(options: SenderOptions): Sender {
     events: readonly AnyEvent[],
     { concurrency = 1 }: SendAllOptions = {},
   ): Promise<readonly SendReport[]> {
+    wholeNumber('concurrency', concurrency)
     const order = shuffleSome([...events.keys()], faults.disorder, seededRandom(seed))
     const reports = new Map<number, SendReport>()
     await runInParallel(order, concurrency, async index => {

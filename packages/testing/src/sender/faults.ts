@@ -1,4 +1,6 @@
 import { ConfigurationError, type Duration, durationMs } from '@ackhook/core'
+import { refuseUnknownNames } from './known-names.ts'
+import { wholeNumber } from './whole-number.ts'
 
 /** How often a fault happens: never, always, or with a chance from 0 to 1. */
 export type Chance = boolean | number
@@ -48,9 +50,22 @@ export interface Faults {
 
 const DAY_MS = 86_400_000
 
-/** Throws `ConfigurationError` for a chance or a duration that is none. */
+const NAMES = [
+  'duplicate',
+  'concurrentDuplicate',
+  'disorder',
+  'delay',
+  'tamper',
+  'staleTimestamp',
+  'staleBy',
+  'frozenTimestamp',
+  'lostReply',
+  'rotation',
+] as const satisfies readonly (keyof FaultOptions)[]
+
+/** Throws `ConfigurationError` for a chance or a duration that is none, and for a fault that there is not. */
 export function resolveFaults(options: FaultOptions): Faults {
-  const { rotation } = options
+  refuseUnknownNames(options, NAMES, 'faults')
   return {
     duplicate: chanceOf('duplicate', options.duplicate),
     concurrentDuplicate: chanceOf('concurrentDuplicate', options.concurrentDuplicate),
@@ -65,7 +80,7 @@ export function resolveFaults(options: FaultOptions): Faults {
     }),
     frozenTimestamp: options.frozenTimestamp ?? false,
     lostReply: chanceOf('lostReply', options.lostReply),
-    rotation: rotation && { overlap: 0, ...rotation },
+    rotation: options.rotation && rotationOf(options.rotation),
   }
 }
 
@@ -76,4 +91,17 @@ function chanceOf(name: keyof FaultOptions, chance: Chance = 0): number {
     `faults.${name}`,
     `must be true, false or a chance from 0 to 1; got ${String(chance)}`,
   )
+}
+
+function rotationOf(rotation: NonNullable<FaultOptions['rotation']>): NonNullable<Faults['rotation']> {
+  refuseUnknownNames(rotation, ['secret', 'after', 'overlap'], 'faults.rotation')
+  const { secret, after, overlap = 0 } = rotation
+  if (typeof secret !== 'string' || secret === '') {
+    throw new ConfigurationError('faults.rotation.secret', 'must be the secret that replaces the old one')
+  }
+  return {
+    secret,
+    after: wholeNumber('faults.rotation.after', after, 0),
+    overlap: wholeNumber('faults.rotation.overlap', overlap, 0),
+  }
 }

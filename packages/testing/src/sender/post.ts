@@ -35,7 +35,11 @@ export async function post(
       durationMs: performance.now() - startedAt,
     }
   } catch (error) {
-    return { retryAfter: null, error: reasonOf(error, limits), durationMs: performance.now() - startedAt }
+    return {
+      retryAfter: null,
+      error: reasonOf(error, url, limits),
+      durationMs: performance.now() - startedAt,
+    }
   }
 }
 
@@ -50,11 +54,19 @@ function codeOf(text: string): { code?: string } {
 
 function reasonOf(
   error: unknown,
+  url: string,
   { timeoutMs, signal }: { readonly timeoutMs: number; readonly signal: AbortSignal },
 ): string {
   if (signal.aborted) return 'the sender was closed'
   if (error instanceof Error && error.name === 'TimeoutError') return `no reply within ${timeoutMs} ms`
   const cause = error instanceof Error ? error.cause : undefined
   if (cause instanceof Error) return (cause as NodeJS.ErrnoException).code ?? cause.message
+  // The message of fetch repeats the address.
+  if (holdsPassword(url)) return 'the address must hold no user name and no password: fetch refuses it'
   return String(error)
+}
+
+function holdsPassword(url: string): boolean {
+  const { username, password } = URL.canParse(url) ? new URL(url) : { username: '', password: '' }
+  return username !== '' || password !== ''
 }

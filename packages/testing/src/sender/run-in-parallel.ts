@@ -5,7 +5,7 @@ export async function runInParallel<T>(
   task: (item: T) => Promise<void>,
 ): Promise<void> {
   const left = items.values()
-  const lanes = Math.min(items.length, Math.max(1, Math.floor(limit)))
+  const lanes = Math.min(items.length, limit)
   await Promise.all(
     Array.from({ length: lanes }, async () => {
       for (const item of left) await task(item)

@@ -1,6 +1,8 @@
 import { ConfigurationError, type Duration, durationMs } from '@ackhook/core'
 import type { FakeClock } from '../fake-clock.ts'
 import { type FaultOptions, type Faults, resolveFaults } from './faults.ts'
+import { refuseUnknownNames } from './known-names.ts'
+import { wholeNumber } from './whole-number.ts'
 
 /**
  * Options of {@link createSender}. The platform has not published its acknowledgement timeout, number of
@@ -65,9 +67,32 @@ export interface ResolvedSender {
 }
 
 const DAY_MS = 86_400_000
+const NAMES = [
+  'url',
+  'secret',
+  'attempts',
+  'timeout',
+  'minDelay',
+  'maxDelay',
+  'factor',
+  'retryWindow',
+  'honourRetryAfter',
+  'unhealthyAfter',
+  'timestampUnit',
+  'header',
+  'scheme',
+  'faults',
+  'seed',
+  'clock',
+] as const satisfies readonly (keyof SenderOptions)[]
+const UNITS = ['seconds', 'milliseconds', 'iso8601'] as const
+const HTTP_TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
+/** Not `t`, which is the label of the timestamp. */
+const LABEL = /^(?!t$)[A-Za-z0-9_-]+$/
 
 /** Checks every option and fills in every default. Throws `ConfigurationError`. */
 export function resolveSender(options: SenderOptions): ResolvedSender {
+  refuseUnknownNames(options, NAMES)
   const secrets = typeof options.secret === 'string' ? [options.secret] : [...(options.secret ?? [])]
   if (secrets.length === 0 || secrets.some(secret => typeof secret !== 'string' || secret === '')) {
     throw new ConfigurationError('secret', 'must be the signing secret of the endpoint, or a list of them')
@@ -84,34 +109,56 @@ export function resolveSender(options: SenderOptions): ResolvedSender {
     retryWindowMs: duration('retryWindow', options.retryWindow ?? '24h', 365 * DAY_MS),
     honourRetryAfter: options.honourRetryAfter ?? true,
     unhealthyAfter: wholeNumber('unhealthyAfter', options.unhealthyAfter ?? 5),
-    timestampUnit: options.timestampUnit ?? 'seconds',
-    header: options.header ?? 'X-Service-Signature',
-    scheme: options.scheme ?? 'v1',
+    timestampUnit: unitOf(options.timestampUnit ?? 'seconds'),
+    header: textOf('header', options.header ?? 'X-Service-Signature', HTTP_TOKEN, 'an HTTP header name'),
+    scheme: textOf('scheme', options.scheme ?? 'v1', LABEL, "a label such as 'v1'"),
     faults: resolveFaults(options.faults ?? {}),
-    seed: options.seed ?? 1,
-    clock: options.clock ?? Date.now,
+    seed: seedOf(options.seed ?? 1),
+    clock: clockOf(options.clock ?? Date.now),
   }
 }
 
 function urlOf(url: string): string {
   const parsed = URL.canParse(url) ? new URL(url) : undefined
-  if (parsed !== undefined && /^https?:$/.test(parsed.protocol)) return parsed.href
-  throw new ConfigurationError(
-    'url',
-    `must be an address such as 'http://127.0.0.1:3000/webhooks'; got '${String(url)}'`,
-  )
+  if (parsed === undefined || !/^https?:$/.test(parsed.protocol)) {
+    // Not what was given: it may hold a password.
+    throw new ConfigurationError('url', "must be an address such as 'http://127.0.0.1:3000/webhooks'")
+  }
+  if (parsed.username !== '' || parsed.password !== '') {
+    throw new ConfigurationError(
+      'url',
+      'must hold no user name and no password: fetch refuses such an address',
+    )
+  }
+  return parsed.href
 }
 
 function duration(option: string, value: Duration, maxMs: number): number {
   return durationMs(value, { option, minMs: 1, maxMs })
 }
 
-function wholeNumber(option: string, value: number): number {
-  if (Number.isInteger(value) && value >= 1) return value
-  throw new ConfigurationError(option, `must be a whole number from 1; got ${String(value)}`)
-}
-
 function atLeastOne(option: string, value: number): number {
   if (Number.isFinite(value) && value >= 1) return value
   throw new ConfigurationError(option, `must be a number from 1; got ${String(value)}`)
+}
+
+function unitOf(value: ResolvedSender['timestampUnit']): ResolvedSender['timestampUnit'] {
+  if (UNITS.includes(value)) return value
+  const list = UNITS.map(one => `'${one}'`).join(' or ')
+  throw new ConfigurationError('timestampUnit', `must be ${list}; got '${String(value)}'`)
+}
+
+function textOf(option: 'header' | 'scheme', value: string, form: RegExp, what: string): string {
+  if (typeof value === 'string' && form.test(value)) return value
+  throw new ConfigurationError(option, `must be ${what}; got '${String(value)}'`)
+}
+
+function seedOf(value: number): number {
+  if (Number.isFinite(value)) return value
+  throw new ConfigurationError('seed', `must be a number; got '${String(value)}'`)
+}
+
+function clockOf<Clock>(value: Clock): Clock {
+  if (typeof value === 'function') return value
+  throw new ConfigurationError('clock', 'must be a function that answers milliseconds, or a fakeClock()')
 }

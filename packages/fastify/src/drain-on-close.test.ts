@@ -1,0 +1,124 @@
+import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify'
+import { afterEach, expect, it, vi } from 'vitest'
+import { eventBody, SECRET, sign } from '../../../test/support/receiving.ts'
+import { webhooks } from './index.ts'
+
+const leftovers: (() => unknown)[] = []
+
+afterEach(async () => {
+  for (const clear of leftovers.splice(0)) await clear()
+})
+
+/** Something that the test lets happen, at its end at the latest. */
+function gate(): { readonly opened: Promise<void>; open(): void } {
+  let open = (): void => {}
+  const opened = new Promise<void>(resolve => (open = resolve))
+  leftovers.unshift(open)
+  return { opened, open }
+}
+
+/** An app that listens, whose handler has begun and ends when the test says so. */
+async function appAtWork(
+  options: FastifyServerOptions = {},
+  afterwards: (app: FastifyInstance) => void = () => {},
+) {
+  // Fastify's own 72 s are how long a connection that was in use holds up `close`.
+  const app = Fastify({ keepAliveTimeout: 100, ...options })
+  leftovers.push(() => app.close())
+  const handler = gate()
+  const finished: string[] = []
+  await app.register(webhooks, { secret: SECRET })
+  app.webhooks.on('*', async event => {
+    await handler.opened
+    finished.push(event.id)
+  })
+  afterwards(app)
+  const url = await app.listen({ port: 0 })
+  const post = (path: string, id: string): Promise<Response> => {
+    const body = eventBody({ id })
+    const headers = {
+      'content-type': 'application/json',
+      'x-service-signature': sign(body, { secret: SECRET }),
+    }
+    return fetch(url + path, { method: 'POST', headers, body })
+  }
+  expect((await post('/webhooks', 'evt_1')).status).toBe(202)
+  await vi.waitFor(async () => expect((await app.webhooks.stats()).active).toBe(1))
+  return { app, post, finished, finish: handler.open }
+}
+
+/** Asks the receiver itself: the server may take nothing any more. */
+async function untilDraining(app: FastifyInstance): Promise<void> {
+  const request = { method: 'POST', headers: {}, body: new Uint8Array(), context: undefined as never }
+  await vi.waitFor(async () => expect((await app.webhooks.handle(request)).status).toBe(503))
+}
+
+it('drains while a request of another route still holds its connection', async () => {
+  const other = gate()
+  const arrived = vi.fn(() => other.opened.then(() => ({ ok: true })))
+  const { app, post, finished, finish } = await appAtWork({}, one => {
+    one.post('/other', arrived)
+  })
+  const reply = post('/other', 'evt_2')
+  await vi.waitFor(() => expect(arrived).toHaveBeenCalled())
+  const closed = app.close()
+  await untilDraining(app)
+  finish()
+  await vi.waitFor(() => expect(finished).toEqual(['evt_1']))
+  other.open()
+  expect((await reply).status).toBe(200)
+  await closed
+})
+
+it('takes nothing from a running handler that a plugin registered later closes', async () => {
+  const closed: string[] = []
+  const { app, finished, finish } = await appAtWork({}, one => {
+    one.addHook('onClose', async () => void closed.push(...finished, 'database'))
+  })
+  const closing = app.close()
+  await untilDraining(app)
+  finish()
+  await closing
+  expect(closed).toEqual(['evt_1', 'database'])
+})
+
+it('waits for the drain though it takes longer than Fastify gives a hook', async () => {
+  const next = vi.fn()
+  const { app, finished, finish } = await appAtWork({ pluginTimeout: 1000 }, one => {
+    one.addHook('onClose', async () => next())
+  })
+  const closing = app.close().then(() => [...finished])
+  await vi.waitFor(() => expect(next).toHaveBeenCalled())
+  finish()
+  expect(await closing).toEqual(['evt_1'])
+})
+
+it('drains also where Fastify gives hooks all the time they want', async () => {
+  const { app, finished, finish } = await appAtWork({ pluginTimeout: 0 })
+  const closing = app.close()
+  await untilDraining(app)
+  finish()
+  await closing
+  expect(finished).toEqual(['evt_1'])
+})
+
+it('lets Fastify answer 503 to what still arrives', async () => {
+  const { app, post, finish } = await appAtWork()
+  const closing = app.close()
+  await untilDraining(app)
+  const reply = await post('/webhooks', 'evt_2')
+  expect([reply.status, reply.headers.get('connection')]).toEqual([503, 'close'])
+  finish()
+  await closing
+})
+
+it('answers 503 draining with Retry-After where Fastify routes what still arrives', async () => {
+  const { app, post, finish } = await appAtWork({ return503OnClosing: false })
+  const closing = app.close()
+  await untilDraining(app)
+  const reply = await post('/webhooks', 'evt_2')
+  expect([reply.status, await reply.json()]).toEqual([503, expect.objectContaining({ code: 'draining' })])
+  expect(reply.headers.get('retry-after')).toMatch(/^\d+$/)
+  finish()
+  await closing
+})
