@@ -7,7 +7,8 @@ import type { DeadLetter, DrainReport, InboxStats } from './inbox.ts'
 /** Receives webhooks: proves, remembers, acknowledges and handles them. */
 export interface Receiver<Events = KnownEvents<Record<never, never>>, Context = unknown> {
   /**
-   * Runs `handler` for events of `type`: a type, a list of them, a category (`'conversation.*'`) or `'*'`.
+   * Runs `handler` for events of `type`: a type, a list of them, a category (`'conversation.*'`) or `'*'`. Once for
+   * an event, also where several patterns of one list match it; each further call of `on` runs its handler again.
    * Several handlers for one type all run; when one fails, all of them run again at the next attempt.
    * Throws once processing has started.
    */
