@@ -211,6 +211,17 @@ describe('an attempt that fails', () => {
     expect(await process(delivery, createAttempt(1))).toMatchObject({ outcome: 'retry', delayMs: 90_000 })
   })
 
+  it('waits for the longest that several handlers asked for, and tells of every failure', async () => {
+    const { process, handlers } = worker()
+    const errors = [new RetryAfterError('soon', 30), new Error('other'), new RetryAfterError('later', 90)]
+    for (const error of errors) handlers.add('a.b', raise(error))
+    expect(await process(delivery, createAttempt(1))).toMatchObject({
+      outcome: 'retry',
+      delayMs: 90_000,
+      error: { errors },
+    })
+  })
+
   it('is the last one when one of several handlers rules out another', async () => {
     const { process, handlers } = worker()
     const never = new NonRetryableError('never')
