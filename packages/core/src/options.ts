@@ -209,6 +209,8 @@ function namespaceOf<Context>(namespace: string | ((context: Context) => string)
 }
 
 function schemasOf(schemas: EventSchemas): EventSchemas {
+  if (typeof schemas !== 'object' || Array.isArray(schemas))
+    throw new ConfigurationError('events', "must be an object such as { 'message.delivered': schema }")
   for (const [type, schema] of Object.entries(schemas)) {
     if (typeof schema?.['~standard']?.validate !== 'function') {
       throw new ConfigurationError(
