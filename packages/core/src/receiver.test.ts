@@ -1,3 +1,4 @@
+import { runInNewContext } from 'node:vm'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { eventBody, SECRET, signedRequest, watch } from '../../../test/support/receiving.ts'
 import type { ReadBody } from './delivery.ts'
@@ -114,6 +115,35 @@ describe('the body', () => {
     const broken = await receiver.handle({ ...signedRequest(), body: () => raise(new Error('broken')) })
     const failed = await receiver.handle({ ...signedRequest(), body: async () => raise(new Error('failed')) })
     expect([missing.status, broken.status, failed.status]).toEqual([500, 500, 500])
+  })
+
+  it.each([
+    ['a text', (bytes: Uint8Array) => new TextDecoder().decode(bytes)],
+    ['an ArrayBuffer', (bytes: Uint8Array) => bytes.buffer],
+    ['parsed', (bytes: Uint8Array) => JSON.parse(new TextDecoder().decode(bytes))],
+    ['null', () => null],
+  ])('that is no bytes is a fault on this side, and the log says the fix: %s', async (_, given) => {
+    const { receiver, logger } = watch()
+    const request = signedRequest()
+    const body = given(request.body as Uint8Array)
+    const readers = [body, () => body, async () => body]
+    for (const one of readers) {
+      expect((await receiver.handle({ ...request, body: one as never })).status).toBe(500)
+    }
+    expect(logger.lines).toMatchObject([
+      { level: 'error', fields: { code: 'internal_error', err: { name: 'TypeError' } } },
+    ])
+    expect(String(logger.lines[0]?.fields['err'])).toContain(
+      'for a text write new TextEncoder().encode(text)',
+    )
+  })
+
+  it('may be of any kind of byte array, and of another realm', async () => {
+    const { receiver } = watch()
+    const request = signedRequest()
+    const foreign = runInNewContext('Uint8Array.from(bytes)', { bytes: request.body }) as Uint8Array
+    expect(foreign).not.toBeInstanceOf(Uint8Array)
+    expect((await receiver.handle({ ...request, body: foreign })).status).toBe(202)
   })
 
   it('is not read when the head of the request is refused', async () => {

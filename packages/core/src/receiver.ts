@@ -76,8 +76,7 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
       if (unacceptable !== undefined) return unacceptable
       if (draining !== undefined) return new Refusal('draining')
       const { body } = request
-      if (body === undefined)
-        throw new TypeError('A request needs its body: bytes, or a function that reads them.')
+      if (body === undefined) throw new TypeError(NO_BYTES)
       if (typeof body !== 'function') return body
       const read = body(bodyLimits, done)
       if (read === undefined && body.length < 2)
@@ -97,6 +96,8 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
     startedAt: number,
   ): MaybePromise<WebhookReply | Refusal> {
     if (body instanceof Refusal) return body
+    // Not `instanceof Uint8Array`: the bytes may come from another realm, as in some test runners.
+    if (!ArrayBuffer.isView(body)) return broken(new TypeError(NO_BYTES))
     if (body.length > bodyLimits.maxBytes) return new Refusal('body_too_large')
     return orElse<WebhookReply | Refusal>(
       () =>
@@ -229,6 +230,9 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
     }),
   }
 }
+
+const NO_BYTES =
+  'A request needs its exact bytes as body: a Uint8Array, or a function that reads one. A parsed body cannot be verified; for a text write new TextEncoder().encode(text), for an ArrayBuffer new Uint8Array(buffer).'
 
 function broken(cause: unknown): Refusal {
   return new Refusal('internal_error', { cause })
