@@ -1,6 +1,6 @@
 import type { WebhookReply, WebhookRequest } from './delivery.ts'
 import type { Duration } from './duration.ts'
-import type { EventFor, EventHandler, EventPattern, KnownEvents } from './event-types.ts'
+import type { AnyEvent, EventFor, EventHandler, EventPattern, KnownEvents } from './event-types.ts'
 import type { FailureHandler } from './failure.ts'
 import type { DeadLetter, DrainReport, InboxStats } from './inbox.ts'
 
@@ -17,13 +17,13 @@ export interface Receiver<Events = KnownEvents<Record<never, never>>, Context = 
     handler: EventHandler<EventFor<Events, Pattern>>,
   ): this
   /** Runs `handler` for events that no other handler matched. They were acknowledged like any other. */
-  onUnhandled(handler: EventHandler): this
+  onUnhandled(handler: EventHandler<AnyEvent<Events>>): this
   /** One attempt failed; another follows. */
-  onError(handler: FailureHandler): this
+  onError(handler: FailureHandler<AnyEvent<Events>>): this
   /**
    * No attempt follows: they are used up, or a handler threw `NonRetryableError`. At least once an event.
    */
-  onDeadLetter(handler: FailureHandler): this
+  onDeadLetter(handler: FailureHandler<AnyEvent<Events>>): this
   /** The whole way from a raw request to the reply to write. Never throws. */
   handle(request: WebhookRequest<Context>): Promise<WebhookReply>
   /**
