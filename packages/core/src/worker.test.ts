@@ -205,6 +205,13 @@ describe('an attempt that fails', () => {
     expect(logger.lines).toMatchObject([{ level: 'error' }])
   })
 
+  it('of a function with a then counts, as of a promise', async () => {
+    const { process, handlers } = worker()
+    const then = (_: unknown, fail: (error: unknown) => void) => fail(new NonRetryableError('never'))
+    handlers.add('a.b', () => Object.assign(() => {}, Object.fromEntries([['then', then]])))
+    expect(await process(delivery, createAttempt(1))).toMatchObject({ outcome: 'dead' })
+  })
+
   it('waits for as long as a handler asked', async () => {
     const { process, handlers } = worker()
     handlers.add('a.b', raise(new RetryAfterError('later', 90)))
