@@ -65,10 +65,14 @@ export class RetryAfterError extends AckhookError {
   /** @param seconds how long to wait, in seconds, or the instant to wait for. */
   constructor(message: string, seconds: number | Date, options?: ErrorOptions) {
     super('retry_after', message, options)
-    const delayMs = seconds instanceof Date ? seconds.getTime() - Date.now() : seconds * 1000
-    // A header that is not there is `null`, and plain JavaScript hands it on.
-    if (seconds === null || Number.isNaN(delayMs)) {
-      throw new ConfigurationError('seconds', 'RetryAfterError needs a number of seconds or a valid Date')
+    // Plain JavaScript hands a header on as it is: '60' is a number, and one that is empty or not there (`null`) is none.
+    const delayMs =
+      seconds instanceof Date
+        ? seconds.getTime() - Date.now()
+        : Number(String(seconds).trim() || 'none') * 1000
+    if (Number.isNaN(delayMs)) {
+      const got = `RetryAfterError needs a number of seconds or a valid Date; got '${String(seconds)}'`
+      throw new ConfigurationError('seconds', got)
     }
     this.delayMs = Math.max(0, delayMs)
   }
