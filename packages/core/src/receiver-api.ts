@@ -29,6 +29,7 @@ export interface Receiver<Events = KnownEvents<Record<never, never>>, Context = 
   /**
    * Begins processing and freezes the handlers. The first request starts it too; with a durable inbox
    * call it at boot, so that events left from the last run are processed, and a broken inbox is seen at once.
+   * Rejects with `draining` after `close()`.
    */
   start(): Promise<void>
   /**

@@ -455,9 +455,26 @@ describe('close', () => {
   })
 
   it('happens once, and takes a sensible timeout only', async () => {
-    const { receiver } = watch()
-    expect(() => receiver.close({ timeout: -1 })).toThrow(expect.objectContaining({ option: 'timeout' }))
-    expect(receiver.close()).toBe(receiver.close({ timeout: 0 }))
+    const close = vi.fn(async () => ({ lost: 0 }))
+    const { receiver } = watch({ inbox: inboxThat({ close }) })
+    await expect(receiver.close({ timeout: -1 })).rejects.toMatchObject({ option: 'timeout' })
+    expect(await Promise.all([receiver.close(), receiver.close({ timeout: 0 })])).toEqual([
+      { lost: 0 },
+      { lost: 0 },
+    ])
+    expect(close.mock.calls).toEqual([[10_000]])
+  })
+
+  it('is the end: start() afterwards is refused, and starts nothing', async () => {
+    const start = vi.fn()
+    for (const before of [false, true]) {
+      start.mockClear()
+      const { receiver } = watch({ inbox: inboxThat({ start, close: async () => ({ lost: 0 }) }) })
+      if (before) await receiver.start()
+      await receiver.close()
+      await expect(receiver.start()).rejects.toMatchObject({ code: 'draining' })
+      expect(start).toHaveBeenCalledTimes(before ? 1 : 0)
+    }
   })
 
   it('waits for a start that is under way, whatever becomes of it', async () => {

@@ -2,7 +2,7 @@ import { CODES } from './codes.ts'
 import { createDecoder } from './decode-event.ts'
 import type { ReadBody, WebhookReply, WebhookRequest } from './delivery.ts'
 import { durationMs } from './duration.ts'
-import { ConfigurationError } from './errors.ts'
+import { AckhookError, ConfigurationError } from './errors.ts'
 import type { EventHandler, EventSchemas, KnownEvents } from './event-types.ts'
 import { guardObserver } from './guarded-observer.ts'
 import { createHandlerRegistry } from './handlers.ts'
@@ -212,8 +212,11 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
       return this
     },
     handle: handleOf(respond),
-    start,
-    close({ timeout = '10s' } = {}) {
+    async start() {
+      if (draining !== undefined) throw new AckhookError('draining', CLOSED)
+      return start()
+    },
+    async close({ timeout = '10s' } = {}) {
       draining ??= drain(durationMs(timeout, { option: 'timeout', minMs: 0, maxMs: 3_600_000 }))
       return draining
     },
@@ -231,6 +234,8 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
   }
 }
 
+const CLOSED =
+  'start() came after close(): what was closed handles no events any more. Make a new receiver, with a new inbox.'
 const NO_BYTES =
   'A request needs its exact bytes as body: a Uint8Array, or a function that reads one. A parsed body cannot be verified; for a text write new TextEncoder().encode(text), for an ArrayBuffer new Uint8Array(buffer).'
 
