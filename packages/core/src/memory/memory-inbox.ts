@@ -12,7 +12,7 @@ import type {
   Verdict,
 } from '../inbox.ts'
 import { refuseUnknownNames } from '../known-names.ts'
-import { andThen, type MaybePromise, orElse } from '../maybe-promise.ts'
+import { isPromise, type MaybePromise, orElse } from '../maybe-promise.ts'
 import { askedDelayMs } from '../retry.ts'
 import { createCompletion, storeMark } from './completion.ts'
 import { createDeadLetterShelf } from './dead-letters.ts'
@@ -87,11 +87,15 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
     if (entries.size >= policy.capacity) return FULL
     const entry = newEntry(delivery)
     entries.set(entry.key, entry)
-    // A crash from here to the acknowledgement leaves a lease that lapses; the sender's retry runs then.
-    return orElse(
-      () => andThen(store.claim(entry.key, entry.token, { leaseMs }), claim => admit(entry, claim)),
-      cause => unavailable(entry, cause),
-    )
+    try {
+      // A crash from here to the acknowledgement leaves a lease that lapses; the sender's retry runs then.
+      const claim = store.claim(entry.key, entry.token, { leaseMs })
+      return isPromise(claim)
+        ? claim.then(answer => admit(entry, answer)).catch(cause => unavailable(entry, cause))
+        : admit(entry, claim)
+    } catch (cause) {
+      return unavailable(entry, cause)
+    }
   }
 
   function admit(entry: Entry, claim: Claim): MaybePromise<Acceptance> {
@@ -164,7 +168,7 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
   }
 
   /** Kept here for a redrive; released, so that a redelivery (somebody pressed "resend") runs again. */
-  function bury(entry: Entry, error: unknown): Promise<void> {
+  function bury(entry: Entry, error: unknown): MaybePromise<boolean> {
     keep(entry.delivery, entry.attempts, error)
     return giveBack(entry)
   }
@@ -173,17 +177,17 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
     dead.put(delivery, { attempts, error, failedAt: started().policy.clock() })
   }
 
-  function giveBack(entry: Entry): Promise<void> {
+  function giveBack(entry: Entry): MaybePromise<boolean> {
     settle(entry)
     return release(entry)
   }
 
-  async function release(entry: Entry): Promise<void> {
-    try {
-      await started().store.release(entry.key, entry.token)
-    } catch {
-      // Observed by the gate; the lease lapses by itself.
-    }
+  function release(entry: Entry): MaybePromise<boolean> {
+    // A failure was observed by the gate; the lease lapses by itself.
+    return orElse(
+      () => started().store.release(entry.key, entry.token),
+      () => false,
+    )
   }
 
   function settle(entry: Entry): void {

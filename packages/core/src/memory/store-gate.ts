@@ -19,24 +19,28 @@ export function createStoreGate(store: DedupeStore, observe: (observation: Obser
     call: () => MaybePromise<T>,
     late?: (value: T) => void,
   ): MaybePromise<T> {
-    const down = (error: unknown): never => {
-      observe({ kind: 'store_down', operation, error })
-      throw error
-    }
     let result: MaybePromise<T>
     try {
       result = call()
     } catch (error) {
-      return down(error)
+      return down(operation, error)
     }
     if (!isPromise(result)) return result
     const started = performance.now()
     const limits = { operation: `store.${operation}`, ms: DEADLINE_MS, ...(late && { late }) }
-    return (store.bounded === true ? result : withDeadline(result, limits)).then(value => {
-      const durationMs = performance.now() - started
-      if (durationMs > SLOW_MS) observe({ kind: 'store_slow', operation, durationMs })
-      return value
-    }, down)
+    return (store.bounded === true ? result : withDeadline(result, limits)).then(
+      value => {
+        const durationMs = performance.now() - started
+        if (durationMs > SLOW_MS) observe({ kind: 'store_slow', operation, durationMs })
+        return value
+      },
+      error => down(operation, error),
+    )
+  }
+
+  function down(operation: string, error: unknown): never {
+    observe({ kind: 'store_down', operation, error })
+    throw error
   }
 
   return {
