@@ -134,7 +134,7 @@ describe('the body', () => {
       { level: 'error', fields: { code: 'internal_error', err: { name: 'TypeError' } } },
     ])
     expect(String(logger.lines[0]?.fields['err'])).toContain(
-      'for a text write new TextEncoder().encode(text)',
+      'For a text write new TextEncoder().encode(text)',
     )
   })
 

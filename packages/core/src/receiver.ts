@@ -76,13 +76,9 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
       if (unacceptable !== undefined) return unacceptable
       if (draining !== undefined) return new Refusal('draining')
       const { body } = request
-      if (body === undefined) throw new TypeError(NO_BYTES)
-      if (typeof body !== 'function') return body
+      if (typeof body !== 'function') return body ?? broken(new TypeError(NO_BYTES))
       const read = body(bodyLimits, done)
-      if (read === undefined && body.length < 2)
-        throw new TypeError(
-          'A function that reads the body must return the bytes, or call its second argument.',
-        )
+      if (read === undefined && body.length < 2) throw new TypeError(NO_BYTES)
       return read
     } catch (cause) {
       return broken(cause)
@@ -218,7 +214,8 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
     },
     handle: handleOf(respond),
     async start() {
-      if (draining !== undefined) throw new AckhookError('draining', CLOSED)
+      if (draining !== undefined)
+        throw new AckhookError('draining', 'start() came after close(): make a new receiver.')
       return start()
     },
     async close({ timeout = '10s' } = {}) {
@@ -239,10 +236,8 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
   }
 }
 
-const CLOSED =
-  'start() came after close(): what was closed handles no events any more. Make a new receiver, with a new inbox.'
 const NO_BYTES =
-  'A request needs its exact bytes as body: a Uint8Array, or a function that reads one. A parsed body cannot be verified; for a text write new TextEncoder().encode(text), for an ArrayBuffer new Uint8Array(buffer).'
+  'A request needs its exact bytes as body: a Uint8Array, or a function that returns one or hands it to its second argument. For a text write new TextEncoder().encode(text), for an ArrayBuffer new Uint8Array(buffer).'
 
 function broken(cause: unknown): Refusal {
   return new Refusal('internal_error', { cause })
