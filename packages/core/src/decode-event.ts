@@ -46,11 +46,18 @@ function validate(event: UncheckedEvent, schema: StandardSchemaV1): MaybePromise
   return orElse(() => andThen(schema['~standard'].validate(event.data), apply), failed)
 }
 
-/** Names what is wrong and where, never the values. */
+const MAX_PLACES = 5
+/** How fields are named. Any other key is likelier to be data: an address or a number that a record is kept by. */
+const NAME = /^[A-Za-z_][\w-]{0,63}$/
+
+/** Says where and not what: the messages of some libraries quote the value, and payload data belongs in no log. */
 function describe(type: string, issues: readonly StandardSchemaV1.Issue[]): string {
-  const lines = issues.slice(0, 5).map(issue => {
-    const path = issue.path?.map(part => String(typeof part === 'object' ? part.key : part)).join('.')
-    return path ? `data.${path}: ${issue.message}` : issue.message
-  })
-  return `'${type}' does not match its schema: ${lines.join('; ')}`
+  const places = [...new Set(issues.map(({ path = [] }) => ['data', ...path.map(nameOf)].join('.')))]
+  const more = places.length > MAX_PLACES ? ` and ${places.length - MAX_PLACES} more` : ''
+  return `'${type}' does not match its schema in ${places.slice(0, MAX_PLACES).join(', ')}${more}`
+}
+
+function nameOf(part: PropertyKey | StandardSchemaV1.PathSegment): string {
+  const key = typeof part === 'object' ? part.key : part
+  return typeof key === 'number' || NAME.test(String(key)) ? String(key) : '*'
 }

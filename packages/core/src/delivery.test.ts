@@ -24,6 +24,12 @@ it('reads plain objects in any case', () => {
   expect(headerOf({ 'X-A': undefined }, 'x-a')).toBeUndefined()
 })
 
+it('takes null for a header that is not there', () => {
+  const headers: object = { 'x-a': null, 'X-B': null }
+  expect(headerOf(headers as Record<string, string>, 'x-a')).toBeUndefined()
+  expect(headerOf(headers as Record<string, string>, 'x-b')).toBeUndefined()
+})
+
 it('joins several lines as servers do', () => {
   expect(headerOf({ 'x-a': ['1', '2'] }, 'x-a')).toBe('1, 2')
 })

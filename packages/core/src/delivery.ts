@@ -53,7 +53,8 @@ export function headerOf(headers: HeaderSource, name: string): string | undefine
   if (typeof headers.get === 'function') return headers.get(name) ?? undefined
   const record = headers as Readonly<Record<string, string | readonly string[] | undefined>>
   const value = record[name] ?? writtenOtherwise(record, name)
-  return typeof value === 'object' ? value.join(', ') : value
+  // A `null`, as gateways give it for a header that is not there, is absent.
+  return typeof value === 'object' ? value?.join(', ') : value
 }
 
 /** Most requests lack most of the headers asked for: comparing lengths first keeps that from costing anything. */

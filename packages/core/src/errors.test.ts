@@ -43,6 +43,19 @@ describe('RetryAfterError', () => {
     expect(new RetryAfterError('m', new Date(0)).delayMs).toBe(0)
   })
 
+  it('takes the text of a number, as a header gives it', () => {
+    expect(new RetryAfterError('m', '60' as unknown as number).delayMs).toBe(60_000)
+  })
+
+  it.each(['', ' ', 'soon', 'Sat, 21 Nov 2026 18:00:00 GMT', true, [], {}])(
+    'refuses what plain JavaScript would make a number of, and what it would not: %j',
+    given => {
+      expect(() => new RetryAfterError('m', given as never)).toThrow(
+        `RetryAfterError needs a number of seconds or a valid Date; got '${given}'`,
+      )
+    },
+  )
+
   it('refuses what is no time', () => {
     expect(() => new RetryAfterError('m', Number.NaN)).toThrow(ConfigurationError)
     expect(() => new RetryAfterError('m', new Date('never'))).toThrow(ConfigurationError)

@@ -51,7 +51,8 @@ export class NonRetryableError extends AckhookError {
 
 /**
  * Throw it from a handler to choose when the next attempt starts, for example after a `429` of somebody
- * else's API. The attempt counts: when it was the last one, the event is dead-lettered all the same.
+ * else's API. The attempt counts: when it was the last one, the event is dead-lettered all the same. Where several
+ * handlers of an event failed, the longest time that one of them asked for counts.
  *
  * @example
  * if (response.status === 429) throw new RetryAfterError('the CRM asked us to wait', 60)
@@ -64,10 +65,14 @@ export class RetryAfterError extends AckhookError {
   /** @param seconds how long to wait, in seconds, or the instant to wait for. */
   constructor(message: string, seconds: number | Date, options?: ErrorOptions) {
     super('retry_after', message, options)
-    const delayMs = seconds instanceof Date ? seconds.getTime() - Date.now() : seconds * 1000
-    // A header that is not there is `null`, and plain JavaScript hands it on.
-    if (seconds === null || Number.isNaN(delayMs)) {
-      throw new ConfigurationError('seconds', 'RetryAfterError needs a number of seconds or a valid Date')
+    // Plain JavaScript hands a header on as it is: '60' is a number, and one that is empty or not there (`null`) is none.
+    const delayMs =
+      seconds instanceof Date
+        ? seconds.getTime() - Date.now()
+        : Number(String(seconds).trim() || 'none') * 1000
+    if (Number.isNaN(delayMs)) {
+      const got = `RetryAfterError needs a number of seconds or a valid Date; got '${String(seconds)}'`
+      throw new ConfigurationError('seconds', got)
     }
     this.delayMs = Math.max(0, delayMs)
   }

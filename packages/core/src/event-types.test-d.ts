@@ -111,6 +111,33 @@ withSchemas
     expectTypeOf(event.data).toEqualTypeOf<{ merged_id: string }>()
   })
 
+// What isEvent narrows to is what the schemas say.
+withSchemas.on('*', event => {
+  if (isEvent(event, 'conversation.resolved')) {
+    expectTypeOf(event.data.conversation_id).toExtend<string & z.core.$brand<'conversation'>>()
+    // @ts-expect-error: not in the schema
+    void event.data.resolved_by
+  } else if (isEvent(event, 'message.delivered')) {
+    expectTypeOf(event.data).toEqualTypeOf<{ message_id: string; count: number }>()
+  } else if (isEvent(event, 'test.merged')) {
+    expectTypeOf(event.data).toEqualTypeOf<{ merged_id: string }>()
+  }
+  // @ts-expect-error: not a known type
+  isEvent(event, 'planet.aligned')
+})
+withSchemas.on(['message.*', 'a.b'], event => {
+  if (isEvent(event, 'message.delivered')) expectTypeOf(event.data.count).toEqualTypeOf<number>()
+})
+withSchemas
+  .onUnhandled(event => {
+    if (isEvent(event, 'message.delivered')) expectTypeOf(event.data.count).toEqualTypeOf<number>()
+  })
+  .onDeadLetter((_, event) => {
+    if (event !== undefined && isEvent(event, 'message.delivered'))
+      expectTypeOf(event.data.count).toEqualTypeOf<number>()
+  })
+withSchemas.on('*', (event: WebhookEvent) => void event.data)
+
 // Handlers may answer anything, at once or later, and every on… can be chained.
 expectTypeOf(receiver.on('a.b', () => 7).onUnhandled(async () => {})).toEqualTypeOf(receiver)
 receiver

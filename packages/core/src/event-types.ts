@@ -55,14 +55,22 @@ type CategoryOf<Type> = Type extends `${infer Category}.${string}` ? Category : 
 /** What `on` accepts: a known type, a category such as `'conversation.*'`, `'*'`, or any other string. */
 export type EventPattern<Events> = Names<Events> | `${CategoryOf<Names<Events>>}.*` | '*' | (string & {})
 
+/** Only in types: no event has such a field. */
+declare const KNOWN: unique symbol
+
+/** An event of whatever type, of a receiver that knows these. It tells {@link isEvent} of types that schemas gave. */
+export type AnyEvent<Events, Type extends string = string> = [EventMap, Events] extends [Events, EventMap]
+  ? WebhookEvent<Type>
+  : WebhookEvent<Type> & { readonly [KNOWN]?: Events }
+
 /** The event that a handler of `Pattern` gets. */
 export type EventFor<Events, Pattern> =
   Pattern extends Names<Events>
     ? WebhookEvent<Pattern, Events[Pattern]>
     : Pattern extends '*'
-      ? WebhookEvent
+      ? AnyEvent<Events>
       : Pattern extends `${infer Category}.*`
-        ? WebhookEvent<`${Category}.${string}`>
+        ? AnyEvent<Events, `${Category}.${string}`>
         : WebhookEvent<Pattern & string>
 
 /** May be asynchronous. The event counts as handled when it resolves; a rejection leads to another attempt. */
@@ -72,16 +80,17 @@ export type EventHandler<Event = WebhookEvent> = (
 ) => MaybePromise<unknown>
 
 /**
- * Narrows an event of a category or of `'*'` to one known type.
+ * Narrows an event of a category or of `'*'` to one known type: of the receiver's option `events`, or of
+ * {@link EventMap}.
  *
  * @example
  * hooks.on('*', event => {
  *   if (isEvent(event, 'conversation.resolved')) event.data.resolved_by
  * })
  */
-export function isEvent<Type extends keyof EventMap>(
-  event: WebhookEvent<string, unknown>,
+export function isEvent<Type extends keyof Events & string, Events = EventMap>(
+  event: WebhookEvent<string, unknown> & { readonly [KNOWN]?: Events },
   type: Type,
-): event is WebhookEvent<Type, EventMap[Type]> {
+): event is WebhookEvent<Type, Events[Type]> {
   return event.type === type
 }

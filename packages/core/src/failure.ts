@@ -14,4 +14,7 @@ export interface Failure {
 }
 
 /** `event` is `undefined` only when its kept bytes can no longer be read, for example after a schema changed. */
-export type FailureHandler = (failure: Failure, event: WebhookEvent | undefined) => MaybePromise<unknown>
+export type FailureHandler<Event = WebhookEvent> = (
+  failure: Failure,
+  event: Event | undefined,
+) => MaybePromise<unknown>

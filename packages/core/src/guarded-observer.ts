@@ -1,13 +1,20 @@
 import type { Logger } from './logger.ts'
+import { isPromise } from './maybe-promise.ts'
 import type { Observation, Observer } from './observation.ts'
 
-/** An observer is a guest: what it throws must neither change a reply nor stop a handler. */
+/**
+ * An observer is a guest: what it throws must neither change a reply nor stop a handler. One that is `async` is not
+ * waited for, but its rejection is caught: unhandled, it would end the process.
+ */
 export function guardObserver(observe: Observer, logger: Logger): Observer {
+  const failed = (err: unknown, kind: Observation['kind']) =>
+    logger.error({ err, kind }, 'The option observe threw.')
   return (observation: Observation) => {
     try {
-      observe(observation)
+      const told: unknown = observe(observation)
+      if (isPromise(told)) Promise.resolve(told).catch(err => failed(err, observation.kind))
     } catch (err) {
-      logger.error({ err, kind: observation.kind }, 'The option observe threw.')
+      failed(err, observation.kind)
     }
   }
 }

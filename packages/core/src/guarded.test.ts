@@ -14,6 +14,30 @@ it('an observer that throws is logged and goes no further', () => {
   ])
 })
 
+it('an asynchronous observer that fails is logged and goes no further', async () => {
+  const logger = recordingLogger()
+  const err = new Error('observer')
+  guardObserver(async () => {
+    throw err
+  }, logger)({ kind: 'received' })
+  await vi.waitFor(() =>
+    expect(logger.lines).toMatchObject([{ level: 'error', fields: { err, kind: 'received' } }]),
+  )
+})
+
+it('an asynchronous logger that fails loses the line and nothing else', async () => {
+  let called = 0
+  const failed = async () => {
+    called++
+    throw new Error('logger')
+  }
+  const guarded = guardLogger({ info: failed, warn: failed, error: failed })
+  for (const level of ['info', 'warn', 'error'] as const) guarded[level]({}, 'text')
+  // An unhandled rejection is reported once a turn has ended, and fails the test run.
+  await new Promise(resolve => setImmediate(resolve))
+  expect(called).toBe(3)
+})
+
 it('an observer is told', () => {
   const observe = vi.fn()
   guardObserver(observe, recordingLogger())({ kind: 'received' })

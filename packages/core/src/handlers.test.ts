@@ -47,6 +47,18 @@ describe('matching', () => {
     expect(match('a.c')).toEqual([])
   })
 
+  it('takes a handler once, however many patterns of one list match', () => {
+    const { on, match } = named()
+    on('list', ['a.b', 'a.*', 'c.d', '*', 'a.b.c'])
+    on('category', ['a.b', 'a.*', 'ab.c'])
+    on('twice', 'a.b')
+    on('twice', 'a.b')
+    expect(match('a.b')).toEqual(['twice', 'twice', 'category', 'list'])
+    expect(match('a.b.c')).toEqual(['category', 'list'])
+    expect(match('ab.c')).toEqual(['category', 'list'])
+    expect(match('c.d')).toEqual(['list'])
+  })
+
   it('takes the part before the first dot for the category', () => {
     const { on, match } = named()
     on('a', 'a.*')

@@ -63,9 +63,14 @@ export function createHandlerRegistry(): HandlerRegistry {
     check,
     add(pattern, handler) {
       check(`on('${String(pattern)}')`, handler)
-      const lists = (Array.isArray(pattern) ? [...new Set(pattern)] : [pattern]).map(listFor)
-      if (lists.length === 0) throw new ConfigurationError('on', 'an empty list of types would never match')
-      for (const list of lists) list.push(handler as EventHandler)
+      const patterns: string[] = Array.isArray(pattern) ? [...new Set(pattern)] : [pattern]
+      if (patterns.length === 0)
+        throw new ConfigurationError('on', 'an empty list of types would never match')
+      const lists = patterns.map(listFor)
+      lists.forEach((list, i) => {
+        // One call runs its handler once for an event, so the widest of its patterns stands for the others.
+        if (!patterns.some(wider => covers(wider, patterns[i] as string))) list.push(handler as EventHandler)
+      })
     },
     addListener(name, handler) {
       check(name, handler)
@@ -86,4 +91,10 @@ export function createHandlerRegistry(): HandlerRegistry {
       return handlers
     },
   }
+}
+
+/** Whether every type of a pattern is one of another, wider one. */
+function covers(wider: string, pattern: string): boolean {
+  if (wider === pattern) return false
+  return wider === '*' || (wider.endsWith('.*') && pattern.startsWith(wider.slice(0, -1)))
 }

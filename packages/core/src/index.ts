@@ -19,6 +19,7 @@ export {
   RetryAfterError,
 } from './errors.ts'
 export {
+  type AnyEvent,
   type ConversationResolvedData,
   type EventFor,
   type EventHandler,

@@ -7,9 +7,8 @@ export type MaybePromise<T> = T | Promise<T>
  * microtask queue on the hottest path.
  */
 export function isPromise<T>(value: MaybePromise<T>): value is Promise<T> {
-  return (
-    typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
-  )
+  // Of any kind, as `await` does: some query builders are functions with a `then`.
+  return typeof (value as { then?: unknown } | null | undefined)?.then === 'function'
 }
 
 /** Goes on with the value: at once where it is there, otherwise when the promise has resolved. */

@@ -70,5 +70,8 @@ export type Observation =
   /** Something an operator should know. */
   | { readonly kind: 'notice'; readonly code: string; readonly message: string }
 
-/** Called synchronously; what it throws is logged and goes no further. */
+/**
+ * Called synchronously; what it throws is logged and goes no further. A promise is not waited for: it may be `async`,
+ * and its rejection is logged too.
+ */
 export type Observer = (observation: Observation) => void

@@ -128,6 +128,9 @@ describe('what is given', () => {
     ['namespace', { namespace: 7 }],
     ['serializeBy', { serializeBy: 'data.id' }],
     ['contract.header', { contract: { header: ' ' } }],
+    ['events', { events: [] }],
+    ['events', { events: 5 }],
+    ['events', { events: 'a.b' }],
     ["events['a.b']", { events: { 'a.b': {} } }],
     ["events['a.b']", { events: { 'a.b': null } }],
     ["events['a.b']", { events: { 'a.b': { '~standard': {} } } }],
@@ -170,3 +173,10 @@ it('an adapter takes options, or a receiver as it is', () => {
   expect(toReceiver(receiver)).toBe(receiver)
   expect(toReceiver({ secret })).toHaveProperty('handle')
 })
+
+it.each([undefined, null, 'a secret of some bytes', 7, {}])(
+  'an adapter that is given neither says what is missing: %j',
+  given => {
+    expect(() => toReceiver(given as never)).toThrow(ConfigurationError)
+  },
+)

@@ -46,8 +46,11 @@ export interface ReceiverOptions<Schemas extends EventSchemas = Record<never, ne
   readonly retention?: Duration
   /** Keeps the ids of several endpoints or tenants apart. A text, or a function of the request's context. */
   readonly namespace?: string | ((context: Context) => string)
-  /** Runs events of one key (say, a conversation) one at a time, the oldest waiting one first. */
-  readonly serializeBy?: (event: WebhookEvent) => string | undefined
+  /**
+   * Runs events of one key (say, a conversation) one at a time, the oldest waiting one first. Without a key, `undefined`
+   * or `null`, an event waits for no other.
+   */
+  readonly serializeBy?: (event: WebhookEvent) => string | null | undefined
   /** What the platform may still change: header, scheme, unit of `t`, field names, `upcast`. */
   readonly contract?: ContractOptions
   /** A Standard Schema for the data of each type. An event that does not match is answered 422. */
@@ -73,7 +76,7 @@ export interface ResolvedOptions<Context> {
   readonly bodyLimits: { readonly maxBytes: number; readonly timeoutMs: number }
   readonly retentionMs: number
   readonly namespace: string | ((context: Context) => string)
-  readonly serializeBy: ((event: WebhookEvent) => string | undefined) | undefined
+  readonly serializeBy: ((event: WebhookEvent) => string | null | undefined) | undefined
   readonly contract: Contract
   readonly schemas: EventSchemas
   readonly observe: Observer | undefined
@@ -209,6 +212,8 @@ function namespaceOf<Context>(namespace: string | ((context: Context) => string)
 }
 
 function schemasOf(schemas: EventSchemas): EventSchemas {
+  if (typeof schemas !== 'object' || Array.isArray(schemas))
+    throw new ConfigurationError('events', "must be an object such as { 'message.delivered': schema }")
   for (const [type, schema] of Object.entries(schemas)) {
     if (typeof schema?.['~standard']?.validate !== 'function') {
       throw new ConfigurationError(

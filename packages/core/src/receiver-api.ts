@@ -1,13 +1,14 @@
 import type { WebhookReply, WebhookRequest } from './delivery.ts'
 import type { Duration } from './duration.ts'
-import type { EventFor, EventHandler, EventPattern, KnownEvents } from './event-types.ts'
+import type { AnyEvent, EventFor, EventHandler, EventPattern, KnownEvents } from './event-types.ts'
 import type { FailureHandler } from './failure.ts'
 import type { DeadLetter, DrainReport, InboxStats } from './inbox.ts'
 
 /** Receives webhooks: proves, remembers, acknowledges and handles them. */
 export interface Receiver<Events = KnownEvents<Record<never, never>>, Context = unknown> {
   /**
-   * Runs `handler` for events of `type`: a type, a list of them, a category (`'conversation.*'`) or `'*'`.
+   * Runs `handler` for events of `type`: a type, a list of them, a category (`'conversation.*'`) or `'*'`. Once for
+   * an event, also where several patterns of one list match it; each further call of `on` runs its handler again.
    * Several handlers for one type all run; when one fails, all of them run again at the next attempt.
    * Throws once processing has started.
    */
@@ -16,18 +17,19 @@ export interface Receiver<Events = KnownEvents<Record<never, never>>, Context = 
     handler: EventHandler<EventFor<Events, Pattern>>,
   ): this
   /** Runs `handler` for events that no other handler matched. They were acknowledged like any other. */
-  onUnhandled(handler: EventHandler): this
+  onUnhandled(handler: EventHandler<AnyEvent<Events>>): this
   /** One attempt failed; another follows. */
-  onError(handler: FailureHandler): this
+  onError(handler: FailureHandler<AnyEvent<Events>>): this
   /**
    * No attempt follows: they are used up, or a handler threw `NonRetryableError`. At least once an event.
    */
-  onDeadLetter(handler: FailureHandler): this
+  onDeadLetter(handler: FailureHandler<AnyEvent<Events>>): this
   /** The whole way from a raw request to the reply to write. Never throws. */
   handle(request: WebhookRequest<Context>): Promise<WebhookReply>
   /**
    * Begins processing and freezes the handlers. The first request starts it too; with a durable inbox
    * call it at boot, so that events left from the last run are processed, and a broken inbox is seen at once.
+   * Rejects with `draining` after `close()`.
    */
   start(): Promise<void>
   /**

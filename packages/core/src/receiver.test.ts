@@ -1,3 +1,4 @@
+import { runInNewContext } from 'node:vm'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { eventBody, SECRET, signedRequest, watch } from '../../../test/support/receiving.ts'
 import type { ReadBody } from './delivery.ts'
@@ -114,6 +115,35 @@ describe('the body', () => {
     const broken = await receiver.handle({ ...signedRequest(), body: () => raise(new Error('broken')) })
     const failed = await receiver.handle({ ...signedRequest(), body: async () => raise(new Error('failed')) })
     expect([missing.status, broken.status, failed.status]).toEqual([500, 500, 500])
+  })
+
+  it.each([
+    ['a text', (bytes: Uint8Array) => new TextDecoder().decode(bytes)],
+    ['an ArrayBuffer', (bytes: Uint8Array) => bytes.buffer],
+    ['parsed', (bytes: Uint8Array) => JSON.parse(new TextDecoder().decode(bytes))],
+    ['null', () => null],
+  ])('that is no bytes is a fault on this side, and the log says the fix: %s', async (_, given) => {
+    const { receiver, logger } = watch()
+    const request = signedRequest()
+    const body = given(request.body as Uint8Array)
+    const readers = [body, () => body, async () => body]
+    for (const one of readers) {
+      expect((await receiver.handle({ ...request, body: one as never })).status).toBe(500)
+    }
+    expect(logger.lines).toMatchObject([
+      { level: 'error', fields: { code: 'internal_error', err: { name: 'TypeError' } } },
+    ])
+    expect(String(logger.lines[0]?.fields['err'])).toContain(
+      'For a text write new TextEncoder().encode(text)',
+    )
+  })
+
+  it('may be of any kind of byte array, and of another realm', async () => {
+    const { receiver } = watch()
+    const request = signedRequest()
+    const foreign = runInNewContext('Uint8Array.from(bytes)', { bytes: request.body }) as Uint8Array
+    expect(foreign).not.toBeInstanceOf(Uint8Array)
+    expect((await receiver.handle({ ...request, body: foreign })).status).toBe(202)
   })
 
   it('is not read when the head of the request is refused', async () => {
@@ -425,9 +455,26 @@ describe('close', () => {
   })
 
   it('happens once, and takes a sensible timeout only', async () => {
-    const { receiver } = watch()
-    expect(() => receiver.close({ timeout: -1 })).toThrow(expect.objectContaining({ option: 'timeout' }))
-    expect(receiver.close()).toBe(receiver.close({ timeout: 0 }))
+    const close = vi.fn(async () => ({ lost: 0 }))
+    const { receiver } = watch({ inbox: inboxThat({ close }) })
+    await expect(receiver.close({ timeout: -1 })).rejects.toMatchObject({ option: 'timeout' })
+    expect(await Promise.all([receiver.close(), receiver.close({ timeout: 0 })])).toEqual([
+      { lost: 0 },
+      { lost: 0 },
+    ])
+    expect(close.mock.calls).toEqual([[10_000]])
+  })
+
+  it('is the end: start() afterwards is refused, and starts nothing', async () => {
+    const start = vi.fn()
+    for (const before of [false, true]) {
+      start.mockClear()
+      const { receiver } = watch({ inbox: inboxThat({ start, close: async () => ({ lost: 0 }) }) })
+      if (before) await receiver.start()
+      await receiver.close()
+      await expect(receiver.start()).rejects.toMatchObject({ code: 'draining' })
+      expect(start).toHaveBeenCalledTimes(before ? 1 : 0)
+    }
   })
 
   it('waits for a start that is under way, whatever becomes of it', async () => {

@@ -2,7 +2,7 @@ import { CODES } from './codes.ts'
 import { createDecoder } from './decode-event.ts'
 import type { ReadBody, WebhookReply, WebhookRequest } from './delivery.ts'
 import { durationMs } from './duration.ts'
-import { ConfigurationError } from './errors.ts'
+import { AckhookError, ConfigurationError } from './errors.ts'
 import type { EventHandler, EventSchemas, KnownEvents } from './event-types.ts'
 import { guardObserver } from './guarded-observer.ts'
 import { createHandlerRegistry } from './handlers.ts'
@@ -76,14 +76,9 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
       if (unacceptable !== undefined) return unacceptable
       if (draining !== undefined) return new Refusal('draining')
       const { body } = request
-      if (body === undefined)
-        throw new TypeError('A request needs its body: bytes, or a function that reads them.')
-      if (typeof body !== 'function') return body
+      if (typeof body !== 'function') return body ?? broken(new TypeError(NO_BYTES))
       const read = body(bodyLimits, done)
-      if (read === undefined && body.length < 2)
-        throw new TypeError(
-          'A function that reads the body must return the bytes, or call its second argument.',
-        )
+      if (read === undefined && body.length < 2) throw new TypeError(NO_BYTES)
       return read
     } catch (cause) {
       return broken(cause)
@@ -97,6 +92,8 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
     startedAt: number,
   ): MaybePromise<WebhookReply | Refusal> {
     if (body instanceof Refusal) return body
+    // Not `instanceof Uint8Array`: the bytes may come from another realm, as in some test runners.
+    if (!ArrayBuffer.isView(body)) return broken(new TypeError(NO_BYTES))
     if (body.length > bodyLimits.maxBytes) return new Refusal('body_too_large')
     return orElse<WebhookReply | Refusal>(
       () =>
@@ -216,8 +213,12 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
       return this
     },
     handle: handleOf(respond),
-    start,
-    close({ timeout = '10s' } = {}) {
+    async start() {
+      if (draining !== undefined)
+        throw new AckhookError('draining', 'start() came after close(): make a new receiver.')
+      return start()
+    },
+    async close({ timeout = '10s' } = {}) {
       draining ??= drain(durationMs(timeout, { option: 'timeout', minMs: 0, maxMs: 3_600_000 }))
       return draining
     },
@@ -234,6 +235,9 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
     }),
   }
 }
+
+const NO_BYTES =
+  'A request needs its exact bytes as body: a Uint8Array, or a function that returns one or hands it to its second argument. For a text write new TextEncoder().encode(text), for an ArrayBuffer new Uint8Array(buffer).'
 
 function broken(cause: unknown): Refusal {
   return new Refusal('internal_error', { cause })

@@ -89,4 +89,10 @@ describe('the delay before the next attempt', () => {
     expect(retryDelayMs(new RetryAfterError('later', 9_999_999), 1, policy)).toBe(604_800_000)
     expect(retryDelayMs(new RetryAfterError('later', 90), 5, policy)).toBeUndefined()
   })
+
+  it('is the longest that one of several failed handlers asked for', () => {
+    const errors = [new RetryAfterError('soon', 30), new Error('other'), new RetryAfterError('later', 90)]
+    expect(retryDelayMs(new AggregateError(errors), 1, policy)).toBe(90_000)
+    expect(retryDelayMs(new AggregateError([new Error('other')]), 1, policy, () => 1)).toBe(1000)
+  })
 })

@@ -69,7 +69,15 @@ export function retryDelayMs(
   random: () => number = Math.random,
 ): number | undefined {
   if (error instanceof NonRetryableError || attempt >= policy.attempts) return undefined
-  if (error instanceof RetryAfterError) return Math.min(error.delayMs, WEEK_MS)
+  const askedMs = askedDelayMs(error)
+  if (askedMs !== undefined) return Math.min(askedMs, WEEK_MS)
   const full = Math.min(policy.maxDelayMs, policy.minDelayMs * policy.factor ** (attempt - 1))
   return Math.round(full / 2 + (random() * full) / 2)
+}
+
+/** How long a handler asked to wait; where several handlers failed, the longest that one of them asked for. */
+export function askedDelayMs(error: unknown): number | undefined {
+  const errors: readonly unknown[] = error instanceof AggregateError ? error.errors : [error]
+  const asked = errors.flatMap(one => (one instanceof RetryAfterError ? [one.delayMs] : []))
+  return asked.length > 0 ? Math.max(...asked) : undefined
 }

@@ -69,3 +69,16 @@ it('takes a thenable that has nothing but then', async () => {
   await expect(run(() => good)).resolves.toBeUndefined()
   await expect(run(() => bad)).rejects.toBe('no')
 })
+
+it('takes a function with a then for a thenable, and any other for a value', async () => {
+  const called = vi.fn((done: () => void) => done())
+  const callable = () => Object.assign(() => {}, Object.fromEntries([['then', called]]))
+  await run(callable, callable)
+  expect(called).toHaveBeenCalledTimes(2)
+  expect(
+    run(
+      () => () => {},
+      () => () => {},
+    ),
+  ).toBeUndefined()
+})

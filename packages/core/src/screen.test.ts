@@ -13,14 +13,14 @@ describe('the head of a request', () => {
     expect(screen({}, method)).toMatchObject({ code: 'method_not_allowed', detail: method })
   })
 
-  it.each(['gzip', 'br', 'identity, gzip', '', 'identity;q=1'])(
+  it.each(['gzip', 'br', 'identity, gzip', 'identity;q=1', 'identityx'])(
     'is refused with Content-Encoding %j',
     value => {
       expect(screen({ 'content-encoding': value })).toMatchObject({ code: 'content_encoding_unsupported' })
     },
   )
 
-  it.each(['identity', 'Identity', ' identity '])('is fine with Content-Encoding %j', value => {
+  it.each(['identity', 'Identity', ' identity ', '', ' '])('is fine with Content-Encoding %j', value => {
     expect(screen({ 'content-encoding': value })).toBeUndefined()
   })
 

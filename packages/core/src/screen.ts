@@ -8,7 +8,8 @@ export function screenHead(
 ): Refusal | undefined {
   if (method !== 'POST') return new Refusal('method_not_allowed', { detail: method })
   const encoding = headerOf(headers, 'content-encoding')
-  if (encoding !== undefined && encoding.trim().toLowerCase() !== 'identity') {
+  // An empty one says as much as none.
+  if (encoding && !UNENCODED.test(encoding)) {
     return new Refusal('content_encoding_unsupported', {
       detail: `Content-Encoding: ${encoding.slice(0, 40)}`,
     })
@@ -19,3 +20,5 @@ export function screenHead(
   }
   return undefined
 }
+
+const UNENCODED = /^\s*(identity)?\s*$/i

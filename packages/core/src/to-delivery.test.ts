@@ -48,6 +48,21 @@ it('gives an event its place among those of its key', async () => {
     order: { key: 'k', createdAt: 5 },
   })
   expect(await deliver({ serializeBy: () => undefined })).not.toHaveProperty('order')
+  expect(await deliver({ serializeBy: () => null })).not.toHaveProperty('order')
+})
+
+it.each([
+  ['number', () => 7],
+  ['object', () => ({ key: 'k' })],
+  ['a promise: it must not be asynchronous', async () => 'k'],
+  ['a promise: it must not be asynchronous', async () => Promise.reject(new Error('late'))],
+])('refuses a key to serialise by that is no string: %s', async (got, serializeBy) => {
+  expect(() => deliver({ serializeBy: serializeBy as never })).toThrow(ConfigurationError)
+  expect(() => deliver({ serializeBy: serializeBy as never })).toThrow(
+    `Option 'serializeBy': the function must answer a string, or undefined for no order; it answered ${got}`,
+  )
+  // An unhandled rejection is reported once a turn has ended, and fails the test run.
+  await new Promise(resolve => setImmediate(resolve))
 })
 
 it('passes on how to keep the process alive', async () => {

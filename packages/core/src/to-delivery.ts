@@ -3,11 +3,11 @@ import { ConfigurationError } from './errors.ts'
 import type { WebhookEvent } from './event-types.ts'
 import { bodyFingerprint, eventKey } from './identity.ts'
 import type { Delivery, SerialOrder } from './inbox.ts'
-import { andThen, type MaybePromise } from './maybe-promise.ts'
+import { andThen, isPromise, type MaybePromise } from './maybe-promise.ts'
 
 export interface DeliveryParts<Context> {
   readonly namespace: string | ((context: Context) => string)
-  readonly serializeBy: ((event: WebhookEvent) => string | undefined) | undefined
+  readonly serializeBy: ((event: WebhookEvent) => string | null | undefined) | undefined
   readonly clock: () => number
 }
 
@@ -23,13 +23,14 @@ export function createToDelivery<Context>(parts: DeliveryParts<Context>): ToDeli
 
   function namespaceOf(context: Context): string {
     const name: unknown = typeof namespace === 'string' ? namespace : namespace(context)
-    if (typeof name === 'string') return name
-    throw new ConfigurationError('namespace', `the function must answer a string; it answered ${typeof name}`)
+    return typeof name === 'string' ? name : refuse('namespace', name, 'a string')
   }
 
   function orderOf(event: WebhookEvent): SerialOrder | undefined {
-    const key = serializeBy?.(event)
-    if (key === undefined) return undefined
+    const key: unknown = serializeBy?.(event)
+    // Data say `null` where they have nothing, and one lane for all of those would hold everything up.
+    if (key === undefined || key === null) return undefined
+    if (typeof key !== 'string') return refuse('serializeBy', key, 'a string, or undefined for no order')
     const createdAt = Date.parse(event.created_at)
     return { key, createdAt: Number.isNaN(createdAt) ? clock() : createdAt }
   }
@@ -57,4 +58,13 @@ export function createToDelivery<Context>(parts: DeliveryParts<Context>): ToDeli
     }
     return andThen(eventKey(name, event.id), finish)
   }
+}
+
+/** What a function of the user's answered is of the wrong kind. It is refused and not converted: two keys may become one. */
+function refuse(option: string, answer: unknown, expected: string): never {
+  const isAsync = isPromise(answer)
+  // Nobody else waits for it, and its rejection would end the process.
+  if (isAsync) Promise.resolve(answer).catch(() => {})
+  const got = isAsync ? 'a promise: it must not be asynchronous' : typeof answer
+  throw new ConfigurationError(option, `the function must answer ${expected}; it answered ${got}`)
 }

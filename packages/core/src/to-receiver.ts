@@ -7,5 +7,10 @@ import type { Receiver } from './receiver-api.ts'
 export function toReceiver<const Schemas extends EventSchemas, Context>(
   optionsOrReceiver: ReceiverOptions<Schemas, Context> | Receiver<KnownEvents<Schemas>, Context>,
 ): Receiver<KnownEvents<Schemas>, Context> {
-  return 'handle' in optionsOrReceiver ? optionsOrReceiver : createReceiver(optionsOrReceiver)
+  // Nothing at all is for `createReceiver` to refuse: it says what the options are.
+  return isReceiver(optionsOrReceiver) ? optionsOrReceiver : createReceiver(optionsOrReceiver)
+}
+
+function isReceiver<T>(value: T): value is Extract<T, { readonly handle: unknown }> {
+  return typeof (value as { handle?: unknown } | null | undefined)?.handle === 'function'
 }

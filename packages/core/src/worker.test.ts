@@ -205,10 +205,28 @@ describe('an attempt that fails', () => {
     expect(logger.lines).toMatchObject([{ level: 'error' }])
   })
 
+  it('of a function with a then counts, as of a promise', async () => {
+    const { process, handlers } = worker()
+    const then = (_: unknown, fail: (error: unknown) => void) => fail(new NonRetryableError('never'))
+    handlers.add('a.b', () => Object.assign(() => {}, Object.fromEntries([['then', then]])))
+    expect(await process(delivery, createAttempt(1))).toMatchObject({ outcome: 'dead' })
+  })
+
   it('waits for as long as a handler asked', async () => {
     const { process, handlers } = worker()
     handlers.add('a.b', raise(new RetryAfterError('later', 90)))
     expect(await process(delivery, createAttempt(1))).toMatchObject({ outcome: 'retry', delayMs: 90_000 })
+  })
+
+  it('waits for the longest that several handlers asked for, and tells of every failure', async () => {
+    const { process, handlers } = worker()
+    const errors = [new RetryAfterError('soon', 30), new Error('other'), new RetryAfterError('later', 90)]
+    for (const error of errors) handlers.add('a.b', raise(error))
+    expect(await process(delivery, createAttempt(1))).toMatchObject({
+      outcome: 'retry',
+      delayMs: 90_000,
+      error: { errors },
+    })
   })
 
   it('is the last one when one of several handlers rules out another', async () => {

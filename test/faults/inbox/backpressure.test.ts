@@ -59,7 +59,8 @@ describe('more events than can be handled', { timeout: 900_000 }, () => {
       const live = await liveGrowthWhenFull(receiver, platform, mode)
       console.info(`${mode}: ${live.toFixed(2)} times the live memory of idle, with as many as it takes`)
       expect(live).toBeLessThan(1.5)
-      await stop(receiver)
+      receiver.signal('SIGKILL')
+      await receiver.exited
       platform.stop()
       space.remove()
     })
@@ -74,10 +75,11 @@ async function liveGrowthWhenFull(
 ): Promise<number> {
   const idle = await receiver.ask<number>('live')
   const ids = named(`evt_full_${mode}`, CAPACITY * 2)
-  await Promise.all(ids.map(id => platform.once(receiver.url, id)))
+  // They do not end: all are there however long the counting takes.
+  await Promise.all(ids.map(id => platform.once(receiver.url, id, { behaviour: 'hang' })))
   const live = await receiver.ask<number>('live')
   const { pending, active } = await receiver.ask<InboxStats>('stats')
-  expect(pending + active).toBeGreaterThan(CAPACITY / 4)
+  expect(pending + active).toBe(CAPACITY)
   return live / idle
 }
 

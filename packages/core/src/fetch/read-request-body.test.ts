@@ -64,3 +64,21 @@ for (const [way, headers] of [
 it('takes a request without a body as an empty one', async () => {
   expect(await readRequestBody(post(undefined), limits)).toEqual(new Uint8Array(0))
 })
+
+it.each(['', '-5', '+5', '5e0', '0x5'])(
+  'counts a body as it reads where the declared length is none: %j',
+  async length => {
+    let taken = 0
+    const endless = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        taken++
+        controller.enqueue(new Uint8Array(6))
+        // Not for ever, so that this fails and does not hang where nobody counts.
+        if (taken === 1000) controller.close()
+      },
+    })
+    const refusal = await readRequestBody(post(endless, { 'content-length': length }), limits)
+    expect(refusal).toMatchObject({ code: 'body_too_large' })
+    expect(taken).toBeLessThan(10)
+  },
+)

@@ -10,12 +10,18 @@ import { Refusal } from '../refusal.ts'
 export async function readRequestBody(request: Request, limits: BodyLimits): Promise<Uint8Array | Refusal> {
   if (request.bodyUsed) return new Refusal('body_unavailable', { detail: CONSUMED })
   const declared = request.headers.get('content-length')
-  return declared !== null && Number(declared) <= limits.maxBytes
+  return declared !== null && LENGTH.test(declared) && Number(declared) <= limits.maxBytes
     ? readWhole(request, limits)
     : readCounting(request, limits)
 }
 
-/** With a declared length the server itself cuts the body there, and its own way to read is the fastest. */
+/** What no server takes for a length (`''`, `-5`) cuts no body either. */
+const LENGTH = /^\d+$/
+
+/**
+ * With a declared length the server itself cuts the body there, and its own way to read is the fastest: counting takes
+ * 10 µs more of 45 on Bun, 5 of 50 on Deno. Only a request that no server made can be longer; it is refused once read.
+ */
 async function readWhole(request: Request, limits: BodyLimits): Promise<Uint8Array | Refusal> {
   try {
     const bytes = await withDeadline(request.arrayBuffer(), { operation: 'the body', ms: limits.timeoutMs })

@@ -242,10 +242,13 @@ describe("acknowledge: 'after-processing'", () => {
     expect(await receiver.deadLetters.list()).toEqual([])
   })
 
-  it('answers 503 with the time a handler asked for', async () => {
+  it('answers 503 with the time a handler asked for, also where another one failed', async () => {
     const { receiver, send } = watch(after)
     receiver.on('*', () => {
       throw new RetryAfterError('busy', 90)
+    })
+    receiver.on('*', () => {
+      throw new Error('other')
     })
     const reply = send()
     await settle()

@@ -1,7 +1,7 @@
 import { ABORT, createAttempt } from '../attempt.ts'
 import type { Claim, DedupeStore } from '../dedupe-store.ts'
 import { type Duration, durationMs } from '../duration.ts'
-import { ConfigurationError, RetryAfterError } from '../errors.ts'
+import { ConfigurationError } from '../errors.ts'
 import type {
   Acceptance,
   Delivery,
@@ -13,6 +13,7 @@ import type {
 } from '../inbox.ts'
 import { refuseUnknownNames } from '../known-names.ts'
 import { isPromise, type MaybePromise, orElse } from '../maybe-promise.ts'
+import { askedDelayMs } from '../retry.ts'
 import { createCompletion, storeMark } from './completion.ts'
 import { createDeadLetterShelf } from './dead-letters.ts'
 import { about, type Entry, NOTHING } from './entry.ts'
@@ -161,9 +162,8 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
       void bury(entry, verdict.error)
       return
     }
-    const { error } = verdict
-    const asked = error instanceof RetryAfterError && { retryAfterMs: error.delayMs }
-    entry.reply?.({ outcome: 'failed', ...asked })
+    const retryAfterMs = askedDelayMs(verdict.error)
+    entry.reply?.({ outcome: 'failed', ...(retryAfterMs !== undefined && { retryAfterMs }) })
     void giveBack(entry)
   }
 

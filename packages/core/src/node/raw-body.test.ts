@@ -91,3 +91,65 @@ it('refuses at once a request whose connection is gone', async () => {
   expect((refusal as Refusal).code).toBe('body_aborted')
   expect(performance.now() - startedAt).toBeLessThan(limits.timeoutMs / 2)
 })
+
+const delayed = () => new Promise(resolve => setImmediate(resolve))
+
+it.each([
+  ['was paused', (request: IncomingMessage) => void request.pause()],
+  [
+    'is watched by somebody who reads nothing',
+    (request: IncomingMessage) => request.on('readable', () => {}),
+  ],
+  [
+    'is watched by somebody who reads as well',
+    (request: IncomingMessage) => request.on('readable', () => request.read()),
+  ],
+])('gives the bytes of a stream that %s before', async (_, before) => {
+  const sent = Buffer.alloc(100_000, 'x')
+  const bytes = await received(
+    async request => {
+      before(request)
+      return readRawBody(request, { maxBytes: sent.length, timeoutMs: 10_000 })
+    },
+    client => {
+      client.write(sent.subarray(0, 10))
+      setImmediate(() => client.end(sent.subarray(10)))
+    },
+  )
+  expect(Buffer.compare(bytes as Uint8Array, sent)).toBe(0)
+})
+
+it('gives the bytes of a stream that was paused for a while', async () => {
+  const bytes = await received(
+    async request => {
+      request.pause()
+      await delayed()
+      return readRawBody(request, limits)
+    },
+    client => client.end('sent'),
+  )
+  expect(String(bytes)).toBe('sent')
+})
+
+it('stops at the limit where somebody watches the stream', async () => {
+  const refusal = await received(
+    request =>
+      readRawBody(
+        request.on('readable', () => {}),
+        limits,
+      ),
+    client => client.end(Buffer.alloc(1_000_000)),
+  )
+  expect(refusal).toMatchObject({ code: 'body_too_large' })
+})
+
+it('refuses at once what gives text and no bytes, and says so', async () => {
+  const refusal = await received(
+    request => readRawBody(request.setEncoding('utf8'), limits),
+    client => client.end('sent'),
+  )
+  expect(refusal).toMatchObject({
+    code: 'body_unavailable',
+    detail: expect.stringContaining('setEncoding()'),
+  })
+})

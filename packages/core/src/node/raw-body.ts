@@ -15,7 +15,8 @@ interface MaybeRead extends IncomingMessage {
 /**
  * The exact bytes of a Node request: those that somebody kept exactly (`express.raw`, `captureRawBody`, Google
  * Cloud Functions), otherwise the stream's, handed to `done` later. A stream that something else has read has no
- * bytes left: waiting for its end would hang until the sender gives up, so that is refused at once.
+ * bytes left: waiting for its end would hang until the sender gives up, so that is refused at once, as is one that
+ * gives text and not bytes.
  */
 export function readRawBody(
   request: MaybeRead,
@@ -26,6 +27,7 @@ export function readRawBody(
   if (kept !== undefined) return kept
   if (request.readableDidRead || request.readableEnded)
     return new Refusal('body_unavailable', { detail: CONSUMED })
+  if (request.readableEncoding !== null) return new Refusal('body_unavailable', { detail: DECODED })
   if (request.destroyed)
     return new Refusal('body_aborted', { detail: 'the connection closed before the body was read' })
   readStream(request, limits, done)
@@ -34,6 +36,8 @@ export function readRawBody(
 
 const CONSUMED =
   'a body parser, usually app.use(express.json()), read the body first, so its exact bytes are gone. Move the line that mounts the webhook route above it, or keep the bytes with express.json({ verify: captureRawBody })'
+const DECODED =
+  'something called setEncoding() on the request, so its exact bytes are gone. Move the line that mounts the webhook route above it'
 
 function exactBytes(value: unknown): Uint8Array | undefined {
   return value instanceof Uint8Array ? value : undefined
@@ -101,9 +105,16 @@ function readStream(
   function onPause(): void {
     if (!settled) request.resume()
   }
+  // A stream that somebody watches for 'readable' does not flow, and gives its bytes only to who asks for them.
+  function onReadable(): void {
+    while (!settled && request.read() !== null);
+  }
 
   // Asks for the body now and not in the next turn. Otherwise Node holds what came with the head of the request back
   // until then, and after the reply it takes the request for one that nobody read: 3 µs of 30.
   request.read(0)
   request.on('data', onData).on('pause', onPause).on('end', onEnd).on('error', onAbort).on('close', onAbort)
+  if (request.listenerCount('readable') > 0) request.on('readable', onReadable)
+  // It may have been paused before, to wait for something asynchronous.
+  else request.resume()
 }
