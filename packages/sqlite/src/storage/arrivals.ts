@@ -65,8 +65,9 @@ export function createArrivals(database: SqliteDatabase, lanes: Lanes, tally: Ta
     )
     if (Number(changes) === 0) return undefined
     tally.unfinished++
-    lanes.advance(orderKey, now)
-    return { admission: 'accepted', seq: Number(lastInsertRowid) }
+    const seq = Number(lastInsertRowid)
+    if (orderKey !== null) lanes.enter(seq, now)
+    return { admission: 'accepted', seq }
   }
 
   function admit(

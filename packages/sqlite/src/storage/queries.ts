@@ -26,7 +26,7 @@ export function createQueries(database: SqliteDatabase, lanes: Lanes, tally: Tal
   )
   const redrive = database.prepare(
     `UPDATE ackhook_events SET state = iif(order_key IS NULL, ${WAITING}, ${BEHIND}), due = ?, attempts = 0,
-       lapses = 0, tellings = 0, accepted_at = ?, reason = NULL WHERE key = ? AND state = ${DEAD} RETURNING order_key AS orderKey`,
+       lapses = 0, tellings = 0, accepted_at = ?, reason = NULL WHERE key = ? AND state = ${DEAD} RETURNING seq, order_key IS NOT NULL AS isOrdered`,
   )
   const discard = database.prepare(`DELETE FROM ackhook_events WHERE key = ? AND state = ${DEAD}`)
 
@@ -45,10 +45,10 @@ export function createQueries(database: SqliteDatabase, lanes: Lanes, tally: Tal
   }
 
   function redriveOne(key: string, now: number): boolean {
-    const row = redrive.get(now, now, key) as { readonly orderKey: string | null } | undefined
+    const row = redrive.get(now, now, key) as { readonly seq: number; readonly isOrdered: number } | undefined
     if (row === undefined) return false
     tally.unfinished++
-    lanes.advance(row.orderKey, now)
+    if (row.isOrdered === 1) lanes.enter(row.seq, now)
     return true
   }
 

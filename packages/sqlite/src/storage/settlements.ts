@@ -16,7 +16,7 @@ const HELD = `seq = ? AND token = ? AND state = ${ACTIVE}`
 export function createSettlements(database: SqliteDatabase, lanes: Lanes, tally: Tally): Settlements {
   // Always another number, also by a clock that stands still: that it moves is what others see.
   const renewal = database.prepare(`UPDATE ackhook_events SET due = max(due + 1, ?) WHERE ${HELD}`)
-  const orderKeyOf = database.prepare(`SELECT order_key AS orderKey FROM ackhook_events WHERE ${HELD}`)
+  const held = database.prepare(`SELECT order_key IS NOT NULL AS isOrdered FROM ackhook_events WHERE ${HELD}`)
   // What is kept of a handled event: its id. The bytes are the bulk of a row.
   const complete = database.prepare(
     `UPDATE ackhook_events SET state = ${DONE}, due = ?, token = NULL, body = NULL, reason = NULL,
@@ -64,16 +64,16 @@ export function createSettlements(database: SqliteDatabase, lanes: Lanes, tally:
         tally.unfinished--
         return true
       }
-      const row = orderKeyOf.get(seq, token) as { orderKey: string | null } | undefined
+      const row = held.get(seq, token) as { isOrdered: number } | undefined
       if (row === undefined) return false
-      change(settlement, now)
       if (kind === 'complete' || kind === 'bury') {
         tally.unfinished--
-        lanes.advance(row.orderKey, now)
+        if (row.isOrdered === 1) lanes.leave(seq, now)
       }
+      change(settlement, now)
       return true
     },
-    isHeld: ({ seq, token }) => orderKeyOf.get(seq, token) !== undefined,
+    isHeld: ({ seq, token }) => held.get(seq, token) !== undefined,
     renew: ({ seq, token }, leaseMs, now) => Number(renewal.run(now + leaseMs, seq, token).changes) === 1,
   }
 }
