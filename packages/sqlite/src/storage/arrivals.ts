@@ -2,7 +2,7 @@ import type { Admission, Arrival } from '../engine/protocol.ts'
 import type { SqliteDatabase } from './database.ts'
 import { sqliteCode, TOO_BIG } from './fault.ts'
 import type { Lanes } from './lanes.ts'
-import { ACTIVE, BEHIND, DEAD, DONE, WAITING } from './states.ts'
+import { ACTIVE, AT_ONCE, BEHIND, DEAD, DONE, WAITING } from './states.ts'
 import type { Tally } from './tally.ts'
 
 /** Takes in what arrived. */
@@ -50,7 +50,7 @@ export function createArrivals(database: SqliteDatabase, lanes: Lanes, tally: Ta
     const { changes, lastInsertRowid } = insert.run(
       key,
       stateOf(orderKey, lease),
-      lease?.until ?? now,
+      lease?.until ?? AT_ONCE,
       lease === null ? 0 : 1,
       lease?.token ?? null,
       fingerprint,
@@ -66,7 +66,7 @@ export function createArrivals(database: SqliteDatabase, lanes: Lanes, tally: Ta
     if (Number(changes) === 0) return undefined
     tally.unfinished++
     const seq = Number(lastInsertRowid)
-    if (orderKey !== null) lanes.enter(seq, now)
+    if (orderKey !== null) lanes.enter(seq)
     return { admission: 'accepted', seq }
   }
 

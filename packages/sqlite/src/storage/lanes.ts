@@ -1,12 +1,12 @@
 import type { SqliteDatabase } from './database.ts'
-import { ACTIVE, BEHIND, WAITING } from './states.ts'
+import { ACTIVE, AT_ONCE, BEHIND, WAITING } from './states.ts'
 
 /** Keeps the events of one key one at a time. */
 export interface Lanes {
   /** To be called for a row that came behind the others of its key. */
-  enter(seq: number, now: number): void
+  enter(seq: number): void
   /** To be called before the row that runs leaves its key: the next one goes ahead. */
-  leave(seq: number, now: number): void
+  leave(seq: number): void
 }
 
 interface Head {
@@ -41,24 +41,24 @@ export function createLanes(database: SqliteDatabase): Lanes {
     `SELECT seq, order_at AS orderAt FROM ackhook_events
      WHERE ${OF_LANE} AND state = ${BEHIND} ORDER BY order_at, seq LIMIT 1`,
   )
-  const move = database.prepare('UPDATE ackhook_events SET state = ?, due = ? WHERE seq = ?')
+  const move = database.prepare(`UPDATE ackhook_events SET state = ?, due = ${AT_ONCE} WHERE seq = ?`)
 
   return {
-    enter(seq, now) {
+    enter(seq) {
       const first = next.get(seq) as Next | undefined
       if (first === undefined) return
       const holder = head.get(seq) as Head | undefined
       if (holder !== undefined) {
         const untouched = holder.state === WAITING && holder.attempts === 0
         if (!untouched || holder.orderAt <= first.orderAt) return
-        move.run(BEHIND, now, holder.seq)
+        move.run(BEHIND, holder.seq)
       }
-      move.run(WAITING, now, first.seq)
+      move.run(WAITING, first.seq)
     },
-    leave(seq, now) {
+    leave(seq) {
       const first = next.get(seq) as Next | undefined
       if (first === undefined || otherHead.get(seq, seq) !== undefined) return
-      move.run(WAITING, now, first.seq)
+      move.run(WAITING, first.seq)
     },
   }
 }

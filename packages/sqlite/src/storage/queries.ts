@@ -2,7 +2,7 @@ import type { DeadLetter, InboxStats } from '@ackhook/core'
 import type { Query } from '../engine/protocol.ts'
 import type { SqliteDatabase } from './database.ts'
 import type { Lanes } from './lanes.ts'
-import { ACTIVE, BEHIND, DEAD, WAITING } from './states.ts'
+import { ACTIVE, AT_ONCE, BEHIND, DEAD, WAITING } from './states.ts'
 import type { Tally } from './tally.ts'
 
 /** Answers what an operator asks and does. */
@@ -25,7 +25,7 @@ export function createQueries(database: SqliteDatabase, lanes: Lanes, tally: Tal
     `SELECT min(accepted_at) AS oldest FROM ackhook_events WHERE state IN (${WAITING}, ${ACTIVE}, ${BEHIND})`,
   )
   const redrive = database.prepare(
-    `UPDATE ackhook_events SET state = iif(order_key IS NULL, ${WAITING}, ${BEHIND}), due = ?, attempts = 0,
+    `UPDATE ackhook_events SET state = iif(order_key IS NULL, ${WAITING}, ${BEHIND}), due = ${AT_ONCE}, attempts = 0,
        lapses = 0, tellings = 0, accepted_at = ?, reason = NULL WHERE key = ? AND state = ${DEAD} RETURNING seq, order_key IS NOT NULL AS isOrdered`,
   )
   const discard = database.prepare(`DELETE FROM ackhook_events WHERE key = ? AND state = ${DEAD}`)
@@ -45,10 +45,10 @@ export function createQueries(database: SqliteDatabase, lanes: Lanes, tally: Tal
   }
 
   function redriveOne(key: string, now: number): boolean {
-    const row = redrive.get(now, now, key) as { readonly seq: number; readonly isOrdered: number } | undefined
+    const row = redrive.get(now, key) as { readonly seq: number; readonly isOrdered: number } | undefined
     if (row === undefined) return false
     tally.unfinished++
-    if (row.isOrdered === 1) lanes.enter(row.seq, now)
+    if (row.isOrdered === 1) lanes.enter(row.seq)
     return true
   }
 

@@ -1,5 +1,5 @@
 import type { SqliteDatabase } from './database.ts'
-import { ACTIVE, BEHIND, WAITING } from './states.ts'
+import { ACTIVE, AT_ONCE, BEHIND, WAITING } from './states.ts'
 
 // The rows of one key are together in the index, which holds no finished ones.
 const HEADLESS = `SELECT
@@ -15,5 +15,5 @@ const HEADLESS = `SELECT
 export function repairLanes(database: SqliteDatabase): void {
   // Asked first: an update that finds nothing would still lock the file.
   if (database.prepare(`${HEADLESS} LIMIT 1`).get() === undefined) return
-  database.exec(`UPDATE ackhook_events SET state = ${WAITING}, due = 0 WHERE seq IN (${HEADLESS})`)
+  database.exec(`UPDATE ackhook_events SET state = ${WAITING}, due = ${AT_ONCE} WHERE seq IN (${HEADLESS})`)
 }

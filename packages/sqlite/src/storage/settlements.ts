@@ -1,7 +1,7 @@
 import type { Lease, Settlement } from '../engine/protocol.ts'
 import type { SqliteDatabase } from './database.ts'
 import type { Lanes } from './lanes.ts'
-import { ACTIVE, DEAD, DONE, WAITING } from './states.ts'
+import { ACTIVE, AT_ONCE, DEAD, DONE, WAITING } from './states.ts'
 import type { Tally } from './tally.ts'
 
 /** Records what became of attempts. Every change asks for the token: a late owner can change nothing. */
@@ -34,7 +34,7 @@ export function createSettlements(database: SqliteDatabase, lanes: Lanes, tally:
     `UPDATE ackhook_events SET state = ${DEAD}, due = ?, token = NULL, reason = ? WHERE seq = ?`,
   )
   const release = database.prepare(
-    `UPDATE ackhook_events SET state = ${WAITING}, due = ?, token = NULL,
+    `UPDATE ackhook_events SET state = ${WAITING}, due = ${AT_ONCE}, token = NULL,
        attempts = attempts - iif(tellings, 0, ?), lapses = iif(?, lapses, 0) WHERE seq = ?`,
   )
 
@@ -45,14 +45,14 @@ export function createSettlements(database: SqliteDatabase, lanes: Lanes, tally:
         complete.run(settlement.forgetAt, seq)
         break
       case 'retry':
-        retry.run(now + settlement.delayMs, settlement.reason, seq)
+        retry.run(dueAfter(settlement.delayMs, now), settlement.reason, seq)
         break
       case 'bury':
         bury.run(settlement.failedAt, settlement.reason, seq)
         break
       case 'release': {
         const untried = settlement.begun ? 0 : 1
-        release.run(now, untried, untried, seq)
+        release.run(untried, untried, seq)
       }
     }
   }
@@ -68,7 +68,7 @@ export function createSettlements(database: SqliteDatabase, lanes: Lanes, tally:
       if (row === undefined) return false
       if (kind === 'complete' || kind === 'bury') {
         tally.unfinished--
-        if (row.isOrdered === 1) lanes.leave(seq, now)
+        if (row.isOrdered === 1) lanes.leave(seq)
       }
       change(settlement, now)
       return true
@@ -76,4 +76,8 @@ export function createSettlements(database: SqliteDatabase, lanes: Lanes, tally:
     isHeld: ({ seq, token }) => held.get(seq, token) !== undefined,
     renew: ({ seq, token }, leaseMs, now) => Number(renewal.run(now + leaseMs, seq, token).changes) === 1,
   }
+}
+
+function dueAfter(delayMs: number, now: number): number {
+  return delayMs === 0 ? AT_ONCE : now + delayMs
 }
