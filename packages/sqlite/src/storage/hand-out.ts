@@ -26,8 +26,8 @@ interface WaitingRow extends Omit<StoredEvent, 'body'> {
 
 /** `owner`: what begins every token of this connection, and of no other. */
 export function createHandOut(database: SqliteDatabase, lapses: Lapses, owner: string): HandOut {
-  const anyWaiting = database.prepare(
-    `SELECT 1 FROM ackhook_events WHERE state = ${WAITING} AND due <= ? LIMIT 1`,
+  const lastDue = database.prepare(
+    `SELECT due FROM ackhook_events WHERE state = ${WAITING} AND due <= ? ORDER BY due DESC LIMIT 1`,
   )
   const putBack = database.prepare(
     `UPDATE ackhook_events SET state = ${WAITING}, due = ?, token = NULL, lapses = lapses + 1, tellings = tellings + ?
@@ -62,18 +62,25 @@ export function createHandOut(database: SqliteDatabase, lapses: Lapses, owner: s
     putBack.run(delayMs === 0 ? FIRST : now + delayMs, isGivenUp ? 1 : 0, seq, token, due)
   }
 
+  /** A statement of many columns takes the drivers 40 µs, also when it finds nothing: not asked in vain. */
+  function findWaiting(limit: number, now: number): readonly WaitingRow[] {
+    const last = lastDue.get(now) as { readonly due: number } | undefined
+    if (last === undefined) return []
+    const first = atOnce.all(limit) as WaitingRow[]
+    return last.due <= AT_ONCE ? first : merge(first, inTime.all(now, limit) as WaitingRow[], limit)
+  }
+
   function newToken({ leaseMs }: Terms): string {
     return `${owner}:${leaseMs.toString(36)}:${(count++).toString(36)}`
   }
 
   return {
-    isDue: (terms, now) => lapses.isAny(terms.leaseMs) || anyWaiting.get(now) !== undefined,
+    isDue: (terms, now) => lapses.isAny(terms.leaseMs) || lastDue.get(now) !== undefined,
     newToken,
     watch: leaseMs => lapses.look(leaseMs),
     take(limit, fresh, terms, now) {
       for (const one of lapses.drain(terms.leaseMs)) reclaim(one, terms, now)
-      const rows = merge(atOnce.all(limit) as WaitingRow[], inTime.all(now, limit) as WaitingRow[], limit)
-      return rows.map((row): TakenRow => {
+      return findWaiting(limit, now).map((row): TakenRow => {
         const { seq, attempt, tellings, since: _, ...event } = row
         const token = newToken(terms)
         lease.run(now + terms.leaseMs, token, seq)
@@ -99,7 +106,6 @@ function merge(
   other: readonly WaitingRow[],
   limit: number,
 ): readonly WaitingRow[] {
-  if (other.length === 0) return one
   const merged: WaitingRow[] = []
   for (let left = 0, right = 0; merged.length < limit; ) {
     const [first, second] = [one[left], other[right]]
