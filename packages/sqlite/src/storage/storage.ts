@@ -72,8 +72,21 @@ export function createStorage(openDatabase: () => SqliteDatabase, reopens: boole
       return attempt(batches, terms)
     } catch (error) {
       recover(error)
-      const fault = faultOf(error)
-      return batches.map(batch => withoutArrivals(batch, fault, terms, attempt, recover))
+      return withoutArrivals(batches, terms, faultOf(error))
+    }
+  }
+
+  /** What is handled must not stay unrecorded for want of room for what arrives. */
+  function withoutArrivals(batches: readonly Batch[], terms: Terms, fault: Fault): BatchResult[] {
+    const failed = { admissions: fault, settled: fault, stillHeld: fault, answers: fault, taken: [] }
+    const rest = batches.map(batch => ({ ...batch, arrivals: [], take: 0 }))
+    if (rest.every(isEmpty)) return batches.map(() => failed)
+    try {
+      // All of them at once: where another process holds the file, every try waits for a second.
+      return attempt(rest, terms).map(result => ({ ...result, admissions: fault }))
+    } catch (error) {
+      recover(error)
+      return batches.map(() => failed)
     }
   }
 
@@ -118,30 +131,8 @@ export function createStorage(openDatabase: () => SqliteDatabase, reopens: boole
   }
 }
 
-/** What is handled must not stay unrecorded for want of room for what arrives. */
-function withoutArrivals(
-  batch: Batch,
-  fault: Fault,
-  terms: Terms,
-  attempt: (batches: readonly Batch[], terms: Terms) => BatchResult[],
-  recover: (error: unknown) => void,
-): BatchResult {
-  const failed = {
-    admissions: fault,
-    settled: fault,
-    stillHeld: fault,
-    answers: fault,
-    taken: [],
-  }
-  const { settlements, held, queries } = batch
-  if (settlements.length + held.length + queries.length === 0) return failed
-  try {
-    const [result] = attempt([{ ...batch, arrivals: [], take: 0 }], terms)
-    return { ...failed, ...result, admissions: fault }
-  } catch (error) {
-    recover(error)
-    return failed
-  }
+function isEmpty({ settlements, held, queries }: Batch): boolean {
+  return settlements.length + held.length + queries.length === 0
 }
 
 function commit(on: Connection, batches: readonly Batch[], terms: Terms): BatchResult[] {
