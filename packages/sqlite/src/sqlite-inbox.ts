@@ -44,6 +44,7 @@ const RETRY: RetryPolicy = { attempts: 8, minDelayMs: 5000, maxDelayMs: 43_200_0
 const CAPACITY = 1_000_000
 /** So often is `onDeadLetter` to be told of an event; a handler that takes the process down then is told no more. */
 const MAX_TELLINGS = 3
+const LISTED = 100
 const MAX_LISTED = 1_000_000
 /** How long the last words of a closing process may take to reach the disk. */
 const LAST_WORDS_MS = 2000
@@ -229,16 +230,11 @@ export function sqliteInbox(pathOrOptions: string | SqliteInboxOptions): Inbox {
     },
     stats: () => batcher.ask({ kind: 'stats' }) as Promise<InboxStats>,
     deadLetters: {
-      list({ limit = 100 } = {}) {
-        const rows = batcher.ask({
-          kind: 'list',
-          limit: Math.max(0, Math.min(Math.floor(limit), MAX_LISTED)),
-        })
-        return rows as Promise<readonly DeadLetter[]>
-      },
-      get: key => batcher.ask({ kind: 'get', key }) as Promise<DeadLetter | undefined>,
-      redrive: key => batcher.ask({ kind: 'redrive', key }) as Promise<boolean>,
-      discard: key => batcher.ask({ kind: 'discard', key }) as Promise<boolean>,
+      list: ({ limit } = {}) =>
+        batcher.ask({ kind: 'list', limit: wholeLimit(limit) }) as Promise<readonly DeadLetter[]>,
+      get: key => batcher.ask({ kind: 'get', key: String(key) }) as Promise<DeadLetter | undefined>,
+      redrive: key => batcher.ask({ kind: 'redrive', key: String(key) }) as Promise<boolean>,
+      discard: key => batcher.ask({ kind: 'discard', key: String(key) }) as Promise<boolean>,
     },
   }
 }
@@ -272,6 +268,12 @@ function settlementOf({ row }: Held, verdict: Verdict, policy: ProcessingPolicy)
         reason: describeError(verdict.error),
       }
   }
+}
+
+/** What is no number lists as many as no limit does. */
+function wholeLimit(limit: number | undefined): number {
+  const wanted = Number(limit ?? LISTED)
+  return Number.isNaN(wanted) ? LISTED : Math.max(0, Math.min(Math.floor(wanted), MAX_LISTED))
 }
 
 function leaseOf({ seq, token }: TakenRow): { seq: number; token: string } {

@@ -21,7 +21,7 @@ export function pack(refs: readonly number[], deliveries: readonly Delivery[]): 
       fingerprint,
       Math.round(receivedAt),
       body.length,
-      order === undefined ? null : withoutNul(order.key),
+      order === undefined ? null : withoutNul(String(order.key)),
       order === undefined ? null : Math.round(order.createdAt),
     ]
   })

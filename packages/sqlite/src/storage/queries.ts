@@ -1,13 +1,15 @@
 import type { DeadLetter, InboxStats } from '@ackhook/core'
-import type { Query } from '../engine/protocol.ts'
+import type { Answer, Query } from '../engine/protocol.ts'
 import type { SqliteDatabase } from './database.ts'
+import { failsAlone, faultOf } from './fault.ts'
 import type { Lanes } from './lanes.ts'
 import { ACTIVE, AT_ONCE, BEHIND, DEAD, WAITING } from './states.ts'
 import type { Tally } from './tally.ts'
 
 /** Answers what an operator asks and does. */
 export interface Queries {
-  answer(query: Query, now: number): DeadLetter | readonly DeadLetter[] | InboxStats | boolean | undefined
+  /** Throws only what the other queries and the arrivals of the transaction cannot survive either. */
+  answer(query: Query, now: number): Answer
 }
 
 const LETTER = `SELECT key, namespace, id, type, body, received_at AS receivedAt, due AS failedAt, attempts, reason
@@ -52,19 +54,28 @@ export function createQueries(database: SqliteDatabase, lanes: Lanes, tally: Tal
     return true
   }
 
+  function find(query: Query, now: number): InboxStats | unknown[] | DeadLetter | boolean | undefined {
+    switch (query.kind) {
+      case 'stats':
+        return stats(now)
+      case 'list':
+        return list.all(query.limit)
+      case 'get':
+        return get.get(query.key) as DeadLetter | undefined
+      case 'redrive':
+        return redriveOne(query.key, now)
+      case 'discard':
+        return Number(discard.run(query.key).changes) === 1
+    }
+  }
+
   return {
     answer(query, now) {
-      switch (query.kind) {
-        case 'stats':
-          return stats(now)
-        case 'list':
-          return list.all(query.limit) as DeadLetter[]
-        case 'get':
-          return get.get(query.key) as DeadLetter | undefined
-        case 'redrive':
-          return redriveOne(query.key, now)
-        case 'discard':
-          return Number(discard.run(query.key).changes) === 1
+      try {
+        return { value: find(query, now) }
+      } catch (error) {
+        if (failsAlone(error)) return faultOf(error)
+        throw error
       }
     },
   }

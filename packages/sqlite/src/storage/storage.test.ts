@@ -87,3 +87,27 @@ it('waits twice for a file that another process holds, however many results it h
   storage.close()
   rmSync(folder, { recursive: true })
 })
+
+it('fails a question by itself, and what shares its transaction is done', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'ackhook-sqlite-'))
+  const storage = createStorage(() => new DatabaseSync(join(folder, 'inbox.db')), true)
+  const [result] = storage.run(
+    [
+      {
+        arrivals: [[1, 'key', '', 'evt_1', 'a.b', 1, 0, 2, null, null]],
+        bytes: new Uint8Array(2),
+        settlements: [],
+        held: [],
+        queries: [{ kind: 'get', key: Symbol('no text') as unknown as string }, { kind: 'stats' }],
+        take: 0,
+      },
+    ],
+    TERMS,
+  )
+  expect(result).toMatchObject({
+    admissions: ['accepted'],
+    answers: [{ kind: 'storage' }, { value: { pending: 1 } }],
+  })
+  storage.close()
+  rmSync(folder, { recursive: true })
+})
