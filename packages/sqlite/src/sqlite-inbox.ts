@@ -1,6 +1,7 @@
 import {
   ABORT,
   type Acceptance,
+  AckhookError,
   type Attempt,
   createAttempt,
   type DeadLetter,
@@ -213,9 +214,12 @@ export function sqliteInbox(pathOrOptions: string | SqliteInboxOptions): Inbox {
     defaultRetry: RETRY,
     defaultCapacity: CAPACITY,
     async start(process, policy) {
+      if (closing !== undefined) throw closedError()
       const { capacity, retry } = policy
       engine.setTerms({ capacity, leaseMs, ...retry })
       await engine.open()
+      // Closed meanwhile: nobody would stop what follows.
+      if (closing !== undefined) throw closedError()
       const leases = watchLeases({ held, leaseMs, batcher, lose })
       running = { process, policy, leases }
       batcher.hurry()
@@ -242,10 +246,10 @@ export function sqliteInbox(pathOrOptions: string | SqliteInboxOptions): Inbox {
 const UNTOLD =
   'In every attempt at this event, and whenever onDeadLetter was to be told of it, its process died or stood still.'
 
-const CLOSED: Acceptance = {
-  outcome: 'unavailable',
-  code: 'inbox_unavailable',
-  cause: new Error('the inbox is closed'),
+const CLOSED: Acceptance = { outcome: 'unavailable', code: 'inbox_unavailable', cause: closedError() }
+
+function closedError(): AckhookError {
+  return new AckhookError('inbox_unavailable', 'The inbox is closed: make another sqliteInbox().')
 }
 
 function settlementOf({ row }: Held, verdict: Verdict, policy: ProcessingPolicy): Settlement {

@@ -94,6 +94,7 @@ export function createThreadEngine(path: string): Engine {
 
   return {
     async open() {
+      if (closed) throw closedError()
       await open()
     },
     setTerms(next) {
