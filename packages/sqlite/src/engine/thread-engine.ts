@@ -50,7 +50,7 @@ export function createThreadEngine(path: string): Engine {
   function startThread(): Promise<Thread> {
     return new Promise((resolve, reject) => {
       const data: ThreadData = { path, isFirst }
-      const worker = new Worker(threadFile(), { workerData: data, name: 'ackhook-sqlite' })
+      const worker = new Worker(threadFile(), { workerData: data, name: 'ackhook-sqlite', ...execArgv() })
       current = worker
       const ended = new Promise<void>(done => worker.once('exit', () => done()))
       worker.on('message', (message: FromThread) => {
@@ -144,6 +144,14 @@ async function inTime(work: () => Promise<unknown>): Promise<void> {
   })
   await Promise.race([work(), timeUp])
   clearTimeout(timer)
+}
+
+/**
+ * A thread inherits the flags of its process. This one is meant for `--eval` and a program from stdin, and Node
+ * refuses to run a file with it: what is run so keeps its other flags to itself.
+ */
+function execArgv(): { execArgv?: string[] } {
+  return process.execArgv.some(flag => flag.startsWith('--input-type')) ? { execArgv: [] } : {}
 }
 
 /**
