@@ -97,14 +97,25 @@ export function sqliteInbox(pathOrOptions: string | SqliteInboxOptions): Inbox {
   }
 
   async function run(one: Held): Promise<void> {
-    const { process } = started()
-    const isTold = one.row.tellings <= MAX_TELLINGS
-    const verdict = isTold ? await process(one.delivery, one.attempt) : buryUntold(one)
+    const verdict = await verdictOf(one)
     if (!held.has(one.row.token)) return
     end(one)
     await settle(one, verdict)
     held.delete(one.row.token)
     quiet()
+  }
+
+  /** Never rejects: what rejects here would end the application, or be held for ever. */
+  async function verdictOf(one: Held): Promise<Verdict> {
+    const { process, policy } = started()
+    if (one.row.tellings > MAX_TELLINGS) return buryUntold(one)
+    try {
+      return await process(one.delivery, one.attempt)
+    } catch (error) {
+      const { attempts, minDelayMs } = policy.retry
+      if (one.row.attempt >= attempts) return { outcome: 'dead', error, noted: false }
+      return { outcome: 'retry', delayMs: minDelayMs, error }
+    }
   }
 
   function end(one: Held): void {
@@ -262,15 +273,24 @@ function settlementOf({ row }: Held, verdict: Verdict, policy: ProcessingPolicy)
         ...lease,
         kind: 'retry',
         delayMs: Math.round(verdict.delayMs),
-        reason: describeError(verdict.error),
+        reason: reasonOf(verdict.error),
       }
     case 'dead':
       return {
         ...lease,
         kind: 'bury',
         failedAt: Math.round(policy.clock()),
-        reason: describeError(verdict.error),
+        reason: reasonOf(verdict.error),
       }
+  }
+}
+
+/** A handler can throw what nothing can be said of: an object without a prototype, a getter that throws. */
+function reasonOf(error: unknown): string {
+  try {
+    return describeError(error)
+  } catch {
+    return 'a handler threw something that has no text'
   }
 }
 
