@@ -49,7 +49,8 @@ it.each(['complete', 'bury'] as const)(
   'goes on with a key that the driver does not read back whole, after %s',
   kind => {
     const folder = mkdtempSync(join(tmpdir(), 'ackhook-sqlite-'))
-    const storage = createStorage(() => openShortened(join(folder, 'inbox.db')), true)
+    const path = join(folder, 'inbox.db')
+    const storage = createStorage(() => openShortened(path), path)
     const run = (batch: Partial<Batch>) => storage.run([{ ...NOTHING, take: 5, ...batch }], TERMS)[0]
     let taken = run({ arrivals: [0, 1, 2].map(ordered) })?.taken ?? []
     for (let index = 0; index < 3; index++) {
@@ -74,7 +75,8 @@ it.each(['complete', 'bury'] as const)(
 it('finds the rows of a key, and the keys without a head, by the index', () => {
   const folder = mkdtempSync(join(tmpdir(), 'ackhook-sqlite-'))
   const seen: string[] = []
-  const database = new DatabaseSync(join(folder, 'inbox.db'))
+  const path = join(folder, 'inbox.db')
+  const database = new DatabaseSync(path)
   const storage = createStorage(
     () => ({
       exec: sql => database.exec(sql),
@@ -84,7 +86,7 @@ it('finds the rows of a key, and the keys without a head, by the index', () => {
         return database.prepare(sql)
       },
     }),
-    true,
+    path,
   )
   storage.open()
   const lanes = seen.filter(sql => /order_key (= \(|IS NOT NULL\s+GROUP)/.test(sql))

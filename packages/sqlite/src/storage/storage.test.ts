@@ -37,7 +37,7 @@ it('has the file open again at once when the disk refused a write while handlers
   const storage = createStorage(() => {
     openings++
     return openOn(path, () => fails)
-  }, true)
+  }, path)
   const [result] = storage.run(
     [
       {
@@ -64,7 +64,7 @@ it('has the file open again at once when the disk refused a write while handlers
 it('waits twice for a file that another process holds, however many results it has to record', () => {
   const folder = mkdtempSync(join(tmpdir(), 'ackhook-sqlite-'))
   const path = join(folder, 'inbox.db')
-  const storage = createStorage(() => new DatabaseSync(path), true)
+  const storage = createStorage(() => new DatabaseSync(path), path)
   storage.open()
   const other = new DatabaseSync(path)
   other.exec('BEGIN IMMEDIATE')
@@ -90,7 +90,8 @@ it('waits twice for a file that another process holds, however many results it h
 
 it('fails a question by itself, and what shares its transaction is done', () => {
   const folder = mkdtempSync(join(tmpdir(), 'ackhook-sqlite-'))
-  const storage = createStorage(() => new DatabaseSync(join(folder, 'inbox.db')), true)
+  const path = join(folder, 'inbox.db')
+  const storage = createStorage(() => new DatabaseSync(path), path)
   const [result] = storage.run(
     [
       {
