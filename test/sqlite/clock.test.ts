@@ -10,7 +10,7 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-/** As when the clock of the machine is set back. */
+/** As when the clock of the machine is set back, or forward with a number below 0. */
 function setBack(byMs: number): void {
   vi.spyOn(Date, 'now').mockImplementation(() => now() - byMs)
 }
@@ -93,4 +93,25 @@ it('runs a retry whose time has come before what arrived after that', () =>
     await until('all ran', () => ran.length === 4)
     expect(ran.map(({ id }) => id)).toEqual([fails.id, holds.id, fails.id, late.id])
     await inbox.close(1000)
+  }))
+
+it('remembers an id until its retention is over, and not after', () =>
+  withFolder(async folder => {
+    const database = new DatabaseSync(join(folder, 'inbox.db'))
+    const inbox = sqliteInbox({ database, poll: '20ms' })
+    const { ran } = await startInbox(inbox, { retentionMs: 3_600_000 })
+    const [event, other] = [newDelivery(), newDelivery()]
+    for (const one of [event, other]) await inbox.accept(one)
+    const done = database.prepare('SELECT count(*) AS rows FROM ackhook_events WHERE state = 2')
+    await until('both are handled', () => (done.get() as { rows: number }).rows === 2)
+    database.exec(`UPDATE ackhook_events SET due = due - 120000 WHERE key = '${other.key}'`)
+    setBack(-3_540_000)
+    await until('what is older is forgotten', () => (done.get() as { rows: number }).rows === 1)
+    expect(await inbox.accept(event)).toEqual({ outcome: 'duplicate' })
+    expect(await inbox.accept(other)).toEqual({ outcome: 'accepted' })
+    setBack(-3_660_000)
+    expect(await inbox.accept(event)).toEqual({ outcome: 'accepted' })
+    await until('both ran again', () => ran.length === 4)
+    await inbox.close(1000)
+    database.close()
   }))
