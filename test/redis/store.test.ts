@@ -128,7 +128,9 @@ describe('the look at maxmemory-policy', () => {
     await client.call('ACL', 'SETUSER', 'blind', ...rights)
     const blind = new Redis(server.url, { username: 'blind', password: 'any', enableReadyCheck: false })
     expect(await noticesOf(blind)).toMatchObject([{ code: 'redis_policy_unknown' }])
-    expect(await redisStore(blind).claim('blind', 'token', lease)).toEqual({ outcome: 'claimed' })
+    const store = redisStore(blind)
+    await store.start?.(() => {})
+    expect(await store.claim('blind', 'token', lease)).toEqual({ outcome: 'claimed' })
     blind.disconnect()
   })
 

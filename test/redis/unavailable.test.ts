@@ -150,7 +150,47 @@ describe("onStoreError: 'process'", () => {
   })
 })
 
+describe('an error that Redis answers', () => {
+  test('fails its own call, and neither those that travel with it nor those after it', async () => {
+    const store = connected(url => new Redis6(url))
+    await store.claim('warm', 'a', lease)
+    await client.rpush('ackhook:poison', 'of somebody else')
+    expect((await timed(store.claim('poison', 'a', lease))).error).toEqual(UNAVAILABLE)
+    expect(await store.claim('after', 'a', lease)).toEqual(CLAIMED)
+    const keys = Array.from({ length: 50 }, (_, i) => (i === 25 ? 'poison' : `id${i}`))
+    const answers = await Promise.allSettled(keys.map(key => store.claim(key, `token of ${key}`, lease)))
+    const failed = keys.filter((_, i) => answers[i]?.status === 'rejected')
+    expect(failed).toEqual(['poison'])
+    expect(await store.claim('id49', 'another', lease)).toMatchObject({ outcome: 'in_flight' })
+    const kept = await Promise.all(
+      ['id1', 'id49'].map(key =>
+        store.complete(key, `token of ${key}`, { retentionMs: 1000, fingerprint: 1 }),
+      ),
+    )
+    expect(kept).toEqual([true, true])
+  })
+
+  test('is an outage when Redis is a replica that takes no writes', async () => {
+    const store = connected(url => new Redis6(url))
+    await store.claim('warm', 'a', lease)
+    await client.call('REPLICAOF', '127.0.0.1', '1')
+    expect(String((await timed(store.claim('one', 'a', lease))).error)).toMatch(/READONLY|MASTERDOWN/)
+    expect(String((await timed(store.claim('two', 'a', lease))).error)).toMatch(/is not answering/)
+    await client.call('REPLICAOF', 'NO', 'ONE')
+    await until('the store answers', () => claims(store, 'again', 'c'))
+  })
+})
+
 describe('when Redis is full', () => {
+  test('a completion that finds no room keeps nobody from asking for what is known', async () => {
+    const store = connected(url => new Redis6(url))
+    await Promise.all(['running', 'handled'].map(key => store.claim(key, 'a', lease)))
+    await fill()
+    const failed = await timed(store.complete('handled', 'a', { retentionMs: 60_000, fingerprint: 70_000 }))
+    expect(failed.error).toEqual(UNAVAILABLE)
+    expect(await store.claim('running', 'b', lease)).toMatchObject({ outcome: 'in_flight' })
+  })
+
   const fill = async () => {
     await client.config('SET', 'maxmemory-policy', 'noeviction')
     await client.config('SET', 'maxmemory', '1')

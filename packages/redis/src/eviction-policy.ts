@@ -2,14 +2,17 @@ import type { RedisClient } from './redis-client.ts'
 
 type Server = Pick<RedisClient, 'call'>
 
-/** The eviction policies in force: one, or one for each master of a Cluster. Rejects when they cannot be read. */
-export async function evictionPolicies(client: RedisClient): Promise<readonly string[]> {
+/**
+ * The eviction policies in force: one, or one for each master of a Cluster; `undefined` where the server does not
+ * name its policy. Rejects when they cannot be read.
+ */
+export async function evictionPolicies(client: RedisClient): Promise<readonly (string | undefined)[]> {
   const masters = client.isCluster === true ? (client.nodes?.('master') ?? []) : []
   const servers: readonly Server[] = masters.length > 0 ? masters : [client]
   return [...new Set(await Promise.all(servers.map(policyOf)))]
 }
 
-async function policyOf(server: Server): Promise<string> {
+async function policyOf(server: Server): Promise<string | undefined> {
   return (await fromConfig(server)) ?? fromInfo(server)
 }
 
@@ -30,8 +33,6 @@ function textOf(reply: unknown): string | undefined {
   return (reply as Record<string, string> | null)?.['maxmemory-policy']
 }
 
-async function fromInfo(server: Server): Promise<string> {
-  const policy = /^maxmemory_policy:(\S+)/m.exec(String(await server.call('INFO', 'memory')))?.[1]
-  if (policy === undefined) throw new Error('INFO memory does not name maxmemory_policy')
-  return policy
+async function fromInfo(server: Server): Promise<string | undefined> {
+  return /^maxmemory_policy:(\S+)/m.exec(String(await server.call('INFO', 'memory')))?.[1]
 }

@@ -3,6 +3,7 @@ import { createBreaker } from './breaker.ts'
 import { claimAlone } from './claim-alone.ts'
 import { createDeadlines } from './deadlines.ts'
 import { evictionPolicies } from './eviction-policy.ts'
+import { meansUnavailable } from './means-unavailable.ts'
 import { type RedisStoreOptions, resolveOptions } from './options.ts'
 import type { RedisClient } from './redis-client.ts'
 import { type Answer, createScriptLine } from './script-line.ts'
@@ -65,10 +66,12 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
       const reading = evictionPolicies(client)
       const policies = await withDeadline(reading, { operation: 'redisStore.start', ms: timeoutMs })
       attempt?.succeeded()
-      const evicting = policies.find(policy => policy !== 'noeviction')
+      const evicting = policies.find(policy => policy !== undefined && policy !== 'noeviction')
       if (evicting !== undefined) report?.(evictionNotice(evicting))
+      else if (policies.includes(undefined)) report?.(unknownPolicyNotice('INFO memory does not name it'))
     } catch (error) {
-      attempt?.failed(error)
+      if (meansUnavailable(error)) attempt?.failed(error)
+      else attempt?.succeeded()
       report?.(unknownPolicyNotice(error))
     }
   }

@@ -1,6 +1,7 @@
 import { AckhookError } from '@ackhook/core'
 import type { Breaker } from './breaker.ts'
 import type { Deadlines } from './deadlines.ts'
+import { meansUnavailable } from './means-unavailable.ts'
 import type { RedisClient } from './redis-client.ts'
 import { runScript } from './run-script.ts'
 import type { Script } from './scripts.ts'
@@ -68,7 +69,13 @@ export function createScriptLine(script: Script, parts: LineParts): ScriptLine {
     underWay++
     const fail = (cause: unknown) => {
       underWay--
-      attempt.failed(cause)
+      if (meansUnavailable(cause)) attempt.failed(cause)
+      else attempt.succeeded()
+      if (calls.length > 1 && isOfOneKey(cause)) {
+        // What is done already is done again: each verb knows its own token.
+        for (const call of calls) send([call])
+        return
+      }
       refuse(calls, cause instanceof Error ? cause.message : String(cause), cause)
     }
     const deadline = deadlines.start(() =>
@@ -107,6 +114,11 @@ export function createScriptLine(script: Script, parts: LineParts): ScriptLine {
   return {
     ask: (key, args, late) => new Promise((resolve, reject) => add({ key, args, late, resolve, reject })),
   }
+}
+
+/** Something else is at one of the keys: the other calls are not to fail with it. */
+function isOfOneKey(cause: unknown): boolean {
+  return cause instanceof Error && cause.message.includes('WRONGTYPE')
 }
 
 function refuse(calls: readonly Call[], message: string, cause: unknown): void {

@@ -1,9 +1,10 @@
+import { resolve } from 'node:path'
 import { ConfigurationError, type Duration, durationMs } from '@ackhook/core'
 import type { SqliteDatabase } from './storage/database.ts'
 
 /** Either `path` or `database`. Durations are seconds or strings such as `'30s'`. */
 export interface SqliteInboxOptions {
-  /** The database file, on a local disk. Made when it is not there; its folder must be. */
+  /** The database file, on a local disk; relative to the working directory of this moment. Made when it is not there; its folder must be. */
   readonly path?: string
   /**
    * A database that is open already, of `node:sqlite` or `@photostructure/sqlite`, with SQLite 3.51.3 or later. It cannot leave its thread, so that every commit stops the event loop for a moment. The
@@ -67,5 +68,6 @@ function sourceOf({ path, database }: SqliteInboxOptions): ResolvedSqliteOptions
       'must name a file on disk; leave the inbox out to keep events in memory',
     )
   }
-  return { path }
+  // Now: the file must stay the same one when the application changes its directory and the thread is replaced.
+  return { path: resolve(path) }
 }

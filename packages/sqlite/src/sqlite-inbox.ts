@@ -1,6 +1,7 @@
 import {
   ABORT,
   type Acceptance,
+  AckhookError,
   type Attempt,
   createAttempt,
   type DeadLetter,
@@ -44,6 +45,7 @@ const RETRY: RetryPolicy = { attempts: 8, minDelayMs: 5000, maxDelayMs: 43_200_0
 const CAPACITY = 1_000_000
 /** So often is `onDeadLetter` to be told of an event; a handler that takes the process down then is told no more. */
 const MAX_TELLINGS = 3
+const LISTED = 100
 const MAX_LISTED = 1_000_000
 /** How long the last words of a closing process may take to reach the disk. */
 const LAST_WORDS_MS = 2000
@@ -95,14 +97,25 @@ export function sqliteInbox(pathOrOptions: string | SqliteInboxOptions): Inbox {
   }
 
   async function run(one: Held): Promise<void> {
-    const { process } = started()
-    const isTold = one.row.tellings <= MAX_TELLINGS
-    const verdict = isTold ? await process(one.delivery, one.attempt) : buryUntold(one)
+    const verdict = await verdictOf(one)
     if (!held.has(one.row.token)) return
     end(one)
     await settle(one, verdict)
     held.delete(one.row.token)
     quiet()
+  }
+
+  /** Never rejects: what rejects here would end the application, or be held for ever. */
+  async function verdictOf(one: Held): Promise<Verdict> {
+    const { process, policy } = started()
+    if (one.row.tellings > MAX_TELLINGS) return buryUntold(one)
+    try {
+      return await process(one.delivery, one.attempt)
+    } catch (error) {
+      const { attempts, minDelayMs } = policy.retry
+      if (one.row.attempt >= attempts) return { outcome: 'dead', error, noted: false }
+      return { outcome: 'retry', delayMs: minDelayMs, error }
+    }
   }
 
   function end(one: Held): void {
@@ -212,9 +225,12 @@ export function sqliteInbox(pathOrOptions: string | SqliteInboxOptions): Inbox {
     defaultRetry: RETRY,
     defaultCapacity: CAPACITY,
     async start(process, policy) {
+      if (closing !== undefined) throw closedError()
       const { capacity, retry } = policy
       engine.setTerms({ capacity, leaseMs, ...retry })
       await engine.open()
+      // Closed meanwhile: nobody would stop what follows.
+      if (closing !== undefined) throw closedError()
       const leases = watchLeases({ held, leaseMs, batcher, lose })
       running = { process, policy, leases }
       batcher.hurry()
@@ -229,16 +245,11 @@ export function sqliteInbox(pathOrOptions: string | SqliteInboxOptions): Inbox {
     },
     stats: () => batcher.ask({ kind: 'stats' }) as Promise<InboxStats>,
     deadLetters: {
-      list({ limit = 100 } = {}) {
-        const rows = batcher.ask({
-          kind: 'list',
-          limit: Math.max(0, Math.min(Math.floor(limit), MAX_LISTED)),
-        })
-        return rows as Promise<readonly DeadLetter[]>
-      },
-      get: key => batcher.ask({ kind: 'get', key }) as Promise<DeadLetter | undefined>,
-      redrive: key => batcher.ask({ kind: 'redrive', key }) as Promise<boolean>,
-      discard: key => batcher.ask({ kind: 'discard', key }) as Promise<boolean>,
+      list: ({ limit } = {}) =>
+        batcher.ask({ kind: 'list', limit: wholeLimit(limit) }) as Promise<readonly DeadLetter[]>,
+      get: key => batcher.ask({ kind: 'get', key: String(key) }) as Promise<DeadLetter | undefined>,
+      redrive: key => batcher.ask({ kind: 'redrive', key: String(key) }) as Promise<boolean>,
+      discard: key => batcher.ask({ kind: 'discard', key: String(key) }) as Promise<boolean>,
     },
   }
 }
@@ -246,10 +257,10 @@ export function sqliteInbox(pathOrOptions: string | SqliteInboxOptions): Inbox {
 const UNTOLD =
   'In every attempt at this event, and whenever onDeadLetter was to be told of it, its process died or stood still.'
 
-const CLOSED: Acceptance = {
-  outcome: 'unavailable',
-  code: 'inbox_unavailable',
-  cause: new Error('the inbox is closed'),
+const CLOSED: Acceptance = { outcome: 'unavailable', code: 'inbox_unavailable', cause: closedError() }
+
+function closedError(): AckhookError {
+  return new AckhookError('inbox_unavailable', 'The inbox is closed: make another sqliteInbox().')
 }
 
 function settlementOf({ row }: Held, verdict: Verdict, policy: ProcessingPolicy): Settlement {
@@ -262,16 +273,31 @@ function settlementOf({ row }: Held, verdict: Verdict, policy: ProcessingPolicy)
         ...lease,
         kind: 'retry',
         delayMs: Math.round(verdict.delayMs),
-        reason: describeError(verdict.error),
+        reason: reasonOf(verdict.error),
       }
     case 'dead':
       return {
         ...lease,
         kind: 'bury',
         failedAt: Math.round(policy.clock()),
-        reason: describeError(verdict.error),
+        reason: reasonOf(verdict.error),
       }
   }
+}
+
+/** A handler can throw what nothing can be said of: an object without a prototype, a getter that throws. */
+function reasonOf(error: unknown): string {
+  try {
+    return describeError(error)
+  } catch {
+    return 'a handler threw something that has no text'
+  }
+}
+
+/** What is no number lists as many as no limit does. */
+function wholeLimit(limit: number | undefined): number {
+  const wanted = Number(limit ?? LISTED)
+  return Number.isNaN(wanted) ? LISTED : Math.max(0, Math.min(Math.floor(wanted), MAX_LISTED))
 }
 
 function leaseOf({ seq, token }: TakenRow): { seq: number; token: string } {

@@ -22,7 +22,7 @@ async function main(port: MessagePort, { path, isFirst }: ThreadData): Promise<v
   try {
     const openFile = await loadDriver()
     if (isFirst && existsSync(path)) endOrphanedLeases(openFile(path))
-    const storage = createStorage(() => openFile(path), true)
+    const storage = createStorage(() => openFile(path), path)
     storage.open()
     serve(port, storage, send)
     send({ kind: 'open' })

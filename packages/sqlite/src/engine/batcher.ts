@@ -2,7 +2,7 @@ import type { Acceptance, Delivery } from '@ackhook/core'
 import type { Fault } from '../storage/fault.ts'
 import type { Engine } from './engine.ts'
 import { pack } from './pack.ts'
-import type { Admission, BatchResult, Lease, Query, Settlement, TakenRow } from './protocol.ts'
+import type { Admission, Answer, BatchResult, Lease, Query, Settlement, TakenRow } from './protocol.ts'
 
 export interface BatcherParts {
   readonly engine: Engine
@@ -45,7 +45,7 @@ interface Round {
   readonly queries: Pending<Query, unknown>[]
 }
 
-const ANSWERS: Readonly<Record<Exclude<Admission, 'refused'>, Acceptance>> = {
+const ANSWERS: Readonly<Record<Extract<Admission, string>, Acceptance>> = {
   accepted: { outcome: 'accepted' },
   duplicate: { outcome: 'duplicate' },
   conflict: { outcome: 'duplicate', conflict: true },
@@ -161,7 +161,7 @@ export function createBatcher(parts: BatcherParts): Batcher {
   function answer(sent: Round, result: BatchResult): void {
     answerAll(sent.settlements, result.settled)
     answerAll(sent.checks, result.stillHeld)
-    answerAll(sent.queries, result.answers)
+    for (const [index, one] of sent.queries.entries()) answerQuery(one, result.answers, index)
     const { admissions } = result
     if (sent.arrivals.length > 0 && !('kind' in admissions)) isFull = admissions.includes('full')
     for (const [index, one] of sent.arrivals.entries()) one.resolve(acceptanceOf(admissions, index))
@@ -173,8 +173,19 @@ export function createBatcher(parts: BatcherParts): Batcher {
   function acceptanceOf(admissions: readonly Admission[] | Fault, index: number): Acceptance {
     if ('kind' in admissions) return unavailable(toError(admissions))
     const admission = admissions[index]
-    if (admission !== undefined && admission !== 'refused') return ANSWERS[admission]
-    return unavailable(new Error('SQLite cannot hold a body of this size: lower the option bodyLimit'))
+    if (typeof admission === 'string') return ANSWERS[admission]
+    return unavailable(new Error(admission?.refused ?? UNANSWERED))
+  }
+
+  function answerQuery(
+    one: Pending<Query, unknown>,
+    answers: readonly Answer[] | Fault,
+    index: number,
+  ): void {
+    const answer = 'kind' in answers ? answers : answers[index]
+    if (answer === undefined) one.reject(new Error(UNANSWERED))
+    else if ('kind' in answer) one.reject(toError(answer))
+    else one.resolve(answer.value)
   }
 
   function answerAll<T, Answer>(
@@ -212,6 +223,7 @@ export function createBatcher(parts: BatcherParts): Batcher {
   }
 }
 
+const UNANSWERED = 'the storage answered nothing'
 const TOO_SLOW = `SQLite has not answered for ${DEADLINE_MS} ms`
 
 function unavailable(cause: unknown): Acceptance {

@@ -9,7 +9,7 @@ import { toError } from './to-error.ts'
 
 /** Works on a database that the user opened, which cannot leave this thread, and which the user closes. */
 export function createLocalEngine(database: SqliteDatabase): Engine {
-  const storage = createStorage(() => database, false)
+  const storage = createStorage(() => database)
   let terms: Terms = NO_TERMS
   let pruning: { stop(): void } | undefined
   let renewing: { stop(): void } | undefined

@@ -21,11 +21,19 @@ export function pack(refs: readonly number[], deliveries: readonly Delivery[]): 
       fingerprint,
       Math.round(receivedAt),
       body.length,
-      order?.key ?? null,
+      order === undefined ? null : withoutNul(String(order.key)),
       order === undefined ? null : Math.round(order.createdAt),
     ]
   })
   return { arrivals, bytes }
+}
+
+/**
+ * The key of an order, still another one for every other key. `@photostructure/sqlite` binds a text only up to a
+ * NUL, which would make one key of many: of a tenant and a conversation, say, with a NUL between them.
+ */
+function withoutNul(key: string): string {
+  return key.replace(/[\0\ufdd0]/g, one => (one === '\0' ? '\ufdd00' : '\ufdd01'))
 }
 
 interface Packed {

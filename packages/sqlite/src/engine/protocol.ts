@@ -27,8 +27,11 @@ export type Arrival = readonly [
   orderAt: number | null,
 ]
 
-/** `refused`: this one event cannot be stored; the others of its batch can. */
-export type Admission = 'accepted' | 'duplicate' | 'conflict' | 'full' | 'refused'
+/** `refused`, and why: this one event cannot be stored; the others of its batch can. */
+export type Admission = 'accepted' | 'duplicate' | 'conflict' | 'full' | { readonly refused: string }
+
+/** What a query found, or why it failed; the others of its batch did not. */
+export type Answer = { readonly value: unknown } | Fault
 
 /** The lease on a row. */
 export interface Lease {
@@ -96,7 +99,7 @@ export interface BatchResult {
   readonly settled: readonly boolean[] | Fault
   /** For each lease of `held` whether that is so, or why it is not known. */
   readonly stillHeld: readonly boolean[] | Fault
-  readonly answers: readonly unknown[] | Fault
+  readonly answers: readonly Answer[] | Fault
   readonly taken: readonly TakenRow[]
   /** When the next waiting row is due, in milliseconds from now; absent when none is known. */
   readonly nextDueMs?: number

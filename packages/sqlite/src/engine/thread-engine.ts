@@ -29,7 +29,11 @@ export function createThreadEngine(path: string): Engine {
 
   function open(): Promise<Thread> {
     opening ??= startThread().then(
-      started => {
+      async started => {
+        if (closed) {
+          await started.end()
+          throw closedError()
+        }
         started.send({ kind: 'terms', terms })
         thread = started
         isFirst = false
@@ -46,16 +50,16 @@ export function createThreadEngine(path: string): Engine {
   function startThread(): Promise<Thread> {
     return new Promise((resolve, reject) => {
       const data: ThreadData = { path, isFirst }
-      const worker = new Worker(threadFile(), { workerData: data, name: 'ackhook-sqlite' })
+      const worker = new Worker(threadFile(), { workerData: data, name: 'ackhook-sqlite', ...execArgv() })
       current = worker
       const ended = new Promise<void>(done => worker.once('exit', () => done()))
       worker.on('message', (message: FromThread) => {
         if (message.kind === 'results') settle(message.results)
         else if (message.kind === 'open') resolve(threadOf(worker, ended))
         else if (message.kind === 'failed') {
+          // It ends by itself.
           current = undefined
           reject(toError(message.fault, 'path', `'${path}'`))
-          void worker.terminate()
         }
       })
       const gone = (cause: unknown): void => {
@@ -84,8 +88,13 @@ export function createThreadEngine(path: string): Engine {
     waiting.clear()
   }
 
+  function closedError(): AckhookError {
+    return new AckhookError('inbox_unavailable', `'${path}' is closed.`)
+  }
+
   return {
     async open() {
+      if (closed) throw closedError()
       await open()
     },
     setTerms(next) {
@@ -93,7 +102,7 @@ export function createThreadEngine(path: string): Engine {
       thread?.send({ kind: 'terms', terms })
     },
     run(batch) {
-      if (closed) return Promise.reject(new AckhookError('inbox_unavailable', `'${path}' is closed.`))
+      if (closed) return Promise.reject(closedError())
       const id = ++lastId
       return new Promise((resolve, reject) => {
         const post = (to: Thread): void => {
@@ -107,8 +116,10 @@ export function createThreadEngine(path: string): Engine {
     },
     async close() {
       closed = true
-      const last = await opening?.catch(() => undefined)
-      await last?.end()
+      await inTime(async () => (await opening?.catch(() => undefined))?.end())
+      // Not terminated: a driver that comes back from a call in a terminated thread can abort the process.
+      current?.unref()
+      lose(closedError())
     },
   }
 }
@@ -118,14 +129,29 @@ const END_MS = 5000
 function threadOf(worker: Worker, ended: Promise<void>): Thread {
   return {
     send: (message, transfer = []) => worker.postMessage(message, transfer),
-    async end() {
+    end() {
       worker.postMessage({ kind: 'close' } satisfies ToThread)
-      // A disk that no longer answers must not keep the process from ending.
-      const timer = setTimeout(() => void worker.terminate(), END_MS)
-      await ended
-      clearTimeout(timer)
+      return ended
     },
   }
+}
+
+/** A disk that no longer answers must not keep the application from ending. */
+async function inTime(work: () => Promise<unknown>): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const timeUp = new Promise<void>(resolve => {
+    timer = setTimeout(resolve, END_MS)
+  })
+  await Promise.race([work(), timeUp])
+  clearTimeout(timer)
+}
+
+/**
+ * A thread inherits the flags of its process. This one is meant for `--eval` and a program from stdin, and Node
+ * refuses to run a file with it: what is run so keeps its other flags to itself.
+ */
+function execArgv(): { execArgv?: string[] } {
+  return process.execArgv.some(flag => flag.startsWith('--input-type')) ? { execArgv: [] } : {}
 }
 
 /**

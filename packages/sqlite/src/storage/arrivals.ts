@@ -1,8 +1,8 @@
 import type { Admission, Arrival } from '../engine/protocol.ts'
 import type { SqliteDatabase } from './database.ts'
-import { sqliteCode, TOO_BIG } from './fault.ts'
+import { failsAlone, faultOf, sqliteCode, TOO_BIG } from './fault.ts'
 import type { Lanes } from './lanes.ts'
-import { ACTIVE, BEHIND, DEAD, DONE, WAITING } from './states.ts'
+import { ACTIVE, AT_ONCE, BEHIND, DEAD, DONE, WAITING } from './states.ts'
 import type { Tally } from './tally.ts'
 
 /** Takes in what arrived. */
@@ -50,7 +50,7 @@ export function createArrivals(database: SqliteDatabase, lanes: Lanes, tally: Ta
     const { changes, lastInsertRowid } = insert.run(
       key,
       stateOf(orderKey, lease),
-      lease?.until ?? now,
+      lease?.until ?? AT_ONCE,
       lease === null ? 0 : 1,
       lease?.token ?? null,
       fingerprint,
@@ -65,8 +65,9 @@ export function createArrivals(database: SqliteDatabase, lanes: Lanes, tally: Ta
     )
     if (Number(changes) === 0) return undefined
     tally.unfinished++
-    lanes.advance(orderKey, now)
-    return { admission: 'accepted', seq: Number(lastInsertRowid) }
+    const seq = Number(lastInsertRowid)
+    if (orderKey !== null) lanes.enter(seq)
+    return { admission: 'accepted', seq }
   }
 
   function admit(
@@ -87,8 +88,27 @@ export function createArrivals(database: SqliteDatabase, lanes: Lanes, tally: Ta
       return { admission: known.fingerprint === fingerprint ? 'duplicate' : 'conflict' }
     }
     if (full || known === undefined) return { admission: 'full' }
-    remove.run(known.seq)
-    return store(arrival, body, now, lease) ?? { admission: 'full' }
+    return replace(known.seq, arrival, body, now, lease)
+  }
+
+  /** What cannot be stored must leave the dead letter that it was to replace. */
+  function replace(
+    seq: number,
+    arrival: Arrival,
+    body: Uint8Array,
+    now: number,
+    lease: FirstLease | null,
+  ): Admitted {
+    database.exec('SAVEPOINT ackhook_replace')
+    try {
+      remove.run(seq)
+      const stored = store(arrival, body, now, lease)
+      database.exec('RELEASE ackhook_replace')
+      return stored ?? { admission: 'full' }
+    } catch (error) {
+      if (failsAlone(error)) database.exec('ROLLBACK TO ackhook_replace; RELEASE ackhook_replace')
+      throw error
+    }
   }
 
   return {
@@ -96,12 +116,17 @@ export function createArrivals(database: SqliteDatabase, lanes: Lanes, tally: Ta
       try {
         return admit(arrival, body, capacity, now, lease)
       } catch (error) {
-        // A value over SQLite's limit fails its own statement; the transaction of the others goes on.
-        if (sqliteCode(error) === TOO_BIG) return { admission: 'refused' }
+        if (failsAlone(error)) return { admission: { refused: reasonOf(error) } }
         throw error
       }
     },
   }
+}
+
+function reasonOf(error: unknown): string {
+  if (sqliteCode(error) === TOO_BIG)
+    return 'SQLite cannot hold a body of this size: lower the option bodyLimit'
+  return `SQLite cannot store this event: ${faultOf(error).message}`
 }
 
 function stateOf(orderKey: string | null, lease: FirstLease | null): number {

@@ -25,6 +25,9 @@ const BUSY = 5
 export const FULL = 13
 export const TOO_BIG = 18
 
+/** Besides the size: a rule of the table, a type, a number of a parameter. */
+const ALONE: readonly number[] = [TOO_BIG, 19, 20, 25]
+
 /** Codes after which a connection is as good as before: somebody else was writing, no room, one value too large. */
 const HARMLESS: readonly (number | undefined)[] = [BUSY, 6, FULL, TOO_BIG]
 
@@ -33,6 +36,17 @@ export function faultOf(error: unknown): Fault {
   const code = sqliteCode(error)
   const message = error instanceof Error ? error.message : String(error)
   return { kind: 'storage', message: message + hint(code), ...(code !== undefined && { code }) }
+}
+
+/**
+ * Whether an error fails its own statement only, and the transaction goes on: a value that breaks a rule of the
+ * table, that is too large or of a type that cannot be bound. Whatever may come from the disk is not among them.
+ */
+export function failsAlone(error: unknown): boolean {
+  const code = sqliteCode(error)
+  if (code !== undefined) return ALONE.includes(code)
+  const thrown = (error as { readonly code?: unknown } | null | undefined)?.code
+  return thrown === 'ERR_INVALID_ARG_TYPE' || thrown === 'ERR_INVALID_ARG_VALUE'
 }
 
 /** Whether to close the connection and to open another one for the next transaction. */

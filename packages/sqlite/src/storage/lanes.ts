@@ -1,10 +1,12 @@
 import type { SqliteDatabase } from './database.ts'
-import { ACTIVE, BEHIND, WAITING } from './states.ts'
+import { ACTIVE, AT_ONCE, BEHIND, WAITING } from './states.ts'
 
 /** Keeps the events of one key one at a time. */
 export interface Lanes {
-  /** To be called whenever a row of this key came behind the others, or left. */
-  advance(orderKey: string | null, now: number): void
+  /** To be called for a row that came behind the others of its key. */
+  enter(seq: number): void
+  /** To be called before the row that runs leaves its key: the next one goes ahead. */
+  leave(seq: number): void
 }
 
 interface Head {
@@ -19,6 +21,10 @@ interface Next {
   readonly orderAt: number
 }
 
+/** Keys never leave SQL: not every driver reads a text back as it was bound. */
+const OF_LANE = 'order_key = (SELECT order_key FROM ackhook_events WHERE seq = ?)'
+const IS_HEAD = `state IN (${WAITING}, ${ACTIVE})`
+
 /**
  * Of the rows of one key at most one is waiting or active, and the others are behind it: so handing out never
  * has to look at keys, however many rows of one key there are. What waits for a retry keeps its place.
@@ -26,26 +32,33 @@ interface Next {
 export function createLanes(database: SqliteDatabase): Lanes {
   const head = database.prepare(
     `SELECT seq, state, attempts, order_at AS orderAt FROM ackhook_events
-     WHERE order_key = ? AND state IN (${WAITING}, ${ACTIVE}) LIMIT 1`,
+     WHERE ${OF_LANE} AND ${IS_HEAD} LIMIT 1`,
+  )
+  const otherHead = database.prepare(
+    `SELECT 1 FROM ackhook_events WHERE ${OF_LANE} AND ${IS_HEAD} AND seq <> ? LIMIT 1`,
   )
   const next = database.prepare(
     `SELECT seq, order_at AS orderAt FROM ackhook_events
-     WHERE order_key = ? AND state = ${BEHIND} ORDER BY order_at, seq LIMIT 1`,
+     WHERE ${OF_LANE} AND state = ${BEHIND} ORDER BY order_at, seq LIMIT 1`,
   )
-  const move = database.prepare('UPDATE ackhook_events SET state = ?, due = ? WHERE seq = ?')
+  const move = database.prepare(`UPDATE ackhook_events SET state = ?, due = ${AT_ONCE} WHERE seq = ?`)
 
   return {
-    advance(orderKey, now) {
-      if (orderKey === null) return
-      const first = next.get(orderKey) as Next | undefined
+    enter(seq) {
+      const first = next.get(seq) as Next | undefined
       if (first === undefined) return
-      const holder = head.get(orderKey) as Head | undefined
+      const holder = head.get(seq) as Head | undefined
       if (holder !== undefined) {
         const untouched = holder.state === WAITING && holder.attempts === 0
         if (!untouched || holder.orderAt <= first.orderAt) return
-        move.run(BEHIND, now, holder.seq)
+        move.run(BEHIND, holder.seq)
       }
-      move.run(WAITING, now, first.seq)
+      move.run(WAITING, first.seq)
+    },
+    leave(seq) {
+      const first = next.get(seq) as Next | undefined
+      if (first === undefined || otherHead.get(seq, seq) !== undefined) return
+      move.run(WAITING, first.seq)
     },
   }
 }

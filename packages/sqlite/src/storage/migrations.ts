@@ -2,10 +2,10 @@
  * What takes a file from one version of the schema to the next; `user_version` counts them. A step that was
  * released is never changed: a new one follows.
  *
- * One row a remembered event, for as long as its id is remembered. `due` means by state: not before (waiting),
- * leased until (active), forgotten from (done), failed at (dead). So one index serves all of them. `lapses`: how
- * many attempts in a row ended with their process. `tellings`: how often `onDeadLetter` was to be told of an event
- * that was given up for that.
+ * One row a remembered event, for as long as its id is remembered. `due` means by state: not before, or at once
+ * (waiting), leased until (active), forgotten from (done), failed at (dead). So one index serves all of them.
+ * `lapses`: how many attempts in a row ended with their process. `tellings`: how often `onDeadLetter` was to be told
+ * of an event that was given up for that.
  */
 export const MIGRATIONS: readonly string[] = [
   `CREATE TABLE ackhook_events (

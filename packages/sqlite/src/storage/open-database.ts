@@ -1,6 +1,7 @@
 import type { SqliteDatabase } from './database.ts'
 import { FaultError } from './fault.ts'
 import { MIGRATIONS } from './migrations.ts'
+import { repairLanes } from './repair-lanes.ts'
 import { isNewEnough, OLDEST_SQLITE, sqliteVersion } from './sqlite-version.ts'
 
 /** Less than the two seconds after which the sender is told to come again. */
@@ -27,6 +28,7 @@ export function prepareDatabase(database: SqliteDatabase): void {
   insist(database, 'journal_mode', 'wal')
   insist(database, 'synchronous', 2)
   migrate(database)
+  repairLanes(database)
   database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
   insist(database, 'busy_timeout', BUSY_TIMEOUT_MS)
 }

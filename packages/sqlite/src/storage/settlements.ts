@@ -1,7 +1,7 @@
 import type { Lease, Settlement } from '../engine/protocol.ts'
 import type { SqliteDatabase } from './database.ts'
 import type { Lanes } from './lanes.ts'
-import { ACTIVE, DEAD, DONE, WAITING } from './states.ts'
+import { ACTIVE, AT_ONCE, DEAD, DONE, WAITING } from './states.ts'
 import type { Tally } from './tally.ts'
 
 /** Records what became of attempts. Every change asks for the token: a late owner can change nothing. */
@@ -16,7 +16,7 @@ const HELD = `seq = ? AND token = ? AND state = ${ACTIVE}`
 export function createSettlements(database: SqliteDatabase, lanes: Lanes, tally: Tally): Settlements {
   // Always another number, also by a clock that stands still: that it moves is what others see.
   const renewal = database.prepare(`UPDATE ackhook_events SET due = max(due + 1, ?) WHERE ${HELD}`)
-  const orderKeyOf = database.prepare(`SELECT order_key AS orderKey FROM ackhook_events WHERE ${HELD}`)
+  const held = database.prepare(`SELECT order_key IS NOT NULL AS isOrdered FROM ackhook_events WHERE ${HELD}`)
   // What is kept of a handled event: its id. The bytes are the bulk of a row.
   const complete = database.prepare(
     `UPDATE ackhook_events SET state = ${DONE}, due = ?, token = NULL, body = NULL, reason = NULL,
@@ -34,7 +34,7 @@ export function createSettlements(database: SqliteDatabase, lanes: Lanes, tally:
     `UPDATE ackhook_events SET state = ${DEAD}, due = ?, token = NULL, reason = ? WHERE seq = ?`,
   )
   const release = database.prepare(
-    `UPDATE ackhook_events SET state = ${WAITING}, due = ?, token = NULL,
+    `UPDATE ackhook_events SET state = ${WAITING}, due = ${AT_ONCE}, token = NULL,
        attempts = attempts - iif(tellings, 0, ?), lapses = iif(?, lapses, 0) WHERE seq = ?`,
   )
 
@@ -45,14 +45,14 @@ export function createSettlements(database: SqliteDatabase, lanes: Lanes, tally:
         complete.run(settlement.forgetAt, seq)
         break
       case 'retry':
-        retry.run(now + settlement.delayMs, settlement.reason, seq)
+        retry.run(dueAfter(settlement.delayMs, now), settlement.reason, seq)
         break
       case 'bury':
         bury.run(settlement.failedAt, settlement.reason, seq)
         break
       case 'release': {
         const untried = settlement.begun ? 0 : 1
-        release.run(now, untried, untried, seq)
+        release.run(untried, untried, seq)
       }
     }
   }
@@ -64,16 +64,20 @@ export function createSettlements(database: SqliteDatabase, lanes: Lanes, tally:
         tally.unfinished--
         return true
       }
-      const row = orderKeyOf.get(seq, token) as { orderKey: string | null } | undefined
+      const row = held.get(seq, token) as { isOrdered: number } | undefined
       if (row === undefined) return false
-      change(settlement, now)
       if (kind === 'complete' || kind === 'bury') {
         tally.unfinished--
-        lanes.advance(row.orderKey, now)
+        if (row.isOrdered === 1) lanes.leave(seq)
       }
+      change(settlement, now)
       return true
     },
-    isHeld: ({ seq, token }) => orderKeyOf.get(seq, token) !== undefined,
+    isHeld: ({ seq, token }) => held.get(seq, token) !== undefined,
     renew: ({ seq, token }, leaseMs, now) => Number(renewal.run(now + leaseMs, seq, token).changes) === 1,
   }
+}
+
+function dueAfter(delayMs: number, now: number): number {
+  return delayMs === 0 ? AT_ONCE : now + delayMs
 }

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { expect, it } from 'vitest'
+import type { Batch } from '../engine/protocol.ts'
 import type { SqliteDatabase } from './database.ts'
 import { createStorage } from './storage.ts'
 
@@ -36,7 +37,7 @@ it('has the file open again at once when the disk refused a write while handlers
   const storage = createStorage(() => {
     openings++
     return openOn(path, () => fails)
-  }, true)
+  }, path)
   const [result] = storage.run(
     [
       {
@@ -56,6 +57,58 @@ it('has the file open again at once when the disk refused a write while handlers
   fails = false
   // A process that finds the file open nowhere takes the leases for those of the dead: see end-leases.
   expect(openings).toBe(2)
+  storage.close()
+  rmSync(folder, { recursive: true })
+})
+
+it('waits twice for a file that another process holds, however many results it has to record', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'ackhook-sqlite-'))
+  const path = join(folder, 'inbox.db')
+  const storage = createStorage(() => new DatabaseSync(path), path)
+  storage.open()
+  const other = new DatabaseSync(path)
+  other.exec('BEGIN IMMEDIATE')
+  const batch: Batch = {
+    arrivals: [],
+    bytes: new Uint8Array(),
+    settlements: [{ seq: 1, token: 'mine', kind: 'complete', forgetAt: 0 }],
+    held: [],
+    queries: [],
+    take: 0,
+  }
+  const startedAt = performance.now()
+  const results = storage.run(
+    Array.from({ length: 5 }, () => batch),
+    TERMS,
+  )
+  expect(performance.now() - startedAt).toBeLessThan(4000)
+  for (const { settled } of results) expect(settled).toMatchObject({ code: 5 })
+  other.close()
+  storage.close()
+  rmSync(folder, { recursive: true })
+})
+
+it('fails a question by itself, and what shares its transaction is done', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'ackhook-sqlite-'))
+  const path = join(folder, 'inbox.db')
+  const storage = createStorage(() => new DatabaseSync(path), path)
+  const [result] = storage.run(
+    [
+      {
+        arrivals: [[1, 'key', '', 'evt_1', 'a.b', 1, 0, 2, null, null]],
+        bytes: new Uint8Array(2),
+        settlements: [],
+        held: [],
+        queries: [{ kind: 'get', key: Symbol('no text') as unknown as string }, { kind: 'stats' }],
+        take: 0,
+      },
+    ],
+    TERMS,
+  )
+  expect(result).toMatchObject({
+    admissions: ['accepted'],
+    answers: [{ kind: 'storage' }, { value: { pending: 1 } }],
+  })
   storage.close()
   rmSync(folder, { recursive: true })
 })

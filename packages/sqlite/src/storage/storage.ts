@@ -3,6 +3,7 @@ import type { Admission, Batch, BatchResult, TakenRow, Terms } from '../engine/p
 import { type Connection, createConnection } from './connection.ts'
 import type { SqliteDatabase } from './database.ts'
 import { type Fault, FULL, faultOf, spoilsConnection, sqliteCode } from './fault.ts'
+import { type FileIdentity, fileIdentity } from './file-identity.ts'
 import { prepareDatabase } from './open-database.ts'
 import type { OwnLeases } from './own-leases.ts'
 import { isWrite } from './queries.ts'
@@ -22,16 +23,22 @@ export interface Storage {
   close(): void
 }
 
-/** `reopens`: whether `open` can be called again, after a failure that a connection does not survive. */
-export function createStorage(openDatabase: () => SqliteDatabase, reopens: boolean): Storage {
+/**
+ * `path`: what `openDatabase` opens. It can be called again then, after a failure that a connection does not
+ * survive. Without one, the database is the user's.
+ */
+export function createStorage(openDatabase: () => SqliteDatabase, path?: string): Storage {
   const own: OwnLeases = new Map()
+  const reopens = path !== undefined
   let connection: Connection | undefined
+  let file: FileIdentity | undefined
 
   function open(): Connection {
     if (connection !== undefined) return connection
     const database = openDatabase()
     try {
       prepareDatabase(database)
+      file = path === undefined ? undefined : fileIdentity(path)
       connection = createConnection(database, randomBytes(9).toString('base64url'), own)
       return connection
     } catch (error) {
@@ -68,12 +75,29 @@ export function createStorage(openDatabase: () => SqliteDatabase, reopens: boole
   }
 
   function runSafely(batches: readonly Batch[], terms: Terms): BatchResult[] {
+    if (batches.some(({ arrivals }) => arrivals.length > 0) && file?.isInPlace() === false) {
+      const rest = batches.map(batch => ({ ...batch, arrivals: [] }))
+      return runSafely(rest, terms).map(result => ({ ...result, admissions: GONE }))
+    }
     try {
       return attempt(batches, terms)
     } catch (error) {
       recover(error)
-      const fault = faultOf(error)
-      return batches.map(batch => withoutArrivals(batch, fault, terms, attempt, recover))
+      return withoutArrivals(batches, terms, faultOf(error))
+    }
+  }
+
+  /** What is handled must not stay unrecorded for want of room for what arrives. */
+  function withoutArrivals(batches: readonly Batch[], terms: Terms, fault: Fault): BatchResult[] {
+    const failed = { admissions: fault, settled: fault, stillHeld: fault, answers: fault, taken: [] }
+    const rest = batches.map(batch => ({ ...batch, arrivals: [], take: 0 }))
+    if (rest.every(isEmpty)) return batches.map(() => failed)
+    try {
+      // All of them at once: where another process holds the file, every try waits for a second.
+      return attempt(rest, terms).map(result => ({ ...result, admissions: fault }))
+    } catch (error) {
+      recover(error)
+      return batches.map(() => failed)
     }
   }
 
@@ -118,30 +142,15 @@ export function createStorage(openDatabase: () => SqliteDatabase, reopens: boole
   }
 }
 
-/** What is handled must not stay unrecorded for want of room for what arrives. */
-function withoutArrivals(
-  batch: Batch,
-  fault: Fault,
-  terms: Terms,
-  attempt: (batches: readonly Batch[], terms: Terms) => BatchResult[],
-  recover: (error: unknown) => void,
-): BatchResult {
-  const failed = {
-    admissions: fault,
-    settled: fault,
-    stillHeld: fault,
-    answers: fault,
-    taken: [],
-  }
-  const { settlements, held, queries } = batch
-  if (settlements.length + held.length + queries.length === 0) return failed
-  try {
-    const [result] = attempt([{ ...batch, arrivals: [], take: 0 }], terms)
-    return { ...failed, ...result, admissions: fault }
-  } catch (error) {
-    recover(error)
-    return failed
-  }
+/** No later process would find what arrives. What is in the file goes on, for as long as this one lives. */
+const GONE: Fault = {
+  kind: 'storage',
+  message:
+    'the file was deleted, moved or replaced while it was open: put it back, or restart this process to work with what is there now',
+}
+
+function isEmpty({ settlements, held, queries }: Batch): boolean {
+  return settlements.length + held.length + queries.length === 0
 }
 
 function commit(on: Connection, batches: readonly Batch[], terms: Terms): BatchResult[] {

@@ -1,0 +1,32 @@
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { sqliteInbox } from '@ackhook/sqlite'
+import { expect, it } from 'vitest'
+import { startInbox, withFolder } from './start-inbox.ts'
+
+const child = fileURLToPath(new URL('close-locked-child.mjs', import.meta.url))
+
+it('closes while another process holds the file, and the process ends by itself', () =>
+  withFolder(async folder => {
+    // Rejects when the process ends with anything but 0, or with a signal.
+    const { stdout } = await promisify(execFile)(process.execPath, [child, join(folder, 'inbox.db')])
+    expect(stdout.trim().split('\n')).toEqual(['{"lost":0}', 'the rest of the shutdown'])
+  }))
+
+it('does not start again once it is closed, nor while it closes', () =>
+  withFolder(async folder => {
+    const path = join(folder, 'inbox.db')
+    const closed = sqliteInbox(path)
+    await closed.close(0)
+    await expect(startInbox(closed)).rejects.toThrow(/inbox is closed/)
+    await expect(closed.stats()).rejects.toThrow(/is closed/)
+    expect(existsSync(path)).toBe(false)
+
+    const closing = sqliteInbox(path)
+    const starting = startInbox(closing)
+    const [start] = await Promise.allSettled([starting, closing.close(1000)])
+    expect(start).toMatchObject({ status: 'rejected', reason: { code: 'inbox_unavailable' } })
+  }))
