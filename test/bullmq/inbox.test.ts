@@ -77,6 +77,29 @@ describe.each([
     await until(async () => (await inbox.stats()).dead === 0)
   })
 
+  test.each([
+    ['nothing', ''],
+    ['a zero character', 'a\0b'],
+    ['half of a surrogate pair', Object.assign(new Error('a\uD800b'), { name: 'Odd' })],
+  ])('an event whose handler threw %s is a dead letter like any other', async (_, error) => {
+    const inbox = opened(unique('q'))
+    const process = scripted(
+      { outcome: 'retry', delayMs: 1, error },
+      { outcome: 'dead', error, noted: false },
+      COMPLETED,
+    )
+    await inbox.start(process, aPolicy())
+    const delivery = aDelivery()
+    await inbox.accept(delivery)
+    await until(async () => (await inbox.stats()).dead === 1)
+    expect(process.runs.map(({ attempt }) => attempt)).toEqual([1, 2])
+    const [letter] = await inbox.deadLetters.list()
+    expect(await inbox.deadLetters.get(delivery.key)).toEqual(letter)
+    expect(letter).toMatchObject({ key: delivery.key, attempts: 2, reason: expect.stringMatching(/./) })
+    expect(await inbox.accept(delivery)).toEqual({ outcome: 'accepted' })
+    await until(() => process.runs.length === 3)
+  })
+
   test('events that arrive together each get their own answer', async () => {
     const inbox = opened(unique('q'))
     const process = scripted({ outcome: 'dead', error: new Error('bad'), noted: false }, COMPLETED)

@@ -1,7 +1,7 @@
 import { type DeadLetter, type DeadLetterStore, withDeadline } from '@ackhook/core'
+import { NO_REASON } from './attempt-failure.ts'
 import type { Engine } from './engine.ts'
 import { type EventJob, type EventQueue, jobIdOf, toDelivery } from './event-job.ts'
-import { isDead } from './is-dead.ts'
 
 const DEADLINE_MS = 5000
 
@@ -14,7 +14,7 @@ export function createDeadLetters(engine: () => Promise<Engine>): DeadLetterStor
 
   async function find(from: EventQueue, key: string): Promise<EventJob | undefined> {
     const job = await from.getJob(jobIdOf(key))
-    return job !== undefined && (await isDead(job)) ? job : undefined
+    return job !== undefined && (await job.isFailed()) ? job : undefined
   }
 
   return {
@@ -47,6 +47,7 @@ function letterOf(job: EventJob): DeadLetter {
     receivedAt,
     failedAt: finishedOn ?? 0,
     attempts: attemptsMade,
-    reason: failedReason,
+    // BullMQ forgets an empty one.
+    reason: failedReason || NO_REASON,
   }
 }
