@@ -90,6 +90,28 @@ test('an event is not lost whose dead letter is discarded between its add and th
   await until(() => process.runs.length === 2)
 })
 
+test('where looks go to a replica that lags, a delivery is refused with the fix, and its event is handled', async () => {
+  const pool = new Pool({ connectionString: server.url, options: '-c search_path=bullmq' })
+  closing.push(() => pool.end())
+  const query = pool.query.bind(pool) as (...args: unknown[]) => Promise<unknown>
+  let lags = true
+  pool.query = (async (...args: unknown[]) =>
+    lags && String(args[0]).includes('FROM job WHERE queue = $1 AND id = ANY')
+      ? { rows: [] }
+      : query(...args)) as typeof pool.query
+  const inbox = opened({ postgres: pool })
+  const process = scripted(COMPLETED)
+  await inbox.start(process, aPolicy())
+  const delivery = aDelivery()
+  expect(await inbox.accept(delivery)).toMatchObject({
+    outcome: 'unavailable',
+    cause: { message: expect.stringMatching(/replica lags; send every statement to the primary/) },
+  })
+  await until(() => process.runs.length === 1)
+  lags = false
+  expect(await inbox.accept(delivery)).toEqual({ outcome: 'duplicate' })
+})
+
 test('deliveries that are refused together cost the server a few looks, not one each', async () => {
   const pool = new Pool({ connectionString: server.url, options: '-c search_path=bullmq' })
   closing.push(() => pool.end())

@@ -41,19 +41,44 @@ function batchesOf(send: (jobs: readonly NewJob[]) => Promise<boolean>[], deadli
 
 const turn = () => new Promise(resolve => setImmediate(resolve))
 
-test('jobs of one turn go together, and each hears its own answer', async () => {
+/** A server that has not answered the first job yet: what comes now goes in batches. */
+function busyServer(deadlineMs = 1000) {
+  const { batches, add } = heldServer()
+  const put = batchesOf(add, deadlineMs)
+  void put(job('first'))
+  batches.length = 0
+  return { batches, put }
+}
+
+test('a job goes at once while nothing is under way, and hears its own answer', async () => {
   const { batches, add } = heldServer()
   const put = batchesOf(add, 1000)
-  const answers = Promise.all([put(job('a')), put(job('b')), put(job('c'))])
+  for (const own of [true, false]) {
+    const answer = put(job('a'))
+    expect(batches.at(-1)!.ids).toEqual(['a'])
+    batches.at(-1)!.answer(own)
+    expect(await answer).toBe(own)
+  }
+  const failing = put(job('a'))
+  batches.at(-1)!.fail(new Error('connection closed'))
+  await expect(failing).rejects.toThrow('connection closed')
+  void put(job('b'))
+  expect(batches.at(-1)!.ids).toEqual(['b'])
+})
+
+test('jobs of one turn go together behind the first, and each hears its own answer', async () => {
+  const { batches, add } = heldServer()
+  const put = batchesOf(add, 1000)
+  const answers = Promise.all([put(job('a')), put(job('b')), put(job('c')), put(job('d'))])
   await turn()
-  expect(batches.map(({ ids }) => ids)).toEqual([['a', 'b', 'c']])
-  batches[0]!.answer(true, false, true)
-  expect(await answers).toEqual([true, false, true])
+  expect(batches.map(({ ids }) => ids)).toEqual([['a'], ['b', 'c', 'd']])
+  batches[0]!.answer(true)
+  batches[1]!.answer(true, false, true)
+  expect(await answers).toEqual([true, true, false, true])
 })
 
 test('what arrives while two batches are under way goes with the third', async () => {
-  const { batches, add } = heldServer()
-  const put = batchesOf(add, 1000)
+  const { batches, put } = busyServer()
   const answers: Promise<boolean>[] = []
   for (const id of ['a', 'b', 'c', 'd']) {
     answers.push(put(job(id)))
@@ -68,26 +93,23 @@ test('what arrives while two batches are under way goes with the third', async (
 })
 
 test('a batch holds no more than 100 jobs, and no more than one large body after another', async () => {
-  const { batches, add } = heldServer()
-  const put = batchesOf(add, 1000)
+  const { batches, put } = busyServer()
   for (let i = 0; i < 150; i++) void put(job(`small${i}`))
   await turn()
   expect(batches.map(({ ids }) => ids.length)).toEqual([100])
   await turn()
   expect(batches.map(({ ids }) => ids.length)).toEqual([100, 50])
 
-  const other = heldServer()
-  const putLarge = batchesOf(other.add, 1000)
+  const other = busyServer()
   const large = 'x'.repeat(3_000_000)
-  for (const id of ['a', 'b', 'c']) void putLarge(job(id, large))
+  for (const id of ['a', 'b', 'c']) void other.put(job(id, large))
   await turn()
   await turn()
   expect(other.batches.map(({ ids }) => ids)).toEqual([['a', 'b'], ['c']])
 })
 
 test('a job that fails leaves the others of its batch alone', async () => {
-  const { batches, add } = heldServer()
-  const put = batchesOf(add, 1000)
+  const { batches, put } = busyServer()
   const answers = Promise.allSettled([put(job('a')), put(job('b')), put(job('c'))])
   await turn()
   batches[0]!.fail(new Error('no such character'), 1)
@@ -96,8 +118,7 @@ test('a job that fails leaves the others of its batch alone', async () => {
 })
 
 test('a failure fails its own batch', async () => {
-  const { batches, add } = heldServer()
-  const put = batchesOf(add, 1000)
+  const { batches, put } = busyServer()
   const failing = put(job('a'))
   await turn()
   const fine = put(job('b'))
@@ -109,8 +130,7 @@ test('a failure fails its own batch', async () => {
 })
 
 test('a server that stands still holds up nothing that comes after it', async () => {
-  const { batches, add } = heldServer()
-  const put = batchesOf(add, 50)
+  const { batches, put } = busyServer(50)
   const stuck = [put(job('a'))]
   await turn()
   stuck.push(put(job('b')))
@@ -123,8 +143,7 @@ test('a server that stands still holds up nothing that comes after it', async ()
 })
 
 test('what waited for longer than the deadline was refused by then, and is not sent any more', async () => {
-  const { batches, add } = heldServer()
-  const put = batchesOf(add, 50)
+  const { batches, put } = busyServer(50)
   const answers = Array.from({ length: 450 }, (_, i) => put(job(String(i))))
   const settled = await Promise.allSettled(answers)
   expect(settled.every(({ status }) => status === 'rejected')).toBe(true)

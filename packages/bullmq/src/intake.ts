@@ -11,6 +11,9 @@ export const DEADLINE_MS = 1000
 const SLOW_MS = 250
 const TRIES = 3
 
+const REPLICA =
+  'the server may be asked through a pooler whose replica lags; send every statement to the primary'
+
 const ACCEPTED: Acceptance = { outcome: 'accepted' }
 const DUPLICATE: Acceptance = { outcome: 'duplicate' }
 const CONFLICT: Acceptance = { outcome: 'duplicate', conflict: true }
@@ -54,6 +57,7 @@ export function createIntake(
     if (known?.token === token) return ACCEPTED
     if (known !== undefined) return again(known, delivery, token, tries)
     // Discarded after the add had found it there: nothing holds the event now.
+    if (tries === 1) throw new Error(`job ${jobId} is not found after an add: ${REPLICA}`)
     return retry(delivery, token, tries)
   }
 
