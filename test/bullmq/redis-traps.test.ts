@@ -53,6 +53,31 @@ describe('a connection of the user', () => {
     })
   }
 
+  test.each(['a client', 'options'])(
+    'may have reasons of its own to reconnect, as %s, which stay in force',
+    async form => {
+      const heard: string[] = []
+      const reasons = {
+        host: server.host,
+        port: server.port,
+        reconnectOnError: ({ message }: Error) => {
+          heard.push(message)
+          return false
+        },
+      }
+      const client = new Redis({ ...reasons, lazyConnect: true })
+      closing.push(() => client.disconnect())
+      const queue = unique('q')
+      const wrong = new Redis(server.url)
+      closing.push(() => wrong.disconnect())
+      const inbox = opened({ connection: form === 'options' ? reasons : client, queue })
+      await inbox.start(scripted(COMPLETED), aPolicy({ concurrency: 0 }))
+      await wrong.set(`bull:${queue}:failed`, 'not what BullMQ keeps there')
+      await expect(inbox.deadLetters.list()).rejects.toThrow(/WRONGTYPE/)
+      expect(heard).toEqual([expect.stringContaining('WRONGTYPE')])
+    },
+  )
+
   test('may be options of ioredis', async () => {
     const inbox = opened({ connection: { host: server.host, port: server.port, db: 3 }, prefix: 'mine' })
     await inbox.start(scripted(COMPLETED), aPolicy({ concurrency: 0 }))

@@ -56,11 +56,12 @@ export async function createPostgresEngine(
       return (await pool.query(REARM, values)).rows[0]?.code === 1
     },
     discard: async jobId => (await pool.query(DISCARD, [options.queue, jobId])).rows[0]?.n === 1,
-    newWorker: (process, settings) =>
-      Object.assign(
-        new Worker<JobData, unknown, string>(options.queue, process, { ...settings, ...shared }),
-        { forgiveStalls: (jobId: string) => pool.query(FORGIVE, [options.queue, jobId]) },
-      ),
+    newWorker(process, settings) {
+      const worker = new Worker<JobData, unknown, string>(options.queue, process, { ...settings, ...shared })
+      Object.defineProperty(worker.getBackend(), 'maximumBlockTimeout', MOST_WAIT)
+      const forgiveStalls = (jobId: string) => pool.query(FORGIVE, [options.queue, jobId])
+      return Object.assign(worker, { forgiveStalls })
+    },
     notices: async () => [],
     async disconnect() {
       await queue.disconnect()
@@ -111,9 +112,14 @@ const DISCARD = `
 WITH dead AS (SELECT id FROM job WHERE queue = $1 AND id = $2 AND state = 'failed' FOR UPDATE)
 SELECT remove($1, id, false) AS n FROM dead`
 
+/** After this a connection that does not answer is replaced: the network may have forgotten it. */
+const QUERY_MS = 10_000
+/** As on Redis. BullMQ's hour relies on the connection that tells of new jobs, which may have gone silent. */
+const MOST_WAIT = { get: () => 10 }
+
 /** A pool waits for ever for a server that does not answer, and would pile up what waits. */
 function limited(connection: PostgresConnectionOptions): PostgresConnectionOptions {
   if (isPgPool(connection)) return connection
   const config = typeof connection === 'string' ? { connectionString: connection } : connection
-  return { connectionTimeoutMillis: 5000, ...config }
+  return { connectionTimeoutMillis: 5000, query_timeout: QUERY_MS, ...config }
 }

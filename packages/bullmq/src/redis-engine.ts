@@ -9,6 +9,8 @@ import { REARM } from './rearm-script.ts'
 import { redisNotices } from './redis-notices.ts'
 
 type Overrides = Readonly<Record<string, unknown>>
+/** As ioredis has it: 1 for a new connection, 2 also for the command once more on it. */
+type Reconnect = boolean | 1 | 2
 
 /** Never give up on the server, whatever the user's own client does. */
 const ALWAYS = {
@@ -16,13 +18,23 @@ const ALWAYS = {
   retryStrategy: (times: number): number => Math.min(times * 100, 2000),
 }
 /** A delivery must fail at once when the server is gone: the sender repeats it, so nothing is kept back here. */
-const FOR_DELIVERIES = { ...ALWAYS, enableOfflineQueue: false, maxRetriesPerRequest: 0 }
+const FOR_DELIVERIES = {
+  ...ALWAYS,
+  enableOfflineQueue: false,
+  maxRetriesPerRequest: 0,
+  reconnectOnError: reconnectOn('fail'),
+  // A connection that the network has forgotten says nothing, for ever: deliveries have given up on it by then.
+  socketTimeout: 3000,
+}
 /** The worker waits for its server for ever, and for jobs longer than any time limit on a command. */
 const FOR_WORK = {
   ...ALWAYS,
   enableOfflineQueue: true,
   maxRetriesPerRequest: null,
   commandTimeout: undefined,
+  reconnectOnError: reconnectOn('repeat'),
+  // BullMQ waits for a job for 10 s at most.
+  socketTimeout: 15_000,
 }
 
 export async function createRedisEngine(
@@ -98,6 +110,22 @@ export async function createRedisEngine(
   }
 }
 
+/**
+ * After a failover behind one address the open connections still lead to the old master, which answers READONLY, or
+ * UNBLOCKED to who waits for a job. A new connection leads to the new one.
+ */
+function reconnectOn(then: 'fail' | 'repeat'): (error: Error) => Reconnect {
+  return ({ message }) => (/READONLY|^UNBLOCKED/.test(message) ? (then === 'repeat' ? 2 : 1) : false)
+}
+
+/** The user's own reasons to reconnect stay in force. */
+function withReasonsOf(connection: RedisOptions | RedisConnectionClient, overrides: Overrides): Overrides {
+  const { reconnectOnError: theirs } = connection['options'] ?? connection
+  const { reconnectOnError: ours } = overrides
+  if (typeof theirs !== 'function' || typeof ours !== 'function') return overrides
+  return { ...overrides, reconnectOnError: (error: Error): Reconnect => ours(error) || theirs(error) }
+}
+
 /** While Redis is gone BullMQ's close waits for the end of the connection that waits for jobs. */
 function closer(worker: Worker, blocking: readonly RedisConnectionClient[]): () => Promise<void> {
   const close = worker.close.bind(worker)
@@ -119,7 +147,11 @@ async function connector(
 ): Promise<(overrides: Overrides) => RedisConnectionClient> {
   if (isClient(connection)) {
     return overrides =>
-      silent(connection.isCluster ? ofCluster(connection, overrides) : connection.duplicate(overrides))
+      silent(
+        connection.isCluster
+          ? ofCluster(connection, overrides)
+          : connection.duplicate(withReasonsOf(connection, overrides)),
+      )
   }
   const { Redis } = await import('ioredis').catch(cause => {
     throw new ConfigurationError('connection', "needs the package 'ioredis': npm install ioredis", { cause })
@@ -128,12 +160,13 @@ async function connector(
     silent(
       typeof connection === 'string'
         ? new Redis(connection, { ...overrides })
-        : new Redis({ ...connection, ...overrides }),
+        : new Redis({ ...connection, ...withReasonsOf(connection, overrides) }),
     )
 }
 
 function ofCluster(cluster: RedisConnectionClient, overrides: Overrides): RedisConnectionClient {
-  const { retryStrategy, ...redisOptions } = overrides
+  // A cluster knows its masters by itself.
+  const { retryStrategy, reconnectOnError, ...redisOptions } = overrides
   return cluster.duplicate([], {
     clusterRetryStrategy: retryStrategy,
     lazyConnect: false,
