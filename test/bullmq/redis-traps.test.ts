@@ -53,6 +53,19 @@ describe('a connection of the user', () => {
     })
   }
 
+  test('may read numbers as text, which the capacity does not hear of', async () => {
+    const client = new Redis(server.url, { stringNumbers: true })
+    closing.push(() => client.disconnect())
+    const inbox = opened({ connection: client })
+    await inbox.start(scripted(COMPLETED), aPolicy({ concurrency: 0, capacity: 20 }))
+    const answers = []
+    for (let i = 0; i < 3; i++) {
+      answers.push(await inbox.accept(aDelivery()))
+      expect(await inbox.stats()).toMatchObject({ pending: i + 1, active: 0, dead: 0 })
+    }
+    expect(answers).toEqual(Array(3).fill({ outcome: 'accepted' }))
+  })
+
   test.each(['a client', 'options'])(
     'may have reasons of its own to reconnect, as %s, which stay in force',
     async form => {

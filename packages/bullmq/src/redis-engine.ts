@@ -16,6 +16,8 @@ type Reconnect = boolean | 1 | 2
 const ALWAYS = {
   lazyConnect: false,
   retryStrategy: (times: number): number => Math.min(times * 100, 2000),
+  // BullMQ and this package count with what Redis counts.
+  stringNumbers: false,
 }
 /** A delivery must fail at once when the server is gone: the sender repeats it, so nothing is kept back here. */
 const FOR_DELIVERIES = {
