@@ -18,6 +18,17 @@ describe.each([
     await Promise.all(open.splice(0).map(one => one.close(2000)))
   })
 
+  let letters: Inbox | undefined
+  afterAll(() => letters?.close(2000))
+
+  async function threeLetters(): Promise<Inbox> {
+    const inbox = engine.inbox(unique('q'))
+    await inbox.start(scripted({ outcome: 'dead', error: new Error('bad'), noted: false }), aPolicy())
+    for (let i = 0; i < 3; i++) await inbox.accept(aDelivery())
+    await until(async () => (await inbox.stats()).dead === 3)
+    return inbox
+  }
+
   function opened(queue: string, options = {}): Inbox {
     const inbox = engine.inbox(queue, options)
     open.push(inbox)
@@ -273,6 +284,19 @@ describe.each([
     expect(await inbox.deadLetters.discard(delivery.key)).toBe(false)
     expect(await inbox.deadLetters.list()).toEqual([])
     expect(await inbox.accept(delivery)).toEqual({ outcome: 'accepted' })
+  })
+
+  test.each([
+    [2, 2],
+    [2.5, 2],
+    [0.5, 0],
+    [-1, 0],
+    [Number.NaN, 0],
+    [Number.POSITIVE_INFINITY, 3],
+    [undefined, 3],
+  ])('of three dead letters a list with the limit %s has %d', async (limit, count) => {
+    letters ??= await threeLetters()
+    expect(await letters.deadLetters.list(limit === undefined ? {} : { limit })).toHaveLength(count)
   })
 
   test('beyond the capacity events are refused until there is room', async () => {

@@ -4,6 +4,7 @@ import type { Engine } from './engine.ts'
 import { type EventJob, type EventQueue, jobIdOf, toDelivery } from './event-job.ts'
 
 const DEADLINE_MS = 5000
+const MOST = 1_000_000
 
 /** BullMQ's failed jobs, of which none is removed. */
 export function createDeadLetters(engine: () => Promise<Engine>): DeadLetterStore {
@@ -20,8 +21,9 @@ export function createDeadLetters(engine: () => Promise<Engine>): DeadLetterStor
   return {
     list: ({ limit = 100 } = {}) =>
       ask('list', async from => {
-        if (limit < 1) return []
-        const jobs = await from.getFailed(0, limit - 1)
+        const count = Math.min(Math.floor(limit), MOST)
+        if (!(count >= 1)) return []
+        const jobs = await from.getFailed(0, count - 1)
         // A job may go between the list of ids and the look at each, and somebody else's is no event.
         return jobs.filter(job => job?.data?.body !== undefined).map(letterOf)
       }),
