@@ -37,6 +37,20 @@ test('a pool of the user serves, and stays the user’s', async () => {
   expect((await pool.query('SELECT 1 AS n')).rows).toEqual([{ n: 1 }])
 })
 
+test('a pool of the user has the listeners it had, after inboxes on it were closed', async () => {
+  const pool = new Pool({ connectionString: server.url, options: '-c search_path=bullmq' })
+  const own = () => {}
+  pool.on('error', own)
+  closing.push(() => pool.end())
+  for (let i = 0; i < 3; i++) {
+    const inbox = opened({ postgres: pool })
+    await inbox.start(scripted(COMPLETED), aPolicy())
+    expect((await inbox.accept(aDelivery())).outcome).toBe('accepted')
+    await inbox.close(1000)
+  }
+  expect(pool.listeners('error')).toEqual([own])
+})
+
 test('without BullMQ’s tables start rejects and says so', async () => {
   const inbox = opened({ postgres: { connectionString: server.url, schema: 'elsewhere' } })
   await expect(async () => inbox.start(scripted(COMPLETED), aPolicy())).rejects.toThrow(/migrat/i)

@@ -1,6 +1,7 @@
 import { createPostgresBackend, isPgPool, type PostgresConnectionOptions, withBackend } from 'bullmq'
 import type { Engine, KnownJob } from './engine.ts'
 import type { EventQueue, JobData, NewJob } from './event-job.ts'
+import { notedListeners } from './noted-listeners.ts'
 import type { ResolvedOptions } from './options.ts'
 
 const { Queue, Worker } = withBackend(createPostgresBackend)
@@ -13,7 +14,8 @@ export async function createPostgresEngine(
     connection: limited(connection),
     ...(options.telemetry && { telemetry: options.telemetry }),
   }
-  const queue = new Queue<JobData, unknown, string>(options.queue, shared)
+  const listeners = notedListeners(isPgPool(connection) ? connection : undefined)
+  const queue = listeners.note(() => new Queue<JobData, unknown, string>(options.queue, shared))
   const { pool } = queue.getBackend().connection
 
   const addOne = ({ name, data, opts }: NewJob): Promise<unknown> => queue.add(name, data, opts)
@@ -57,7 +59,9 @@ export async function createPostgresEngine(
     },
     discard: async jobId => (await pool.query(DISCARD, [options.queue, jobId])).rows[0]?.n === 1,
     newWorker(process, settings) {
-      const worker = new Worker<JobData, unknown, string>(options.queue, process, { ...settings, ...shared })
+      const worker = listeners.note(
+        () => new Worker<JobData, unknown, string>(options.queue, process, { ...settings, ...shared }),
+      )
       Object.defineProperty(worker.getBackend(), 'maximumBlockTimeout', MOST_WAIT)
       const forgiveStalls = (jobId: string) => pool.query(FORGIVE, [options.queue, jobId])
       return Object.assign(worker, { forgiveStalls })
@@ -65,6 +69,7 @@ export async function createPostgresEngine(
     notices: async () => [],
     async disconnect() {
       await queue.disconnect()
+      listeners.remove()
     },
   }
 }
