@@ -296,7 +296,7 @@ describe('an event whose process keeps going down', () => {
     expect(process.runs[0]).toMatchObject({ abandoned: false })
   })
 
-  test('two workers: an event whose lease was lost is withdrawn from the first', async () => {
+  test('an attempt whose lock holds another token is withdrawn', async () => {
     const queue = unique('q')
     const first = opened({ connection: server.url, queue })
     const reasons: string[] = []
