@@ -38,6 +38,9 @@ export function startWork({ engine, process, policy, options }: WorkParts): Work
     const fate = fateOf(job.stalledCounter)
     const attempt = createAttempt(job.attemptsMade + 1, { abandoned: fate !== 'run' })
     if (fate === 'bury untold') throw await buryUntold(job, attempt)
+    // The receiver decides how often, and may be configured differently where the event was accepted. Set before the
+    // handlers: where BullMQ cannot record their success, it takes that for one more failure of the job.
+    job.opts.attempts = Math.max(job.opts.attempts ?? 0, attempt.number + 1)
     const lease = leases.hold(job.id!, token!, attempt)
     if (givingBack) attempt.abort(ABORT.drained())
     const verdict = await process(delivery, attempt)
@@ -54,8 +57,6 @@ export function startWork({ engine, process, policy, options }: WorkParts): Work
       await forgive(job)
       throw finalFailure(verdict.error)
     }
-    // The receiver decides how often, and may be configured differently where the event was accepted.
-    job.opts.attempts = Math.max(job.opts.attempts ?? 0, attempt.number + 1)
     throw attemptFailure(verdict.error, verdict.delayMs)
   }
 
