@@ -3,6 +3,15 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { postgresEngine, redisEngine, type TestEngine } from './engines.ts'
 import { aDelivery, aPolicy, COMPLETED, scripted, unique, until } from './parts.ts'
 
+const UNREADABLE = new Error('hidden')
+for (const part of ['stack', 'name', 'message']) {
+  Object.defineProperty(UNREADABLE, part, {
+    get() {
+      throw new Error(`no ${part}`)
+    },
+  })
+}
+
 describe.each([
   ['Redis', redisEngine],
   ['PostgreSQL', postgresEngine],
@@ -89,10 +98,13 @@ describe.each([
   })
 
   test.each([
-    ['nothing', ''],
-    ['a zero character', 'a\0b'],
-    ['half of a surrogate pair', Object.assign(new Error('a\uD800b'), { name: 'Odd' })],
-  ])('an event whose handler threw %s is a dead letter like any other', async (_, error) => {
+    ['nothing', () => ''],
+    ['what has no text', () => Object.create(null)],
+    ['an error that cannot be read', () => UNREADABLE],
+    ['a zero character', () => 'a\0b'],
+    ['half of a surrogate pair', () => new Error('a\uD800b')],
+  ])('an event whose handler threw %s is a dead letter like any other', async (_, thrown) => {
+    const error = thrown()
     const inbox = opened(unique('q'))
     const process = scripted(
       { outcome: 'retry', delayMs: 1, error },

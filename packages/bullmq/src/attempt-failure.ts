@@ -27,13 +27,22 @@ export function delayOfFailure(_attempts: number, _type?: string, failure?: Erro
 }
 
 function failureOf<T extends Error>(failure: T, error: unknown): T {
-  if (error instanceof Error && typeof error.stack === 'string') failure.stack = keepable(error.stack)
+  const stack = error instanceof Error ? read(() => error.stack) : undefined
+  if (typeof stack === 'string') failure.stack = keepable(stack)
   return failure
 }
 
-/** A handler may throw an empty string. */
+/** A handler may throw an empty string, or what cannot be put into words. */
 function reasonOf(error: unknown): string {
-  return keepable(describeError(error)) || NO_REASON
+  return keepable(read(() => describeError(error)) ?? '') || NO_REASON
+}
+
+function read<T>(part: () => T): T | undefined {
+  try {
+    return part()
+  } catch {
+    return undefined
+  }
 }
 
 /** PostgreSQL keeps no zero character and no half of a surrogate pair; a failure it refused would never be recorded. */
