@@ -1,6 +1,8 @@
-import { Redis } from 'ioredis'
+import { bullmqInbox } from '@ackhook/bullmq'
+import { Cluster, Redis } from 'ioredis'
 import { afterEach, expect, test } from 'vitest'
 import { startRedis } from '../support/redis.ts'
+import { startRedisCluster } from '../support/redis-cluster.ts'
 import { startSwitchingProxy } from '../support/switching-proxy.ts'
 import { postgresEngine, redisEngine } from './engines.ts'
 import { aDelivery, aPolicy, COMPLETED, scripted, unique, until } from './parts.ts'
@@ -86,3 +88,22 @@ test.each([
   },
   90_000,
 )
+
+test('a cluster serves, through a client of the user, and its idle connections stay', async () => {
+  const cluster = await startRedisCluster()
+  closing.push(() => cluster.stop())
+  const client = new Cluster(cluster.servers.map(({ host, port }) => ({ host, port })))
+  closing.push(() => client.disconnect())
+  const policy = aPolicy()
+  const inbox = bullmqInbox({ connection: client, prefix: '{ack}', queue: unique('q') })
+  closing.push(() => inbox.close(1000))
+  const process = scripted(COMPLETED)
+  await inbox.start(process, policy)
+  await inbox.accept(aDelivery())
+  await until(() => process.runs.length === 1)
+  // Longer than a connection may be silent while it is waited for.
+  await new Promise(resolve => setTimeout(resolve, 17_000))
+  await inbox.accept(aDelivery())
+  await until(() => process.runs.length === 2)
+  expect(policy.seen.filter(({ kind }) => kind === 'store_down')).toEqual([])
+}, 60_000)
