@@ -3,6 +3,15 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { postgresEngine, redisEngine, type TestEngine } from './engines.ts'
 import { aDelivery, aPolicy, COMPLETED, scripted, unique, until } from './parts.ts'
 
+const UNREADABLE = new Error('hidden')
+for (const part of ['stack', 'name', 'message']) {
+  Object.defineProperty(UNREADABLE, part, {
+    get() {
+      throw new Error(`no ${part}`)
+    },
+  })
+}
+
 describe.each([
   ['Redis', redisEngine],
   ['PostgreSQL', postgresEngine],
@@ -17,6 +26,17 @@ describe.each([
   afterEach(async () => {
     await Promise.all(open.splice(0).map(one => one.close(2000)))
   })
+
+  let letters: Inbox | undefined
+  afterAll(() => letters?.close(2000))
+
+  async function threeLetters(): Promise<Inbox> {
+    const inbox = engine.inbox(unique('q'))
+    await inbox.start(scripted({ outcome: 'dead', error: new Error('bad'), noted: false }), aPolicy())
+    for (let i = 0; i < 3; i++) await inbox.accept(aDelivery())
+    await until(async () => (await inbox.stats()).dead === 3)
+    return inbox
+  }
 
   function opened(queue: string, options = {}): Inbox {
     const inbox = engine.inbox(queue, options)
@@ -75,6 +95,32 @@ describe.each([
     await until(() => process.runs.length === 2)
     expect(process.runs[1]).toMatchObject({ attempt: 1 })
     await until(async () => (await inbox.stats()).dead === 0)
+  })
+
+  test.each([
+    ['nothing', () => ''],
+    ['what has no text', () => Object.create(null)],
+    ['an error that cannot be read', () => UNREADABLE],
+    ['a zero character', () => 'a\0b'],
+    ['half of a surrogate pair', () => new Error('a\uD800b')],
+  ])('an event whose handler threw %s is a dead letter like any other', async (_, thrown) => {
+    const error = thrown()
+    const inbox = opened(unique('q'))
+    const process = scripted(
+      { outcome: 'retry', delayMs: 1, error },
+      { outcome: 'dead', error, noted: false },
+      COMPLETED,
+    )
+    await inbox.start(process, aPolicy())
+    const delivery = aDelivery()
+    await inbox.accept(delivery)
+    await until(async () => (await inbox.stats()).dead === 1)
+    expect(process.runs.map(({ attempt }) => attempt)).toEqual([1, 2])
+    const [letter] = await inbox.deadLetters.list()
+    expect(await inbox.deadLetters.get(delivery.key)).toEqual(letter)
+    expect(letter).toMatchObject({ key: delivery.key, attempts: 2, reason: expect.stringMatching(/./) })
+    expect(await inbox.accept(delivery)).toEqual({ outcome: 'accepted' })
+    await until(() => process.runs.length === 3)
   })
 
   test('events that arrive together each get their own answer', async () => {
@@ -250,6 +296,19 @@ describe.each([
     expect(await inbox.deadLetters.discard(delivery.key)).toBe(false)
     expect(await inbox.deadLetters.list()).toEqual([])
     expect(await inbox.accept(delivery)).toEqual({ outcome: 'accepted' })
+  })
+
+  test.each([
+    [2, 2],
+    [2.5, 2],
+    [0.5, 0],
+    [-1, 0],
+    [Number.NaN, 0],
+    [Number.POSITIVE_INFINITY, 3],
+    [undefined, 3],
+  ])('of three dead letters a list with the limit %s has %d', async (limit, count) => {
+    letters ??= await threeLetters()
+    expect(await letters.deadLetters.list(limit === undefined ? {} : { limit })).toHaveLength(count)
   })
 
   test('beyond the capacity events are refused until there is room', async () => {

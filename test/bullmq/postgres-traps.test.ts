@@ -37,6 +37,45 @@ test('a pool of the user serves, and stays the user’s', async () => {
   expect((await pool.query('SELECT 1 AS n')).rows).toEqual([{ n: 1 }])
 })
 
+test('a pool of the user has the listeners it had, after inboxes on it were closed', async () => {
+  const pool = new Pool({ connectionString: server.url, options: '-c search_path=bullmq' })
+  const own = () => {}
+  pool.on('error', own)
+  closing.push(() => pool.end())
+  for (let i = 0; i < 3; i++) {
+    const inbox = opened({ postgres: pool })
+    await inbox.start(scripted(COMPLETED), aPolicy())
+    expect((await inbox.accept(aDelivery())).outcome).toBe('accepted')
+    await inbox.close(1000)
+  }
+  expect(pool.listeners('error')).toEqual([own])
+})
+
+test('an event whose success could not be recorded in its last attempt runs again, and is no dead letter', async () => {
+  const pool = new Pool({ connectionString: server.url, options: '-c search_path=bullmq' })
+  closing.push(() => pool.end())
+  const queue = unique('q')
+  const inbox = opened({ postgres: server.url, queue })
+  const process = scripted(COMPLETED)
+  const policy = aPolicy({ retry: { ...aPolicy().retry, attempts: 1 } })
+  await inbox.start(async (delivery, attempt) => {
+    const verdict = await process(delivery, attempt)
+    if (process.runs.length === 1) {
+      const check = `state <> 'completed' OR queue <> '${queue}'`
+      await pool.query(`ALTER TABLE job ADD CONSTRAINT none CHECK (${check}) NOT VALID`)
+    } else {
+      await pool.query('ALTER TABLE job DROP CONSTRAINT none')
+    }
+    return verdict
+  }, policy)
+  const delivery = aDelivery()
+  await inbox.accept(delivery)
+  await until(() => process.runs.length === 2)
+  await until(async () => (await inbox.stats()).active === 0)
+  expect(await inbox.stats()).toMatchObject({ pending: 0, dead: 0 })
+  expect(await inbox.accept(delivery)).toEqual({ outcome: 'duplicate' })
+})
+
 test('without BullMQ’s tables start rejects and says so', async () => {
   const inbox = opened({ postgres: { connectionString: server.url, schema: 'elsewhere' } })
   await expect(async () => inbox.start(scripted(COMPLETED), aPolicy())).rejects.toThrow(/migrat/i)

@@ -53,6 +53,44 @@ describe('a connection of the user', () => {
     })
   }
 
+  test('may read numbers as text, which the capacity does not hear of', async () => {
+    const client = new Redis(server.url, { stringNumbers: true })
+    closing.push(() => client.disconnect())
+    const inbox = opened({ connection: client })
+    await inbox.start(scripted(COMPLETED), aPolicy({ concurrency: 0, capacity: 20 }))
+    const answers = []
+    for (let i = 0; i < 3; i++) {
+      answers.push(await inbox.accept(aDelivery()))
+      expect(await inbox.stats()).toMatchObject({ pending: i + 1, active: 0, dead: 0 })
+    }
+    expect(answers).toEqual(Array(3).fill({ outcome: 'accepted' }))
+  })
+
+  test.each(['a client', 'options'])(
+    'may have reasons of its own to reconnect, as %s, which stay in force',
+    async form => {
+      const heard: string[] = []
+      const reasons = {
+        host: server.host,
+        port: server.port,
+        reconnectOnError: ({ message }: Error) => {
+          heard.push(message)
+          return false
+        },
+      }
+      const client = new Redis({ ...reasons, lazyConnect: true })
+      closing.push(() => client.disconnect())
+      const queue = unique('q')
+      const wrong = new Redis(server.url)
+      closing.push(() => wrong.disconnect())
+      const inbox = opened({ connection: form === 'options' ? reasons : client, queue })
+      await inbox.start(scripted(COMPLETED), aPolicy({ concurrency: 0 }))
+      await wrong.set(`bull:${queue}:failed`, 'not what BullMQ keeps there')
+      await expect(inbox.deadLetters.list()).rejects.toThrow(/WRONGTYPE/)
+      expect(heard).toEqual([expect.stringContaining('WRONGTYPE')])
+    },
+  )
+
   test('may be options of ioredis', async () => {
     const inbox = opened({ connection: { host: server.host, port: server.port, db: 3 }, prefix: 'mine' })
     await inbox.start(scripted(COMPLETED), aPolicy({ concurrency: 0 }))
@@ -258,7 +296,7 @@ describe('an event whose process keeps going down', () => {
     expect(process.runs[0]).toMatchObject({ abandoned: false })
   })
 
-  test('two workers: an event whose lease was lost is withdrawn from the first', async () => {
+  test('an attempt whose lock holds another token is withdrawn', async () => {
     const queue = unique('q')
     const first = opened({ connection: server.url, queue })
     const reasons: string[] = []

@@ -1,9 +1,10 @@
 import { type DeadLetter, type DeadLetterStore, withDeadline } from '@ackhook/core'
+import { NO_REASON } from './attempt-failure.ts'
 import type { Engine } from './engine.ts'
 import { type EventJob, type EventQueue, jobIdOf, toDelivery } from './event-job.ts'
-import { isDead } from './is-dead.ts'
 
 const DEADLINE_MS = 5000
+const MOST = 1_000_000
 
 /** BullMQ's failed jobs, of which none is removed. */
 export function createDeadLetters(engine: () => Promise<Engine>): DeadLetterStore {
@@ -14,14 +15,15 @@ export function createDeadLetters(engine: () => Promise<Engine>): DeadLetterStor
 
   async function find(from: EventQueue, key: string): Promise<EventJob | undefined> {
     const job = await from.getJob(jobIdOf(key))
-    return job !== undefined && (await isDead(job)) ? job : undefined
+    return job !== undefined && (await job.isFailed()) ? job : undefined
   }
 
   return {
     list: ({ limit = 100 } = {}) =>
       ask('list', async from => {
-        if (limit < 1) return []
-        const jobs = await from.getFailed(0, limit - 1)
+        const count = Math.min(Math.floor(limit), MOST)
+        if (!(count >= 1)) return []
+        const jobs = await from.getFailed(0, count - 1)
         // A job may go between the list of ids and the look at each, and somebody else's is no event.
         return jobs.filter(job => job?.data?.body !== undefined).map(letterOf)
       }),
@@ -47,6 +49,7 @@ function letterOf(job: EventJob): DeadLetter {
     receivedAt,
     failedAt: finishedOn ?? 0,
     attempts: attemptsMade,
-    reason: failedReason,
+    // BullMQ forgets an empty one.
+    reason: failedReason || NO_REASON,
   }
 }

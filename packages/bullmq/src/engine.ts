@@ -11,10 +11,11 @@ export type EventProcessor = Processor<JobData, unknown, string>
 export interface EventWorker {
   on(event: 'error', listener: (error: Error) => void): unknown
   on(event: 'failed', listener: () => void): unknown
-  on(event: 'lockRenewalFailed', listener: (jobIds: string[]) => void): unknown
   waitUntilReady(): Promise<unknown>
   close(): Promise<void>
   disconnect(): Promise<void>
+  /** Answers with the jobs that are not locked with their token any more. Rejects while the server is gone. */
+  extendJobLocks(jobIds: string[], tokens: string[], lockMs: number): Promise<string[]>
   /** Sets BullMQ's count of the job's stalls back to none, whatever becomes of the job. */
   forgiveStalls(jobId: string): Promise<unknown>
 }

@@ -1,6 +1,7 @@
 import { createPostgresBackend, isPgPool, type PostgresConnectionOptions, withBackend } from 'bullmq'
 import type { Engine, KnownJob } from './engine.ts'
 import type { EventQueue, JobData, NewJob } from './event-job.ts'
+import { notedListeners } from './noted-listeners.ts'
 import type { ResolvedOptions } from './options.ts'
 
 const { Queue, Worker } = withBackend(createPostgresBackend)
@@ -13,7 +14,8 @@ export async function createPostgresEngine(
     connection: limited(connection),
     ...(options.telemetry && { telemetry: options.telemetry }),
   }
-  const queue = new Queue<JobData, unknown, string>(options.queue, shared)
+  const listeners = notedListeners(isPgPool(connection) ? connection : undefined)
+  const queue = listeners.note(() => new Queue<JobData, unknown, string>(options.queue, shared))
   const { pool } = queue.getBackend().connection
 
   const addOne = ({ name, data, opts }: NewJob): Promise<unknown> => queue.add(name, data, opts)
@@ -56,14 +58,18 @@ export async function createPostgresEngine(
       return (await pool.query(REARM, values)).rows[0]?.code === 1
     },
     discard: async jobId => (await pool.query(DISCARD, [options.queue, jobId])).rows[0]?.n === 1,
-    newWorker: (process, settings) =>
-      Object.assign(
-        new Worker<JobData, unknown, string>(options.queue, process, { ...settings, ...shared }),
-        { forgiveStalls: (jobId: string) => pool.query(FORGIVE, [options.queue, jobId]) },
-      ),
+    newWorker(process, settings) {
+      const worker = listeners.note(
+        () => new Worker<JobData, unknown, string>(options.queue, process, { ...settings, ...shared }),
+      )
+      Object.defineProperty(worker.getBackend(), 'maximumBlockTimeout', MOST_WAIT)
+      const forgiveStalls = (jobId: string) => pool.query(FORGIVE, [options.queue, jobId])
+      return Object.assign(worker, { forgiveStalls })
+    },
     notices: async () => [],
     async disconnect() {
       await queue.disconnect()
+      listeners.remove()
     },
   }
 }
@@ -111,9 +117,14 @@ const DISCARD = `
 WITH dead AS (SELECT id FROM job WHERE queue = $1 AND id = $2 AND state = 'failed' FOR UPDATE)
 SELECT remove($1, id, false) AS n FROM dead`
 
+/** After this a connection that does not answer is replaced: the network may have forgotten it. */
+const QUERY_MS = 10_000
+/** As on Redis. BullMQ's hour relies on the connection that tells of new jobs, which may have gone silent. */
+const MOST_WAIT = { get: () => 10 }
+
 /** A pool waits for ever for a server that does not answer, and would pile up what waits. */
 function limited(connection: PostgresConnectionOptions): PostgresConnectionOptions {
   if (isPgPool(connection)) return connection
   const config = typeof connection === 'string' ? { connectionString: connection } : connection
-  return { connectionTimeoutMillis: 5000, ...config }
+  return { connectionTimeoutMillis: 5000, query_timeout: QUERY_MS, ...config }
 }

@@ -1,4 +1,3 @@
-import { ConfigurationError } from '@ackhook/core'
 import { Queue, type RedisConnectionClient, type RedisOptions, Worker } from 'bullmq'
 import { DISCARD } from './discard-script.ts'
 import type { Engine, KnownJob } from './engine.ts'
@@ -6,24 +5,8 @@ import type { JobData } from './event-job.ts'
 import { LOOK } from './look-script.ts'
 import type { ResolvedOptions } from './options.ts'
 import { REARM } from './rearm-script.ts'
+import { connector, end, FOR_DELIVERIES, FOR_WORK, silent } from './redis-connections.ts'
 import { redisNotices } from './redis-notices.ts'
-
-type Overrides = Readonly<Record<string, unknown>>
-
-/** Never give up on the server, whatever the user's own client does. */
-const ALWAYS = {
-  lazyConnect: false,
-  retryStrategy: (times: number): number => Math.min(times * 100, 2000),
-}
-/** A delivery must fail at once when the server is gone: the sender repeats it, so nothing is kept back here. */
-const FOR_DELIVERIES = { ...ALWAYS, enableOfflineQueue: false, maxRetriesPerRequest: 0 }
-/** The worker waits for its server for ever, and for jobs longer than any time limit on a command. */
-const FOR_WORK = {
-  ...ALWAYS,
-  enableOfflineQueue: true,
-  maxRetriesPerRequest: null,
-  commandTimeout: undefined,
-}
 
 export async function createRedisEngine(
   options: ResolvedOptions,
@@ -105,51 +88,4 @@ function closer(worker: Worker, blocking: readonly RedisConnectionClient[]): () 
     for (const one of blocking) if (one['status'] === 'reconnecting') end(one)
     return close()
   }
-}
-
-/** Between two attempts to connect, ioredis' disconnect() tells nobody and leaves its commands pending. */
-function end(client: RedisConnectionClient): void {
-  if (client['status'] === 'reconnecting') client['status'] = 'wait'
-  client.disconnect?.()
-}
-
-/** Makes connections of our own, like the user's but for what we depend on. */
-async function connector(
-  connection: string | RedisOptions | RedisConnectionClient,
-): Promise<(overrides: Overrides) => RedisConnectionClient> {
-  if (isClient(connection)) {
-    return overrides =>
-      silent(connection.isCluster ? ofCluster(connection, overrides) : connection.duplicate(overrides))
-  }
-  const { Redis } = await import('ioredis').catch(cause => {
-    throw new ConfigurationError('connection', "needs the package 'ioredis': npm install ioredis", { cause })
-  })
-  return overrides =>
-    silent(
-      typeof connection === 'string'
-        ? new Redis(connection, { ...overrides })
-        : new Redis({ ...connection, ...overrides }),
-    )
-}
-
-function ofCluster(cluster: RedisConnectionClient, overrides: Overrides): RedisConnectionClient {
-  const { retryStrategy, ...redisOptions } = overrides
-  return cluster.duplicate([], {
-    clusterRetryStrategy: retryStrategy,
-    lazyConnect: false,
-    enableOfflineQueue: overrides['enableOfflineQueue'],
-    redisOptions: { ...cluster['options'].redisOptions, ...redisOptions },
-  })
-}
-
-/** BullMQ tells of errors while it listens; one that comes before or after must not end the process. */
-function silent(client: RedisConnectionClient): RedisConnectionClient {
-  client.on?.('error', () => {})
-  return client
-}
-
-function isClient(
-  connection: string | RedisOptions | RedisConnectionClient,
-): connection is RedisConnectionClient {
-  return typeof connection === 'object' && typeof connection['duplicate'] === 'function'
 }

@@ -1,15 +1,9 @@
-import {
-  ABORT,
-  type AckhookError,
-  type Attempt,
-  createAttempt,
-  type Process,
-  type ProcessingPolicy,
-} from '@ackhook/core'
+import { ABORT, type Attempt, createAttempt, type Process, type ProcessingPolicy } from '@ackhook/core'
 import { WaitingError } from 'bullmq'
 import { attemptFailure, delayOfFailure, finalFailure } from './attempt-failure.ts'
 import type { Engine, EventWorker } from './engine.ts'
 import { type EventJob, toDelivery } from './event-job.ts'
+import { createLeases } from './leases.ts'
 import type { ResolvedOptions } from './options.ts'
 import { fateOf } from './stalls.ts'
 import { within } from './within.ts'
@@ -36,20 +30,24 @@ export interface WorkParts {
 }
 
 export function startWork({ engine, process, policy, options }: WorkParts): Work {
-  const running = new Map<string, Attempt>()
   let givingBack = false
 
-  /** Steps 10 and 11. BullMQ holds the lease; a crash in here lets it lapse, and the event runs again. */
+  /** Steps 10 and 11. BullMQ takes the lease; a crash in here lets it lapse, and the event runs again. */
   async function run(job: EventJob, token?: string): Promise<void> {
     const delivery = toDelivery(job)
     const fate = fateOf(job.stalledCounter)
     const attempt = createAttempt(job.attemptsMade + 1, { abandoned: fate !== 'run' })
     if (fate === 'bury untold') throw await buryUntold(job, attempt)
-    running.set(job.id!, attempt)
+    // The receiver decides how often, and may be configured differently where the event was accepted. Set before the
+    // handlers: where BullMQ cannot record their success, it takes that for one more failure of the job.
+    job.opts.attempts = Math.max(job.opts.attempts ?? 0, attempt.number + 1)
+    const lease = leases.hold(job.id!, token!, attempt)
     if (givingBack) attempt.abort(ABORT.drained())
     const verdict = await process(delivery, attempt)
-    running.delete(job.id!)
+    leases.release(lease)
     if (verdict.outcome === 'completed') return
+    // The attempt was withdrawn. Who has the event now says what becomes of it.
+    if (lease.lost && verdict.outcome === 'retry') throw new WaitingError()
     // The drain ended this attempt, not the event: another worker takes it at once, with all its attempts.
     if (givingBack) {
       await job.moveToWait(token)
@@ -59,8 +57,6 @@ export function startWork({ engine, process, policy, options }: WorkParts): Work
       await forgive(job)
       throw finalFailure(verdict.error)
     }
-    // The receiver decides how often, and may be configured differently where the event was accepted.
-    job.opts.attempts = Math.max(job.opts.attempts ?? 0, attempt.number + 1)
     throw attemptFailure(verdict.error, verdict.delayMs)
   }
 
@@ -92,6 +88,7 @@ export function startWork({ engine, process, policy, options }: WorkParts): Work
   const worker = engine.newWorker(run, {
     concurrency: policy.concurrency,
     lockDuration: options.leaseMs,
+    skipLockRenewal: true,
     stalledInterval: options.leaseMs,
     maxStalledCount: NEVER,
     // BullMQ's 15 s would leave the events waiting for as long after the server is back.
@@ -99,32 +96,38 @@ export function startWork({ engine, process, policy, options }: WorkParts): Work
     settings: { backoffStrategy: delayOfFailure },
     ...(options.limiter && { limiter: options.limiter }),
   })
-  watch(worker, running, policy)
+  const tell = watch(worker, policy)
+  const leases = createLeases({
+    leaseMs: options.leaseMs,
+    renew: (jobIds, tokens, leaseMs) => worker.extendJobLocks(jobIds, tokens, leaseMs),
+    onError: tell,
+  })
 
   async function drain(timeoutMs: number): Promise<void> {
     const closed = worker.close()
-    if (await within(closed, timeoutMs)) return
+    if (await within(closed, timeoutMs)) return leases.stop()
     givingBack = true
-    for (const attempt of running.values()) attempt.abort(ABORT.drained())
+    leases.abort(ABORT.drained)
     await within(closed, GRACE_MS)
+    leases.stop()
     worker.disconnect().catch(() => {})
   }
 
   return { ready: () => worker.waitUntilReady(), drain }
 }
 
-function watch(worker: EventWorker, running: Map<string, Attempt>, policy: ProcessingPolicy): void {
-  let last: AckhookError | Error | undefined
-  worker.on('error', error => {
-    // While the engine is gone the same error comes many times a second.
-    if (error.message === last?.message) return
-    last = error
+/** Tells the observer of what fails while the engine is gone. */
+function watch(worker: EventWorker, policy: ProcessingPolicy): (error: Error) => void {
+  let last: string | undefined
+  function tell(error: Error): void {
+    // The same error comes many times a second.
+    if (error.message === last) return
+    last = error.message
     policy.observe({ kind: 'store_down', operation: 'work', error })
-  })
-  worker.on('lockRenewalFailed', jobIds => {
-    for (const jobId of jobIds) running.get(jobId)?.abort(ABORT.leaseLost())
-  })
+  }
+  worker.on('error', tell)
   worker.on('failed', () => {
     last = undefined
   })
+  return tell
 }

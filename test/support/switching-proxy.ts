@@ -1,0 +1,53 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+
+export interface SwitchingProxy {
+  readonly port: number
+  /** New connections go to this port. The open ones stay where they are, as after a change of a name's address. */
+  switchTo(port: number): void
+  /** The open connections carry nothing any more and are not closed: a device between has forgotten them. */
+  silence(): void
+  stop(): Promise<void>
+}
+
+/** Stands between a client and its servers, as the network does where one address leads to several of them. */
+export async function startSwitchingProxy(targetPort: number): Promise<SwitchingProxy> {
+  const sockets = new Set<Socket>()
+  let target = targetPort
+  let generation = 0
+  const server = createServer(client => {
+    const born = generation
+    const upstream = connect(target, '127.0.0.1')
+    for (const [from, to] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      sockets.add(from)
+      from.setNoDelay(true)
+      from.on('data', chunk => {
+        if (born === generation) to.write(chunk)
+      })
+      from.on('error', () => {})
+      from.on('close', () => {
+        sockets.delete(from)
+        if (born === generation) to.destroy()
+      })
+    }
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    port: (server.address() as AddressInfo).port,
+    switchTo(port) {
+      target = port
+    },
+    silence() {
+      generation++
+    },
+    async stop() {
+      server.close()
+      for (const socket of sockets) socket.destroy()
+      await once(server, 'close')
+    },
+  }
+}
