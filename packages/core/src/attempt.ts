@@ -94,6 +94,9 @@ export class AttemptContext implements HandlerContext {
   }
 }
 
+/** Why no handler runs any more for an event that is abandoned. */
+export const ABANDONED = 'In every attempt at this event its process died or stood still.'
+
 /** Reasons for which an attempt is withdrawn. */
 export const ABORT: Readonly<Record<'leaseLost' | 'drained', () => AckhookError>> = {
   leaseLost: () =>

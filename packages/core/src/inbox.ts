@@ -67,6 +67,8 @@ export interface ProcessingPolicy {
   readonly concurrency: number
   /** Events waiting or running, beyond which `accept` answers `full`. */
   readonly capacity: number
+  /** How long the handlers of one event may take, in milliseconds: a {@link Process} takes no longer over them. */
+  readonly handlerTimeoutMs: number
   readonly retry: RetryPolicy
   /** How long a handled event's id is remembered, in milliseconds. */
   readonly retentionMs: number

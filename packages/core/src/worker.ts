@@ -1,5 +1,5 @@
 import { platform } from '#platform'
-import { type Attempt, AttemptContext } from './attempt.ts'
+import { ABANDONED, type Attempt, AttemptContext } from './attempt.ts'
 import type { DecodeEvent } from './decode-event.ts'
 import { AckhookError, NonRetryableError } from './errors.ts'
 import type { WebhookEvent } from './event-types.ts'
@@ -107,7 +107,6 @@ export function createWorker(parts: WorkerParts): Process {
 }
 
 const COMPLETED: Verdict = { outcome: 'completed' }
-const ABANDONED = 'In every attempt at this event its process died or stood still.'
 
 interface FailedAttempt {
   readonly delivery: Delivery

@@ -1,7 +1,8 @@
-import { ABORT, createAttempt } from '../attempt.ts'
+import { platform } from '#platform'
+import { ABANDONED, ABORT, createAttempt } from '../attempt.ts'
 import type { Claim, DedupeStore } from '../dedupe-store.ts'
 import { type Duration, durationMs } from '../duration.ts'
-import { ConfigurationError, RetryAfterError } from '../errors.ts'
+import { ConfigurationError, NonRetryableError, RetryAfterError } from '../errors.ts'
 import type {
   Acceptance,
   Delivery,
@@ -18,8 +19,7 @@ import { createDeadLetterShelf } from './dead-letters.ts'
 import { about, type Entry, NOTHING } from './entry.ts'
 import { createLeaseKeeper } from './lease-keeper.ts'
 import { memoryStore } from './memory-store.ts'
-import { createPump, type Pump } from './pump.ts'
-import { createReadyQueue } from './ready-queue.ts'
+import type { Pump } from './pump.ts'
 import { createStoreGate, type StoreGate } from './store-gate.ts'
 
 /** Options of {@link memoryInbox}. */
@@ -35,6 +35,7 @@ export interface MemoryInboxOptions {
 
 /** What is known only once processing starts. */
 interface Running {
+  readonly process: Process
   readonly policy: ProcessingPolicy
   readonly store: StoreGate
   readonly pump: Pump
@@ -77,7 +78,8 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
   let onIdle: (() => void) | undefined
 
   function accept(delivery: Delivery): MaybePromise<Acceptance> {
-    const { policy, store } = started()
+    const { policy, store, pump } = started()
+    if (pump.overdue !== undefined) for (const entry of pump.overdue()) keepAlive(delivery, abandon(entry))
     const known = entries.get(delivery.key)
     if (known !== undefined) {
       if (!known.acknowledged) return CLAIM_UNDER_WAY
@@ -85,6 +87,8 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
     }
     if (entries.size >= policy.capacity) return FULL
     const entry = newEntry(delivery)
+    const unplaced = pump.reserve?.(entry)
+    if (unplaced !== undefined) return unplaced
     entries.set(entry.key, entry)
     // A crash from here to the acknowledgement leaves a lease that lapses; the sender's retry runs then.
     return orElse(
@@ -108,9 +112,11 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
       void release(entry)
       return CLAIM_UNDER_WAY
     }
+    const { delivery } = entry
     entry.phase = 'held'
     leases.watch()
-    entry.delivery.waitUntil?.(new Promise<void>(resolve => (entry.onSettled = resolve)))
+    if (delivery.waitUntil !== undefined)
+      keepAlive(delivery, new Promise<void>(resolve => (entry.onSettled = resolve)))
     dead.remove(entry.key)
     pump.push(entry)
     if (policy.acknowledge === 'after-processing') return new Promise(resolve => (entry.reply = resolve))
@@ -137,17 +143,10 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
     if (entry.reply !== undefined) {
       handBack(entry, verdict)
     } else if (verdict.outcome === 'retry') {
-      const delayMs = draining ? Math.min(verdict.delayMs, DRAIN_RETRY_MS) : verdict.delayMs
-      entry.retryTimer = setTimeout(retryNow, delayMs, entry)
+      started().pump.later(entry, draining ? Math.min(verdict.delayMs, DRAIN_RETRY_MS) : verdict.delayMs)
     } else {
       void bury(entry, verdict.error)
     }
-  }
-
-  function retryNow(entry: Entry): void {
-    clearTimeout(entry.retryTimer)
-    entry.retryTimer = undefined
-    started().pump.push(entry)
   }
 
   /** Without an acknowledgement the event is still the sender's: it retries, and nothing of ours does. */
@@ -205,11 +204,24 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
     settle(entry)
   }
 
+  /** Its request is gone, and with it whatever would have handled the event or tried again: not without a word. */
+  async function abandon(entry: Entry): Promise<void> {
+    const { acknowledged, attempts, phase } = entry
+    if (phase === 'completing') return settle(entry)
+    entry.reply?.({ outcome: 'failed' })
+    if (!acknowledged) return giveBack(entry)
+    const delivery = forLater(entry.delivery)
+    void bury(entry, new NonRetryableError(ABANDONED))
+    await started().process(delivery, createAttempt(attempts, { abandoned: true }))
+  }
+
   async function close(timeoutMs: number): Promise<DrainReport> {
     if (running === undefined) return { lost: 0 }
     draining = true
     for (const entry of entries.values()) {
-      if (entry.retryTimer !== undefined) retryNow(entry)
+      if (entry.retryTimer === undefined) continue
+      clearTimeout(entry.retryTimer)
+      running.pump.push(entry)
     }
     await idleWithin(timeoutMs)
     // What is only being recorded as handled is neither lost nor to be given back.
@@ -273,9 +285,10 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
       return process(entry.delivery, entry.attempt)
     }
     return {
+      process,
       policy,
       store,
-      pump: createPump({ queue: createReadyQueue(policy), concurrency: policy.concurrency, run, apply }),
+      pump: platform.createPump({ policy, run, apply }),
       complete: createCompletion({ store, policy, isDraining: () => draining, settle }),
       leases: createLeaseKeeper({ entries, store, leaseMs, newToken, lose }),
     }
@@ -336,6 +349,10 @@ function createTokens(): () => string {
 const TAKEN =
   'it serves another receiver already, whose handlers would get these events. Make an inbox for each receiver, or one receiver for both places: every adapter takes a receiver in the place of options'
 const CLOSED = 'it was closed with its receiver; make a new inbox for a new receiver'
+
+function keepAlive({ waitUntil }: Delivery, work: Promise<void>): void {
+  waitUntil?.(work)
+}
 
 /** Without the event, which a handler may have changed, and without what belongs to a request that is long answered. */
 function forLater({ event: _, waitUntil: __, ...rest }: Delivery): Delivery {
