@@ -49,15 +49,16 @@ export function createLeaseKeeper(parts: LeaseKeeperParts): { watch(): void; sto
   }
 
   /**
-   * A lease can be gone without a new owner: the store was restarted empty, or this process stood still. A
-   * token of its own, because a late answer to this claim gives that token's lease back.
+   * A lease can be gone without a new owner: the store was restarted empty, or this process stood still. A token of
+   * its own, because a late answer to this claim gives that token's lease back; known from before the claim, because
+   * the store may apply it and the answer be lost: the next round must not take that lease for another process's.
    */
   async function takeAgain(entry: Entry): Promise<boolean> {
     if (entry.phase !== 'held') return true
     const token = newToken()
+    entry.token = token
     const claim = await store.claim(entry.key, token, { leaseMs })
     if (claim.outcome !== 'claimed') return claim.outcome === 'full'
-    entry.token = token
     if (isSettled(entry)) await store.release(entry.key, token)
     return true
   }

@@ -739,6 +739,31 @@ describe('leases', () => {
     })
   })
 
+  it('taken once more are known as ours also when the answer to that was lost', async () => {
+    const store = storeThat()
+    const { receiver, send, seen } = watch({ store, retry: { minDelay: '50s', maxDelay: '50s' } })
+    const handler = vi.fn<() => void>().mockImplementationOnce(() => {
+      throw new Error('not yet')
+    })
+    receiver.on('*', handler)
+    await send()
+    await settle()
+    const fresh = memoryStore()
+    for (const method of ['claim', 'extend', 'complete', 'release'] as const) {
+      store[method].mockImplementation(fresh[method] as never)
+    }
+    store.claim.mockImplementationOnce(async (...given) => {
+      await fresh.claim(...given)
+      throw new Error('the reply was lost')
+    })
+    await advance(60_000)
+    expect(of(seen, 'store_down')).toMatchObject([{ operation: 'claim' }])
+    expect(of(seen, 'lease_lost')).toEqual([])
+    expect(handler).toHaveBeenCalledTimes(2)
+    const key = store.claim.mock.calls[0]?.[0] as string
+    expect(await fresh.claim(key, 'other', { leaseMs: 1 })).toMatchObject({ outcome: 'completed' })
+  })
+
   it('are taken once more by the next round when the store had no room in this one', async () => {
     const store = storeThat()
     const { receiver, send, seen } = watch({ store, handlerTimeout: '1h' })
