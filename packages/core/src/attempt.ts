@@ -24,6 +24,11 @@ export interface Attempt {
    */
   readonly abandoned: boolean
   readonly signal: AbortSignal
+  /**
+   * Monotonic milliseconds after which no attempt begins any more, once the inbox is being drained: an attempt that
+   * would have to be followed by a later one is the last, and its verdict is dead.
+   */
+  lastRetryAt: number | undefined
   /** Withdraws the attempt: the signal aborts and whatever the handlers still do no longer counts. */
   abort(reason: AckhookError): void
   /** Called at once when the attempt is withdrawn, or was already. */
@@ -45,6 +50,7 @@ export function createAttempt(
 class LazyAttempt implements Attempt {
   readonly number: number
   readonly abandoned: boolean
+  lastRetryAt: number | undefined
   #controller: AbortController | undefined
   #reason: AckhookError | undefined
   #listener: ((reason: AckhookError) => void) | undefined

@@ -93,7 +93,10 @@ export function createWorker(parts: WorkerParts): Process {
       return { outcome: 'retry', delayMs: 0, error }
     }
     const delayMs = retryDelayMs(error, number, retry)
-    if (delayMs === undefined) {
+    if (
+      delayMs === undefined ||
+      performance.now() + delayMs > (attempt.lastRetryAt ?? Number.POSITIVE_INFINITY)
+    ) {
       observe?.({ kind: 'dead_lettered', ...about })
       const noted = await notifyFailure(onDeadLetter, { error, attempt: number, delivery }, event, parts)
       return { outcome: 'dead', error, noted }

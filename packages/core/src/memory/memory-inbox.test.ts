@@ -312,19 +312,101 @@ describe('the drain', () => {
       retry: { minDelay: '1h', maxDelay: '1h', attempts: 3 },
     })
     const done: string[] = []
-    const attempts = { a: 0, b: 0, c: 0 }
-    receiver.on('*', event => {
-      const name = event.id as keyof typeof attempts
-      if (++attempts[name] < (name === 'a' ? 3 : 1)) throw new Error('not yet')
-      done.push(name)
+    receiver.on('*', (event, { attempt }) => {
+      if (event.id === 'a' && attempt === 1) throw new Error('not yet')
+      done.push(event.id)
     })
     for (const id of ['a', 'b', 'c']) await send({ id })
     await settle()
     expect(done).toEqual(['b', 'c'])
     const closed = receiver.close({ timeout: '10s' })
-    for (let i = 0; i < 3; i++) await advance(100)
+    await settle()
     expect(done).toEqual(['b', 'c', 'a'])
     expect(await closed).toEqual({ lost: 0 })
+  })
+
+  it('waits for retries as long as ever after the one it brings forward', async () => {
+    const { receiver, send, seen } = watch({ retry: { minDelay: '2s', maxDelay: '2s', attempts: 9 } })
+    const at: number[] = []
+    receiver.on('*', () => {
+      at.push(performance.now())
+      if (at.length < 4) throw new Error('not yet')
+    })
+    await send()
+    await settle()
+    const closed = receiver.close({ timeout: '10s' })
+    await settle()
+    for (let turn = 0; turn < 2; turn++) await advance(2000)
+    expect(await closed).toEqual({ lost: 0 })
+    const waits = at.slice(1).map((ms, i) => ms - (at[i] as number))
+    expect(waits.map(ms => ms >= 1000)).toEqual([false, true, true])
+    expect(of(seen, 'completed')).toMatchObject([{ attempt: 4 }])
+  })
+
+  it.each([
+    ['lost when nobody took note', undefined, 1],
+    ['lost when its dead letter handler failed', () => Promise.reject(new Error('no')), 1],
+    ['not lost when its dead letter handler took note', () => {}, 0],
+  ])('gives up at once what it cannot wait for: %s', async (_, listener, lost) => {
+    const { receiver, send, seen } = watch()
+    const attempts: number[] = []
+    const error = new RetryAfterError('busy', 60)
+    receiver.on('*', (_, { attempt }) => {
+      attempts.push(attempt)
+      throw error
+    })
+    const onDeadLetter = vi.fn(listener ?? (() => {}))
+    if (listener !== undefined) receiver.onDeadLetter(onDeadLetter)
+    await send()
+    await settle()
+    const closed = receiver.close({ timeout: '10s' })
+    await settle()
+    expect(await closed).toEqual({ lost })
+    expect(attempts).toEqual([1, 2])
+    expect(of(seen, 'dead_lettered')).toMatchObject([{ attempt: 2, error }])
+    if (listener !== undefined) expect(onDeadLetter.mock.calls).toMatchObject([[{ attempt: 2, error }, {}]])
+    expect(await receiver.deadLetters.list()).toMatchObject([{ attempts: 2 }])
+  })
+
+  it('gives up what fails while it runs, and brings forward what onError was being told of', async () => {
+    const { receiver, send } = watch({ retry: { minDelay: '1h', maxDelay: '1h', attempts: 3 } })
+    const told = deferred()
+    const fails = deferred()
+    const attempts: string[] = []
+    receiver.on('*', async ({ id }, { attempt }) => {
+      attempts.push(`${id}${attempt}`)
+      if (id === 'running') await fails.promise
+      if (attempt === 1) throw new Error('not yet')
+    })
+    receiver.onError(() => told.promise)
+    await send({ id: 'running' })
+    await send({ id: 'told' })
+    await settle()
+    const closed = receiver.close({ timeout: '10s' })
+    told.resolve()
+    await settle()
+    expect(attempts).toEqual(['running1', 'told1', 'told2'])
+    fails.resolve()
+    await settle()
+    expect(await closed).toEqual({ lost: 1 })
+    expect(attempts).toHaveLength(3)
+  })
+
+  it('does not take for lost what no attempt would have helped', async () => {
+    const { receiver, send } = watch({ retry: { attempts: 2 } })
+    const gate = deferred()
+    receiver.on('*', async ({ id }) => {
+      await gate.promise
+      throw id === 'never' ? new NonRetryableError('never') : new Error('no')
+    })
+    await send({ id: 'never' })
+    await send({ id: 'used up' })
+    await settle()
+    const closed = receiver.close({ timeout: '10s' })
+    gate.resolve()
+    await advance(1000)
+    expect(await closed).toEqual({ lost: 0 })
+    expect(await receiver.deadLetters.list()).toHaveLength(2)
   })
 
   it('runs each event once that runs or waits when it begins', async () => {

@@ -14,6 +14,7 @@ import type {
 } from '../inbox.ts'
 import { refuseUnknownNames } from '../known-names.ts'
 import { andThen, type MaybePromise, orElse } from '../maybe-promise.ts'
+import { retryDelayMs } from '../retry.ts'
 import { createCompletion, storeMark } from './completion.ts'
 import { createDeadLetterShelf } from './dead-letters.ts'
 import { about, type Entry, NOTHING } from './entry.ts'
@@ -49,7 +50,6 @@ const ACCEPTED: Acceptance = { outcome: 'accepted' }
 const FULL: Acceptance = { outcome: 'full' }
 /** While another delivery of the same event is being claimed here: that takes a second at most. */
 const CLAIM_UNDER_WAY: Acceptance = { outcome: 'in_flight', retryAfterMs: 1000 }
-const DRAIN_RETRY_MS = 100
 
 /**
  * The inbox in this process's memory, and the default. What it acknowledged and has not handled dies with the
@@ -74,7 +74,11 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
   const dead = createDeadLetterShelf()
   const newToken = createTokens()
   let running: Running | undefined
-  let draining = false
+  /** Monotonic milliseconds; set once the drain has begun. */
+  let drainEndsAt: number | undefined
+  /** Whose next attempt the drain has yet to bring forward, once for each. */
+  const toHurry = new Set<Entry>()
+  let lost = 0
   let onIdle: (() => void) | undefined
 
   function accept(delivery: Delivery): MaybePromise<Acceptance> {
@@ -143,10 +147,28 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
     if (entry.reply !== undefined) {
       handBack(entry, verdict)
     } else if (verdict.outcome === 'retry') {
-      started().pump.later(entry, draining ? Math.min(verdict.delayMs, DRAIN_RETRY_MS) : verdict.delayMs)
+      retry(entry, verdict)
     } else {
+      // Only for want of time: nothing but a dead letter handler may have kept it.
+      if (drainEndsAt !== undefined && !verdict.noted && isOwedAnAttempt(entry, verdict.error)) lost++
       void bury(entry, verdict.error)
     }
+  }
+
+  function retry(entry: Entry, { delayMs, error }: Extract<Verdict, { outcome: 'retry' }>): void {
+    const { pump } = started()
+    if (drainEndsAt === undefined || performance.now() + delayMs <= drainEndsAt) {
+      pump.later(entry, delayMs)
+    } else if (toHurry.delete(entry)) {
+      pump.push(entry)
+    } else {
+      lost++
+      void bury(entry, error)
+    }
+  }
+
+  function isOwedAnAttempt({ attempts }: Entry, error: unknown): boolean {
+    return retryDelayMs(error, attempts, started().policy.retry) !== undefined
   }
 
   /** Without an acknowledgement the event is still the sender's: it retries, and nothing of ours does. */
@@ -217,16 +239,20 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
 
   async function close(timeoutMs: number): Promise<DrainReport> {
     if (running === undefined) return { lost: 0 }
-    draining = true
+    drainEndsAt = performance.now() + timeoutMs
     for (const entry of entries.values()) {
-      if (entry.retryTimer === undefined) continue
-      clearTimeout(entry.retryTimer)
-      running.pump.push(entry)
+      if (entry.attempt !== undefined) entry.attempt.lastRetryAt = drainEndsAt
+      if (entry.retryTimer === undefined) {
+        toHurry.add(entry)
+      } else {
+        clearTimeout(entry.retryTimer)
+        running.pump.push(entry)
+      }
     }
     await idleWithin(timeoutMs)
     // What is only being recorded as handled is neither lost nor to be given back.
     const left = [...entries.values()].filter(entry => entry.phase !== 'completing')
-    const lost = left.filter(entry => entry.acknowledged)
+    lost += left.filter(entry => entry.acknowledged).length
     running.leases.stop()
     await Promise.all(
       left.map(entry => {
@@ -236,7 +262,7 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
         return entry.acknowledged ? bury(entry, error) : giveBack(entry)
       }),
     )
-    return { lost: lost.length }
+    return { lost }
   }
 
   function idleWithin(timeoutMs: number): Promise<void> {
@@ -253,7 +279,7 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
   async function redrive(key: string): Promise<boolean> {
     const delivery = dead.deliveryOf(key)
     // After the drain nobody would run it.
-    if (delivery === undefined || draining) return false
+    if (delivery === undefined || drainEndsAt !== undefined) return false
     const { outcome } = await accept(delivery)
     if (outcome === 'failed') keep(delivery, 1, 'the redrive failed')
     return outcome === 'accepted' || outcome === 'processed'
@@ -282,6 +308,7 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
     const run = (entry: Entry): MaybePromise<Verdict> => {
       entry.attempts++
       entry.attempt = createAttempt(entry.attempts)
+      entry.attempt.lastRetryAt = drainEndsAt
       return process(entry.delivery, entry.attempt)
     }
     return {
@@ -289,7 +316,7 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
       policy,
       store,
       pump: platform.createPump({ policy, run, apply }),
-      complete: createCompletion({ store, policy, isDraining: () => draining, settle }),
+      complete: createCompletion({ store, policy, isDraining: () => drainEndsAt !== undefined, settle }),
       leases: createLeaseKeeper({ entries, store, leaseMs, newToken, lose }),
     }
   }
@@ -303,7 +330,8 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
   return {
     accept,
     async start(process, policy) {
-      if (running !== undefined) throw new ConfigurationError('inbox', draining ? CLOSED : TAKEN)
+      if (running !== undefined)
+        throw new ConfigurationError('inbox', drainEndsAt === undefined ? TAKEN : CLOSED)
       running = begin(process, policy)
       try {
         await dedupe.start?.(notice => {
