@@ -619,6 +619,16 @@ describe('dead letters', () => {
     expect(await letters.get('b', { namespace: 'other' })).toBeUndefined()
   })
 
+  it('are kept also of a handler that throws something odd', async () => {
+    const { receiver, send } = watch({ retry: { attempts: 1 } })
+    receiver.on('*', () => {
+      throw Object.create(null)
+    })
+    await send()
+    await settle()
+    expect(await receiver.stats()).toMatchObject({ pending: 0, active: 0, dead: 1 })
+  })
+
   it('run again from the first attempt when they are redriven', async () => {
     const { letters, handler, seen, receiver } = await withDead()
     handler.mockImplementation(() => {})
