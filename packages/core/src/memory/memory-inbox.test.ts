@@ -1213,6 +1213,22 @@ describe('the inbox', () => {
     expect(start).toHaveBeenCalledTimes(1)
   })
 
+  it('handles an event also when the platform refuses to wait for it, and says so', async () => {
+    const { receiver, send, logger } = watch()
+    const handler = vi.fn()
+    receiver.on('*', handler)
+    const refuse = () => {
+      throw new Error('called outside a request scope')
+    }
+    expect(await receiver.handle({ ...signedRequest(), waitUntil: refuse })).toMatchObject({ status: 202 })
+    await settle()
+    expect(handler).toHaveBeenCalledTimes(1)
+    expect(logger.lines).toMatchObject([
+      { level: 'warn', message: expect.stringContaining('waitUntil failed') },
+    ])
+    expect(await send()).toMatchObject({ status: 200, code: 'duplicate' })
+  })
+
   it('asks the platform to wait until the event is settled', async () => {
     const { receiver } = watch()
     const gate = deferred()

@@ -83,7 +83,8 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
 
   function accept(delivery: Delivery): MaybePromise<Acceptance> {
     const { policy, store, pump } = started()
-    if (pump.overdue !== undefined) for (const entry of pump.overdue()) keepAlive(delivery, abandon(entry))
+    if (pump.overdue !== undefined)
+      for (const entry of pump.overdue()) keepAlive(delivery, abandon(entry), policy)
     const known = entries.get(delivery.key)
     if (known !== undefined) {
       if (!known.acknowledged) return CLAIM_UNDER_WAY
@@ -120,7 +121,7 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
     entry.phase = 'held'
     leases.watch()
     if (delivery.waitUntil !== undefined)
-      keepAlive(delivery, new Promise<void>(resolve => (entry.onSettled = resolve)))
+      keepAlive(delivery, new Promise<void>(resolve => (entry.onSettled = resolve)), policy)
     dead.remove(entry.key)
     pump.push(entry)
     if (policy.acknowledge === 'after-processing') return new Promise(resolve => (entry.reply = resolve))
@@ -378,8 +379,13 @@ const TAKEN =
   'it serves another receiver already, whose handlers would get these events. Make an inbox for each receiver, or one receiver for both places: every adapter takes a receiver in the place of options'
 const CLOSED = 'it was closed with its receiver; make a new inbox for a new receiver'
 
-function keepAlive({ waitUntil }: Delivery, work: Promise<void>): void {
-  waitUntil?.(work)
+/** A platform that refuses may end the work; but it has begun, and nobody else would do it. */
+function keepAlive({ waitUntil }: Delivery, work: Promise<void>, { logger }: ProcessingPolicy): void {
+  try {
+    waitUntil?.(work)
+  } catch (err) {
+    logger.warn({ err }, 'waitUntil failed: the platform may end the handlers with their request.')
+  }
 }
 
 /** Without the event, which a handler may have changed, and without what belongs to a request that is long answered. */
