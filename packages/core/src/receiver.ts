@@ -1,4 +1,5 @@
 import { CODES } from './codes.ts'
+import { withDeadline } from './deadline.ts'
 import { createDecoder } from './decode-event.ts'
 import type { ReadBody, WebhookReply, WebhookRequest } from './delivery.ts'
 import { durationMs } from './duration.ts'
@@ -183,9 +184,12 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
   }
 
   async function drain(timeoutMs: number): Promise<DrainReport> {
-    await starting?.catch(() => {})
+    const endsAt = performance.now() + timeoutMs
+    // An inbox that hangs while it starts must not keep the process.
+    if (!started && starting !== undefined)
+      await withDeadline(starting, { operation: 'start', ms: timeoutMs }).catch(() => {})
     if (inboxIsAnothers) return { lost: 0 }
-    const report = await inbox.close(timeoutMs)
+    const report = await inbox.close(started ? timeoutMs : Math.max(0, endsAt - performance.now()))
     if (report.lost > 0) {
       logger.error(report, `${report.lost} acknowledged events were not handled before the drain ended.`)
     }

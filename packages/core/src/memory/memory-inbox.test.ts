@@ -1180,6 +1180,23 @@ describe('the inbox', () => {
     expect((await send()).status).toBe(202)
   })
 
+  it('answers 503 while its store does not get started, and ends with its receiver', async () => {
+    const start = vi.fn<() => Promise<void>>(() => new Promise(() => {}))
+    const { receiver, send } = watch({ inbox: memoryInbox({ store: { ...memoryStore(), start } }) })
+    const reply = send()
+    await advance(3000)
+    expect(await reply).toMatchObject({ status: 503, code: 'inbox_unavailable' })
+    const again = send()
+    await settle()
+    expect(start).toHaveBeenCalledTimes(2)
+    const closed = receiver.close({ timeout: '1s' })
+    await advance(1000)
+    await advance(1)
+    expect(await closed).toEqual({ lost: 0 })
+    await advance(3000)
+    expect(await again).toMatchObject({ status: 503 })
+  })
+
   it('is not used again once it was closed with its receiver', async () => {
     const inbox = memoryInbox()
     const { receiver } = watch({ inbox })

@@ -335,7 +335,7 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
         throw new ConfigurationError('inbox', drainEndsAt === undefined ? TAKEN : CLOSED)
       running = begin(process, policy)
       try {
-        await dedupe.start?.(notice => {
+        await running.store.start(notice => {
           policy.observe({ kind: 'notice', ...notice })
           policy.logger.warn({ code: notice.code }, notice.message)
         })

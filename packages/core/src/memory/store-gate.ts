@@ -4,9 +4,11 @@ import { isPromise, type MaybePromise } from '../maybe-promise.ts'
 import type { Observation } from '../observation.ts'
 
 /** A store whose every call ends in time and is observed. */
-export type StoreGate = Required<Omit<DedupeStore, 'start' | 'bounded'>>
+export type StoreGate = Required<Omit<DedupeStore, 'bounded'>>
 
 const DEADLINE_MS = 1000
+/** A store may have to connect first, and a sender waits for it. */
+const START_MS = 3000
 const SLOW_MS = 250
 
 /**
@@ -17,7 +19,7 @@ export function createStoreGate(store: DedupeStore, observe: (observation: Obser
   function guard<T>(
     operation: string,
     call: () => MaybePromise<T>,
-    late?: (value: T) => void,
+    { ms = DEADLINE_MS, late }: { readonly ms?: number; readonly late?: (value: T) => void } = {},
   ): MaybePromise<T> {
     const down = (error: unknown): never => {
       observe({ kind: 'store_down', operation, error })
@@ -31,7 +33,7 @@ export function createStoreGate(store: DedupeStore, observe: (observation: Obser
     }
     if (!isPromise(result)) return result
     const started = performance.now()
-    const limits = { operation: `store.${operation}`, ms: DEADLINE_MS, ...(late && { late }) }
+    const limits = { operation: `store.${operation}`, ms, ...(late && { late }) }
     return (store.bounded === true ? result : withDeadline(result, limits)).then(value => {
       const durationMs = performance.now() - started
       if (durationMs > SLOW_MS) observe({ kind: 'store_slow', operation, durationMs })
@@ -45,13 +47,16 @@ export function createStoreGate(store: DedupeStore, observe: (observation: Obser
         'claim',
         () => store.claim(key, token, options),
         // The sender was told 503 by then. Given back at once, its retry need not wait for the lease to lapse.
-        claim => {
-          if (claim.outcome === 'claimed') quietly(() => store.release(key, token))
+        {
+          late: claim => {
+            if (claim.outcome === 'claimed') quietly(() => store.release(key, token))
+          },
         },
       ),
     extend: (key, token, leaseMs) => guard('extend', () => store.extend(key, token, leaseMs)),
     complete: (key, token, options: CompleteOptions) =>
       guard('complete', () => store.complete(key, token, options)),
+    start: report => guard('start', () => store.start?.(report), { ms: START_MS }),
     release: (key, token) => guard('release', () => store.release(key, token)),
   }
 }
