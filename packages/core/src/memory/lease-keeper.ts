@@ -58,7 +58,8 @@ export function createLeaseKeeper(parts: LeaseKeeperParts): { watch(): void; sto
     const token = newToken()
     entry.token = token
     const claim = await store.claim(entry.key, token, { leaseMs })
-    if (claim.outcome !== 'claimed') return claim.outcome === 'full'
+    // Anything that is no owner's answer: the next round asks again.
+    if (claim.outcome !== 'claimed') return claim.outcome !== 'in_flight' && claim.outcome !== 'completed'
     if (isSettled(entry)) await store.release(entry.key, token)
     return true
   }

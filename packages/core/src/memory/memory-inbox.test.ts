@@ -962,6 +962,8 @@ describe('a store that fails', () => {
       },
     ],
     ['answers nonsense', () => undefined],
+    ['answers an outcome that is none', () => ({ outcome: 'taken' })],
+    ['answers true', () => true],
     ['answers nonsense later', async () => undefined],
   ])('when it %s, the answer is 503 and the event is the sender’s', async (_, claim) => {
     const { receiver, send, seen } = watch({ store: storeThat({ claim: claim as never }) })
@@ -974,6 +976,13 @@ describe('a store that fails', () => {
     await advance(60_000)
     expect(handler).not.toHaveBeenCalled()
     expect(await receiver.stats()).toMatchObject({ pending: 0 })
+  })
+
+  it('when it knows no time for what is in flight, the sender is told one all the same', async () => {
+    const { send } = watch({ store: storeThat({ claim: () => ({ outcome: 'in_flight' }) as Claim }) })
+    const { status, code, headers } = await send()
+    expect([status, code]).toEqual([503, 'in_flight'])
+    expect(Number(headers['retry-after'])).toBeGreaterThanOrEqual(2)
   })
 
   it('when it never answers, the answer is 503 within a second', async () => {

@@ -109,6 +109,7 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
       settle(entry)
       if (claim.outcome === 'full') return FULL
       if (claim.outcome === 'in_flight') return claim
+      if (claim.outcome !== 'completed') throw new TypeError(UNKNOWN_CLAIM)
       return mark === undefined || claim.fingerprint === mark ? DUPLICATE : CONFLICT
     }
     const { policy, pump, leases } = started()
@@ -377,6 +378,8 @@ function createTokens(): () => string {
 
 const TAKEN =
   'it serves another receiver already, whose handlers would get these events. Make an inbox for each receiver, or one receiver for both places: every adapter takes a receiver in the place of options'
+const UNKNOWN_CLAIM =
+  "A dedupe store must answer a claim with the outcome 'claimed', 'completed', 'in_flight' or 'full'."
 const CLOSED = 'it was closed with its receiver; make a new inbox for a new receiver'
 
 /** A platform that refuses may end the work; but it has begun, and nobody else would do it. */
