@@ -889,6 +889,25 @@ describe('leases', () => {
     ])
   })
 
+  it('outlive the request whose timer renews them', async () => {
+    const store = storeThat()
+    const { receiver, send } = watch({ store, handlerTimeout: '1h' })
+    receiver.on('*', () => new Promise(() => {}))
+    await send({ id: 'a' })
+    await settle()
+    vi.clearAllTimers()
+    await advance(39_000)
+    await send({ id: 'b' })
+    await advance(20_000)
+    expect(store.extend).not.toHaveBeenCalled()
+    await advance(1000)
+    await send({ id: 'c' })
+    await advance(1)
+    expect(store.extend).toHaveBeenCalledTimes(3)
+    await advance(20_000)
+    expect(store.extend).toHaveBeenCalledTimes(6)
+  })
+
   it('outlive a store that fails for a while', async () => {
     const store = storeThat()
     const { receiver, send, seen } = watch({ store, handlerTimeout: '1h' })

@@ -120,7 +120,7 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
     }
     const { delivery } = entry
     entry.phase = 'held'
-    leases.watch()
+    leases.watch(entry.acceptedAt)
     if (delivery.waitUntil !== undefined)
       keepAlive(delivery, new Promise<void>(resolve => (entry.onSettled = resolve)), policy)
     dead.remove(entry.key)
