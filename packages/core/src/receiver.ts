@@ -119,7 +119,12 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
     // The drain may have begun while the body was read: nothing is accepted after that.
     if (draining !== undefined) return new Refusal('draining')
     if (!started) return start().then(() => accept(delivery), unavailable)
-    return orElse<Acceptance | Refusal>(() => inbox.accept(delivery), unavailable)
+    try {
+      const acceptance = inbox.accept(delivery)
+      return isPromise(acceptance) ? acceptance.catch(unavailable) : acceptance
+    } catch (cause) {
+      return unavailable(cause)
+    }
   }
 
   /** Step 9. Once this is written, the sender never repeats the event. */

@@ -1,6 +1,6 @@
 import type { HandlerContext } from './attempt.ts'
 import type { EventHandler, WebhookEvent } from './event-types.ts'
-import { isPromise, type MaybePromise } from './maybe-promise.ts'
+import { isPromise, type MaybePromise, orElse } from './maybe-promise.ts'
 
 /**
  * Starts every handler and settles when the last one has: a failure of one never cuts another short. Throws
@@ -16,13 +16,11 @@ export function runHandlers(
   const errors: unknown[] = []
   const running: Promise<unknown>[] = []
   for (const handler of handlers) {
-    try {
-      const result = handler(event, context)
-      // Query builders answer something that has only a `then`.
-      if (isPromise(result)) running.push(Promise.resolve(result).catch(error => errors.push(error)))
-    } catch (error) {
-      errors.push(error)
-    }
+    const result = orElse<unknown>(
+      () => handler(event, context),
+      error => errors.push(error),
+    )
+    if (isPromise(result)) running.push(result)
   }
   if (running.length === 0) return raise(errors)
   return Promise.all(running).then(() => raise(errors))

@@ -9,7 +9,7 @@ import { isPromise, type MaybePromise } from './maybe-promise.ts'
 import { type NotifyParts, notifyFailure } from './notify.ts'
 import type { Observer } from './observation.ts'
 import { Refusal } from './refusal.ts'
-import { type RetryPolicy, retryDelayMs } from './retry.ts'
+import { comesTooLate, type RetryPolicy, retryDelayMs } from './retry.ts'
 import { runHandlers } from './run-handlers.ts'
 import { limitAttempt } from './time-limit.ts'
 
@@ -93,10 +93,7 @@ export function createWorker(parts: WorkerParts): Process {
       return { outcome: 'retry', delayMs: 0, error }
     }
     const delayMs = retryDelayMs(error, number, retry)
-    if (
-      delayMs === undefined ||
-      performance.now() + delayMs > (attempt.lastRetryAt ?? Number.POSITIVE_INFINITY)
-    ) {
+    if (delayMs === undefined || comesTooLate(delayMs, attempt.lastRetryAt)) {
       observe?.({ kind: 'dead_lettered', ...about })
       const noted = await notifyFailure(onDeadLetter, { error, attempt: number, delivery }, event, parts)
       return { outcome: 'dead', error, noted }

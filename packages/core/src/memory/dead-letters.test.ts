@@ -61,5 +61,5 @@ it.each([
   ],
   ['whose message is a symbol', Object.assign(new Error(), { message: Symbol('s') })],
 ])('describes also what cannot be turned into text: something %s', (_, thrown) => {
-  expect(describeError(thrown)).toBe('an error that cannot be turned into text')
+  expect(describeError(thrown)).toBe('an error without a text')
 })

@@ -43,6 +43,6 @@ export function describeError(error: unknown): string {
   try {
     return error instanceof Error ? `${error.name}: ${error.message}` : String(error)
   } catch {
-    return 'an error that cannot be turned into text'
+    return 'an error without a text'
   }
 }

@@ -392,6 +392,25 @@ describe('the drain', () => {
     expect(attempts).toHaveLength(3)
   })
 
+  it('gives up nothing that its sender still has', async () => {
+    const { receiver, send } = watch({ acknowledge: 'after-processing' })
+    const gate = deferred()
+    const onDeadLetter = vi.fn()
+    receiver.on('*', async () => {
+      await gate.promise
+      throw new RetryAfterError('busy', 60)
+    })
+    receiver.onDeadLetter(onDeadLetter)
+    const reply = send()
+    await settle()
+    const closed = receiver.close({ timeout: '10s' })
+    gate.resolve()
+    await settle()
+    expect(await reply).toMatchObject({ status: 503, code: 'handler_deferred' })
+    expect(await closed).toEqual({ lost: 0 })
+    expect(onDeadLetter).not.toHaveBeenCalled()
+  })
+
   it('does not take for lost what no attempt would have helped', async () => {
     const { receiver, send } = watch({ retry: { attempts: 2 } })
     const gate = deferred()

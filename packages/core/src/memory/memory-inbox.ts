@@ -13,8 +13,8 @@ import type {
   Verdict,
 } from '../inbox.ts'
 import { refuseUnknownNames } from '../known-names.ts'
-import { andThen, type MaybePromise, orElse } from '../maybe-promise.ts'
-import { retryDelayMs } from '../retry.ts'
+import { isPromise, type MaybePromise, orElse } from '../maybe-promise.ts'
+import { comesTooLate, retryDelayMs } from '../retry.ts'
 import { createCompletion, storeMark } from './completion.ts'
 import { createDeadLetterShelf } from './dead-letters.ts'
 import { about, type Entry, NOTHING } from './entry.ts'
@@ -74,17 +74,16 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
   const dead = createDeadLetterShelf()
   const newToken = createTokens()
   let running: Running | undefined
-  /** Monotonic milliseconds; set once the drain has begun. */
-  let drainEndsAt: number | undefined
-  /** Whose next attempt the drain has yet to bring forward, once for each. */
-  const toHurry = new Set<Entry>()
+  let draining = false
+  /** The `lastRetryAt` of attempts: set by the drain where retries are ours. */
+  let lastRetryAt: number | undefined
   let lost = 0
   let onIdle: (() => void) | undefined
 
   function accept(delivery: Delivery): MaybePromise<Acceptance> {
     const { policy, store, pump } = started()
     if (pump.overdue !== undefined)
-      for (const entry of pump.overdue()) keepAlive(delivery, abandon(entry), policy)
+      for (const entry of pump.overdue()) keepAlive(delivery, Promise.resolve(abandon(entry)), policy)
     const known = entries.get(delivery.key)
     if (known !== undefined) {
       if (!known.acknowledged) return CLAIM_UNDER_WAY
@@ -95,11 +94,15 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
     const unplaced = pump.reserve?.(entry)
     if (unplaced !== undefined) return unplaced
     entries.set(entry.key, entry)
-    // A crash from here to the acknowledgement leaves a lease that lapses; the sender's retry runs then.
-    return orElse(
-      () => andThen(store.claim(entry.key, entry.token, { leaseMs }), claim => admit(entry, claim)),
-      cause => unavailable(entry, cause),
-    )
+    try {
+      // A crash from here to the acknowledgement leaves a lease that lapses; the sender's retry runs then.
+      const claim = store.claim(entry.key, entry.token, { leaseMs })
+      return isPromise(claim)
+        ? claim.then(answer => admit(entry, answer)).catch(cause => unavailable(entry, cause))
+        : admit(entry, claim)
+    } catch (cause) {
+      return unavailable(entry, cause)
+    }
   }
 
   function admit(entry: Entry, claim: Claim): MaybePromise<Acceptance> {
@@ -109,7 +112,8 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
       settle(entry)
       if (claim.outcome === 'full') return FULL
       if (claim.outcome === 'in_flight') return claim
-      if (claim.outcome !== 'completed') throw new TypeError(UNKNOWN_CLAIM)
+      if (claim.outcome !== 'completed')
+        throw new TypeError('A store must answer a claim with an outcome of Claim.')
       return mark === undefined || claim.fingerprint === mark ? DUPLICATE : CONFLICT
     }
     const { policy, pump, leases } = started()
@@ -149,28 +153,20 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
     if (entry.reply !== undefined) {
       handBack(entry, verdict)
     } else if (verdict.outcome === 'retry') {
-      retry(entry, verdict)
+      retry(entry, verdict.delayMs)
     } else {
-      // Only for want of time: nothing but a dead letter handler may have kept it.
-      if (drainEndsAt !== undefined && !verdict.noted && isOwedAnAttempt(entry, verdict.error)) lost++
-      void bury(entry, verdict.error)
-    }
-  }
-
-  function retry(entry: Entry, { delayMs, error }: Extract<Verdict, { outcome: 'retry' }>): void {
-    const { pump } = started()
-    if (drainEndsAt === undefined || performance.now() + delayMs <= drainEndsAt) {
-      pump.later(entry, delayMs)
-    } else if (toHurry.delete(entry)) {
-      pump.push(entry)
-    } else {
-      lost++
+      const { error, noted } = verdict
+      const isOwedAnAttempt = retryDelayMs(error, entry.attempts, started().policy.retry) !== undefined
+      if (draining && isOwedAnAttempt && !noted) lost++
       void bury(entry, error)
     }
   }
 
-  function isOwedAnAttempt({ attempts }: Entry, error: unknown): boolean {
-    return retryDelayMs(error, attempts, started().policy.retry) !== undefined
+  function retry(entry: Entry, delayMs: number): void {
+    const { pump } = started()
+    // Decided before the drain began: what cannot wait gets its attempt now, and is told that it is the last one.
+    if (comesTooLate(delayMs, lastRetryAt)) pump.push(entry)
+    else pump.later(entry, delayMs)
   }
 
   /** Without an acknowledgement the event is still the sender's: it retries, and nothing of ours does. */
@@ -187,7 +183,7 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
   }
 
   /** Kept here for a redrive; released, so that a redelivery (somebody pressed "resend") runs again. */
-  function bury(entry: Entry, error: unknown): Promise<void> {
+  function bury(entry: Entry, error: unknown): MaybePromise<boolean> {
     keep(entry.delivery, entry.attempts, error)
     return giveBack(entry)
   }
@@ -196,17 +192,17 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
     dead.put(delivery, { attempts, error, failedAt: started().policy.clock() })
   }
 
-  function giveBack(entry: Entry): Promise<void> {
+  function giveBack(entry: Entry): MaybePromise<boolean> {
     settle(entry)
     return release(entry)
   }
 
-  async function release(entry: Entry): Promise<void> {
-    try {
-      await started().store.release(entry.key, entry.token)
-    } catch {
-      // Observed by the gate; the lease lapses by itself.
-    }
+  function release(entry: Entry): MaybePromise<boolean> {
+    // A failure was observed by the gate; the lease lapses by itself.
+    return orElse(
+      () => started().store.release(entry.key, entry.token),
+      () => false,
+    )
   }
 
   function settle(entry: Entry): void {
@@ -229,27 +225,26 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
   }
 
   /** Its request is gone, and with it whatever would have handled the event or tried again: not without a word. */
-  async function abandon(entry: Entry): Promise<void> {
-    const { acknowledged, attempts, phase } = entry
+  function abandon(entry: Entry): unknown {
+    const { attempts, phase } = entry
     if (phase === 'completing') return settle(entry)
     entry.reply?.({ outcome: 'failed' })
-    if (!acknowledged) return giveBack(entry)
+    if (!entry.acknowledged) return giveBack(entry)
     const delivery = forLater(entry.delivery)
     void bury(entry, new NonRetryableError(ABANDONED))
-    await started().process(delivery, createAttempt(attempts, { abandoned: true }))
+    return started().process(delivery, createAttempt(attempts, { abandoned: true }))
   }
 
   async function close(timeoutMs: number): Promise<DrainReport> {
     if (running === undefined) return { lost: 0 }
-    drainEndsAt = performance.now() + timeoutMs
+    draining = true
+    // With 'after-processing' what fails is handed back to its sender, which retries.
+    if (running.policy.acknowledge === 'immediately') lastRetryAt = performance.now() + timeoutMs
     for (const entry of entries.values()) {
-      if (entry.attempt !== undefined) entry.attempt.lastRetryAt = drainEndsAt
-      if (entry.retryTimer === undefined) {
-        toHurry.add(entry)
-      } else {
-        clearTimeout(entry.retryTimer)
-        running.pump.push(entry)
-      }
+      if (entry.attempt !== undefined) entry.attempt.lastRetryAt = lastRetryAt
+      if (entry.retryTimer === undefined) continue
+      clearTimeout(entry.retryTimer)
+      running.pump.push(entry)
     }
     await idleWithin(timeoutMs)
     // What is only being recorded as handled is neither lost nor to be given back.
@@ -281,7 +276,7 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
   async function redrive(key: string): Promise<boolean> {
     const delivery = dead.deliveryOf(key)
     // After the drain nobody would run it.
-    if (delivery === undefined || drainEndsAt !== undefined) return false
+    if (delivery === undefined || draining) return false
     const { outcome } = await accept(delivery)
     if (outcome === 'failed') keep(delivery, 1, 'the redrive failed')
     return outcome === 'accepted' || outcome === 'processed'
@@ -310,7 +305,7 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
     const run = (entry: Entry): MaybePromise<Verdict> => {
       entry.attempts++
       entry.attempt = createAttempt(entry.attempts)
-      entry.attempt.lastRetryAt = drainEndsAt
+      entry.attempt.lastRetryAt = lastRetryAt
       return process(entry.delivery, entry.attempt)
     }
     return {
@@ -318,7 +313,7 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
       policy,
       store,
       pump: platform.createPump({ policy, run, apply }),
-      complete: createCompletion({ store, policy, isDraining: () => drainEndsAt !== undefined, settle }),
+      complete: createCompletion({ store, policy, isDraining: () => draining, settle }),
       leases: createLeaseKeeper({ entries, store, leaseMs, newToken, lose }),
     }
   }
@@ -332,8 +327,7 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
   return {
     accept,
     async start(process, policy) {
-      if (running !== undefined)
-        throw new ConfigurationError('inbox', drainEndsAt === undefined ? TAKEN : CLOSED)
+      if (running !== undefined) throw new ConfigurationError('inbox', draining ? CLOSED : TAKEN)
       running = begin(process, policy)
       try {
         await running.store.start(notice => {
@@ -378,16 +372,14 @@ function createTokens(): () => string {
 
 const TAKEN =
   'it serves another receiver already, whose handlers would get these events. Make an inbox for each receiver, or one receiver for both places: every adapter takes a receiver in the place of options'
-const UNKNOWN_CLAIM =
-  "A dedupe store must answer a claim with the outcome 'claimed', 'completed', 'in_flight' or 'full'."
 const CLOSED = 'it was closed with its receiver; make a new inbox for a new receiver'
 
 /** A platform that refuses may end the work; but it has begun, and nobody else would do it. */
-function keepAlive({ waitUntil }: Delivery, work: Promise<void>, { logger }: ProcessingPolicy): void {
+function keepAlive({ waitUntil }: Delivery, work: Promise<unknown>, { logger }: ProcessingPolicy): void {
   try {
     waitUntil?.(work)
   } catch (err) {
-    logger.warn({ err }, 'waitUntil failed: the platform may end the handlers with their request.')
+    logger.warn({ err }, 'waitUntil failed: handlers may end with their request.')
   }
 }
 

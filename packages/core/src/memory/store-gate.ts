@@ -19,26 +19,31 @@ export function createStoreGate(store: DedupeStore, observe: (observation: Obser
   function guard<T>(
     operation: string,
     call: () => MaybePromise<T>,
-    { ms = DEADLINE_MS, late }: { readonly ms?: number; readonly late?: (value: T) => void } = {},
+    late?: (value: T) => void,
+    ms = DEADLINE_MS,
   ): MaybePromise<T> {
-    const down = (error: unknown): never => {
-      observe({ kind: 'store_down', operation, error })
-      throw error
-    }
     let result: MaybePromise<T>
     try {
       result = call()
     } catch (error) {
-      return down(error)
+      return down(operation, error)
     }
     if (!isPromise(result)) return result
     const started = performance.now()
     const limits = { operation: `store.${operation}`, ms, ...(late && { late }) }
-    return (store.bounded === true ? result : withDeadline(result, limits)).then(value => {
-      const durationMs = performance.now() - started
-      if (durationMs > SLOW_MS) observe({ kind: 'store_slow', operation, durationMs })
-      return value
-    }, down)
+    return (store.bounded === true ? result : withDeadline(result, limits)).then(
+      value => {
+        const durationMs = performance.now() - started
+        if (durationMs > SLOW_MS) observe({ kind: 'store_slow', operation, durationMs })
+        return value
+      },
+      error => down(operation, error),
+    )
+  }
+
+  function down(operation: string, error: unknown): never {
+    observe({ kind: 'store_down', operation, error })
+    throw error
   }
 
   return {
@@ -47,16 +52,14 @@ export function createStoreGate(store: DedupeStore, observe: (observation: Obser
         'claim',
         () => store.claim(key, token, options),
         // The sender was told 503 by then. Given back at once, its retry need not wait for the lease to lapse.
-        {
-          late: claim => {
-            if (claim.outcome === 'claimed') quietly(() => store.release(key, token))
-          },
+        claim => {
+          if (claim.outcome === 'claimed') quietly(() => store.release(key, token))
         },
       ),
     extend: (key, token, leaseMs) => guard('extend', () => store.extend(key, token, leaseMs)),
     complete: (key, token, options: CompleteOptions) =>
       guard('complete', () => store.complete(key, token, options)),
-    start: report => guard('start', () => store.start?.(report), { ms: START_MS }),
+    start: report => guard('start', () => store.start?.(report), undefined, START_MS),
     release: (key, token) => guard('release', () => store.release(key, token)),
   }
 }
