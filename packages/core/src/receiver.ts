@@ -189,12 +189,11 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
   }
 
   async function drain(timeoutMs: number): Promise<DrainReport> {
-    const endsAt = performance.now() + timeoutMs
     // An inbox that hangs while it starts must not keep the process.
     if (!started && starting !== undefined)
       await withDeadline(starting, { operation: 'start', ms: timeoutMs }).catch(() => {})
     if (inboxIsAnothers) return { lost: 0 }
-    const report = await inbox.close(started ? timeoutMs : Math.max(0, endsAt - performance.now()))
+    const report = await inbox.close(timeoutMs)
     if (report.lost > 0) {
       logger.error(report, `${report.lost} acknowledged events were not handled before the drain ended.`)
     }

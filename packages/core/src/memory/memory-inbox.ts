@@ -2,7 +2,7 @@ import { platform } from '#platform'
 import { ABANDONED, ABORT, createAttempt } from '../attempt.ts'
 import type { Claim, DedupeStore } from '../dedupe-store.ts'
 import { type Duration, durationMs } from '../duration.ts'
-import { ConfigurationError, NonRetryableError, RetryAfterError } from '../errors.ts'
+import { type AckhookError, ConfigurationError, NonRetryableError, RetryAfterError } from '../errors.ts'
 import type {
   Acceptance,
   Delivery,
@@ -226,13 +226,18 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
 
   /** Its request is gone, and with it whatever would have handled the event or tried again: not without a word. */
   function abandon(entry: Entry): unknown {
-    const { attempts, phase } = entry
-    if (phase === 'completing') return settle(entry)
-    entry.reply?.({ outcome: 'failed' })
-    if (!entry.acknowledged) return giveBack(entry)
+    if (entry.phase === 'completing') return settle(entry)
     const delivery = forLater(entry.delivery)
-    void bury(entry, new NonRetryableError(ABANDONED))
-    return started().process(delivery, createAttempt(attempts, { abandoned: true }))
+    const given = drop(entry, new NonRetryableError(ABANDONED))
+    if (!entry.acknowledged) return given
+    return started().process(delivery, createAttempt(entry.attempts, { abandoned: true }))
+  }
+
+  /** What is not finished: given back to its sender, or kept as a dead letter where that has let go of it. */
+  function drop(entry: Entry, error: AckhookError): MaybePromise<boolean> {
+    entry.attempt?.abort(error)
+    entry.reply?.({ outcome: 'failed', retryAfterMs: 1000 })
+    return entry.acknowledged ? bury(entry, error) : giveBack(entry)
   }
 
   async function close(timeoutMs: number): Promise<DrainReport> {
@@ -251,14 +256,7 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
     const left = [...entries.values()].filter(entry => entry.phase !== 'completing')
     lost += left.filter(entry => entry.acknowledged).length
     running.leases.stop()
-    await Promise.all(
-      left.map(entry => {
-        const error = ABORT.drained()
-        entry.attempt?.abort(error)
-        entry.reply?.({ outcome: 'failed', retryAfterMs: 1000 })
-        return entry.acknowledged ? bury(entry, error) : giveBack(entry)
-      }),
-    )
+    await Promise.all(left.map(entry => drop(entry, ABORT.drained())))
     return { lost }
   }
 

@@ -165,7 +165,7 @@ it('hands back what its sender still has when its request is gone, and keeps no 
   await vi.advanceTimersByTimeAsync(22_001)
   void accept('a')
   await turn()
-  expect(await reply).toEqual({ outcome: 'failed' })
+  expect(await reply).toMatchObject({ outcome: 'failed' })
   expect(runs.map(({ id, number }) => [id, number])).toEqual([
     ['a', 1],
     ['a', 1],
