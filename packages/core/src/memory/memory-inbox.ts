@@ -228,6 +228,8 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
   function abandon(entry: Entry): unknown {
     if (entry.phase === 'completing') return settle(entry)
     const delivery = forLater(entry.delivery)
+    // Its alarm has withdrawn it where it was still there; where not, its promises are not ours to settle.
+    entry.attempt = undefined
     const given = drop(entry, new NonRetryableError(ABANDONED))
     if (!entry.acknowledged) return given
     return started().process(delivery, createAttempt(entry.attempts, { abandoned: true }))
