@@ -4,6 +4,8 @@ import { configDefaults, defineConfig } from 'vitest/config'
 // Not 'import' nor 'default': Vitest hands these to Node, where they would spoil the require of every package.
 const conditions = ['ackhook-source', 'node']
 const webPlatform = fileURLToPath(new URL('packages/core/src/web/platform.ts', import.meta.url))
+/** Tests of what only that platform has. */
+const ON_WEB = 'packages/core/src/web/*.test.ts'
 const resolve = { conditions }
 const ssr = { resolve: { conditions, externalConditions: conditions } }
 
@@ -25,7 +27,7 @@ export default defineConfig({
         test: {
           name: 'node',
           include: ['packages/*/src/**/*.test.ts', 'test/**/*.test.ts'],
-          exclude: [...configDefaults.exclude, 'test/runtimes/**', 'test/faults/**'],
+          exclude: [...configDefaults.exclude, 'test/runtimes/**', 'test/faults/**', ON_WEB],
           provide: { platform: 'node' },
           testTimeout: 20_000,
         },
@@ -36,7 +38,7 @@ export default defineConfig({
         ssr,
         test: {
           name: 'web',
-          include: ['test/vectors/*.test.ts'],
+          include: ['test/vectors/*.test.ts', ON_WEB],
           provide: { platform: 'web' },
           testTimeout: 20_000,
         },

@@ -29,6 +29,7 @@ export function aPolicy(
     acknowledge: 'immediately',
     concurrency: 4,
     capacity: 10_000,
+    handlerTimeoutMs: 60_000,
     retry: { attempts: 3, minDelayMs: 10, maxDelayMs: 50, factor: 2 },
     retentionMs: 604_800_000,
     serialize: false,

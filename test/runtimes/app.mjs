@@ -7,6 +7,7 @@ import envelope from '../vectors/envelope.json' with { type: 'json' }
 import header from '../vectors/header.json' with { type: 'json' }
 import request from '../vectors/request.json' with { type: 'json' }
 import timestamp from '../vectors/timestamp.json' with { type: 'json' }
+import { createLoad } from './load.mjs'
 import { playVectors } from './play-vectors.mjs'
 
 /**
@@ -30,6 +31,8 @@ export function createApp({ secretOf, ...options }) {
   for (const path of ['/fetch', '/parsed/fetch']) {
     app.all(path, c => handle(c.req.raw, c.env, executionOf(c)))
   }
+  const load = createLoad({ ...options, secretOf })
+  app.all('/load/*', c => load.fetch(c.req.raw, c.env, executionOf(c)))
   app.get('/handled', c => c.json(handled))
   app.get('/vectors', async c =>
     c.json(await playVectors(createReceiver, [body, dedupe, envelope, header, request, timestamp])),

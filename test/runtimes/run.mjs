@@ -7,6 +7,7 @@ import { createInterface } from 'node:readline'
 import { sign } from '@ackhook/testing'
 import { adapterCases, adapterSuiteOptions } from '@ackhook/testing/adapter-suite'
 import { DECLARED } from './declared.mjs'
+import { overload } from './overload.mjs'
 import { runtimes } from './runtimes.mjs'
 
 const CASE_MS = 60_000
@@ -19,6 +20,7 @@ for (const runtime of runtimes.filter(({ name }) => wanted === undefined || name
   try {
     const { requests, wrong } = await getJson(`${server.base}/vectors`)
     report(runtime, `${requests} requests of the vectors`, wrong)
+    report(runtime, 'more events than are handled at once', await overload(server.base, adapterSuiteOptions))
     for (const adapter of ['hono', 'fetch']) {
       report(runtime, `one delivery through ${adapter}`, await delivers(server.base, adapter))
       report(

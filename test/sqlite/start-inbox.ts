@@ -18,6 +18,7 @@ function policyWith(parts: Partial<ProcessingPolicy> = {}): ProcessingPolicy {
     acknowledge: 'immediately',
     concurrency: 4,
     capacity: 10_000,
+    handlerTimeoutMs: 60_000,
     retry: { attempts: 5, minDelayMs: 10, maxDelayMs: 50, factor: 2 },
     retentionMs: 3_600_000,
     serialize: false,

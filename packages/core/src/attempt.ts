@@ -24,6 +24,11 @@ export interface Attempt {
    */
   readonly abandoned: boolean
   readonly signal: AbortSignal
+  /**
+   * Monotonic milliseconds after which no attempt begins any more, once the inbox is being drained: an attempt that
+   * would have to be followed by a later one is the last, and its verdict is dead.
+   */
+  lastRetryAt: number | undefined
   /** Withdraws the attempt: the signal aborts and whatever the handlers still do no longer counts. */
   abort(reason: AckhookError): void
   /** Called at once when the attempt is withdrawn, or was already. */
@@ -45,6 +50,7 @@ export function createAttempt(
 class LazyAttempt implements Attempt {
   readonly number: number
   readonly abandoned: boolean
+  lastRetryAt: number | undefined
   #controller: AbortController | undefined
   #reason: AckhookError | undefined
   #listener: ((reason: AckhookError) => void) | undefined
@@ -93,6 +99,9 @@ export class AttemptContext implements HandlerContext {
     return this.#attempt.signal
   }
 }
+
+/** Why no handler runs any more for an event that is abandoned. */
+export const ABANDONED = 'In every attempt at this event its process died or stood still.'
 
 /** Reasons for which an attempt is withdrawn. */
 export const ABORT: Readonly<Record<'leaseLost' | 'drained', () => AckhookError>> = {

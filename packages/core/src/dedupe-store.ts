@@ -39,7 +39,10 @@ export interface DedupeStore {
   complete(key: string, token: string, options: CompleteOptions): MaybePromise<boolean>
   /** Gives the lease back, so that a redelivery runs at once. `false` when it is no longer mine. */
   release(key: string, token: string): MaybePromise<boolean>
-  /** Called once when processing starts; what it reports reaches the observer and the logger. */
+  /**
+   * Called when processing starts, and again if that failed; what it reports reaches the observer and the logger. A
+   * promise is given about three seconds.
+   */
   start?(report: (notice: StoreNotice) => void): MaybePromise<void>
 }
 

@@ -67,6 +67,8 @@ export interface ProcessingPolicy {
   readonly concurrency: number
   /** Events waiting or running, beyond which `accept` answers `full`. */
   readonly capacity: number
+  /** How long the handlers of one event may take, in milliseconds: a {@link Process} takes no longer over them. */
+  readonly handlerTimeoutMs: number
   readonly retry: RetryPolicy
   /** How long a handled event's id is remembered, in milliseconds. */
   readonly retentionMs: number
@@ -95,8 +97,8 @@ export interface Inbox {
   /** Begins to hand out events, those left from an earlier run first. Rejects when the engine cannot work. */
   start(process: Process, policy: ProcessingPolicy): MaybePromise<void>
   /**
-   * Stops handing out events, waits for the running ones, then gives back what is left. Takes no longer than
-   * `timeoutMs` and a little. Answers how many acknowledged events it leaves that are nowhere safe.
+   * Stops handing out events, waits for the running ones, then gives back what is left. An inbox that would lose what
+   * waits hands that out too, for as long as there is time. Takes no longer than `timeoutMs` and a little. Answers how many acknowledged events it leaves that are nowhere safe.
    */
   close(timeoutMs: number): Promise<DrainReport>
   stats(): MaybePromise<InboxStats>
@@ -105,7 +107,10 @@ export interface Inbox {
 
 /** What a drain leaves behind. */
 export interface DrainReport {
-  /** Acknowledged events that are lost with this process. Always 0 for a durable inbox. */
+  /**
+   * Acknowledged events that are lost with this process: not handled in time, and no `onDeadLetter` handler took note
+   * of them. Always 0 for a durable inbox.
+   */
   readonly lost: number
 }
 

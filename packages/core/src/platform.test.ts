@@ -111,19 +111,6 @@ describe.each([
     expect(platform.checksum(window)).toBe(zlibCrc32(window) | 0)
   })
 
-  it('defers a task until the running one has ended', async () => {
-    const order: string[] = []
-    const done = new Promise<void>(resolve =>
-      platform.defer(() => {
-        order.push('deferred')
-        resolve()
-      }),
-    )
-    order.push('first')
-    await done
-    expect(order).toEqual(['first', 'deferred'])
-  })
-
   it('has a default logger that takes every level', () => {
     vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
     for (const level of ['info', 'warn', 'error'] as const) platform.defaultLogger[level]({}, 'text')

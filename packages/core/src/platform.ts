@@ -1,6 +1,7 @@
 import type { Alarms } from './alarms.ts'
 import type { Logger } from './logger.ts'
 import type { MaybePromise } from './maybe-promise.ts'
+import type { Pump, PumpParts } from './memory/pump.ts'
 
 /** HMAC-SHA256 of `<timestamp>.<body>` under one secret, as 32 characters of one byte each. */
 export type Mac = (timestamp: string, body: Uint8Array) => MaybePromise<string>
@@ -26,8 +27,8 @@ export interface Platform {
    * the AsyncLocalStorage of the request would be empty. Where the platform has no such thing, just the function.
    */
   keepContext<T>(next: (value: T) => void): (value: T) => void
-  /** Runs a task soon; where the platform can, after the replies that are being written now. */
-  defer(task: () => void): void
+  /** What starts the attempts of a memory inbox: only some platforms let one request work for another. */
+  createPump(parts: PumpParts): Pump
   /** Where warnings and errors go when the user gave no logger. */
   readonly defaultLogger: Logger
 }

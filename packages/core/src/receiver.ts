@@ -1,4 +1,5 @@
 import { CODES } from './codes.ts'
+import { withDeadline } from './deadline.ts'
 import { createDecoder } from './decode-event.ts'
 import type { ReadBody, WebhookReply, WebhookRequest } from './delivery.ts'
 import { durationMs } from './duration.ts'
@@ -185,7 +186,9 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
   }
 
   async function drain(timeoutMs: number): Promise<DrainReport> {
-    await starting?.catch(() => {})
+    // An inbox that hangs while it starts must not keep the process.
+    if (!started && starting !== undefined)
+      await withDeadline(starting, { operation: 'start', ms: timeoutMs }).catch(() => {})
     if (inboxIsAnothers) return { lost: 0 }
     const report = await inbox.close(timeoutMs)
     if (report.lost > 0) {

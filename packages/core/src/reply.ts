@@ -20,7 +20,7 @@ export function replyFor(code: ReplyCode): WebhookReply {
  */
 export function replyLater(code: ReplyCode, afterMs?: number): WebhookReply {
   const seconds =
-    afterMs === undefined
+    afterMs === undefined || Number.isNaN(afterMs)
       ? MIN_RETRY_S + Math.floor(Math.random() * (MAX_RETRY_S - MIN_RETRY_S + 1))
       : Math.min(LONGEST_RETRY_S, Math.max(1, Math.ceil(afterMs / 1000)))
   const reply = replyFor(code)

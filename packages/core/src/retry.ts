@@ -57,6 +57,11 @@ export function resolveRetry(options: RetryOptions = {}, inbox: Partial<RetryPol
   return { attempts, minDelayMs, maxDelayMs, factor }
 }
 
+/** Whether an attempt in `delayMs` would begin after `lastAt`, in monotonic milliseconds. */
+export function comesTooLate(delayMs: number, lastAt: number | undefined): boolean {
+  return lastAt !== undefined && performance.now() + delayMs > lastAt
+}
+
 /**
  * Milliseconds until the attempt after number `attempt`, which failed with `error`, or `undefined` when there
  * is none. Delays grow exponentially; the upper half of each is random, so that events that failed together

@@ -1,5 +1,5 @@
 import { platform } from '#platform'
-import { type Attempt, AttemptContext } from './attempt.ts'
+import { ABANDONED, type Attempt, AttemptContext } from './attempt.ts'
 import type { DecodeEvent } from './decode-event.ts'
 import { AckhookError, NonRetryableError } from './errors.ts'
 import type { WebhookEvent } from './event-types.ts'
@@ -9,7 +9,7 @@ import { isPromise, type MaybePromise } from './maybe-promise.ts'
 import { type NotifyParts, notifyFailure } from './notify.ts'
 import type { Observer } from './observation.ts'
 import { Refusal } from './refusal.ts'
-import { type RetryPolicy, retryDelayMs } from './retry.ts'
+import { comesTooLate, type RetryPolicy, retryDelayMs } from './retry.ts'
 import { runHandlers } from './run-handlers.ts'
 import { limitAttempt } from './time-limit.ts'
 
@@ -93,7 +93,7 @@ export function createWorker(parts: WorkerParts): Process {
       return { outcome: 'retry', delayMs: 0, error }
     }
     const delayMs = retryDelayMs(error, number, retry)
-    if (delayMs === undefined) {
+    if (delayMs === undefined || comesTooLate(delayMs, attempt.lastRetryAt)) {
       observe?.({ kind: 'dead_lettered', ...about })
       const noted = await notifyFailure(onDeadLetter, { error, attempt: number, delivery }, event, parts)
       return { outcome: 'dead', error, noted }
@@ -107,7 +107,6 @@ export function createWorker(parts: WorkerParts): Process {
 }
 
 const COMPLETED: Verdict = { outcome: 'completed' }
-const ABANDONED = 'In every attempt at this event its process died or stood still.'
 
 interface FailedAttempt {
   readonly delivery: Delivery

@@ -14,9 +14,8 @@ export interface CompletionParts {
 export function createCompletion(parts: CompletionParts): (entry: Entry) => void {
   const { store, policy, isDraining, settle } = parts
 
-  function remember({ key, token, delivery }: Entry): MaybePromise<boolean> {
+  function remember({ key, token }: Entry, fingerprint: number): MaybePromise<boolean> {
     try {
-      const fingerprint = storeMark(delivery)
       return store.complete(key, token, { retentionMs: policy.retentionMs, fingerprint })
     } catch (error) {
       return Promise.reject(error)
@@ -24,7 +23,7 @@ export function createCompletion(parts: CompletionParts): (entry: Entry) => void
   }
 
   /** While remembering the id fails, the lease is all that keeps a redelivery from running again. */
-  async function completeLater(entry: Entry, first: MaybePromise<boolean>): Promise<void> {
+  async function completeLater(entry: Entry, mark: number, first: MaybePromise<boolean>): Promise<void> {
     const of = about(entry.delivery)
     let kept = first
     for (let delayMs = 250; ; delayMs *= 2) {
@@ -37,7 +36,7 @@ export function createCompletion(parts: CompletionParts): (entry: Entry) => void
           break
         }
         await new Promise(resolve => setTimeout(resolve, delayMs))
-        kept = remember(entry)
+        kept = remember(entry, mark)
       }
     }
     settle(entry)
@@ -46,9 +45,10 @@ export function createCompletion(parts: CompletionParts): (entry: Entry) => void
   // A store that answers at once is not awaited: that would be a promise for each event.
   return entry => {
     entry.phase = 'completing'
-    const kept = remember(entry)
+    const mark = storeMark(entry.delivery)
+    const kept = remember(entry, mark)
     if (kept === true) settle(entry)
-    else void completeLater(entry, kept)
+    else void completeLater(entry, mark, kept)
   }
 }
 

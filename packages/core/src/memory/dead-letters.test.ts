@@ -48,3 +48,18 @@ it('describes what was thrown, whatever it was', () => {
   expect(describeError('text')).toBe('text')
   expect(describeError(undefined)).toBe('undefined')
 })
+
+it.each([
+  ['without a prototype', Object.create(null)],
+  [
+    'whose message throws',
+    Object.defineProperty(new Error(), 'message', {
+      get() {
+        throw new Error('trap')
+      },
+    }),
+  ],
+  ['whose message is a symbol', Object.assign(new Error(), { message: Symbol('s') })],
+])('describes also what cannot be turned into text: something %s', (_, thrown) => {
+  expect(describeError(thrown)).toBe('an error without a text')
+})

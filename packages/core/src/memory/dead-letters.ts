@@ -38,8 +38,11 @@ export function createDeadLetterShelf(): DeadLetterShelf {
   }
 }
 
-/** `name: message`, for records that outlive the error. */
+/** `name: message`, for records that outlive the error. Never throws, whatever a handler has thrown. */
 export function describeError(error: unknown): string {
-  if (!(error instanceof Error)) return String(error)
-  return `${error.name}: ${error.message}`
+  try {
+    return error instanceof Error ? `${error.name}: ${error.message}` : String(error)
+  } catch {
+    return 'an error without a text'
+  }
 }

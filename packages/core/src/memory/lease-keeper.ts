@@ -10,16 +10,26 @@ export interface LeaseKeeperParts {
   readonly lose: (entry: Entry) => void
 }
 
+export interface LeaseKeeper {
+  /** To be called for each lease, with the monotonic time. */
+  watch(now: number): void
+  stop(): void
+}
+
 /** How many leases are renewed before other work gets its turn. */
 const SLICE = 500
 
 /** Renews every lease of this process at a third of its length, for as long as there are any. */
-export function createLeaseKeeper(parts: LeaseKeeperParts): { watch(): void; stop(): void } {
+export function createLeaseKeeper(parts: LeaseKeeperParts): LeaseKeeper {
   const { entries, store, leaseMs, newToken, lose } = parts
   let timer: ReturnType<typeof setTimeout> | undefined
+  /** When the timer rings, or its round was last seen to go on. */
+  let dueAt = 0
   let stopped = false
 
   async function renewAll(): Promise<void> {
+    const own = timer
+    dueAt = performance.now()
     let inSlice: Promise<void>[] = []
     for (const entry of [...entries.values()]) {
       if (stopped) return
@@ -29,16 +39,21 @@ export function createLeaseKeeper(parts: LeaseKeeperParts): { watch(): void; sto
       await Promise.all(inSlice)
       inSlice = []
       await new Promise(resolve => setTimeout(resolve, 0))
+      dueAt = performance.now()
     }
     await Promise.all(inSlice)
+    if (timer !== own) return
     timer = undefined
-    if (entries.size > 0) watch()
+    if (entries.size > 0) watch(performance.now())
   }
 
   async function renew(entry: Entry): Promise<void> {
     const asked = performance.now()
+    const { token } = entry
     try {
-      if ((await store.extend(entry.key, entry.token, leaseMs)) || (await takeAgain(entry))) {
+      const held = await store.extend(entry.key, token, leaseMs)
+      // Another token by now: an earlier round that was slow has taken it again.
+      if (held || entry.token !== token || (await takeAgain(entry))) {
         entry.leasedUntil = asked + leaseMs
       } else if (entry.phase === 'held') {
         lose(entry)
@@ -49,22 +64,28 @@ export function createLeaseKeeper(parts: LeaseKeeperParts): { watch(): void; sto
   }
 
   /**
-   * A lease can be gone without a new owner: the store was restarted empty, or this process stood still. A
-   * token of its own, because a late answer to this claim gives that token's lease back.
+   * A lease can be gone without a new owner: the store was restarted empty, or this process stood still. A token of
+   * its own, because a late answer to this claim gives that token's lease back; known from before the claim, because
+   * the store may apply it and the answer be lost: the next round must not take that lease for another process's.
    */
   async function takeAgain(entry: Entry): Promise<boolean> {
     if (entry.phase !== 'held') return true
     const token = newToken()
-    const claim = await store.claim(entry.key, token, { leaseMs })
-    if (claim.outcome !== 'claimed') return claim.outcome === 'full'
     entry.token = token
+    const claim = await store.claim(entry.key, token, { leaseMs })
+    // Anything that is no owner's answer: the next round asks again.
+    if (claim.outcome !== 'claimed') return claim.outcome !== 'in_flight' && claim.outcome !== 'completed'
     if (isSettled(entry)) await store.release(entry.key, token)
     return true
   }
 
-  function watch(): void {
-    if (timer !== undefined || stopped) return
-    timer = setTimeout(() => void renewAll(), leaseMs / 3)
+  function watch(now: number): void {
+    // On Workers a timer ends with the request that set it, and so does the round that it began.
+    if (stopped || (timer !== undefined && now < dueAt + leaseMs / 3)) return
+    const delayMs = timer === undefined ? leaseMs / 3 : 0
+    clearTimeout(timer)
+    dueAt = now + delayMs
+    timer = setTimeout(() => void renewAll(), delayMs)
     letProcessEnd(timer)
   }
 

@@ -315,19 +315,120 @@ describe('the drain', () => {
       retry: { minDelay: '1h', maxDelay: '1h', attempts: 3 },
     })
     const done: string[] = []
-    const attempts = { a: 0, b: 0, c: 0 }
-    receiver.on('*', event => {
-      const name = event.id as keyof typeof attempts
-      if (++attempts[name] < (name === 'a' ? 3 : 1)) throw new Error('not yet')
-      done.push(name)
+    receiver.on('*', (event, { attempt }) => {
+      if (event.id === 'a' && attempt === 1) throw new Error('not yet')
+      done.push(event.id)
     })
     for (const id of ['a', 'b', 'c']) await send({ id })
     await settle()
     expect(done).toEqual(['b', 'c'])
     const closed = receiver.close({ timeout: '10s' })
-    for (let i = 0; i < 3; i++) await advance(100)
+    await settle()
     expect(done).toEqual(['b', 'c', 'a'])
     expect(await closed).toEqual({ lost: 0 })
+  })
+
+  it('waits for retries as long as ever after the one it brings forward', async () => {
+    const { receiver, send, seen } = watch({ retry: { minDelay: '2s', maxDelay: '2s', attempts: 9 } })
+    const at: number[] = []
+    receiver.on('*', () => {
+      at.push(performance.now())
+      if (at.length < 4) throw new Error('not yet')
+    })
+    await send()
+    await settle()
+    const closed = receiver.close({ timeout: '10s' })
+    await settle()
+    for (let turn = 0; turn < 2; turn++) await advance(2000)
+    expect(await closed).toEqual({ lost: 0 })
+    const waits = at.slice(1).map((ms, i) => ms - (at[i] as number))
+    expect(waits.map(ms => ms >= 1000)).toEqual([false, true, true])
+    expect(of(seen, 'completed')).toMatchObject([{ attempt: 4 }])
+  })
+
+  it.each([
+    ['lost when nobody took note', undefined, 1],
+    ['lost when its dead letter handler failed', () => Promise.reject(new Error('no')), 1],
+    ['not lost when its dead letter handler took note', () => {}, 0],
+  ])('gives up at once what it cannot wait for: %s', async (_, listener, lost) => {
+    const { receiver, send, seen } = watch()
+    const attempts: number[] = []
+    const error = new RetryAfterError('busy', 60)
+    receiver.on('*', (_, { attempt }) => {
+      attempts.push(attempt)
+      throw error
+    })
+    const onDeadLetter = vi.fn(listener ?? (() => {}))
+    if (listener !== undefined) receiver.onDeadLetter(onDeadLetter)
+    await send()
+    await settle()
+    const closed = receiver.close({ timeout: '10s' })
+    await settle()
+    expect(await closed).toEqual({ lost })
+    expect(attempts).toEqual([1, 2])
+    expect(of(seen, 'dead_lettered')).toMatchObject([{ attempt: 2, error }])
+    if (listener !== undefined) expect(onDeadLetter.mock.calls).toMatchObject([[{ attempt: 2, error }, {}]])
+    expect(await receiver.deadLetters.list()).toMatchObject([{ attempts: 2 }])
+  })
+
+  it('gives up what fails while it runs, and brings forward what onError was being told of', async () => {
+    const { receiver, send } = watch({ retry: { minDelay: '1h', maxDelay: '1h', attempts: 3 } })
+    const told = deferred()
+    const fails = deferred()
+    const attempts: string[] = []
+    receiver.on('*', async ({ id }, { attempt }) => {
+      attempts.push(`${id}${attempt}`)
+      if (id === 'running') await fails.promise
+      if (attempt === 1) throw new Error('not yet')
+    })
+    receiver.onError(() => told.promise)
+    await send({ id: 'running' })
+    await send({ id: 'told' })
+    await settle()
+    const closed = receiver.close({ timeout: '10s' })
+    told.resolve()
+    await settle()
+    expect(attempts).toEqual(['running1', 'told1', 'told2'])
+    fails.resolve()
+    await settle()
+    expect(await closed).toEqual({ lost: 1 })
+    expect(attempts).toHaveLength(3)
+  })
+
+  it('gives up nothing that its sender still has', async () => {
+    const { receiver, send } = watch({ acknowledge: 'after-processing' })
+    const gate = deferred()
+    const onDeadLetter = vi.fn()
+    receiver.on('*', async () => {
+      await gate.promise
+      throw new RetryAfterError('busy', 60)
+    })
+    receiver.onDeadLetter(onDeadLetter)
+    const reply = send()
+    await settle()
+    const closed = receiver.close({ timeout: '10s' })
+    gate.resolve()
+    await settle()
+    expect(await reply).toMatchObject({ status: 503, code: 'handler_deferred' })
+    expect(await closed).toEqual({ lost: 0 })
+    expect(onDeadLetter).not.toHaveBeenCalled()
+  })
+
+  it('does not take for lost what no attempt would have helped', async () => {
+    const { receiver, send } = watch({ retry: { attempts: 2 } })
+    const gate = deferred()
+    receiver.on('*', async ({ id }) => {
+      await gate.promise
+      throw id === 'never' ? new NonRetryableError('never') : new Error('no')
+    })
+    await send({ id: 'never' })
+    await send({ id: 'used up' })
+    await settle()
+    const closed = receiver.close({ timeout: '10s' })
+    gate.resolve()
+    await advance(1000)
+    expect(await closed).toEqual({ lost: 0 })
+    expect(await receiver.deadLetters.list()).toHaveLength(2)
   })
 
   it('runs each event once that runs or waits when it begins', async () => {
@@ -540,6 +641,16 @@ describe('dead letters', () => {
     expect(await letters.get('b', { namespace: 'other' })).toBeUndefined()
   })
 
+  it('are kept also of a handler that throws something odd', async () => {
+    const { receiver, send } = watch({ retry: { attempts: 1 } })
+    receiver.on('*', () => {
+      throw Object.create(null)
+    })
+    await send()
+    await settle()
+    expect(await receiver.stats()).toMatchObject({ pending: 0, active: 0, dead: 1 })
+  })
+
   it('run again from the first attempt when they are redriven', async () => {
     const { letters, handler, seen, receiver } = await withDead()
     handler.mockImplementation(() => {})
@@ -742,6 +853,31 @@ describe('leases', () => {
     })
   })
 
+  it('taken once more are known as ours also when the answer to that was lost', async () => {
+    const store = storeThat()
+    const { receiver, send, seen } = watch({ store, retry: { minDelay: '50s', maxDelay: '50s' } })
+    const handler = vi.fn<() => void>().mockImplementationOnce(() => {
+      throw new Error('not yet')
+    })
+    receiver.on('*', handler)
+    await send()
+    await settle()
+    const fresh = memoryStore()
+    for (const method of ['claim', 'extend', 'complete', 'release'] as const) {
+      store[method].mockImplementation(fresh[method] as never)
+    }
+    store.claim.mockImplementationOnce(async (...given) => {
+      await fresh.claim(...given)
+      throw new Error('the reply was lost')
+    })
+    await advance(60_000)
+    expect(of(seen, 'store_down')).toMatchObject([{ operation: 'claim' }])
+    expect(of(seen, 'lease_lost')).toEqual([])
+    expect(handler).toHaveBeenCalledTimes(2)
+    const key = store.claim.mock.calls[0]?.[0] as string
+    expect(await fresh.claim(key, 'other', { leaseMs: 1 })).toMatchObject({ outcome: 'completed' })
+  })
+
   it('are taken once more by the next round when the store had no room in this one', async () => {
     const store = storeThat()
     const { receiver, send, seen } = watch({ store, handlerTimeout: '1h' })
@@ -773,6 +909,25 @@ describe('leases', () => {
     expect(store.release.mock.calls).toEqual([
       [store.claim.mock.calls[1]?.[0], store.claim.mock.calls[1]?.[1]],
     ])
+  })
+
+  it('outlive the request whose timer renews them', async () => {
+    const store = storeThat()
+    const { receiver, send } = watch({ store, handlerTimeout: '1h' })
+    receiver.on('*', () => new Promise(() => {}))
+    await send({ id: 'a' })
+    await settle()
+    vi.clearAllTimers()
+    await advance(39_000)
+    await send({ id: 'b' })
+    await advance(20_000)
+    expect(store.extend).not.toHaveBeenCalled()
+    await advance(1000)
+    await send({ id: 'c' })
+    await advance(1)
+    expect(store.extend).toHaveBeenCalledTimes(3)
+    await advance(20_000)
+    expect(store.extend).toHaveBeenCalledTimes(6)
   })
 
   it('outlive a store that fails for a while', async () => {
@@ -848,6 +1003,8 @@ describe('a store that fails', () => {
       },
     ],
     ['answers nonsense', () => undefined],
+    ['answers an outcome that is none', () => ({ outcome: 'taken' })],
+    ['answers true', () => true],
     ['answers nonsense later', async () => undefined],
   ])('when it %s, the answer is 503 and the event is the sender’s', async (_, claim) => {
     const { receiver, send, seen } = watch({ store: storeThat({ claim: claim as never }) })
@@ -860,6 +1017,13 @@ describe('a store that fails', () => {
     await advance(60_000)
     expect(handler).not.toHaveBeenCalled()
     expect(await receiver.stats()).toMatchObject({ pending: 0 })
+  })
+
+  it('when it knows no time for what is in flight, the sender is told one all the same', async () => {
+    const { send } = watch({ store: storeThat({ claim: () => ({ outcome: 'in_flight' }) as Claim }) })
+    const { status, code, headers } = await send()
+    expect([status, code]).toEqual([503, 'in_flight'])
+    expect(Number(headers['retry-after'])).toBeGreaterThanOrEqual(2)
   })
 
   it('when it never answers, the answer is 503 within a second', async () => {
@@ -1066,6 +1230,23 @@ describe('the inbox', () => {
     expect((await send()).status).toBe(202)
   })
 
+  it('answers 503 while its store does not get started, and ends with its receiver', async () => {
+    const start = vi.fn<() => Promise<void>>(() => new Promise(() => {}))
+    const { receiver, send } = watch({ inbox: memoryInbox({ store: { ...memoryStore(), start } }) })
+    const reply = send()
+    await advance(3000)
+    expect(await reply).toMatchObject({ status: 503, code: 'inbox_unavailable' })
+    const again = send()
+    await settle()
+    expect(start).toHaveBeenCalledTimes(2)
+    const closed = receiver.close({ timeout: '1s' })
+    await advance(1000)
+    await advance(1)
+    expect(await closed).toEqual({ lost: 0 })
+    await advance(3000)
+    expect(await again).toMatchObject({ status: 503 })
+  })
+
   it('is not used again once it was closed with its receiver', async () => {
     const inbox = memoryInbox()
     const { receiver } = watch({ inbox })
@@ -1097,6 +1278,22 @@ describe('the inbox', () => {
       { level: 'warn', fields: { code: 'evicts' }, message: 'It may forget claims.' },
     ])
     expect(start).toHaveBeenCalledTimes(1)
+  })
+
+  it('handles an event also when the platform refuses to wait for it, and says so', async () => {
+    const { receiver, send, logger } = watch()
+    const handler = vi.fn()
+    receiver.on('*', handler)
+    const refuse = () => {
+      throw new Error('called outside a request scope')
+    }
+    expect(await receiver.handle({ ...signedRequest(), waitUntil: refuse })).toMatchObject({ status: 202 })
+    await settle()
+    expect(handler).toHaveBeenCalledTimes(1)
+    expect(logger.lines).toMatchObject([
+      { level: 'warn', message: expect.stringContaining('waitUntil failed') },
+    ])
+    expect(await send()).toMatchObject({ status: 200, code: 'duplicate' })
   })
 
   it('asks the platform to wait until the event is settled', async () => {

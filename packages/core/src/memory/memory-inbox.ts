@@ -1,7 +1,8 @@
-import { ABORT, createAttempt } from '../attempt.ts'
+import { platform } from '#platform'
+import { ABANDONED, ABORT, createAttempt } from '../attempt.ts'
 import type { Claim, DedupeStore } from '../dedupe-store.ts'
 import { type Duration, durationMs } from '../duration.ts'
-import { ConfigurationError } from '../errors.ts'
+import { type AckhookError, ConfigurationError, NonRetryableError } from '../errors.ts'
 import type {
   Acceptance,
   Delivery,
@@ -13,14 +14,13 @@ import type {
 } from '../inbox.ts'
 import { refuseUnknownNames } from '../known-names.ts'
 import { isPromise, type MaybePromise, orElse } from '../maybe-promise.ts'
-import { askedDelayMs } from '../retry.ts'
+import { askedDelayMs, comesTooLate, retryDelayMs } from '../retry.ts'
 import { createCompletion, storeMark } from './completion.ts'
 import { createDeadLetterShelf } from './dead-letters.ts'
 import { about, type Entry, NOTHING } from './entry.ts'
 import { createLeaseKeeper } from './lease-keeper.ts'
 import { memoryStore } from './memory-store.ts'
-import { createPump, type Pump } from './pump.ts'
-import { createReadyQueue } from './ready-queue.ts'
+import type { Pump } from './pump.ts'
 import { createStoreGate, type StoreGate } from './store-gate.ts'
 
 /** Options of {@link memoryInbox}. */
@@ -36,6 +36,7 @@ export interface MemoryInboxOptions {
 
 /** What is known only once processing starts. */
 interface Running {
+  readonly process: Process
   readonly policy: ProcessingPolicy
   readonly store: StoreGate
   readonly pump: Pump
@@ -49,7 +50,6 @@ const ACCEPTED: Acceptance = { outcome: 'accepted' }
 const FULL: Acceptance = { outcome: 'full' }
 /** While another delivery of the same event is being claimed here: that takes a second at most. */
 const CLAIM_UNDER_WAY: Acceptance = { outcome: 'in_flight', retryAfterMs: 1000 }
-const DRAIN_RETRY_MS = 100
 
 /**
  * The inbox in this process's memory, and the default. What it acknowledged and has not handled dies with the
@@ -75,10 +75,15 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
   const newToken = createTokens()
   let running: Running | undefined
   let draining = false
+  /** The `lastRetryAt` of attempts: set by the drain where retries are ours. */
+  let lastRetryAt: number | undefined
+  let lost = 0
   let onIdle: (() => void) | undefined
 
   function accept(delivery: Delivery): MaybePromise<Acceptance> {
-    const { policy, store } = started()
+    const { policy, store, pump } = started()
+    if (pump.overdue !== undefined)
+      for (const entry of pump.overdue()) keepAlive(delivery, Promise.resolve(abandon(entry)), policy)
     const known = entries.get(delivery.key)
     if (known !== undefined) {
       if (!known.acknowledged) return CLAIM_UNDER_WAY
@@ -86,6 +91,8 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
     }
     if (entries.size >= policy.capacity) return FULL
     const entry = newEntry(delivery)
+    const unplaced = pump.reserve?.(entry)
+    if (unplaced !== undefined) return unplaced
     entries.set(entry.key, entry)
     try {
       // A crash from here to the acknowledgement leaves a lease that lapses; the sender's retry runs then.
@@ -105,6 +112,8 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
       settle(entry)
       if (claim.outcome === 'full') return FULL
       if (claim.outcome === 'in_flight') return claim
+      if (claim.outcome !== 'completed')
+        throw new TypeError('A store must answer a claim with an outcome of Claim.')
       return mark === undefined || claim.fingerprint === mark ? DUPLICATE : CONFLICT
     }
     const { policy, pump, leases } = started()
@@ -113,9 +122,11 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
       void release(entry)
       return CLAIM_UNDER_WAY
     }
+    const { delivery } = entry
     entry.phase = 'held'
-    leases.watch()
-    entry.delivery.waitUntil?.(new Promise<void>(resolve => (entry.onSettled = resolve)))
+    leases.watch(entry.acceptedAt)
+    if (delivery.waitUntil !== undefined)
+      keepAlive(delivery, new Promise<void>(resolve => (entry.onSettled = resolve)), policy)
     dead.remove(entry.key)
     pump.push(entry)
     if (policy.acknowledge === 'after-processing') return new Promise(resolve => (entry.reply = resolve))
@@ -142,17 +153,20 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
     if (entry.reply !== undefined) {
       handBack(entry, verdict)
     } else if (verdict.outcome === 'retry') {
-      const delayMs = draining ? Math.min(verdict.delayMs, DRAIN_RETRY_MS) : verdict.delayMs
-      entry.retryTimer = setTimeout(retryNow, delayMs, entry)
+      retry(entry, verdict.delayMs)
     } else {
-      void bury(entry, verdict.error)
+      const { error, noted } = verdict
+      const isOwedAnAttempt = retryDelayMs(error, entry.attempts, started().policy.retry) !== undefined
+      if (draining && isOwedAnAttempt && !noted) lost++
+      void bury(entry, error)
     }
   }
 
-  function retryNow(entry: Entry): void {
-    clearTimeout(entry.retryTimer)
-    entry.retryTimer = undefined
-    started().pump.push(entry)
+  function retry(entry: Entry, delayMs: number): void {
+    const { pump } = started()
+    // Decided before the drain began: what cannot wait gets its attempt now, and is told that it is the last one.
+    if (comesTooLate(delayMs, lastRetryAt)) pump.push(entry)
+    else pump.later(entry, delayMs)
   }
 
   /** Without an acknowledgement the event is still the sender's: it retries, and nothing of ours does. */
@@ -209,26 +223,42 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
     settle(entry)
   }
 
+  /** Its request is gone, and with it whatever would have handled the event or tried again: not without a word. */
+  function abandon(entry: Entry): unknown {
+    if (entry.phase === 'completing') return settle(entry)
+    const delivery = forLater(entry.delivery)
+    // Its alarm has withdrawn it where it was still there; where not, its promises are not ours to settle.
+    entry.attempt = undefined
+    const given = drop(entry, new NonRetryableError(ABANDONED))
+    if (!entry.acknowledged) return given
+    return started().process(delivery, createAttempt(entry.attempts, { abandoned: true }))
+  }
+
+  /** What is not finished: given back to its sender, or kept as a dead letter where that has let go of it. */
+  function drop(entry: Entry, error: AckhookError): MaybePromise<boolean> {
+    entry.attempt?.abort(error)
+    entry.reply?.({ outcome: 'failed', retryAfterMs: 1000 })
+    return entry.acknowledged ? bury(entry, error) : giveBack(entry)
+  }
+
   async function close(timeoutMs: number): Promise<DrainReport> {
     if (running === undefined) return { lost: 0 }
     draining = true
+    // With 'after-processing' what fails is handed back to its sender, which retries.
+    if (running.policy.acknowledge === 'immediately') lastRetryAt = performance.now() + timeoutMs
     for (const entry of entries.values()) {
-      if (entry.retryTimer !== undefined) retryNow(entry)
+      if (entry.attempt !== undefined) entry.attempt.lastRetryAt = lastRetryAt
+      if (entry.retryTimer === undefined) continue
+      clearTimeout(entry.retryTimer)
+      running.pump.push(entry)
     }
     await idleWithin(timeoutMs)
     // What is only being recorded as handled is neither lost nor to be given back.
     const left = [...entries.values()].filter(entry => entry.phase !== 'completing')
-    const lost = left.filter(entry => entry.acknowledged)
+    lost += left.filter(entry => entry.acknowledged).length
     running.leases.stop()
-    await Promise.all(
-      left.map(entry => {
-        const error = ABORT.drained()
-        entry.attempt?.abort(error)
-        entry.reply?.({ outcome: 'failed', retryAfterMs: 1000 })
-        return entry.acknowledged ? bury(entry, error) : giveBack(entry)
-      }),
-    )
-    return { lost: lost.length }
+    await Promise.all(left.map(entry => drop(entry, ABORT.drained())))
+    return { lost }
   }
 
   function idleWithin(timeoutMs: number): Promise<void> {
@@ -274,12 +304,14 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
     const run = (entry: Entry): MaybePromise<Verdict> => {
       entry.attempts++
       entry.attempt = createAttempt(entry.attempts)
+      entry.attempt.lastRetryAt = lastRetryAt
       return process(entry.delivery, entry.attempt)
     }
     return {
+      process,
       policy,
       store,
-      pump: createPump({ queue: createReadyQueue(policy), concurrency: policy.concurrency, run, apply }),
+      pump: platform.createPump({ policy, run, apply }),
       complete: createCompletion({ store, policy, isDraining: () => draining, settle }),
       leases: createLeaseKeeper({ entries, store, leaseMs, newToken, lose }),
     }
@@ -297,7 +329,7 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
       if (running !== undefined) throw new ConfigurationError('inbox', draining ? CLOSED : TAKEN)
       running = begin(process, policy)
       try {
-        await dedupe.start?.(notice => {
+        await running.store.start(notice => {
           policy.observe({ kind: 'notice', ...notice })
           policy.logger.warn({ code: notice.code }, notice.message)
         })
@@ -340,6 +372,15 @@ function createTokens(): () => string {
 const TAKEN =
   'it serves another receiver already, whose handlers would get these events. Make an inbox for each receiver, or one receiver for both places: every adapter takes a receiver in the place of options'
 const CLOSED = 'it was closed with its receiver; make a new inbox for a new receiver'
+
+/** A platform that refuses may end the work; but it has begun, and nobody else would do it. */
+function keepAlive({ waitUntil }: Delivery, work: Promise<unknown>, { logger }: ProcessingPolicy): void {
+  try {
+    waitUntil?.(work)
+  } catch (err) {
+    logger.warn({ err }, 'waitUntil failed: handlers may end with their request.')
+  }
+}
 
 /** Without the event, which a handler may have changed, and without what belongs to a request that is long answered. */
 function forLater({ event: _, waitUntil: __, ...rest }: Delivery): Delivery {

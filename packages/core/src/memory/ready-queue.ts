@@ -14,6 +14,6 @@ export interface ReadyQueue {
 }
 
 /** First come, first served; or one at a time for each key when the policy serializes. */
-export function createReadyQueue(policy: ProcessingPolicy): ReadyQueue {
+export function createReadyQueue(policy: Pick<ProcessingPolicy, 'serialize'>): ReadyQueue {
   return policy.serialize ? createSerialQueue() : { ...createFifo<Entry>(), settle: () => false }
 }

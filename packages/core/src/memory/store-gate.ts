@@ -4,9 +4,11 @@ import { isPromise, type MaybePromise } from '../maybe-promise.ts'
 import type { Observation } from '../observation.ts'
 
 /** A store whose every call ends in time and is observed. */
-export type StoreGate = Required<Omit<DedupeStore, 'start' | 'bounded'>>
+export type StoreGate = Required<Omit<DedupeStore, 'bounded'>>
 
 const DEADLINE_MS = 1000
+/** A store may have to connect first, and a sender waits for it. */
+const START_MS = 3000
 const SLOW_MS = 250
 
 /**
@@ -18,6 +20,7 @@ export function createStoreGate(store: DedupeStore, observe: (observation: Obser
     operation: string,
     call: () => MaybePromise<T>,
     late?: (value: T) => void,
+    ms = DEADLINE_MS,
   ): MaybePromise<T> {
     let result: MaybePromise<T>
     try {
@@ -27,7 +30,7 @@ export function createStoreGate(store: DedupeStore, observe: (observation: Obser
     }
     if (!isPromise(result)) return result
     const started = performance.now()
-    const limits = { operation: `store.${operation}`, ms: DEADLINE_MS, ...(late && { late }) }
+    const limits = { operation: `store.${operation}`, ms, ...(late && { late }) }
     return (store.bounded === true ? result : withDeadline(result, limits)).then(
       value => {
         const durationMs = performance.now() - started
@@ -56,6 +59,7 @@ export function createStoreGate(store: DedupeStore, observe: (observation: Obser
     extend: (key, token, leaseMs) => guard('extend', () => store.extend(key, token, leaseMs)),
     complete: (key, token, options: CompleteOptions) =>
       guard('complete', () => store.complete(key, token, options)),
+    start: report => guard('start', () => store.start?.(report), undefined, START_MS),
     release: (key, token) => guard('release', () => store.release(key, token)),
   }
 }

@@ -5,6 +5,7 @@ import type { Platform } from '../platform.ts'
 import { createAlarms } from './alarms.ts'
 import { createMac } from './mac.ts'
 import { processWarnings } from './process-warnings.ts'
+import { createPump } from './pump.ts'
 
 const KEY_BYTES = 16
 const keyBytes = Buffer.alloc(KEY_BYTES)
@@ -30,6 +31,6 @@ export const platform: Platform = {
     const hasBom = buffer[0] === 0xef && buffer[1] === 0xbb && buffer[2] === 0xbf
     return hasBom ? buffer.toString('utf8', 3) : buffer.toString()
   },
-  defer: setImmediate,
+  createPump,
   defaultLogger: processWarnings,
 }

@@ -2,6 +2,7 @@ import type { Platform } from '../platform.ts'
 import { createAlarms } from './alarms.ts'
 import { crc32 } from './crc32.ts'
 import { createMac } from './mac.ts'
+import { createPump } from './pump.ts'
 
 const KEY_BYTES = 16
 const encoder = new TextEncoder()
@@ -18,9 +19,7 @@ export const platform: Platform = {
   },
   checksum: crc32,
   decodeText: bytes => decoder.decode(bytes),
-  // A timer would belong to one request, and die with it; a microtask runs whatever becomes of the request.
-  // Wrapped, because workerd refuses to be called as a method of something else.
-  defer: task => queueMicrotask(task),
+  createPump,
   defaultLogger: { info() {}, warn() {}, error() {} },
 }
 

@@ -111,6 +111,7 @@ const DEFAULT_POLICY: ProcessingPolicy = {
   acknowledge: 'immediately',
   concurrency: 16,
   capacity: 10_000,
+  handlerTimeoutMs: 60_000,
   retry: { attempts: 5, minDelayMs: 10, maxDelayMs: 50, factor: 2 },
   retentionMs: 3_600_000,
   serialize: false,
