@@ -210,7 +210,10 @@ describe('when Redis is gone', () => {
     await own.kill()
     const inbox = opened({ connection: own.url })
     const process = scripted(COMPLETED)
-    await expect(async () => inbox.start(process, aPolicy())).rejects.toThrow()
+    await expect(async () => inbox.start(process, aPolicy())).rejects.toMatchObject({
+      code: 'inbox_unavailable',
+      message: expect.stringContaining('check that it runs, and that the option `connection`'),
+    })
     await own.restart()
     await until(async () => {
       try {

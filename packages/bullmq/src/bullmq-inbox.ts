@@ -4,6 +4,7 @@ import {
   ConfigurationError,
   type Delivery,
   type DrainReport,
+  describeError,
   type Inbox,
   type Process,
   type ProcessingPolicy,
@@ -60,7 +61,8 @@ export function bullmqInbox(options: BullmqInboxOptions): Inbox {
       await withDeadline(begin(opened, process, policy), { operation: 'inbox.start', ms: DEADLINE_MS })
     } catch (error) {
       policy.observe({ kind: 'store_down', operation: 'start', error })
-      throw error
+      if (error instanceof AckhookError) throw error
+      throw cannotStart(error)
     }
     intake = createIntake(opened, policy)
     void tellNotices(opened, policy)
@@ -112,6 +114,12 @@ export function bullmqInbox(options: BullmqInboxOptions): Inbox {
     stats: async () => readStats((await engine()).queue),
     deadLetters: createDeadLetters(engine),
   }
+}
+
+function cannotStart(cause: unknown): AckhookError {
+  const what = `BullMQ cannot work with its server (${describeError(cause)})`
+  const fix = 'check that it runs, and that the option `connection` or `postgres` leads to it'
+  return new AckhookError('inbox_unavailable', `${what}: ${fix}.`, { cause })
 }
 
 async function tellNotices(engine: Engine, { observe, logger }: ProcessingPolicy): Promise<void> {

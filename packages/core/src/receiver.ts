@@ -3,7 +3,7 @@ import { withDeadline } from './deadline.ts'
 import { createDecoder } from './decode-event.ts'
 import type { ReadBody, WebhookReply, WebhookRequest } from './delivery.ts'
 import { durationMs } from './duration.ts'
-import { AckhookError, ConfigurationError } from './errors.ts'
+import { AckhookError } from './errors.ts'
 import type { EventHandler, EventSchemas, KnownEvents } from './event-types.ts'
 import { guardObserver } from './guarded-observer.ts'
 import { createHandlerRegistry } from './handlers.ts'
@@ -12,6 +12,7 @@ import type { Acceptance, Delivery, DrainReport } from './inbox.ts'
 import { andThen, isPromise, type MaybePromise, orElse } from './maybe-promise.ts'
 import { type ReceiverOptions, resolveOptions } from './options.ts'
 import { outcomeOf } from './outcome-of.ts'
+import { isAnothers, leaveInbox, takeInbox } from './own-inbox.ts'
 import type { InNamespace, Receiver } from './receiver-api.ts'
 import { Refusal } from './refusal.ts'
 import { createRefusalLog } from './refusal-log.ts'
@@ -48,7 +49,6 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
   let starting: Promise<void> | undefined
   let started = false
   let draining: Promise<DrainReport> | undefined
-  let inboxIsAnothers = false
 
   /** Steps 2 to 9. Up to `inbox.accept` a crash costs nothing: the sender has heard nothing and retries. */
   function respond(request: WebhookRequest<Context>, write: (reply: WebhookReply) => void): void {
@@ -171,6 +171,7 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
     const worker = createWorker({ ...resolved, handlers, decode, observe })
     const process = tapProcess(worker, taps, { handlers, decode })
     try {
+      takeInbox(inbox, handlers)
       await inbox.start(process, {
         ...resolved,
         serialize: resolved.serializeBy !== undefined,
@@ -180,7 +181,6 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
     } catch (cause) {
       // The next request or call tries again: what the inbox needs may be back by then.
       starting = undefined
-      inboxIsAnothers = cause instanceof ConfigurationError && cause.option === 'inbox'
       throw cause
     }
   }
@@ -189,8 +189,9 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
     // An inbox that hangs while it starts must not keep the process.
     if (!started && starting !== undefined)
       await withDeadline(starting, { operation: 'start', ms: timeoutMs }).catch(() => {})
-    if (inboxIsAnothers) return { lost: 0 }
+    if (isAnothers(inbox, handlers)) return { lost: 0 }
     const report = await inbox.close(timeoutMs)
+    leaveInbox(inbox)
     if (report.lost > 0) {
       logger.error(report, `${report.lost} acknowledged events were not handled before the drain ended.`)
     }

@@ -1222,6 +1222,14 @@ describe('the inbox', () => {
     await expect(watch({ inbox }).receiver.start()).rejects.toThrow('serves another receiver')
   })
 
+  it('goes on when a receiver that never asked for it is closed', async () => {
+    const inbox = memoryInbox()
+    const [first, second] = [watch({ inbox }), watch({ inbox })]
+    await first.receiver.start()
+    expect(await second.receiver.close()).toEqual({ lost: 0 })
+    expect((await first.send()).status).toBe(202)
+  })
+
   it('tries again with a store that could not be started', async () => {
     const start = vi.fn(async () => {})
     start.mockRejectedValueOnce(new Error('no connection'))

@@ -326,7 +326,7 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
   return {
     accept,
     async start(process, policy) {
-      if (running !== undefined) throw new ConfigurationError('inbox', draining ? CLOSED : TAKEN)
+      if (draining) throw new ConfigurationError('inbox', CLOSED)
       running = begin(process, policy)
       try {
         await running.store.start(notice => {
@@ -369,8 +369,6 @@ function createTokens(): () => string {
   }
 }
 
-const TAKEN =
-  'it serves another receiver already, whose handlers would get these events. Make an inbox for each receiver, or one receiver for both places: every adapter takes a receiver in the place of options'
 const CLOSED = 'it was closed with its receiver; make a new inbox for a new receiver'
 
 /** A platform that refuses may end the work; but it has begun, and nobody else would do it. */
