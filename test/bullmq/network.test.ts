@@ -1,42 +1,46 @@
 import { bullmqInbox } from '@ackhook/bullmq'
 import { Cluster, Redis } from 'ioredis'
-import { afterEach, expect, test } from 'vitest'
+import { type TestContext, test } from 'vitest'
 import { startRedis } from '../support/redis.ts'
 import { startRedisCluster } from '../support/redis-cluster.ts'
 import { startSwitchingProxy } from '../support/switching-proxy.ts'
 import { postgresEngine, redisEngine } from './engines.ts'
 import { aDelivery, aPolicy, COMPLETED, scripted, unique, until } from './parts.ts'
 
-const closing: (() => unknown)[] = []
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close()
-})
+// They wait more than they work, so all run at the same time, each on servers of its own.
 
-function clientOf(url: string): Redis {
+/** The last one first. */
+type Cleanup = TestContext['onTestFinished']
+
+function clientOf(url: string, cleanup: Cleanup): Redis {
   const client = new Redis(url)
   client.on('error', () => {})
-  closing.push(() => client.disconnect())
+  cleanup(() => client.disconnect())
   return client
 }
 
-test.each([
+test.concurrent.for([
   ['an address', (url: string) => url],
   ['a client of the user', clientOf],
-])(
+] as const)(
   'a failover behind one address, connections left open: events are accepted and handled again, with %s',
-  async (_, connection) => {
+  { timeout: 60_000 },
+  async ([, connection], { expect, onTestFinished: cleanup }) => {
     const engine = await redisEngine()
-    closing.push(() => engine.stop())
+    cleanup(() => engine.stop())
     const replica = await startRedis()
-    closing.push(() => replica.stop())
-    const [master, other] = [clientOf(`redis://127.0.0.1:${engine.port}`), clientOf(replica.url)]
+    cleanup(() => replica.stop())
+    const [master, other] = [
+      clientOf(`redis://127.0.0.1:${engine.port}`, cleanup),
+      clientOf(replica.url, cleanup),
+    ]
     await other.replicaof('127.0.0.1', engine.port)
     const proxy = await startSwitchingProxy(engine.port)
-    closing.push(() => proxy.stop())
+    cleanup(() => proxy.stop())
 
     const url = `redis://127.0.0.1:${proxy.port}`
-    const inbox = engine.inbox(unique('q'), { connection: connection(url), lease: '10s' })
-    closing.push(() => inbox.close(1000))
+    const inbox = engine.inbox(unique('q'), { connection: connection(url, cleanup), lease: '10s' })
+    cleanup(async () => void (await inbox.close(1000)))
     let finish!: () => void
     const gate = new Promise<void>(resolve => {
       finish = resolve
@@ -61,21 +65,21 @@ test.each([
     expect(await inbox.accept(aDelivery({ id: 'evt_long' }))).toEqual({ outcome: 'duplicate' })
     expect(runs.filter(id => id === 'evt_long')).toEqual(['evt_long'])
   },
-  60_000,
 )
 
-test.each([
+test.concurrent.for([
   ['Redis', redisEngine],
   ['PostgreSQL', postgresEngine],
 ] as const)(
   'connections to %s that have gone silent are replaced, those of the worker too',
-  async (_, start) => {
+  { timeout: 90_000 },
+  async ([, start], { onTestFinished: cleanup }) => {
     const engine = await start()
-    closing.push(() => engine.stop())
+    cleanup(() => engine.stop())
     const proxy = await startSwitchingProxy(engine.port)
-    closing.push(() => proxy.stop())
+    cleanup(() => proxy.stop())
     const inbox = engine.inbox(unique('q'), { lease: '30s', ...engine.optionsAt(proxy.port) })
-    closing.push(() => inbox.close(1000))
+    cleanup(async () => void (await inbox.close(1000)))
     const process = scripted({ outcome: 'retry', delayMs: 600_000, error: new Error('later') }, COMPLETED)
     await inbox.start(process, aPolicy())
     // With an event that waits for its retry BullMQ would wait for longer.
@@ -86,17 +90,19 @@ test.each([
     await until(async () => (await inbox.accept(aDelivery())).outcome === 'accepted', 12_000)
     await until(() => process.runs.length > 1, 30_000)
   },
-  90_000,
 )
 
-test('a cluster serves, through a client of the user, and its idle connections stay', async () => {
+test.concurrent('a cluster serves, through a client of the user, and its idle connections stay', async ({
+  expect,
+  onTestFinished: cleanup,
+}) => {
   const cluster = await startRedisCluster()
-  closing.push(() => cluster.stop())
+  cleanup(() => cluster.stop())
   const client = new Cluster(cluster.servers.map(({ host, port }) => ({ host, port })))
-  closing.push(() => client.disconnect())
+  cleanup(() => client.disconnect())
   const policy = aPolicy()
   const inbox = bullmqInbox({ connection: client, prefix: '{ack}', queue: unique('q') })
-  closing.push(() => inbox.close(1000))
+  cleanup(async () => void (await inbox.close(1000)))
   const process = scripted(COMPLETED)
   await inbox.start(process, policy)
   await inbox.accept(aDelivery())
