@@ -38,6 +38,8 @@ export const runtimes = [
   },
   {
     name: 'workerd',
+    // A request that ends takes the timers and promises of its handlers with it.
+    endsWithRequest: true,
     prepare: bundleWorker,
     command: [
       program(`@cloudflare/workerd-${host.replace('x64', '64')}`, 'bin/workerd'),
