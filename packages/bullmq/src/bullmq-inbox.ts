@@ -40,7 +40,7 @@ export function bullmqInbox(options: BullmqInboxOptions): Inbox {
   let closed = false
 
   async function engine(): Promise<Engine> {
-    if (closed) throw new AckhookError('inbox_unavailable', 'The inbox is closed.')
+    if (closed) throw closedError()
     opening ??= createEngine(resolved).catch(error => {
       opening = undefined
       throw error
@@ -72,6 +72,7 @@ export function bullmqInbox(options: BullmqInboxOptions): Inbox {
     try {
       // First the queue: on a server it cannot work with, BullMQ's worker would try again without a pause.
       await opened.queue.waitUntilReady()
+      if (closed) throw closedError()
       if (policy.concurrency > 0) work ??= startWork({ engine: opened, process, policy, options: resolved })
       await work?.ready()
     } catch (error) {
@@ -114,6 +115,10 @@ export function bullmqInbox(options: BullmqInboxOptions): Inbox {
     stats: async () => readStats((await engine()).queue),
     deadLetters: createDeadLetters(engine),
   }
+}
+
+function closedError(): AckhookError {
+  return new AckhookError('inbox_unavailable', 'The inbox is closed.')
 }
 
 function cannotStart(cause: unknown): AckhookError {

@@ -75,7 +75,14 @@ function ofCluster(cluster: RedisConnectionClient, overrides: Overrides): RedisC
 /** BullMQ tells of errors while it listens; one that comes before or after must not end the process. */
 export function silent(client: RedisConnectionClient): RedisConnectionClient {
   client.on?.('error', () => {})
+  client.on?.('close', () => stopWatch(client))
   return client
+}
+
+/** ioredis 5 leaves the timer of `socketTimeout` behind, which then ends the next connection, or keeps the process. */
+function stopWatch(client: RedisConnectionClient): void {
+  clearTimeout(client['socketTimeoutTimer'])
+  client['socketTimeoutTimer'] = undefined
 }
 
 function isClient(

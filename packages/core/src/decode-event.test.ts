@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { z } from 'zod'
 import { type ContractOptions, resolveContract } from './contract.ts'
 import { createDecoder } from './decode-event.ts'
@@ -108,6 +108,27 @@ describe('an upcast', () => {
     }
     const sent = { ...event, type: 'message.was_delivered' }
     expect(decode({ schemas, contract, sent })).toEqual({ ...event, data: { total: 7 } })
+  })
+
+  it('that is asynchronous and rejects is a 422, and its rejection ends no process', async () => {
+    const rejected = vi.fn()
+    process.on('unhandledRejection', rejected)
+    const upcast = () => Promise.reject(new Error('not for anybody')) as never
+    expect(decode({ contract: { upcast } })).toMatchObject({ code: 'event_invalid' })
+    // Node tells of rejections that nobody handles after the microtasks of the turn.
+    await new Promise(resolve => setImmediate(resolve))
+    process.off('unhandledRejection', rejected)
+    expect(rejected).not.toHaveBeenCalled()
+  })
+
+  it('may answer an event of a class of its own', () => {
+    class Upcast {
+      id = event.id
+      type = event.type
+      created_at = event.created_at
+      data = event.data
+    }
+    expect(decode({ contract: { upcast: () => new Upcast() as never } })).toBeInstanceOf(Upcast)
   })
 
   it('cannot give an event another id', () => {

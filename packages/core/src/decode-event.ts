@@ -3,7 +3,7 @@ import { platform } from '#platform'
 import { type Contract, PUBLISHED_FIELDS, type UncheckedEvent } from './contract.ts'
 import { envelopeFault, parseEnvelope } from './envelope.ts'
 import type { EventSchemas, WebhookEvent } from './event-types.ts'
-import { andThen, type MaybePromise, orElse } from './maybe-promise.ts'
+import { andThen, isPromise, type MaybePromise, orElse } from './maybe-promise.ts'
 import { Refusal } from './refusal.ts'
 
 /** Turns verified bytes into a current, valid event. */
@@ -24,8 +24,11 @@ export function createDecoder(contract: Contract, schemas: EventSchemas): Decode
 
 function upcast(event: UncheckedEvent, step: NonNullable<Contract['upcast']>): UncheckedEvent | Refusal {
   try {
+    const answer = step(event)
+    // What it rejects with is nobody's: the event is refused for being a promise.
+    if (isPromise(answer)) Promise.resolve(answer).catch(() => {})
     // The id was signed and is what the event is remembered by: an upcast may not give it another.
-    const current = { ...step(event), id: event.id }
+    const current = answer?.id === event.id ? answer : { ...answer, id: event.id }
     const fault = envelopeFault(current, PUBLISHED_FIELDS)
     if (fault === undefined) return current
     return new Refusal('event_invalid', {

@@ -18,5 +18,5 @@ export function leaveInbox(inbox: Inbox): void {
   owners.delete(inbox)
 }
 
-const TAKEN =
+export const TAKEN =
   'it serves another receiver already, whose handlers would get these events. Make an inbox for each receiver, or one receiver for both places: every adapter takes a receiver in the place of options'

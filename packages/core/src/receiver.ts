@@ -181,16 +181,18 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
     } catch (cause) {
       // The next request or call tries again: what the inbox needs may be back by then.
       starting = undefined
+      if (!isAnothers(inbox, handlers)) leaveInbox(inbox)
       throw cause
     }
   }
 
   async function drain(timeoutMs: number): Promise<DrainReport> {
+    const endsAt = performance.now() + timeoutMs
     // An inbox that hangs while it starts must not keep the process.
     if (!started && starting !== undefined)
       await withDeadline(starting, { operation: 'start', ms: timeoutMs }).catch(() => {})
     if (isAnothers(inbox, handlers)) return { lost: 0 }
-    const report = await inbox.close(timeoutMs)
+    const report = await inbox.close(Math.max(0, Math.ceil(endsAt - performance.now())))
     leaveInbox(inbox)
     if (report.lost > 0) {
       logger.error(report, `${report.lost} acknowledged events were not handled before the drain ended.`)

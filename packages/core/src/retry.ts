@@ -1,5 +1,6 @@
 import { type Duration, durationMs } from './duration.ts'
 import { ConfigurationError, NonRetryableError, RetryAfterError } from './errors.ts'
+import { errorsOf } from './errors-of.ts'
 import { refuseUnknownNames } from './known-names.ts'
 
 /** How often an event is attempted and how long it waits in between. */
@@ -82,7 +83,6 @@ export function retryDelayMs(
 
 /** How long a handler asked to wait; where several handlers failed, the longest that one of them asked for. */
 export function askedDelayMs(error: unknown): number | undefined {
-  const errors: readonly unknown[] = error instanceof AggregateError ? error.errors : [error]
-  const asked = errors.flatMap(one => (one instanceof RetryAfterError ? [one.delayMs] : []))
+  const asked = errorsOf(error).flatMap(one => (one instanceof RetryAfterError ? [one.delayMs] : []))
   return asked.length > 0 ? Math.max(...asked) : undefined
 }

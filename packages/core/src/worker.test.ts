@@ -42,6 +42,32 @@ const raise = (error: unknown) => () => {
   throw error
 }
 
+describe('a handler that throws what cannot be read', () => {
+  const revoked = Proxy.revocable({}, {})
+  revoked.revoke()
+  it.each([
+    [
+      'an AggregateError whose errors are an object',
+      Object.assign(new AggregateError([]), { errors: { a: 1 } }),
+    ],
+    ['an AggregateError without errors', Object.assign(new AggregateError([]), { errors: null })],
+    ['a revoked proxy', revoked.proxy],
+    ['a proxy that throws when it is asked what it is', new Proxy({}, { getPrototypeOf: raise('no') })],
+    [
+      'an AggregateError whose errors throw',
+      Object.defineProperty(new AggregateError([]), 'errors', { get: raise('no') }),
+    ],
+  ])('has failed: %s', async (_, thrown) => {
+    const { process, handlers } = worker()
+    handlers.add('a.b', raise(thrown))
+    expect(await process(delivery, createAttempt(1))).toMatchObject({ outcome: 'retry' })
+    expect(await process(delivery, createAttempt(3))).toMatchObject({
+      outcome: 'dead',
+      error: expect.any(Error),
+    })
+  })
+})
+
 describe('an event that took its process down in every attempt', () => {
   it('goes to onDeadLetter with the event, and to no other handler', async () => {
     const { process, handlers, seen } = worker()

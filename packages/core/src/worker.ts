@@ -2,6 +2,7 @@ import { platform } from '#platform'
 import { ABANDONED, type Attempt, AttemptContext } from './attempt.ts'
 import type { DecodeEvent } from './decode-event.ts'
 import { AckhookError, NonRetryableError } from './errors.ts'
+import { errorsOf } from './errors-of.ts'
 import type { WebhookEvent } from './event-types.ts'
 import type { HandlerRegistry } from './handlers.ts'
 import type { Delivery, Process, Verdict } from './inbox.ts'
@@ -55,7 +56,7 @@ export function createWorker(parts: WorkerParts): Process {
       return COMPLETED
     }
     const failed = (thrown: unknown): Promise<Verdict> =>
-      fail(thrown, { delivery, attempt, event, startedAt })
+      fail(legible(thrown), { delivery, attempt, event, startedAt })
 
     try {
       const running = event === undefined ? read(delivery).then(run) : run(event)
@@ -130,8 +131,17 @@ function reasonOf(thrown: unknown, { abandoned }: Attempt): unknown {
 
 /** When several handlers failed, one that rules out another attempt decides for all. */
 function decisive(error: unknown): unknown {
-  if (!(error instanceof AggregateError)) return error
-  return error.errors.find(one => one instanceof NonRetryableError) ?? error
+  return errorsOf(error).find(one => one instanceof NonRetryableError) ?? error
+}
+
+/** Some values cannot even be asked what they are: a revoked proxy, a getter that throws. */
+function legible(thrown: unknown): unknown {
+  try {
+    errorsOf(thrown).some(one => one instanceof Error)
+    return thrown
+  } catch {
+    return new Error('A handler threw something that cannot be read.')
+  }
 }
 
 function lag(event: WebhookEvent | undefined, clock: () => number): { lagMs?: number } {

@@ -72,7 +72,8 @@ export function createScriptLine(script: Script, parts: LineParts): ScriptLine {
       if (meansUnavailable(cause)) attempt.failed(cause)
       else attempt.succeeded()
       if (calls.length > 1 && isOfOneKey(cause)) {
-        // What is done already is done again: each verb knows its own token.
+        // What is done already is done again: each verb knows its own token, and only a release then answers that
+        // the lease is no longer there, as it is.
         for (const call of calls) send([call])
         return
       }

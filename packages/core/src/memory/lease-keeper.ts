@@ -18,6 +18,8 @@ export interface LeaseKeeper {
 
 /** How many leases are renewed before other work gets its turn. */
 const SLICE = 500
+/** Longer than a round of renewals takes: one that is merely slow must not be joined by another. */
+const SLOW_ROUND_MS = 5000
 
 /** Renews every lease of this process at a third of its length, for as long as there are any. */
 export function createLeaseKeeper(parts: LeaseKeeperParts): LeaseKeeper {
@@ -81,7 +83,7 @@ export function createLeaseKeeper(parts: LeaseKeeperParts): LeaseKeeper {
 
   function watch(now: number): void {
     // On Workers a timer ends with the request that set it, and so does the round that it began.
-    if (stopped || (timer !== undefined && now < dueAt + leaseMs / 3)) return
+    if (stopped || (timer !== undefined && now < dueAt + Math.max(leaseMs / 3, SLOW_ROUND_MS))) return
     const delayMs = timer === undefined ? leaseMs / 3 : 0
     clearTimeout(timer)
     dueAt = now + delayMs

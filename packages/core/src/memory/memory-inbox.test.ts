@@ -1222,6 +1222,23 @@ describe('the inbox', () => {
     await expect(watch({ inbox }).receiver.start()).rejects.toThrow('serves another receiver')
   })
 
+  it('is not taken over by a receiver that does not know of the first, as one of another copy of the library', async () => {
+    const inbox = memoryInbox()
+    const first = watch({ inbox })
+    await first.receiver.start()
+    const { receiver } = watch({ inbox: { ...inbox } })
+    await expect(receiver.start()).rejects.toThrow('serves another receiver')
+    expect((await first.send()).status).toBe(202)
+  })
+
+  it('may serve another receiver when it could not be started for the first', async () => {
+    const start = vi.fn(async () => {})
+    start.mockRejectedValueOnce(new Error('no connection'))
+    const inbox = memoryInbox({ store: { ...memoryStore(), start } })
+    await expect(watch({ inbox }).receiver.start()).rejects.toThrow('no connection')
+    expect((await watch({ inbox }).send()).status).toBe(202)
+  })
+
   it('goes on when a receiver that never asked for it is closed', async () => {
     const inbox = memoryInbox()
     const [first, second] = [watch({ inbox }), watch({ inbox })]

@@ -14,6 +14,7 @@ import type {
 } from '../inbox.ts'
 import { refuseUnknownNames } from '../known-names.ts'
 import { isPromise, type MaybePromise, orElse } from '../maybe-promise.ts'
+import { TAKEN } from '../own-inbox.ts'
 import { askedDelayMs, comesTooLate, retryDelayMs } from '../retry.ts'
 import { createCompletion, storeMark } from './completion.ts'
 import { createDeadLetterShelf } from './dead-letters.ts'
@@ -326,7 +327,8 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
   return {
     accept,
     async start(process, policy) {
-      if (draining) throw new ConfigurationError('inbox', CLOSED)
+      // Asked here too: two copies of this library do not know each other's receivers.
+      if (running !== undefined) throw new ConfigurationError('inbox', draining ? CLOSED : TAKEN)
       running = begin(process, policy)
       try {
         await running.store.start(notice => {
@@ -344,7 +346,8 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
       const active = running?.pump.active ?? 0
       const oldest = entries.values().next().value
       return {
-        pending: entries.size - active,
+        // Listeners of an event that is settled already may still be running.
+        pending: Math.max(0, entries.size - active),
         active,
         dead: dead.size,
         oldestPendingMs: oldest === undefined ? 0 : performance.now() - oldest.acceptedAt,

@@ -27,7 +27,8 @@ export function readRawBody(
   if (kept !== undefined) return kept
   if (request.readableDidRead || request.readableEnded)
     return new Refusal('body_unavailable', { detail: CONSUMED })
-  if (request.readableEncoding !== null) return new Refusal('body_unavailable', { detail: DECODED })
+  if (typeof request.readableEncoding === 'string')
+    return new Refusal('body_unavailable', { detail: DECODED })
   if (request.destroyed)
     return new Refusal('body_aborted', { detail: 'the connection closed before the body was read' })
   readStream(request, limits, done)

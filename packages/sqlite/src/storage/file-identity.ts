@@ -8,10 +8,15 @@ export interface FileIdentity {
 
 export function fileIdentity(path: string): FileIdentity {
   const opened = idOf(path)
-  return { isInPlace: () => idOf(path) === opened }
+  // Where it could not be asked, nothing is known, and nothing is refused for it.
+  return { isInPlace: () => opened === undefined || idOf(path) === opened }
 }
 
 function idOf(path: string): string | undefined {
-  const found = statSync(path, { bigint: true, throwIfNoEntry: false })
-  return found && `${found.dev}:${found.ino}`
+  try {
+    const { dev, ino } = statSync(path, { bigint: true })
+    return `${dev}:${ino}`
+  } catch {
+    return undefined
+  }
 }

@@ -6,8 +6,11 @@ import { isNewEnough, OLDEST_SQLITE, sqliteVersion } from './sqlite-version.ts'
 
 /** Less than the two seconds after which the sender is told to come again. */
 const BUSY_TIMEOUT_MS = 1000
-/** Longer while nobody waits for an answer yet: another process may be reading a long log back in. */
-const OPEN_TIMEOUT_MS = 10_000
+/**
+ * Longer while nobody waits for an answer yet: another process may be reading a long log back in. Shorter than the thread
+ * is waited for at the end: a process that ends while its driver waits for a lock is aborted by it.
+ */
+const OPEN_TIMEOUT_MS = 4000
 /** 64 MiB of log between checkpoints: with fewer pages, most of the writing is checkpoints. */
 const CHECKPOINT_PAGES = 4000
 const PAGE_BYTES = 16_384
