@@ -22,7 +22,8 @@ async function setUpWith(inbox: Inbox, ids: readonly string[]) {
     if (broken) throw new NonRetryableError('the \u001b[31mdatabase\u001b[0m is gone')
   })
   const hooks = testReceiver(receiver, { secret: SECRET })
-  await Promise.all(ids.map(id => hooks.deliverEvent(createEvent('a.b', { id, data: { n: 1 } }))))
+  const deliver = (id: string) => hooks.deliverEvent(createEvent('a.b', { id, data: { n: 1 } }))
+  await Promise.all(ids.map(deliver))
   const opened = { ...inbox, close: vi.fn(async () => ({ lost: 0 })) }
   async function run(args: string[], terminal = fakeTerminal()) {
     let code: number | undefined
@@ -40,7 +41,7 @@ async function setUpWith(inbox: Inbox, ids: readonly string[]) {
   const repair = (): void => {
     broken = false
   }
-  return { run, opened, receiver, deadIds, repair }
+  return { run, opened, receiver, deliver, deadIds, repair }
 }
 
 test('ls lists dead letters with their reason, and as JSON without bodies', async () => {
@@ -81,6 +82,18 @@ test('redrive --all takes every one', async () => {
     missing: [],
   })
   await expect.poll(deadIds).toEqual([])
+})
+
+test('redrive --all takes every one, also from an inbox that lists them in an order of its own', async () => {
+  const inbox = memoryInbox()
+  const { run, deliver } = await setUpWith(inbox, ['evt_1'])
+  await expect.poll(() => Date.now()).toBeGreaterThan((await inbox.deadLetters.list())[0]?.failedAt ?? 0)
+  await deliver('evt_2')
+  const { list } = inbox.deadLetters
+  inbox.deadLetters.list = async limits => [...(await list(limits))].reverse()
+  const [first, second] = await inbox.deadLetters.list()
+  expect(first?.failedAt).toBeLessThan(second?.failedAt ?? 0)
+  expect(JSON.parse((await run(['redrive', '--all', '--json'])).out).redriven).toEqual(['evt_1', 'evt_2'])
 })
 
 describe('where there are more dead letters than are read at one time', () => {

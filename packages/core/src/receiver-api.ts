@@ -21,7 +21,9 @@ export interface Receiver<Events = KnownEvents<Record<never, never>>, Context = 
   /** One attempt failed; another follows. */
   onError(handler: FailureHandler<AnyEvent<Events>>): this
   /**
-   * No attempt follows: they are used up, or a handler threw `NonRetryableError`. At least once an event.
+   * No attempt follows: they are used up, a handler threw `NonRetryableError`, a drain of the memory inbox leaves no
+   * time for the next one, or what was to handle the event is gone: its process in every attempt, or on Workers its
+   * request. At least once an event.
    */
   onDeadLetter(handler: FailureHandler<AnyEvent<Events>>): this
   /** The whole way from a raw request to the reply to write. Never throws. */
@@ -33,8 +35,11 @@ export interface Receiver<Events = KnownEvents<Record<never, never>>, Context = 
    */
   start(): Promise<void>
   /**
-   * Drains: from now on requests get 503 with `Retry-After`; running and waiting events finish, for
-   * `timeout` at most (default `'10s'`). Call it on SIGTERM, before the server closes.
+   * Drains, for `timeout` at most (default `'10s'`): from now on requests get 503 with `Retry-After`, and running
+   * events finish. A durable inbox keeps those that wait. The memory inbox runs them: what waits for a retry gets one
+   * attempt at once, and later ones as `retry` says, where they begin in time; `onDeadLetter` is told of
+   * what fails too late for another, and what still runs or waits at the end is `lost`. Call it on SIGTERM, before
+   * the server closes.
    */
   close(options?: { readonly timeout?: Duration }): Promise<DrainReport>
   stats(): Promise<InboxStats>

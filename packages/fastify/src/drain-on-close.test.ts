@@ -1,7 +1,7 @@
 import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify'
 import { afterEach, expect, it, vi } from 'vitest'
 import { eventBody, SECRET, sign } from '../../../test/support/receiving.ts'
-import { webhooks } from './index.ts'
+import { type FastifyReceiver, webhooks } from './index.ts'
 
 const leftovers: (() => unknown)[] = []
 
@@ -48,9 +48,13 @@ async function appAtWork(
 }
 
 /** Asks the receiver itself: the server may take nothing any more. */
-async function untilDraining(app: FastifyInstance): Promise<void> {
+async function statusOf(receiver: FastifyReceiver): Promise<number> {
   const request = { method: 'POST', headers: {}, body: new Uint8Array(), context: undefined as never }
-  await vi.waitFor(async () => expect((await app.webhooks.handle(request)).status).toBe(503))
+  return (await receiver.handle(request)).status
+}
+
+async function untilDraining({ webhooks: receiver }: FastifyInstance): Promise<void> {
+  await vi.waitFor(async () => expect(await statusOf(receiver)).toBe(503))
 }
 
 it('drains while a request of another route still holds its connection', async () => {
@@ -100,6 +104,37 @@ it('drains also where Fastify gives hooks all the time they want', async () => {
   finish()
   await closing
   expect(finished).toEqual(['evt_1'])
+})
+
+it('drains every registration of the app at once, in whatever scope it is', async () => {
+  const others: FastifyReceiver[] = []
+  const { app, finish } = await appAtWork({}, one => {
+    for (const prefix of ['/second', '/third']) {
+      one.register(
+        async scope => {
+          await scope.register(webhooks, { secret: SECRET, decorateAs: 'other' })
+          others.push((scope as unknown as { other: FastifyReceiver }).other)
+        },
+        { prefix },
+      )
+    }
+  })
+  const closing = app.close()
+  await untilDraining(app)
+  expect(await Promise.all(others.map(statusOf))).toEqual([503, 503])
+  finish()
+  await closing
+})
+
+it('leaves the receiver of another app at work', async () => {
+  const first = await appAtWork()
+  const second = await appAtWork()
+  const closing = first.app.close()
+  await untilDraining(first.app)
+  expect((await second.post('/webhooks', 'evt_2')).status).toBe(202)
+  first.finish()
+  await closing
+  second.finish()
 })
 
 it('lets Fastify answer 503 to what still arrives', async () => {

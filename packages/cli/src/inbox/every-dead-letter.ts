@@ -15,8 +15,8 @@ export async function* everyDeadLetter(
   let newest: number | undefined
   while (true) {
     const page = await inbox.deadLetters.list({ limit })
-    // By the clocks that wrote it, and not by the one here.
-    newest ??= page[0]?.failedAt ?? 0
+    // By the clocks that wrote it, and not by the one here; clocks that differ need not agree with the order.
+    newest ??= page.reduce((latest, { failedAt }) => Math.max(latest, failedAt), 0)
     let found = false
     for (const letter of page) {
       if (letter.failedAt > newest || seen.has(letter.key)) continue
