@@ -69,7 +69,7 @@ function withSecrets(count, signing) {
 }
 
 async function withIds(count) {
-  const store = memoryStore({ maxIds: 10_000_000 })
+  const store = memoryStore({ maxIds: 2_000_000 })
   for (let id = 0; id < count; id++) {
     store.claim(`remembered-${id}`, 'token', { leaseMs: 60_000 })
     store.complete(`remembered-${id}`, 'token', { retentionMs: 604_800_000, fingerprint: 1 })
@@ -81,8 +81,8 @@ async function withIds(count) {
 
 /** Events of a type whose handlers never end wait behind the limit of concurrency; the measured ones join them. */
 async function withWaiting(count) {
-  const store = memoryStore({ maxClaims: 10_000_000 })
-  const receiver = createReceiver({ secret: SECRET, store, capacity: 10_000_000, handlerTimeout: '1h' })
+  const store = memoryStore({ maxClaims: 8_000_000 })
+  const receiver = createReceiver({ secret: SECRET, store, capacity: 8_000_000, handlerTimeout: '1h' })
   if (count === 0) {
     receiver.on('conversation.resolved', () => {})
     return receiver
