@@ -27,19 +27,20 @@ export function delayOfFailure(_attempts: number, _type?: string, failure?: Erro
 }
 
 function failureOf<T extends Error>(failure: T, error: unknown): T {
-  const stack = error instanceof Error ? read(() => error.stack) : undefined
+  const stack = stackOf(error)
   if (typeof stack === 'string') failure.stack = keepable(stack)
   return failure
 }
 
-/** A handler may throw an empty string, or what cannot be put into words. */
+/** A handler may throw an empty string. */
 function reasonOf(error: unknown): string {
-  return keepable(read(() => describeError(error)) ?? '') || NO_REASON
+  return keepable(describeError(error)) || NO_REASON
 }
 
-function read<T>(part: () => T): T | undefined {
+/** The getter may be the handler's own, and throw. */
+function stackOf(error: unknown): unknown {
   try {
-    return part()
+    return error instanceof Error ? error.stack : undefined
   } catch {
     return undefined
   }

@@ -273,24 +273,15 @@ function settlementOf({ row }: Held, verdict: Verdict, policy: ProcessingPolicy)
         ...lease,
         kind: 'retry',
         delayMs: Math.round(verdict.delayMs),
-        reason: reasonOf(verdict.error),
+        reason: describeError(verdict.error),
       }
     case 'dead':
       return {
         ...lease,
         kind: 'bury',
         failedAt: Math.round(policy.clock()),
-        reason: reasonOf(verdict.error),
+        reason: describeError(verdict.error),
       }
-  }
-}
-
-/** A handler can throw what nothing can be said of: an object without a prototype, a getter that throws. */
-function reasonOf(error: unknown): string {
-  try {
-    return describeError(error)
-  } catch {
-    return 'a handler threw something that has no text'
   }
 }
 
