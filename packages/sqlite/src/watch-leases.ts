@@ -1,8 +1,8 @@
 import type { Batcher } from './engine/batcher.ts'
-import type { Held } from './sqlite-inbox.ts'
+import type { Held, HeldRows } from './held-rows.ts'
 
 export interface LeaseWatchParts {
-  readonly held: ReadonlyMap<string, Held>
+  readonly held: Pick<HeldRows, 'all'>
   readonly leaseMs: number
   readonly batcher: Batcher
   readonly lose: (one: Held) => void
@@ -28,7 +28,7 @@ export function watchLeases({ held, leaseMs, batcher, lose }: LeaseWatchParts): 
   }
 
   const timer = setInterval(() => {
-    for (const one of held.values()) void check(one)
+    for (const one of held.all()) void check(one)
   }, leaseMs / 3)
   return {
     stop() {

@@ -1,5 +1,6 @@
 import type { Acceptance, Delivery } from '@ackhook/core'
 import type { Fault } from '../storage/fault.ts'
+import { createArriving } from './arriving.ts'
 import type { Engine } from './engine.ts'
 import { pack } from './pack.ts'
 import type { Admission, Answer, BatchResult, Lease, Query, Settlement, TakenRow } from './protocol.ts'
@@ -66,8 +67,7 @@ const LAZY_LIMIT = 8
 
 export function createBatcher(parts: BatcherParts): Batcher {
   const { engine, toError, slots, onTaken, onAnswered } = parts
-  /** Deliveries on their way to the file, by ref: those that are handed out at once need not be read back. */
-  const arriving = new Map<number, Delivery>()
+  const arriving = createArriving()
   let round = emptyRound()
   let scheduled = false
   let lazyTimer: ReturnType<typeof setTimeout> | undefined
@@ -81,7 +81,6 @@ export function createBatcher(parts: BatcherParts): Batcher {
   let isFull = false
   /** Messages without an answer for longer than the deadline: the disk stands still. */
   let overdue = 0
-  let lastRef = 0
 
   /** At the end of this turn: what arrives in it shares a message, and nothing waits for a timer. */
   function schedule(): void {
@@ -104,15 +103,18 @@ export function createBatcher(parts: BatcherParts): Batcher {
   }
 
   async function send(sent: Round): Promise<void> {
-    const refs = sent.arrivals.map(({ value }) => remember(value))
+    const deliveries = sent.arrivals.map(payload)
+    const firstRef = arriving.add(deliveries)
     const take = Math.max(0, slots(requested))
     requested += take
     underWay++
     const deadline = watch(sent)
     let nextDueMs: number | undefined
     try {
+      const { arrivals, bytes } = pack(firstRef, deliveries)
       const result = await engine.run({
-        ...pack(refs, sent.arrivals.map(payload)),
+        arrivals,
+        bytes,
         settlements: sent.settlements.map(payload),
         held: sent.checks.map(payload),
         queries: sent.queries.map(payload),
@@ -132,14 +134,7 @@ export function createBatcher(parts: BatcherParts): Batcher {
     }
     onAnswered(nextDueMs)
     // Not before the next turn: the answers that came with this one may hand out what this one brought.
-    setImmediate(() => {
-      for (const ref of refs) arriving.delete(ref)
-    })
-  }
-
-  function remember(delivery: Delivery): number {
-    arriving.set(++lastRef, delivery)
-    return lastRef
+    setImmediate(arriving.remove, firstRef)
   }
 
   function watch(sent: Round): { stop(): void } {

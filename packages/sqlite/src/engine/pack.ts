@@ -5,7 +5,7 @@ import type { Arrival } from './protocol.ts'
  * Deliveries as they cross to the thread: the bodies in one piece of memory of their own, which moves there. A
  * body by itself is a window on memory it shares with others, and all of that would be copied for each.
  */
-export function pack(refs: readonly number[], deliveries: readonly Delivery[]): Packed {
+export function pack(firstRef: number, deliveries: readonly Delivery[]): Packed {
   const bytes = new Uint8Array(deliveries.reduce((sum, { body }) => sum + body.length, 0))
   let offset = 0
   const arrivals = deliveries.map((delivery, index): Arrival => {
@@ -13,7 +13,7 @@ export function pack(refs: readonly number[], deliveries: readonly Delivery[]): 
     bytes.set(body, offset)
     offset += body.length
     return [
-      refs[index] ?? -1,
+      firstRef + index,
       key,
       namespace,
       id,

@@ -5,7 +5,9 @@ import type { BatchResult, Terms } from './protocol.ts'
 import type { FromThread, ThreadData, ToThread } from './thread-messages.ts'
 import { toError } from './to-error.ts'
 
+/** For the answer to one message. */
 interface Waiting {
+  readonly id: number
   resolve(result: BatchResult): void
   reject(error: unknown): void
 }
@@ -18,7 +20,8 @@ interface Thread {
 
 /** Works on a file in a thread of its own. A thread that dies is replaced at the next call. */
 export function createThreadEngine(path: string): Engine {
-  const waiting = new Map<number, Waiting>()
+  /** The longest first, as they are answered. Not a `Map`, for the reason given in `arriving.ts`. */
+  const waiting: Waiting[] = []
   let thread: Thread | undefined
   let opening: Promise<Thread> | undefined
   let current: Worker | undefined
@@ -76,16 +79,15 @@ export function createThreadEngine(path: string): Engine {
 
   function settle(results: readonly (readonly [number, BatchResult])[]): void {
     for (const [id, result] of results) {
-      waiting.get(id)?.resolve(result)
-      waiting.delete(id)
+      const index = waiting.findIndex(one => one.id === id)
+      if (index >= 0) waiting.splice(index, 1)[0]?.resolve(result)
     }
   }
 
   function lose(error: unknown): void {
     thread = undefined
     opening = undefined
-    for (const { reject } of waiting.values()) reject(error)
-    waiting.clear()
+    for (const { reject } of waiting.splice(0)) reject(error)
   }
 
   function closedError(): AckhookError {
@@ -106,7 +108,7 @@ export function createThreadEngine(path: string): Engine {
       const id = ++lastId
       return new Promise((resolve, reject) => {
         const post = (to: Thread): void => {
-          waiting.set(id, { resolve, reject })
+          waiting.push({ id, resolve, reject })
           // The bytes move to the other thread instead of being copied a second time.
           to.send({ kind: 'batch', id, batch }, [batch.bytes.buffer as ArrayBuffer])
         }

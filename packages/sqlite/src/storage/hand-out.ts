@@ -81,14 +81,16 @@ export function createHandOut(database: SqliteDatabase, lapses: Lapses, owner: s
     take(limit, fresh, terms, now) {
       for (const one of lapses.drain(terms.leaseMs)) reclaim(one, terms, now)
       return findWaiting(limit, now).map((row): TakenRow => {
-        const { seq, attempt, tellings, since: _, ...event } = row
+        const { seq, key, namespace, id, type, fingerprint, receivedAt, attempt, tellings } = row
         const token = newToken(terms)
         lease.run(now + terms.leaseMs, token, seq)
-        const ref = fresh.get(row.key)
+        const ref = fresh.get(key)
         if (ref !== undefined) return { seq, token, attempt, tellings, ref }
-        const { body } = bodyOf.get(seq) as { readonly body: Uint8Array | null }
+        const kept = bodyOf.get(seq) as { readonly body: Uint8Array | null }
         // No bytes at all are stored as NULL by some drivers.
-        return { seq, token, attempt, tellings, event: { ...event, body: body ?? new Uint8Array(0) } }
+        const body = kept.body ?? new Uint8Array(0)
+        const event = { key, namespace, id, type, fingerprint, receivedAt, body }
+        return { seq, token, attempt, tellings, event }
       })
     },
     nextDueMs(terms, now) {
