@@ -6,6 +6,7 @@ import {
   type DrainReport,
   describeError,
   type Inbox,
+  type MaybePromise,
   type Process,
   type ProcessingPolicy,
   withDeadline,
@@ -13,7 +14,7 @@ import {
 import { createArrivals } from './arrivals.ts'
 import { createDeadLetters } from './dead-letters.ts'
 import { createEngine, type Engine } from './engine.ts'
-import { createIntake, DEADLINE_MS } from './intake.ts'
+import { createIntake, DEADLINE_MS, FULL, type Intake } from './intake.ts'
 import { type BullmqInboxOptions, resolveOptions } from './options.ts'
 import { readStats } from './stats.ts'
 import { within } from './within.ts'
@@ -35,7 +36,7 @@ export function bullmqInbox(options: BullmqInboxOptions): Inbox {
   const resolved = resolveOptions(options)
   const arrivals = createArrivals()
   let opening: Promise<Engine> | undefined
-  let intake: ((delivery: Delivery) => Promise<Acceptance>) | undefined
+  let intake: Intake | undefined
   let work: Work | undefined
   let closed = false
 
@@ -83,10 +84,10 @@ export function bullmqInbox(options: BullmqInboxOptions): Inbox {
     }
   }
 
-  function accept(delivery: Delivery): Promise<Acceptance> {
+  function accept(delivery: Delivery): MaybePromise<Acceptance> {
     if (intake === undefined)
       throw new ConfigurationError('inbox', 'start() must come before the first event')
-    return arrivals.accept(delivery, intake)
+    return intake.isOverrun() ? FULL : arrivals.accept(delivery, intake.accept)
   }
 
   async function close(timeoutMs: number): Promise<DrainReport> {

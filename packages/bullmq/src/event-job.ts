@@ -36,11 +36,10 @@ export function jobIdOf(key: string): string {
 export function toJobData(delivery: Delivery, token: string): JobData {
   const { id, namespace, receivedAt, fingerprint, body } = delivery
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
-  const about = { id, namespace, receivedAt, fingerprint, token }
   // PostgreSQL keeps JSON, but no zero character in it.
   return isUtf8(bytes) && !bytes.includes(0)
-    ? { ...about, body: bytes.toString('utf8') }
-    : { ...about, body: bytes.toString('base64'), encoding: 'base64' }
+    ? { id, namespace, receivedAt, fingerprint, token, body: bytes.toString('utf8') }
+    : { id, namespace, receivedAt, fingerprint, token, body: bytes.toString('base64'), encoding: 'base64' }
 }
 
 /** Throws for a job that somebody else added to the queue. */

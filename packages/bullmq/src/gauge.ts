@@ -6,8 +6,10 @@ const RECHECK_MS = 50
 
 /** How many events wait or run, well enough to refuse more. */
 export interface Gauge {
-  /** One more was accepted here. */
+  /** One more is being added here. */
   add(): void
+  /** The add has been answered, whatever the answer is. */
+  added(): void
   isFull(): MaybePromise<boolean>
 }
 
@@ -19,12 +21,14 @@ export interface Gauge {
 export function createGauge({ countHeld }: Pick<Engine, 'countHeld'>, capacity: number): Gauge {
   let counted = 0
   let since = 0
+  /** Without an answer yet: a count may have seen them or not, and they count twice sooner than not at all. */
+  let underWay = 0
   let countedAt = Number.NEGATIVE_INFINITY
   let counting: Promise<void> | undefined
 
   function count(): Promise<void> {
     counting ??= (async () => {
-      const before = since
+      const before = since - underWay
       counted = await countHeld()
       since -= before
     })().finally(() => {
@@ -35,16 +39,21 @@ export function createGauge({ countHeld }: Pick<Engine, 'countHeld'>, capacity: 
   }
 
   async function isFullNow(): Promise<boolean> {
-    if (performance.now() - countedAt > RECHECK_MS) await count()
+    await count()
     return counted + since >= capacity
   }
 
   return {
-    add: () => void since++,
+    add() {
+      since++
+      underWay++
+    },
+    added: () => void underWay--,
     isFull() {
-      if (counted + since >= capacity) return isFullNow()
+      const age = performance.now() - countedAt
+      if (counted + since >= capacity) return age <= RECHECK_MS || isFullNow()
       // A failed count says nothing: whether the engine answers is for the delivery itself to find out.
-      if (performance.now() - countedAt > REFRESH_MS) count().catch(() => {})
+      if (age > REFRESH_MS) count().catch(() => {})
       return false
     },
   }

@@ -10,6 +10,11 @@ import { createGauge } from './gauge.ts'
 export const DEADLINE_MS = 1000
 const SLOW_MS = 250
 const TRIES = 3
+/**
+ * How many deliveries may ask the server at one time while it is full, because one of an event that is safe already is
+ * to be told so. The others are refused here: what is refused must cost less than what is taken in.
+ */
+const ASKED_WHEN_FULL = 64
 
 const REPLICA =
   'the server may be asked through a pooler whose replica lags; send every statement to the primary'
@@ -17,13 +22,16 @@ const REPLICA =
 const ACCEPTED: Acceptance = { outcome: 'accepted' }
 const DUPLICATE: Acceptance = { outcome: 'duplicate' }
 const CONFLICT: Acceptance = { outcome: 'duplicate', conflict: true }
-const FULL: Acceptance = { outcome: 'full' }
+export const FULL: Acceptance = { outcome: 'full' }
 
 /** Step 8: a delivery becomes a job, once. */
-export function createIntake(
-  engine: Engine,
-  policy: ProcessingPolicy,
-): (delivery: Delivery) => Promise<Acceptance> {
+export interface Intake {
+  accept(delivery: Delivery): Promise<Acceptance>
+  /** Whether the next delivery is refused without a look whether its event is safe already. */
+  isOverrun(): boolean
+}
+
+export function createIntake(engine: Engine, policy: ProcessingPolicy): Intake {
   const gauge = createGauge(engine, policy.capacity)
   const newToken = createTokens()
   // With telemetry each add is a span of its own delivery, so it is made in that delivery's context.
@@ -32,6 +40,7 @@ export function createIntake(
     : createBatches({ send: engine.add, textOf: ({ data }) => data.body.length, deadlineMs: DEADLINE_MS })
   // A server that is full is asked about every delivery that comes: one by one that costs more than the deliveries.
   const look = createBatches({ send: lookAt, deadlineMs: DEADLINE_MS })
+  let asking = 0
   const jobOptions: JobsOptions = {
     attempts: policy.retry.attempts,
     backoff: { type: BACKOFF },
@@ -52,7 +61,7 @@ export function createIntake(
   async function put(delivery: Delivery, token: string, tries = TRIES): Promise<Acceptance> {
     const jobId = jobIdOf(delivery.key)
     const data = toJobData(delivery, token)
-    if (await add({ name: delivery.type, data, opts: { ...jobOptions, jobId } })) return ACCEPTED
+    if (await add({ name: delivery.type, data, opts: { jobId, ...jobOptions } })) return ACCEPTED
     const known = await look(jobId)
     if (known?.token === token) return ACCEPTED
     if (known !== undefined) return again(known, delivery, token, tries)
@@ -82,18 +91,27 @@ export function createIntake(
 
   /** Refuses what is new; a duplicate needs no room. */
   async function refuse(delivery: Delivery): Promise<Acceptance> {
-    const known = await look(jobIdOf(delivery.key))
-    return known === undefined || known.dead ? FULL : duplicateOf(known, delivery)
+    asking++
+    try {
+      const known = await look(jobIdOf(delivery.key))
+      return known === undefined || known.dead ? FULL : duplicateOf(known, delivery)
+    } finally {
+      asking--
+    }
   }
 
   async function admit(delivery: Delivery): Promise<Acceptance> {
     const full = gauge.isFull()
     if (full !== false && (full === true || (await full))) return refuse(delivery)
     gauge.add()
-    return put(delivery, newToken())
+    try {
+      return await put(delivery, newToken())
+    } finally {
+      gauge.added()
+    }
   }
 
-  return async delivery => {
+  async function accept(delivery: Delivery): Promise<Acceptance> {
     const startedAt = performance.now()
     try {
       const acceptance = await withDeadline(admit(delivery), { operation: 'inbox.accept', ms: DEADLINE_MS })
@@ -106,6 +124,8 @@ export function createIntake(
       return { outcome: 'unavailable', code: 'inbox_unavailable', cause }
     }
   }
+
+  return { accept, isOverrun: () => asking >= ASKED_WHEN_FULL && gauge.isFull() === true }
 }
 
 function duplicateOf(known: KnownJob, delivery: Delivery): Acceptance {

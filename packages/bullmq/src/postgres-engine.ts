@@ -34,7 +34,7 @@ export async function createPostgresEngine(
   async function look(jobIds: readonly string[]): Promise<ReadonlyMap<string, KnownJob>> {
     const { rows } = await pool.query(LOOK, [options.queue, jobIds])
     return new Map(
-      rows.map(({ id, fingerprint, ...job }) => [id, { ...job, fingerprint: Number(fingerprint) }]),
+      rows.map(({ id, fingerprint, token, dead }) => [id, { fingerprint: Number(fingerprint), token, dead }]),
     )
   }
 
