@@ -333,6 +333,42 @@ describe.each([
     await until(async () => (await inbox.accept(aDelivery())).outcome === 'accepted')
   })
 
+  test('one process does not go beyond its capacity while it counts and adds at one time', async () => {
+    const inbox = opened(unique('q'))
+    await inbox.start(scripted(COMPLETED), aPolicy({ concurrency: 0, capacity: 100 }))
+    let accepted = 0
+    // Each starts the next when it is answered, so that there are always some under way when it is counted.
+    const senders = Array.from({ length: 40 }, async () => {
+      for (let i = 0; i < 10; i++) {
+        if ((await inbox.accept(aDelivery())).outcome === 'accepted') accepted++
+      }
+    })
+    await Promise.all(senders)
+    expect(accepted).toBeLessThanOrEqual(100)
+    await until(async () => {
+      if ((await inbox.accept(aDelivery())).outcome === 'accepted') accepted++
+      return accepted === 100
+    })
+    expect((await inbox.accept(aDelivery())).outcome).toBe('full')
+    expect((await inbox.stats()).pending).toBe(100)
+  })
+
+  test('a full queue is asked about some deliveries at a time, and the others are refused at once', async () => {
+    const inbox = opened(unique('q'))
+    await inbox.start(scripted(COMPLETED), aPolicy({ concurrency: 0, capacity: 1 }))
+    const safe = aDelivery()
+    expect((await inbox.accept(safe)).outcome).toBe('accepted')
+    // Counted afresh, so that what comes within 50 ms need not wait for a count.
+    await until(async () => (await inbox.accept(aDelivery())).outcome === 'full')
+    const answers = Array.from({ length: 200 }, () => inbox.accept(aDelivery()))
+    expect(answers.filter(answer => answer instanceof Promise)).toHaveLength(64)
+    expect(answers.filter(answer => !(answer instanceof Promise))).toEqual(
+      Array(136).fill({ outcome: 'full' }),
+    )
+    expect(await Promise.all(answers)).toEqual(Array(200).fill({ outcome: 'full' }))
+    expect(await inbox.accept(safe)).toEqual({ outcome: 'duplicate' })
+  })
+
   test('an event that runs and one that waits for its retry take room as well, a handled one none', async () => {
     const inbox = opened(unique('q'))
     const process: Process = async ({ type }, attempt) => {

@@ -3,6 +3,7 @@
 // to it: what was appended to a file survives the process.
 import { appendFileSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
+import { getHeapSpaceStatistics } from 'node:v8'
 import { bullmqInbox } from '@ackhook/bullmq'
 import { createReceiver, memoryInbox } from '@ackhook/core'
 import { toNodeHandler } from '@ackhook/core/node'
@@ -103,6 +104,10 @@ async function dieOnceRecorded(inbox) {
   die()
 }
 
+/** What outlived its first collections, and what of that is garbage which waits for a full one. */
+const oldBytes = () =>
+  getHeapSpaceStatistics().find(space => space.space_name === 'old_space').space_used_size
+
 /** What is held, without what only waits to be collected. */
 function liveBytes() {
   globalThis.gc()
@@ -119,6 +124,7 @@ const server = createServer((request, response) => {
 process.on('message', async message => {
   if (message === 'rss') process.send({ rss: process.memoryUsage.rss() })
   if (message === 'live') process.send({ live: liveBytes() })
+  if (message === 'old') process.send({ old: oldBytes() })
   if (message === 'stats') process.send({ stats: await receiver.stats() })
 })
 // A test that failed must not leave its receiver behind.

@@ -31,8 +31,8 @@ export interface ReceiverProcess {
   /** Resolves with the exit code, `null` after a signal. */
   readonly exited: Promise<number | null>
   signal(name: 'SIGKILL' | 'SIGTERM'): void
-  /** `live`: the bytes held after a garbage collection. */
-  ask<T>(question: 'rss' | 'live' | 'stats'): Promise<T>
+  /** `live`: the bytes held after a garbage collection. `old`: those in old space, without one. */
+  ask<T>(question: 'rss' | 'live' | 'old' | 'stats'): Promise<T>
 }
 
 const CHILD = fileURLToPath(new URL('receiver-child.mjs', import.meta.url))

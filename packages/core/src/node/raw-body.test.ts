@@ -1,6 +1,8 @@
 import { createServer, request as httpRequest, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { afterEach, expect, it } from 'vitest'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { afterEach, expect, it, vi } from 'vitest'
 import type { Refusal } from '../refusal.ts'
 import { readRawBody as read } from './raw-body.ts'
 
@@ -152,4 +154,35 @@ it('refuses at once what gives text and no bytes, and says so', async () => {
     code: 'body_unavailable',
     detail: expect.stringContaining('setEncoding()'),
   })
+})
+
+it('lets a request go of what its bytes were read for', async () => {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  const requests: IncomingMessage[] = []
+  const readers: WeakRef<object>[] = []
+  await received(
+    request =>
+      new Promise<void>(resolve => {
+        requests.push(request)
+        const done = () => resolve()
+        readers.push(new WeakRef(done))
+        read(request, limits, done)
+      }),
+    client => client.end('sent'),
+  )
+  await vi.waitFor(() => {
+    collect()
+    expect(readers[0]?.deref()).toBeUndefined()
+  })
+  expect(requests).toHaveLength(1)
+})
+
+it('refuses to read a request that it is reading: the bytes go to the first', async () => {
+  const results = await received(
+    request => Promise.all([readRawBody(request, limits), readRawBody(request, limits)]),
+    client => client.end('sent'),
+  )
+  expect(String(results[0])).toBe('sent')
+  expect(results[1]).toMatchObject({ code: 'body_unavailable' })
 })

@@ -25,7 +25,8 @@ export function createArriving(): Arriving {
   return {
     add(deliveries) {
       const firstRef = nextRef
-      nextRef += deliveries.length
+      // A message without deliveries has a ref of its own too, so that to remove it removes no other.
+      nextRef += Math.max(1, deliveries.length)
       if (deliveries.length > 0) underWay.push({ firstRef, deliveries })
       return firstRef
     },
