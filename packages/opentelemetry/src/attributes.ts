@@ -20,12 +20,16 @@ export const ATTRIBUTE = {
 /** `receive`: from the request to the acknowledgement. `process`: one attempt of the handlers. */
 export type Operation = 'receive' | 'process'
 
-/** What every span and messaging metric says. The event type stands for the destination: it is what one subscribes to. */
+/**
+ * What every span and messaging metric says, to be added to. The event type stands for the destination: it is what one
+ * subscribes to. Added to and not spread into another literal: that takes Node 20 a microsecond and a hidden class.
+ */
 export function operationAttributes(operation: Operation, type?: string): Attributes {
-  return {
+  const attributes: Attributes = {
     [ATTRIBUTE.system]: 'webhook',
     [ATTRIBUTE.operationName]: operation,
     [ATTRIBUTE.operationType]: operation,
-    ...(type !== undefined && { [ATTRIBUTE.destination]: type }),
   }
+  if (type !== undefined) attributes[ATTRIBUTE.destination] = type
+  return attributes
 }

@@ -18,12 +18,11 @@ export function recordMetrics(observation: Observation, instruments: Instruments
       })
       return
     case 'rejected': {
-      const reason = { [ATTRIBUTE.errorType]: observation.code }
-      instruments.acknowledgement.record(observation.durationMs / 1000, {
-        ...operationAttributes('receive'),
-        ...reason,
-      })
-      instruments.rejections.add(1, { ...reason, [ATTRIBUTE.status]: observation.status })
+      const { code, status, durationMs } = observation
+      const attributes = operationAttributes('receive')
+      attributes[ATTRIBUTE.errorType] = code
+      instruments.acknowledgement.record(durationMs / 1000, attributes)
+      instruments.rejections.add(1, { [ATTRIBUTE.errorType]: code, [ATTRIBUTE.status]: status })
       return
     }
     case 'completed':
@@ -60,8 +59,7 @@ function acknowledged(type: string, durationMs: number, { acknowledgement }: Ins
 }
 
 function handled(type: string, durationMs: number, { handling }: Instruments, ...failed: unknown[]): void {
-  handling.record(durationMs / 1000, {
-    ...operationAttributes('process', type),
-    ...(failed.length > 0 && { [ATTRIBUTE.errorType]: errorType(failed[0]) }),
-  })
+  const attributes = operationAttributes('process', type)
+  if (failed.length > 0) attributes[ATTRIBUTE.errorType] = errorType(failed[0])
+  handling.record(durationMs / 1000, attributes)
 }

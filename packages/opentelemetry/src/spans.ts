@@ -39,10 +39,12 @@ export function createSpans(tracer: () => Tracer): Spans {
     const code = observation.kind === 'duplicate' ? 'duplicate' : observation.code
     // It is over when it is observed. The request's own span, where there is one, is active and becomes the parent.
     const endedAt = Date.now()
+    const attributes = attributesOf('receive', event)
+    attributes[ATTRIBUTE.code] = code
     const span = tracer().startSpan(spanName('receive', event?.type), {
       kind: SpanKind.CONSUMER,
       startTime: endedAt - observation.durationMs,
-      attributes: { ...attributesOf('receive', event), [ATTRIBUTE.code]: code },
+      attributes,
     })
     if (observation.kind === 'duplicate') span.setAttribute(ATTRIBUTE.conflict, observation.conflict)
     if (observation.kind === 'rejected') {
@@ -63,11 +65,13 @@ export function createSpans(tracer: () => Tracer): Spans {
     // Retries link to the same request, so the entry goes back until the event is settled.
     const origin = received.take(eventKey(observation))
     if (origin !== undefined) received.put(eventKey(observation), origin)
+    const attributes = attributesOf('process', observation)
+    attributes[ATTRIBUTE.attempt] = observation.attempt
     const span = tracer().startSpan(
       spanName('process', observation.type),
       {
         kind: SpanKind.CONSUMER,
-        attributes: { ...attributesOf('process', observation), [ATTRIBUTE.attempt]: observation.attempt },
+        attributes,
         links: origin === undefined ? [] : [{ context: origin }],
       },
       // Whatever is active here belongs to another event: attempts are started in turn, from one queue.
@@ -139,11 +143,10 @@ function spanName(operation: Operation, type: string | undefined): string {
 }
 
 function attributesOf(operation: Operation, event: AboutEvent | undefined): Attributes {
-  return {
-    ...operationAttributes(operation, event?.type),
-    ...(event && { [ATTRIBUTE.messageId]: event.id }),
-    ...(event?.namespace && { [ATTRIBUTE.namespace]: event.namespace }),
-  }
+  const attributes = operationAttributes(operation, event?.type)
+  if (event !== undefined) attributes[ATTRIBUTE.messageId] = event.id
+  if (event?.namespace) attributes[ATTRIBUTE.namespace] = event.namespace
+  return attributes
 }
 
 function eventKey({ namespace, id }: { readonly namespace: string; readonly id: string }): string {
