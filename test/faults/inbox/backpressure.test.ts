@@ -3,17 +3,15 @@ import { describe, expect, it } from 'vitest'
 import { until } from '../../support/until.ts'
 import { nothingIsLeft } from './nothing-is-left.ts'
 import { createPlatform } from './platform.ts'
-import { type ReceiverProcess, startReceiver } from './receiver-process.ts'
+import { type Mode, type ReceiverProcess, startReceiver } from './receiver-process.ts'
 import { watchRss } from './watch-rss.ts'
 import { createWorkspace, scaled } from './workspace.ts'
-
-type Subject = 'bare' | 'sqlite' | 'memory'
 
 const EVENTS = scaled(5000, 400)
 const CAPACITY = EVENTS / 5
 
 /** How many times its idle size a process grows to when all events come at once. */
-async function overload(mode: Subject) {
+async function overload(mode: Mode) {
   const space = createWorkspace()
   // 5,000 sockets take Node about 100 MB whatever the receiver does with them: not what is asked here.
   const platform = createPlatform({ connections: 500 })
@@ -34,27 +32,13 @@ async function overload(mode: Subject) {
 }
 
 describe('more events than can be handled', { timeout: 900_000 }, () => {
-  let bare: Promise<number> | undefined
-
-  /** What node:http grows to by itself, on this machine and now. */
-  function growthOfBareHttp(): Promise<number> {
-    bare ??= overload('bare').then(async ({ space, platform, receiver, growth }) => {
-      await stop(receiver)
-      platform.stop()
-      space.remove()
-      return growth
-    })
-    return bare
-  }
-
   for (const mode of ['sqlite', 'memory'] as const) {
     it(`refuses with 503 beyond its capacity, stays small, and handles all in the end: ${mode}`, async () => {
-      const bareGrowth = await growthOfBareHttp()
       const { space, platform, receiver, ids, growth, statuses } = await overload(mode)
       await until('every event is handled', () => ids.every(id => space.read().done.get(id) === 1), 300_000)
       expect([...statuses].filter(status => status !== 200 && status !== 202)).toEqual([503])
-      // Measured 1.1 to 1.45. What is held is measured below: the rest is garbage that V8 has not come to collect.
-      expect(growth / bareGrowth).toBeLessThan(1.75)
+      // Measured 1.36 to 1.45, where node:http by itself goes to 1.2 to 1.4. What is held is measured below.
+      expect(growth).toBeLessThan(1.5)
       await nothingIsLeft(receiver)
       const live = await liveGrowthWhenFull(receiver, platform, mode)
       console.info(`${mode}: ${live.toFixed(2)} times the live memory of idle, with as many as it takes`)
@@ -71,7 +55,7 @@ describe('more events than can be handled', { timeout: 900_000 }, () => {
 async function liveGrowthWhenFull(
   receiver: ReceiverProcess,
   platform: ReturnType<typeof createPlatform>,
-  mode: Subject,
+  mode: Mode,
 ): Promise<number> {
   const idle = await receiver.ask<number>('live')
   const ids = named(`evt_full_${mode}`, CAPACITY * 2)
@@ -85,9 +69,4 @@ async function liveGrowthWhenFull(
 
 function named(prefix: string, count: number): string[] {
   return Array.from({ length: count }, (_, index) => `${prefix}_${index}`)
-}
-
-async function stop(receiver: ReceiverProcess): Promise<void> {
-  receiver.signal('SIGTERM')
-  expect(await receiver.exited).toBe(0)
 }

@@ -8,8 +8,7 @@ export type Mode = 'memory' | 'after' | 'sqlite'
 export const SECRET = 'whsec_inbox_faults_0123456789'
 
 export interface ChildSettings {
-  /** `bare`: node:http with nothing of ours, for comparison. */
-  readonly mode: Mode | 'bullmq' | 'bare'
+  readonly mode: Mode | 'bullmq'
   readonly ledger: string
   readonly database: string
   /** Where the queue of `bullmq` is. */
@@ -36,17 +35,12 @@ export interface ReceiverProcess {
 }
 
 const CHILD = fileURLToPath(new URL('receiver-child.mjs', import.meta.url))
-const BARE_CHILD = fileURLToPath(new URL('bare-child.mjs', import.meta.url))
 
 /** Starts one and resolves when it listens. */
 export async function startReceiver(settings: ChildSettings): Promise<ReceiverProcess> {
   const child: ChildProcess = spawn(
     process.execPath,
-    [
-      '--expose-gc',
-      settings.mode === 'bare' ? BARE_CHILD : CHILD,
-      JSON.stringify({ ...settings, secret: SECRET }),
-    ],
+    ['--expose-gc', CHILD, JSON.stringify({ ...settings, secret: SECRET })],
     {
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     },
