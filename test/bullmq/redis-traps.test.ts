@@ -174,6 +174,25 @@ describe('when Redis is gone', () => {
     }
   })
 
+  test('a full queue refuses what goes on coming, and no failed count ends the process', async () => {
+    const inbox = opened({ connection: own.url })
+    await inbox.start(scripted(COMPLETED), aPolicy({ concurrency: 0, capacity: 1 }))
+    expect(await inbox.accept(aDelivery())).toEqual({ outcome: 'accepted' })
+    await until(async () => (await inbox.accept(aDelivery())).outcome === 'full')
+    own.pause()
+    closing.push(() => own.resume())
+    const answers = Array.from({ length: 100 }, () => inbox.accept(aDelivery()))
+    // For longer than a count is trusted, while as many look ups as there may be are without an answer.
+    for (let i = 0; i < 20; i++) {
+      await new Promise(resolve => setTimeout(resolve, 10))
+      answers.push(inbox.accept(aDelivery()))
+    }
+    await own.kill()
+    const outcomes = new Set((await Promise.all(answers)).map(({ outcome }) => outcome))
+    expect(outcomes).toEqual(new Set(['full', 'unavailable']))
+    await own.restart()
+  })
+
   test('an event whose acknowledgement failed runs once, however often the sender repeats it', async () => {
     const inbox = opened({ connection: own.url })
     const process = scripted(COMPLETED)

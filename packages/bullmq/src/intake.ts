@@ -32,13 +32,13 @@ export interface Intake {
 }
 
 export function createIntake(engine: Engine, policy: ProcessingPolicy): Intake {
-  const gauge = createGauge(engine, policy.capacity)
+  const gauge = createGauge(engine, policy.capacity, DEADLINE_MS)
   const newToken = createTokens()
   // With telemetry each add is a span of its own delivery, so it is made in that delivery's context.
   const add = engine.traced
     ? (job: NewJob) => engine.add([job])[0]!
     : createBatches({ send: engine.add, textOf: ({ data }) => data.body.length, deadlineMs: DEADLINE_MS })
-  // A server that is full is asked about every delivery that comes: one by one that costs more than the deliveries.
+  // A server that is full is asked about deliveries that come together: one by one that costs more than they do.
   const look = createBatches({ send: lookAt, deadlineMs: DEADLINE_MS })
   let asking = 0
   const jobOptions: JobsOptions = {
@@ -91,6 +91,7 @@ export function createIntake(engine: Engine, policy: ProcessingPolicy): Intake {
 
   /** Refuses what is new; a duplicate needs no room. */
   async function refuse(delivery: Delivery): Promise<Acceptance> {
+    if (asking >= ASKED_WHEN_FULL) return FULL
     asking++
     try {
       const known = await look(jobIdOf(delivery.key))
@@ -100,21 +101,15 @@ export function createIntake(engine: Engine, policy: ProcessingPolicy): Intake {
     }
   }
 
-  async function admit(delivery: Delivery): Promise<Acceptance> {
-    const full = gauge.isFull()
-    if (full !== false && (full === true || (await full))) return refuse(delivery)
-    gauge.add()
-    try {
-      return await put(delivery, newToken())
-    } finally {
-      gauge.added()
-    }
-  }
-
   async function accept(delivery: Delivery): Promise<Acceptance> {
     const startedAt = performance.now()
+    const leftMs = (): number => DEADLINE_MS - (performance.now() - startedAt)
+    let hasRoom = false
     try {
-      const acceptance = await withDeadline(admit(delivery), { operation: 'inbox.accept', ms: DEADLINE_MS })
+      const room = gauge.reserve()
+      hasRoom = typeof room === 'boolean' ? room : await room
+      const answer = hasRoom ? put(delivery, newToken()) : refuse(delivery)
+      const acceptance = await withDeadline(answer, { operation: 'inbox.accept', ms: Math.max(1, leftMs()) })
       const durationMs = performance.now() - startedAt
       if (durationMs > SLOW_MS) policy.observe({ kind: 'store_slow', operation: 'accept', durationMs })
       return acceptance
@@ -122,10 +117,13 @@ export function createIntake(engine: Engine, policy: ProcessingPolicy): Intake {
       // A job that is added after all does no harm: the sender's retry is its duplicate.
       policy.observe({ kind: 'store_down', operation: 'accept', error: cause })
       return { outcome: 'unavailable', code: 'inbox_unavailable', cause }
+    } finally {
+      // Also of one that was never answered: otherwise its room would be gone until the connection is.
+      if (hasRoom) gauge.release()
     }
   }
 
-  return { accept, isOverrun: () => asking >= ASKED_WHEN_FULL && gauge.isFull() === true }
+  return { accept, isOverrun: () => asking >= ASKED_WHEN_FULL && gauge.isKnownFull() }
 }
 
 function duplicateOf(known: KnownJob, delivery: Delivery): Acceptance {

@@ -178,11 +178,56 @@ it('lets a request go of what its bytes were read for', async () => {
   expect(requests).toHaveLength(1)
 })
 
-it('refuses to read a request that it is reading: the bytes go to the first', async () => {
+it('gives the bytes to both where a request is read for two', async () => {
   const results = await received(
     request => Promise.all([readRawBody(request, limits), readRawBody(request, limits)]),
     client => client.end('sent'),
   )
-  expect(String(results[0])).toBe('sent')
-  expect(results[1]).toMatchObject({ code: 'body_unavailable' })
+  expect(results.map(String)).toEqual(['sent', 'sent'])
+})
+
+it('gives the bytes once to who reads a request again after the time was up', async () => {
+  const results = await received(
+    async request => {
+      const first = await readRawBody(request, { ...limits, timeoutMs: 50 })
+      // What has come is gone with the first: nothing had.
+      return [first, await readRawBody(request, limits)]
+    },
+    client => {
+      client.flushHeaders()
+      setTimeout(() => client.end('late'), 150)
+    },
+  )
+  expect(results[0]).toMatchObject({ code: 'body_timeout' })
+  expect(String(results[1])).toBe('late')
+})
+
+const wrappers: Record<string, (request: IncomingMessage) => IncomingMessage> = {
+  'an object that inherits from the request': request => Object.create(request) as IncomingMessage,
+  'a proxy': request => new Proxy(request, {}),
+  'a proxy that binds what it gives': request =>
+    new Proxy(request, {
+      get(target, name) {
+        const value: unknown = Reflect.get(target, name)
+        return typeof value === 'function' ? value.bind(target) : value
+      },
+    }),
+  'a proxy that keeps apart what is set on it': request => {
+    const own = new Map<PropertyKey, unknown>()
+    return new Proxy(request, {
+      get: (target, name) => (own.has(name) ? own.get(name) : Reflect.get(target, name)),
+      set: (_, name, value) => own.set(name, value) !== undefined,
+    })
+  },
+}
+
+it.each(Object.entries(wrappers))('gives the bytes also through %s', async (_, wrap) => {
+  const bytes = await received(
+    request => readRawBody(wrap(request), limits),
+    client => {
+      client.write('in two ')
+      setTimeout(() => client.end('pieces'), 20)
+    },
+  )
+  expect(Buffer.from(bytes as Uint8Array).toString()).toBe('in two pieces')
 })

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { BodyLimits } from '../delivery.ts'
 import { Refusal } from '../refusal.ts'
-import { isBeingRead, readBody } from './read-body.ts'
+import { readBody } from './read-body.ts'
 
 /** What frameworks and hosts leave on a request when they read its body themselves. */
 interface MaybeRead extends IncomingMessage {
@@ -22,7 +22,7 @@ export function readRawBody(
 ): Uint8Array | Refusal | undefined {
   const kept = exactBytes(request.rawBody) ?? exactBytes(request.body)
   if (kept !== undefined) return kept
-  if (request.readableDidRead || request.readableEnded || isBeingRead(request))
+  if (request.readableDidRead || request.readableEnded)
     return new Refusal('body_unavailable', { detail: CONSUMED })
   if (typeof request.readableEncoding === 'string')
     return new Refusal('body_unavailable', { detail: DECODED })

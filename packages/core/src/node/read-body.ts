@@ -8,15 +8,11 @@ import { Refusal } from '../refusal.ts'
 
 type Done = (body: Uint8Array | Refusal) => void
 
-/** On the request, while its body is read. */
 const READING: unique symbol = Symbol('ackhook.reading')
 
-interface Readable extends IncomingMessage {
+/** Where the listeners find what they work on: on the request, while its body is read. */
+interface Holder {
   [READING]?: Reading | undefined
-}
-
-export function isBeingRead(request: Readable): boolean {
-  return request[READING] !== undefined
 }
 
 /**
@@ -24,46 +20,59 @@ export function isBeingRead(request: Readable): boolean {
  * Listeners and not `for await`, which costs 7 to 20 %, and a call and not a promise at the end of them: the reply is
  * written in the turn in which the last byte came.
  *
- * The listeners are the same for all requests and find what they work on by the request, which lets go of it at the
- * end. They stay, since taking five off costs more than putting them on; and with functions of each request's own, the
- * list of them would keep everything that the request led to: while many requests wait for something, V8 learns to
- * allocate those lists where only a full collection frees them.
+ * The listeners are the same for all requests, and stay, since taking five off costs more than putting them on. With
+ * functions of each request's own, the list of them would keep everything that the request led to: while many requests
+ * wait for something, V8 learns to allocate those lists where only a full collection frees them.
  */
-export function readBody(request: Readable, limits: BodyLimits, done: Done): void {
-  request[READING] = new Reading(request, limits, done)
+export function readBody(request: IncomingMessage & Holder, limits: BodyLimits, done: Done): void {
+  const hasListeners = Object.hasOwn(request, READING) && request[READING] === undefined
+  const holder: Holder = hasListeners || isEmitter(request) ? request : {}
+  holder[READING] = new Reading(request, holder, limits, done)
   // Asks for the body now and not in the next turn. Otherwise Node holds what came with the head of the request back
   // until then, and after the reply it takes the request for one that nobody read: 3 µs of 30.
   request.read(0)
-  request.on('data', onData).on('pause', onPause).on('end', onEnd).on('error', onAbort).on('close', onAbort)
-  if (request.listenerCount('readable') > 0) request.on('readable', onReadable)
+  if (!hasListeners) listen(request, holder)
   // It may have been paused before, to wait for something asynchronous.
-  else request.resume()
-}
-
-function onData(this: Readable, chunk: Uint8Array): void {
-  this[READING]?.add(chunk)
-}
-
-function onEnd(this: Readable): void {
-  this[READING]?.end()
-}
-
-/** Also one that comes after the end: an upload that breaks off must not become an uncaught 'error' event. */
-function onAbort(this: Readable): void {
-  this[READING]?.abort()
+  if (request.listenerCount('readable') === 0) request.resume()
 }
 
 /**
- * Something may have made a Fetch stream of the request and never read it: that one pauses this one when its own buffer
- * is full, and the rest of the body would never come.
+ * Whether listeners are called on this very object, and find there what is put there: not where somebody passes on a
+ * wrapper of the request. Nor while it is read for somebody else: both get the bytes, each by listeners of its own.
  */
-function onPause(this: Readable): void {
-  if (isBeingRead(this)) this.resume()
+function isEmitter(request: IncomingMessage & Holder): boolean {
+  if (request[READING] !== undefined || !Object.hasOwn(request, '_readableState')) return false
+  request[READING] = undefined
+  return Object.hasOwn(request, READING)
 }
 
-/** A stream that somebody watches for 'readable' does not flow, and gives its bytes only to who asks for them. */
-function onReadable(this: Readable): void {
-  while (isBeingRead(this) && this.read() !== null);
+function listen(request: IncomingMessage, holder: Holder): void {
+  const on = <Listener extends (this: Holder, chunk: Uint8Array) => void>(listener: Listener) =>
+    holder === request ? listener : listener.bind(holder)
+  request.on('data', on(onData)).on('pause', on(onPause)).on('end', on(onEnd))
+  // Also after the end: an upload that breaks off must not become an uncaught 'error' event.
+  request.on('error', on(onAbort)).on('close', on(onAbort))
+  if (request.listenerCount('readable') > 0) request.on('readable', on(onReadable))
+}
+
+function onData(this: Holder, chunk: Uint8Array): void {
+  this[READING]?.add(chunk)
+}
+
+function onPause(this: Holder): void {
+  this[READING]?.goOn()
+}
+
+function onReadable(this: Holder): void {
+  this[READING]?.drain()
+}
+
+function onEnd(this: Holder): void {
+  this[READING]?.end()
+}
+
+function onAbort(this: Holder): void {
+  this[READING]?.abort()
 }
 
 /** By how long they take to ring. */
@@ -77,16 +86,18 @@ function alarmsFor({ timeoutMs }: BodyLimits): Alarms {
   return alarms
 }
 
-/** One body, until it is there or given up. */
+/** One body, until it is there or given up: then its holder lets go of it. */
 class Reading {
-  readonly #request: Readable
+  readonly #request: IncomingMessage
+  readonly #holder: Holder
   readonly #limits: BodyLimits
   readonly #collector = createByteCollector()
   readonly #handOver: Done
   readonly #alarm: Alarm
 
-  constructor(request: Readable, limits: BodyLimits, done: Done) {
+  constructor(request: IncomingMessage, holder: Holder, limits: BodyLimits, done: Done) {
     this.#request = request
+    this.#holder = holder
     this.#limits = limits
     this.#handOver = platform.keepContext(done)
     this.#alarm = alarmsFor(limits).set(() => {
@@ -100,10 +111,23 @@ class Reading {
       this.#collector.add(chunk)
       return
     }
-    // No longer read, then paused, before the reply is written: that reads on for a while, so that the sender sees it.
-    this.#request[READING] = undefined
+    // Let go of, then paused, before the reply is written: that reads on for a while, so that the sender comes to see it.
+    this.#holder[READING] = undefined
     this.#request.pause()
     this.#settle(new Refusal('body_too_large', { detail: `over ${this.#limits.maxBytes} bytes` }))
+  }
+
+  /**
+   * Something may have made a Fetch stream of the request and never read it: that one pauses this one when its own
+   * buffer is full, and the rest of the body would never come.
+   */
+  goOn(): void {
+    this.#request.resume()
+  }
+
+  /** A stream that somebody watches for 'readable' does not flow, and gives its bytes only to who asks for them. */
+  drain(): void {
+    while (this.#holder[READING] === this && this.#request.read() !== null);
   }
 
   end(): void {
@@ -116,7 +140,7 @@ class Reading {
   }
 
   #settle(result: Uint8Array | Refusal): void {
-    this.#request[READING] = undefined
+    this.#holder[READING] = undefined
     this.#alarm.cancel()
     this.#handOver(result)
   }
