@@ -25,23 +25,22 @@ interface Holder {
  * wait for something, V8 learns to allocate those lists where only a full collection frees them.
  */
 export function readBody(request: IncomingMessage & Holder, limits: BodyLimits, done: Done): void {
-  const hasListeners = Object.hasOwn(request, READING) && request[READING] === undefined
-  const holder: Holder = hasListeners || isEmitter(request) ? request : {}
+  const holder: Holder = isEmitter(request) ? request : {}
   holder[READING] = new Reading(request, holder, limits, done)
   // Asks for the body now and not in the next turn. Otherwise Node holds what came with the head of the request back
   // until then, and after the reply it takes the request for one that nobody read: 3 µs of 30.
   request.read(0)
-  if (!hasListeners) listen(request, holder)
+  listen(request, holder)
   // It may have been paused before, to wait for something asynchronous.
   if (request.listenerCount('readable') === 0) request.resume()
 }
 
 /**
  * Whether listeners are called on this very object, and find there what is put there: not where somebody passes on a
- * wrapper of the request. Nor while it is read for somebody else: both get the bytes, each by listeners of its own.
+ * wrapper of the request. Nor where it is read a second time: each reading gets the bytes by listeners of its own.
  */
 function isEmitter(request: IncomingMessage & Holder): boolean {
-  if (request[READING] !== undefined || !Object.hasOwn(request, '_readableState')) return false
+  if (READING in request || !Object.hasOwn(request, '_readableState')) return false
   request[READING] = undefined
   return Object.hasOwn(request, READING)
 }
