@@ -16,7 +16,7 @@ export interface Deadlines {
 export function createDeadlines(ms: number): Deadlines {
   interface Open extends Deadline {
     readonly until: number
-    readonly expire: () => void
+    expire: () => void
   }
   const open = new Set<Open>()
   let armed = false
@@ -48,10 +48,20 @@ export function createDeadlines(ms: number): Deadlines {
   return {
     ms,
     start(expire) {
-      const call: Open = { until: performance.now() + ms, expire, met: () => open.delete(call) }
+      const call: Open = {
+        until: performance.now() + ms,
+        expire,
+        met() {
+          // A set with much coming and going leaves tables behind that keep what was in them: no more than this.
+          call.expire = nothing
+          return open.delete(call)
+        },
+      }
       open.add(call)
       if (!armed) arm(ms)
       return call
     },
   }
 }
+
+function nothing(): void {}
