@@ -205,3 +205,59 @@ test('deliveries are refused within 1.2 s while PostgreSQL is down, and taken wh
   await until(async () => (await inbox.accept(aDelivery())).outcome === 'accepted')
   await until(() => process.runs.length >= 2)
 }, 60_000)
+
+test('an event whose end meets a deadlock is recorded all the same, and does not run again', async () => {
+  const pool = new Pool({ connectionString: server.url, options: '-c search_path=bullmq' })
+  closing.push(() => pool.end())
+  const queue = unique('q')
+  const inbox = opened({ postgres: server.url, queue, lease: '30s' })
+  const [slow, retried] = [aDelivery(), aDelivery()]
+  const runs: string[] = []
+  let release = (): void => {}
+  const released = new Promise<void>(resolve => {
+    release = resolve
+  })
+  await inbox.start(async ({ id }, { number }) => {
+    runs.push(id)
+    if (id === slow.id) await released
+    else if (number === 1) return { outcome: 'retry', delayMs: 500, error: new Error('later') }
+    return COMPLETED
+  }, aPolicy())
+  await inbox.accept(slow)
+  await inbox.accept(retried)
+  await until(async () => (await inbox.stats()).pending === 1)
+
+  // The end of one event locks its row and then wakes the other, which is due: both are wanted here, the other way round.
+  const client = await pool.connect()
+  closing.push(() => client.release())
+  const lock = (one: typeof slow) =>
+    client.query('SELECT FROM job WHERE queue = $1 AND id = $2 FOR UPDATE', [queue, `e-${one.key}`])
+  await client.query('BEGIN')
+  // Who finds the deadlock is who is ended for it: not this one.
+  await client.query(`SET LOCAL deadlock_timeout = '1min'`)
+  await lock(retried)
+  await until(async () => (await waiting(pool)) > 0)
+  const waitingBefore = await waiting(pool)
+  release()
+  await until(async () => (await waiting(pool)) > waitingBefore)
+  await lock(slow)
+  await client.query('ROLLBACK')
+
+  await until(async () => {
+    const { pending, active } = await inbox.stats()
+    return pending + active === 0
+  })
+  expect(runs).toEqual([slow.id, retried.id, retried.id])
+  const { rows } = await pool.query(
+    'SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()',
+  )
+  expect(Number(rows[0].deadlocks)).toBeGreaterThan(0)
+})
+
+/** How many statements wait for a row that somebody else has locked. */
+async function waiting(pool: Pool): Promise<number> {
+  const { rows } = await pool.query(
+    `SELECT count(*) AS n FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND state = 'active'`,
+  )
+  return Number(rows[0].n)
+}

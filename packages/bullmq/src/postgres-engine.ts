@@ -3,6 +3,7 @@ import type { Engine, KnownJob } from './engine.ts'
 import type { EventQueue, JobData, NewJob } from './event-job.ts'
 import { notedListeners } from './noted-listeners.ts'
 import type { ResolvedOptions } from './options.ts'
+import { repeatDeadlocked } from './repeat-deadlocked.ts'
 
 const { Queue, Worker } = withBackend(createPostgresBackend)
 
@@ -16,7 +17,9 @@ export async function createPostgresEngine(
   }
   const listeners = notedListeners(isPgPool(connection) ? connection : undefined)
   const queue = listeners.note(() => new Queue<JobData, unknown, string>(options.queue, shared))
-  const { pool } = queue.getBackend().connection
+  const backend = queue.getBackend()
+  repeatDeadlocked(backend)
+  const { pool } = backend.connection
 
   const addOne = ({ name, data, opts }: NewJob): Promise<unknown> => queue.add(name, data, opts)
 
@@ -63,6 +66,7 @@ export async function createPostgresEngine(
         () => new Worker<JobData, unknown, string>(options.queue, process, { ...settings, ...shared }),
       )
       Object.defineProperty(worker.getBackend(), 'maximumBlockTimeout', MOST_WAIT)
+      repeatDeadlocked(worker.getBackend())
       const forgiveStalls = (jobId: string) => pool.query(FORGIVE, [options.queue, jobId])
       return Object.assign(worker, { forgiveStalls })
     },

@@ -4,7 +4,8 @@ import { startReceiver } from './receiver-process.ts'
 import { createWorkspace, scaled } from './workspace.ts'
 
 const CAPACITY = 50
-const DELIVERIES = scaled(20_000, 5000)
+const DELIVERIES = scaled(10_000, 3000)
+const ROUNDS = 5
 /** Compiled code and the like. It was 80 to 600 for a refused delivery and 540 for a duplicate. */
 const MOST_BYTES = 40
 
@@ -17,7 +18,9 @@ for (const mode of ['sqlite', 'memory'] as const) {
     const space = createWorkspace()
     const platform = createPlatform({ connections: 64 })
     const options = { capacity: CAPACITY, concurrency: CAPACITY }
-    const receiver = await startReceiver({ mode, ...space, options })
+    // Newer versions of Node collect what is young so seldom that this would take minutes.
+    const v8Flags = ['--max-semi-space-size=4']
+    const receiver = await startReceiver({ mode, ...space, options, v8Flags })
     const hang = { behaviour: 'hang' }
 
     async function deliver(count: number, idOf: (n: number) => string, status: number): Promise<void> {
@@ -27,12 +30,15 @@ for (const mode of ['sqlite', 'memory'] as const) {
       })
       await Promise.all(workers)
     }
+    /** Of several rounds the middle one: in the first ones code is compiled, and in one there may be a full collection. */
     async function keptPerDelivery(idOf: (n: number) => string, status: number): Promise<number> {
-      // What is compiled on the way stays.
-      await deliver(DELIVERIES, idOf, status)
-      const before = await receiver.ask<number>('old')
-      await deliver(DELIVERIES, idOf, status)
-      return ((await receiver.ask<number>('old')) - before) / DELIVERIES
+      const kept: number[] = []
+      for (let round = 0; round < ROUNDS; round++) {
+        const before = await receiver.ask<number>('old')
+        await deliver(DELIVERIES, idOf, status)
+        kept.push(((await receiver.ask<number>('old')) - before) / DELIVERIES)
+      }
+      return kept.toSorted((a, b) => a - b)[Math.floor(ROUNDS / 2)] ?? Number.NaN
     }
 
     await deliver(CAPACITY, n => `evt_held_${n}`, 202)

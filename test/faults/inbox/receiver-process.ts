@@ -20,6 +20,7 @@ export interface ChildSettings {
   /** How long each handler takes. */
   readonly workMs?: number
   readonly lease?: string
+  readonly v8Flags?: readonly string[]
   /** Further options of the receiver. */
   readonly options?: Readonly<Record<string, unknown>>
 }
