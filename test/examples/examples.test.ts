@@ -1,7 +1,11 @@
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { type Manifest, ROOT } from '../support/workspace-packages.ts'
+
+// Vitest hands its own conditions to child processes. A user has none.
+const { NODE_OPTIONS: _options, ...ENV } = process.env
 
 const folders = readdirSync(`${ROOT}examples`).filter(one =>
   existsSync(`${ROOT}examples/${one}/package.json`),
@@ -32,13 +36,29 @@ describe.each(examples)('examples/$folder', ({ folder, manifest }) => {
   })
 })
 
+it('examples/fastify-sqlite fails when the duplicate is taken for a new event', {
+  timeout: 60_000,
+}, async () => {
+  // What the platform would hear of a receiver that forgets: 202 for each delivery.
+  const forget =
+    'const real = fetch; globalThis.fetch = async (...of) => { await real(...of); return { status: 202 } }'
+  const demo = spawn(process.execPath, ['--import', `data:text/javascript,${forget}`, 'src/demo.mjs'], {
+    cwd: `${ROOT}examples/fastify-sqlite`,
+    env: ENV,
+  })
+  let output = ''
+  demo.stdout.on('data', chunk => {
+    output += chunk
+  })
+  const [exitCode] = await once(demo, 'close')
+  expect([output, exitCode]).toEqual([expect.stringContaining('BROKEN: it is known'), 1])
+})
+
 /** As their README says it. */
 function start(folder: string): Promise<{ exitCode: unknown; output: string }> {
-  // Vitest hands its own conditions to child processes. A user has none.
-  const { NODE_OPTIONS: _options, ...env } = process.env
   const args = ['run', '--silent', 'example', `examples/${folder}`]
   return new Promise(resolve => {
-    execFile('npm', args, { cwd: ROOT, env, timeout: 100_000 }, (error, stdout, stderr) => {
+    execFile('npm', args, { cwd: ROOT, env: ENV, timeout: 100_000 }, (error, stdout, stderr) => {
       resolve({ exitCode: error === null ? 0 : (error.code ?? error.signal), output: stdout + stderr })
     })
   })
