@@ -2,6 +2,7 @@ import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import { until } from '../support/until.ts'
 import { type Manifest, ROOT } from '../support/workspace-packages.ts'
 
 // Vitest hands its own conditions to child processes. A user has none.
@@ -53,6 +54,42 @@ it('examples/fastify-sqlite fails when the duplicate is taken for a new event', 
   const [exitCode] = await once(demo, 'close')
   expect([output, exitCode]).toEqual([expect.stringContaining('BROKEN: it is known'), 1])
 })
+
+it.each([
+  ['bullmq-cluster', 'SIGTERM', 5, 'worker A killed'],
+  ['bullmq-cluster', 'SIGINT', 5, 'worker A killed'],
+  ['express-redis', 'SIGTERM', 3, 'handler runs'],
+] as const)('examples/%s ends all it started on %s', async (folder, signal, processes, line) => {
+  const demo = spawn(process.execPath, ['src/demo.mjs'], {
+    cwd: `${ROOT}examples/${folder}`,
+    env: ENV,
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  let started: number[] = []
+  await until('all its processes run', () => {
+    started = childrenOf(demo.pid!)
+    return started.length === processes
+  })
+  let output = ''
+  demo.stdout.on('data', chunk => {
+    output += chunk
+  })
+  await until('it works', () => output.includes(line))
+  demo.kill(signal)
+  await once(demo, 'exit')
+  await until('they are gone', () => !started.some(isRunning))
+})
+
+function childrenOf(pid: number): number[] {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
+  return children.trim().split(' ').filter(Boolean).map(Number)
+}
+
+/** A zombie that nobody waits for does not. */
+function isRunning(pid: number): boolean {
+  const file = `/proc/${pid}/stat`
+  return existsSync(file) && !/\) Z /.test(readFileSync(file, 'utf8'))
+}
 
 /** As their README says it. */
 function start(folder: string): Promise<{ exitCode: unknown; output: string }> {

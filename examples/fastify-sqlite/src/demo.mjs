@@ -19,6 +19,7 @@ let runs = 0
 async function startServer() {
   const env = { ...process.env, PORT: '0', SIGNING_SECRET: SECRET, DATABASE: join(folder, 'webhooks.db') }
   const server = fork(SERVER, { env, stdio: ['ignore', 'pipe', 'inherit', 'ipc'] })
+  process.once('exit', () => server.kill('SIGKILL'))
   createInterface({ input: server.stdout }).on('line', line => {
     console.log(line)
     const id = /handled (\S+)/.exec(line)?.[1]
@@ -58,6 +59,9 @@ function check(what, holds) {
   if (!holds) process.exitCode = 1
   console.log(`   ${holds ? 'ok' : 'BROKEN'}: ${what}`)
 }
+
+// Ended early, it takes along what it has started.
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1))
 
 console.log('1. start the server')
 const first = await startServer()
