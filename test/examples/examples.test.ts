@@ -1,7 +1,12 @@
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import { until } from '../support/until.ts'
 import { type Manifest, ROOT } from '../support/workspace-packages.ts'
+
+// Vitest hands its own conditions to child processes. A user has none.
+const { NODE_OPTIONS: _options, ...ENV } = process.env
 
 const folders = readdirSync(`${ROOT}examples`).filter(one =>
   existsSync(`${ROOT}examples/${one}/package.json`),
@@ -32,13 +37,65 @@ describe.each(examples)('examples/$folder', ({ folder, manifest }) => {
   })
 })
 
+it('examples/fastify-sqlite fails when the duplicate is taken for a new event', {
+  timeout: 60_000,
+}, async () => {
+  // What the platform would hear of a receiver that forgets: 202 for each delivery.
+  const forget =
+    'const real = fetch; globalThis.fetch = async (...of) => { await real(...of); return { status: 202 } }'
+  const demo = spawn(process.execPath, ['--import', `data:text/javascript,${forget}`, 'src/demo.mjs'], {
+    cwd: `${ROOT}examples/fastify-sqlite`,
+    env: ENV,
+  })
+  let output = ''
+  demo.stdout.on('data', chunk => {
+    output += chunk
+  })
+  const [exitCode] = await once(demo, 'close')
+  expect([output, exitCode]).toEqual([expect.stringContaining('BROKEN: it is known'), 1])
+})
+
+it.each([
+  ['bullmq-cluster', 'SIGTERM', 5, 'worker A killed'],
+  ['bullmq-cluster', 'SIGINT', 5, 'worker A killed'],
+  ['express-redis', 'SIGTERM', 3, 'handler runs'],
+] as const)('examples/%s ends all it started on %s', async (folder, signal, processes, line) => {
+  const demo = spawn(process.execPath, ['src/demo.mjs'], {
+    cwd: `${ROOT}examples/${folder}`,
+    env: ENV,
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  let started: number[] = []
+  await until('all its processes run', () => {
+    started = childrenOf(demo.pid!)
+    return started.length === processes
+  })
+  let output = ''
+  demo.stdout.on('data', chunk => {
+    output += chunk
+  })
+  await until('it works', () => output.includes(line))
+  demo.kill(signal)
+  await once(demo, 'exit')
+  await until('they are gone', () => !started.some(isRunning))
+})
+
+function childrenOf(pid: number): number[] {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
+  return children.trim().split(' ').filter(Boolean).map(Number)
+}
+
+/** A zombie that nobody waits for does not. */
+function isRunning(pid: number): boolean {
+  const file = `/proc/${pid}/stat`
+  return existsSync(file) && !/\) Z /.test(readFileSync(file, 'utf8'))
+}
+
 /** As their README says it. */
 function start(folder: string): Promise<{ exitCode: unknown; output: string }> {
-  // Vitest hands its own conditions to child processes. A user has none.
-  const { NODE_OPTIONS: _options, ...env } = process.env
   const args = ['run', '--silent', 'example', `examples/${folder}`]
   return new Promise(resolve => {
-    execFile('npm', args, { cwd: ROOT, env, timeout: 100_000 }, (error, stdout, stderr) => {
+    execFile('npm', args, { cwd: ROOT, env: ENV, timeout: 100_000 }, (error, stdout, stderr) => {
       resolve({ exitCode: error === null ? 0 : (error.code ?? error.signal), output: stdout + stderr })
     })
   })

@@ -1,34 +1,31 @@
-import { execFileSync } from 'node:child_process'
 import { statfsSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Delivery } from '@ackhook/core'
 import { sqliteInbox } from '@ackhook/sqlite'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, type TestContext } from 'vitest'
+import { mountSmallDisk, NEEDED, type SmallDisk } from '../support/small-disk.ts'
 import { until } from '../support/until.ts'
 import { newDelivery, startInbox, withFolder } from './start-inbox.ts'
 
 const MEBIBYTE = 1_048_576
 
-/** A file system of 2 MiB, for `body`. Needs root: without it this says what to run, and does not skip itself. */
-async function withSmallDisk(body: (folder: string) => Promise<void>): Promise<void> {
+/** For `body`, which is skipped where this user may mount nothing. */
+async function withSmallDisk(
+  { skip }: TestContext,
+  body: (folder: string, disk: SmallDisk) => Promise<void>,
+): Promise<void> {
   await withFolder(async folder => {
-    try {
-      command('mount', '-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', folder)
-    } catch (cause) {
-      throw new Error('This test mounts a small tmpfs. Run it as root: sudo npx vitest run test/sqlite', {
-        cause,
-      })
+    const disk = mountSmallDisk(folder)
+    if (disk === undefined) {
+      process.stderr.write(`Skipped: ${NEEDED}\n`)
+      return skip(NEEDED)
     }
     try {
-      await body(folder)
+      await body(folder, disk)
     } finally {
-      command('umount', '-l', folder)
+      disk.unmount()
     }
   })
-}
-
-function command(program: 'mount' | 'umount', ...args: string[]): void {
-  execFileSync(program, args, { stdio: 'pipe' })
 }
 
 function large(): Delivery {
@@ -36,8 +33,8 @@ function large(): Delivery {
 }
 
 describe('a disk under sqliteInbox', () => {
-  it('that is full is 503 and no acknowledgement, and needs no restart once there is room', () =>
-    withSmallDisk(async folder => {
+  it('that is full is 503 and no acknowledgement, and needs no restart once there is room', context =>
+    withSmallDisk(context, async folder => {
       const inbox = sqliteInbox({ path: join(folder, 'inbox.db'), poll: '20ms' })
       let working = false
       const { ran } = await startInbox(inbox, { concurrency: 4 }, async () =>
@@ -69,19 +66,18 @@ describe('a disk under sqliteInbox', () => {
       await inbox.close(2000)
     }))
 
-  it('that is read-only is an error at the start, and 503, and needs no restart once it is writable', () =>
-    withSmallDisk(async folder => {
+  it('that is read-only is an error at the start, and 503, and needs no restart once it is writable', context =>
+    withSmallDisk(context, async (folder, disk) => {
       const inbox = sqliteInbox({ path: join(folder, 'inbox.db'), poll: '20ms' })
       await startInbox(inbox)
       expect(await inbox.accept(newDelivery())).toEqual({ outcome: 'accepted' })
       await until('it is idle', async () => (await inbox.stats()).active === 0)
-      const remount = (mode: 'ro' | 'rw') => command('mount', '-o', `remount,${mode}`, folder)
       await inbox.close(1000)
-      remount('ro')
+      disk.remount('ro')
       const next = sqliteInbox({ path: join(folder, 'inbox.db'), poll: '20ms' })
       await expect(startInbox(next)).rejects.toThrow(/inbox\.db/)
       expect(await next.accept(newDelivery())).toMatchObject({ outcome: 'unavailable' })
-      remount('rw')
+      disk.remount('rw')
       const { ran } = await startInbox(next)
       const delivery = newDelivery()
       expect(await next.accept(delivery)).toEqual({ outcome: 'accepted' })

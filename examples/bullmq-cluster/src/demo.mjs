@@ -12,6 +12,8 @@ import { startRedis } from './redis.mjs'
 const EVENTS = 200
 const secret = 'a-secret-of-at-least-16-bytes'
 const run = randomUUID().slice(0, 8)
+// Ended early, it takes along what it has started.
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1))
 const redis = await startRedis()
 /** @type {{ worker: string, id: string }[]} */
 const begun = []
@@ -65,6 +67,7 @@ async function startProcess(name) {
   const file = fileURLToPath(new URL(web ? 'web.mjs' : 'worker.mjs', import.meta.url))
   const env = { ...process.env, PORT: '0', REDIS_URL: redis.url, SIGNING_SECRET: secret }
   const child = fork(file, { env })
+  process.once('exit', () => child.kill('SIGKILL'))
   /** @type {number} */
   const port = await new Promise((resolve, reject) => {
     child.once('exit', code => reject(new Error(`${name} ended with code ${code}`)))

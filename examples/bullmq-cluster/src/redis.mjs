@@ -19,18 +19,17 @@ export async function startRedis() {
     console.error('This demo needs redis-server in the PATH, or the address of a Redis in REDIS_URL.')
     process.exit(1)
   })
+  // However the demo ends: also by a signal or an error.
+  process.once('exit', () => {
+    server.kill('SIGKILL')
+    rmSync(dir, { recursive: true, force: true, maxRetries: 5 })
+  })
   const url = `redis://127.0.0.1:${port}`
   const client = new Redis(url, { maxRetriesPerRequest: null })
   client.on('error', () => {})
   await client.ping()
   client.disconnect()
-  return {
-    url,
-    stop() {
-      server.once('exit', () => rmSync(dir, { recursive: true, force: true }))
-      server.kill('SIGKILL')
-    },
-  }
+  return { url, stop: () => void server.kill('SIGKILL') }
 }
 
 async function freePort() {

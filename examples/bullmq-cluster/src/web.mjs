@@ -17,7 +17,8 @@ const server = app.listen(Number(process.env['PORT'] ?? 3000), '127.0.0.1', erro
   else console.log(`Receiving at http://127.0.0.1:${port}/webhooks`)
 })
 
-for (const signal of ['SIGINT', 'SIGTERM']) {
+// Under the demo it also ends with its parent, however that ends.
+for (const signal of ['SIGINT', 'SIGTERM', 'disconnect']) {
   process.once(signal, async () => {
     await hooks.close({ timeout: '10s' })
     server.close(() => process.exit(0))

@@ -16,7 +16,8 @@ await receiver.start()
 if (process.send) process.send({ ready: true })
 else console.log('Working')
 
-for (const signal of ['SIGINT', 'SIGTERM']) {
+// Under the demo it also ends with its parent, however that ends.
+for (const signal of ['SIGINT', 'SIGTERM', 'disconnect']) {
   process.once(signal, async () => {
     await receiver.close({ timeout: '10s' })
     process.exit(0)

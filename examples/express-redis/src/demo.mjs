@@ -11,6 +11,8 @@ import { startRedis } from './start-redis.mjs'
 const EVENTS = 100
 const secret = 'a-secret-of-at-least-16-bytes'
 const run = randomUUID().slice(0, 8)
+// Ended early, it takes along what it has started.
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1))
 const redis = await startRedis()
 /** @type {string[]} */
 const handled = []
@@ -43,6 +45,7 @@ async function startServer(name) {
   const file = fileURLToPath(new URL('server.mjs', import.meta.url))
   const env = { ...process.env, PORT: '0', REDIS_URL: redis.url, SIGNING_SECRET: secret }
   const child = fork(file, { env })
+  process.once('exit', () => child.kill('SIGKILL'))
   let count = 0
   /** @type {number} */
   const port = await new Promise((resolve, reject) => {

@@ -20,6 +20,7 @@ export async function startRedis() {
     )
     process.exit(1)
   })
+  process.once('exit', () => child.kill('SIGKILL'))
   return { url: `redis://127.0.0.1:${port}`, stop: () => void child.kill() }
 }
 

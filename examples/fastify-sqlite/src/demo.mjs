@@ -1,4 +1,5 @@
-// Kill it while it works, start it again, watch it finish.
+// Kill it while it works, start it again, watch it finish. Exit code 0: every acknowledged event was handled, and a
+// duplicate was not.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -13,14 +14,18 @@ const SECRET = 'whsec_demo_of_fastify_and_sqlite'
 const SERVER = fileURLToPath(new URL('server.mjs', import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), 'ackhook-demo-'))
 const handled = new Set()
+let runs = 0
 
 async function startServer() {
   const env = { ...process.env, PORT: '0', SIGNING_SECRET: SECRET, DATABASE: join(folder, 'webhooks.db') }
   const server = fork(SERVER, { env, stdio: ['ignore', 'pipe', 'inherit', 'ipc'] })
+  process.once('exit', () => server.kill('SIGKILL'))
   createInterface({ input: server.stdout }).on('line', line => {
     console.log(line)
     const id = /handled (\S+)/.exec(line)?.[1]
-    if (id !== undefined) handled.add(id)
+    if (id === undefined) return
+    handled.add(id)
+    runs++
   })
   const [{ port }] = await once(server, 'message')
   return { server, url: `http://127.0.0.1:${port}/webhooks` }
@@ -50,6 +55,14 @@ async function waitUntil(condition, what) {
   }
 }
 
+function check(what, holds) {
+  if (!holds) process.exitCode = 1
+  console.log(`   ${holds ? 'ok' : 'BROKEN'}: ${what}`)
+}
+
+// Ended early, it takes along what it has started.
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1))
+
 console.log('1. start the server')
 const first = await startServer()
 
@@ -57,20 +70,32 @@ console.log(`2. send ${EVENTS} events`)
 const ids = Array.from({ length: EVENTS }, (_, index) => `evt_${index + 1}`)
 const statuses = await Promise.all(ids.map(id => deliver(first.url, id)))
 console.log(`   replies: ${statuses.join(' ')}`)
+check(
+  'each is acknowledged',
+  statuses.every(status => status === 202),
+)
 
 await waitUntil(() => handled.size >= 3, 'three events are handled')
 console.log('3. kill -9, with most of them still to do')
 first.server.kill('SIGKILL')
 await once(first.server, 'exit')
+check(`only ${handled.size} of ${EVENTS} are handled`, handled.size < EVENTS)
 
 console.log('4. start the server again, and send nothing')
 const second = await startServer()
 await waitUntil(() => handled.size === EVENTS, 'all events are handled')
 
-console.log('5. send the first event once more')
-console.log(`   reply: ${await deliver(second.url, 'evt_1')} (a duplicate is not run)`)
+check('each acknowledged event is handled', handled.size === EVENTS)
 
+console.log('5. send the first event once more')
+const runsBefore = runs
+const status = await deliver(second.url, 'evt_1')
+console.log(`   reply: ${status}`)
+check('it is known', status === 200)
+
+// The server finishes what it works on, so whatever it runs is counted.
 second.server.kill('SIGTERM')
-await once(second.server, 'exit')
+const [exitCode] = await once(second.server, 'close')
+check('the duplicate was not run', runs === runsBefore)
+check('the server drained and ended', exitCode === 0)
 rmSync(folder, { recursive: true })
-console.log(`All ${EVENTS} acknowledged events were handled.`)

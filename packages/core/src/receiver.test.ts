@@ -1,6 +1,6 @@
 import { runInNewContext } from 'node:vm'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { eventBody, SECRET, signedRequest, watch } from '../../../test/support/receiving.ts'
+import { eventBody, recordingLogger, SECRET, signedRequest, watch } from '../../../test/support/receiving.ts'
 import type { ReadBody } from './delivery.ts'
 import type { Inbox } from './inbox.ts'
 import { memoryInbox } from './memory/memory-inbox.ts'
@@ -224,6 +224,28 @@ describe('a fault on this side', () => {
     const { receiver } = watch()
     expect((await receiver.handle(undefined as never)).status).toBe(500)
   })
+
+  it.each([true, false])(
+    'of a store behind the work is logged once, observed or not (%s)',
+    async observed => {
+      const error = new Error('connection refused')
+      const down = { kind: 'store_down', operation: 'work', error } as const
+      const inbox = inboxThat({
+        async start(_process, policy) {
+          policy.observe(down)
+          policy.observe(down)
+        },
+      })
+      const seen: Observation[] = []
+      const observe = (one: Observation) => seen.push(one)
+      const logger = recordingLogger()
+      await createReceiver({ secret: SECRET, inbox, logger, ...(observed && { observe }) }).start()
+      expect(seen).toEqual(observed ? [down, down] : [])
+      expect(logger.lines).toMatchObject([
+        { level: 'error', fields: { code: 'store_down', operation: 'work', err: error } },
+      ])
+    },
+  )
 
   it('of an observer and a logger changes no reply and stops no handler', async () => {
     const broken = () => {

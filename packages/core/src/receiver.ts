@@ -20,6 +20,7 @@ import { replyFor, replyLater } from './reply.ts'
 import { handleOf } from './respond.ts'
 import { screenHead } from './screen.ts'
 import { createSecrets } from './secrets.ts'
+import { createStoreLog } from './store-log.ts'
 import { type Tap, tapMember, tapProcess } from './tap.ts'
 import { createToDelivery } from './to-delivery.ts'
 import { createVerifier } from './verify-request.ts'
@@ -41,6 +42,7 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
   const { inbox, logger, contract, bodyLimits } = resolved
   const observe = resolved.observe && guardObserver(resolved.observe, logger)
   const logRefusal = createRefusalLog(logger)
+  const logStore = createStoreLog(logger)
   const verify = createVerifier({ ...resolved, macs: createSecrets(resolved.secret, logger) })
   const decode = createDecoder(contract, resolved.schemas)
   const toDelivery = createToDelivery(resolved)
@@ -174,7 +176,10 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
       await inbox.start(process, {
         ...resolved,
         serialize: resolved.serializeBy !== undefined,
-        observe: observe ?? ignore,
+        observe: observation => {
+          observe?.(observation)
+          logStore(observation)
+        },
       })
       started = true
     } catch (cause) {
@@ -255,5 +260,3 @@ function unavailable(cause: unknown): Refusal {
 function keyOf(id: string, { namespace = '' }: InNamespace = {}): MaybePromise<string> {
   return eventKey(namespace, id)
 }
-
-function ignore(): void {}

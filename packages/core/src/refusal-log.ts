@@ -1,8 +1,7 @@
 import { CODES, type RefusalCode } from './codes.ts'
 import type { Logger } from './logger.ts'
+import { onceAMinute } from './once-a-minute.ts'
 import type { Refusal } from './refusal.ts'
-
-const QUIET_MS = 60_000
 
 const HINTS: Partial<Record<RefusalCode, string>> = {
   signature_mismatch:
@@ -13,22 +12,13 @@ const HINTS: Partial<Record<RefusalCode, string>> = {
   signature_missing: 'If the platform names its header differently, set the option contract.header.',
 }
 
-/**
- * Logs why requests were refused: each reason at once, then once a minute with the number of those in
- * between, so that neither a wrong secret goes unnoticed nor a flood of forgeries fills a disk.
- */
+/** Logs why requests were refused: a wrong secret is not to go unnoticed, nor a flood of forgeries to fill a disk. */
 export function createRefusalLog(logger: Logger): (refusal: Refusal) => void {
-  const seen = new Map<RefusalCode, { at: number; unsaid: number }>()
+  const sayNow = onceAMinute()
   return ({ code, detail, cause }) => {
-    const now = performance.now()
-    const last = seen.get(code)
-    if (last !== undefined && now - last.at < QUIET_MS) {
-      last.unsaid++
-      return
-    }
-    seen.set(code, { at: now, unsaid: 0 })
+    const more = sayNow(code)
+    if (more === undefined) return
     const { status, message } = CODES[code]
-    const more = last?.unsaid ? ` (and ${last.unsaid} more since the last report)` : ''
     const reason = [`Webhook answered ${status} ${code}${more}: ${detail ?? message}.`, HINTS[code]].filter(
       Boolean,
     )
