@@ -37,6 +37,12 @@ test('a pool of the user serves, and stays the user’s', async () => {
   expect((await pool.query('SELECT 1 AS n')).rows).toEqual([{ n: 1 }])
 })
 
+test('a URL leads to its server', async () => {
+  const inbox = opened({ postgres: new URL(server.url) })
+  await inbox.start(scripted(COMPLETED), aPolicy({ concurrency: 0 }))
+  expect(await inbox.accept(aDelivery())).toEqual({ outcome: 'accepted' })
+})
+
 test('a pool of the user has the listeners it had, after inboxes on it were closed', async () => {
   const pool = new Pool({ connectionString: server.url, options: '-c search_path=bullmq' })
   const own = () => {}

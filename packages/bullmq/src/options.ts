@@ -12,15 +12,16 @@ export interface PostgresPool {
 /** Where the queue is, on Redis (`connection`) or on PostgreSQL (`postgres`), and how it is worked. */
 export interface BullmqInboxOptions {
   /**
-   * Redis: an ioredis client or cluster of yours, a `redis://` address, or options of ioredis. A client is only
-   * duplicated: whatever its settings are, deliveries never wait for it and the worker never gives up on it.
+   * Redis: an ioredis client or cluster of yours, a `redis://` address, or options of ioredis, which may have BullMQ's
+   * `url`. A client is only duplicated: whatever its settings are, deliveries never wait for it and the worker never
+   * gives up on it.
    */
-  readonly connection?: string | RedisOptions | RedisConnectionClient
+  readonly connection?: string | URL | RedisOptions | RedisConnectionClient
   /**
    * PostgreSQL instead of Redis: a `postgres://` address, options of `pg.Pool` (with BullMQ's own `schema` and
    * `migrate`), or a pool of yours whose `search_path` holds BullMQ's schema.
    */
-  readonly postgres?: PostgresPool | PostgresConnectionOptions
+  readonly postgres?: URL | PostgresPool | PostgresConnectionOptions
   /** Name of the BullMQ queue. Default `'ackhook'`. */
   readonly queue?: string
   /** What all keys in Redis begin with. Default BullMQ's own, `'bull'`. Redis only. */
@@ -83,8 +84,13 @@ function engineOf({ connection, postgres }: BullmqInboxOptions): ResolvedOptions
       "give either connection (Redis: a client, 'redis://…' or options) or postgres (a pool, 'postgres://…' or options)",
     )
   }
-  if (postgres !== undefined) return { kind: 'postgres', connection: postgresOf(postgres) }
-  return { kind: 'redis', connection: redisOf(connection as string | RedisOptions | RedisConnectionClient) }
+  if (postgres !== undefined) return { kind: 'postgres', connection: postgresOf(addressOf(postgres)) }
+  return { kind: 'redis', connection: redisOf(addressOf(connection!)) }
+}
+
+/** A `URL` has no properties of its own: taken for options it would lead to localhost. */
+function addressOf<T>(value: T | URL): T | string {
+  return value instanceof URL ? value.href : value
 }
 
 function postgresOf(postgres: PostgresPool | PostgresConnectionOptions): PostgresConnectionOptions {
@@ -97,14 +103,18 @@ function postgresOf(postgres: PostgresPool | PostgresConnectionOptions): Postgre
   throw new ConfigurationError('postgres', 'must be a pool of pg, its options or an address')
 }
 
-function redisOf<T extends string | RedisOptions | RedisConnectionClient>(connection: T): T {
-  if (typeof connection === 'string') {
-    if (/^rediss?:\/\//.test(connection)) return connection
-    throw new ConfigurationError(
-      'connection',
-      "must begin with redis:// or rediss://; a PostgreSQL address belongs into the option 'postgres'",
-    )
-  }
+type RedisConnection = string | RedisOptions | RedisConnectionClient
+
+function redisAddress(address: unknown): string {
+  if (typeof address === 'string' && /^rediss?:\/\//.test(address)) return address
+  throw new ConfigurationError(
+    'connection',
+    "must begin with redis:// or rediss://; a PostgreSQL address belongs into the option 'postgres'",
+  )
+}
+
+function redisOf(connection: RedisConnection): RedisConnection {
+  if (typeof connection === 'string') return redisAddress(connection)
   if (typeof connection !== 'object' || connection === null) {
     throw new ConfigurationError('connection', 'must be an ioredis client, an address or options of ioredis')
   }
@@ -121,7 +131,9 @@ function redisOf<T extends string | RedisOptions | RedisConnectionClient>(connec
       "must have no keyPrefix, which BullMQ cannot work with; use the option 'prefix' of the inbox",
     )
   }
-  return connection
+  const isClient = typeof connection['duplicate'] === 'function'
+  if (isClient || connection['url'] === undefined) return connection
+  return { ...connection, url: redisAddress(addressOf(connection['url'])) }
 }
 
 function keyPrefixOf(connection: RedisOptions | RedisConnectionClient): unknown {

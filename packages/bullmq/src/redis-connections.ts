@@ -53,12 +53,13 @@ export async function connector(
   const { Redis } = await import('ioredis').catch(cause => {
     throw new ConfigurationError('connection', "needs the package 'ioredis': npm install ioredis", { cause })
   })
-  return overrides =>
-    silent(
-      typeof connection === 'string'
-        ? new Redis(connection, { ...overrides })
-        : new Redis({ ...connection, ...withReasonsOf(connection, overrides) }),
-    )
+  if (typeof connection === 'string') return overrides => silent(new Redis(connection, { ...overrides }))
+  // BullMQ's own option: ioredis would connect to localhost.
+  const { url, ...options } = connection
+  return overrides => {
+    const ours = { ...options, ...withReasonsOf(connection, overrides) }
+    return silent(url === undefined ? new Redis(ours) : new Redis(url, ours))
+  }
 }
 
 function ofCluster(cluster: RedisConnectionClient, overrides: Overrides): RedisConnectionClient {
