@@ -1,8 +1,10 @@
+import { kill } from 'node:process'
 import { bullmqInbox } from '@ackhook/bullmq'
 import type { Inbox } from '@ackhook/core'
 import { Pool } from 'pg'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { type PostgresServer, startPostgres } from '../support/postgres.ts'
+import { startDelayingProxy } from './delaying-proxy.ts'
 import { migrate } from './engines.ts'
 import { aDelivery, aPolicy, COMPLETED, scripted, unique, until } from './parts.ts'
 
@@ -87,21 +89,32 @@ test('without BullMQ’s tables start rejects and says so', async () => {
   await expect(async () => inbox.start(scripted(COMPLETED), aPolicy())).rejects.toThrow(/migrat/i)
 })
 
-test('migrate: true makes the tables of a schema', async () => {
-  const inbox = opened({ postgres: { connectionString: server.url, schema: 'another', migrate: true } })
+test('migrate: true makes the tables of a schema in one start, of a server that is far away too', async () => {
+  const proxy = await startDelayingProxy(server.port, 20)
+  closing.push(() => proxy.stop())
+  const connectionString = server.url.replace(String(server.port), String(proxy.port))
+  const inbox = opened({ postgres: { connectionString, schema: 'another', migrate: true, max: 1 } })
   const process = scripted(COMPLETED)
-  await until(async () => {
-    // Making the tables takes longer than a start may: the next one finds them made.
-    try {
-      await inbox.start(process, aPolicy())
-      return true
-    } catch {
-      return false
-    }
-  })
+  const startedAt = performance.now()
+  await inbox.start(process, aPolicy())
+  // Longer than any other start may take: otherwise this would show nothing.
+  expect(performance.now() - startedAt).toBeGreaterThan(1200)
   await inbox.accept(aDelivery())
   await until(() => process.runs.length === 1)
 })
+
+test('with migrate: true, too, a start is refused within 1.2 s by a server that stands still', async () => {
+  const own = await startPostgres()
+  closing.push(() => own.stop())
+  kill(own.pid, 'SIGSTOP')
+  closing.push(() => kill(own.pid, 'SIGCONT'))
+  const inbox = opened({ postgres: { connectionString: own.url, migrate: true } })
+  const startedAt = performance.now()
+  await expect(async () => inbox.start(scripted(COMPLETED), aPolicy())).rejects.toMatchObject({
+    code: 'inbox_unavailable',
+  })
+  expect(performance.now() - startedAt).toBeLessThan(1200)
+}, 60_000)
 
 test('an event is not lost whose dead letter is discarded between its add and the look at its job', async () => {
   const queue = unique('q')

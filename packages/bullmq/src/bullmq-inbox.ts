@@ -23,6 +23,7 @@ import { startWork, type Work } from './work.ts'
 /** About a day: 10 s, 50 s, 4 min, 21 min, 1.7 h, 9 h and 12 h, less a random part of each. */
 const RETRY = { attempts: 8, minDelayMs: 10_000, maxDelayMs: 43_200_000, factor: 5 }
 const CLOSE_MS = 1000
+const MIGRATION_MS = 60_000
 
 /**
  * The durable inbox for many machines: BullMQ on Redis or PostgreSQL. A 2xx is sent only after the server has
@@ -59,7 +60,7 @@ export function bullmqInbox(options: BullmqInboxOptions): Inbox {
     const opened = await engine()
     // A connection that is still being made when this ends in a rejection goes on trying, for the next start.
     try {
-      await withDeadline(begin(opened, process, policy), { operation: 'inbox.start', ms: DEADLINE_MS })
+      await inTime(begin(opened, process, policy), opened)
     } catch (error) {
       policy.observe({ kind: 'store_down', operation: 'start', error })
       if (error instanceof AckhookError) throw error
@@ -116,6 +117,14 @@ export function bullmqInbox(options: BullmqInboxOptions): Inbox {
     stats: async () => readStats((await engine()).queue),
     deadLetters: createDeadLetters(engine),
   }
+}
+
+/** A delivery may wait for a start. Only tables that are being made may take longer: what is given up is rolled back. */
+async function inTime(begun: Promise<void>, { migrating }: Engine): Promise<void> {
+  const operation = 'inbox.start'
+  if (migrating === undefined) return withDeadline(begun, { operation, ms: DEADLINE_MS })
+  await withDeadline(Promise.race([begun, migrating]), { operation, ms: DEADLINE_MS })
+  return withDeadline(begun, { operation, ms: MIGRATION_MS })
 }
 
 function closedError(): AckhookError {

@@ -51,6 +51,8 @@ export interface Engine {
   /** Removes the job, in one step, if it is a dead letter: a re-armed one must not go. */
   discard(jobId: string): Promise<boolean>
   newWorker(process: EventProcessor, settings: WorkerSettings): EventWorker
+  /** Only where BullMQ makes its tables as it starts, which takes its time: resolves when the server is reached. */
+  readonly migrating?: Promise<unknown>
   /** What an operator should know of the server's settings. */
   notices(): Promise<readonly { readonly code: string; readonly message: string }[]>
   /** Ends what is left of the connections, with or without the server's help. */

@@ -70,6 +70,7 @@ export async function createPostgresEngine(
       const forgiveStalls = (jobId: string) => pool.query(FORGIVE, [options.queue, jobId])
       return Object.assign(worker, { forgiveStalls })
     },
+    ...(migrates(connection) && { migrating: new Promise(resolve => pool.on('connect', resolve)) }),
     notices: async () => [],
     async disconnect() {
       await queue.disconnect()
@@ -125,6 +126,12 @@ SELECT remove($1, id, false) AS n FROM dead`
 const QUERY_MS = 10_000
 /** As on Redis. BullMQ's hour relies on the connection that tells of new jobs, which may have gone silent. */
 const MOST_WAIT = { get: () => 10 }
+
+/** As BullMQ decides it. */
+function migrates(connection: PostgresConnectionOptions): boolean {
+  if (typeof connection === 'string' || isPgPool(connection)) return false
+  return connection.migrate ?? connection.skipMigrations === false
+}
 
 /** A pool waits for ever for a server that does not answer, and would pile up what waits. */
 function limited(connection: PostgresConnectionOptions): PostgresConnectionOptions {
