@@ -67,6 +67,8 @@ function ofCluster(cluster: RedisConnectionClient, overrides: Overrides): RedisC
   const { retryStrategy, reconnectOnError, ...redisOptions } = overrides
   return cluster.duplicate([], {
     clusterRetryStrategy: retryStrategy,
+    // A replica that lags tells neither of a job that is there nor of a dead letter.
+    scaleReads: 'master',
     lazyConnect: false,
     enableOfflineQueue: overrides['enableOfflineQueue'],
     redisOptions: { ...cluster['options'].redisOptions, ...redisOptions },
