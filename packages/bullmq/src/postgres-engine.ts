@@ -57,7 +57,7 @@ export async function createPostgresEngine(
     look,
     countHeld: async () => Number((await pool.query(HELD, [options.queue])).rows[0].held),
     async rearm(jobId, again) {
-      const values = [options.queue, jobId, again?.name, again && JSON.stringify(again.data)]
+      const values = [options.queue, jobId, again?.name, again && JSON.stringify(again.data), Date.now()]
       return (await pool.query(REARM, values)).rows[0]?.code === 1
     },
     discard: async jobId => (await pool.query(DISCARD, [options.queue, jobId])).rows[0]?.n === 1,
@@ -107,7 +107,8 @@ SELECT (SELECT count(*) FROM job WHERE queue = $1 AND state = 'waiting')
  */
 const REARM = `
 WITH dead AS (
-  UPDATE job SET name = COALESCE($3, name), data = COALESCE($4::jsonb, data), stalled_count = 0
+  UPDATE job SET name = COALESCE($3, name), data = COALESCE($4::jsonb, data), stalled_count = 0,
+    added_at_ms = $5
   WHERE queue = $1 AND id = $2 AND state = 'failed' RETURNING id
 )
 SELECT reprocess_job($1, id, 'failed', false, true, true) AS code FROM dead`
