@@ -89,6 +89,34 @@ test('without BullMQ’s tables start rejects and says so', async () => {
   await expect(async () => inbox.start(scripted(COMPLETED), aPolicy())).rejects.toThrow(/migrat/i)
 })
 
+test.each([
+  ['finds no tables of BullMQ’s', '', /relation "job" does not exist.*search_path=bullmq/],
+  [
+    'may only read',
+    '-c search_path=bullmq -c default_transaction_read_only=on',
+    /read-only.*a user that may write/,
+  ],
+])('a start with a pool that %s is refused with the fix', async (_, options, message) => {
+  const pool = new Pool({ connectionString: server.url, options })
+  closing.push(() => pool.end())
+  const inbox = opened({ postgres: pool })
+  await expect(async () => inbox.start(scripted(COMPLETED), aPolicy())).rejects.toMatchObject({
+    code: 'inbox_unavailable',
+    message: expect.stringMatching(message),
+  })
+})
+
+test('a start as a role without the right to write is refused with the fix', async () => {
+  const owner = new Pool({ connectionString: server.url })
+  closing.push(() => owner.end())
+  await owner.query('CREATE ROLE reader LOGIN; GRANT USAGE ON SCHEMA bullmq TO reader')
+  await owner.query('GRANT SELECT ON ALL TABLES IN SCHEMA bullmq TO reader')
+  const inbox = opened({ postgres: server.url.replace('postgres@', 'reader@') })
+  await expect(async () => inbox.start(scripted(COMPLETED), aPolicy())).rejects.toThrow(
+    /permission denied.*a user that may write/,
+  )
+})
+
 test('migrate: true makes the tables of a schema in one start, of a server that is far away too', async () => {
   const proxy = await startDelayingProxy(server.port, 20)
   closing.push(() => proxy.stop())

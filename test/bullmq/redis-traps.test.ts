@@ -119,6 +119,35 @@ describe('an address', () => {
   })
 })
 
+describe('a start is refused with the fix', () => {
+  test('by a replica', async () => {
+    const replica = await startRedis()
+    closing.push(() => replica.stop())
+    const client = new Redis(replica.url)
+    closing.push(() => client.disconnect())
+    await client.replicaof(server.host, server.port)
+    await until(async () => (await client.info('replication')).includes('master_link_status:up'))
+    const inbox = opened({ connection: replica.url })
+    const policy = aPolicy({ concurrency: 0 })
+    await expect(async () => inbox.start(scripted(COMPLETED), policy)).rejects.toThrow(
+      /READONLY.*the address of the primary/,
+    )
+    await client.replicaof('NO', 'ONE')
+    await inbox.start(scripted(COMPLETED), policy)
+    expect(await inbox.accept(aDelivery())).toEqual({ outcome: 'accepted' })
+  })
+
+  test('to a user that may not write', async () => {
+    const client = new Redis(server.url)
+    closing.push(() => client.disconnect())
+    await client.call('ACL', 'SETUSER', 'reader', 'on', '>secret', '~*', '&*', '+@all', '-@write')
+    const inbox = opened({ connection: server.url.replace('//', '//reader:secret@') })
+    await expect(async () => inbox.start(scripted(COMPLETED), aPolicy())).rejects.toThrow(
+      /a user that may write/,
+    )
+  })
+})
+
 describe('the id of a job', () => {
   test.each(['123456789', 'a:b', '0:1', '-_'])('is one BullMQ takes, with the key %s', async key => {
     const inbox = opened({ connection: server.url })

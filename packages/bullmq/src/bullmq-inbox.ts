@@ -4,7 +4,6 @@ import {
   ConfigurationError,
   type Delivery,
   type DrainReport,
-  describeError,
   type Inbox,
   type MaybePromise,
   type Process,
@@ -12,6 +11,7 @@ import {
   withDeadline,
 } from '@ackhook/core'
 import { createArrivals } from './arrivals.ts'
+import { cannotStart } from './cannot-start.ts'
 import { createDeadLetters } from './dead-letters.ts'
 import { createEngine, type Engine } from './engine.ts'
 import { createIntake, DEADLINE_MS, FULL, type Intake } from './intake.ts'
@@ -74,6 +74,8 @@ export function bullmqInbox(options: BullmqInboxOptions): Inbox {
     try {
       // First the queue: on a server it cannot work with, BullMQ's worker would try again without a pause.
       await opened.queue.waitUntilReady()
+      // Nothing has this id. Who may not write, or finds other tables, is told here and not by every delivery.
+      await opened.discard('none')
       if (closed) throw closedError()
       if (policy.concurrency > 0) work ??= startWork({ engine: opened, process, policy, options: resolved })
       await work?.ready()
@@ -129,12 +131,6 @@ async function inTime(begun: Promise<void>, { migrating }: Engine): Promise<void
 
 function closedError(): AckhookError {
   return new AckhookError('inbox_unavailable', 'The inbox is closed.')
-}
-
-function cannotStart(cause: unknown): AckhookError {
-  const what = `BullMQ cannot work with its server (${describeError(cause)})`
-  const fix = 'check that it runs, and that the option `connection` or `postgres` leads to it'
-  return new AckhookError('inbox_unavailable', `${what}: ${fix}.`, { cause })
 }
 
 async function tellNotices(engine: Engine, { observe, logger }: ProcessingPolicy): Promise<void> {

@@ -24,7 +24,7 @@ export interface BullmqInboxOptions {
   readonly postgres?: URL | PostgresPool | PostgresConnectionOptions
   /** Name of the BullMQ queue. Default `'ackhook'`. */
   readonly queue?: string
-  /** What all keys in Redis begin with. Default BullMQ's own, `'bull'`. Redis only. */
+  /** What all keys in Redis begin with. Default BullMQ's own, `'bull'`. Redis only; a cluster needs a hash tag, `'{ackhook}'`. */
   readonly prefix?: string
   /**
    * How long a worker may be silent before its events are given to another: BullMQ's `lockDuration` and
@@ -50,6 +50,8 @@ export interface ResolvedOptions {
 
 const NAMES = ['connection', 'postgres', 'queue', 'prefix', 'lease', 'rateLimit', 'telemetry']
 const DAY_MS = 86_400_000
+/** As Redis reads it: from the first brace on, and not empty. */
+const HASH_TAG = /^[^{]*\{[^}]+\}/
 
 /** Checks every option. Throws {@link ConfigurationError}. */
 export function resolveOptions(options: BullmqInboxOptions): ResolvedOptions {
@@ -64,10 +66,14 @@ export function resolveOptions(options: BullmqInboxOptions): ResolvedOptions {
   if (prefix !== undefined && options.postgres !== undefined) {
     throw new ConfigurationError('prefix', "is for Redis; PostgreSQL has { postgres: { schema: '…' } }")
   }
+  const engine = engineOf(options)
+  const queue = nameOf('queue', options.queue ?? 'ackhook')
+  if (prefix !== undefined) nameOf('prefix', prefix)
+  if (engine.kind === 'redis') checkSlot(engine.connection, `${prefix ?? 'bull'}:${queue}:`)
   return {
-    engine: engineOf(options),
-    queue: nameOf('queue', options.queue ?? 'ackhook'),
-    prefix: prefix === undefined ? undefined : nameOf('prefix', prefix),
+    engine,
+    queue,
+    prefix,
     leaseMs: durationMs(options.lease ?? '30s', { option: 'lease', minMs: 1000, maxMs: 3_600_000 }),
     limiter: rateLimit && {
       max: countOf(rateLimit.events),
@@ -134,6 +140,15 @@ function redisOf(connection: RedisConnection): RedisConnection {
   const isClient = typeof connection['duplicate'] === 'function'
   if (isClient || connection['url'] === undefined) return connection
   return { ...connection, url: redisAddress(addressOf(connection['url'])) }
+}
+
+/** Every script of BullMQ's works with several keys, which a cluster wants on one of its nodes. */
+function checkSlot(connection: RedisConnection, key: string): void {
+  if (typeof connection === 'string' || connection['isCluster'] !== true || HASH_TAG.test(key)) return
+  throw new ConfigurationError(
+    'prefix',
+    "must have a hash tag on a Redis Cluster, which keeps keys without one apart: prefix: '{ackhook}'",
+  )
 }
 
 function keyPrefixOf(connection: RedisOptions | RedisConnectionClient): unknown {
