@@ -117,6 +117,31 @@ test('a start as a role without the right to write is refused with the fix', asy
   )
 })
 
+test.each([
+  ['on', []],
+  ['local', []],
+  ['off', ['postgres_not_durable']],
+])('an operator is told when PostgreSQL may forget: synchronous_commit %s', async (setting, codes) => {
+  const pool = new Pool({
+    connectionString: server.url,
+    options: `-c search_path=bullmq -c synchronous_commit=${setting}`,
+  })
+  closing.push(() => pool.end())
+  const query = pool.query.bind(pool) as (...args: unknown[]) => Promise<unknown>
+  let asked = false
+  pool.query = (async (...args: unknown[]) => {
+    const result = await query(...args)
+    asked ||= String(args[0]).includes('synchronous_commit')
+    return result
+  }) as typeof pool.query
+  const policy = aPolicy({ concurrency: 0 })
+  const inbox = opened({ postgres: pool })
+  await inbox.start(scripted(COMPLETED), policy)
+  await until(() => asked)
+  await until(() => policy.seen.length >= codes.length)
+  expect(policy.seen.map(seen => 'code' in seen && seen.code)).toEqual(codes)
+})
+
 test('migrate: true makes the tables of a schema in one start, of a server that is far away too', async () => {
   const proxy = await startDelayingProxy(server.port, 20)
   closing.push(() => proxy.stop())

@@ -3,6 +3,7 @@ import type { Engine, KnownJob } from './engine.ts'
 import type { EventQueue, JobData, NewJob } from './event-job.ts'
 import { notedListeners } from './noted-listeners.ts'
 import type { ResolvedOptions } from './options.ts'
+import { postgresNotices } from './postgres-notices.ts'
 import { repeatDeadlocked } from './repeat-deadlocked.ts'
 
 const { Queue, Worker } = withBackend(createPostgresBackend)
@@ -71,7 +72,7 @@ export async function createPostgresEngine(
       return Object.assign(worker, { forgiveStalls })
     },
     ...(migrates(connection) && { migrating: new Promise(resolve => pool.on('connect', resolve)) }),
-    notices: async () => [],
+    notices: async () => postgresNotices((await pool.query(SETTINGS)).rows[0] ?? {}),
     async disconnect() {
       await queue.disconnect()
       listeners.remove()
@@ -122,6 +123,10 @@ const FORGIVE = 'UPDATE job SET stalled_count = 0 WHERE queue = $1 AND id = $2'
 const DISCARD = `
 WITH dead AS (SELECT id FROM job WHERE queue = $1 AND id = $2 AND state = 'failed' FOR UPDATE)
 SELECT remove($1, id, false) AS n FROM dead`
+
+/** As they are for this user and database. */
+const SETTINGS = `
+SELECT current_setting('synchronous_commit') AS "synchronous_commit", current_setting('fsync') AS "fsync"`
 
 /** After this a connection that does not answer is replaced: the network may have forgotten it. */
 const QUERY_MS = 10_000
