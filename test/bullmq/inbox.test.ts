@@ -209,6 +209,33 @@ describe.each([
     expect(Buffer.from(process.runs[1]!.delivery.body).toString()).toBe('{"name":"é"}')
   })
 
+  test.each(['redriven', 'delivered again'])('a dead letter that is %s waits since then', async how => {
+    const inbox = opened(unique('q'))
+    const process = scripted({ outcome: 'dead', error: new Error('bad'), noted: false }, COMPLETED)
+    let finish!: () => void
+    const gate = new Promise<void>(resolve => {
+      finish = resolve
+    })
+    await inbox.start(async (delivery, attempt) => {
+      const verdict = await process(delivery, attempt)
+      if (process.runs.length === 2) await gate
+      return verdict
+    }, aPolicy())
+    const delivery = aDelivery()
+    const acceptedAt = performance.now()
+    await inbox.accept(delivery)
+    await until(async () => (await inbox.stats()).dead === 1)
+    await until(() => performance.now() - acceptedAt > 1000)
+    const rearmedAt = performance.now()
+    if (how === 'redriven') await inbox.deadLetters.redrive(delivery.key)
+    else await inbox.accept(delivery)
+    await until(() => process.runs.length === 2)
+    const { active, oldestPendingMs } = await inbox.stats()
+    finish()
+    expect(active).toBe(1)
+    expect(oldestPendingMs).toBeLessThanOrEqual(performance.now() - rearmedAt + 1)
+  })
+
   test('a hundred redeliveries at once re-arm a dead letter once', async () => {
     const inbox = opened(unique('q'))
     const process = scripted({ outcome: 'dead', error: new Error('bad'), noted: false }, COMPLETED)

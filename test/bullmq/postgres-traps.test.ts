@@ -1,8 +1,10 @@
+import { kill } from 'node:process'
 import { bullmqInbox } from '@ackhook/bullmq'
 import type { Inbox } from '@ackhook/core'
 import { Pool } from 'pg'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { type PostgresServer, startPostgres } from '../support/postgres.ts'
+import { startDelayingProxy } from './delaying-proxy.ts'
 import { migrate } from './engines.ts'
 import { aDelivery, aPolicy, COMPLETED, scripted, unique, until } from './parts.ts'
 
@@ -35,6 +37,12 @@ test('a pool of the user serves, and stays the user’s', async () => {
   await until(() => process.runs.length === 1)
   await inbox.close(1000)
   expect((await pool.query('SELECT 1 AS n')).rows).toEqual([{ n: 1 }])
+})
+
+test('a URL leads to its server', async () => {
+  const inbox = opened({ postgres: new URL(server.url) })
+  await inbox.start(scripted(COMPLETED), aPolicy({ concurrency: 0 }))
+  expect(await inbox.accept(aDelivery())).toEqual({ outcome: 'accepted' })
 })
 
 test('a pool of the user has the listeners it had, after inboxes on it were closed', async () => {
@@ -81,21 +89,85 @@ test('without BullMQ’s tables start rejects and says so', async () => {
   await expect(async () => inbox.start(scripted(COMPLETED), aPolicy())).rejects.toThrow(/migrat/i)
 })
 
-test('migrate: true makes the tables of a schema', async () => {
-  const inbox = opened({ postgres: { connectionString: server.url, schema: 'another', migrate: true } })
-  const process = scripted(COMPLETED)
-  await until(async () => {
-    // Making the tables takes longer than a start may: the next one finds them made.
-    try {
-      await inbox.start(process, aPolicy())
-      return true
-    } catch {
-      return false
-    }
+test.each([
+  ['finds no tables of BullMQ’s', '', /relation "job" does not exist.*search_path=bullmq/],
+  [
+    'may only read',
+    '-c search_path=bullmq -c default_transaction_read_only=on',
+    /read-only.*a user that may write/,
+  ],
+])('a start with a pool that %s is refused with the fix', async (_, options, message) => {
+  const pool = new Pool({ connectionString: server.url, options })
+  closing.push(() => pool.end())
+  const inbox = opened({ postgres: pool })
+  await expect(async () => inbox.start(scripted(COMPLETED), aPolicy())).rejects.toMatchObject({
+    code: 'inbox_unavailable',
+    message: expect.stringMatching(message),
   })
+})
+
+test('a start as a role without the right to write is refused with the fix', async () => {
+  const owner = new Pool({ connectionString: server.url })
+  closing.push(() => owner.end())
+  await owner.query('CREATE ROLE reader LOGIN; GRANT USAGE ON SCHEMA bullmq TO reader')
+  await owner.query('GRANT SELECT ON ALL TABLES IN SCHEMA bullmq TO reader')
+  const inbox = opened({ postgres: server.url.replace('postgres@', 'reader@') })
+  await expect(async () => inbox.start(scripted(COMPLETED), aPolicy())).rejects.toThrow(
+    /permission denied.*a user that may write/,
+  )
+})
+
+test.each([
+  ['on', []],
+  ['local', []],
+  ['off', ['postgres_not_durable']],
+])('an operator is told when PostgreSQL may forget: synchronous_commit %s', async (setting, codes) => {
+  const pool = new Pool({
+    connectionString: server.url,
+    options: `-c search_path=bullmq -c synchronous_commit=${setting}`,
+  })
+  closing.push(() => pool.end())
+  const query = pool.query.bind(pool) as (...args: unknown[]) => Promise<unknown>
+  let asked = false
+  pool.query = (async (...args: unknown[]) => {
+    const result = await query(...args)
+    asked ||= String(args[0]).includes('synchronous_commit')
+    return result
+  }) as typeof pool.query
+  const policy = aPolicy({ concurrency: 0 })
+  const inbox = opened({ postgres: pool })
+  await inbox.start(scripted(COMPLETED), policy)
+  await until(() => asked)
+  await until(() => policy.seen.length >= codes.length)
+  expect(policy.seen.map(seen => 'code' in seen && seen.code)).toEqual(codes)
+})
+
+test('migrate: true makes the tables of a schema in one start, of a server that is far away too', async () => {
+  const proxy = await startDelayingProxy(server.port, 20)
+  closing.push(() => proxy.stop())
+  const connectionString = server.url.replace(String(server.port), String(proxy.port))
+  const inbox = opened({ postgres: { connectionString, schema: 'another', migrate: true, max: 1 } })
+  const process = scripted(COMPLETED)
+  const startedAt = performance.now()
+  await inbox.start(process, aPolicy())
+  // Longer than any other start may take: otherwise this would show nothing.
+  expect(performance.now() - startedAt).toBeGreaterThan(1200)
   await inbox.accept(aDelivery())
   await until(() => process.runs.length === 1)
 })
+
+test('with migrate: true, too, a start is refused within 1.2 s by a server that stands still', async () => {
+  const own = await startPostgres()
+  closing.push(() => own.stop())
+  kill(own.pid, 'SIGSTOP')
+  closing.push(() => kill(own.pid, 'SIGCONT'))
+  const inbox = opened({ postgres: { connectionString: own.url, migrate: true } })
+  const startedAt = performance.now()
+  await expect(async () => inbox.start(scripted(COMPLETED), aPolicy())).rejects.toMatchObject({
+    code: 'inbox_unavailable',
+  })
+  expect(performance.now() - startedAt).toBeLessThan(1200)
+}, 60_000)
 
 test('an event is not lost whose dead letter is discarded between its add and the look at its job', async () => {
   const queue = unique('q')

@@ -101,6 +101,53 @@ describe('a connection of the user', () => {
   })
 })
 
+describe('an address', () => {
+  test.each([
+    ['in options, as BullMQ has it', (url: string) => ({ url, connectionName: 'mine' })],
+    ['that is a URL', (url: string) => new URL(url)],
+    ['that is a URL in options', (url: string) => ({ url: new URL(url) as never, skipVersionCheck: true })],
+  ])('%s leads to its server and database', async (_, connection) => {
+    const queue = unique('q')
+    const inbox = opened({ connection: connection(`${server.url}/5`), queue })
+    const process = scripted(COMPLETED)
+    await inbox.start(process, aPolicy())
+    expect(await inbox.accept(aDelivery())).toEqual({ outcome: 'accepted' })
+    await until(() => process.runs.length === 1)
+    const client = new Redis(server.url, { db: 5 })
+    closing.push(() => client.disconnect())
+    expect(await client.exists(`bull:${queue}:meta`)).toBe(1)
+  })
+})
+
+describe('a start is refused with the fix', () => {
+  test('by a replica', async () => {
+    const replica = await startRedis()
+    closing.push(() => replica.stop())
+    const client = new Redis(replica.url)
+    closing.push(() => client.disconnect())
+    await client.replicaof(server.host, server.port)
+    await until(async () => (await client.info('replication')).includes('master_link_status:up'))
+    const inbox = opened({ connection: replica.url })
+    const policy = aPolicy({ concurrency: 0 })
+    await expect(async () => inbox.start(scripted(COMPLETED), policy)).rejects.toThrow(
+      /READONLY.*the address of the primary/,
+    )
+    await client.replicaof('NO', 'ONE')
+    await inbox.start(scripted(COMPLETED), policy)
+    expect(await inbox.accept(aDelivery())).toEqual({ outcome: 'accepted' })
+  })
+
+  test('to a user that may not write', async () => {
+    const client = new Redis(server.url)
+    closing.push(() => client.disconnect())
+    await client.call('ACL', 'SETUSER', 'reader', 'on', '>secret', '~*', '&*', '+@all', '-@write')
+    const inbox = opened({ connection: server.url.replace('//', '//reader:secret@') })
+    await expect(async () => inbox.start(scripted(COMPLETED), aPolicy())).rejects.toThrow(
+      /a user that may write/,
+    )
+  })
+})
+
 describe('the id of a job', () => {
   test.each(['123456789', 'a:b', '0:1', '-_'])('is one BullMQ takes, with the key %s', async key => {
     const inbox = opened({ connection: server.url })

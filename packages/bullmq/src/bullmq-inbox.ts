@@ -4,7 +4,6 @@ import {
   ConfigurationError,
   type Delivery,
   type DrainReport,
-  describeError,
   type Inbox,
   type MaybePromise,
   type Process,
@@ -12,6 +11,7 @@ import {
   withDeadline,
 } from '@ackhook/core'
 import { createArrivals } from './arrivals.ts'
+import { cannotStart } from './cannot-start.ts'
 import { createDeadLetters } from './dead-letters.ts'
 import { createEngine, type Engine } from './engine.ts'
 import { createIntake, DEADLINE_MS, FULL, type Intake } from './intake.ts'
@@ -23,6 +23,7 @@ import { startWork, type Work } from './work.ts'
 /** About a day: 10 s, 50 s, 4 min, 21 min, 1.7 h, 9 h and 12 h, less a random part of each. */
 const RETRY = { attempts: 8, minDelayMs: 10_000, maxDelayMs: 43_200_000, factor: 5 }
 const CLOSE_MS = 1000
+const MIGRATION_MS = 60_000
 
 /**
  * The durable inbox for many machines: BullMQ on Redis or PostgreSQL. A 2xx is sent only after the server has
@@ -59,7 +60,7 @@ export function bullmqInbox(options: BullmqInboxOptions): Inbox {
     const opened = await engine()
     // A connection that is still being made when this ends in a rejection goes on trying, for the next start.
     try {
-      await withDeadline(begin(opened, process, policy), { operation: 'inbox.start', ms: DEADLINE_MS })
+      await inTime(begin(opened, process, policy), opened)
     } catch (error) {
       policy.observe({ kind: 'store_down', operation: 'start', error })
       if (error instanceof AckhookError) throw error
@@ -73,6 +74,8 @@ export function bullmqInbox(options: BullmqInboxOptions): Inbox {
     try {
       // First the queue: on a server it cannot work with, BullMQ's worker would try again without a pause.
       await opened.queue.waitUntilReady()
+      // Nothing has this id. Who may not write, or finds other tables, is told here and not by every delivery.
+      await opened.discard('none')
       if (closed) throw closedError()
       if (policy.concurrency > 0) work ??= startWork({ engine: opened, process, policy, options: resolved })
       await work?.ready()
@@ -118,14 +121,16 @@ export function bullmqInbox(options: BullmqInboxOptions): Inbox {
   }
 }
 
-function closedError(): AckhookError {
-  return new AckhookError('inbox_unavailable', 'The inbox is closed.')
+/** A delivery may wait for a start. Only tables that are being made may take longer: what is given up is rolled back. */
+async function inTime(begun: Promise<void>, { migrating }: Engine): Promise<void> {
+  const operation = 'inbox.start'
+  if (migrating === undefined) return withDeadline(begun, { operation, ms: DEADLINE_MS })
+  await withDeadline(Promise.race([begun, migrating]), { operation, ms: DEADLINE_MS })
+  return withDeadline(begun, { operation, ms: MIGRATION_MS })
 }
 
-function cannotStart(cause: unknown): AckhookError {
-  const what = `BullMQ cannot work with its server (${describeError(cause)})`
-  const fix = 'check that it runs, and that the option `connection` or `postgres` leads to it'
-  return new AckhookError('inbox_unavailable', `${what}: ${fix}.`, { cause })
+function closedError(): AckhookError {
+  return new AckhookError('inbox_unavailable', 'The inbox is closed.')
 }
 
 async function tellNotices(engine: Engine, { observe, logger }: ProcessingPolicy): Promise<void> {

@@ -29,6 +29,12 @@ export interface KnownJob {
   readonly dead: boolean
 }
 
+/** A warning that refuses nothing. */
+export interface Notice {
+  readonly code: string
+  readonly message: string
+}
+
 /** BullMQ with its connections. */
 export interface Engine {
   readonly queue: EventQueue
@@ -51,8 +57,10 @@ export interface Engine {
   /** Removes the job, in one step, if it is a dead letter: a re-armed one must not go. */
   discard(jobId: string): Promise<boolean>
   newWorker(process: EventProcessor, settings: WorkerSettings): EventWorker
+  /** Only where BullMQ makes its tables as it starts, which takes its time: resolves when the server is reached. */
+  readonly migrating?: Promise<unknown>
   /** What an operator should know of the server's settings. */
-  notices(): Promise<readonly { readonly code: string; readonly message: string }[]>
+  notices(): Promise<readonly Notice[]>
   /** Ends what is left of the connections, with or without the server's help. */
   disconnect(): Promise<void>
 }

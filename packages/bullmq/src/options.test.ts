@@ -1,6 +1,11 @@
+import { Cluster } from 'ioredis'
 import { describe, expect, test } from 'vitest'
 import { bullmqInbox } from './bullmq-inbox.ts'
 import type { BullmqInboxOptions } from './options.ts'
+
+function aCluster(): Cluster {
+  return new Cluster([{ host: '127.0.0.1', port: 1 }], { lazyConnect: true })
+}
 
 describe('a wrong option is refused at construction, with its name and the fix', () => {
   const connection = 'redis://127.0.0.1:6379'
@@ -10,6 +15,9 @@ describe('a wrong option is refused at construction, with its name and the fix',
     ['two engines', { connection, postgres: 'postgres://127.0.0.1' }, /'connection'.*either/],
     ['an option that is none', { connection, conection: 1 }, /'conection'.*options are connection, postgres/],
     ['a PostgreSQL address for Redis', { connection: 'postgres://127.0.0.1' }, /'connection'.*'postgres'/],
+    ['the same in options', { connection: { url: 'postgres://127.0.0.1' } }, /'connection'.*'postgres'/],
+    ['the same as a URL', { connection: new URL('postgres://127.0.0.1') }, /'connection'.*'postgres'/],
+    ['a URL that is no text', { connection: { url: 6379 } }, /'connection'.*redis:\/\//],
     ['a Redis address for PostgreSQL', { postgres: connection }, /'postgres'.*postgres:\/\//],
     ['a number for PostgreSQL', { postgres: 5432 }, /'postgres'.*pool/],
     ['null for Redis', { connection: null }, /'connection'.*ioredis/],
@@ -21,6 +29,8 @@ describe('a wrong option is refused at construction, with its name and the fix',
     ['a keyPrefix in options', { connection: { keyPrefix: 'x:' } }, /'connection'.*keyPrefix.*'prefix'/],
     ['a queue with a colon', { connection, queue: 'a:b' }, /'queue'.*':'/],
     ['an empty prefix', { connection, prefix: '' }, /'prefix'/],
+    ['a cluster without a hash tag', { connection: aCluster() }, /'prefix'.*prefix: '\{ackhook\}'/],
+    ['an empty hash tag', { connection: aCluster(), prefix: '{}', queue: '{q}' }, /'prefix'.*hash tag/],
     ['a prefix on PostgreSQL', { postgres: 'postgres://127.0.0.1', prefix: 'x' }, /'prefix'.*schema/],
     ['a lease in milliseconds', { connection, lease: 30_000 }, /'lease'/],
     ['a rate limit of none', { connection, rateLimit: { events: 0, per: '1s' } }, /'rateLimit.events'/],
@@ -29,6 +39,10 @@ describe('a wrong option is refused at construction, with its name and the fix',
   test.each(wrong)('%s', (_, options, message) => {
     expect(() => bullmqInbox(options as BullmqInboxOptions)).toThrow(message)
   })
+})
+
+test.each([{ prefix: '{ackhook}' }, { queue: '{hooks}' }])('a cluster may have %o', options => {
+  expect(() => bullmqInbox({ connection: aCluster(), ...options })).not.toThrow()
 })
 
 test('an inbox that was never started connects to nothing and closes at once', async () => {

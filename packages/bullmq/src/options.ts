@@ -12,18 +12,19 @@ export interface PostgresPool {
 /** Where the queue is, on Redis (`connection`) or on PostgreSQL (`postgres`), and how it is worked. */
 export interface BullmqInboxOptions {
   /**
-   * Redis: an ioredis client or cluster of yours, a `redis://` address, or options of ioredis. A client is only
-   * duplicated: whatever its settings are, deliveries never wait for it and the worker never gives up on it.
+   * Redis: an ioredis client or cluster of yours, a `redis://` address, or options of ioredis, which may have BullMQ's
+   * `url`. A client is only duplicated: whatever its settings are, deliveries never wait for it and the worker never
+   * gives up on it.
    */
-  readonly connection?: string | RedisOptions | RedisConnectionClient
+  readonly connection?: string | URL | RedisOptions | RedisConnectionClient
   /**
    * PostgreSQL instead of Redis: a `postgres://` address, options of `pg.Pool` (with BullMQ's own `schema` and
    * `migrate`), or a pool of yours whose `search_path` holds BullMQ's schema.
    */
-  readonly postgres?: PostgresPool | PostgresConnectionOptions
+  readonly postgres?: URL | PostgresPool | PostgresConnectionOptions
   /** Name of the BullMQ queue. Default `'ackhook'`. */
   readonly queue?: string
-  /** What all keys in Redis begin with. Default BullMQ's own, `'bull'`. Redis only. */
+  /** What all keys in Redis begin with. Default BullMQ's own, `'bull'`. Redis only; a cluster needs a hash tag, `'{ackhook}'`. */
   readonly prefix?: string
   /**
    * How long a worker may be silent before its events are given to another: BullMQ's `lockDuration` and
@@ -49,6 +50,8 @@ export interface ResolvedOptions {
 
 const NAMES = ['connection', 'postgres', 'queue', 'prefix', 'lease', 'rateLimit', 'telemetry']
 const DAY_MS = 86_400_000
+/** As Redis reads it: from the first brace on, and not empty. */
+const HASH_TAG = /^[^{]*\{[^}]+\}/
 
 /** Checks every option. Throws {@link ConfigurationError}. */
 export function resolveOptions(options: BullmqInboxOptions): ResolvedOptions {
@@ -63,10 +66,14 @@ export function resolveOptions(options: BullmqInboxOptions): ResolvedOptions {
   if (prefix !== undefined && options.postgres !== undefined) {
     throw new ConfigurationError('prefix', "is for Redis; PostgreSQL has { postgres: { schema: '…' } }")
   }
+  const engine = engineOf(options)
+  const queue = nameOf('queue', options.queue ?? 'ackhook')
+  if (prefix !== undefined) nameOf('prefix', prefix)
+  if (engine.kind === 'redis') checkSlot(engine.connection, `${prefix ?? 'bull'}:${queue}:`)
   return {
-    engine: engineOf(options),
-    queue: nameOf('queue', options.queue ?? 'ackhook'),
-    prefix: prefix === undefined ? undefined : nameOf('prefix', prefix),
+    engine,
+    queue,
+    prefix,
     leaseMs: durationMs(options.lease ?? '30s', { option: 'lease', minMs: 1000, maxMs: 3_600_000 }),
     limiter: rateLimit && {
       max: countOf(rateLimit.events),
@@ -83,8 +90,13 @@ function engineOf({ connection, postgres }: BullmqInboxOptions): ResolvedOptions
       "give either connection (Redis: a client, 'redis://…' or options) or postgres (a pool, 'postgres://…' or options)",
     )
   }
-  if (postgres !== undefined) return { kind: 'postgres', connection: postgresOf(postgres) }
-  return { kind: 'redis', connection: redisOf(connection as string | RedisOptions | RedisConnectionClient) }
+  if (postgres !== undefined) return { kind: 'postgres', connection: postgresOf(addressOf(postgres)) }
+  return { kind: 'redis', connection: redisOf(addressOf(connection!)) }
+}
+
+/** A `URL` has no properties of its own: taken for options it would lead to localhost. */
+function addressOf<T>(value: T | URL): T | string {
+  return value instanceof URL ? value.href : value
 }
 
 function postgresOf(postgres: PostgresPool | PostgresConnectionOptions): PostgresConnectionOptions {
@@ -97,14 +109,18 @@ function postgresOf(postgres: PostgresPool | PostgresConnectionOptions): Postgre
   throw new ConfigurationError('postgres', 'must be a pool of pg, its options or an address')
 }
 
-function redisOf<T extends string | RedisOptions | RedisConnectionClient>(connection: T): T {
-  if (typeof connection === 'string') {
-    if (/^rediss?:\/\//.test(connection)) return connection
-    throw new ConfigurationError(
-      'connection',
-      "must begin with redis:// or rediss://; a PostgreSQL address belongs into the option 'postgres'",
-    )
-  }
+type RedisConnection = string | RedisOptions | RedisConnectionClient
+
+function redisAddress(address: unknown): string {
+  if (typeof address === 'string' && /^rediss?:\/\//.test(address)) return address
+  throw new ConfigurationError(
+    'connection',
+    "must begin with redis:// or rediss://; a PostgreSQL address belongs into the option 'postgres'",
+  )
+}
+
+function redisOf(connection: RedisConnection): RedisConnection {
+  if (typeof connection === 'string') return redisAddress(connection)
   if (typeof connection !== 'object' || connection === null) {
     throw new ConfigurationError('connection', 'must be an ioredis client, an address or options of ioredis')
   }
@@ -121,7 +137,18 @@ function redisOf<T extends string | RedisOptions | RedisConnectionClient>(connec
       "must have no keyPrefix, which BullMQ cannot work with; use the option 'prefix' of the inbox",
     )
   }
-  return connection
+  const isClient = typeof connection['duplicate'] === 'function'
+  if (isClient || connection['url'] === undefined) return connection
+  return { ...connection, url: redisAddress(addressOf(connection['url'])) }
+}
+
+/** Every script of BullMQ's works with several keys, which a cluster wants on one of its nodes. */
+function checkSlot(connection: RedisConnection, key: string): void {
+  if (typeof connection === 'string' || connection['isCluster'] !== true || HASH_TAG.test(key)) return
+  throw new ConfigurationError(
+    'prefix',
+    "must have a hash tag on a Redis Cluster, which keeps keys without one apart: prefix: '{ackhook}'",
+  )
 }
 
 function keyPrefixOf(connection: RedisOptions | RedisConnectionClient): unknown {

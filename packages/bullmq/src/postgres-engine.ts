@@ -3,6 +3,7 @@ import type { Engine, KnownJob } from './engine.ts'
 import type { EventQueue, JobData, NewJob } from './event-job.ts'
 import { notedListeners } from './noted-listeners.ts'
 import type { ResolvedOptions } from './options.ts'
+import { postgresNotices } from './postgres-notices.ts'
 import { repeatDeadlocked } from './repeat-deadlocked.ts'
 
 const { Queue, Worker } = withBackend(createPostgresBackend)
@@ -57,7 +58,7 @@ export async function createPostgresEngine(
     look,
     countHeld: async () => Number((await pool.query(HELD, [options.queue])).rows[0].held),
     async rearm(jobId, again) {
-      const values = [options.queue, jobId, again?.name, again && JSON.stringify(again.data)]
+      const values = [options.queue, jobId, again?.name, again && JSON.stringify(again.data), Date.now()]
       return (await pool.query(REARM, values)).rows[0]?.code === 1
     },
     discard: async jobId => (await pool.query(DISCARD, [options.queue, jobId])).rows[0]?.n === 1,
@@ -70,7 +71,8 @@ export async function createPostgresEngine(
       const forgiveStalls = (jobId: string) => pool.query(FORGIVE, [options.queue, jobId])
       return Object.assign(worker, { forgiveStalls })
     },
-    notices: async () => [],
+    ...(migrates(connection) && { migrating: new Promise(resolve => pool.on('connect', resolve)) }),
+    notices: async () => postgresNotices((await pool.query(SETTINGS)).rows[0] ?? {}),
     async disconnect() {
       await queue.disconnect()
       listeners.remove()
@@ -106,7 +108,8 @@ SELECT (SELECT count(*) FROM job WHERE queue = $1 AND state = 'waiting')
  */
 const REARM = `
 WITH dead AS (
-  UPDATE job SET name = COALESCE($3, name), data = COALESCE($4::jsonb, data), stalled_count = 0
+  UPDATE job SET name = COALESCE($3, name), data = COALESCE($4::jsonb, data), stalled_count = 0,
+    added_at_ms = $5
   WHERE queue = $1 AND id = $2 AND state = 'failed' RETURNING id
 )
 SELECT reprocess_job($1, id, 'failed', false, true, true) AS code FROM dead`
@@ -121,10 +124,20 @@ const DISCARD = `
 WITH dead AS (SELECT id FROM job WHERE queue = $1 AND id = $2 AND state = 'failed' FOR UPDATE)
 SELECT remove($1, id, false) AS n FROM dead`
 
+/** As they are for this user and database. */
+const SETTINGS = `
+SELECT current_setting('synchronous_commit') AS "synchronous_commit", current_setting('fsync') AS "fsync"`
+
 /** After this a connection that does not answer is replaced: the network may have forgotten it. */
 const QUERY_MS = 10_000
 /** As on Redis. BullMQ's hour relies on the connection that tells of new jobs, which may have gone silent. */
 const MOST_WAIT = { get: () => 10 }
+
+/** As BullMQ decides it. */
+function migrates(connection: PostgresConnectionOptions): boolean {
+  if (typeof connection === 'string' || isPgPool(connection)) return false
+  return connection.migrate ?? connection.skipMigrations === false
+}
 
 /** A pool waits for ever for a server that does not answer, and would pile up what waits. */
 function limited(connection: PostgresConnectionOptions): PostgresConnectionOptions {

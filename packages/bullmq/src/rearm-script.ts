@@ -7,11 +7,12 @@
  * is paused.
  *
  * KEYS: the failed jobs, the job, the waiting jobs, the marker, the events of the queue.
- * ARGV: the id of the job; its new name and data, or nothing more.
+ * ARGV: the id of the job, the time since which it waits; its new name and data, or nothing more.
  */
 export const REARM = `
 if redis.call('EXISTS', KEYS[2]) == 0 or redis.call('ZREM', KEYS[1], ARGV[1]) == 0 then return 0 end
-if ARGV[2] then redis.call('HSET', KEYS[2], 'name', ARGV[2], 'data', ARGV[3]) end
+redis.call('HSET', KEYS[2], 'timestamp', ARGV[2])
+if ARGV[3] then redis.call('HSET', KEYS[2], 'name', ARGV[3], 'data', ARGV[4]) end
 redis.call('HDEL', KEYS[2], 'finishedOn', 'processedOn', 'failedReason', 'atm', 'ats', 'stc')
 redis.call('LPUSH', KEYS[3], ARGV[1])
 redis.call('ZADD', KEYS[4], 0, '0')

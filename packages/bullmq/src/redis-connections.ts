@@ -53,12 +53,13 @@ export async function connector(
   const { Redis } = await import('ioredis').catch(cause => {
     throw new ConfigurationError('connection', "needs the package 'ioredis': npm install ioredis", { cause })
   })
-  return overrides =>
-    silent(
-      typeof connection === 'string'
-        ? new Redis(connection, { ...overrides })
-        : new Redis({ ...connection, ...withReasonsOf(connection, overrides) }),
-    )
+  if (typeof connection === 'string') return overrides => silent(new Redis(connection, { ...overrides }))
+  // BullMQ's own option: ioredis would connect to localhost.
+  const { url, ...options } = connection
+  return overrides => {
+    const ours = { ...options, ...withReasonsOf(connection, overrides) }
+    return silent(url === undefined ? new Redis(ours) : new Redis(url, ours))
+  }
 }
 
 function ofCluster(cluster: RedisConnectionClient, overrides: Overrides): RedisConnectionClient {
@@ -66,6 +67,8 @@ function ofCluster(cluster: RedisConnectionClient, overrides: Overrides): RedisC
   const { retryStrategy, reconnectOnError, ...redisOptions } = overrides
   return cluster.duplicate([], {
     clusterRetryStrategy: retryStrategy,
+    // A replica that lags tells neither of a job that is there nor of a dead letter.
+    scaleReads: 'master',
     lazyConnect: false,
     enableOfflineQueue: overrides['enableOfflineQueue'],
     redisOptions: { ...cluster['options'].redisOptions, ...redisOptions },

@@ -50,7 +50,7 @@ export async function createRedisEngine(
     async rearm(jobId, again) {
       const keys = [queue.toKey('failed'), queue.toKey(jobId)]
       for (const name of ['wait', 'marker', 'events']) keys.push(queue.toKey(name))
-      const args = again ? [jobId, again.name, JSON.stringify(again.data)] : [jobId]
+      const args = [jobId, Date.now(), ...(again ? [again.name, JSON.stringify(again.data)] : [])]
       return Number(await client['eval'](REARM, keys.length, ...keys, ...args)) === 1
     },
     async discard(jobId) {

@@ -1,6 +1,8 @@
+import type { Notice } from './engine.ts'
+
 /** From the text of `INFO`: settings under which Redis may forget what was acknowledged. */
-export function redisNotices(info: string): readonly { readonly code: string; readonly message: string }[] {
-  const notices: { code: string; message: string }[] = []
+export function redisNotices(info: string): readonly Notice[] {
+  const notices: Notice[] = []
   const policy = field(info, 'maxmemory_policy')
   if (policy !== undefined && policy !== 'noeviction') {
     notices.push({
