@@ -133,6 +133,20 @@ describe('opening the file of sqliteInbox', () => {
       database.close()
     }))
 
+  it('sets what the promise rests on in a database that somebody passes', () =>
+    withFolder(async folder => {
+      const database = new DatabaseSync(join(folder, 'own.db'))
+      database.exec('PRAGMA journal_mode = TRUNCATE; PRAGMA synchronous = OFF; PRAGMA busy_timeout = 7')
+      const inbox = sqliteInbox({ database })
+      await startInbox(inbox)
+      expect(await inbox.accept(newDelivery())).toEqual({ outcome: 'accepted' })
+      expect(database.prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' })
+      expect(database.prepare('PRAGMA synchronous').get()).toEqual({ synchronous: 2 })
+      expect(database.prepare('PRAGMA busy_timeout').get()).toEqual({ timeout: 1000 })
+      await inbox.close(1000)
+      database.close()
+    }))
+
   it('answers for dead letters and figures before it has started', () =>
     withFolder(async folder => {
       const inbox = sqliteInbox(join(folder, 'inbox.db'))
