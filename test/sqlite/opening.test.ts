@@ -17,7 +17,6 @@ describe('opening the file of sqliteInbox', () => {
       await inbox.close(1000)
       const database = new DatabaseSync(path)
       expect(database.prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' })
-      expect(database.prepare('PRAGMA user_version').get()).toEqual({ user_version: 2 })
       expect(database.prepare('PRAGMA integrity_check').get()).toEqual({ integrity_check: 'ok' })
       database.close()
     }))
@@ -62,7 +61,11 @@ describe('opening the file of sqliteInbox', () => {
       await inbox.close(1000)
     }))
 
-  it('brings a file of an earlier release up to date, with what waits in it', () =>
+  it.each([
+    ['of an earlier release', 'UPDATE ackhook_schema SET version = 1', true],
+    ['from before the schema had a version', 'DROP TABLE ackhook_schema', true],
+    ['from before the version was written down', 'DROP TABLE ackhook_schema', false],
+  ])('brings a file %s up to date, with what waits in it', (_, change, isFirst) =>
     withFolder(async folder => {
       const path = join(folder, 'inbox.db')
       const first = sqliteInbox(path)
@@ -71,17 +74,42 @@ describe('opening the file of sqliteInbox', () => {
       await first.accept(delivery)
       await first.close(1000)
       const database = new DatabaseSync(path)
-      database.exec(
-        `ALTER TABLE ackhook_events DROP COLUMN lapses; ALTER TABLE ackhook_events DROP COLUMN tellings;
-         PRAGMA user_version = 1`,
-      )
+      database.exec(change)
+      if (isFirst) {
+        database.exec('ALTER TABLE ackhook_events DROP COLUMN lapses')
+        database.exec('ALTER TABLE ackhook_events DROP COLUMN tellings')
+      }
       database.close()
       const second = sqliteInbox(path)
       const { ran } = await startInbox(second)
       await until('it runs', () => ran.length === 1)
       expect(ran).toMatchObject([{ id: delivery.id }])
       await second.close(1000)
-    }))
+      const after = new DatabaseSync(path)
+      expect(after.prepare('SELECT version FROM ackhook_schema').all()).toEqual([{ version: 2 }])
+      after.close()
+    }),
+  )
+
+  it.each([0, 1, 2, 7])('leaves the user_version %i of an application whose file it shares', version =>
+    withFolder(async folder => {
+      const path = join(folder, 'app.db')
+      const app = new DatabaseSync(path)
+      app.exec(`CREATE TABLE users (id); PRAGMA user_version = ${version}`)
+      const passed = sqliteInbox({ database: app })
+      await startInbox(passed, { concurrency: 0 })
+      const delivery = newDelivery()
+      expect(await passed.accept(delivery)).toEqual({ outcome: 'accepted' })
+      await passed.close(1000)
+      const named = sqliteInbox(path)
+      const { ran } = await startInbox(named)
+      await until('it runs', () => ran.length === 1)
+      expect(ran).toMatchObject([{ id: delivery.id }])
+      await named.close(1000)
+      expect(app.prepare('PRAGMA user_version').get()).toEqual({ user_version: version })
+      app.close()
+    }),
+  )
 
   it('waits while another process has the file to itself, as when it ends the leases of the dead', () =>
     withFolder(async folder => {
@@ -104,7 +132,7 @@ describe('opening the file of sqliteInbox', () => {
     withFolder(async folder => {
       const path = join(folder, 'inbox.db')
       const database = new DatabaseSync(path)
-      database.exec('PRAGMA user_version = 99')
+      database.exec('CREATE TABLE ackhook_schema (version); INSERT INTO ackhook_schema VALUES (99)')
       database.close()
       const inbox = sqliteInbox(path)
       await expect(startInbox(inbox)).rejects.toThrow(ConfigurationError)

@@ -2,6 +2,7 @@ import type { SqliteDatabase } from './database.ts'
 import { FaultError } from './fault.ts'
 import { MIGRATIONS } from './migrations.ts'
 import { repairLanes } from './repair-lanes.ts'
+import { guessSchemaVersion, readSchemaVersion, writeSchemaVersion } from './schema-version.ts'
 import { isNewEnough, OLDEST_SQLITE, sqliteVersion } from './sqlite-version.ts'
 
 /** Less than the two seconds after which the sender is told to come again. */
@@ -46,18 +47,18 @@ function insist(database: SqliteDatabase, pragma: string, expected: string | num
 }
 
 function migrate(database: SqliteDatabase): void {
-  if (schemaOf(database) === MIGRATIONS.length) return
+  if (readSchemaVersion(database) === MIGRATIONS.length) return
   database.exec('BEGIN IMMEDIATE')
   try {
     // Asked again: another process may have done it while this one waited for the lock.
-    const from = schemaOf(database)
+    const from = readSchemaVersion(database) ?? guessSchemaVersion(database)
     if (from > MIGRATIONS.length) {
       refuse(
         `was written by a newer release of @ackhook/sqlite (schema ${from}, known up to ${MIGRATIONS.length}): upgrade this one`,
       )
     }
     for (const step of MIGRATIONS.slice(from)) database.exec(step)
-    database.exec(`PRAGMA user_version = ${MIGRATIONS.length}`)
+    writeSchemaVersion(database, MIGRATIONS.length)
     database.exec('COMMIT')
   } catch (error) {
     rollback(database)
@@ -70,10 +71,6 @@ export function rollback(database: SqliteDatabase): void {
   try {
     database.exec('ROLLBACK')
   } catch {}
-}
-
-function schemaOf(database: SqliteDatabase): number {
-  return pragmaOf(database, 'user_version') as number
 }
 
 function pragmaOf(database: SqliteDatabase, pragma: string): unknown {
