@@ -111,6 +111,25 @@ describe('opening the file of sqliteInbox', () => {
     }),
   )
 
+  it('makes one file when several open it at the same time', () =>
+    withFolder(async folder => {
+      const path = join(folder, 'inbox.db')
+      const inboxes = Array.from({ length: 4 }, () => sqliteInbox(path))
+      await Promise.all(inboxes.map(inbox => startInbox(inbox)))
+      const delivery = newDelivery()
+      const answers = await Promise.all(inboxes.map(async inbox => inbox.accept(delivery)))
+      expect(answers.map(({ outcome }) => outcome).sort()).toEqual([
+        'accepted',
+        'duplicate',
+        'duplicate',
+        'duplicate',
+      ])
+      for (const inbox of inboxes) await inbox.close(1000)
+      const database = new DatabaseSync(path)
+      expect(database.prepare('SELECT version FROM ackhook_schema').all()).toEqual([{ version: 2 }])
+      database.close()
+    }))
+
   it('waits while another process has the file to itself, as when it ends the leases of the dead', () =>
     withFolder(async folder => {
       const path = join(folder, 'inbox.db')

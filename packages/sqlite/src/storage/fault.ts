@@ -21,7 +21,7 @@ export class FaultError extends Error {
   }
 }
 
-const BUSY = 5
+export const BUSY = 5
 export const FULL = 13
 export const TOO_BIG = 18
 

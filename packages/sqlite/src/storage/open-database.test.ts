@@ -36,6 +36,28 @@ it.each([
   })
 })
 
+it('tries again when another process makes the new file a WAL at that moment', () => {
+  withFolder(folder => {
+    const database = new DatabaseSync(join(folder, 'inbox.db'))
+    const refusals = ['PRAGMA journal_mode = WAL', 'PRAGMA journal_mode = WAL']
+    const storage = createStorage(() => ({
+      exec: sql => database.exec(sql),
+      prepare(sql) {
+        if (sql === refusals[0]) {
+          refusals.shift()
+          throw Object.assign(new Error('database is locked'), { errcode: 5 })
+        }
+        return database.prepare(sql)
+      },
+      close: () => database.close(),
+    }))
+    storage.open()
+    expect(refusals).toEqual([])
+    expect(settingsOf(database)).toEqual(PROMISED)
+    database.close()
+  })
+})
+
 /** SQLite passes over what it cannot set, without a word. */
 function without(database: SqliteDatabase, setting: string): SqliteDatabase {
   const other = setting.startsWith('busy_timeout') ? 'PRAGMA busy_timeout = 7' : ''

@@ -1,5 +1,5 @@
 import type { SqliteDatabase } from './database.ts'
-import { FaultError } from './fault.ts'
+import { BUSY, FaultError, sqliteCode } from './fault.ts'
 import { MIGRATIONS } from './migrations.ts'
 import { repairLanes } from './repair-lanes.ts'
 import { guessSchemaVersion, readSchemaVersion, writeSchemaVersion } from './schema-version.ts'
@@ -26,7 +26,7 @@ export function prepareDatabase(database: SqliteDatabase): void {
   }
   // The size of pages counts only for a file still empty.
   database.exec(`PRAGMA page_size = ${PAGE_BYTES}`)
-  database.prepare('PRAGMA journal_mode = WAL').get()
+  useWal(database)
   database.exec('PRAGMA synchronous = FULL')
   database.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
   insist(database, 'journal_mode', 'wal')
@@ -35,6 +35,21 @@ export function prepareDatabase(database: SqliteDatabase): void {
   repairLanes(database)
   database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
   insist(database, 'busy_timeout', BUSY_TIMEOUT_MS)
+}
+
+/** Where two processes do this to a new file at the same time, SQLite refuses one of them without any waiting. */
+function useWal(database: SqliteDatabase): void {
+  const deadline = performance.now() + OPEN_TIMEOUT_MS
+  for (;;) {
+    try {
+      database.prepare('PRAGMA journal_mode = WAL').get()
+      return
+    } catch (error) {
+      if (sqliteCode(error) !== BUSY || performance.now() > deadline) throw error
+      // Waits for the other one, as the pragma does not.
+      database.exec('BEGIN IMMEDIATE; ROLLBACK')
+    }
+  }
 }
 
 /** A database in memory, or on a file system without shared memory, keeps another journal mode without a word. */
