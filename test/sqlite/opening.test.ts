@@ -61,6 +61,14 @@ describe('opening the file of sqliteInbox', () => {
       await inbox.close(1000)
     }))
 
+  it('says that the path is a folder', () =>
+    withFolder(async folder => {
+      const inbox = sqliteInbox(folder)
+      await expect(startInbox(inbox)).rejects.toThrow(ConfigurationError)
+      await expect(startInbox(inbox)).rejects.toThrow(/is a folder: name the file in it/)
+      await inbox.close(1000)
+    }))
+
   it.each([
     ['of an earlier release', 'UPDATE ackhook_schema SET version = 1', true],
     ['from before the schema had a version', 'DROP TABLE ackhook_schema', true],
