@@ -17,7 +17,6 @@ describe('opening the file of sqliteInbox', () => {
       await inbox.close(1000)
       const database = new DatabaseSync(path)
       expect(database.prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' })
-      expect(database.prepare('PRAGMA user_version').get()).toEqual({ user_version: 2 })
       expect(database.prepare('PRAGMA integrity_check').get()).toEqual({ integrity_check: 'ok' })
       database.close()
     }))
@@ -62,7 +61,19 @@ describe('opening the file of sqliteInbox', () => {
       await inbox.close(1000)
     }))
 
-  it('brings a file of an earlier release up to date, with what waits in it', () =>
+  it('says that the path is a folder', () =>
+    withFolder(async folder => {
+      const inbox = sqliteInbox(folder)
+      await expect(startInbox(inbox)).rejects.toThrow(ConfigurationError)
+      await expect(startInbox(inbox)).rejects.toThrow(/is a folder: name the file in it/)
+      await inbox.close(1000)
+    }))
+
+  it.each([
+    ['of an earlier release', 'UPDATE ackhook_schema SET version = 1', true],
+    ['from before the schema had a version', 'DROP TABLE ackhook_schema', true],
+    ['from before the version was written down', 'DROP TABLE ackhook_schema', false],
+  ])('brings a file %s up to date, with what waits in it', (_, change, isFirst) =>
     withFolder(async folder => {
       const path = join(folder, 'inbox.db')
       const first = sqliteInbox(path)
@@ -71,16 +82,60 @@ describe('opening the file of sqliteInbox', () => {
       await first.accept(delivery)
       await first.close(1000)
       const database = new DatabaseSync(path)
-      database.exec(
-        `ALTER TABLE ackhook_events DROP COLUMN lapses; ALTER TABLE ackhook_events DROP COLUMN tellings;
-         PRAGMA user_version = 1`,
-      )
+      database.exec(change)
+      if (isFirst) {
+        database.exec('ALTER TABLE ackhook_events DROP COLUMN lapses')
+        database.exec('ALTER TABLE ackhook_events DROP COLUMN tellings')
+      }
       database.close()
       const second = sqliteInbox(path)
       const { ran } = await startInbox(second)
       await until('it runs', () => ran.length === 1)
       expect(ran).toMatchObject([{ id: delivery.id }])
       await second.close(1000)
+      const after = new DatabaseSync(path)
+      expect(after.prepare('SELECT version FROM ackhook_schema').all()).toEqual([{ version: 2 }])
+      after.close()
+    }),
+  )
+
+  it.each([0, 1, 2, 7])('leaves the user_version %i of an application whose file it shares', version =>
+    withFolder(async folder => {
+      const path = join(folder, 'app.db')
+      const app = new DatabaseSync(path)
+      app.exec(`CREATE TABLE users (id); PRAGMA user_version = ${version}`)
+      const passed = sqliteInbox({ database: app })
+      await startInbox(passed, { concurrency: 0 })
+      const delivery = newDelivery()
+      expect(await passed.accept(delivery)).toEqual({ outcome: 'accepted' })
+      await passed.close(1000)
+      const named = sqliteInbox(path)
+      const { ran } = await startInbox(named)
+      await until('it runs', () => ran.length === 1)
+      expect(ran).toMatchObject([{ id: delivery.id }])
+      await named.close(1000)
+      expect(app.prepare('PRAGMA user_version').get()).toEqual({ user_version: version })
+      app.close()
+    }),
+  )
+
+  it('makes one file when several open it at the same time', () =>
+    withFolder(async folder => {
+      const path = join(folder, 'inbox.db')
+      const inboxes = Array.from({ length: 4 }, () => sqliteInbox(path))
+      await Promise.all(inboxes.map(inbox => startInbox(inbox)))
+      const delivery = newDelivery()
+      const answers = await Promise.all(inboxes.map(async inbox => inbox.accept(delivery)))
+      expect(answers.map(({ outcome }) => outcome).sort()).toEqual([
+        'accepted',
+        'duplicate',
+        'duplicate',
+        'duplicate',
+      ])
+      for (const inbox of inboxes) await inbox.close(1000)
+      const database = new DatabaseSync(path)
+      expect(database.prepare('SELECT version FROM ackhook_schema').all()).toEqual([{ version: 2 }])
+      database.close()
     }))
 
   it('waits while another process has the file to itself, as when it ends the leases of the dead', () =>
@@ -104,7 +159,7 @@ describe('opening the file of sqliteInbox', () => {
     withFolder(async folder => {
       const path = join(folder, 'inbox.db')
       const database = new DatabaseSync(path)
-      database.exec('PRAGMA user_version = 99')
+      database.exec('CREATE TABLE ackhook_schema (version); INSERT INTO ackhook_schema VALUES (99)')
       database.close()
       const inbox = sqliteInbox(path)
       await expect(startInbox(inbox)).rejects.toThrow(ConfigurationError)
@@ -130,6 +185,20 @@ describe('opening the file of sqliteInbox', () => {
       await inbox.close(1000)
       const row = database.prepare('SELECT count(*) AS count FROM ackhook_events WHERE state = 2').get()
       expect(row).toEqual({ count: 50 })
+      database.close()
+    }))
+
+  it('sets what the promise rests on in a database that somebody passes', () =>
+    withFolder(async folder => {
+      const database = new DatabaseSync(join(folder, 'own.db'))
+      database.exec('PRAGMA journal_mode = TRUNCATE; PRAGMA synchronous = OFF; PRAGMA busy_timeout = 7')
+      const inbox = sqliteInbox({ database })
+      await startInbox(inbox)
+      expect(await inbox.accept(newDelivery())).toEqual({ outcome: 'accepted' })
+      expect(database.prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' })
+      expect(database.prepare('PRAGMA synchronous').get()).toEqual({ synchronous: 2 })
+      expect(database.prepare('PRAGMA busy_timeout').get()).toEqual({ timeout: 1000 })
+      await inbox.close(1000)
       database.close()
     }))
 

@@ -60,6 +60,8 @@ export function sqliteInbox(pathOrOptions: string | SqliteInboxOptions): Inbox {
   let closing: Promise<DrainReport> | undefined
   let wakeTimer: ReturnType<typeof setTimeout> | undefined
   let onQuiet: (() => void) | undefined
+  /** Why the last rows asked for did not come. */
+  let outage: string | undefined
 
   const batcher: Batcher = createBatcher({
     engine,
@@ -70,6 +72,7 @@ export function sqliteInbox(pathOrOptions: string | SqliteInboxOptions): Inbox {
     slots: requested =>
       running === undefined || closing !== undefined ? 0 : running.policy.concurrency - active - requested,
     onTaken: begin,
+    onAsked: tellOnce,
     onAnswered: lookAgain,
   })
 
@@ -156,6 +159,14 @@ export function sqliteInbox(pathOrOptions: string | SqliteInboxOptions): Inbox {
     )
     policy.observe({ kind: 'dead_lettered', id, type, namespace, attempt, error, durationMs: 0 })
     return { outcome: 'dead', error, noted: false }
+  }
+
+  /** When an outage begins, and not with every poll of it: of what only works, nobody else would notice. */
+  function tellOnce(error?: Error): void {
+    if (error !== undefined && error.message !== outage) {
+      running?.policy.observe({ kind: 'store_down', operation: 'take', error })
+    }
+    outage = error?.message
   }
 
   /** Asks again when the next row is due, and now and then for what another process received. */

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { NO_TERMS } from './engine/engine.ts'
 import type { Batch, Terms } from './engine/protocol.ts'
@@ -7,7 +7,7 @@ import { startRenewing } from './engine/renewing.ts'
 import type { FromThread, ThreadData, ToThread } from './engine/thread-messages.ts'
 import { loadDriver } from './storage/driver.ts'
 import { endOrphanedLeases } from './storage/end-leases.ts'
-import { faultOf } from './storage/fault.ts'
+import { type Fault, FaultError, faultOf } from './storage/fault.ts'
 import { createStorage, type Storage } from './storage/storage.ts'
 
 /**
@@ -21,7 +21,10 @@ async function main(port: MessagePort, { path, isFirst }: ThreadData): Promise<v
   const send = (message: FromThread): void => port.postMessage(message)
   try {
     const openFile = await loadDriver()
-    if (isFirst && existsSync(path)) endOrphanedLeases(openFile(path))
+    if (existsSync(path)) {
+      if (statSync(path).isDirectory()) throw new FaultError(FOLDER)
+      if (isFirst) endOrphanedLeases(openFile(path))
+    }
     const storage = createStorage(() => openFile(path), path)
     storage.open()
     serve(port, storage, send)
@@ -29,6 +32,11 @@ async function main(port: MessagePort, { path, isFirst }: ThreadData): Promise<v
   } catch (error) {
     send({ kind: 'failed', fault: faultOf(error) })
   }
+}
+
+const FOLDER: Fault = {
+  kind: 'configuration',
+  message: "is a folder: name the file in it, for example 'webhooks.db'",
 }
 
 function serve(port: MessagePort, storage: Storage, send: (message: FromThread) => void): void {

@@ -12,6 +12,8 @@ export interface BatcherParts {
   readonly slots: (requested: number) => number
   /** `delivery` is there when the row arrived here just now. */
   readonly onTaken: (row: TakenRow, delivery: Delivery | undefined) => void
+  /** After every message that asked for rows. `error`: why none could be handed out, unless a sender is told of it. */
+  readonly onAsked: (error?: Error) => void
   /** After every message. `nextDueMs`: when there is something to hand out, as far as known. */
   readonly onAnswered: (nextDueMs: number | undefined) => void
 }
@@ -66,7 +68,7 @@ const LAZY_MS = 3
 const LAZY_LIMIT = 8
 
 export function createBatcher(parts: BatcherParts): Batcher {
-  const { engine, toError, slots, onTaken, onAnswered } = parts
+  const { engine, toError, slots, onTaken, onAsked, onAnswered } = parts
   const arriving = createArriving()
   let round = emptyRound()
   let scheduled = false
@@ -122,10 +124,11 @@ export function createBatcher(parts: BatcherParts): Batcher {
       })
       answer(sent, result)
       nextDueMs = result.nextDueMs
-      if (take > 0) backlog = result.taken.length === take
+      if (take > 0) heed(sent, result.taken, take)
     } catch (error) {
       for (const one of sent.arrivals) one.resolve(unavailable(error))
       for (const one of [...sent.settlements, ...sent.checks, ...sent.queries]) one.reject(error)
+      if (take > 0 && sent.arrivals.length === 0) onAsked(error as Error)
     } finally {
       deadline.stop()
       requested -= take
@@ -160,9 +163,20 @@ export function createBatcher(parts: BatcherParts): Batcher {
     const { admissions } = result
     if (sent.arrivals.length > 0 && !('kind' in admissions)) isFull = admissions.includes('full')
     for (const [index, one] of sent.arrivals.entries()) one.resolve(acceptanceOf(admissions, index))
+    if ('kind' in result.taken) return
     for (const row of result.taken) {
       onTaken(row, row.ref === undefined ? undefined : arriving.get(row.ref))
     }
+  }
+
+  function heed(sent: Round, taken: BatchResult['taken'], take: number): void {
+    if (!('kind' in taken)) {
+      backlog = taken.length === take
+      onAsked()
+      return
+    }
+    backlog = false
+    if (sent.arrivals.length === 0) onAsked(toError(taken))
   }
 
   function acceptanceOf(admissions: readonly Admission[] | Fault, index: number): Acceptance {

@@ -100,7 +100,8 @@ export interface BatchResult {
   /** For each lease of `held` whether that is so, or why it is not known. */
   readonly stillHeld: readonly boolean[] | Fault
   readonly answers: readonly Answer[] | Fault
-  readonly taken: readonly TakenRow[]
+  /** What was handed out, or why nothing could be. */
+  readonly taken: readonly TakenRow[] | Fault
   /** When the next waiting row is due, in milliseconds from now; absent when none is known. */
   readonly nextDueMs?: number
 }

@@ -19,7 +19,7 @@ export function endOrphanedLeases(database: SqliteDatabase): void {
     // No statement is prepared: one that lives on would keep the connection, and the file, beyond close().
     database.exec(
       `UPDATE ackhook_events SET token = NULL
-       WHERE state = ${ACTIVE} AND (SELECT user_version FROM pragma_user_version) <= ${MIGRATIONS.length}`,
+       WHERE state = ${ACTIVE} AND (SELECT max(version) FROM ackhook_schema) <= ${MIGRATIONS.length}`,
     )
     database.exec('COMMIT')
   } catch {

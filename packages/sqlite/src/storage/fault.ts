@@ -21,7 +21,7 @@ export class FaultError extends Error {
   }
 }
 
-const BUSY = 5
+export const BUSY = 5
 export const FULL = 13
 export const TOO_BIG = 18
 
@@ -64,7 +64,7 @@ const HINTS: Readonly<Record<number, string>> = {
   [BUSY]: ' (another process holds the file for longer than this one waits)',
   8: ' (this process may not write to the file or to its folder)',
   10: ' (the disk refused to read or write)',
-  11: ' (the file is damaged: move it away, or restore a copy)',
+  11: ' (the file is damaged: move it away with its -wal and -shm; then move a copy into its place, if you have one)',
   [FULL]: ' (the disk is full: free some space; nothing needs a restart)',
   14: ' (the folder must exist and be writable)',
   26: ' (the file is no SQLite database)',

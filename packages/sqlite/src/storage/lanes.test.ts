@@ -51,8 +51,12 @@ it.each(['complete', 'bury'] as const)(
     const folder = mkdtempSync(join(tmpdir(), 'ackhook-sqlite-'))
     const path = join(folder, 'inbox.db')
     const storage = createStorage(() => openShortened(path), path)
-    const run = (batch: Partial<Batch>) => storage.run([{ ...NOTHING, take: 5, ...batch }], TERMS)[0]
-    let taken = run({ arrivals: [0, 1, 2].map(ordered) })?.taken ?? []
+    const run = (batch: Partial<Batch>) => {
+      const taken = storage.run([{ ...NOTHING, take: 5, ...batch }], TERMS)[0]?.taken ?? []
+      if ('kind' in taken) throw new Error(taken.message)
+      return taken
+    }
+    let taken = run({ arrivals: [0, 1, 2].map(ordered) })
     for (let index = 0; index < 3; index++) {
       expect(taken).toHaveLength(1)
       const { seq = 0, token = '' } = taken[0] ?? {}
@@ -60,12 +64,12 @@ it.each(['complete', 'bury'] as const)(
         kind === 'complete'
           ? { seq, token, kind, forgetAt: 9e15 }
           : { seq, token, kind, failedAt: 0, reason: 'no' }
-      taken = run({ settlements: [settlement] })?.taken ?? []
+      taken = run({ settlements: [settlement] })
     }
     const keys = [0, 1, 2].map(index => `key${index}`)
     if (kind === 'bury') {
       run({ take: 0, queries: keys.map(key => ({ kind: 'redrive', key })) })
-      expect(run({})?.taken).toHaveLength(1)
+      expect(run({})).toHaveLength(1)
     }
     storage.close()
     rmSync(folder, { recursive: true })

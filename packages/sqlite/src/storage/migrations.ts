@@ -1,5 +1,5 @@
 /**
- * What takes a file from one version of the schema to the next; `user_version` counts them. A step that was
+ * What takes a file from one version of the schema to the next; `ackhook_schema` counts them. A step that was
  * released is never changed: a new one follows.
  *
  * One row a remembered event, for as long as its id is remembered. `due` means by state: not before, or at once

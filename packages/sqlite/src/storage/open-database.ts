@@ -1,7 +1,8 @@
 import type { SqliteDatabase } from './database.ts'
-import { FaultError } from './fault.ts'
+import { BUSY, FaultError, sqliteCode } from './fault.ts'
 import { MIGRATIONS } from './migrations.ts'
 import { repairLanes } from './repair-lanes.ts'
+import { guessSchemaVersion, readSchemaVersion, writeSchemaVersion } from './schema-version.ts'
 import { isNewEnough, OLDEST_SQLITE, sqliteVersion } from './sqlite-version.ts'
 
 /** Less than the two seconds after which the sender is told to come again. */
@@ -25,7 +26,7 @@ export function prepareDatabase(database: SqliteDatabase): void {
   }
   // The size of pages counts only for a file still empty.
   database.exec(`PRAGMA page_size = ${PAGE_BYTES}`)
-  database.prepare('PRAGMA journal_mode = WAL').get()
+  useWal(database)
   database.exec('PRAGMA synchronous = FULL')
   database.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
   insist(database, 'journal_mode', 'wal')
@@ -34,6 +35,21 @@ export function prepareDatabase(database: SqliteDatabase): void {
   repairLanes(database)
   database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
   insist(database, 'busy_timeout', BUSY_TIMEOUT_MS)
+}
+
+/** Where two processes do this to a new file at the same time, SQLite refuses one of them without any waiting. */
+function useWal(database: SqliteDatabase): void {
+  const deadline = performance.now() + OPEN_TIMEOUT_MS
+  for (;;) {
+    try {
+      database.prepare('PRAGMA journal_mode = WAL').get()
+      return
+    } catch (error) {
+      if (sqliteCode(error) !== BUSY || performance.now() > deadline) throw error
+      // Waits for the other one, as the pragma does not.
+      database.exec('BEGIN IMMEDIATE; ROLLBACK')
+    }
+  }
 }
 
 /** A database in memory, or on a file system without shared memory, keeps another journal mode without a word. */
@@ -46,18 +62,18 @@ function insist(database: SqliteDatabase, pragma: string, expected: string | num
 }
 
 function migrate(database: SqliteDatabase): void {
-  if (schemaOf(database) === MIGRATIONS.length) return
+  if (readSchemaVersion(database) === MIGRATIONS.length) return
   database.exec('BEGIN IMMEDIATE')
   try {
     // Asked again: another process may have done it while this one waited for the lock.
-    const from = schemaOf(database)
+    const from = readSchemaVersion(database) ?? guessSchemaVersion(database)
     if (from > MIGRATIONS.length) {
       refuse(
         `was written by a newer release of @ackhook/sqlite (schema ${from}, known up to ${MIGRATIONS.length}): upgrade this one`,
       )
     }
     for (const step of MIGRATIONS.slice(from)) database.exec(step)
-    database.exec(`PRAGMA user_version = ${MIGRATIONS.length}`)
+    writeSchemaVersion(database, MIGRATIONS.length)
     database.exec('COMMIT')
   } catch (error) {
     rollback(database)
@@ -70,10 +86,6 @@ export function rollback(database: SqliteDatabase): void {
   try {
     database.exec('ROLLBACK')
   } catch {}
-}
-
-function schemaOf(database: SqliteDatabase): number {
-  return pragmaOf(database, 'user_version') as number
 }
 
 function pragmaOf(database: SqliteDatabase, pragma: string): unknown {

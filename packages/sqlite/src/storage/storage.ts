@@ -89,12 +89,12 @@ export function createStorage(openDatabase: () => SqliteDatabase, path?: string)
 
   /** What is handled must not stay unrecorded for want of room for what arrives. */
   function withoutArrivals(batches: readonly Batch[], terms: Terms, fault: Fault): BatchResult[] {
-    const failed = { admissions: fault, settled: fault, stillHeld: fault, answers: fault, taken: [] }
+    const failed = { admissions: fault, settled: fault, stillHeld: fault, answers: fault, taken: fault }
     const rest = batches.map(batch => ({ ...batch, arrivals: [], take: 0 }))
     if (rest.every(isEmpty)) return batches.map(() => failed)
     try {
       // All of them at once: where another process holds the file, every try waits for a second.
-      return attempt(rest, terms).map(result => ({ ...result, admissions: fault }))
+      return attempt(rest, terms).map(result => ({ ...result, admissions: fault, taken: fault }))
     } catch (error) {
       recover(error)
       return batches.map(() => failed)
@@ -249,7 +249,8 @@ function keepTrack(own: OwnLeases, batch: Batch, result: BatchResult | undefined
     if (isRecorded || kind === 'release') own.delete(token)
   }
   for (const { token, seq } of batch.held) own.set(token, seq)
-  for (const { token, seq } of result?.taken ?? []) own.set(token, seq)
+  if (result === undefined || 'kind' in result.taken) return
+  for (const { token, seq } of result.taken) own.set(token, seq)
 }
 
 function renewAll(on: Connection, own: OwnLeases, leaseMs: number): void {
