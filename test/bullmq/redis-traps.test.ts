@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { inspect } from 'node:util'
 import { bullmqInbox } from '@ackhook/bullmq'
 import { createReceiver, type Delivery, type Inbox, NonRetryableError } from '@ackhook/core'
 import { sign } from '@ackhook/testing'
@@ -403,6 +404,21 @@ test('with telemetry each event carries the context of its own delivery, however
     const opts = await client.hget(`bull:${queue}:e-${key}`, 'opts')
     expect(JSON.parse(opts ?? '{}')).toMatchObject({ tm: id })
   }
+})
+
+test('what Redis refuses is told without the event, whose data belong in no log', async () => {
+  const full = await startRedis({ config: { maxmemory: '1mb', 'maxmemory-policy': 'noeviction' } })
+  closing.push(() => full.stop())
+  const inbox = opened({ connection: full.url })
+  const seen: unknown[] = []
+  await inbox.start(scripted(COMPLETED), aPolicy({ concurrency: 0, observe: one => void seen.push(one) }))
+  const body = new TextEncoder().encode(
+    JSON.stringify({ secret: 'of-the-customer', fill: 'x'.repeat(500_000) }),
+  )
+  await until(async () => (await inbox.accept(aDelivery({ body }))).outcome === 'unavailable')
+  const answer = await inbox.accept(aDelivery({ body }))
+  expect(answer).toMatchObject({ outcome: 'unavailable', cause: { message: expect.stringContaining('OOM') } })
+  expect(inspect([seen, answer], { depth: 9, maxStringLength: null })).not.toContain('of-the-customer')
 })
 
 test('an operator is told when Redis may forget what was acknowledged', async () => {

@@ -5,6 +5,7 @@ import { createBatches } from './batches.ts'
 import type { Engine, KnownJob } from './engine.ts'
 import { createTokens, jobIdOf, type NewJob, toJobData } from './event-job.ts'
 import { createGauge } from './gauge.ts'
+import { withoutPayload } from './without-payload.ts'
 
 /** BullMQ and its clients wait for ever for a server that is gone; the sender would wait with them. */
 export const DEADLINE_MS = 1000
@@ -113,7 +114,8 @@ export function createIntake(engine: Engine, policy: ProcessingPolicy): Intake {
       const durationMs = performance.now() - startedAt
       if (durationMs > SLOW_MS) policy.observe({ kind: 'store_slow', operation: 'accept', durationMs })
       return acceptance
-    } catch (cause) {
+    } catch (error) {
+      const cause = withoutPayload(error)
       // A job that is added after all does no harm: the sender's retry is its duplicate.
       policy.observe({ kind: 'store_down', operation: 'accept', error: cause })
       return { outcome: 'unavailable', code: 'inbox_unavailable', cause }
