@@ -10,6 +10,12 @@ import { createWorkspace, scaled } from './workspace.ts'
 const EVENTS = scaled(5000, 400)
 const CAPACITY = EVENTS / 5
 
+/**
+ * Measured 1.35 to 1.45 on Node 20, where node:http by itself goes to 1.2 to 1.4. Newer versions of V8 give what is young
+ * more room, up to 128 MB, and wait longer for a full collection: 1.45 to 1.91. What is held is measured below.
+ */
+const MOST_GROWTH = Number.parseInt(process.versions.node, 10) < 22 ? 1.5 : 2.2
+
 /** How many times its idle size a process grows to when all events come at once. */
 async function overload(mode: Mode) {
   const space = createWorkspace()
@@ -37,8 +43,7 @@ describe('more events than can be handled', { timeout: 900_000 }, () => {
       const { space, platform, receiver, ids, growth, statuses } = await overload(mode)
       await until('every event is handled', () => ids.every(id => space.read().done.get(id) === 1), 300_000)
       expect([...statuses].filter(status => status !== 200 && status !== 202)).toEqual([503])
-      // Measured 1.36 to 1.45, where node:http by itself goes to 1.2 to 1.4. What is held is measured below.
-      expect(growth).toBeLessThan(1.5)
+      expect(growth).toBeLessThan(MOST_GROWTH)
       await nothingIsLeft(receiver)
       const live = await liveGrowthWhenFull(receiver, platform, mode)
       console.info(`${mode}: ${live.toFixed(2)} times the live memory of idle, with as many as it takes`)
