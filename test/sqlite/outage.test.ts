@@ -3,6 +3,7 @@ import { type SqliteInboxOptions, sqliteInbox } from '@ackhook/sqlite'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { expect, it } from 'vitest'
 import { until } from '../support/until.ts'
+import { watchedDatabase } from '../support/watched-database.ts'
 import { newDelivery, startInbox, withFolder } from './start-inbox.ts'
 
 type Database = NonNullable<SqliteInboxOptions['database']>
@@ -56,20 +57,10 @@ function holdWhileWaiting(database: Database): boolean {
 /** `tries`: how many transactions were begun, or tried to. */
 function countTransactions(database: Database) {
   let count = 0
-  const counting: Database = {
-    exec: sql => database.exec(sql),
-    close: () => database.close(),
-    prepare(sql) {
-      const statement = database.prepare(sql)
-      return {
-        get: (...values) => statement.get(...values),
-        all: (...values) => statement.all(...values),
-        run(...values) {
-          if (sql === 'BEGIN IMMEDIATE') count++
-          return statement.run(...values)
-        },
-      }
+  const counting = watchedDatabase(database, {
+    beforeRun(sql) {
+      if (sql === 'BEGIN IMMEDIATE') count++
     },
-  }
+  })
   return { database: counting, tries: () => count }
 }

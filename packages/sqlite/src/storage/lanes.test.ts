@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { expect, it } from 'vitest'
+import { watchedDatabase } from '../../../../test/support/watched-database.ts'
 import type { Arrival, Batch, Settlement } from '../engine/protocol.ts'
 import type { SqliteDatabase } from './database.ts'
 import { prepareDatabase } from './open-database.ts'
@@ -20,19 +21,7 @@ const NOTHING: Batch = {
 
 /** Binds a text whole and reads it back only up to a `|`, as `node:sqlite` of Node 22 does with a NUL. */
 function openShortened(path: string): SqliteDatabase {
-  const database = new DatabaseSync(path)
-  return {
-    exec: sql => database.exec(sql),
-    close: () => database.close(),
-    prepare(sql) {
-      const statement = database.prepare(sql)
-      return {
-        run: (...values) => statement.run(...values),
-        get: (...values) => shorten(statement.get(...values)),
-        all: (...values) => statement.all(...values).map(shorten),
-      }
-    },
-  }
+  return watchedDatabase(new DatabaseSync(path), { read: shorten })
 }
 
 function shorten(row: unknown): unknown {

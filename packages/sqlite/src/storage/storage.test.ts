@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { expect, it } from 'vitest'
+import { watchedDatabase } from '../../../../test/support/watched-database.ts'
 import type { Batch } from '../engine/protocol.ts'
 import type { SqliteDatabase } from './database.ts'
 import { createStorage } from './storage.ts'
@@ -11,22 +12,11 @@ const TERMS = { capacity: 10, leaseMs: 10_000, attempts: 5, minDelayMs: 10, maxD
 
 /** A real file, whose disk refuses every write while `fails` says so. */
 function openOn(path: string, fails: () => boolean): SqliteDatabase {
-  const database = new DatabaseSync(path)
-  return {
-    exec: sql => database.exec(sql),
-    close: () => database.close(),
-    prepare(sql) {
-      const statement = database.prepare(sql)
-      return {
-        get: (...values) => statement.get(...values),
-        all: (...values) => statement.all(...values),
-        run(...values) {
-          if (fails()) throw Object.assign(new Error('disk I/O error'), { errcode: 10 })
-          return statement.run(...values)
-        },
-      }
+  return watchedDatabase(new DatabaseSync(path), {
+    beforeRun() {
+      if (fails()) throw Object.assign(new Error('disk I/O error'), { errcode: 10 })
     },
-  }
+  })
 }
 
 it('has the file open again at once when the disk refused a write while handlers run', () => {
