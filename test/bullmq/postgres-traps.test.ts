@@ -4,7 +4,7 @@ import type { Inbox } from '@ackhook/core'
 import { Pool } from 'pg'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { type PostgresServer, startPostgres } from '../support/postgres.ts'
-import { startDelayingProxy } from './delaying-proxy.ts'
+import { startSwitchingProxy } from '../support/switching-proxy.ts'
 import { migrate } from './engines.ts'
 import { aDelivery, aPolicy, COMPLETED, scripted, unique, until } from './parts.ts'
 
@@ -143,7 +143,7 @@ test.each([
 })
 
 test('migrate: true makes the tables of a schema in one start, of a server that is far away too', async () => {
-  const proxy = await startDelayingProxy(server.port, 20)
+  const proxy = await startSwitchingProxy(server.port, { delayMs: 20 })
   closing.push(() => proxy.stop())
   const connectionString = server.url.replace(String(server.port), String(proxy.port))
   const inbox = opened({ postgres: { connectionString, schema: 'another', migrate: true, max: 1 } })

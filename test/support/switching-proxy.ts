@@ -10,8 +10,15 @@ export interface SwitchingProxy {
   stop(): Promise<void>
 }
 
-/** Stands between a client and its servers, as the network does where one address leads to several of them. */
-export async function startSwitchingProxy(targetPort: number): Promise<SwitchingProxy> {
+/**
+ * Stands between a client and its servers, as the network does where one address leads to several of them. `delayMs`:
+ * how long each byte takes, in either direction.
+ */
+export async function startSwitchingProxy(
+  targetPort: number,
+  { delayMs = 0 }: { readonly delayMs?: number } = {},
+): Promise<SwitchingProxy> {
+  const afterDelay = (carry: () => void): void => void (delayMs === 0 ? carry() : setTimeout(carry, delayMs))
   const sockets = new Set<Socket>()
   let target = targetPort
   let generation = 0
@@ -25,12 +32,12 @@ export async function startSwitchingProxy(targetPort: number): Promise<Switching
       sockets.add(from)
       from.setNoDelay(true)
       from.on('data', chunk => {
-        if (born === generation) to.write(chunk)
+        if (born === generation) afterDelay(() => to.write(chunk))
       })
       from.on('error', () => {})
       from.on('close', () => {
         sockets.delete(from)
-        if (born === generation) to.destroy()
+        if (born === generation) afterDelay(() => to.destroy())
       })
     }
   })
