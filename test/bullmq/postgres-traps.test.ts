@@ -143,7 +143,7 @@ test.each([
 })
 
 test('migrate: true makes the tables of a schema in one start, of a server that is far away too', async () => {
-  const proxy = await startSwitchingProxy(server.port, { delayMs: 20 })
+  const proxy = await startSwitchingProxy(server.port, { delayMs: 90 })
   closing.push(() => proxy.stop())
   const connectionString = server.url.replace(String(server.port), String(proxy.port))
   const inbox = opened({ postgres: { connectionString, schema: 'another', migrate: true, max: 1 } })
@@ -151,12 +151,12 @@ test('migrate: true makes the tables of a schema in one start, of a server that 
   const startedAt = performance.now()
   await inbox.start(process, aPolicy())
   // Longer than any other start may take: otherwise this would show nothing.
-  expect(performance.now() - startedAt).toBeGreaterThan(1200)
+  expect(performance.now() - startedAt).toBeGreaterThan(5200)
   await inbox.accept(aDelivery())
   await until(() => process.runs.length === 1)
 })
 
-test('with migrate: true, too, a start is refused within 1.2 s by a server that stands still', async () => {
+test('with migrate: true, too, a start does not wait for a server that stands still', async () => {
   const own = await startPostgres()
   closing.push(() => own.stop())
   kill(own.pid, 'SIGSTOP')
@@ -166,7 +166,7 @@ test('with migrate: true, too, a start is refused within 1.2 s by a server that 
   await expect(async () => inbox.start(scripted(COMPLETED), aPolicy())).rejects.toMatchObject({
     code: 'inbox_unavailable',
   })
-  expect(performance.now() - startedAt).toBeLessThan(1200)
+  expect(performance.now() - startedAt).toBeLessThan(10_000)
 }, 60_000)
 
 test('an event is not lost whose dead letter is discarded between its add and the look at its job', async () => {

@@ -277,10 +277,14 @@ describe('when Redis is gone', () => {
     await own.kill()
     const inbox = opened({ connection: own.url })
     const process = scripted(COMPLETED)
-    await expect(async () => inbox.start(process, aPolicy())).rejects.toMatchObject({
+    const policy = aPolicy()
+    const error = {
       code: 'inbox_unavailable',
       message: expect.stringContaining('check that it runs, and that the option `connection`'),
-    })
+    }
+    await expect(async () => inbox.start(process, policy)).rejects.toMatchObject(error)
+    // A delivery that triggered it has long been answered: this tells the operator.
+    expect(policy.seen).toMatchObject([{ kind: 'store_down', operation: 'start', error }])
     await own.restart()
     await until(async () => {
       try {

@@ -14,7 +14,7 @@ import { createArrivals } from './arrivals.ts'
 import { cannotStart } from './cannot-start.ts'
 import { createDeadLetters } from './dead-letters.ts'
 import { createEngine, type Engine } from './engine.ts'
-import { createIntake, DEADLINE_MS, FULL, type Intake } from './intake.ts'
+import { createIntake, FULL, type Intake } from './intake.ts'
 import { type BullmqInboxOptions, resolveOptions } from './options.ts'
 import { readStats } from './stats.ts'
 import { within } from './within.ts'
@@ -23,6 +23,8 @@ import { startWork, type Work } from './work.ts'
 /** About a day: 10 s, 50 s, 4 min, 21 min, 1.7 h, 9 h and 12 h, less a random part of each. */
 const RETRY = { attempts: 8, minDelayMs: 10_000, maxDelayMs: 43_200_000, factor: 5 }
 const CLOSE_MS = 1000
+/** About ten round trips, which may be to another continent, or to a server that is being woken. */
+const START_MS = 5000
 const MIGRATION_MS = 60_000
 
 /**
@@ -61,10 +63,10 @@ export function bullmqInbox(options: BullmqInboxOptions): Inbox {
     // A connection that is still being made when this ends in a rejection goes on trying, for the next start.
     try {
       await inTime(begin(opened, process, policy), opened)
-    } catch (error) {
+    } catch (cause) {
+      const error = cause instanceof AckhookError ? cause : cannotStart(cause)
       policy.observe({ kind: 'store_down', operation: 'start', error })
-      if (error instanceof AckhookError) throw error
-      throw cannotStart(error)
+      throw error
     }
     intake = createIntake(opened, policy)
     void tellNotices(opened, policy)
@@ -121,11 +123,11 @@ export function bullmqInbox(options: BullmqInboxOptions): Inbox {
   }
 }
 
-/** A delivery may wait for a start. Only tables that are being made may take longer: what is given up is rolled back. */
+/** Only tables that are being made may take longer: what is given up is rolled back. */
 async function inTime(begun: Promise<void>, { migrating }: Engine): Promise<void> {
   const operation = 'inbox.start'
-  if (migrating === undefined) return withDeadline(begun, { operation, ms: DEADLINE_MS })
-  await withDeadline(Promise.race([begun, migrating]), { operation, ms: DEADLINE_MS })
+  if (migrating === undefined) return withDeadline(begun, { operation, ms: START_MS })
+  await withDeadline(Promise.race([begun, migrating]), { operation, ms: START_MS })
   return withDeadline(begun, { operation, ms: MIGRATION_MS })
 }
 

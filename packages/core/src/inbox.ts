@@ -81,7 +81,7 @@ export interface ProcessingPolicy {
 }
 
 /**
- * The port between acknowledging and working. A receiver calls `start` once, before the first `accept`.
+ * The port between acknowledging and working. A receiver calls `start` once, before the first `accept`; again after a rejection.
  */
 export interface Inbox {
   /** Whether an accepted event survives the process. */

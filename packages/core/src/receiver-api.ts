@@ -29,8 +29,9 @@ export interface Receiver<Events = KnownEvents<Record<never, never>>, Context = 
   /** The whole way from a raw request to the reply to write. Never throws. */
   handle(request: WebhookRequest<Context>): Promise<WebhookReply>
   /**
-   * Begins processing and freezes the handlers. The first request starts it too; with a durable inbox
-   * call it at boot, so that events left from the last run are processed, and a broken inbox is seen at once.
+   * Begins processing and freezes the handlers. The first request starts it too, and waits for it for a second at
+   * most; with a durable inbox call it at boot, so that events left from the last run are processed, and a broken
+   * inbox is seen at once.
    * Rejects with `draining` after `close()`.
    */
   start(): Promise<void>

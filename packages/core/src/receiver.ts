@@ -26,6 +26,8 @@ import { createToDelivery } from './to-delivery.ts'
 import { createVerifier } from './verify-request.ts'
 import { createWorker } from './worker.ts'
 
+const MOST_WAIT_FOR_START_MS = 1000
+
 /**
  * Makes a receiver. Throws `ConfigurationError` for a wrong option.
  *
@@ -117,7 +119,7 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
   function accept(delivery: Delivery): MaybePromise<Acceptance | Refusal> {
     // The drain may have begun while the body was read: nothing is accepted after that.
     if (draining !== undefined) return new Refusal('draining')
-    if (!started) return start().then(() => accept(delivery), unavailable)
+    if (!started) return startInTime().then(() => accept(delivery), unavailable)
     try {
       const acceptance = inbox.accept(delivery)
       return isPromise(acceptance) ? acceptance.catch(unavailable) : acceptance
@@ -160,6 +162,11 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
       ...(cause !== undefined && { cause }),
     })
     return status === 503 ? replyLater(code, refusal.retryAfterMs) : replyFor(code)
+  }
+
+  /** A start may take longer than a sender waits. It goes on, and what comes when it is done is accepted. */
+  function startInTime(): Promise<void> {
+    return withDeadline(start(), { operation: 'inbox.start', ms: MOST_WAIT_FOR_START_MS })
   }
 
   function start(): Promise<void> {

@@ -7,7 +7,7 @@ import type { Observation } from '../observation.ts'
 export type StoreGate = Required<Omit<DedupeStore, 'bounded'>>
 
 const DEADLINE_MS = 1000
-/** A store may have to connect first, and a sender waits for it. */
+/** A store may have to connect first. */
 const START_MS = 3000
 const SLOW_MS = 250
 
