@@ -4,10 +4,10 @@ import { startReceiver } from './receiver-process.ts'
 import { createWorkspace, scaled } from './workspace.ts'
 
 const CAPACITY = 50
-const DELIVERIES = scaled(10_000, 3000)
-const ROUNDS = 5
+const DELIVERIES = scaled(10_000, 2000)
+const MOST_ROUNDS = 8
 /** Compiled code and the like. Was 80 to 940 for a refused delivery and 540 for a duplicate. */
-const MOST_BYTES = 60
+const MOST_BYTES = 30
 
 /**
  * Garbage that outlives the small collections makes a process grow, under a load that it holds nothing of, until V8
@@ -30,28 +30,33 @@ for (const mode of ['sqlite', 'memory'] as const) {
       })
       await Promise.all(workers)
     }
-    /** Of several rounds the middle one: in the first ones code is compiled, and in one there may be a full collection. */
-    async function keptPerDelivery(idOf: (n: number) => string, status: number): Promise<number> {
+    /** In each of several rounds, until one leaves nothing: in the first ones code is compiled. */
+    async function keptPerDelivery(idOf: (n: number) => string, status: number): Promise<number[]> {
       const kept: number[] = []
-      for (let round = 0; round < ROUNDS; round++) {
+      while (kept.length < MOST_ROUNDS && !kept.some(isNothing)) {
         const before = await receiver.ask<number>('old')
         await deliver(DELIVERIES, idOf, status)
-        kept.push(((await receiver.ask<number>('old')) - before) / DELIVERIES)
+        kept.push(Math.round(((await receiver.ask<number>('old')) - before) / DELIVERIES))
       }
-      return kept.toSorted((a, b) => a - b)[Math.floor(ROUNDS / 2)] ?? Number.NaN
+      return kept
     }
 
     await deliver(CAPACITY, n => `evt_held_${n}`, 202)
     const refused = await keptPerDelivery(n => `evt_refused_${n}`, 503)
     const repeated = await keptPerDelivery(n => `evt_held_${n % CAPACITY}`, 200)
     console.info(
-      `${mode}: ${refused.toFixed(0)} bytes for each refused delivery, ${repeated.toFixed(0)} for each duplicate`,
+      `${mode}: ${refused.join(', ')} bytes for each refused delivery, ${repeated.join(', ')} for each duplicate`,
     )
-    expect(refused).toBeLessThan(MOST_BYTES)
-    expect(repeated).toBeLessThan(MOST_BYTES)
+    expect(refused).toSatisfy((kept: number[]) => kept.some(isNothing))
+    expect(repeated).toSatisfy((kept: number[]) => kept.some(isNothing))
     receiver.signal('SIGKILL')
     await receiver.exited
     platform.stop()
     space.remove()
-  })
+  }, 300_000)
+}
+
+/** Far below: a full collection in the middle. */
+function isNothing(bytes: number): boolean {
+  return Math.abs(bytes) < MOST_BYTES
 }
