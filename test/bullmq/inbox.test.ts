@@ -1,4 +1,4 @@
-import { type Inbox, NonRetryableError, type Process, RetryAfterError } from '@ackhook/core'
+import { createReceiver, type Inbox, NonRetryableError, type Process, RetryAfterError } from '@ackhook/core'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { postgresEngine, redisEngine, type TestEngine } from './engines.ts'
 import { aDelivery, aPolicy, COMPLETED, scripted, unique, until } from './parts.ts'
@@ -467,9 +467,24 @@ describe.each([
     expect(oldestPendingMs).toBeGreaterThanOrEqual(30)
   })
 
+  test('figures count what waits while a dashboard has paused the queue', async () => {
+    const name = unique('q')
+    const inbox = opened(name)
+    await inbox.start(scripted(COMPLETED), aPolicy())
+    const queue = engine.queue(name)
+    open.push({ close: () => queue.close() })
+    await queue.pause()
+    await inbox.accept(aDelivery({ receivedAt: Date.now() }))
+    await until(async () => (await inbox.stats()).oldestPendingMs > 20)
+    expect(await inbox.stats()).toMatchObject({ pending: 1, active: 0 })
+    await queue.resume()
+    await until(async () => (await inbox.stats()).pending === 0)
+  })
+
   test('events of one key cannot be serialised, and the error says what can', async () => {
     const inbox = opened(unique('q'))
-    await expect(async () => inbox.start(scripted(COMPLETED), aPolicy({ serialize: true }))).rejects.toThrow(
+    const secret = 'a secret of sixteen bytes or more'
+    expect(() => createReceiver({ secret, inbox, serializeBy: event => event.id })).toThrow(
       /serializeBy.*BullMQ cannot.*sqliteInbox/,
     )
   })

@@ -22,6 +22,8 @@ import { startWork, type Work } from './work.ts'
 
 /** About a day: 10 s, 50 s, 4 min, 21 min, 1.7 h, 9 h and 12 h, less a random part of each. */
 const RETRY = { attempts: 8, minDelayMs: 10_000, maxDelayMs: 43_200_000, factor: 5 }
+const CANNOT_SERIALIZE =
+  'BullMQ cannot run the events of one key one at a time; use sqliteInbox, or leave the option out and let handlers compare created_at'
 const CLOSE_MS = 1000
 /** About ten round trips, which may be to another continent, or to a server that is being woken. */
 const START_MS = 5000
@@ -39,26 +41,27 @@ export function bullmqInbox(options: BullmqInboxOptions): Inbox {
   const resolved = resolveOptions(options)
   const arrivals = createArrivals()
   let opening: Promise<Engine> | undefined
+  let current: Engine | undefined
   let intake: Intake | undefined
   let work: Work | undefined
   let closed = false
 
   async function engine(): Promise<Engine> {
     if (closed) throw closedError()
-    opening ??= createEngine(resolved).catch(error => {
-      opening = undefined
-      throw error
-    })
+    opening ??= createEngine(resolved).then(
+      made => {
+        current = made
+        return made
+      },
+      error => {
+        opening = undefined
+        throw error
+      },
+    )
     return opening
   }
 
   async function start(process: Process, policy: ProcessingPolicy): Promise<void> {
-    if (policy.serialize) {
-      throw new ConfigurationError(
-        'serializeBy',
-        'BullMQ cannot run the events of one key one at a time; use sqliteInbox, or leave the option out and let handlers compare created_at',
-      )
-    }
     const opened = await engine()
     // A connection that is still being made when this ends in a rejection goes on trying, for the next start.
     try {
@@ -83,7 +86,6 @@ export function bullmqInbox(options: BullmqInboxOptions): Inbox {
       await work?.ready()
     } catch (error) {
       // BullMQ remembers a failed beginning for ever: the next start needs new connections.
-      await within(Promise.resolve(work?.drain(0)), CLOSE_MS)
       await shut(opened)
       throw error
     }
@@ -104,9 +106,12 @@ export function bullmqInbox(options: BullmqInboxOptions): Inbox {
     return { lost: 0 }
   }
 
+  /** Once an engine: of two starts that fail on it, the later one must not take the next one away. */
   async function shut(opened: Engine): Promise<void> {
-    opening = undefined
-    work = undefined
+    if (current !== opened) return
+    const working = work
+    opening = current = work = undefined
+    await within(Promise.resolve(working?.drain(0)), CLOSE_MS)
     await within(opened.queue.close(), CLOSE_MS)
     await within(opened.disconnect(), CLOSE_MS)
   }
@@ -115,6 +120,7 @@ export function bullmqInbox(options: BullmqInboxOptions): Inbox {
     durable: true,
     defaultRetry: RETRY,
     defaultCapacity: 100_000,
+    cannotSerialize: CANNOT_SERIALIZE,
     accept,
     start,
     close,

@@ -4,6 +4,9 @@ import type { EventQueue } from './event-job.ts'
 
 const DEADLINE_MS = 5000
 const SAMPLE = 20
+/** What PostgreSQL counts the waiting jobs of a paused queue as. BullMQ's types have forgotten it. */
+const PAUSED = 'paused' as JobType
+const COUNTED: readonly JobType[] = ['wait', PAUSED, 'delayed', 'prioritized', 'active', 'failed']
 
 /** BullMQ's own counts, over all processes. */
 export function readStats(queue: EventQueue): Promise<InboxStats> {
@@ -11,7 +14,8 @@ export function readStats(queue: EventQueue): Promise<InboxStats> {
 }
 
 async function read(queue: EventQueue): Promise<InboxStats> {
-  const counts = await queue.getJobCounts('wait', 'delayed', 'prioritized', 'active', 'failed')
+  const { [PAUSED]: paused = 0, ...counts } = await queue.getJobCounts(...COUNTED)
+  counts['wait'] = (counts['wait'] ?? 0) + paused
   const { active = 0, failed = 0, ...waiting } = counts
   const oldest = await oldestOf(queue, counts)
   return {

@@ -1,11 +1,12 @@
 import { ABORT, type Attempt, createAttempt, type Process, type ProcessingPolicy } from '@ackhook/core'
 import { WaitingError } from 'bullmq'
 import { attemptFailure, delayOfFailure, finalFailure } from './attempt-failure.ts'
-import type { Engine, EventWorker } from './engine.ts'
+import type { Engine } from './engine.ts'
 import { type EventJob, toDelivery } from './event-job.ts'
 import { createLeases } from './leases.ts'
 import type { ResolvedOptions } from './options.ts'
 import { fateOf } from './stalls.ts'
+import { tellOutages } from './tell-outages.ts'
 import { within } from './within.ts'
 
 /** How long the attempts may take to notice that they are withdrawn. */
@@ -96,7 +97,9 @@ export function startWork({ engine, process, policy, options }: WorkParts): Work
     settings: { backoffStrategy: delayOfFailure },
     ...(options.limiter && { limiter: options.limiter }),
   })
-  const tell = watch(worker, policy)
+  const { tell, over } = tellOutages(policy.observe)
+  worker.on('error', tell)
+  worker.on('failed', over)
   const leases = createLeases({
     leaseMs: options.leaseMs,
     renew: (jobIds, tokens, leaseMs) => worker.extendJobLocks(jobIds, tokens, leaseMs),
@@ -114,20 +117,4 @@ export function startWork({ engine, process, policy, options }: WorkParts): Work
   }
 
   return { ready: () => worker.waitUntilReady(), drain }
-}
-
-/** Tells the observer of what fails while the engine is gone. */
-function watch(worker: EventWorker, policy: ProcessingPolicy): (error: Error) => void {
-  let last: string | undefined
-  function tell(error: Error): void {
-    // The same error comes many times a second.
-    if (error.message === last) return
-    last = error.message
-    policy.observe({ kind: 'store_down', operation: 'work', error })
-  }
-  worker.on('error', tell)
-  worker.on('failed', () => {
-    last = undefined
-  })
-  return tell
 }

@@ -89,6 +89,8 @@ export interface Inbox {
   /** Defaults of its own for the options `retry` and `capacity`. */
   readonly defaultRetry?: Partial<RetryPolicy>
   readonly defaultCapacity?: number
+  /** What the option `serializeBy` is refused with, where events of one key cannot run one at a time. */
+  readonly cannotSerialize?: string
   /**
    * Resolves only when the event is as safe as this inbox makes it; the 2xx follows at once. One call a
    * delivery, duplicates included. Answers within about two seconds: a slow engine is `unavailable`.

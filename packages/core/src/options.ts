@@ -152,7 +152,7 @@ export function resolveOptions<Context>(
     },
     retentionMs,
     namespace: namespaceOf(options.namespace ?? ''),
-    serializeBy: functionOf('serializeBy', options.serializeBy),
+    serializeBy: serializeByOf(options, inbox),
     contract: resolveContract(options.contract),
     schemas: schemasOf(options.events ?? {}),
     observe: functionOf('observe', options.observe),
@@ -190,6 +190,15 @@ function inboxOf(options: Pick<ReceiverOptions, 'inbox' | 'store'>, acknowledge:
     )
   }
   return inbox
+}
+
+function serializeByOf(
+  { serializeBy }: Pick<ReceiverOptions, 'serializeBy'>,
+  { cannotSerialize }: Inbox,
+): ResolvedOptions<never>['serializeBy'] {
+  if (serializeBy !== undefined && cannotSerialize !== undefined)
+    throw new ConfigurationError('serializeBy', cannotSerialize)
+  return functionOf('serializeBy', serializeBy)
 }
 
 function retryOf(options: Pick<ReceiverOptions, 'retry'>, acknowledge: string, inbox: Inbox): RetryPolicy {
