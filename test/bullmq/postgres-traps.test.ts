@@ -3,6 +3,7 @@ import { bullmqInbox } from '@ackhook/bullmq'
 import type { Inbox } from '@ackhook/core'
 import { Pool } from 'pg'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { ownTime } from '../support/own-time.ts'
 import { type PostgresServer, startPostgres } from '../support/postgres.ts'
 import { startSwitchingProxy } from '../support/switching-proxy.ts'
 import { migrate } from './engines.ts'
@@ -269,9 +270,9 @@ test('deliveries are refused within 1.2 s while PostgreSQL is down, and taken wh
   await until(() => process.runs.length === 1)
   await own.kill()
   for (let i = 0; i < 3; i++) {
-    const startedAt = performance.now()
-    expect((await inbox.accept(aDelivery())).outcome).toBe('unavailable')
-    expect(performance.now() - startedAt).toBeLessThan(1200)
+    const { value, ms } = await ownTime(() => inbox.accept(aDelivery()))
+    expect(value.outcome).toBe('unavailable')
+    expect(ms).toBeLessThan(1200)
   }
   await own.restart()
   await until(async () => (await inbox.accept(aDelivery())).outcome === 'accepted')
@@ -292,7 +293,7 @@ test('an event whose end meets a deadlock is recorded all the same, and does not
   await inbox.start(async ({ id }, { number }) => {
     runs.push(id)
     if (id === slow.id) await released
-    else if (number === 1) return { outcome: 'retry', delayMs: 500, error: new Error('later') }
+    else if (number === 1) return { outcome: 'retry', delayMs: 3000, error: new Error('later') }
     return COMPLETED
   }, aPolicy())
   await inbox.accept(slow)

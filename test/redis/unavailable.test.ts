@@ -3,6 +3,7 @@ import { redisStore } from '@ackhook/redis'
 import { Redis as Redis6 } from 'ioredis'
 import { Redis as Redis5 } from 'ioredis5'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { ownTime } from '../support/own-time.ts'
 import { type RedisServer, startRedis } from '../support/redis.ts'
 import { until } from '../support/until.ts'
 
@@ -242,10 +243,11 @@ async function claims(store: DedupeStore, key: string, token: string): Promise<b
 }
 
 async function timed(call: unknown): Promise<{ error: unknown; ms: number }> {
-  const begun = performance.now()
-  const error = await Promise.resolve(call).then(
-    value => ({ value }),
-    thrown => thrown,
+  const { value: error, ms } = await ownTime(() =>
+    Promise.resolve(call).then(
+      value => ({ value }),
+      thrown => thrown,
+    ),
   )
-  return { error, ms: performance.now() - begun }
+  return { error, ms }
 }

@@ -58,13 +58,13 @@ test('hundreds of attempts share one renewal', async () => {
 })
 
 test('a lease that somebody else has ends its attempt at once, and no other', async () => {
-  const { leases } = leasesOn(async () => ['e-1'], 600)
+  const { leases } = leasesOn(async () => ['e-1'], 3000)
   const [one, two] = [watched(), watched()]
   const startedAt = performance.now()
   const lost = leases.hold('e-1', 't:0', one.attempt)
   const kept = leases.hold('e-2', 't:1', two.attempt)
   await vi.waitFor(() => expect(one.reasons).toEqual(['lease_lost']), SOON)
-  expect(one.withdrawnAt() - startedAt).toBeLessThan(500)
+  expect(one.withdrawnAt() - startedAt).toBeLessThan(2500)
   expect(two.reasons).toEqual([])
   expect([lost.lost, kept.lost]).toEqual([true, false])
 })

@@ -1,0 +1,26 @@
+const TICK_MS = 5
+/** What a machine at rest may be late by. */
+const LATE_MS = 20
+
+/**
+ * What a call took, without the times in which this process did not run: on a busy machine those are the scheduler's,
+ * and say nothing about a deadline that the code keeps.
+ */
+export async function ownTime<T>(call: () => T | Promise<T>): Promise<{ value: T; ms: number }> {
+  const startedAt = performance.now()
+  let lastAt = startedAt
+  let heldUp = 0
+  function look(): void {
+    const now = performance.now()
+    if (now - lastAt > LATE_MS) heldUp += now - lastAt - TICK_MS
+    lastAt = now
+  }
+  const ticks = setInterval(look, TICK_MS)
+  try {
+    const value = await call()
+    look()
+    return { value, ms: performance.now() - startedAt - heldUp }
+  } finally {
+    clearInterval(ticks)
+  }
+}
