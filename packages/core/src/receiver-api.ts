@@ -50,7 +50,7 @@ export interface Receiver<Events = KnownEvents<Record<never, never>>, Context = 
 
 /** The dead letters of a receiver, by event id. */
 export interface DeadLetters {
-  /** The newest first; 100 unless told. */
+  /** The newest first; 100 unless told, 1,000,000 at most. */
   list(options?: { readonly limit?: number }): Promise<readonly DeadLetter[]>
   get(id: string, options?: InNamespace): Promise<DeadLetter | undefined>
   /** Lets it run again with a fresh count of attempts. `false` when there is no such dead letter. */

@@ -460,6 +460,13 @@ describe('a refusal', () => {
   })
 })
 
+describe('deadLetters.list', () => {
+  it.each([0, -1, 2.5, Number.NaN, 1_000_001])('refuses the limit %d, whatever the inbox', async limit => {
+    const { receiver } = watch()
+    await expect(receiver.deadLetters.list({ limit })).rejects.toMatchObject({ option: 'limit' })
+  })
+})
+
 describe('close', () => {
   it('refuses new requests with 503 and Retry-After, even those whose body was being read', async () => {
     const { receiver, send, seen } = watch()

@@ -24,6 +24,7 @@ import { createStoreLog } from './store-log.ts'
 import { type Tap, tapMember, tapProcess } from './tap.ts'
 import { createToDelivery } from './to-delivery.ts'
 import { createVerifier } from './verify-request.ts'
+import { wholeNumber } from './whole-number.ts'
 import { createWorker } from './worker.ts'
 
 const MOST_WAIT_FOR_START_MS = 1000
@@ -201,7 +202,7 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
     const endsAt = performance.now() + timeoutMs
     // An inbox that hangs while it starts must not keep the process.
     if (!started && starting !== undefined)
-      await withDeadline(starting, { operation: 'start', ms: timeoutMs }).catch(() => {})
+      await withDeadline(starting, { operation: 'inbox.start', ms: timeoutMs }).catch(() => {})
     if (isAnothers(inbox, handlers)) return { lost: 0 }
     const report = await inbox.close(Math.max(0, Math.ceil(endsAt - performance.now())))
     leaveInbox(inbox)
@@ -241,7 +242,8 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
     },
     stats: async () => inbox.stats(),
     deadLetters: {
-      list: async limits => deadLetters.list(limits),
+      list: async ({ limit = 100 } = {}) =>
+        deadLetters.list({ limit: wholeNumber('limit', limit, 1, 1_000_000) }),
       get: async (id, where) => deadLetters.get(await keyOf(id, where)),
       redrive: async (id, where) => deadLetters.redrive(await keyOf(id, where)),
       discard: async (id, where) => deadLetters.discard(await keyOf(id, where)),
