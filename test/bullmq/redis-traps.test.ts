@@ -150,6 +150,25 @@ describe('a start is refused with the fix', () => {
   })
 })
 
+test('a start goes on when its connection is lost meanwhile', async () => {
+  const own = await startRedis()
+  closing.push(() => own.stop())
+  const admin = new Redis(own.url)
+  closing.push(() => admin.disconnect())
+  await admin.call('CLIENT', 'PAUSE', '60000', 'WRITE')
+  const inbox = opened({ connection: own.url })
+  const process = scripted(COMPLETED)
+  const policy = aPolicy()
+  const starting = inbox.start(process, policy)
+  await until(async () => /flags=b.*cmd=eval/.test(String(await admin.client('LIST'))))
+  await admin.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes')
+  await admin.call('CLIENT', 'UNPAUSE')
+  await starting
+  await inbox.accept(aDelivery())
+  await until(() => process.runs.length === 1)
+  expect(policy.seen.filter(({ kind }) => kind === 'store_down')).toEqual([])
+})
+
 describe('the id of a job', () => {
   test.each(['123456789', 'a:b', '0:1', '-_'])('is one BullMQ takes, with the key %s', async key => {
     const inbox = opened({ connection: server.url })

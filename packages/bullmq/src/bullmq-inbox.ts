@@ -11,6 +11,7 @@ import {
   withDeadline,
 } from '@ackhook/core'
 import { createArrivals } from './arrivals.ts'
+import { askToWrite } from './ask-to-write.ts'
 import { cannotStart } from './cannot-start.ts'
 import { createDeadLetters } from './dead-letters.ts'
 import { createEngine, type Engine } from './engine.ts'
@@ -79,8 +80,7 @@ export function bullmqInbox(options: BullmqInboxOptions): Inbox {
     try {
       // First the queue: on a server it cannot work with, BullMQ's worker would try again without a pause.
       await opened.queue.waitUntilReady()
-      // Nothing has this id. Who may not write, or finds other tables, is told here and not by every delivery.
-      await opened.discard('none')
+      await askToWrite(opened, START_MS)
       if (closed) throw closedError()
       if (policy.concurrency > 0) work ??= startWork({ engine: opened, process, policy, options: resolved })
       await work?.ready()
