@@ -26,6 +26,9 @@ const INBOXES = {
   bullmq: () => bullmqInbox({ ...settings.engine, queue: settings.queue, lease }),
 }
 
+/** After these the sender does not repeat the event. */
+const PROMISES = ['accepted', 'duplicate']
+
 const receiver = createReceiver({
   secret: settings.secret,
   inbox: watched(INBOXES[mode]()),
@@ -35,7 +38,8 @@ const receiver = createReceiver({
     dieAt('after-verify')
     return ''
   },
-  observe: ({ kind }) => {
+  observe: ({ kind, id }) => {
+    if (settings.tellsPromises && PROMISES.includes(kind)) write('promised', id)
     if (kind === 'accepted') dieAt('before-reply')
   },
   logger: { info() {}, warn() {}, error() {} },
@@ -121,11 +125,17 @@ const server = createServer((request, response) => {
   handle(request, response)
 })
 
+async function stats() {
+  const counts = await receiver.stats()
+  if (settings.tellsPromises && counts.pending + counts.active === 0) write('idle')
+  return counts
+}
+
 process.on('message', async message => {
   if (message === 'rss') process.send({ rss: process.memoryUsage.rss() })
   if (message === 'live') process.send({ live: liveBytes() })
   if (message === 'old') process.send({ old: oldBytes() })
-  if (message === 'stats') process.send({ stats: await receiver.stats() })
+  if (message === 'stats') process.send({ stats: await stats() })
 })
 // A test that failed must not leave its receiver behind.
 process.on('disconnect', () => process.exit(0))
