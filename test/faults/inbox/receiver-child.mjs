@@ -4,7 +4,6 @@
 import { appendFileSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { getHeapSpaceStatistics } from 'node:v8'
-import { bullmqInbox } from '@ackhook/bullmq'
 import { createReceiver, memoryInbox } from '@ackhook/core'
 import { toNodeHandler } from '@ackhook/core/node'
 import { sqliteInbox } from '@ackhook/sqlite'
@@ -23,7 +22,11 @@ const INBOXES = {
   memory: () => memoryInbox(),
   after: () => memoryInbox(),
   sqlite: () => sqliteInbox({ path: database, lease, poll: '50ms' }),
-  bullmq: () => bullmqInbox({ ...settings.engine, queue: settings.queue, lease }),
+  // Not loaded by the many that do without: it is most of their start.
+  async bullmq() {
+    const { bullmqInbox } = await import('@ackhook/bullmq')
+    return bullmqInbox({ ...settings.engine, queue: settings.queue, lease })
+  },
 }
 
 /** After these the sender does not repeat the event. */
@@ -31,7 +34,7 @@ const PROMISES = ['accepted', 'duplicate']
 
 const receiver = createReceiver({
   secret: settings.secret,
-  inbox: watched(INBOXES[mode]()),
+  inbox: watched(await INBOXES[mode]()),
   ...(mode === 'after' && { acknowledge: 'after-processing' }),
   // Asked once the signature holds and before the inbox has heard of the event.
   namespace: () => {
