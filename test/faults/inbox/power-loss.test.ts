@@ -34,7 +34,7 @@ describe.skipIf(!canWatch)('power lost at any moment', { timeout: 1_800_000 }, (
   afterAll(() => rmSync(root, { recursive: true, force: true }))
 
   it('leaves all that sqliteInbox acknowledged on the disk, in a file that works, and repeats nothing recorded', async () => {
-    const cuts = { first: scaled(100, 9), others: scaled(4000, 40), starts: scaled(60, 2) }
+    const cuts = { first: scaled(100, 9), others: scaled(4000, 40), starts: scaled(60, 1) }
     const found = await cutPower(recorder, { folder, beside: folderFor('cuts') }, cuts)
     const { promised, syncs, checkpoints, starts, missing, wrong } = found
     console.info(

@@ -9,8 +9,8 @@ import type { Recorder } from './recorder.ts'
 import { DATABASE } from './what-is-left.ts'
 
 const SENDERS = 16
-/** Every second event has so much data: 200 of them fill the log of SQLite, so that it is checkpointed. */
-const LARGE = 'x'.repeat(300_000)
+/** Every second event has so much data, 23 pages: 180 of them fill the log of SQLite, so that it is checkpointed. */
+const LARGE = 'x'.repeat(370_000)
 
 /**
  * Receivers on a new file: one that closes, then two at once, of which one is killed. Resolves with the ids that were
@@ -51,7 +51,7 @@ export async function recordReceivers(
 
   const first = await startReceiver(settings)
   current = [first]
-  await send(events / 4)
+  await send(events / 10)
   await finish(first)
 
   const [second, third] = await Promise.all([startReceiver(settings), startReceiver(settings)])
