@@ -11,7 +11,7 @@ const packageTests = ['src/**/*.test.ts', 'src/**/*.test-d.ts']
 const config: KnipConfig = {
   ignoreExportsUsedInFile: true,
   // Called by name, from scripts and from test/packaging.
-  ignoreBinaries: ['tsc', 'turbo', 'redis-server'],
+  ignoreBinaries: ['tsc', 'turbo', 'redis-server', 'apt-get', 'dpkg-deb'],
   ignoreDependencies: [
     '@arethetypeswrong/cli',
     'publint',

@@ -4,7 +4,6 @@
 import { appendFileSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { getHeapSpaceStatistics } from 'node:v8'
-import { bullmqInbox } from '@ackhook/bullmq'
 import { createReceiver, memoryInbox } from '@ackhook/core'
 import { toNodeHandler } from '@ackhook/core/node'
 import { sqliteInbox } from '@ackhook/sqlite'
@@ -23,19 +22,27 @@ const INBOXES = {
   memory: () => memoryInbox(),
   after: () => memoryInbox(),
   sqlite: () => sqliteInbox({ path: database, lease, poll: '50ms' }),
-  bullmq: () => bullmqInbox({ ...settings.engine, queue: settings.queue, lease }),
+  // Not loaded by the many that do without: it is most of their start.
+  async bullmq() {
+    const { bullmqInbox } = await import('@ackhook/bullmq')
+    return bullmqInbox({ ...settings.engine, queue: settings.queue, lease })
+  },
 }
+
+/** After these the sender does not repeat the event. */
+const PROMISES = ['accepted', 'duplicate']
 
 const receiver = createReceiver({
   secret: settings.secret,
-  inbox: watched(INBOXES[mode]()),
+  inbox: watched(await INBOXES[mode]()),
   ...(mode === 'after' && { acknowledge: 'after-processing' }),
   // Asked once the signature holds and before the inbox has heard of the event.
   namespace: () => {
     dieAt('after-verify')
     return ''
   },
-  observe: ({ kind }) => {
+  observe: ({ kind, id }) => {
+    if (settings.tellsPromises && PROMISES.includes(kind)) write('promised', id)
     if (kind === 'accepted') dieAt('before-reply')
   },
   logger: { info() {}, warn() {}, error() {} },
@@ -121,11 +128,17 @@ const server = createServer((request, response) => {
   handle(request, response)
 })
 
+async function stats() {
+  const counts = await receiver.stats()
+  if (settings.tellsPromises && counts.pending + counts.active === 0) write('idle')
+  return counts
+}
+
 process.on('message', async message => {
   if (message === 'rss') process.send({ rss: process.memoryUsage.rss() })
   if (message === 'live') process.send({ live: liveBytes() })
   if (message === 'old') process.send({ old: oldBytes() })
-  if (message === 'stats') process.send({ stats: await receiver.stats() })
+  if (message === 'stats') process.send({ stats: await stats() })
 })
 // A test that failed must not leave its receiver behind.
 process.on('disconnect', () => process.exit(0))

@@ -21,6 +21,10 @@ export interface ChildSettings {
   readonly workMs?: number
   readonly lease?: string
   readonly v8Flags?: readonly string[]
+  /** Writes to the ledger what it promises: `promised` before each 2xx, `idle` when it says that nothing is left. */
+  readonly tellsPromises?: boolean
+  /** Beside the environment of the tests. */
+  readonly env?: Readonly<Record<string, string>>
   /** Further options of the receiver. */
   readonly options?: Readonly<Record<string, unknown>>
 }
@@ -28,9 +32,10 @@ export interface ChildSettings {
 /** A receiver in a process of its own. */
 export interface ReceiverProcess {
   readonly url: string
+  readonly pid: number
   /** Resolves with the exit code, `null` after a signal. */
   readonly exited: Promise<number | null>
-  signal(name: 'SIGKILL' | 'SIGTERM'): void
+  signal(name: 'SIGKILL' | 'SIGTERM' | 'SIGSTOP'): void
   /** `live`: the bytes held after a garbage collection. `old`: those in old space, without one. */
   ask<T>(question: 'rss' | 'live' | 'old' | 'stats'): Promise<T>
 }
@@ -44,6 +49,7 @@ export async function startReceiver(settings: ChildSettings): Promise<ReceiverPr
     ['--expose-gc', CHILD, JSON.stringify({ ...settings, secret: SECRET })],
     {
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+      env: { ...process.env, ...settings.env },
     },
   )
   const exited = new Promise<number | null>(resolve => child.once('exit', code => resolve(code)))
@@ -58,6 +64,7 @@ export async function startReceiver(settings: ChildSettings): Promise<ReceiverPr
   const { port } = (await answer()) as { port: number }
   return {
     url: `http://127.0.0.1:${port}/`,
+    pid: child.pid ?? 0,
     exited,
     signal: name => child.kill(name),
     async ask(question) {

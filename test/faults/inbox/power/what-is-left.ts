@@ -1,0 +1,69 @@
+import { readdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { sqliteInbox } from '@ackhook/sqlite'
+import { DatabaseSync } from '@photostructure/sqlite'
+import { startInbox } from '../../../sqlite/start-inbox.ts'
+import { until } from '../../../support/until.ts'
+import type { Disk } from './disk.ts'
+
+export const DATABASE = 'inbox.db'
+
+/** The ids in the file on the disk as it is, or in words why it cannot be read. Leaves the disk as it was. */
+export function readDisk(disk: Disk): ReadonlySet<string> | string {
+  try {
+    return disk.names().includes(DATABASE) ? idsIn(join(disk.folder, DATABASE)) : new Set()
+  } catch (error) {
+    return String(error)
+  } finally {
+    const names = new Set(disk.names())
+    for (const name of readdirSync(disk.folder)) if (!names.has(name)) rmSync(join(disk.folder, name))
+  }
+}
+
+function idsIn(path: string): ReadonlySet<string> {
+  const ids = new Set<string>()
+  const verdicts: string[] = []
+  // Reads the log back in, and moves nothing of it into the file.
+  const database = new DatabaseSync(path, { readOnly: true })
+  try {
+    database.function('found', (id: string) => void ids.add(id))
+    database.function('judge', (verdict: string) => void verdicts.push(verdict))
+    // By functions: the driver of Node 20 keeps the file open for as long as a prepared statement is remembered.
+    database.exec('SELECT judge(integrity_check) FROM pragma_integrity_check')
+    try {
+      database.exec('SELECT found(id) FROM ackhook_events')
+    } catch (error) {
+      if (!/no such table/.test(String(error))) throw error
+    }
+  } finally {
+    database.close()
+  }
+  if (verdicts.join() !== 'ok') throw new Error(verdicts.join(', '))
+  return ids
+}
+
+/** What a machine does with these files when it is on again. */
+export interface Aftermath {
+  readonly ids: ReadonlySet<string>
+  /** The ids whose handlers ran. */
+  readonly ran: ReadonlySet<string>
+}
+
+/** Starts an inbox on a copy of the disk and lets it work until nothing is left, or says why it cannot. */
+export async function startOn(folder: string): Promise<Aftermath | string> {
+  const path = join(folder, DATABASE)
+  const inbox = sqliteInbox({ path, poll: '20ms' })
+  try {
+    const { ran } = await startInbox(inbox, { concurrency: 64 })
+    await until('nothing is left', async () => {
+      const { pending, active } = await inbox.stats()
+      return pending + active === 0
+    })
+    await inbox.close(1000)
+    return { ids: idsIn(path), ran: new Set(ran.map(({ id }) => id)) }
+  } catch (error) {
+    return String(error)
+  } finally {
+    await inbox.close(1000)
+  }
+}
