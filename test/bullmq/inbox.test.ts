@@ -1,5 +1,6 @@
 import { createReceiver, type Inbox, NonRetryableError, type Process, RetryAfterError } from '@ackhook/core'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { startSwitchingProxy } from '../support/switching-proxy.ts'
 import { postgresEngine, redisEngine, type TestEngine } from './engines.ts'
 import { aDelivery, aPolicy, COMPLETED, scripted, unique, until } from './parts.ts'
 
@@ -465,6 +466,18 @@ describe.each([
     const { pending, oldestPendingMs } = await inbox.stats()
     expect(pending).toBe(2)
     expect(oldestPendingMs).toBeGreaterThanOrEqual(30)
+  })
+
+  test('a start waits for a server on another continent, 200 ms away', async () => {
+    const proxy = await startSwitchingProxy(engine.port, { delayMs: 100 })
+    const policy = aPolicy()
+    const inbox = engine.inbox(unique('q'), engine.optionsAt(proxy.port))
+    open.push({ close: timeoutMs => inbox.close(timeoutMs).then(() => proxy.stop()) })
+    const process = scripted(COMPLETED)
+    await inbox.start(process, policy)
+    expect(await inbox.accept(aDelivery())).toEqual({ outcome: 'accepted' })
+    await until(() => process.runs.length === 1)
+    expect(policy.seen.filter(({ kind }) => kind === 'store_down')).toEqual([])
   })
 
   test('figures count what waits while a dashboard has paused the queue', async () => {

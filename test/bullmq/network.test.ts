@@ -94,28 +94,6 @@ test.concurrent.for([
   },
 )
 
-test.concurrent.for([
-  ['Redis', redisEngine],
-  ['PostgreSQL', postgresEngine],
-] as const)(
-  'a start waits for %s on another continent, 200 ms away',
-  { timeout: 60_000 },
-  async ([, start], { expect, onTestFinished: cleanup }) => {
-    const engine = await start()
-    cleanup(() => engine.stop())
-    const proxy = await startSwitchingProxy(engine.port, { delayMs: 100 })
-    cleanup(() => proxy.stop())
-    const policy = aPolicy()
-    const inbox = engine.inbox(unique('q'), engine.optionsAt(proxy.port))
-    cleanup(async () => void (await inbox.close(1000)))
-    const process = scripted(COMPLETED)
-    await inbox.start(process, policy)
-    expect(await inbox.accept(aDelivery())).toEqual({ outcome: 'accepted' })
-    await until(() => process.runs.length === 1)
-    expect(policy.seen.filter(({ kind }) => kind === 'store_down')).toEqual([])
-  },
-)
-
 test.concurrent('a cluster serves, through a client of the user, and its idle connections stay', async ({
   expect,
   onTestFinished: cleanup,

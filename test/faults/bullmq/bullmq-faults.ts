@@ -59,7 +59,8 @@ export function bullmqFaults({ scale, engines, points }: FaultPlan): void {
       const repeated = await allHandled(setting)
       const refused = platform.attempts.filter(({ status }) => status === 503)
       const slowest = Math.max(...refused.map(({ tookMs }) => tookMs))
-      expect(slowest).toBeLessThan(1200)
+      // Beside other tests the sender, too, waits for the processor.
+      expect(slowest).toBeLessThan(scale < 1 ? 3000 : 1200)
       const { size } = platform.acked
       report(
         `${name}: ${crashes} server crashes, ${size} acknowledged, 0 lost, ${repeated} ran twice, slowest 503 ${slowest} ms`,
