@@ -54,6 +54,8 @@ test.concurrent.for([
     }, aPolicy())
     expect(await inbox.accept(aDelivery({ id: 'evt_long' }))).toEqual({ outcome: 'accepted' })
     await until(() => runs.length === 1)
+    // WAIT is about what this connection wrote, and so about all before it.
+    await master.set('mark', '')
     await until(async () => (await master.wait(1, 1000)) === 1)
 
     await other.replicaof('NO', 'ONE')
@@ -93,6 +95,29 @@ test.concurrent.for([
     await until(() => process.runs.length > 1, 60_000)
   },
 )
+
+test.concurrent('a start that hung on a silent connection takes nothing from the next one', {
+  timeout: 120_000,
+}, async ({ expect, onTestFinished: cleanup }) => {
+  const engine = await postgresEngine()
+  cleanup(() => engine.stop())
+  const proxy = await startSwitchingProxy(engine.port)
+  cleanup(() => proxy.stop())
+  const inbox = engine.inbox(unique('q'), engine.optionsAt(proxy.port))
+  cleanup(async () => void (await inbox.close(1000)))
+  const process = scripted(COMPLETED)
+  await inbox.stats()
+  proxy.silence()
+  const startedAt = performance.now()
+  await expect(inbox.start(process, aPolicy())).rejects.toThrow('did not answer within 5000 ms')
+  await inbox.start(process, aPolicy())
+  // By then `pg` has given up on what the first one asked.
+  while (performance.now() - startedAt < 12_000) {
+    expect(await inbox.accept(aDelivery())).toEqual({ outcome: 'accepted' })
+    await new Promise(resolve => setTimeout(resolve, 200))
+  }
+  await until(async () => process.runs.length > 1 && (await inbox.stats()).pending === 0)
+})
 
 test.concurrent('a cluster serves, through a client of the user, and its idle connections stay', async ({
   expect,

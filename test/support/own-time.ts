@@ -4,7 +4,7 @@ const LATE_MS = 20
 
 /**
  * What a call took, without the times in which this process did not run: on a busy machine those are the scheduler's,
- * and say nothing about a deadline that the code keeps.
+ * and say nothing about a deadline that the code keeps. A call that blocks the process by itself is not seen.
  */
 export async function ownTime<T>(call: () => T | Promise<T>): Promise<{ value: T; ms: number }> {
   const startedAt = performance.now()

@@ -2,7 +2,7 @@ import { describeError } from '@ackhook/core'
 import type { Engine } from './engine.ts'
 
 const AGAIN_MS = 50
-/** What ioredis says of a command whose connection is lost, or is being made again. */
+/** What ioredis says of a command whose connection to a server is lost, or is being made again. */
 const LOST = /^MaxRetriesPerRequestError|Stream isn't writeable/
 
 /**

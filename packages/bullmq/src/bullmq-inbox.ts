@@ -43,6 +43,7 @@ export function bullmqInbox(options: BullmqInboxOptions): Inbox {
   const arrivals = createArrivals()
   let opening: Promise<Engine> | undefined
   let current: Engine | undefined
+  let shutting: Promise<void> | undefined
   let intake: Intake | undefined
   let work: Work | undefined
   let closed = false
@@ -63,32 +64,27 @@ export function bullmqInbox(options: BullmqInboxOptions): Inbox {
   }
 
   async function start(process: Process, policy: ProcessingPolicy): Promise<void> {
+    if (policy.serialize) throw new ConfigurationError('serializeBy', CANNOT_SERIALIZE)
     const opened = await engine()
-    // A connection that is still being made when this ends in a rejection goes on trying, for the next start.
     try {
       await inTime(begin(opened, process, policy), opened)
     } catch (cause) {
-      const error = cause instanceof AckhookError ? cause : cannotStart(cause)
-      policy.observe({ kind: 'store_down', operation: 'start', error })
-      throw error
+      // BullMQ remembers a failed beginning for ever, and one that only took too long must not end under the next
+      // start: that has connections of its own.
+      shut(opened)
+      throw cause instanceof AckhookError ? cause : cannotStart(cause)
     }
     intake = createIntake(opened, policy)
     void tellNotices(opened, policy)
   }
 
   async function begin(opened: Engine, process: Process, policy: ProcessingPolicy): Promise<void> {
-    try {
-      // First the queue: on a server it cannot work with, BullMQ's worker would try again without a pause.
-      await opened.queue.waitUntilReady()
-      await askToWrite(opened, START_MS)
-      if (closed) throw closedError()
-      if (policy.concurrency > 0) work ??= startWork({ engine: opened, process, policy, options: resolved })
-      await work?.ready()
-    } catch (error) {
-      // BullMQ remembers a failed beginning for ever: the next start needs new connections.
-      await shut(opened)
-      throw error
-    }
+    // First the queue: on a server it cannot work with, BullMQ's worker would try again without a pause.
+    await opened.queue.waitUntilReady()
+    await askToWrite(opened, START_MS)
+    if (closed || current !== opened) throw closedError()
+    if (policy.concurrency > 0) work ??= startWork({ engine: opened, process, policy, options: resolved })
+    await work?.ready()
   }
 
   function accept(delivery: Delivery): MaybePromise<Acceptance> {
@@ -100,20 +96,25 @@ export function bullmqInbox(options: BullmqInboxOptions): Inbox {
   async function close(timeoutMs: number): Promise<DrainReport> {
     closed = true
     const opened = await opening?.catch(() => undefined)
-    if (opened === undefined) return { lost: 0 }
-    await Promise.all([work?.drain(timeoutMs), arrivals.settled()])
-    await shut(opened)
+    const working = work
+    work = undefined
+    await Promise.all([working?.drain(timeoutMs), arrivals.settled()])
+    if (opened !== undefined) shut(opened)
+    await shutting
     return { lost: 0 }
   }
 
-  /** Once an engine: of two starts that fail on it, the later one must not take the next one away. */
-  async function shut(opened: Engine): Promise<void> {
+  /** From this line on the engine is nobody's, and the next one is another. */
+  function shut(opened: Engine): void {
     if (current !== opened) return
-    const working = work
+    const [working, before] = [work, shutting]
     opening = current = work = undefined
-    await within(Promise.resolve(working?.drain(0)), CLOSE_MS)
-    await within(opened.queue.close(), CLOSE_MS)
-    await within(opened.disconnect(), CLOSE_MS)
+    shutting = (async () => {
+      await within(Promise.resolve(working?.drain(0)), CLOSE_MS)
+      await within(opened.queue.close(), CLOSE_MS)
+      await within(opened.disconnect(), CLOSE_MS)
+      await before
+    })()
   }
 
   return {

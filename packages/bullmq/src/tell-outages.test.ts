@@ -7,16 +7,19 @@ afterEach(() => {
 
 const GONE = new Error('connect ECONNREFUSED')
 
-test('an outage is told once, however long it lasts and often it is noticed', () => {
+test('each error of an outage is told once, however long it lasts and often it is noticed', () => {
   vi.useFakeTimers()
   const observe = vi.fn()
   const { tell } = tellOutages(observe)
+  const reset = new Error('read ECONNRESET')
   for (let second = 0; second < 60; second++) {
     tell(GONE)
-    tell(GONE)
+    tell(reset)
     vi.advanceTimersByTime(1000)
   }
-  expect(observe.mock.calls).toEqual([[{ kind: 'store_down', operation: 'work', error: GONE }]])
+  expect(observe.mock.calls.flat()).toEqual(
+    [GONE, reset].map(error => ({ kind: 'store_down', operation: 'work', error })),
+  )
 })
 
 test.each([

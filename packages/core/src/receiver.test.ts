@@ -353,6 +353,41 @@ describe('the inbox', () => {
     expect(start).toHaveBeenCalledTimes(1)
   })
 
+  it('that could not start is told of, also when the delivery that had it start is long answered', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const error = new Error('the file is locked')
+    let fail = (): void => {}
+    const start = () => new Promise<void>((_, reject) => (fail = () => reject(error)))
+    const { send, seen, logger } = watch({ inbox: inboxThat({ start }) })
+    const sent = send()
+    await vi.advanceTimersByTimeAsync(1000)
+    expect(await sent).toMatchObject({ status: 503 })
+    fail()
+    await vi.waitFor(() => expect(seen.at(-1)).toEqual({ kind: 'store_down', operation: 'start', error }))
+    expect(logger.lines.at(-1)).toMatchObject({
+      level: 'error',
+      fields: { code: 'store_down', operation: 'start', err: error },
+    })
+  })
+
+  it('goes on starting after the reply to the request that had it start, and to no other', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    let goOn: () => void = () => {}
+    const start = () => new Promise<void>(resolve => (goOn = resolve))
+    const { receiver } = watch({ inbox: inboxThat({ start, accept: () => ({ outcome: 'accepted' }) }) })
+    const works: [string, Promise<unknown>][] = []
+    const requestOf = (id: string) => ({
+      ...signedRequest(eventBody({ id })),
+      waitUntil: (work: Promise<unknown>) => void works.push([id, work]),
+    })
+    const replies = ['evt_1', 'evt_2'].map(id => receiver.handle(requestOf(id)))
+    await vi.advanceTimersByTimeAsync(1000)
+    expect(await Promise.all(replies)).toMatchObject([{ status: 503 }, { status: 503 }])
+    expect(works.map(([id]) => id)).toEqual(['evt_1'])
+    goOn()
+    await works[0]?.[1]
+  })
+
   it('is started once, however many requests come at a time', async () => {
     const inner = memoryInbox()
     const start = vi.fn(async (...given: Parameters<Inbox['start']>) => {

@@ -9,7 +9,9 @@ import { guardObserver } from './guarded-observer.ts'
 import { createHandlerRegistry } from './handlers.ts'
 import { eventKey } from './identity.ts'
 import type { Acceptance, Delivery, DrainReport } from './inbox.ts'
+import { keepAlive } from './keep-alive.ts'
 import { andThen, isPromise, type MaybePromise, orElse } from './maybe-promise.ts'
+import type { Observation } from './observation.ts'
 import { type ReceiverOptions, resolveOptions } from './options.ts'
 import { outcomeOf } from './outcome-of.ts'
 import { isAnothers, leaveInbox, takeInbox } from './own-inbox.ts'
@@ -120,7 +122,7 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
   function accept(delivery: Delivery): MaybePromise<Acceptance | Refusal> {
     // The drain may have begun while the body was read: nothing is accepted after that.
     if (draining !== undefined) return new Refusal('draining')
-    if (!started) return startInTime().then(() => accept(delivery), unavailable)
+    if (!started) return startInTime(delivery).then(() => accept(delivery), unavailable)
     try {
       const acceptance = inbox.accept(delivery)
       return isPromise(acceptance) ? acceptance.catch(unavailable) : acceptance
@@ -166,8 +168,19 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
   }
 
   /** A start may take longer than a sender waits. It goes on, and what comes when it is done is accepted. */
-  function startInTime(): Promise<void> {
-    return withDeadline(start(), { operation: 'inbox.start', ms: MOST_WAIT_FOR_START_MS })
+  function startInTime(delivery: Delivery): Promise<void> {
+    const isFirst = starting === undefined
+    const begun = start()
+    return withDeadline(begun, { operation: 'inbox.start', ms: MOST_WAIT_FOR_START_MS }).catch(error => {
+      const quietly = begun.catch(() => {})
+      if (isFirst) keepAlive(delivery, quietly, logger)
+      throw error
+    })
+  }
+
+  function tell(observation: Observation): void {
+    observe?.(observation)
+    logStore(observation)
   }
 
   function start(): Promise<void> {
@@ -184,16 +197,16 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
       await inbox.start(process, {
         ...resolved,
         serialize: resolved.serializeBy !== undefined,
-        observe: observation => {
-          observe?.(observation)
-          logStore(observation)
-        },
+        observe: tell,
       })
       started = true
     } catch (cause) {
       // The next request or call tries again: what the inbox needs may be back by then.
       starting = undefined
-      if (!isAnothers(inbox, handlers)) leaveInbox(inbox)
+      if (isAnothers(inbox, handlers)) throw cause
+      leaveInbox(inbox)
+      // Deliveries that wait for a slow start are answered before it fails.
+      tell({ kind: 'store_down', operation: 'start', error: cause })
       throw cause
     }
   }

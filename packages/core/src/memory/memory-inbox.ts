@@ -12,6 +12,7 @@ import type {
   ProcessingPolicy,
   Verdict,
 } from '../inbox.ts'
+import { keepAlive } from '../keep-alive.ts'
 import { refuseUnknownNames } from '../known-names.ts'
 import { isPromise, type MaybePromise, orElse } from '../maybe-promise.ts'
 import { TAKEN } from '../own-inbox.ts'
@@ -84,7 +85,7 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
   function accept(delivery: Delivery): MaybePromise<Acceptance> {
     const { policy, store, pump } = started()
     if (pump.overdue !== undefined)
-      for (const entry of pump.overdue()) keepAlive(delivery, Promise.resolve(abandon(entry)), policy)
+      for (const entry of pump.overdue()) keepAlive(delivery, Promise.resolve(abandon(entry)), policy.logger)
     const known = entries.get(delivery.key)
     if (known !== undefined) {
       if (!known.acknowledged) return CLAIM_UNDER_WAY
@@ -127,7 +128,7 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
     entry.phase = 'held'
     leases.watch(entry.acceptedAt)
     if (delivery.waitUntil !== undefined)
-      keepAlive(delivery, new Promise<void>(resolve => (entry.onSettled = resolve)), policy)
+      keepAlive(delivery, new Promise<void>(resolve => (entry.onSettled = resolve)), policy.logger)
     dead.remove(entry.key)
     pump.push(entry)
     if (policy.acknowledge === 'after-processing') return new Promise(resolve => (entry.reply = resolve))
@@ -373,15 +374,6 @@ function createTokens(): () => string {
 }
 
 const CLOSED = 'it was closed with its receiver; make a new inbox for a new receiver'
-
-/** A platform that refuses may end the work; but it has begun, and nobody else would do it. */
-function keepAlive({ waitUntil }: Delivery, work: Promise<unknown>, { logger }: ProcessingPolicy): void {
-  try {
-    waitUntil?.(work)
-  } catch (err) {
-    logger.warn({ err }, 'waitUntil failed: handlers may end with their request.')
-  }
-}
 
 /** Without the event, which a handler may have changed, and without what belongs to a request that is long answered. */
 function forLater({ event: _, waitUntil: __, ...rest }: Delivery): Delivery {

@@ -42,7 +42,8 @@ export function createStoreGate(store: DedupeStore, observe: (observation: Obser
   }
 
   function down(operation: string, error: unknown): never {
-    observe({ kind: 'store_down', operation, error })
+    // The receiver tells of every inbox that could not start.
+    if (operation !== 'start') observe({ kind: 'store_down', operation, error })
     throw error
   }
 
