@@ -65,7 +65,7 @@ export type Observation =
   | (OfEvent & { readonly kind: 'completion_lost'; readonly error: unknown })
   /** A call to the store took longer than a quarter of its deadline. */
   | { readonly kind: 'store_slow'; readonly operation: string; readonly durationMs: number }
-  /** A call to the store or the inbox failed or ran into its deadline. */
+  /** A call to the store or the inbox failed or ran into its deadline, or the inbox could not start (`'start'`). */
   | { readonly kind: 'store_down'; readonly operation: string; readonly error: unknown }
   /** Something an operator should know. */
   | { readonly kind: 'notice'; readonly code: string; readonly message: string }
