@@ -1,6 +1,8 @@
+import { kill } from 'node:process'
 import { bullmqInbox } from '@ackhook/bullmq'
 import { Cluster, Redis } from 'ioredis'
 import { type TestContext, test } from 'vitest'
+import { startPostgres } from '../support/postgres.ts'
 import { startRedis } from '../support/redis.ts'
 import { startRedisCluster } from '../support/redis-cluster.ts'
 import { startSwitchingProxy } from '../support/switching-proxy.ts'
@@ -109,7 +111,7 @@ test.concurrent('a start that hung on a silent connection takes nothing from the
   await inbox.stats()
   proxy.silence()
   const startedAt = performance.now()
-  await expect(inbox.start(process, aPolicy())).rejects.toThrow('did not answer within 5000 ms')
+  await expect(inbox.start(process, aPolicy())).rejects.toThrow('cannot work with its server')
   await inbox.start(process, aPolicy())
   // By then `pg` has given up on what the first one asked.
   while (performance.now() - startedAt < 12_000) {
@@ -118,6 +120,44 @@ test.concurrent('a start that hung on a silent connection takes nothing from the
   }
   await until(async () => process.runs.length > 1 && (await inbox.stats()).pending === 0)
 })
+
+test.concurrent('migrate: true makes the tables of a schema in one start, of a server that is far away too', async ({
+  expect,
+  onTestFinished: cleanup,
+}) => {
+  const server = await startPostgres()
+  cleanup(() => server.stop())
+  const proxy = await startSwitchingProxy(server.port, { delayMs: 90 })
+  cleanup(() => proxy.stop())
+  const connectionString = server.url.replace(String(server.port), String(proxy.port))
+  const inbox = bullmqInbox({ postgres: { connectionString, schema: 'another', migrate: true, max: 1 } })
+  cleanup(async () => void (await inbox.close(1000)))
+  const process = scripted(COMPLETED)
+  const startedAt = performance.now()
+  await inbox.start(process, aPolicy())
+  // Longer than any other start may take: otherwise this would show nothing.
+  expect(performance.now() - startedAt).toBeGreaterThan(5200)
+  await until(async () => (await inbox.accept(aDelivery())).outcome === 'accepted')
+  await until(() => process.runs.length > 0)
+}, 120_000)
+
+test.concurrent('with migrate: true, too, a start does not wait for a server that stands still', async ({
+  expect,
+  onTestFinished: cleanup,
+}) => {
+  const server = await startPostgres()
+  cleanup(() => server.stop())
+  kill(server.pid, 'SIGSTOP')
+  cleanup(() => void kill(server.pid, 'SIGCONT'))
+  const inbox = bullmqInbox({ postgres: { connectionString: server.url, migrate: true } })
+  cleanup(async () => void (await inbox.close(1000)))
+  const startedAt = performance.now()
+  await expect(inbox.start(scripted(COMPLETED), aPolicy())).rejects.toMatchObject({
+    code: 'inbox_unavailable',
+  })
+  // As it would for tables that are being made.
+  expect(performance.now() - startedAt).toBeLessThan(50_000)
+}, 120_000)
 
 test.concurrent('a cluster serves, through a client of the user, and its idle connections stay', async ({
   expect,

@@ -1,11 +1,9 @@
-import { kill } from 'node:process'
 import { bullmqInbox } from '@ackhook/bullmq'
 import type { Inbox } from '@ackhook/core'
 import { Pool } from 'pg'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { ownTime } from '../support/own-time.ts'
 import { type PostgresServer, startPostgres } from '../support/postgres.ts'
-import { startSwitchingProxy } from '../support/switching-proxy.ts'
 import { migrate } from './engines.ts'
 import { aDelivery, aPolicy, COMPLETED, scripted, unique, until } from './parts.ts'
 
@@ -142,33 +140,6 @@ test.each([
   await until(() => policy.seen.length >= codes.length)
   expect(policy.seen.map(seen => 'code' in seen && seen.code)).toEqual(codes)
 })
-
-test('migrate: true makes the tables of a schema in one start, of a server that is far away too', async () => {
-  const proxy = await startSwitchingProxy(server.port, { delayMs: 90 })
-  closing.push(() => proxy.stop())
-  const connectionString = server.url.replace(String(server.port), String(proxy.port))
-  const inbox = opened({ postgres: { connectionString, schema: 'another', migrate: true, max: 1 } })
-  const process = scripted(COMPLETED)
-  const startedAt = performance.now()
-  await inbox.start(process, aPolicy())
-  // Longer than any other start may take: otherwise this would show nothing.
-  expect(performance.now() - startedAt).toBeGreaterThan(5200)
-  await inbox.accept(aDelivery())
-  await until(() => process.runs.length === 1)
-})
-
-test('with migrate: true, too, a start does not wait for a server that stands still', async () => {
-  const own = await startPostgres()
-  closing.push(() => own.stop())
-  kill(own.pid, 'SIGSTOP')
-  closing.push(() => kill(own.pid, 'SIGCONT'))
-  const inbox = opened({ postgres: { connectionString: own.url, migrate: true } })
-  const startedAt = performance.now()
-  await expect(async () => inbox.start(scripted(COMPLETED), aPolicy())).rejects.toMatchObject({
-    code: 'inbox_unavailable',
-  })
-  expect(performance.now() - startedAt).toBeLessThan(10_000)
-}, 60_000)
 
 test('an event is not lost whose dead letter is discarded between its add and the look at its job', async () => {
   const queue = unique('q')

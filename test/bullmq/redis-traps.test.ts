@@ -15,7 +15,8 @@ let server: RedisServer
 const closing: (() => unknown)[] = []
 
 beforeAll(async () => {
-  server = await startRedis()
+  // By itself a master waits for 5 s for more replicas.
+  server = await startRedis({ config: { 'repl-diskless-sync-delay': '0' } })
 })
 afterAll(() => server.stop())
 afterEach(async () => {
