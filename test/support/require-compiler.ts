@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { findProgram } from './find-program.ts'
 
 /**
  * A C compiler and its first arguments: the machine's own, or tcc (300 kB) out of Debian's package, which needs neither
@@ -10,8 +11,7 @@ import { fileURLToPath } from 'node:url'
  */
 export function requireCompiler(): readonly [program: string, ...args: string[]] {
   for (const name of ['cc', 'gcc', 'clang', 'tcc']) {
-    const folders = (process.env['PATH'] ?? '').split(':')
-    const found = folders.map(folder => join(folder, name)).find(existsSync)
+    const found = findProgram(name)
     if (found !== undefined) return [found]
   }
   try {

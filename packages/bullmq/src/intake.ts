@@ -8,7 +8,7 @@ import { createGauge } from './gauge.ts'
 import { withoutPayload } from './without-payload.ts'
 
 /** BullMQ and its clients wait for ever for a server that is gone; the sender would wait with them. */
-export const DEADLINE_MS = 1000
+const DEADLINE_MS = 1000
 const SLOW_MS = 250
 const TRIES = 3
 /**

@@ -172,8 +172,10 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
     const isFirst = starting === undefined
     const begun = start()
     return withDeadline(begun, { operation: 'inbox.start', ms: MOST_WAIT_FOR_START_MS }).catch(error => {
-      const quietly = begun.catch(() => {})
-      if (isFirst) keepAlive(delivery, quietly, logger)
+      if (isFirst) {
+        const settled = begun.catch(() => {})
+        keepAlive(delivery, settled, logger)
+      }
       throw error
     })
   }

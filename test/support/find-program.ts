@@ -1,0 +1,14 @@
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+
+const POSTGRES_VERSIONS = '/usr/lib/postgresql'
+
+/** The path of a program on this machine. Debian keeps those of PostgreSQL out of `PATH`. */
+export function findProgram(name: string): string | undefined {
+  const folders = (process.env['PATH'] ?? '').split(':')
+  if (existsSync(POSTGRES_VERSIONS)) {
+    const newestFirst = readdirSync(POSTGRES_VERSIONS).sort((a, b) => Number(b) - Number(a))
+    folders.push(...newestFirst.map(version => join(POSTGRES_VERSIONS, version, 'bin')))
+  }
+  return folders.map(folder => join(folder, name)).find(existsSync)
+}
