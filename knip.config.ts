@@ -37,7 +37,7 @@ const config: KnipConfig = {
     'packages/*': { entry: packageTests, project: packageSources },
     'packages/core': {
       // Chosen through the import map of package.json.
-      entry: ['src/{node,web}/platform.ts!', ...packageTests],
+      entry: ['src/platform/{node,web}/platform.ts!', ...packageTests],
       project: packageSources,
       // Its tests use packages that need it: listed, they would make the build a circle.
       ignoreDependencies: ['@ackhook/testing'],
@@ -49,7 +49,7 @@ const config: KnipConfig = {
     },
     'packages/sqlite': {
       // Started by its address, as a thread.
-      entry: ['src/sqlite-thread.ts!', ...packageTests],
+      entry: ['src/engine/thread.ts!', ...packageTests],
       project: packageSources,
       ignoreDependencies: ['@photostructure/sqlite'],
     },

@@ -3,9 +3,9 @@ import { configDefaults, defineConfig } from 'vitest/config'
 
 // Not 'import' nor 'default': Vitest hands these to Node, where they would spoil the require of every package.
 const conditions = ['ackhook-source', 'node']
-const webPlatform = fileURLToPath(new URL('packages/core/src/web/platform.ts', import.meta.url))
+const webPlatform = fileURLToPath(new URL('packages/core/src/platform/web/platform.ts', import.meta.url))
 /** Tests of what only that platform has. */
-const ON_WEB = 'packages/core/src/web/*.test.ts'
+const ON_WEB = 'packages/core/src/inbox/memory/per-request-scheduler.test.ts'
 const resolve = { conditions }
 const ssr = { resolve: { conditions, externalConditions: conditions } }
 

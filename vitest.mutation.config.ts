@@ -8,7 +8,7 @@ export default defineConfig({
   ssr: { resolve: { conditions, externalConditions: conditions } },
   test: {
     include: [
-      'packages/core/src/{signature,signature-header,timestamp,envelope,decode-event,verify-request}.test.ts',
+      'packages/core/src/{verify/{signature,signature-header,timestamp,verify-request},events/{envelope,decode-event}}.test.ts',
     ],
   },
 })

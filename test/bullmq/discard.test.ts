@@ -1,10 +1,11 @@
-import type { Delivery, Inbox, Verdict } from '@ackhook/core'
+import type { Delivery, Inbox } from '@ackhook/core'
+import type { Verdict } from '@ackhook/core/spi'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { startHoldingProxy } from '../support/holding-proxy.ts'
 import { postgresEngine, redisEngine, type TestEngine } from './engines.ts'
 import { aDelivery, aPolicy, COMPLETED, scripted, unique, until } from './parts.ts'
 
-const DEAD: Verdict = { outcome: 'dead', error: new Error('bad'), noted: false }
+const DEAD: Verdict = { outcome: 'dead', error: new Error('bad'), notified: false }
 
 const textOf = ({ body }: Delivery) => Buffer.from(body).toString()
 const STEPS = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]

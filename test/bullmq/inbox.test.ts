@@ -1,4 +1,5 @@
-import { createReceiver, type Inbox, NonRetryableError, type Process, RetryAfterError } from '@ackhook/core'
+import { createReceiver, type Inbox, NonRetryableError, RetryAfterError } from '@ackhook/core'
+import type { Process } from '@ackhook/core/spi'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { startSwitchingProxy } from '../support/switching-proxy.ts'
 import { postgresEngine, redisEngine, type TestEngine } from './engines.ts'
@@ -33,7 +34,7 @@ describe.each([
 
   async function threeLetters(): Promise<Inbox> {
     const inbox = engine.inbox(unique('q'))
-    await inbox.start(scripted({ outcome: 'dead', error: new Error('bad'), noted: false }), aPolicy())
+    await inbox.start(scripted({ outcome: 'dead', error: new Error('bad'), notified: false }), aPolicy())
     for (let i = 0; i < 3; i++) await inbox.accept(aDelivery())
     await until(async () => (await inbox.stats()).dead === 3)
     return inbox
@@ -79,7 +80,7 @@ describe.each([
     const queue = unique('q')
     const inbox = opened(queue)
     const error = new NonRetryableError('no such customer')
-    const process = scripted({ outcome: 'dead', error, noted: false }, COMPLETED)
+    const process = scripted({ outcome: 'dead', error, notified: false }, COMPLETED)
     await inbox.start(process, aPolicy())
     const delivery = aDelivery()
     await inbox.accept(delivery)
@@ -109,7 +110,7 @@ describe.each([
     const inbox = opened(unique('q'))
     const process = scripted(
       { outcome: 'retry', delayMs: 1, error },
-      { outcome: 'dead', error, noted: false },
+      { outcome: 'dead', error, notified: false },
       COMPLETED,
     )
     await inbox.start(process, aPolicy())
@@ -126,7 +127,7 @@ describe.each([
 
   test('events that arrive together each get their own answer', async () => {
     const inbox = opened(unique('q'))
-    const process = scripted({ outcome: 'dead', error: new Error('bad'), noted: false }, COMPLETED)
+    const process = scripted({ outcome: 'dead', error: new Error('bad'), notified: false }, COMPLETED)
     await inbox.start(process, aPolicy({ concurrency: 1 }))
     const dead = aDelivery()
     await inbox.accept(dead)
@@ -165,7 +166,7 @@ describe.each([
   test('an event that stalled before it was dead has all its tries again, retried or redelivered', async () => {
     const name = unique('q')
     const inbox = opened(name)
-    const process = scripted({ outcome: 'dead', error: new Error('bad'), noted: false })
+    const process = scripted({ outcome: 'dead', error: new Error('bad'), notified: false })
     await inbox.start(process, aPolicy())
     const queue = engine.queue(name)
     open.push({ close: () => queue.close() })
@@ -182,12 +183,12 @@ describe.each([
     await engine.stall(name, jobId, 11)
     await inbox.accept(delivery)
     await until(() => process.runs.length === 2)
-    expect(process.runs.map(({ abandoned }) => abandoned)).toEqual([false, false])
+    expect(process.runs.map(({ decision }) => decision)).toEqual(['run', 'run'])
   })
 
   test('a dead letter that comes again with other bytes runs with those', async () => {
     const inbox = opened(unique('q'))
-    const process = scripted({ outcome: 'dead', error: new Error('bad'), noted: false }, COMPLETED)
+    const process = scripted({ outcome: 'dead', error: new Error('bad'), notified: false }, COMPLETED)
     await inbox.start(process, aPolicy())
     const delivery = aDelivery()
     await inbox.accept(delivery)
@@ -199,7 +200,7 @@ describe.each([
 
   test('a dead letter that was no text runs with the text that comes after it', async () => {
     const inbox = opened(unique('q'))
-    const process = scripted({ outcome: 'dead', error: new Error('bad'), noted: false }, COMPLETED)
+    const process = scripted({ outcome: 'dead', error: new Error('bad'), notified: false }, COMPLETED)
     await inbox.start(process, aPolicy())
     const delivery = aDelivery({ body: Uint8Array.of(0x7b, 0xff, 0x7d) })
     await inbox.accept(delivery)
@@ -212,7 +213,7 @@ describe.each([
 
   test.each(['redriven', 'delivered again'])('a dead letter that is %s waits since then', async how => {
     const inbox = opened(unique('q'))
-    const process = scripted({ outcome: 'dead', error: new Error('bad'), noted: false }, COMPLETED)
+    const process = scripted({ outcome: 'dead', error: new Error('bad'), notified: false }, COMPLETED)
     let finish!: () => void
     const gate = new Promise<void>(resolve => {
       finish = resolve
@@ -239,7 +240,7 @@ describe.each([
 
   test('a hundred redeliveries at once re-arm a dead letter once', async () => {
     const inbox = opened(unique('q'))
-    const process = scripted({ outcome: 'dead', error: new Error('bad'), noted: false }, COMPLETED)
+    const process = scripted({ outcome: 'dead', error: new Error('bad'), notified: false }, COMPLETED)
     await inbox.start(process, aPolicy())
     const delivery = aDelivery()
     await inbox.accept(delivery)
@@ -310,7 +311,7 @@ describe.each([
 
   test('redrive runs a dead letter again, discard forgets it', async () => {
     const inbox = opened(unique('q'))
-    const dead = { outcome: 'dead', error: new Error('bad'), noted: false } as const
+    const dead = { outcome: 'dead', error: new Error('bad'), notified: false } as const
     const process = scripted(dead)
     await inbox.start(process, aPolicy())
     const delivery = aDelivery()

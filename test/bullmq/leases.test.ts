@@ -1,4 +1,5 @@
-import type { Inbox, Process } from '@ackhook/core'
+import type { Inbox } from '@ackhook/core'
+import type { Process } from '@ackhook/core/spi'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { startRedis } from '../support/redis.ts'
 import { postgresEngine, redisEngine, type TestEngine } from './engines.ts'

@@ -1,6 +1,6 @@
 import { Redis as Redis5 } from 'ioredis5'
 import { expect, test } from 'vitest'
-import { connector, FOR_WORK } from '../../packages/bullmq/src/redis-connections.ts'
+import { connector, FOR_WORK } from '../../packages/bullmq/src/redis/connections.ts'
 import { startRedis } from '../support/redis.ts'
 import { until } from './parts.ts'
 

@@ -1,4 +1,5 @@
-import type { Delivery, Observation, Process, ProcessingPolicy, Verdict } from '@ackhook/core'
+import type { Delivery, Observation } from '@ackhook/core'
+import type { CrashDecision, Process, ProcessingPolicy, Verdict } from '@ackhook/core/spi'
 
 let count = 0
 
@@ -44,11 +45,11 @@ export function aPolicy(
 /** A process that answers with the given verdicts in turn, the last one for ever, and notes what it is given. */
 export function scripted(
   ...verdicts: Verdict[]
-): Process & { runs: { delivery: Delivery; attempt: number; abandoned: boolean }[] } {
-  const runs: { delivery: Delivery; attempt: number; abandoned: boolean }[] = []
+): Process & { runs: { delivery: Delivery; attempt: number; decision: CrashDecision }[] } {
+  const runs: { delivery: Delivery; attempt: number; decision: CrashDecision }[] = []
   const process: Process = async (delivery, attempt) => {
-    const { number, abandoned } = attempt
-    runs.push({ delivery, attempt: number, abandoned })
+    const { number, decision } = attempt
+    runs.push({ delivery, attempt: number, decision })
     return verdicts[Math.min(runs.length, verdicts.length) - 1]!
   }
   return Object.assign(process, { runs })

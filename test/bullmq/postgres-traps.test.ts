@@ -144,7 +144,7 @@ test.each([
 test('an event is not lost whose dead letter is discarded between its add and the look at its job', async () => {
   const queue = unique('q')
   const other = opened({ postgres: server.url, queue })
-  const process = scripted({ outcome: 'dead', error: new Error('bad'), noted: false }, COMPLETED)
+  const process = scripted({ outcome: 'dead', error: new Error('bad'), notified: false }, COMPLETED)
   await other.start(process, aPolicy())
   const delivery = aDelivery()
   await other.accept(delivery)

@@ -347,17 +347,17 @@ describe('an event whose process keeps going down', () => {
     const process = scripted(COMPLETED)
     await worker.start(process, aPolicy())
     await until(() => process.runs.length === 1)
-    expect(process.runs[0]).toMatchObject({ attempt: 1, abandoned: false })
+    expect(process.runs[0]).toMatchObject({ attempt: 1, decision: 'run' })
   })
 
   test('is buried after more than ten of them, and a redrive gives it ten more', async () => {
     const { queue, delivery } = await stalled(10)
     const worker = opened({ connection: server.url, queue })
     const error = new NonRetryableError('Its process died.')
-    const process = scripted({ outcome: 'dead', error, noted: false }, COMPLETED)
+    const process = scripted({ outcome: 'dead', error, notified: false }, COMPLETED)
     await worker.start(process, aPolicy())
     await until(async () => (await worker.stats()).dead === 1)
-    expect(process.runs).toMatchObject([{ attempt: 1, abandoned: true }])
+    expect(process.runs).toMatchObject([{ attempt: 1, decision: 'abandon' }])
     expect(await worker.deadLetters.get(delivery.key)).toMatchObject({
       attempts: 1,
       reason: 'NonRetryableError: Its process died.',
@@ -367,7 +367,7 @@ describe('an event whose process keeps going down', () => {
     closing.push(() => queueOfBullmq.close())
     await (await queueOfBullmq.getJob(`e-${delivery.key}`))?.retry()
     await until(() => process.runs.length === 2)
-    expect(process.runs[1]).toMatchObject({ abandoned: false })
+    expect(process.runs[1]).toMatchObject({ decision: 'run' })
   })
 
   test('is buried without a word to onDeadLetter where that took its process down three times', async () => {
@@ -384,7 +384,7 @@ describe('an event whose process keeps going down', () => {
     expect((await worker.deadLetters.get(delivery.key))?.reason).toMatch(/died.*onDeadLetter/)
     expect(await worker.deadLetters.redrive(delivery.key)).toBe(true)
     await until(() => process.runs.length === 1)
-    expect(process.runs[0]).toMatchObject({ abandoned: false })
+    expect(process.runs[0]).toMatchObject({ decision: 'run' })
   })
 
   test('an attempt whose lock holds another token is withdrawn', async () => {

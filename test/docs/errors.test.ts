@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { CODES } from '@ackhook/core'
+import { CODES } from '@ackhook/core/spi'
 import { expect, it } from 'vitest'
 import { filesUnder, ROOT } from '../support/workspace-packages.ts'
 
@@ -21,7 +21,7 @@ it('gives each refusal a cause and a fix', () => {
 })
 
 it('describes every code that is thrown', () => {
-  const source = readFileSync(`${ROOT}packages/core/src/errors.ts`, 'utf8')
+  const source = readFileSync(`${ROOT}packages/core/src/errors/errors.ts`, 'utf8')
   const declared = /ReplyCode\n((?: {2}\| '\w+'\n)+)/.exec(source)?.[1] ?? ''
   const codes = [...declared.matchAll(/'(\w+)'/g)].map(match => `\`${match[1]}\``)
   expect(codes.length).toBeGreaterThan(5)

@@ -1,4 +1,5 @@
-import { createReceiver, type Observation, type StoreNotice } from '@ackhook/core'
+import { createReceiver, type Observation } from '@ackhook/core'
+import type { StoreNotice } from '@ackhook/core/spi'
 import { redisStore } from '@ackhook/redis'
 import { Cluster, Redis } from 'ioredis'
 import { Redis as Redis5 } from 'ioredis5'

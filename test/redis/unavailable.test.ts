@@ -1,4 +1,5 @@
-import type { Claim, DedupeStore, StoreNotice } from '@ackhook/core'
+import type { DedupeStore } from '@ackhook/core'
+import type { Claim, StoreNotice } from '@ackhook/core/spi'
 import { redisStore } from '@ackhook/redis'
 import { Redis as Redis6 } from 'ioredis'
 import { Redis as Redis5 } from 'ioredis5'

@@ -15,7 +15,7 @@ function withInbox(body: (inbox: Inbox, ran: Delivery[]) => Promise<void>): Prom
   return withFolder(async folder => {
     const inbox = sqliteInbox({ path: join(folder, 'inbox.db'), poll: '20ms' })
     const { ran } = await startInbox(inbox, {}, async ({ type }) =>
-      type === 'dies' ? { outcome: 'dead', error: 'no', noted: true } : { outcome: 'completed' },
+      type === 'dies' ? { outcome: 'dead', error: 'no', notified: true } : { outcome: 'completed' },
     )
     await body(inbox, ran)
     await inbox.close(1000)

@@ -29,7 +29,7 @@ describe('a clock that is set back under sqliteInbox', () => {
         await released
         if (id !== dead.id || !dies) return { outcome: 'completed' }
         dies = false
-        return { outcome: 'dead', error: new Error('no'), noted: true }
+        return { outcome: 'dead', error: new Error('no'), notified: true }
       })
       const dead = newDelivery()
       const lane = [1, 2].map(createdAt => newDelivery({ order: { key: 'lane', createdAt } }))

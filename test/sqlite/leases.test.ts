@@ -1,5 +1,6 @@
 import { join } from 'node:path'
-import type { Attempt, Inbox, Process, ProcessingPolicy, Verdict } from '@ackhook/core'
+import type { Inbox } from '@ackhook/core'
+import type { Attempt, Process, ProcessingPolicy, Verdict } from '@ackhook/core/spi'
 import { sqliteInbox } from '@ackhook/sqlite'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { describe, expect, it, vi } from 'vitest'
@@ -66,7 +67,7 @@ describe('leases of sqliteInbox', () => {
       const next = sqliteInbox({ path, lease: '1h', poll: '20ms' })
       const { attempts } = await gather(next)
       await until('it runs again', () => attempts.length === 1)
-      expect(attempts).toMatchObject([{ number: 2, abandoned: false }])
+      expect(attempts).toMatchObject([{ number: 2, decision: 'run' }])
       await next.close(1000)
     }))
 
@@ -177,7 +178,7 @@ describe('an event of sqliteInbox whose process ended', () => {
       const next = sqliteInbox({ path, poll: '20ms' })
       const { attempts } = await gather(next, undefined, { retry: ONLY_ONE })
       await until('it runs', () => attempts.length === 1)
-      expect(attempts).toMatchObject([{ abandoned: false }])
+      expect(attempts).toMatchObject([{ decision: 'run' }])
       await next.close(1000)
     }))
 
@@ -185,13 +186,13 @@ describe('an event of sqliteInbox whose process ended', () => {
     withFolder(async folder => {
       const path = join(folder, 'inbox.db')
       await leaveBehind(path, "attempts = 1, token = 'gone'")
-      for (const abandoned of [false, true]) {
+      for (const decision of ['run', 'abandon']) {
         const next = sqliteInbox({ path, poll: '20ms' })
         const { attempts } = await gather(next, () => new Promise(() => {}), {
           retry: ONLY_ONE,
         })
         await until('it is handed out', () => attempts.length === 1)
-        expect(attempts).toMatchObject([{ number: 2, abandoned }])
+        expect(attempts).toMatchObject([{ number: 2, decision }])
         await kill(path, next)
       }
     }))
@@ -204,7 +205,7 @@ describe('an event of sqliteInbox whose process ended', () => {
       // By the number of the attempt the delay would be up to an hour.
       const { attempts } = await gather(next, undefined, { retry: HOURLY })
       await until('it runs again', () => attempts.length === 1)
-      expect(attempts).toMatchObject([{ number: 5, abandoned: false }])
+      expect(attempts).toMatchObject([{ number: 5, decision: 'run' }])
       await next.close(1000)
     }))
 
@@ -235,16 +236,16 @@ describe('an event of sqliteInbox whose process ended', () => {
       const { attempts: after } = await gather(next)
       await until('it runs once more', () => after.length === 1)
       expect([...attempts, ...after]).toMatchObject([
-        { number: 4, abandoned: false },
-        { number: 5, abandoned: false },
-        { number: 6, abandoned: false },
+        { number: 4, decision: 'run' },
+        { number: 5, decision: 'run' },
+        { number: 6, decision: 'run' },
       ])
       await next.close(1000)
     }))
 })
 
 describe('an event of sqliteInbox whose attempts all ended with their process', () => {
-  const DEAD: Verdict = { outcome: 'dead', error: new Error('given up'), noted: true }
+  const DEAD: Verdict = { outcome: 'dead', error: new Error('given up'), notified: true }
   /** Of five attempts: the process of the one before ended as well. */
   const LAST_LAPSE = "attempts = 5, lapses = 1, token = 'gone'"
 
@@ -255,7 +256,7 @@ describe('an event of sqliteInbox whose attempts all ended with their process', 
       const next = sqliteInbox({ path, poll: '20ms' })
       const { attempts } = await gather(next, () => DEAD)
       await until('it is a dead letter', async () => (await next.stats()).dead === 1)
-      expect(attempts).toMatchObject([{ number: 5, abandoned: true }])
+      expect(attempts).toMatchObject([{ number: 5, decision: 'abandon' }])
       expect(await next.deadLetters.list()).toMatchObject([{ attempts: 5, reason: 'Error: given up' }])
       await next.close(1000)
     }))
@@ -272,8 +273,8 @@ describe('an event of sqliteInbox whose attempts all ended with their process', 
       const { attempts } = await gather(next, () => DEAD)
       await until('it is a dead letter', async () => (await next.stats()).dead === 1)
       expect([...told, ...attempts]).toMatchObject([
-        { number: 5, abandoned: true },
-        { number: 5, abandoned: true },
+        { number: 5, decision: 'abandon' },
+        { number: 5, decision: 'abandon' },
       ])
       await next.close(1000)
     }))
@@ -291,7 +292,7 @@ describe('an event of sqliteInbox whose attempts all ended with their process', 
       expect(letter?.reason).toMatch(/whenever onDeadLetter was to be told/)
       await next.deadLetters.redrive(letter?.key ?? '')
       await until('a redrive begins anew', () => attempts.length === 1)
-      expect(attempts).toMatchObject([{ number: 1, abandoned: false }])
+      expect(attempts).toMatchObject([{ number: 1, decision: 'run' }])
       await next.close(1000)
     }))
 

@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Delivery, Inbox, Observation, Process, ProcessingPolicy } from '@ackhook/core'
+import type { Delivery, Inbox, Observation } from '@ackhook/core'
+import type { Process, ProcessingPolicy } from '@ackhook/core/spi'
 
 let count = 0
 

@@ -9,7 +9,7 @@ it('tells the age of the oldest event that is not finished, also after a redrive
   withFolder(async folder => {
     const path = join(folder, 'inbox.db')
     const first = sqliteInbox({ path, poll: '20ms' })
-    await startInbox(first, {}, async () => ({ outcome: 'dead', error: 'no', noted: true }))
+    await startInbox(first, {}, async () => ({ outcome: 'dead', error: 'no', notified: true }))
     const dead = newDelivery()
     await first.accept(dead)
     await until('it is dead', async () => (await first.stats()).dead === 1)

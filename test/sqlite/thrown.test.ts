@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { Verdict } from '@ackhook/core'
+import type { Verdict } from '@ackhook/core/spi'
 import { sqliteInbox } from '@ackhook/sqlite'
 import { expect, it } from 'vitest'
 import { until } from '../support/until.ts'
@@ -30,7 +30,7 @@ it.each(Object.keys(UNSPEAKABLE))('records an attempt that ended with %s, and go
     const error: unknown = UNSPEAKABLE[name as keyof typeof UNSPEAKABLE]
     const verdicts: Verdict[] = [
       { outcome: 'retry', delayMs: 0, error },
-      { outcome: 'dead', error, noted: true },
+      { outcome: 'dead', error, notified: true },
     ]
     const { ran } = await startInbox(inbox, { concurrency: 1 }, async () => {
       return verdicts.shift() ?? { outcome: 'completed' }

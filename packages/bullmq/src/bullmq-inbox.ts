@@ -1,25 +1,21 @@
 import {
-  type Acceptance,
   AckhookError,
   ConfigurationError,
   type Delivery,
   type DrainReport,
   type Inbox,
   type MaybePromise,
-  type Process,
-  type ProcessingPolicy,
-  withDeadline,
 } from '@ackhook/core'
-import { createArrivals } from './arrivals.ts'
-import { askToWrite } from './ask-to-write.ts'
-import { cannotStart } from './cannot-start.ts'
+import { type Acceptance, type Process, type ProcessingPolicy, withDeadline } from '@ackhook/core/spi'
+import { createIntake, FULL, type Intake } from './accepting/accept.ts'
+import { createArrivals } from './accepting/coalesce.ts'
+import { createEngine, type Engine } from './create-engine.ts'
 import { createDeadLetters } from './dead-letters.ts'
-import { createEngine, type Engine } from './engine.ts'
-import { createIntake, FULL, type Intake } from './intake.ts'
+import { within } from './lib/within.ts'
 import { type BullmqInboxOptions, resolveOptions } from './options.ts'
+import { startWork, type Work } from './processing/worker.ts'
+import { askToWrite, cannotStart } from './start-check.ts'
 import { readStats } from './stats.ts'
-import { within } from './within.ts'
-import { startWork, type Work } from './work.ts'
 
 /** About a day: 10 s, 50 s, 4 min, 21 min, 1.7 h, 9 h and 12 h, less a random part of each. */
 const RETRY = { attempts: 8, minDelayMs: 10_000, maxDelayMs: 43_200_000, factor: 5 }

@@ -1,7 +1,8 @@
-import { type DeadLetter, type DeadLetterStore, withDeadline } from '@ackhook/core'
-import { NO_REASON } from './attempt-failure.ts'
-import type { Engine } from './engine.ts'
-import { type EventJob, type EventQueue, jobIdOf, toDelivery } from './event-job.ts'
+import type { DeadLetter } from '@ackhook/core'
+import { type DeadLetterStore, withDeadline } from '@ackhook/core/spi'
+import type { Engine } from './create-engine.ts'
+import { type EventJob, type EventQueue, jobIdOf, toDelivery } from './engine/event-job.ts'
+import { NO_REASON } from './processing/job-errors.ts'
 
 const DEADLINE_MS = 5000
 const MOST = 1_000_000

@@ -1,4 +1,5 @@
-import { ConfigurationError, type Duration, durationMs } from '@ackhook/core'
+import { ConfigurationError, type Duration } from '@ackhook/core'
+import { durationMs } from '@ackhook/core/spi'
 import type { PostgresConnectionOptions, RedisConnectionClient, RedisOptions, Telemetry } from 'bullmq'
 
 /** A pool of `pg`, as far as it has to be told from options: its own type and BullMQ's do not fit each other. */

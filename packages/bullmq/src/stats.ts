@@ -1,6 +1,7 @@
-import { type InboxStats, withDeadline } from '@ackhook/core'
+import type { InboxStats } from '@ackhook/core'
+import { withDeadline } from '@ackhook/core/spi'
 import type { JobType } from 'bullmq'
-import type { EventQueue } from './event-job.ts'
+import type { EventQueue } from './engine/event-job.ts'
 
 const DEADLINE_MS = 5000
 const SAMPLE = 20

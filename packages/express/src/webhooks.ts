@@ -1,11 +1,6 @@
-import {
-  type EventSchemas,
-  type KnownEvents,
-  type Receiver,
-  type ReceiverOptions,
-  toReceiver,
-} from '@ackhook/core'
+import type { EventSchemas, KnownEvents, Receiver, ReceiverOptions } from '@ackhook/core'
 import { toNodeHandler } from '@ackhook/core/node'
+import { toReceiver } from '@ackhook/core/spi'
 import type { Request, RequestHandler } from 'express'
 
 /** A request handler to mount and a receiver to register handlers on. */

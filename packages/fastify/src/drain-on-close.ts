@@ -1,4 +1,5 @@
-import { type Receiver, withDeadline } from '@ackhook/core'
+import type { Receiver } from '@ackhook/core'
+import { withDeadline } from '@ackhook/core/spi'
 import type { FastifyInstance } from 'fastify'
 
 /** Fastify gives a `preClose` hook its `pluginTimeout`, and fails the whole close when one takes longer. */

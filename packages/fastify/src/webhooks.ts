@@ -4,10 +4,9 @@ import {
   type KnownEvents,
   type Receiver,
   type ReceiverOptions,
-  replyTo,
-  toReceiver,
 } from '@ackhook/core'
 import { readRawBody, writeReply } from '@ackhook/core/node'
+import { replyTo, toReceiver } from '@ackhook/core/spi'
 import type { FastifyInstance, FastifyPluginAsync, FastifyRequest, RegisterOptions } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import { drainOnClose } from './drain-on-close.ts'

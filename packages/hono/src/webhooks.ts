@@ -1,16 +1,14 @@
 import type { IncomingMessage } from 'node:http'
-import {
-  type EventSchemas,
-  type KnownEvents,
-  type ReadBody,
-  type Receiver,
-  type ReceiverOptions,
-  readRequestBody,
-  replyTo,
-  toReceiver,
-  type WebhookRequest,
+import type {
+  EventSchemas,
+  KnownEvents,
+  ReadBody,
+  Receiver,
+  ReceiverOptions,
+  WebhookRequest,
 } from '@ackhook/core'
 import { readRawBody } from '@ackhook/core/node'
+import { readRequestBody, replyTo, toReceiver } from '@ackhook/core/spi'
 import type { Context } from 'hono'
 
 /** A handler to mount and a receiver to register handlers on. */

@@ -1,4 +1,5 @@
-import { ConfigurationError, type Duration, durationMs } from '@ackhook/core'
+import { ConfigurationError, type Duration } from '@ackhook/core'
+import { durationMs } from '@ackhook/core/spi'
 import type { RedisClient } from './redis-client.ts'
 
 /** How `redisStore` names its keys, how long it waits, and what it answers when Redis does not. */

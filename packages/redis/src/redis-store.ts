@@ -1,13 +1,13 @@
-import { type Claim, type DedupeStore, type StoreNotice, withDeadline } from '@ackhook/core'
+import type { DedupeStore } from '@ackhook/core'
+import { type Claim, type StoreNotice, withDeadline } from '@ackhook/core/spi'
+import { type Answer, createScriptLine } from './batched-script.ts'
 import { createBreaker } from './breaker.ts'
-import { claimAlone } from './claim-alone.ts'
-import { createDeadlines } from './deadlines.ts'
+import { meansUnavailable } from './errors.ts'
 import { evictionPolicies } from './eviction-policy.ts'
-import { meansUnavailable } from './means-unavailable.ts'
 import { type RedisStoreOptions, resolveOptions } from './options.ts'
 import type { RedisClient } from './redis-client.ts'
-import { type Answer, createScriptLine } from './script-line.ts'
-import { CLAIM, COMPLETE, EXTEND, RELEASE, type Script } from './scripts.ts'
+import { CLAIM, COMPLETE, claimAlone, EXTEND, RELEASE, type Script } from './scripts.ts'
+import { createDeadlines } from './timeouts.ts'
 
 const CLAIMED: Claim = { outcome: 'claimed' }
 const FULL: Claim = { outcome: 'full' }

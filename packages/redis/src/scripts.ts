@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type { RedisClient } from './redis-client.ts'
 
 /** One Lua script and the digest that Redis knows it by. */
 export interface Script {
@@ -100,4 +101,44 @@ return answers`,
 
 function script(name: Script['name'], lua: string, width = 1): Script {
   return { name, lua, sha: createHash('sha1').update(lua).digest('hex'), width }
+}
+
+/** Runs a script by its digest. `EVAL` sends the text and loads it, where Redis does not know the digest yet. */
+export async function runScript(
+  client: RedisClient,
+  script: Script,
+  keys: readonly string[],
+  args: readonly string[],
+): Promise<readonly number[]> {
+  let answer: unknown
+  try {
+    answer = await client.evalsha(script.sha, keys.length, ...keys, ...args)
+  } catch (error) {
+    if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error
+    answer = await client.eval(script.lua, keys.length, ...keys, ...args)
+  }
+  // A client may have been told to answer numbers as text.
+  return (answer as readonly unknown[]).map(Number)
+}
+
+const CLAIMED = [0, 0] as const
+
+/**
+ * What the claim script does for one key, at first with the plain command: nearly every claim is of an event
+ * that nobody has seen, and the command takes a third of the script's time in Redis (2.8 and 8.7 µs on 7.0).
+ * When the key is not free, or Redis has no memory, the script decides.
+ */
+export async function claimAlone(
+  client: RedisClient,
+  key: string,
+  args: readonly string[],
+): Promise<readonly number[]> {
+  const [token, lease] = args as [string, string]
+  try {
+    const set = await client.call('set', key, `t${token}`, 'PX', lease, 'NX')
+    if (set === 'OK') return CLAIMED
+  } catch (error) {
+    if (!(error instanceof Error) || !error.message.startsWith('OOM')) throw error
+  }
+  return runScript(client, CLAIM, [key], args)
 }

@@ -1,5 +1,6 @@
-import type { Attempt, Delivery } from '@ackhook/core'
-import type { TakenRow } from './engine/protocol.ts'
+import type { Delivery } from '@ackhook/core'
+import type { Attempt } from '@ackhook/core/spi'
+import type { TakenRow } from './protocol.ts'
 
 /** A row that this process runs, or whose outcome it is recording. */
 export interface Held {

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
-import { ConfigurationError, type Duration, durationMs } from '@ackhook/core'
+import { ConfigurationError, type Duration } from '@ackhook/core'
+import { durationMs } from '@ackhook/core/spi'
 import type { SqliteDatabase } from './storage/database.ts'
 
 /** Either `path` or `database`. Durations are seconds or strings such as `'30s'`. */

@@ -1,29 +1,31 @@
 import {
-  ABORT,
-  type Acceptance,
   AckhookError,
-  createAttempt,
   type DeadLetter,
   type Delivery,
   type DrainReport,
-  describeError,
   type Inbox,
   type InboxStats,
   NonRetryableError,
+} from '@ackhook/core'
+import {
+  ABORT,
+  type Acceptance,
+  createAttempt,
+  describeError,
   type Process,
   type ProcessingPolicy,
   type RetryPolicy,
   type Verdict,
-} from '@ackhook/core'
+} from '@ackhook/core/spi'
 import { type Batcher, createBatcher } from './engine/batcher.ts'
 import type { Engine } from './engine/engine.ts'
 import { createLocalEngine } from './engine/local-engine.ts'
-import type { Settlement, TakenRow } from './engine/protocol.ts'
 import { createThreadEngine } from './engine/thread-engine.ts'
 import { toError } from './engine/to-error.ts'
 import { createHeldRows, type Held } from './held-rows.ts'
+import { type LeaseWatch, watchLeases } from './lease-check.ts'
 import { resolveSqliteOptions, type SqliteInboxOptions } from './options.ts'
-import { type LeaseWatch, watchLeases } from './watch-leases.ts'
+import type { Settlement, TakenRow } from './protocol.ts'
 
 interface Running {
   readonly process: Process
@@ -82,7 +84,7 @@ export function sqliteInbox(pathOrOptions: string | SqliteInboxOptions): Inbox {
       void record({ kind: 'release', seq: row.seq, token: row.token, begun: false })
       return
     }
-    const attempt = createAttempt(row.attempt, { abandoned: row.tellings > 0 })
+    const attempt = createAttempt(row.attempt, row.tellings > 0 ? 'abandon' : 'run')
     const one: Held = { row, delivery, attempt, ended: false, place: -1 }
     held.add(one)
     active++
@@ -107,7 +109,7 @@ export function sqliteInbox(pathOrOptions: string | SqliteInboxOptions): Inbox {
       return await process(one.delivery, one.attempt)
     } catch (error) {
       const { attempts, minDelayMs } = policy.retry
-      if (one.row.attempt >= attempts) return { outcome: 'dead', error, noted: false }
+      if (one.row.attempt >= attempts) return { outcome: 'dead', error, notified: false }
       return { outcome: 'retry', delayMs: minDelayMs, error }
     }
   }
@@ -158,7 +160,7 @@ export function sqliteInbox(pathOrOptions: string | SqliteInboxOptions): Inbox {
       `Event ${id} is given up, and onDeadLetter could not be told: its process died or stood still every time.`,
     )
     policy.observe({ kind: 'dead_lettered', id, type, namespace, attempt, error, durationMs: 0 })
-    return { outcome: 'dead', error, noted: false }
+    return { outcome: 'dead', error, notified: false }
   }
 
   /** When an outage begins, and not with every poll of it: of what only works, nobody else would notice. */

@@ -1,4 +1,5 @@
-import { type Duration, durationMs } from '@ackhook/core'
+import type { Duration } from '@ackhook/core'
+import { durationMs } from '@ackhook/core/spi'
 
 /** A clock that stands still until it is told to move. Call it for milliseconds since the epoch. */
 export interface FakeClock {

@@ -1,4 +1,5 @@
-import { createReceiver, type TappedAttempt, tapReceiver } from '@ackhook/core'
+import { createReceiver } from '@ackhook/core'
+import { type TappedAttempt, tapReceiver } from '@ackhook/core/spi'
 import { expect, test, vi } from 'vitest'
 import { signedRequest } from './signed-request.ts'
 

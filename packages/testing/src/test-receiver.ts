@@ -1,12 +1,5 @@
-import {
-  AckhookError,
-  type EventFor,
-  type EventMap,
-  type Receiver,
-  type TappedAttempt,
-  tapReceiver,
-  type WebhookEvent,
-} from '@ackhook/core'
+import { AckhookError, type EventFor, type EventMap, type Receiver, type WebhookEvent } from '@ackhook/core'
+import { type TappedAttempt, tapReceiver } from '@ackhook/core/spi'
 import { createEvent, type EventOverrides } from './create-event.ts'
 import { type SignedRequestOptions, signedRequest } from './signed-request.ts'
 

@@ -5,7 +5,7 @@ import {
   Refusal,
   resolveContract,
   type SignatureHeader,
-} from '@ackhook/core'
+} from '@ackhook/core/spi'
 import type { Delivery } from '../delivery/delivery-file.ts'
 import { joinHeaders } from '../delivery/join-headers.ts'
 import type { NamedSecret } from '../secrets/resolve-secrets.ts'

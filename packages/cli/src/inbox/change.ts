@@ -1,4 +1,5 @@
-import { eventKey, type Inbox } from '@ackhook/core'
+import type { Inbox } from '@ackhook/core'
+import { eventKey } from '@ackhook/core/spi'
 import { EXIT } from '../exit-codes.ts'
 import { printable } from '../terminal/printable.ts'
 import { UsageError } from '../usage-error.ts'

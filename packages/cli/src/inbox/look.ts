@@ -1,4 +1,5 @@
-import { type DeadLetter, eventKey } from '@ackhook/core'
+import type { DeadLetter } from '@ackhook/core'
+import { eventKey } from '@ackhook/core/spi'
 import { EXIT } from '../exit-codes.ts'
 import { createPaint } from '../terminal/paint.ts'
 import { printable } from '../terminal/printable.ts'

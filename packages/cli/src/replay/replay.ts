@@ -1,5 +1,6 @@
 import { relative } from 'node:path'
-import { type Contract, durationMs, resolveContract } from '@ackhook/core'
+import type { Contract } from '@ackhook/core'
+import { durationMs, resolveContract } from '@ackhook/core/spi'
 import { type PostResult, post, sign } from '@ackhook/testing'
 import type { Delivery } from '../delivery/delivery-file.ts'
 import { headersToSend } from '../delivery/join-headers.ts'

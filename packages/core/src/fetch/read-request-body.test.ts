@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { Refusal } from '../refusal.ts'
+import { Refusal } from '../errors/refusal.ts'
 import { readRequestBody } from './read-request-body.ts'
 
 const limits = { maxBytes: 10, timeoutMs: 50 }

@@ -1,7 +1,7 @@
-import { createByteCollector } from '../byte-collector.ts'
-import { DeadlineError, withDeadline } from '../deadline.ts'
-import type { BodyLimits } from '../delivery.ts'
-import { Refusal } from '../refusal.ts'
+import { Refusal } from '../errors/refusal.ts'
+import type { BodyLimits } from '../http/request.ts'
+import { createByteCollector } from '../lib/byte-collector.ts'
+import { DeadlineError, withDeadline } from '../lib/deadline.ts'
 
 /**
  * The exact bytes of a Fetch request within the limits. A body that something else has read is refused: what

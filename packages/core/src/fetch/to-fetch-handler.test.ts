@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { eventBody, SECRET, signedRequest, watch } from '../../../../test/support/receiving.ts'
-import { createReceiver } from '../receiver.ts'
-import { Refusal } from '../refusal.ts'
+import { Refusal } from '../errors/refusal.ts'
+import { createReceiver } from '../receiver/create-receiver.ts'
 import { readRequestBody } from './read-request-body.ts'
 import { type FetchContext, toFetchHandler } from './to-fetch-handler.ts'
 

@@ -1,4 +1,4 @@
-import type { Receiver } from '../receiver-api.ts'
+import type { Receiver } from '../receiver/receiver.ts'
 import { readRequestBody } from './read-request-body.ts'
 
 /** What `secret` and `namespace` get: the request, and what the platform handed over beside it. */

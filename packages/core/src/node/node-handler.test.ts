@@ -10,9 +10,9 @@ import {
 import { type AddressInfo, connect } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { eventBody, signedRequest, watch } from '../../../../test/support/receiving.ts'
-import { memoryStore } from '../memory/memory-store.ts'
-import type { ReceiverOptions } from '../options.ts'
-import { captureRawBody } from './capture-raw-body.ts'
+import { memoryStore } from '../inbox/memory/memory-store.ts'
+import type { ReceiverOptions } from '../receiver/options.ts'
+import { captureRawBody } from './raw-body.ts'
 import { toNodeHandler } from './to-node-handler.ts'
 import { writeReply } from './write-reply.ts'
 

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { afterEach, expect, it, vi } from 'vitest'
-import type { Refusal } from '../refusal.ts'
+import type { Refusal } from '../errors/refusal.ts'
 import { readRawBody as read } from './raw-body.ts'
 
 const limits = { maxBytes: 100, timeoutMs: 10_000 }

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
-import type { BodyLimits } from '../delivery.ts'
-import { Refusal } from '../refusal.ts'
+import { Refusal } from '../errors/refusal.ts'
+import type { BodyLimits } from '../http/request.ts'
 import { readBody } from './read-body.ts'
 
 /** What frameworks and hosts leave on a request when they read its body themselves. */
@@ -39,4 +39,15 @@ const DECODED =
 
 function exactBytes(value: unknown): Uint8Array | undefined {
   return value instanceof Uint8Array ? value : undefined
+}
+
+/**
+ * Keeps the exact bytes of a body that a parser is about to consume, for routes that cannot be mounted before
+ * it. It keeps the bytes of every request it sees.
+ *
+ * @example
+ * app.use(express.json({ verify: captureRawBody }))
+ */
+export function captureRawBody(request: IncomingMessage, _response: unknown, bytes: Uint8Array): void {
+  Object.assign(request, { rawBody: bytes })
 }

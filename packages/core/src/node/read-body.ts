@@ -1,10 +1,10 @@
 // No import of `node:` that is left at run time: the Hono adapter brings this file to Workers as well.
 import type { IncomingMessage } from 'node:http'
 import { platform } from '#platform'
-import type { Alarm, Alarms } from '../alarms.ts'
-import { createByteCollector } from '../byte-collector.ts'
-import type { BodyLimits } from '../delivery.ts'
-import { Refusal } from '../refusal.ts'
+import { Refusal } from '../errors/refusal.ts'
+import type { BodyLimits } from '../http/request.ts'
+import { createByteCollector } from '../lib/byte-collector.ts'
+import type { Timeout, Timeouts } from '../platform/platform.ts'
 
 type Done = (body: Uint8Array | Refusal) => void
 
@@ -75,14 +75,14 @@ function onAbort(this: Holder): void {
 }
 
 /** By how long they take to ring. */
-const alarmsOf = new Map<number, Alarms>()
+const timeoutsByLength = new Map<number, Timeouts>()
 
-function alarmsFor({ timeoutMs }: BodyLimits): Alarms {
-  const known = alarmsOf.get(timeoutMs)
+function timeoutsFor({ timeoutMs }: BodyLimits): Timeouts {
+  const known = timeoutsByLength.get(timeoutMs)
   if (known !== undefined) return known
-  const alarms = platform.createAlarms(timeoutMs)
-  alarmsOf.set(timeoutMs, alarms)
-  return alarms
+  const timeouts = platform.createTimeouts(timeoutMs)
+  timeoutsByLength.set(timeoutMs, timeouts)
+  return timeouts
 }
 
 /** One body, until it is there or given up: then its holder lets go of it. */
@@ -92,14 +92,14 @@ class Reading {
   readonly #limits: BodyLimits
   readonly #collector = createByteCollector()
   readonly #handOver: Done
-  readonly #alarm: Alarm
+  readonly #timeout: Timeout
 
   constructor(request: IncomingMessage, holder: Holder, limits: BodyLimits, done: Done) {
     this.#request = request
     this.#holder = holder
     this.#limits = limits
     this.#handOver = platform.keepContext(done)
-    this.#alarm = alarmsFor(limits).set(() => {
+    this.#timeout = timeoutsFor(limits).set(() => {
       const detail = `${this.#collector.length} bytes in ${limits.timeoutMs} ms`
       this.#settle(new Refusal('body_timeout', { detail }))
     })
@@ -140,7 +140,7 @@ class Reading {
 
   #settle(result: Uint8Array | Refusal): void {
     this.#holder[READING] = undefined
-    this.#alarm.cancel()
+    this.#timeout.cancel()
     this.#handOver(result)
   }
 }

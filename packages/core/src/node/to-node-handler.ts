@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Receiver } from '../receiver-api.ts'
-import { replyTo } from '../respond.ts'
+import type { Receiver } from '../receiver/receiver.ts'
+import { replyTo } from '../receiver/reply-to.ts'
 import { readRawBody } from './raw-body.ts'
 import { writeReply } from './write-reply.ts'
 

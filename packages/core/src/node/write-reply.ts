@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { WebhookReply } from '../delivery.ts'
+import type { WebhookReply } from '../http/request.ts'
 
 const LINGER_MS = 500
 const LINGER_BYTES = 1_048_576

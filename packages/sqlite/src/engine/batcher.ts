@@ -1,9 +1,10 @@
-import type { Acceptance, Delivery } from '@ackhook/core'
+import type { Delivery } from '@ackhook/core'
+import type { Acceptance } from '@ackhook/core/spi'
+import type { Admission, Answer, BatchResult, Lease, Query, Settlement, TakenRow } from '../protocol.ts'
 import type { Fault } from '../storage/fault.ts'
-import { createArriving } from './arriving.ts'
 import type { Engine } from './engine.ts'
+import { createArriving } from './in-flight.ts'
 import { pack } from './pack.ts'
-import type { Admission, Answer, BatchResult, Lease, Query, Settlement, TakenRow } from './protocol.ts'
 
 export interface BatcherParts {
   readonly engine: Engine

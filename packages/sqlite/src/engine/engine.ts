@@ -1,4 +1,4 @@
-import type { Batch, BatchResult, Terms } from './protocol.ts'
+import type { Batch, BatchResult, Terms } from '../protocol.ts'
 
 /** Where the SQL runs: a thread of its own, or the calling one when the user brought the database. */
 export interface Engine {

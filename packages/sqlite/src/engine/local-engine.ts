@@ -1,10 +1,9 @@
+import type { Terms } from '../protocol.ts'
 import type { SqliteDatabase } from '../storage/database.ts'
 import { faultOf } from '../storage/fault.ts'
 import { createStorage } from '../storage/storage.ts'
+import { startPruning, startRenewing } from './background.ts'
 import { type Engine, NO_TERMS } from './engine.ts'
-import type { Terms } from './protocol.ts'
-import { startPruning } from './pruning.ts'
-import { startRenewing } from './renewing.ts'
 import { toError } from './to-error.ts'
 
 /** Works on a database that the user opened, which cannot leave this thread, and which the user closes. */

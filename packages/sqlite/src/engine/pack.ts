@@ -1,5 +1,5 @@
 import type { Delivery } from '@ackhook/core'
-import type { Arrival } from './protocol.ts'
+import type { Arrival } from '../protocol.ts'
 
 /**
  * Deliveries as they cross to the thread: the bodies in one piece of memory of their own, which moves there. A

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import { AckhookError } from '@ackhook/core'
+import type { BatchResult, Terms } from '../protocol.ts'
 import { type Engine, NO_TERMS } from './engine.ts'
-import type { BatchResult, Terms } from './protocol.ts'
 import type { FromThread, ThreadData, ToThread } from './thread-messages.ts'
 import { toError } from './to-error.ts'
 
@@ -162,5 +162,5 @@ function execArgv(): { execArgv?: string[] } {
  */
 function threadFile(): URL {
   const fromSource = import.meta.url.endsWith('.ts')
-  return new URL(fromSource ? '../../dist/sqlite-thread.js' : '../sqlite-thread.js', import.meta.url)
+  return new URL(fromSource ? '../../dist/engine/thread.js' : './thread.js', import.meta.url)
 }

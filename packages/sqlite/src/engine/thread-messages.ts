@@ -1,5 +1,5 @@
+import type { Batch, BatchResult, Terms } from '../protocol.ts'
 import type { Fault } from '../storage/fault.ts'
-import type { Batch, BatchResult, Terms } from './protocol.ts'
 
 /** What a new thread is given. */
 export interface ThreadData {

@@ -1,6 +1,6 @@
 import type { SqliteDatabase } from './database.ts'
 import { FaultError } from './fault.ts'
-import { isNewEnough, OLDEST_SQLITE, sqliteVersion } from './sqlite-version.ts'
+import { isNewEnough, OLDEST_SQLITE, sqliteVersion } from './schema/versions.ts'
 
 /** Opens a database file. */
 export type OpenFile = (path: string) => SqliteDatabase

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { expect, it } from 'vitest'
 import { watchedDatabase } from '../../../../test/support/watched-database.ts'
-import type { Batch } from '../engine/protocol.ts'
+import type { Batch } from '../protocol.ts'
 import type { SqliteDatabase } from './database.ts'
 import { createStorage } from './storage.ts'
 

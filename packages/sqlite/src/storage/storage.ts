@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto'
-import type { Admission, Batch, BatchResult, TakenRow, Terms } from '../engine/protocol.ts'
+import type { Admission, Batch, BatchResult, TakenRow, Terms } from '../protocol.ts'
 import { type Connection, createConnection } from './connection.ts'
 import type { SqliteDatabase } from './database.ts'
 import { type Fault, FULL, faultOf, spoilsConnection, sqliteCode } from './fault.ts'
 import { type FileIdentity, fileIdentity } from './file-identity.ts'
-import { prepareDatabase } from './open-database.ts'
-import type { OwnLeases } from './own-leases.ts'
-import { isWrite } from './queries.ts'
+import type { OwnLeases } from './leases/own-leases.ts'
+import { isWrite } from './rows/queries.ts'
+import { prepareDatabase } from './schema/open-database.ts'
 
 /** The file, as the thread that works on it sees it. */
 export interface Storage {

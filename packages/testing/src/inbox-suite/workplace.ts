@@ -1,13 +1,5 @@
-import type {
-  Acceptance,
-  Attempt,
-  Delivery,
-  Inbox,
-  Observation,
-  Process,
-  ProcessingPolicy,
-  Verdict,
-} from '@ackhook/core'
+import type { Delivery, Inbox, Observation } from '@ackhook/core'
+import type { Acceptance, Attempt, Process, ProcessingPolicy, Verdict } from '@ackhook/core/spi'
 import { until } from './expect.ts'
 import type { InboxCapabilities, InboxCase, InboxTarget } from './target.ts'
 
@@ -39,7 +31,7 @@ interface StartOptions extends Partial<ProcessingPolicy> {
 }
 
 export const COMPLETED: Verdict = { outcome: 'completed' }
-export const DEAD: Verdict = { outcome: 'dead', error: new TypeError('no use'), noted: false }
+export const DEAD: Verdict = { outcome: 'dead', error: new TypeError('no use'), notified: false }
 export function retryIn(delayMs: number): Verdict {
   return { outcome: 'retry', delayMs, error: new Error('not now') }
 }

@@ -1,4 +1,5 @@
-import { ConfigurationError, type Duration, durationMs } from '@ackhook/core'
+import { ConfigurationError, type Duration } from '@ackhook/core'
+import { durationMs } from '@ackhook/core/spi'
 import { refuseUnknownNames } from './known-names.ts'
 import { wholeNumber } from './whole-number.ts'
 

@@ -1,4 +1,5 @@
-import { ConfigurationError, type Duration, durationMs } from '@ackhook/core'
+import { ConfigurationError, type Duration } from '@ackhook/core'
+import { durationMs } from '@ackhook/core/spi'
 import type { FakeClock } from '../fake-clock.ts'
 import { type FaultOptions, type Faults, resolveFaults } from './faults.ts'
 import { refuseUnknownNames } from './known-names.ts'

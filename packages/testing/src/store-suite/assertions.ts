@@ -1,4 +1,5 @@
-import type { Claim, DedupeStore } from '@ackhook/core'
+import type { DedupeStore } from '@ackhook/core'
+import type { Claim } from '@ackhook/core/spi'
 
 /** Long enough for no test to wait for, short enough for a wrong unit to be noticed. */
 export const LEASE_MS = 30_000

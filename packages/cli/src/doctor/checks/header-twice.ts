@@ -1,4 +1,4 @@
-import { parseSignatureHeader, Refusal } from '@ackhook/core'
+import { parseSignatureHeader, Refusal } from '@ackhook/core/spi'
 import type { Facts } from '../facts.ts'
 import type { Finding } from '../finding.ts'
 import { proves } from '../proves.ts'

@@ -89,7 +89,7 @@ export const orderCases: readonly InboxCase[] = [
       const place = await start({
         serialize: true,
         decide: ({ id }) =>
-          id === 'dead' ? { outcome: 'dead', error: new Error('no'), noted: true } : COMPLETED,
+          id === 'dead' ? { outcome: 'dead', error: new Error('no'), notified: true } : COMPLETED,
       })
       await place.accept(makeDelivery({ id: 'dead', order: { key: 'cnv_1', createdAt: 1 } }))
       await place.accept(makeDelivery({ id: 'next', order: { key: 'cnv_1', createdAt: 2 } }))

@@ -1,0 +1,151 @@
+import { expect, test, vi } from 'vitest'
+import type { NewJob } from '../engine/event-job.ts'
+import { createBatches } from './group-commit.ts'
+
+function job(jobId: string, body = '{}'): NewJob {
+  const data = { id: jobId, namespace: '', receivedAt: 0, fingerprint: 0, body, token: jobId }
+  return { name: 'a.b', data, opts: { jobId } }
+}
+
+function withResolvers() {
+  let resolve: (own: boolean) => void = () => {}
+  let reject: (error: Error) => void = () => {}
+  const promise = new Promise<boolean>((one, other) => {
+    resolve = one
+    reject = other
+  })
+  return { promise, resolve, reject }
+}
+
+function heldServer() {
+  const batches: {
+    ids: string[]
+    answer: (...own: boolean[]) => void
+    fail: (error: Error, i?: number) => void
+  }[] = []
+  const add = (jobs: readonly NewJob[]) => {
+    const answers = jobs.map(() => withResolvers())
+    batches.push({
+      ids: jobs.map(({ opts }) => opts.jobId),
+      answer: (...own) => void own.map((one, i) => answers[i]!.resolve(one)),
+      fail: (error, i = 0) => answers[i]!.reject(error),
+    })
+    return answers.map(({ promise }) => promise)
+  }
+  return { batches, add }
+}
+
+function batchesOf(send: (jobs: readonly NewJob[]) => Promise<boolean>[], deadlineMs: number) {
+  return createBatches({ send, textOf: ({ data }) => data.body.length, deadlineMs })
+}
+
+const turn = () => new Promise(resolve => setImmediate(resolve))
+
+/** A server that has not answered the first job yet: what comes now goes in batches. */
+function busyServer(deadlineMs = 1000) {
+  const { batches, add } = heldServer()
+  const put = batchesOf(add, deadlineMs)
+  void put(job('first'))
+  batches.length = 0
+  return { batches, put }
+}
+
+test('a job goes at once while nothing is under way, and hears its own answer', async () => {
+  const { batches, add } = heldServer()
+  const put = batchesOf(add, 1000)
+  for (const own of [true, false]) {
+    const answer = put(job('a'))
+    expect(batches.at(-1)!.ids).toEqual(['a'])
+    batches.at(-1)!.answer(own)
+    expect(await answer).toBe(own)
+  }
+  const failing = put(job('a'))
+  batches.at(-1)!.fail(new Error('connection closed'))
+  await expect(failing).rejects.toThrow('connection closed')
+  void put(job('b'))
+  expect(batches.at(-1)!.ids).toEqual(['b'])
+})
+
+test('jobs of one turn go together behind the first, and each hears its own answer', async () => {
+  const { batches, add } = heldServer()
+  const put = batchesOf(add, 1000)
+  const answers = Promise.all([put(job('a')), put(job('b')), put(job('c')), put(job('d'))])
+  await turn()
+  expect(batches.map(({ ids }) => ids)).toEqual([['a'], ['b', 'c', 'd']])
+  batches[0]!.answer(true)
+  batches[1]!.answer(true, false, true)
+  expect(await answers).toEqual([true, true, false, true])
+})
+
+test('what arrives while two batches are under way goes with the third', async () => {
+  const { batches, put } = busyServer()
+  const answers: Promise<boolean>[] = []
+  for (const id of ['a', 'b', 'c', 'd']) {
+    answers.push(put(job(id)))
+    await turn()
+  }
+  expect(batches.map(({ ids }) => ids)).toEqual([['a'], ['b']])
+  batches[0]!.answer(false)
+  await vi.waitFor(() => expect(batches.map(({ ids }) => ids)).toEqual([['a'], ['b'], ['c', 'd']]))
+  batches[1]!.answer(false)
+  batches[2]!.answer(false, false)
+  expect(await Promise.all(answers)).toEqual([false, false, false, false])
+})
+
+test('a batch holds no more than 100 jobs, and no more than one large body after another', async () => {
+  const { batches, put } = busyServer()
+  for (let i = 0; i < 150; i++) void put(job(`small${i}`))
+  await turn()
+  expect(batches.map(({ ids }) => ids.length)).toEqual([100])
+  await turn()
+  expect(batches.map(({ ids }) => ids.length)).toEqual([100, 50])
+
+  const other = busyServer()
+  const large = 'x'.repeat(3_000_000)
+  for (const id of ['a', 'b', 'c']) void other.put(job(id, large))
+  await turn()
+  await turn()
+  expect(other.batches.map(({ ids }) => ids)).toEqual([['a', 'b'], ['c']])
+})
+
+test('a job that fails leaves the others of its batch alone', async () => {
+  const { batches, put } = busyServer()
+  const answers = Promise.allSettled([put(job('a')), put(job('b')), put(job('c'))])
+  await turn()
+  batches[0]!.fail(new Error('no such character'), 1)
+  batches[0]!.answer(true, true, true)
+  expect((await answers).map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+})
+
+test('a failure fails its own batch', async () => {
+  const { batches, put } = busyServer()
+  const failing = put(job('a'))
+  await turn()
+  const fine = put(job('b'))
+  await turn()
+  batches[0]!.fail(new Error('connection closed'))
+  batches[1]!.answer(false)
+  await expect(failing).rejects.toThrow('connection closed')
+  expect(await fine).toBe(false)
+})
+
+test('a server that stands still holds up nothing that comes after it', async () => {
+  const { batches, put } = busyServer(50)
+  const stuck = [put(job('a'))]
+  await turn()
+  stuck.push(put(job('b')))
+  await turn()
+  for (const answer of stuck) await expect(answer).rejects.toThrow('within 50 ms')
+  const later = put(job('c'))
+  await turn()
+  batches.at(-1)!.answer(false)
+  expect(await later).toBe(false)
+})
+
+test('what waited for longer than the deadline was refused by then, and is not sent any more', async () => {
+  const { batches, put } = busyServer(50)
+  const answers = Array.from({ length: 450 }, (_, i) => put(job(String(i))))
+  const settled = await Promise.allSettled(answers)
+  expect(settled.every(({ status }) => status === 'rejected')).toBe(true)
+  expect(batches.reduce((sum, { ids }) => sum + ids.length, 0)).toBeLessThanOrEqual(400)
+})

@@ -1,0 +1,25 @@
+import type { Notice } from '../create-engine.ts'
+
+/** From the text of `INFO`: settings under which Redis may forget what was acknowledged. */
+export function redisNotices(info: string): readonly Notice[] {
+  const notices: Notice[] = []
+  const policy = field(info, 'maxmemory_policy')
+  if (policy !== undefined && policy !== 'noeviction') {
+    notices.push({
+      code: 'redis_evicts',
+      message: `Redis has maxmemory-policy ${policy}: it may drop acknowledged events. Set it to noeviction.`,
+    })
+  }
+  if (field(info, 'aof_enabled') === '0') {
+    notices.push({
+      code: 'redis_not_durable',
+      message:
+        'Redis has no append-only file: a crash of Redis loses acknowledged events. Set appendonly yes, and appendfsync always for each single event.',
+    })
+  }
+  return notices
+}
+
+function field(info: string, name: string): string | undefined {
+  return new RegExp(`^${name}:(\\S*)`, 'm').exec(info)?.[1]
+}

@@ -1,0 +1,93 @@
+import { ConfigurationError } from '../errors/errors.ts'
+import { oneOf, refuseUnknownNames } from '../lib/check-option.ts'
+
+/** How the `t` of the signature header is written. `'auto'` reads all three. */
+export type TimestampUnit = 'auto' | 'seconds' | 'milliseconds' | 'iso8601'
+
+/** Which key of the body holds which field of the envelope. */
+export interface EnvelopeFields {
+  readonly id: string
+  readonly type: string
+  readonly created_at: string
+  readonly data: string
+}
+
+/**
+ * What the platform has published only provisionally, in one place. Each default is what its interface
+ * specification says today; where that is silent (the unit of `t`) the default reads every plausible form.
+ */
+export interface Contract {
+  /** Name of the signature header. Default `X-Service-Signature`. */
+  readonly header: string
+  /** Label of the signature scheme in that header. Default `v1`. */
+  readonly scheme: string
+  /** Unit of `t`; not published. Default `'auto'`: ten digits are seconds, thirteen milliseconds, or ISO 8601 UTC. */
+  readonly timestampUnit: TimestampUnit
+  /** Names of the envelope's fields. Default `id`, `type`, `created_at`, `data`. */
+  readonly fields: EnvelopeFields
+  /**
+   * Turns an older or newer shape of an event into the one your handlers expect. Runs before schemas, and
+   * again at each attempt where only bytes were kept, so it must be pure. When it throws the event is
+   * answered 422: the sender keeps it.
+   */
+  readonly upcast?: (event: UncheckedEvent) => UncheckedEvent
+}
+
+/** An event whose envelope was checked and whose data was not. */
+export interface UncheckedEvent {
+  readonly id: string
+  readonly type: string
+  readonly created_at: string
+  readonly data: Record<string, unknown>
+  readonly [field: string]: unknown
+}
+
+/** What to change of the {@link Contract}; the rest keeps its defaults. */
+export type ContractOptions = Partial<Omit<Contract, 'fields'>> & {
+  readonly fields?: Partial<EnvelopeFields>
+}
+
+/** The names that the platform has published. With these an event is what was parsed, and not a copy of it. */
+export const PUBLISHED_FIELDS: EnvelopeFields = {
+  id: 'id',
+  type: 'type',
+  created_at: 'created_at',
+  data: 'data',
+}
+const NAMES: readonly string[] = ['header', 'scheme', 'timestampUnit', 'fields', 'upcast']
+const UNITS: readonly TimestampUnit[] = ['auto', 'seconds', 'milliseconds', 'iso8601']
+const HTTP_TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
+/** Not `t`, which is the label of the timestamp. */
+const LABEL = /^(?!t$)[A-Za-z0-9_-]+$/
+
+/** The whole contract from what a user changed of it. Throws {@link ConfigurationError}. */
+export function resolveContract(options: ContractOptions = {}): Contract {
+  refuseUnknownNames(options, NAMES, 'contract')
+  refuseUnknownNames(options.fields ?? {}, Object.keys(PUBLISHED_FIELDS), 'contract.fields')
+  const contract = {
+    header: textOf(
+      'header',
+      options.header ?? 'X-Service-Signature',
+      HTTP_TOKEN,
+      'an HTTP header name',
+    ).toLowerCase(),
+    scheme: textOf('scheme', options.scheme ?? 'v1', LABEL, "a label such as 'v1'"),
+    timestampUnit: oneOf('contract.timestampUnit', options.timestampUnit ?? 'auto', UNITS),
+    fields: options.fields === undefined ? PUBLISHED_FIELDS : { ...PUBLISHED_FIELDS, ...options.fields },
+  }
+  const names = Object.values(contract.fields)
+  if (names.some(name => typeof name !== 'string' || name === '') || new Set(names).size !== 4) {
+    throw new ConfigurationError('contract.fields', 'must give four different, non-empty field names')
+  }
+  const { upcast } = options
+  if (upcast === undefined) return contract
+  if (typeof upcast !== 'function') {
+    throw new ConfigurationError('contract.upcast', 'must be a function from event to event')
+  }
+  return { ...contract, upcast }
+}
+
+function textOf(name: 'header' | 'scheme', value: string, form: RegExp, what: string): string {
+  if (typeof value === 'string' && form.test(value)) return value
+  throw new ConfigurationError(`contract.${name}`, `must be ${what}; got '${String(value)}'`)
+}

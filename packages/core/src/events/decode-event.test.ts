@@ -1,0 +1,173 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec'
+import { describe, expect, it, vi } from 'vitest'
+import { z } from 'zod'
+import { Refusal } from '../errors/refusal.ts'
+import { type ContractOptions, resolveContract } from './contract.ts'
+import { createDecoder } from './decode-event.ts'
+import type { EventSchemas } from './event-types.ts'
+
+const event = {
+  id: 'evt_1',
+  type: 'message.delivered',
+  created_at: '2026-01-01T00:00:00Z',
+  data: { count: '7' },
+}
+const decode = (
+  options: { contract?: ContractOptions; schemas?: EventSchemas; sent?: object | string } = {},
+) => {
+  const { sent = event } = options
+  const text = typeof sent === 'string' ? sent : JSON.stringify(sent)
+  return createDecoder(
+    resolveContract(options.contract),
+    options.schemas ?? {},
+  )(new TextEncoder().encode(text))
+}
+const schema = (validate: StandardSchemaV1['~standard']['validate']): StandardSchemaV1 => ({
+  '~standard': { version: 1, vendor: 'test', validate },
+})
+
+it('decodes an envelope', () => {
+  expect(decode()).toEqual(event)
+  expect(decode({ sent: `\ufeff${JSON.stringify(event)}` })).toEqual(event)
+  expect(decode({ sent: 'x' })).toMatchObject({ code: 'json_invalid' })
+})
+
+describe('a schema', () => {
+  it('replaces the data by what it makes of them', () => {
+    const schemas = { 'message.delivered': z.object({ count: z.coerce.number() }) }
+    expect(decode({ schemas })).toEqual({ ...event, data: { count: 7 } })
+  })
+
+  it('may be asynchronous', async () => {
+    const schemas = { 'message.delivered': schema(async () => ({ value: { late: true } })) }
+    expect(await decode({ schemas })).toEqual({ ...event, data: { late: true } })
+  })
+
+  it('is asked for its own type only, and an inherited name is no schema', () => {
+    const schemas = { other: schema(() => ({ issues: [{ message: 'never' }] })) }
+    expect(decode({ schemas })).toEqual(event)
+    expect(decode({ schemas: {}, sent: { ...event, type: 'constructor' } })).toMatchObject({
+      type: 'constructor',
+    })
+  })
+
+  it('that does not match is a 422 that says where, without the values', () => {
+    const schemas = { 'message.delivered': z.object({ count: z.number(), to: z.object({ id: z.string() }) }) }
+    const refusal = decode({ schemas, sent: { ...event, data: { count: 'geheim', to: {} } } }) as Refusal
+    expect(refusal).toBeInstanceOf(Refusal)
+    expect(refusal.code).toBe('event_invalid')
+    expect(refusal.detail).toBe("'message.delivered' does not match its schema in data.count, data.to.id")
+  })
+
+  it('whose messages quote the value is told of without them', () => {
+    const message = 'Invalid email: Received "geheim"'
+    const schemas = { 'message.delivered': schema(() => ({ issues: [{ message, path: ['to'] }] })) }
+    expect((decode({ schemas }) as Refusal).detail).toBe(
+      "'message.delivered' does not match its schema in data.to",
+    )
+  })
+
+  it('names each place once, five at most, and no key that may be data', () => {
+    const path = (...keys: (string | number | symbol | { key: PropertyKey })[]) => ({
+      message: '',
+      path: keys,
+    })
+    const places = (...issues: StandardSchemaV1.Issue[]) => {
+      const schemas = { 'message.delivered': schema(() => ({ issues })) }
+      return (decode({ schemas }) as Refusal).detail?.split(' schema in ')[1]
+    }
+    expect(places({ message: 'plain' }, path(), path('a'), path('a'))).toBe('data, data.a')
+    expect(places(path({ key: 'a' }, 0, 'b_1', 'c-2'))).toBe('data.a.0.b_1.c-2')
+    for (const key of ['+49 170 1234567', '491701234567', 'a@b.example', 'two words', '', 'x'.repeat(65)]) {
+      expect(places(path('by', key, 'state'))).toBe('data.by.*.state')
+    }
+    expect(places(path(Symbol.iterator))).toBe('data.*')
+    expect(places(...['a', 'b', 'c', 'd', 'e', 'f', 'g'].map(key => path(key)))).toBe(
+      'data.a, data.b, data.c, data.d, data.e and 2 more',
+    )
+  })
+
+  it('that throws or rejects is a 422 with the cause', async () => {
+    const cause = new Error('schema')
+    const refused = { code: 'event_invalid', detail: "the schema of 'message.delivered' threw", cause }
+    const throwing = () => {
+      throw cause
+    }
+    expect(decode({ schemas: { 'message.delivered': schema(throwing) } })).toMatchObject(refused)
+    expect(await decode({ schemas: { 'message.delivered': schema(async () => throwing()) } })).toMatchObject(
+      refused,
+    )
+  })
+})
+
+describe('an upcast', () => {
+  it('turns an older shape into the current one, before the schema', () => {
+    const schemas = { 'message.delivered': z.object({ total: z.number() }) }
+    const contract: ContractOptions = {
+      upcast: old => ({ ...old, type: 'message.delivered', data: { total: Number(old.data['count']) } }),
+    }
+    const sent = { ...event, type: 'message.was_delivered' }
+    expect(decode({ schemas, contract, sent })).toEqual({ ...event, data: { total: 7 } })
+  })
+
+  it('that is asynchronous and rejects is a 422, and its rejection ends no process', async () => {
+    const rejected = vi.fn()
+    process.on('unhandledRejection', rejected)
+    const upcast = () => Promise.reject(new Error('not for anybody')) as never
+    expect(decode({ contract: { upcast } })).toMatchObject({ code: 'event_invalid' })
+    // Node tells of rejections that nobody handles after the microtasks of the turn.
+    await new Promise(resolve => setImmediate(resolve))
+    process.off('unhandledRejection', rejected)
+    expect(rejected).not.toHaveBeenCalled()
+  })
+
+  it('may answer an event of a class of its own', () => {
+    class Upcast {
+      id = event.id
+      type = event.type
+      created_at = event.created_at
+      data = event.data
+    }
+    expect(decode({ contract: { upcast: () => new Upcast() as never } })).toBeInstanceOf(Upcast)
+  })
+
+  it('cannot give an event another id', () => {
+    expect(decode({ contract: { upcast: old => ({ ...old, id: 'evt_2' }) } })).toEqual(event)
+  })
+
+  it('that throws is a 422 with the cause', () => {
+    const cause = new Error('upcast')
+    const upcast = () => {
+      throw cause
+    }
+    expect(decode({ contract: { upcast } })).toMatchObject({
+      code: 'event_invalid',
+      detail: "contract.upcast threw for 'message.delivered'",
+      cause,
+    })
+  })
+
+  it.each([
+    undefined,
+    null,
+    'text',
+    [],
+    Promise.resolve(event),
+    { ...event, type: undefined },
+    { ...event, type: '' },
+    { ...event, created_at: 1 },
+    { ...event, data: null },
+  ])('that gives back no event is a 422: %s', result => {
+    expect(decode({ contract: { upcast: () => result as never } })).toMatchObject({
+      code: 'event_invalid',
+      detail: expect.stringContaining('contract.upcast answered no event'),
+    })
+  })
+
+  it('is not asked for what is no envelope', () => {
+    const upcast = () => {
+      throw new Error('asked')
+    }
+    expect(decode({ contract: { upcast }, sent: '[]' })).toMatchObject({ code: 'envelope_invalid' })
+  })
+})

@@ -1,0 +1,66 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec'
+import { platform } from '#platform'
+import { Refusal } from '../errors/refusal.ts'
+import { andThen, isPromise, type MaybePromise, orElse } from '../lib/maybe-promise.ts'
+import { type Contract, PUBLISHED_FIELDS, type UncheckedEvent } from './contract.ts'
+import { envelopeFault, parseEnvelope } from './envelope.ts'
+import type { EventSchemas, WebhookEvent } from './event-types.ts'
+
+/** Turns verified bytes into a current, valid event. */
+export type DecodeEvent = (body: Uint8Array) => MaybePromise<WebhookEvent | Refusal>
+
+/** Envelope, then upcast, then the schema of the type that the upcast event has. */
+export function createDecoder(contract: Contract, schemas: EventSchemas): DecodeEvent {
+  const byType = new Map(Object.entries(schemas))
+  return body => {
+    const event = parseEnvelope(platform.decodeText(body), contract)
+    if (event instanceof Refusal) return event
+    const current = contract.upcast === undefined ? event : upcast(event, contract.upcast)
+    if (current instanceof Refusal) return current
+    const schema = byType.get(current.type)
+    return schema === undefined ? current : validate(current, schema)
+  }
+}
+
+function upcast(event: UncheckedEvent, step: NonNullable<Contract['upcast']>): UncheckedEvent | Refusal {
+  try {
+    const answer = step(event)
+    // What it rejects with is nobody's: the event is refused for being a promise.
+    if (isPromise(answer)) Promise.resolve(answer).catch(() => {})
+    // The id was signed and is what the event is remembered by: an upcast may not give it another.
+    const current = answer?.id === event.id ? answer : { ...answer, id: event.id }
+    const fault = envelopeFault(current, PUBLISHED_FIELDS)
+    if (fault === undefined) return current
+    return new Refusal('event_invalid', {
+      detail: `contract.upcast answered no event for '${event.type}': ${fault}; is it asynchronous?`,
+    })
+  } catch (cause) {
+    return new Refusal('event_invalid', { detail: `contract.upcast threw for '${event.type}'`, cause })
+  }
+}
+
+function validate(event: UncheckedEvent, schema: StandardSchemaV1): MaybePromise<WebhookEvent | Refusal> {
+  const apply = (result: StandardSchemaV1.Result<unknown>): WebhookEvent | Refusal =>
+    result.issues === undefined
+      ? ({ ...event, data: result.value } as WebhookEvent)
+      : new Refusal('event_invalid', { detail: describe(event.type, result.issues) })
+  const failed = (cause: unknown): Refusal =>
+    new Refusal('event_invalid', { detail: `the schema of '${event.type}' threw`, cause })
+  return orElse(() => andThen(schema['~standard'].validate(event.data), apply), failed)
+}
+
+const MAX_PLACES = 5
+/** How fields are named. Any other key is likelier to be data: an address or a number that a record is kept by. */
+const NAME = /^[A-Za-z_][\w-]{0,63}$/
+
+/** Says where and not what: the messages of some libraries quote the value, and payload data belongs in no log. */
+function describe(type: string, issues: readonly StandardSchemaV1.Issue[]): string {
+  const places = [...new Set(issues.map(({ path = [] }) => ['data', ...path.map(nameOf)].join('.')))]
+  const more = places.length > MAX_PLACES ? ` and ${places.length - MAX_PLACES} more` : ''
+  return `'${type}' does not match its schema in ${places.slice(0, MAX_PLACES).join(', ')}${more}`
+}
+
+function nameOf(part: PropertyKey | StandardSchemaV1.PathSegment): string {
+  const key = typeof part === 'object' ? part.key : part
+  return typeof key === 'number' || NAME.test(String(key)) ? String(key) : '*'
+}

@@ -1,0 +1,71 @@
+import { Refusal } from '../errors/refusal.ts'
+import { type Contract, type EnvelopeFields, PUBLISHED_FIELDS, type UncheckedEvent } from './contract.ts'
+import { parseSafeJson } from './safe-json.ts'
+
+const MAX_NAME_BYTES = 255
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
+const FORBIDDEN = /[\u0000-\u001f\u007f\p{Surrogate}]/u
+
+/**
+ * The event in a body whose signature holds. Ids and types are strings of 1 to 255 bytes without control
+ * characters or lone surrogates: two numeric ids beyond 2^53 would become one number, and two ids that differ
+ * in a lone surrogate one and the same UTF-8. Fields nobody asked for are kept.
+ */
+export function parseEnvelope(text: string, contract: Contract): UncheckedEvent | Refusal {
+  let value: unknown
+  try {
+    value = parseSafeJson(text)
+  } catch {
+    // The text of a SyntaxError quotes the payload, and that belongs in no log.
+    return new Refusal('json_invalid', { detail: 'the body is not JSON' })
+  }
+  const { fields } = contract
+  const fault = envelopeFault(value, fields)
+  if (fault !== undefined) return new Refusal('envelope_invalid', { detail: fault })
+  const event = value as UncheckedEvent
+  if (fields === PUBLISHED_FIELDS) return event
+  const { id, type, created_at, data } = fields
+  return {
+    ...event,
+    id: event[id],
+    type: event[type],
+    created_at: event[created_at],
+    data: event[data],
+  } as UncheckedEvent
+}
+
+/** What keeps a value from being an event with these fields; never what is in them. */
+export function envelopeFault(value: unknown, fields: EnvelopeFields): string | undefined {
+  const { id, type, created_at, data } = fields
+  if (!isRecord(value)) return 'the body is not a JSON object'
+  if (!isName(value[id])) return `'${id}' is not a string of 1 to 255 bytes`
+  if (!isName(value[type])) return `'${type}' is not a string of 1 to 255 bytes`
+  if (typeof value[created_at] !== 'string') return `'${created_at}' is not a string`
+  return isRecord(value[data]) ? undefined : `'${data}' is not an object`
+}
+
+function isName(value: unknown): value is string {
+  if (typeof value !== 'string' || value === '' || value.length > MAX_NAME_BYTES) return false
+  // Names are ASCII in practice, and for those this loop is all there is to look at.
+  for (let i = 0; i < value.length; i++) {
+    const unit = value.charCodeAt(i)
+    if (unit > 0x7f) return !FORBIDDEN.test(value) && utf8Length(value) <= MAX_NAME_BYTES
+    if (unit < 0x20 || unit === 0x7f) return false
+  }
+  return true
+}
+
+/** UTF-8 bytes of a well-formed string. */
+function utf8Length(text: string): number {
+  let bytes = text.length
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i)
+    // Each half of a surrogate pair counts two: four bytes for the pair.
+    if (unit > 0x7f) bytes += unit > 0x7ff && (unit < 0xd800 || unit > 0xdfff) ? 2 : 1
+  }
+  return bytes
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,110 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec'
+import type { MaybePromise } from '../lib/maybe-promise.ts'
+
+/**
+ * Data of `conversation.resolved`, the one event the platform has published in full. A type and not an
+ * interface: only then does `isEvent` narrow to it alone, and a misspelt field is an error there too.
+ */
+export type ConversationResolvedData = {
+  /** Starts with `cnv_`. */
+  conversation_id: string
+  /** `whatsapp` is the one published value; more will come. */
+  channel: 'whatsapp' | (string & {})
+  /** Who resolved the conversation. `ai` is the one published value; more will come. */
+  resolved_by: 'ai' | (string & {})
+}
+
+/**
+ * Event types with the shape of their data. Open to declaration merging; types that the platform has not
+ * published exactly are not listed.
+ *
+ * @example
+ * declare module '@ackhook/core' {
+ *   interface EventMap {
+ *     'message.delivered': { message_id: string }
+ *   }
+ * }
+ */
+export interface EventMap {
+  'conversation.resolved': ConversationResolvedData
+}
+
+/** One event. Fields the platform adds to the envelope are kept and can be read through `event['field']`. */
+export interface WebhookEvent<Type extends string = string, Data = Record<string, unknown>> {
+  /** Starts with `evt_`. The same on every redelivery: pass it on as an idempotency key. */
+  readonly id: string
+  readonly type: Type
+  /** ISO 8601 UTC. Events can arrive in another order than they were created in. */
+  readonly created_at: string
+  readonly data: Data
+  readonly [field: string]: unknown
+}
+
+/** A Standard Schema (zod, valibot, arktype, …) for the data of each type. */
+export type EventSchemas = Readonly<Record<string, StandardSchemaV1>>
+
+/** The types a receiver knows: {@link EventMap}, overruled by the schemas it was given. */
+export type KnownEvents<Schemas extends EventSchemas> = Omit<EventMap, keyof Schemas> & {
+  [Type in keyof Schemas]: StandardSchemaV1.InferOutput<Schemas[Type]>
+}
+
+type Names<Events> = keyof Events & string
+type CategoryOf<Type> = Type extends `${infer Category}.${string}` ? Category : never
+
+/** What `on` accepts: a known type, a category such as `'conversation.*'`, `'*'`, or any other string. */
+export type EventPattern<Events> = Names<Events> | `${CategoryOf<Names<Events>>}.*` | '*' | (string & {})
+
+/** Only in types: no event has such a field. */
+declare const KNOWN: unique symbol
+
+/** An event of whatever type, of a receiver that knows these. It tells {@link isEvent} of types that schemas gave. */
+export type AnyEvent<Events, Type extends string = string> = [EventMap, Events] extends [Events, EventMap]
+  ? WebhookEvent<Type>
+  : WebhookEvent<Type> & { readonly [KNOWN]?: Events }
+
+/** The event that a handler of `Pattern` gets. */
+export type EventFor<Events, Pattern> =
+  Pattern extends Names<Events>
+    ? WebhookEvent<Pattern, Events[Pattern]>
+    : Pattern extends '*'
+      ? AnyEvent<Events>
+      : Pattern extends `${infer Category}.*`
+        ? AnyEvent<Events, `${Category}.${string}`>
+        : WebhookEvent<Pattern & string>
+
+/** What a handler is told beside the event. */
+export interface HandlerContext {
+  /** 1 for the first attempt at this event. */
+  readonly attempt: number
+  /** The namespace the event arrived under; empty when none is configured. */
+  readonly namespace: string
+  /** When the event arrived, in milliseconds since the epoch. */
+  readonly receivedAt: number
+  /**
+   * Aborted when the result no longer counts: the handler timed out, its lease was lost to another process,
+   * or the drain ran out of time. Pass it to `fetch` and to database clients.
+   */
+  readonly signal: AbortSignal
+}
+
+/** May be asynchronous. The event counts as handled when it resolves; a rejection leads to another attempt. */
+export type EventHandler<Event = WebhookEvent> = (
+  event: Event,
+  context: HandlerContext,
+) => MaybePromise<unknown>
+
+/**
+ * Narrows an event of a category or of `'*'` to one known type: of the receiver's option `events`, or of
+ * {@link EventMap}.
+ *
+ * @example
+ * hooks.on('*', event => {
+ *   if (isEvent(event, 'conversation.resolved')) event.data.resolved_by
+ * })
+ */
+export function isEvent<Type extends keyof Events & string, Events = EventMap>(
+  event: WebhookEvent<string, unknown> & { readonly [KNOWN]?: Events },
+  type: Type,
+): event is WebhookEvent<Type, Events[Type]> {
+  return event.type === type
+}

@@ -1,0 +1,68 @@
+import { expect, it } from 'vitest'
+import { CODES, type ReplyCode } from '../errors/codes.ts'
+import { outcomeOf } from '../receiver/outcome-of.ts'
+import { replyFor, replyLater } from './reply.ts'
+
+const codes = Object.keys(CODES) as ReplyCode[]
+
+it.each(codes)('the reply for %s is small JSON with a stable code', code => {
+  const reply = replyFor(code)
+  expect(reply.status).toBe(CODES[code].status)
+  expect(JSON.parse(reply.body)).toEqual({ code: CODES[code].reply ?? code, message: CODES[code].message })
+  expect(reply.headers).toEqual({
+    'content-type': 'application/json',
+    'content-length': String(Buffer.byteLength(reply.body)),
+    ...(reply.status === 405 && { allow: 'POST' }),
+  })
+})
+
+it('a reply for later says when, in whole seconds from one second to one hour', () => {
+  const after = (ms: number) => replyLater('in_flight', ms).headers['retry-after']
+  expect([0, 1, 1000, 1001, 29_999, 3_600_000, 9_999_999, Number.POSITIVE_INFINITY, -5].map(after)).toEqual([
+    '1',
+    '1',
+    '1',
+    '2',
+    '30',
+    '3600',
+    '3600',
+    '3600',
+    '1',
+  ])
+})
+
+it('without a known time it is between 2 and 10 seconds, at random', () => {
+  const seen = new Set(Array.from({ length: 500 }, () => replyLater('draining').headers['retry-after']))
+  expect([...seen].map(Number).sort((a, b) => a - b)).toEqual([2, 3, 4, 5, 6, 7, 8, 9, 10])
+})
+
+it('a reply for later leaves the prepared one as it is', () => {
+  expect(replyLater('draining')).toMatchObject({ status: 503, body: replyFor('draining').body })
+  expect(replyFor('draining').headers['retry-after']).toBeUndefined()
+})
+
+it('only what keeps the event with the sender is a refusal', () => {
+  const cause = new Error('down')
+  expect(outcomeOf({ outcome: 'accepted' })).toBe('accepted')
+  expect(outcomeOf({ outcome: 'duplicate', conflict: true })).toBe('duplicate')
+  expect(outcomeOf({ outcome: 'processed' })).toBe('processed')
+  expect(outcomeOf({ outcome: 'dead_lettered' })).toBe('dead_lettered')
+  expect(outcomeOf({ outcome: 'failed' })).toMatchObject({ code: 'handler_failed' })
+  expect(outcomeOf({ outcome: 'failed', retryAfterMs: 0 })).toMatchObject({
+    code: 'handler_deferred',
+    retryAfterMs: 0,
+  })
+  expect(outcomeOf({ outcome: 'full' })).toMatchObject({ code: 'capacity_exceeded' })
+  expect(outcomeOf({ outcome: 'unavailable', code: 'store_unavailable', cause })).toMatchObject({
+    code: 'store_unavailable',
+    cause,
+  })
+})
+
+it('an event in flight is to be sent again after 30 seconds at most', () => {
+  expect(outcomeOf({ outcome: 'in_flight', retryAfterMs: 500 })).toMatchObject({
+    code: 'in_flight',
+    retryAfterMs: 500,
+  })
+  expect(outcomeOf({ outcome: 'in_flight', retryAfterMs: 60_000 })).toMatchObject({ retryAfterMs: 30_000 })
+})

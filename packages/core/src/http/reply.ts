@@ -1,0 +1,43 @@
+import { CODES, type ReplyCode } from '../errors/codes.ts'
+import type { WebhookReply } from './request.ts'
+
+const PREPARED = new Map<ReplyCode, WebhookReply>(
+  (Object.keys(CODES) as ReplyCode[]).map(code => [code, prepare(code)]),
+)
+
+const MIN_RETRY_S = 2
+const MAX_RETRY_S = 10
+const LONGEST_RETRY_S = 3600
+
+/** The reply for a code, made once: it never depends on the request. */
+export function replyFor(code: ReplyCode): WebhookReply {
+  return PREPARED.get(code) as WebhookReply
+}
+
+/**
+ * The reply for a code with `Retry-After` in whole seconds. Without a known time it is between 2 and 10
+ * seconds at random, so that what was refused together does not come back together.
+ */
+export function replyLater(code: ReplyCode, afterMs?: number): WebhookReply {
+  const seconds =
+    afterMs === undefined || Number.isNaN(afterMs)
+      ? MIN_RETRY_S + Math.floor(Math.random() * (MAX_RETRY_S - MIN_RETRY_S + 1))
+      : Math.min(LONGEST_RETRY_S, Math.max(1, Math.ceil(afterMs / 1000)))
+  const { status, body } = replyFor(code)
+  // Not a copy of the prepared headers and one more: Node 20 makes a hidden class of its own for each object built so.
+  const headers = headersOf(body)
+  headers['retry-after'] = String(seconds)
+  return { status, headers, body }
+}
+
+function prepare(code: ReplyCode): WebhookReply {
+  const { status, message, reply } = CODES[code]
+  const body = JSON.stringify({ code: reply ?? code, message })
+  const headers = headersOf(body)
+  if (status === 405) headers['allow'] = 'POST'
+  return { status, headers, body }
+}
+
+function headersOf(body: string): Record<string, string> {
+  return { 'content-type': 'application/json', 'content-length': String(body.length) }
+}

@@ -1,0 +1,66 @@
+import type { Refusal } from '../errors/refusal.ts'
+import type { MaybePromise } from '../lib/maybe-promise.ts'
+
+/**
+ * The neutral seam between any framework and the core: a request in, a reply out. Everything else in the
+ * adapters is a translation to or from these two.
+ */
+export interface WebhookRequest<Context = unknown> {
+  readonly method: string
+  readonly headers: HeaderSource
+  /** The exact bytes from the wire, or how to read them once the head of the request is acceptable. */
+  readonly body: Uint8Array | ReadBody
+  /** Handed to the options `secret` and `namespace`: the framework's own request. */
+  readonly context: Context
+  /** Asks the platform to keep this process alive for work that goes on after the reply (Workers). */
+  readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined
+}
+
+/** A Fetch `Headers`, or a plain object such as Node's `req.headers`. */
+export type HeaderSource =
+  | { get(name: string): string | null | undefined }
+  | Readonly<Record<string, string | readonly string[] | undefined>>
+
+/**
+ * Reads the exact bytes within the limits, or answers a {@link Refusal} (`body_too_large`, `body_timeout`,
+ * `body_aborted`, `body_unavailable`) where it cannot. What it does not answer, itself or by a promise, it hands to
+ * `done` later: a stream that ends need not wait for a promise then.
+ */
+export type ReadBody = (
+  limits: BodyLimits,
+  done: (body: Uint8Array | Refusal) => void,
+) => MaybePromise<Uint8Array | Refusal> | undefined
+
+/** How much of a body is read, and for how long. */
+export interface BodyLimits {
+  /** Bytes actually read, whatever `Content-Length` says. */
+  readonly maxBytes: number
+  readonly timeoutMs: number
+}
+
+/** Write all of it as it stands. `body` is a small JSON text with a stable `code`. */
+export interface WebhookReply {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+/**
+ * The value of a header, or `undefined`. `name` is in lower case; several lines are joined by a comma, as
+ * every server that joins them does. Plain objects written by hand may use any case.
+ */
+export function headerOf(headers: HeaderSource, name: string): string | undefined {
+  if (typeof headers.get === 'function') return headers.get(name) ?? undefined
+  const record = headers as Readonly<Record<string, string | readonly string[] | undefined>>
+  const value = record[name] ?? writtenOtherwise(record, name)
+  // A `null`, as gateways give it for a header that is not there, is absent.
+  return typeof value === 'object' ? value?.join(', ') : value
+}
+
+/** Most requests lack most of the headers asked for: comparing lengths first keeps that from costing anything. */
+function writtenOtherwise<T>(record: Readonly<Record<string, T>>, name: string): T | undefined {
+  for (const key in record) {
+    if (key.length === name.length && key.toLowerCase() === name) return record[key]
+  }
+  return undefined
+}

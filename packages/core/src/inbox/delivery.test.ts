@@ -1,0 +1,73 @@
+import { crc32 } from 'node:zlib'
+import { expect, it } from 'vitest'
+import { ConfigurationError } from '../errors/errors.ts'
+import { eventKey } from '../events/event-key.ts'
+import { createToDelivery, type DeliveryParts } from './delivery.ts'
+
+const event = { id: 'evt_1', type: 'a.b', created_at: '2026-01-01T00:00:00Z', data: {} }
+const body = new TextEncoder().encode('{}')
+const deliver = (parts: Partial<DeliveryParts<string>> = {}, one = event) =>
+  createToDelivery<string>({ namespace: '', serializeBy: undefined, clock: () => 5, ...parts })(one, body, {
+    context: 'ws',
+  })
+
+it('names an event and its bytes', async () => {
+  expect(await deliver()).toEqual({
+    key: await eventKey('', 'evt_1'),
+    namespace: '',
+    id: 'evt_1',
+    type: 'a.b',
+    body,
+    fingerprint: crc32(body) | 0,
+    receivedAt: 5,
+    event,
+  })
+})
+
+it('takes the namespace from the option or from the request', async () => {
+  expect(await deliver({ namespace: 'n' })).toMatchObject({
+    namespace: 'n',
+    key: await eventKey('n', 'evt_1'),
+  })
+  expect(await deliver({ namespace: context => `n-${context}` })).toMatchObject({
+    namespace: 'n-ws',
+    key: await eventKey('n-ws', 'evt_1'),
+  })
+})
+
+it('refuses a namespace that is no string: all tenants would share their ids', () => {
+  expect(() => deliver({ namespace: () => undefined as unknown as string })).toThrow(ConfigurationError)
+  expect(() => deliver({ namespace: () => undefined as unknown as string })).toThrow('it answered undefined')
+})
+
+it('gives an event its place among those of its key', async () => {
+  expect(await deliver({ serializeBy: one => one.type })).toMatchObject({
+    order: { key: 'a.b', createdAt: Date.UTC(2026, 0, 1) },
+  })
+  expect(await deliver({ serializeBy: () => 'k' }, { ...event, created_at: 'soon' })).toMatchObject({
+    order: { key: 'k', createdAt: 5 },
+  })
+  expect(await deliver({ serializeBy: () => undefined })).not.toHaveProperty('order')
+  expect(await deliver({ serializeBy: () => null })).not.toHaveProperty('order')
+})
+
+it.each([
+  ['number', () => 7],
+  ['object', () => ({ key: 'k' })],
+  ['a promise: it must not be asynchronous', async () => 'k'],
+  ['a promise: it must not be asynchronous', async () => Promise.reject(new Error('late'))],
+])('refuses a key to serialise by that is no string: %s', async (got, serializeBy) => {
+  expect(() => deliver({ serializeBy: serializeBy as never })).toThrow(ConfigurationError)
+  expect(() => deliver({ serializeBy: serializeBy as never })).toThrow(
+    `Option 'serializeBy': the function must answer a string, or undefined for no order; it answered ${got}`,
+  )
+  // An unhandled rejection is reported once a turn has ended, and fails the test run.
+  await new Promise(resolve => setImmediate(resolve))
+})
+
+it('passes on how to keep the process alive', async () => {
+  const waitUntil = () => {}
+  const toDelivery = createToDelivery({ namespace: '', serializeBy: undefined, clock: () => 5 })
+  expect(await toDelivery(event, body, { context: 0, waitUntil })).toMatchObject({ waitUntil })
+  expect(await toDelivery(event, body, { context: 0, waitUntil: undefined })).not.toHaveProperty('waitUntil')
+})

@@ -1,0 +1,113 @@
+import { ConfigurationError } from '../errors/errors.ts'
+import { bodyFingerprint, eventKey } from '../events/event-key.ts'
+import type { WebhookEvent } from '../events/event-types.ts'
+import type { WebhookRequest } from '../http/request.ts'
+import { andThen, isPromise, type MaybePromise } from '../lib/maybe-promise.ts'
+
+/** One authentic event on its way from the request to the handlers. */
+export interface Delivery {
+  /** Hash of namespace and id: 22 characters of base64url. What an inbox remembers events by. */
+  readonly key: string
+  readonly namespace: string
+  readonly id: string
+  readonly type: string
+  /** The exact bytes that were signed. What a durable inbox keeps; parsed JSON is not. */
+  readonly body: Uint8Array
+  /** Signed 32-bit checksum of the bytes, to notice one id used for two bodies. */
+  readonly fingerprint: number
+  /** Milliseconds since the epoch. */
+  readonly receivedAt: number
+  /** The event as it was parsed on arrival. Absent when the delivery comes back from outside the process. */
+  readonly event?: WebhookEvent
+  /** Asks the platform to keep this process alive for work that goes on after the reply (Workers). */
+  readonly waitUntil?: (work: Promise<unknown>) => void
+  /** Its place among the events that run one at a time. Absent when it has none. */
+  readonly order?: SerialOrder
+}
+
+/** From the option `serializeBy`: events of one key run one at a time. */
+export interface SerialOrder {
+  readonly key: string
+  /** The event's `created_at` in milliseconds since the epoch, or when it arrived if that is no instant. */
+  readonly createdAt: number
+}
+
+export interface DeliveryParts<Context> {
+  readonly namespace: string | ((context: Context) => string)
+  readonly serializeBy: ((event: WebhookEvent) => string | null | undefined) | undefined
+  readonly clock: () => number
+}
+
+/** Names a verified event and its bytes, so that an inbox can remember and keep them. */
+export type ToDelivery<Context> = (
+  event: WebhookEvent,
+  body: Uint8Array,
+  request: Pick<WebhookRequest<Context>, 'context' | 'waitUntil'>,
+) => MaybePromise<Delivery>
+
+export function createToDelivery<Context>(parts: DeliveryParts<Context>): ToDelivery<Context> {
+  const { namespace, serializeBy, clock } = parts
+
+  function namespaceOf(context: Context): string {
+    const name: unknown = typeof namespace === 'string' ? namespace : namespace(context)
+    return typeof name === 'string' ? name : refuse('namespace', name, 'a string')
+  }
+
+  function orderOf(event: WebhookEvent): SerialOrder | undefined {
+    const key: unknown = serializeBy?.(event)
+    // Data say `null` where they have nothing, and one lane for all of those would hold everything up.
+    if (key === undefined || key === null) return undefined
+    if (typeof key !== 'string') return refuse('serializeBy', key, 'a string, or undefined for no order')
+    const createdAt = Date.parse(event.created_at)
+    return { key, createdAt: Number.isNaN(createdAt) ? clock() : createdAt }
+  }
+
+  return (event, body, { context, waitUntil }) => {
+    const name = namespaceOf(context)
+    const order = orderOf(event)
+    const finish = (key: string): Delivery => {
+      const delivery = new VerifiedDelivery(key, name, event, body, clock())
+      if (order !== undefined) delivery.order = order
+      if (waitUntil !== undefined) delivery.waitUntil = waitUntil
+      return delivery
+    }
+    return andThen(eventKey(name, event.id), finish)
+  }
+}
+
+/**
+ * A class and not a literal: where many deliveries wait for their inbox at one time, V8 learns to allocate what such a
+ * literal makes, and what that holds, where only a full collection frees it. It does not do so with instances.
+ */
+class VerifiedDelivery implements Delivery {
+  readonly key: string
+  readonly namespace: string
+  readonly id: string
+  readonly type: string
+  readonly body: Uint8Array
+  readonly fingerprint: number
+  readonly receivedAt: number
+  readonly event: WebhookEvent
+  declare order?: SerialOrder
+  declare waitUntil?: NonNullable<Delivery['waitUntil']>
+
+  constructor(key: string, namespace: string, event: WebhookEvent, body: Uint8Array, receivedAt: number) {
+    this.key = key
+    this.namespace = namespace
+    this.id = event.id
+    this.type = event.type
+    this.body = body
+    this.fingerprint = bodyFingerprint(body)
+    this.receivedAt = receivedAt
+    this.event = event
+  }
+}
+
+/** What a function of the user's answered is of the wrong kind. It is refused and not converted: two keys may become one. */
+function refuse(option: string, answer: unknown, expected: string): never {
+  const isAsync = isPromise(answer)
+  // Nobody else waits for it, and its rejection would end the process.
+  if (isAsync) Promise.resolve(answer).catch(() => {})
+  const got = isAsync ? 'a promise: it must not be asynchronous' : typeof answer
+  throw new ConfigurationError(option, `the function must answer ${expected}; it answered ${got}`)
+}

@@ -1,0 +1,114 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import type { Observation } from '../../observe/observation.ts'
+import type { Claim, DedupeStore } from '../dedupe-store.ts'
+import { createStoreGate } from './guarded-store.ts'
+import { memoryStore } from './memory-store.ts'
+
+const never = () => new Promise<never>(() => {})
+const CALLS = {
+  claim: (store: DedupeStore) => store.claim('k', 't', { leaseMs: 1 }),
+  extend: (store: DedupeStore) => store.extend('k', 't', 1),
+  complete: (store: DedupeStore) => store.complete('k', 't', { retentionMs: 1, fingerprint: 1 }),
+  release: (store: DedupeStore) => store.release('k', 't'),
+} as const
+const operations = Object.keys(CALLS) as (keyof typeof CALLS)[]
+
+function gate(overrides: Partial<DedupeStore>) {
+  const seen: Observation[] = []
+  return { seen, gate: createStoreGate({ ...memoryStore(), ...overrides }, one => seen.push(one)) }
+}
+
+beforeEach(() => {
+  vi.useFakeTimers()
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+describe.each(operations)('%s', operation => {
+  const call = CALLS[operation]
+
+  it('passes on arguments and answer, synchronous or not', async () => {
+    const asked = vi.fn(() => 'answer')
+    const store = { ...memoryStore(), [operation]: asked } as unknown as DedupeStore
+    expect(call(createStoreGate(store, () => {}))).toBe('answer')
+    const direct = vi.fn()
+    void call({ ...memoryStore(), [operation]: direct })
+    expect(asked.mock.calls).toEqual(direct.mock.calls)
+    expect(await call(gate({ [operation]: async () => 'later' }).gate)).toBe('later')
+  })
+
+  it('tells when it fails', async () => {
+    const error = new Error('down')
+    const down = { kind: 'store_down', operation, error: expect.objectContaining({ message: 'down' }) }
+    const throwing = () => {
+      throw error
+    }
+    const first = gate({ [operation]: throwing })
+    expect(() => call(first.gate)).toThrow(error)
+    const [observed] = first.seen
+    expect(observed).toEqual({ ...down, operation: expect.stringContaining(operation) })
+    const second = gate({ [operation]: async () => throwing() })
+    await expect(call(second.gate)).rejects.toThrow(error)
+    expect(second.seen).toEqual([{ ...down, operation: expect.stringContaining(operation) }])
+  })
+
+  it('ends after a second when the store never answers', async () => {
+    const { gate: slow, seen } = gate({ [operation]: never })
+    const rejected = expect(call(slow)).rejects.toMatchObject({ name: 'DeadlineError' })
+    await vi.advanceTimersByTimeAsync(999)
+    expect(seen).toEqual([])
+    await vi.advanceTimersByTimeAsync(1)
+    await rejected
+    expect(seen).toMatchObject([{ kind: 'store_down' }])
+  })
+
+  it('tells when it was slow', async () => {
+    const after = (ms: number) => () => new Promise(resolve => setTimeout(resolve, ms, 'answer'))
+    const fast = gate({ [operation]: after(250) } as Partial<DedupeStore>)
+    const fastCall = call(fast.gate)
+    await vi.advanceTimersByTimeAsync(250)
+    expect(await fastCall).toBe('answer')
+    expect(fast.seen).toEqual([])
+    const slow = gate({ [operation]: after(251) } as Partial<DedupeStore>)
+    const slowCall = call(slow.gate)
+    await vi.advanceTimersByTimeAsync(251)
+    expect(await slowCall).toBe('answer')
+    expect(slow.seen).toMatchObject([{ kind: 'store_slow', durationMs: 251 }])
+  })
+})
+
+describe('a claim that comes too late', () => {
+  async function lateClaim(claim: Claim, release: DedupeStore['release'] & ReturnType<typeof vi.fn>) {
+    let answer: (claim: Claim) => void = () => {}
+    const { gate: slow } = gate({ claim: () => new Promise(resolve => (answer = resolve)), release })
+    const rejected = expect(slow.claim('k', 't', { leaseMs: 1 })).rejects.toThrow()
+    await vi.advanceTimersByTimeAsync(1000)
+    await rejected
+    answer(claim)
+    await vi.advanceTimersByTimeAsync(0)
+  }
+
+  it('is given back', async () => {
+    const release = vi.fn(() => true)
+    await lateClaim({ outcome: 'claimed' }, release)
+    expect(release.mock.calls).toEqual([['k', 't']])
+  })
+
+  it('is not given back when it was somebody else’s', async () => {
+    const release = vi.fn(() => true)
+    await lateClaim({ outcome: 'in_flight', retryAfterMs: 5 }, release)
+    await lateClaim({ outcome: 'completed', fingerprint: 5 }, release)
+    expect(release).not.toHaveBeenCalled()
+  })
+
+  it('may fail to be given back', async () => {
+    const throwing = vi.fn((): boolean => {
+      throw new Error('down')
+    })
+    await lateClaim({ outcome: 'claimed' }, throwing)
+    const rejecting = vi.fn(async (): Promise<boolean> => throwing())
+    await lateClaim({ outcome: 'claimed' }, rejecting)
+    expect(rejecting).toHaveBeenCalledTimes(1)
+  })
+})

@@ -1,0 +1,197 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { ConfigurationError } from '../../errors/errors.ts'
+import type { DedupeStore } from '../dedupe-store.ts'
+import { type MemoryStoreOptions, memoryStore } from './memory-store.ts'
+
+const KEEP = { retentionMs: 60_000, fingerprint: 7 }
+const claim = (store: DedupeStore, key: string, token: string, leaseMs = 1000) =>
+  store.claim(key, token, { leaseMs })
+
+beforeEach(() => {
+  vi.useFakeTimers()
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+describe('a claim', () => {
+  it('is a lease that others have to wait for, and that lapses by itself', () => {
+    const store = memoryStore()
+    expect(claim(store, 'k', 'a')).toEqual({ outcome: 'claimed' })
+    vi.advanceTimersByTime(400)
+    expect(claim(store, 'k', 'b')).toEqual({ outcome: 'in_flight', retryAfterMs: 600 })
+    vi.advanceTimersByTime(599)
+    expect(claim(store, 'k', 'b')).toEqual({ outcome: 'in_flight', retryAfterMs: 1 })
+    vi.advanceTimersByTime(1)
+    expect(claim(store, 'k', 'b')).toEqual({ outcome: 'claimed' })
+    expect(claim(store, 'k', 'a')).toMatchObject({ outcome: 'in_flight' })
+  })
+
+  it('with the token that holds the lease is claimed again, and renewed', () => {
+    const store = memoryStore()
+    void claim(store, 'k', 'a')
+    vi.advanceTimersByTime(900)
+    expect(claim(store, 'k', 'a')).toEqual({ outcome: 'claimed' })
+    vi.advanceTimersByTime(900)
+    expect(claim(store, 'k', 'b')).toMatchObject({ outcome: 'in_flight' })
+  })
+
+  it('of another key is another claim', () => {
+    const store = memoryStore()
+    void claim(store, 'k', 'a')
+    expect(claim(store, 'l', 'b')).toEqual({ outcome: 'claimed' })
+  })
+
+  it('has one winner among any number', () => {
+    const store = memoryStore()
+    for (let round = 0; round < 50; round++) {
+      const outcomes = Array.from({ length: 100 }, (_, i) => claim(store, `k${round}`, `t${i}`))
+      expect(outcomes.filter(answer => 'outcome' in answer && answer.outcome === 'claimed')).toHaveLength(1)
+    }
+  })
+
+  it('does not depend on the wall clock', () => {
+    const store = memoryStore()
+    void claim(store, 'k', 'a')
+    void store.complete('done', 'b', KEEP)
+    for (const moved of [-86_400_000, 86_400_000]) {
+      vi.setSystemTime(Date.now() + moved)
+      expect(claim(store, 'k', 'b')).toEqual({ outcome: 'in_flight', retryAfterMs: 1000 })
+      expect(claim(store, 'done', 'b')).toMatchObject({ outcome: 'completed' })
+    }
+  })
+})
+
+describe('extend', () => {
+  it('renews my lease, and only mine', () => {
+    const store = memoryStore()
+    void claim(store, 'k', 'a')
+    vi.advanceTimersByTime(999)
+    expect(store.extend('k', 'b', 1000)).toBe(false)
+    expect(store.extend('none', 'a', 1000)).toBe(false)
+    expect(store.extend('k', 'a', 5000)).toBe(true)
+    expect(claim(store, 'k', 'b')).toEqual({ outcome: 'in_flight', retryAfterMs: 5000 })
+  })
+
+  it('cannot bring back a lease that has lapsed', () => {
+    const store = memoryStore()
+    void claim(store, 'k', 'a')
+    vi.advanceTimersByTime(1000)
+    expect(store.extend('k', 'a', 1000)).toBe(false)
+  })
+})
+
+describe('complete', () => {
+  it('remembers the event with its fingerprint for the retention', async () => {
+    vi.useRealTimers()
+    const store = memoryStore()
+    void claim(store, 'k', 'a')
+    const started = performance.now()
+    expect(store.complete('k', 'a', { retentionMs: 300, fingerprint: 7 })).toBe(true)
+    expect(claim(store, 'k', 'b')).toEqual({ outcome: 'completed', fingerprint: 7 })
+    expect(claim(store, 'k', 'a')).toEqual({ outcome: 'completed', fingerprint: 7 })
+    await vi.waitFor(() => expect(claim(store, 'k', 'b')).toEqual({ outcome: 'claimed' }), {
+      timeout: 10_000,
+    })
+    expect(performance.now() - started).toBeGreaterThanOrEqual(299)
+  })
+
+  it('remembers a fingerprint of zero', () => {
+    const store = memoryStore()
+    void store.complete('k', 'a', { retentionMs: 1000, fingerprint: 0 })
+    expect(claim(store, 'k', 'b')).toEqual({ outcome: 'completed', fingerprint: 0 })
+  })
+
+  it('remembers what was handled although its lease had lapsed', () => {
+    const store = memoryStore()
+    void claim(store, 'k', 'a')
+    vi.advanceTimersByTime(1000)
+    expect(store.complete('k', 'a', KEEP)).toBe(true)
+    expect(claim(store, 'k', 'b')).toMatchObject({ outcome: 'completed' })
+  })
+
+  it('changes nothing when somebody else holds a lease by now', () => {
+    const store = memoryStore()
+    void claim(store, 'k', 'a')
+    vi.advanceTimersByTime(1000)
+    void claim(store, 'k', 'b')
+    expect(store.complete('k', 'a', KEEP)).toBe(false)
+    expect(store.extend('k', 'a', 1000)).toBe(false)
+    expect(store.release('k', 'a')).toBe(false)
+    expect(claim(store, 'k', 'c')).toEqual({ outcome: 'in_flight', retryAfterMs: 1000 })
+    expect(store.complete('k', 'b', KEEP)).toBe(true)
+  })
+
+  it('frees the lease', () => {
+    const store = memoryStore({ maxClaims: 1 })
+    void claim(store, 'k', 'a')
+    void store.complete('k', 'a', KEEP)
+    expect(claim(store, 'l', 'b')).toEqual({ outcome: 'claimed' })
+  })
+})
+
+describe('release', () => {
+  it('lets a redelivery run at once', () => {
+    const store = memoryStore()
+    void claim(store, 'k', 'a')
+    expect(store.release('k', 'b')).toBe(false)
+    expect(store.release('k', 'a')).toBe(true)
+    expect(store.release('k', 'a')).toBe(false)
+    expect(claim(store, 'k', 'b')).toEqual({ outcome: 'claimed' })
+  })
+
+  it('has nothing to give back of a lease that has lapsed', () => {
+    const store = memoryStore()
+    void claim(store, 'k', 'a')
+    vi.advanceTimersByTime(1000)
+    expect(store.release('k', 'a')).toBe(false)
+  })
+})
+
+describe('room', () => {
+  it('is never made by forgetting a claim in flight: it is full', () => {
+    const store = memoryStore({ maxClaims: 2 })
+    void claim(store, 'a', '1')
+    void claim(store, 'b', '2')
+    expect(claim(store, 'c', '3')).toEqual({ outcome: 'full' })
+    expect(claim(store, 'a', '1')).toEqual({ outcome: 'claimed' })
+    expect(claim(store, 'b', '9')).toMatchObject({ outcome: 'in_flight' })
+    void store.release('a', '1')
+    expect(claim(store, 'c', '3')).toEqual({ outcome: 'claimed' })
+  })
+
+  it('is made of leases that have lapsed', () => {
+    const store = memoryStore({ maxClaims: 2 })
+    void claim(store, 'a', '1', 1000)
+    void claim(store, 'b', '2', 5000)
+    vi.advanceTimersByTime(1000)
+    expect(claim(store, 'c', '3', 1000)).toEqual({ outcome: 'claimed' })
+    expect(claim(store, 'd', '4', 1000)).toEqual({ outcome: 'full' })
+    expect(claim(store, 'b', '9')).toMatchObject({ outcome: 'in_flight' })
+  })
+
+  it('for handled ids is bounded: the oldest are forgotten, claims are not', () => {
+    const store = memoryStore({ maxIds: 2, maxClaims: 10 })
+    void claim(store, 'held', 'h')
+    for (const key of ['a', 'b', 'c']) void store.complete(key, 't', KEEP)
+    expect(claim(store, 'held', 'x')).toMatchObject({ outcome: 'in_flight' })
+    expect(claim(store, 'c', 'x')).toMatchObject({ outcome: 'completed' })
+    expect(claim(store, 'b', 'x')).toMatchObject({ outcome: 'completed' })
+    expect(claim(store, 'a', 'x')).toEqual({ outcome: 'claimed' })
+  })
+
+  it.each([
+    ['maxId', 5],
+    ['maxIds', 0],
+    ['maxIds', 1.5],
+    ['maxIds', Number.NaN],
+    ['maxIds', 8_388_609],
+    ['maxClaims', -1],
+    ['maxClaims', Number.POSITIVE_INFINITY],
+    ['maxClaims', '5'],
+  ])('is a whole number that a Map has room for, and rightly spelt: %s %j', (option, value) => {
+    const make = () => memoryStore({ [option]: value } as MemoryStoreOptions)
+    expect(make).toThrow(ConfigurationError)
+    expect(make).toThrow(expect.objectContaining({ option }))
+  })
+})

@@ -1,0 +1,176 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import type { CrashDecision } from '../crash-policy.ts'
+import type { Delivery } from '../delivery.ts'
+import type { Acceptance, Process, ProcessingPolicy, Verdict } from '../inbox.ts'
+import { NOTHING } from './entry.ts'
+import { memoryInbox } from './memory-inbox.ts'
+
+const policy: ProcessingPolicy = {
+  acknowledge: 'immediately',
+  concurrency: 2,
+  capacity: 100,
+  handlerTimeoutMs: 10_000,
+  retry: { attempts: 5, minDelayMs: 1000, maxDelayMs: 1000, factor: 1 },
+  retentionMs: 60_000,
+  serialize: false,
+  clock: Date.now,
+  observe() {},
+  logger: { info() {}, warn() {}, error() {} },
+}
+const COMPLETED: Verdict = { outcome: 'completed' }
+const RETRY: Verdict = { outcome: 'retry', delayMs: 1000, error: new Error('not now') }
+const DEAD: Verdict = { outcome: 'dead', error: new Error('no use'), notified: true }
+
+/** An inbox whose attempts end when the test says so, or never: what a request that is gone looks like. */
+function working(more: Partial<ProcessingPolicy> = {}) {
+  const inbox = memoryInbox()
+  const runs: { id: string; number: number; decision: CrashDecision; end: (verdict: Verdict) => void }[] = []
+  const process: Process = ({ id }, { number, decision }) => {
+    if (decision === 'abandon') {
+      runs.push({ id, number, decision, end() {} })
+      return DEAD
+    }
+    return new Promise(end => runs.push({ id, number, decision, end }))
+  }
+  void inbox.start(process, { ...policy, ...more })
+  return {
+    inbox,
+    runs,
+    accept: (id: string, parts: Partial<Delivery> = {}) =>
+      inbox.accept({ ...NOTHING, key: id, id, ...parts }) as Acceptance,
+    ids: () => runs.map(run => run.id),
+  }
+}
+const turn = () => vi.advanceTimersByTimeAsync(0)
+
+beforeEach(() => {
+  vi.useFakeTimers()
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+it('starts an attempt before anything else can take the turn of its request', async () => {
+  const { accept, ids } = working()
+  expect(accept('a')).toEqual({ outcome: 'accepted' })
+  expect(ids()).toEqual([])
+  await Promise.resolve()
+  expect(ids()).toEqual(['a'])
+})
+
+it('leaves with the sender what it cannot start, and starts nothing when another attempt ends', async () => {
+  const { accept, runs, ids, inbox } = working()
+  for (const id of ['a', 'b']) accept(id)
+  expect(accept('c')).toEqual({ outcome: 'full' })
+  expect(accept('a')).toEqual({ outcome: 'duplicate' })
+  await turn()
+  runs[0]?.end(COMPLETED)
+  await turn()
+  expect(ids()).toEqual(['a', 'b'])
+  expect(accept('c')).toEqual({ outcome: 'accepted' })
+  await turn()
+  expect(ids()).toEqual(['a', 'b', 'c'])
+  expect(inbox.stats()).toMatchObject({ active: 2, pending: 0 })
+})
+
+it('keeps an event whose key is taken with its sender, also while the one before it waits for a retry', async () => {
+  const { accept, runs, ids } = working({ serialize: true })
+  const order = { key: 'k', createdAt: 1 }
+  const soon = { outcome: 'in_flight', retryAfterMs: 1000 }
+  accept('a', { order })
+  expect(accept('b', { order })).toEqual(soon)
+  expect(accept('c')).toEqual({ outcome: 'accepted' })
+  await turn()
+  runs[0]?.end(RETRY)
+  await turn()
+  expect(accept('b', { order })).toEqual(soon)
+  await vi.advanceTimersByTimeAsync(1000)
+  expect(ids()).toEqual(['a', 'c', 'a'])
+  runs[2]?.end(COMPLETED)
+  await turn()
+  expect(accept('b', { order })).toEqual({ outcome: 'accepted' })
+})
+
+it('tries again by a timer of the same request, once there is room', async () => {
+  const { accept, runs, ids, inbox } = working()
+  accept('a')
+  await turn()
+  runs[0]?.end(RETRY)
+  await turn()
+  for (const id of ['b', 'c']) accept(id)
+  await vi.advanceTimersByTimeAsync(2000)
+  expect(ids()).toEqual(['a', 'b', 'c'])
+  expect(inbox.stats()).toMatchObject({ active: 2, pending: 1 })
+  runs[1]?.end(COMPLETED)
+  await vi.advanceTimersByTimeAsync(100)
+  expect(runs.at(-1)).toMatchObject({ id: 'a', number: 2 })
+})
+
+it('has room again once attempts must be over by the clock, whether anything said so or not', async () => {
+  const { accept } = working()
+  for (const id of ['a', 'b']) accept(id)
+  await vi.advanceTimersByTimeAsync(10_900)
+  expect(accept('c')).toEqual({ outcome: 'full' })
+  await vi.advanceTimersByTimeAsync(1200)
+  for (const id of ['c', 'd']) expect(accept(id)).toEqual({ outcome: 'accepted' })
+  expect(accept('e')).toEqual({ outcome: 'full' })
+})
+
+it('counts a verdict that comes late after all, and retries as ever', async () => {
+  const { accept, runs, ids } = working()
+  for (const id of ['a', 'b']) accept(id)
+  await vi.advanceTimersByTimeAsync(15_000)
+  accept('c')
+  await turn()
+  runs[0]?.end(RETRY)
+  await vi.advanceTimersByTimeAsync(1000)
+  expect(ids()).toEqual(['a', 'b', 'c', 'a'])
+})
+
+it('gives up what was not heard of for long, tells of it, and lets the sender’s repetition run', async () => {
+  const { accept, runs, inbox } = working({ serialize: true })
+  const order = { key: 'k', createdAt: 1 }
+  accept('a', { order })
+  await vi.advanceTimersByTimeAsync(22_001)
+  const waits: Promise<unknown>[] = []
+  expect(accept('b', { order, waitUntil: work => waits.push(work) })).toEqual({ outcome: 'accepted' })
+  await turn()
+  expect(runs.map(({ id, number, decision }) => [id, number, decision])).toEqual([
+    ['a', 1, 'run'],
+    ['a', 1, 'abandon'],
+    ['b', 1, 'run'],
+  ])
+  expect(waits).toHaveLength(2)
+  expect(inbox.deadLetters.get('a')).toMatchObject({
+    attempts: 1,
+    reason: expect.stringContaining('died or hung'),
+  })
+  expect(accept('a')).toEqual({ outcome: 'accepted' })
+  expect(inbox.deadLetters.get('a')).toBeUndefined()
+})
+
+it('does not give up what only waits for a late retry', async () => {
+  const { accept, runs, ids } = working()
+  accept('a')
+  await turn()
+  runs[0]?.end({ ...RETRY, delayMs: 100_000 })
+  await vi.advanceTimersByTimeAsync(99_000)
+  expect(accept('a')).toEqual({ outcome: 'duplicate' })
+  await vi.advanceTimersByTimeAsync(1000)
+  expect(ids()).toEqual(['a', 'a'])
+})
+
+it('hands back what its sender still has when its request is gone, and keeps no dead letter of it', async () => {
+  const { accept, inbox, runs } = working({ acknowledge: 'after-processing' })
+  const reply = accept('a')
+  expect(accept('a')).toEqual({ outcome: 'in_flight', retryAfterMs: 1000 })
+  await vi.advanceTimersByTimeAsync(22_001)
+  void accept('a')
+  await turn()
+  expect(await reply).toMatchObject({ outcome: 'failed' })
+  expect(runs.map(({ id, number }) => [id, number])).toEqual([
+    ['a', 1],
+    ['a', 1],
+  ])
+  expect(inbox.deadLetters.list()).toEqual([])
+})

@@ -1,0 +1,181 @@
+import { expect, it } from 'vitest'
+import type { Entry } from './entry.ts'
+import { createFifo, createSerialQueue } from './ready-queue.ts'
+
+let arrivals = 0
+const entry = (key: string | undefined, createdAt = 0) =>
+  ({ key: `e${arrivals++}`, delivery: key === undefined ? {} : { order: { key, createdAt } } }) as Entry
+
+it('hands out one of a key at a time, the oldest first', () => {
+  const queue = createSerialQueue()
+  const [second, third, first] = [entry('k', 2), entry('k', 3), entry('k', 1)]
+  for (const one of [second, third, first]) queue.push(one)
+  expect(queue.shift()).toBe(first)
+  expect(queue.shift()).toBeUndefined()
+  queue.settle(first)
+  expect(queue.shift()).toBe(second)
+  expect(queue.shift()).toBeUndefined()
+  queue.settle(second)
+  expect(queue.shift()).toBe(third)
+  queue.settle(third)
+  expect(queue.shift()).toBeUndefined()
+})
+
+it('keeps the order of arrival among events of one instant', () => {
+  const queue = createSerialQueue()
+  const list = [entry('k', 1), entry('k', 1), entry('k', 1)]
+  for (const one of list) queue.push(one)
+  for (const one of list) {
+    expect(queue.shift()).toBe(one)
+    queue.settle(one)
+  }
+})
+
+it('lets keys run beside each other, and what has no key beside everything', () => {
+  const queue = createSerialQueue()
+  const [a1, a2, b1, free1, free2] = [entry('a'), entry('a'), entry('b'), entry(undefined), entry(undefined)]
+  for (const one of [a1, a2, b1, free1, free2]) queue.push(one)
+  expect([queue.shift(), queue.shift(), queue.shift(), queue.shift(), queue.shift()]).toEqual([
+    a1,
+    b1,
+    free1,
+    free2,
+    undefined,
+  ])
+})
+
+it('lets an event that waits for a retry keep its key', () => {
+  const queue = createSerialQueue()
+  const [first, second] = [entry('k', 1), entry('k', 2)]
+  queue.push(first)
+  queue.push(second)
+  expect(queue.shift()).toBe(first)
+  expect(queue.shift()).toBeUndefined()
+  queue.push(first)
+  expect(queue.shift()).toBe(first)
+  expect(queue.shift()).toBeUndefined()
+  queue.settle(first)
+  expect(queue.shift()).toBe(second)
+})
+
+it.each([
+  ['of the same instant', 1],
+  ['that is older and came later', 0],
+])('lets no event %s overtake one that comes back for a retry', (_, createdAt) => {
+  const queue = createSerialQueue()
+  const [first, second] = [entry('k', 1), entry('k', createdAt)]
+  queue.push(first)
+  expect(queue.shift()).toBe(first)
+  queue.push(second)
+  queue.push(first)
+  expect(queue.shift()).toBe(first)
+  queue.settle(first)
+  expect(queue.shift()).toBe(second)
+})
+
+it('retries what has no key by itself', () => {
+  const queue = createSerialQueue()
+  const [one, other] = [entry(undefined), entry(undefined)]
+  queue.push(one)
+  queue.push(other)
+  expect([queue.shift(), queue.shift()]).toEqual([one, other])
+  queue.push(one)
+  expect(queue.shift()).toBe(one)
+  queue.settle(one)
+  queue.settle(other)
+  expect(queue.shift()).toBeUndefined()
+})
+
+it('forgets an event that is settled while it waits', () => {
+  const queue = createSerialQueue()
+  const [first, second, third] = [entry('k', 1), entry('k', 2), entry('k', 3)]
+  for (const one of [first, second, third]) queue.push(one)
+  expect(queue.shift()).toBe(first)
+  queue.settle(second)
+  queue.settle(first)
+  expect(queue.shift()).toBe(third)
+  queue.settle(third)
+})
+
+it('begins anew with a key that had become empty before it was handed out', () => {
+  const queue = createSerialQueue()
+  const [first, second] = [entry('k', 1), entry('k', 2)]
+  queue.push(first)
+  queue.settle(first)
+  expect(queue.shift()).toBeUndefined()
+  queue.push(second)
+  expect(queue.shift()).toBe(second)
+  queue.settle(second)
+  queue.settle(second)
+  expect(queue.shift()).toBeUndefined()
+})
+
+it('never hands out two of a key, whatever the order of calls', () => {
+  const queue = createSerialQueue()
+  const running = new Map<string, Entry>()
+  const handled: Entry[] = []
+  let seed = 7
+  const random = (n: number): number => {
+    seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648
+    return seed % n
+  }
+  let pushed = 0
+  for (let step = 0; step < 20_000; step++) {
+    const choice = random(3)
+    if (choice === 0 && pushed < 4000) {
+      queue.push(entry(`k${random(5)}`, random(100)))
+      pushed++
+    } else if (choice === 1) {
+      const next = queue.shift()
+      if (next === undefined) continue
+      const key = next.delivery.order?.key as string
+      expect(running.has(key)).toBe(false)
+      running.set(key, next)
+    } else {
+      const [key] = [...running.keys()]
+      if (key === undefined) continue
+      const done = running.get(key) as Entry
+      running.delete(key)
+      if (random(4) === 0) queue.push(done)
+      else {
+        queue.settle(done)
+        handled.push(done)
+      }
+    }
+  }
+  for (;;) {
+    const next = queue.shift()
+    if (next !== undefined) running.set(next.delivery.order?.key as string, next)
+    const [done] = [...running.values()]
+    if (done === undefined) break
+    running.delete(done.delivery.order?.key as string)
+    queue.settle(done)
+    handled.push(done)
+  }
+  expect(handled).toHaveLength(pushed)
+  expect(new Set(handled).size).toBe(pushed)
+})
+
+it('gives back in the order of arrival', () => {
+  const fifo = createFifo<number>()
+  expect(fifo.shift()).toBeUndefined()
+  fifo.push(1)
+  fifo.push(2)
+  expect(fifo.shift()).toBe(1)
+  fifo.push(3)
+  expect([fifo.shift(), fifo.shift(), fifo.shift()]).toEqual([2, 3, undefined])
+  fifo.push(4)
+  expect([fifo.shift(), fifo.shift()]).toEqual([4, undefined])
+})
+
+it('keeps the order over many turns of its memory', () => {
+  const fifo = createFifo<number>()
+  let pushed = 0
+  let shifted = 0
+  for (let round = 0; round < 50; round++) {
+    for (let i = 0; i < 300; i++) fifo.push(pushed++)
+    for (let i = 0; i < 200; i++) expect(fifo.shift()).toBe(shifted++)
+  }
+  while (shifted < pushed) expect(fifo.shift()).toBe(shifted++)
+  expect(fifo.shift()).toBeUndefined()
+})

@@ -1,0 +1,28 @@
+import { ConfigurationError } from '../errors/errors.ts'
+
+/**
+ * Throws for what is no object, which would leave every default in place without a word, and for a name that is no
+ * option, which would be ignored. `option` is the one that holds these; none for the options themselves.
+ */
+export function refuseUnknownNames(options: object, known: readonly string[], option = ''): void {
+  const list = known.join(', ')
+  if (typeof options !== 'object' || options === null) {
+    throw new ConfigurationError(option || 'options', `must be an object with ${list}`)
+  }
+  const unknown = Object.keys(options).find(name => !known.includes(name))
+  if (unknown === undefined) return
+  throw new ConfigurationError(`${option && `${option}.`}${unknown}`, `is no option; the options are ${list}`)
+}
+
+/** The value of an option that is one of a few texts. Throws {@link ConfigurationError} for any other. */
+export function oneOf<T extends string>(option: string, value: T, allowed: readonly T[]): T {
+  if (allowed.includes(value)) return value
+  const list = allowed.map(one => `'${one}'`).join(' or ')
+  throw new ConfigurationError(option, `must be ${list}; got '${String(value)}'`)
+}
+
+/** The value of an option that counts something. Throws {@link ConfigurationError} outside of `min` to `max`. */
+export function wholeNumber(option: string, value: number, min: number, max: number): number {
+  if (Number.isInteger(value) && value >= min && value <= max) return value
+  throw new ConfigurationError(option, `must be a whole number from ${min} to ${max}; got ${String(value)}`)
+}

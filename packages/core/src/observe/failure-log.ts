@@ -1,0 +1,69 @@
+import { CODES, type RefusalCode } from '../errors/codes.ts'
+import type { Refusal } from '../errors/refusal.ts'
+import type { Logger } from './logger.ts'
+import type { Observation } from './observation.ts'
+
+const HINTS: Partial<Record<RefusalCode, string>> = {
+  signature_mismatch:
+    'Is it the secret of this endpoint, and does nothing change the body on the way (a proxy, a parser)?',
+  timestamp_too_old:
+    'If the platform does not renew t when it retries, widen the option tolerance to its retry window; see the documentation on securing.',
+  timestamp_too_new: 'Is the clock of this machine right?',
+  signature_missing: 'If the platform names its header differently, set the option contract.header.',
+}
+
+/** Logs why requests were refused: a wrong secret is not to go unnoticed, nor a flood of forgeries to fill a disk. */
+export function createRefusalLog(logger: Logger): (refusal: Refusal) => void {
+  const sayNow = onceAMinute()
+  return ({ code, detail, cause }) => {
+    const more = sayNow(code)
+    if (more === undefined) return
+    const { status, message } = CODES[code]
+    const reason = [`Webhook answered ${status} ${code}${more}: ${detail ?? message}.`, HINTS[code]].filter(
+      Boolean,
+    )
+    const level = status === 405 ? 'info' : status >= 500 && status !== 503 ? 'error' : 'warn'
+    logger[level](
+      { code, status, ...(cause !== undefined && { err: cause }) },
+      reason.join(' ').replace('..', '.'),
+    )
+  }
+}
+
+/**
+ * Logs what an inbox or its store failed to do. As an error, unlike a 503: where a process only works, no sender hears
+ * of it, and nothing is handled until somebody looks.
+ */
+export function createStoreLog(logger: Logger): (observation: Observation) => void {
+  const sayNow = onceAMinute()
+  return observation => {
+    if (observation.kind !== 'store_down') return
+    const { kind: code, operation, error: err } = observation
+    const more = sayNow(operation)
+    if (more === undefined) return
+    logger.error(
+      { code, operation, err },
+      `The inbox or its store failed in '${operation}'${more}. Until it works, deliveries may be refused, and events wait or run again; none that it holds is lost.`,
+    )
+  }
+}
+
+const QUIET_MS = 60_000
+
+/**
+ * Says of each reason whether to log it: at once, then once a minute, so that neither a lone fault goes unnoticed
+ * nor a flood of them fills a disk. Answers `undefined` for "not now", and otherwise how many went unsaid, as words.
+ */
+export function onceAMinute(): (reason: string) => string | undefined {
+  const seen = new Map<string, { at: number; unsaid: number }>()
+  return reason => {
+    const now = performance.now()
+    const last = seen.get(reason)
+    if (last !== undefined && now - last.at < QUIET_MS) {
+      last.unsaid++
+      return undefined
+    }
+    seen.set(reason, { at: now, unsaid: 0 })
+    return last?.unsaid ? ` (and ${last.unsaid} more since the last report)` : ''
+  }
+}

@@ -1,0 +1,65 @@
+import { expect, it, vi } from 'vitest'
+import { recordingLogger } from '../../../../test/support/receiving.ts'
+import { guardLogger, guardObserver } from './guards.ts'
+
+it('an observer that throws is logged and goes no further', () => {
+  const logger = recordingLogger()
+  const err = new Error('observer')
+  guardObserver(() => {
+    throw err
+  }, logger)({ kind: 'received' })
+  expect(logger.lines).toEqual([
+    { level: 'error', fields: { err, kind: 'received' }, message: 'The option observe threw.' },
+  ])
+})
+
+it('an asynchronous observer that fails is logged and goes no further', async () => {
+  const logger = recordingLogger()
+  const err = new Error('observer')
+  guardObserver(async () => {
+    throw err
+  }, logger)({ kind: 'received' })
+  await vi.waitFor(() =>
+    expect(logger.lines).toMatchObject([{ level: 'error', fields: { err, kind: 'received' } }]),
+  )
+})
+
+it('an asynchronous logger that fails loses the line and nothing else', async () => {
+  let called = 0
+  const failed = async () => {
+    called++
+    throw new Error('logger')
+  }
+  const guarded = guardLogger({ info: failed, warn: failed, error: failed })
+  for (const level of ['info', 'warn', 'error'] as const) guarded[level]({}, 'text')
+  // An unhandled rejection is reported once a turn has ended, and fails the test run.
+  await new Promise(resolve => setImmediate(resolve))
+  expect(called).toBe(3)
+})
+
+it('an observer is told', () => {
+  const observe = vi.fn()
+  guardObserver(observe, recordingLogger())({ kind: 'received' })
+  expect(observe.mock.calls).toEqual([[{ kind: 'received' }]])
+})
+
+it('a logger that throws loses the line and nothing else', () => {
+  const broken = () => {
+    throw new Error('logger')
+  }
+  const guarded = guardLogger({ info: broken, warn: broken, error: broken })
+  for (const level of ['info', 'warn', 'error'] as const) guarded[level]({}, 'text')
+})
+
+it('a logger keeps its this', () => {
+  const logger = {
+    lines: [] as string[],
+    info(this: { lines: string[] }, _: object, message: string) {
+      this.lines.push(message)
+    },
+    warn() {},
+    error() {},
+  }
+  guardLogger(logger).info({}, 'kept')
+  expect(logger.lines).toEqual(['kept'])
+})

@@ -1,0 +1,77 @@
+import type { RefusalCode, ReplyCode } from '../errors/codes.ts'
+
+interface OfEvent {
+  readonly id: string
+  readonly type: string
+  readonly namespace: string
+}
+
+/** What `observe` is told. Never holds payload data, headers or secrets. Durations are in milliseconds. */
+export type Observation =
+  /** A request arrived. */
+  | { readonly kind: 'received' }
+  /** A request was refused, with the true reason; to the sender all 401s look alike. */
+  | {
+      readonly kind: 'rejected'
+      readonly code: RefusalCode
+      readonly status: number
+      readonly detail?: string
+      readonly cause?: unknown
+      readonly durationMs: number
+    }
+  /** Acknowledged and safe as far as the inbox makes it. With `'after-processing'`: handled. */
+  | (OfEvent & { readonly kind: 'accepted'; readonly code: ReplyCode; readonly durationMs: number })
+  /** Acknowledged, and not run again. `conflict`: the same id came with other bytes. */
+  | (OfEvent & { readonly kind: 'duplicate'; readonly conflict: boolean; readonly durationMs: number })
+  /**
+   * The handlers are about to run. `completed`, `attempt_failed`, `attempt_withdrawn` or `dead_lettered` follows,
+   * whatever happens.
+   */
+  | (OfEvent & { readonly kind: 'attempt_started'; readonly attempt: number })
+  /** The attempt was taken back: its lease was lost, or the drain ended. It is no failure of the handlers. */
+  | (OfEvent & {
+      readonly kind: 'attempt_withdrawn'
+      readonly attempt: number
+      readonly error: unknown
+      readonly durationMs: number
+    })
+  /** No handler matched; the event is complete. */
+  | (OfEvent & { readonly kind: 'unhandled' })
+  /** All handlers of an event resolved. `lagMs`: since `created_at`, absent when that is no instant. */
+  | (OfEvent & {
+      readonly kind: 'completed'
+      readonly attempt: number
+      readonly durationMs: number
+      readonly lagMs?: number
+    })
+  /** An attempt failed and another follows. */
+  | (OfEvent & {
+      readonly kind: 'attempt_failed'
+      readonly attempt: number
+      readonly error: unknown
+      readonly retryInMs: number
+      readonly durationMs: number
+    })
+  /** No attempt follows. */
+  | (OfEvent & {
+      readonly kind: 'dead_lettered'
+      readonly attempt: number
+      readonly error: unknown
+      readonly durationMs: number
+    })
+  /** Another process took the event over; what this one did for it no longer counts. */
+  | (OfEvent & { readonly kind: 'lease_lost' })
+  /** The event was handled, but that could not be recorded: a redelivery would run it again. */
+  | (OfEvent & { readonly kind: 'completion_lost'; readonly error: unknown })
+  /** A call to the store took longer than a quarter of its deadline. */
+  | { readonly kind: 'store_slow'; readonly operation: string; readonly durationMs: number }
+  /** A call to the store or the inbox failed or ran into its deadline, or the inbox could not start (`'start'`). */
+  | { readonly kind: 'store_down'; readonly operation: string; readonly error: unknown }
+  /** Something an operator should know. */
+  | { readonly kind: 'notice'; readonly code: string; readonly message: string }
+
+/**
+ * Called synchronously; what it throws is logged and goes no further. A promise is not waited for: it may be `async`,
+ * and its rejection is logged too.
+ */
+export type Observer = (observation: Observation) => void

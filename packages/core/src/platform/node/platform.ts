@@ -1,0 +1,37 @@
+import { AsyncResource } from 'node:async_hooks'
+import { hash } from 'node:crypto'
+import { crc32 } from 'node:zlib'
+import type { Platform } from '../platform.ts'
+import { createMac } from './hmac.ts'
+import { processWarnings } from './process-warnings.ts'
+import { createTimeouts } from './timeouts.ts'
+
+const KEY_BYTES = 16
+const keyBytes = Buffer.alloc(KEY_BYTES)
+
+/** The platform where `node:` modules exist: Node, and Bun and Deno through their compatibility layers. */
+export const platform: Platform = {
+  createMac,
+  createTimeouts,
+  keepContext(next) {
+    const caller = new AsyncResource('ackhook.body')
+    return value => caller.runInAsyncScope(next, undefined, value)
+  },
+  hashText(text) {
+    // A digest as a Buffer costs as much again as the hash: 1.0 µs, and 0.5 µs with a text and one shared Buffer.
+    const digest = hash('sha256', text, 'binary')
+    for (let i = 0; i < KEY_BYTES; i++) keyBytes[i] = digest.charCodeAt(i)
+    return keyBytes.toString('base64url')
+  },
+  checksum: bytes => crc32(bytes) | 0,
+  decodeText(bytes) {
+    const buffer =
+      bytes instanceof Buffer ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    const hasBom = buffer[0] === 0xef && buffer[1] === 0xbb && buffer[2] === 0xbf
+    return hasBom ? buffer.toString('utf8', 3) : buffer.toString()
+  },
+  sharesTurns: true,
+  // The real one, also for a test that fakes timers later.
+  afterReplies: setImmediate,
+  defaultLogger: processWarnings,
+}

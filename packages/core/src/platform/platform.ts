@@ -1,0 +1,48 @@
+import type { MaybePromise } from '../lib/maybe-promise.ts'
+import type { Logger } from '../observe/logger.ts'
+
+/** HMAC-SHA256 of `<timestamp>.<body>` under one secret, as 32 characters of one byte each. */
+export type Mac = (timestamp: string, body: Uint8Array) => MaybePromise<string>
+
+/**
+ * What the core asks of the place it runs in. The package's `imports` conditions choose the implementation:
+ * `node/` where `node:` modules exist, `web/` everywhere else. Both must give the same values for the same
+ * arguments, because processes on different runtimes may share one store.
+ */
+export interface Platform {
+  /** Prepares a secret once, so that each delivery costs only the hashing of its bytes. */
+  createMac(secret: string): Mac
+  /** The first 128 bits of the SHA-256 of a text's UTF-8 bytes, as 22 characters of base64url. */
+  hashText(text: string): MaybePromise<string>
+  /** CRC-32 of bytes, as a signed 32-bit integer. */
+  checksum(bytes: Uint8Array): number
+  /** Text of UTF-8 bytes, without a byte order mark. Invalid sequences become U+FFFD. */
+  decodeText(bytes: Uint8Array): string
+  /** Timeouts that ring after so many milliseconds. */
+  createTimeouts(ms: number): Timeouts
+  /**
+   * The same function, called later in the async context of now: what a stream calls back has that of the stream, and
+   * the AsyncLocalStorage of the request would be empty. Where the platform has no such thing, just the function.
+   */
+  keepContext<T>(next: (value: T) => void): (value: T) => void
+  /**
+   * Whether work of one request may go on in the turn of another. Not on Workers: there promises, timers and
+   * connections end with the request that made them.
+   */
+  readonly sharesTurns: boolean
+  /** Runs `work` once the replies of this turn are written. */
+  afterReplies(work: () => void): void
+  /** Where warnings and errors go when the user gave no logger. */
+  readonly defaultLogger: Logger
+}
+
+/** Timeouts that all ring equally long after they were set. */
+export interface Timeouts {
+  readonly ms: number
+  set(ring: () => void): Timeout
+}
+
+/** One timeout. Until it is cancelled or has rung it keeps the process alive, as a timer does. */
+export interface Timeout {
+  cancel(): void
+}

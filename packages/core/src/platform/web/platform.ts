@@ -1,0 +1,30 @@
+import type { Platform } from '../platform.ts'
+import { crc32 } from './crc32.ts'
+import { createMac } from './hmac.ts'
+import { createTimeouts } from './timeouts.ts'
+
+const KEY_BYTES = 16
+const encoder = new TextEncoder()
+const decoder = new TextDecoder()
+
+/** The platform of Workers and of every other place with only the web's own interfaces. */
+export const platform: Platform = {
+  createMac,
+  createTimeouts,
+  keepContext: next => next,
+  async hashText(text) {
+    const digest = await crypto.subtle.digest('SHA-256', encoder.encode(text))
+    return base64url(new Uint8Array(digest, 0, KEY_BYTES))
+  },
+  checksum: crc32,
+  decodeText: bytes => decoder.decode(bytes),
+  sharesTurns: false,
+  // A microtask runs whatever becomes of its request; a timer may not.
+  afterReplies: queueMicrotask,
+  defaultLogger: { info() {}, warn() {}, error() {} },
+}
+
+function base64url(bytes: Uint8Array): string {
+  const base64 = btoa(String.fromCharCode(...bytes))
+  return base64.replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
+}

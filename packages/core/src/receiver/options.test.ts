@@ -1,0 +1,181 @@
+import { describe, expect, it } from 'vitest'
+import { ConfigurationError } from '../errors/errors.ts'
+import type { Inbox } from '../inbox/inbox.ts'
+import { memoryInbox } from '../inbox/memory/memory-inbox.ts'
+import { memoryStore } from '../inbox/memory/memory-store.ts'
+import { createReceiver, toReceiver } from './create-receiver.ts'
+import { type ReceiverOptions, resolveOptions } from './options.ts'
+
+const secret = 'a secret of some bytes'
+const resolve = (options: object = {}) => resolveOptions({ secret, ...options } as ReceiverOptions)
+const durable = (rest: Partial<Inbox> = {}): Inbox => ({ ...memoryInbox(), durable: true, ...rest })
+
+describe('the defaults', () => {
+  it('are right for production', () => {
+    const { inbox, logger, ...rest } = resolve()
+    expect(rest).toEqual({
+      secret,
+      toleranceMs: 300_000,
+      acknowledge: 'immediately',
+      retry: { attempts: 5, minDelayMs: 1000, maxDelayMs: 300_000, factor: 4 },
+      concurrency: 16,
+      capacity: 10_000,
+      handlerTimeoutMs: 60_000,
+      bodyLimits: { maxBytes: 1_048_576, timeoutMs: 10_000 },
+      retentionMs: 604_800_000,
+      namespace: '',
+      serializeBy: undefined,
+      contract: expect.objectContaining({ header: 'x-service-signature' }),
+      schemas: {},
+      observe: undefined,
+      clock: Date.now,
+    })
+    expect(inbox.durable).toBeUndefined()
+    expect(Object.keys(logger)).toEqual(['info', 'warn', 'error'])
+  })
+
+  it('are the inbox’s own where it has some', () => {
+    const inbox = durable({ defaultRetry: { attempts: 8 }, defaultCapacity: 1_000_000 })
+    expect(resolve({ inbox })).toMatchObject({ inbox, capacity: 1_000_000, retry: { attempts: 8 } })
+    expect(resolve({ inbox, capacity: 5, retry: { attempts: 2 } })).toMatchObject({
+      capacity: 5,
+      retry: { attempts: 2 },
+    })
+  })
+
+  it('leave retries to the platform when the reply waits for the handlers', () => {
+    expect(resolve({ acknowledge: 'after-processing' }).retry.attempts).toBe(Number.POSITIVE_INFINITY)
+  })
+
+  it('let a process with an inbox of its own only receive', () => {
+    expect(resolve({ inbox: durable(), concurrency: 0 }).concurrency).toBe(0)
+  })
+})
+
+describe('what is given', () => {
+  it('is taken', () => {
+    const given = {
+      tolerance: '1m',
+      retention: '2m',
+      concurrency: 1,
+      capacity: 1,
+      handlerTimeout: '1ms',
+      bodyLimit: 1,
+      bodyTimeout: '1ms',
+      namespace: () => 'n',
+      serializeBy: () => 'k',
+      clock: () => 1,
+      observe: () => {},
+      store: memoryStore(),
+      acknowledge: 'immediately',
+    }
+    expect(resolve(given)).toMatchObject({
+      toleranceMs: 60_000,
+      retentionMs: 120_000,
+      concurrency: 1,
+      capacity: 1,
+      handlerTimeoutMs: 1,
+      bodyLimits: { maxBytes: 1, timeoutMs: 1 },
+      namespace: given.namespace,
+      serializeBy: given.serializeBy,
+      clock: given.clock,
+      observe: given.observe,
+    })
+    expect(resolve({ tolerance: 300 }).toleranceMs).toBe(300_000)
+    expect(resolve({ tolerance: false, retention: '1s' }).toleranceMs).toBe(Number.POSITIVE_INFINITY)
+    expect(resolve({ namespace: 'n' }).namespace).toBe('n')
+  })
+
+  it.each([
+    ['tolerance', { tolerance: 0 }],
+    ['tolerance', { tolerance: Number.NaN }],
+    ['tolerance', { tolerance: -1 }],
+    ['tolerance', { tolerance: Number.POSITIVE_INFINITY }],
+    ['tolerance', { tolerance: true }],
+    ['tolerance', { tolerance: '31d' }],
+    ['tolerance', { tolerance: 300_000_000 }],
+    ['retention', { retention: '599s' }],
+    ['retention', { tolerance: '4d' }],
+    ['retention', { retention: 0 }],
+    ['retention', { retention: '366d' }],
+    ['store', { store: {} }],
+    ['store', { store: { claim() {}, extend() {}, complete() {} } }],
+    ['store', { store: memoryStore(), inbox: memoryInbox() }],
+    ['inbox', { inbox: null }],
+    ['inbox', { inbox: {} }],
+    ['inbox', { inbox: { accept() {} } }],
+    ['acknowledge', { acknowledge: 'later' }],
+    ['acknowledge', { acknowledge: 'after-processing', inbox: durable() }],
+    ['retry', { acknowledge: 'after-processing', retry: {} }],
+    ['retry.attempts', { retry: { attempts: 0 } }],
+    ['concurrency', { concurrency: 0 }],
+    ['concurrency', { concurrency: 1.5 }],
+    ['concurrency', { concurrency: 100_001 }],
+    ['concurrency', { concurrency: Number.POSITIVE_INFINITY }],
+    ['concurrency', { concurrency: 0, inbox: memoryInbox() }],
+    ['concurrency', { concurrency: -1, inbox: durable() }],
+    ['capacity', { capacity: 0 }],
+    ['capacity', { capacity: '10' }],
+    ['handlerTimeout', { handlerTimeout: 0 }],
+    ['handlerTimeout', { handlerTimeout: '2d' }],
+    ['bodyLimit', { bodyLimit: 0 }],
+    ['bodyLimit', { bodyLimit: Number.NaN }],
+    ['bodyLimit', { bodyLimit: '1mb' }],
+    ['bodyLimit', { bodyLimit: Number.POSITIVE_INFINITY }],
+    ['bodyTimeout', { bodyTimeout: 0 }],
+    ['bodyTimeout', { bodyTimeout: '11m' }],
+    ['namespace', { namespace: 7 }],
+    ['serializeBy', { serializeBy: 'data.id' }],
+    ['contract.header', { contract: { header: ' ' } }],
+    ['events', { events: [] }],
+    ['events', { events: 5 }],
+    ['events', { events: 'a.b' }],
+    ["events['a.b']", { events: { 'a.b': {} } }],
+    ["events['a.b']", { events: { 'a.b': null } }],
+    ["events['a.b']", { events: { 'a.b': { '~standard': {} } } }],
+    ['observe', { observe: {} }],
+    ['logger', { logger: {} }],
+    ['logger', { logger: { info() {}, warn() {} } }],
+    ['clock', { clock: 5 }],
+    ['tolerence', { tolerence: '5m' }],
+  ] as [string, object][])('is refused by the name of its option: %s %j', (option, options) => {
+    expect(() => resolve(options)).toThrow(ConfigurationError)
+    expect(() => resolve(options)).toThrow(expect.objectContaining({ option }))
+  })
+
+  it.each([undefined, null, 'secret', 7])('is refused when it is no object: %j', options => {
+    expect(() => resolveOptions(options as never)).toThrow(expect.objectContaining({ option: 'options' }))
+  })
+
+  it('is refused with words that say the fix', () => {
+    expect(() => resolve({ retention: '5m' })).toThrow(
+      'must be at least twice the tolerance, or a replay inside the tolerance would run again; got 300 s with a tolerance of 300 s',
+    )
+    expect(() => resolve({ acknowledge: 'never' })).toThrow(
+      "must be 'immediately' or 'after-processing'; got 'never'",
+    )
+    expect(() => resolve({ capacity: 0 })).toThrow('must be a whole number from 1 to 1000000000; got 0')
+    expect(() => resolve({ tolerence: 1 })).toThrow('is no option; the options are secret, tolerance,')
+  })
+
+  it('is checked where the receiver is made, the secret included', () => {
+    expect(() => createReceiver({ secret: undefined })).toThrow(expect.objectContaining({ option: 'secret' }))
+    expect(() => createReceiver({ secret: '' })).toThrow(ConfigurationError)
+    expect(() => createReceiver({ secret, tolerance: 0 })).toThrow(
+      expect.objectContaining({ option: 'tolerance' }),
+    )
+  })
+})
+
+it('an adapter takes options, or a receiver as it is', () => {
+  const receiver = createReceiver({ secret })
+  expect(toReceiver(receiver)).toBe(receiver)
+  expect(toReceiver({ secret })).toHaveProperty('handle')
+})
+
+it.each([undefined, null, 'a secret of some bytes', 7, {}])(
+  'an adapter that is given neither says what is missing: %j',
+  given => {
+    expect(() => toReceiver(given as never)).toThrow(ConfigurationError)
+  },
+)

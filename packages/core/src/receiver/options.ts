@@ -1,0 +1,248 @@
+import { platform } from '#platform'
+import { ConfigurationError } from '../errors/errors.ts'
+import { type Contract, type ContractOptions, resolveContract } from '../events/contract.ts'
+import type { EventSchemas, WebhookEvent } from '../events/event-types.ts'
+import type { DedupeStore } from '../inbox/dedupe-store.ts'
+import type { Inbox } from '../inbox/inbox.ts'
+import { memoryInbox } from '../inbox/memory/memory-inbox.ts'
+import { type RetryOptions, type RetryPolicy, resolveRetry } from '../inbox/retry.ts'
+import { oneOf, refuseUnknownNames, wholeNumber } from '../lib/check-option.ts'
+import { type Duration, durationMs } from '../lib/duration.ts'
+import { guardLogger } from '../observe/guards.ts'
+import type { Logger } from '../observe/logger.ts'
+import type { Observer } from '../observe/observation.ts'
+import type { SecretSource } from '../verify/secrets.ts'
+
+/** Options of a receiver. Only `secret` is required. Durations are seconds or strings such as `'5m'`. */
+export interface ReceiverOptions<Schemas extends EventSchemas = Record<never, never>, Context = unknown> {
+  /** The endpoint's signing secret, a list while a rotation lasts, or a function of the request's context. */
+  readonly secret: SecretSource<Context> | undefined
+  /** How far `t` may be from this clock, in either direction. Default `'5m'`. `false` turns the check off. */
+  readonly tolerance?: Duration | false
+  /** Where the in-process inbox remembers ids. Default `memoryStore()`. Not together with `inbox`. */
+  readonly store?: DedupeStore
+  /** Where events are between the acknowledgement and the handlers. Default `memoryInbox({ store })`. */
+  readonly inbox?: Inbox
+  /**
+   * `'immediately'` (default): 2xx as soon as the inbox has the event. `'after-processing'`: 200 when the
+   * handlers have finished and 500 when they have not, so that the platform's retries do the work.
+   */
+  readonly acknowledge?: 'immediately' | 'after-processing'
+  /** Attempts and delays. Default 5 attempts in about 2 minutes; durable inboxes: 8 within about a day. */
+  readonly retry?: RetryOptions
+  /** Events handled at one time. Default 16. `0` with a durable inbox: this process only receives. */
+  readonly concurrency?: number
+  /** Events waiting or running, beyond which the reply is 503. Default 10,000; durable inboxes: 1,000,000. */
+  readonly capacity?: number
+  /** How long handlers of one event may take before the attempt counts as failed. Default `'60s'`. */
+  readonly handlerTimeout?: Duration
+  /** Largest body in bytes, counted as read. Default 1 MiB. */
+  readonly bodyLimit?: number
+  /** How long a body may take to arrive. Default `'10s'`. */
+  readonly bodyTimeout?: Duration
+  /** How long handled ids are remembered. Default `'7d'`. Longer than the sender's whole retry window. */
+  readonly retention?: Duration
+  /** Keeps the ids of several endpoints or tenants apart. A text, or a function of the request's context. */
+  readonly namespace?: string | ((context: Context) => string)
+  /**
+   * Runs events of one key (say, a conversation) one at a time, the oldest waiting one first. Without a key, `undefined`
+   * or `null`, an event waits for no other.
+   */
+  readonly serializeBy?: (event: WebhookEvent) => string | null | undefined
+  /** What the platform may still change: header, scheme, unit of `t`, field names, `upcast`. */
+  readonly contract?: ContractOptions
+  /** A Standard Schema for the data of each type. An event that does not match is answered 422. */
+  readonly events?: Schemas
+  /** Told of everything that happens, without payloads. */
+  readonly observe?: Observer
+  /** Default: warnings and errors as process warnings on Node, nothing elsewhere. pino, `fastify.log` and `console` fit. */
+  readonly logger?: Logger
+  /** Milliseconds since the epoch, for the tolerance check and for records. Default `Date.now`. */
+  readonly clock?: () => number
+}
+
+/** Options with every default filled in and every value checked. */
+export interface ResolvedOptions<Context> {
+  readonly secret: SecretSource<Context>
+  readonly toleranceMs: number
+  readonly inbox: Inbox
+  readonly acknowledge: 'immediately' | 'after-processing'
+  readonly retry: RetryPolicy
+  readonly concurrency: number
+  readonly capacity: number
+  readonly handlerTimeoutMs: number
+  readonly bodyLimits: { readonly maxBytes: number; readonly timeoutMs: number }
+  readonly retentionMs: number
+  readonly namespace: string | ((context: Context) => string)
+  readonly serializeBy: ((event: WebhookEvent) => string | null | undefined) | undefined
+  readonly contract: Contract
+  readonly schemas: EventSchemas
+  readonly observe: Observer | undefined
+  readonly logger: Logger
+  readonly clock: () => number
+}
+
+const NAMES = [
+  'secret',
+  'tolerance',
+  'store',
+  'inbox',
+  'acknowledge',
+  'retry',
+  'concurrency',
+  'capacity',
+  'handlerTimeout',
+  'bodyLimit',
+  'bodyTimeout',
+  'retention',
+  'namespace',
+  'serializeBy',
+  'contract',
+  'events',
+  'observe',
+  'logger',
+  'clock',
+] as const satisfies readonly (keyof ReceiverOptions)[]
+
+type DurationOption = 'tolerance' | 'retention' | 'handlerTimeout' | 'bodyTimeout'
+type CountOption = 'concurrency' | 'capacity' | 'bodyLimit'
+
+const MINUTE_MS = 60_000
+const DAY_MS = 86_400_000
+const YEAR_MS = 365 * DAY_MS
+const MAX_BODY_BYTES = 1024 ** 3
+
+/** Checks every option and fills in every default. Throws {@link ConfigurationError}. */
+export function resolveOptions<Context>(
+  options: ReceiverOptions<EventSchemas, Context>,
+): ResolvedOptions<Context> {
+  refuseUnknown(options)
+  const duration = (option: DurationOption, preset: Duration, minMs: number, maxMs: number): number =>
+    durationMs(options[option] ?? preset, { option, minMs, maxMs })
+  const count = (option: CountOption, preset: number, min: number, max: number): number =>
+    wholeNumber(option, options[option] ?? preset, min, max)
+  const toleranceMs =
+    options.tolerance === false ? Number.POSITIVE_INFINITY : duration('tolerance', '5m', 1000, 30 * DAY_MS)
+  const retentionMs = duration('retention', '7d', 1000, YEAR_MS)
+  if (Number.isFinite(toleranceMs) && retentionMs < 2 * toleranceMs) {
+    throw new ConfigurationError(
+      'retention',
+      `must be at least twice the tolerance, or a replay inside the tolerance would run again; got ${retentionMs / 1000} s with a tolerance of ${toleranceMs / 1000} s`,
+    )
+  }
+  const acknowledge = oneOf('acknowledge', options.acknowledge ?? 'immediately', [
+    'immediately',
+    'after-processing',
+  ])
+  const inbox = inboxOf(options, acknowledge)
+  return {
+    secret: options.secret as SecretSource<Context>,
+    toleranceMs,
+    inbox,
+    acknowledge,
+    retry: retryOf(options, acknowledge, inbox),
+    concurrency: count('concurrency', 16, inbox.durable === true ? 0 : 1, 100_000),
+    capacity: count('capacity', inbox.defaultCapacity ?? 10_000, 1, 1_000_000_000),
+    handlerTimeoutMs: duration('handlerTimeout', '60s', 1, DAY_MS),
+    bodyLimits: {
+      maxBytes: count('bodyLimit', 1_048_576, 1, MAX_BODY_BYTES),
+      timeoutMs: duration('bodyTimeout', '10s', 1, 10 * MINUTE_MS),
+    },
+    retentionMs,
+    namespace: namespaceOf(options.namespace ?? ''),
+    serializeBy: serializeByOf(options, inbox),
+    contract: resolveContract(options.contract),
+    schemas: schemasOf(options.events ?? {}),
+    observe: functionOf('observe', options.observe),
+    logger: loggerOf(options.logger ?? platform.defaultLogger),
+    clock: functionOf('clock', options.clock) ?? Date.now,
+  }
+}
+
+function refuseUnknown(options: object): void {
+  if (typeof options !== 'object' || options === null) {
+    throw new ConfigurationError(
+      'options',
+      "must be an object such as { secret: process.env['SIGNING_SECRET'] }",
+    )
+  }
+  refuseUnknownNames(options, NAMES)
+}
+
+function inboxOf(options: Pick<ReceiverOptions, 'inbox' | 'store'>, acknowledge: string): Inbox {
+  const { inbox, store } = options
+  if (inbox === undefined) return memoryInbox(store === undefined ? {} : { store })
+  if (store !== undefined) {
+    throw new ConfigurationError(
+      'store',
+      'leave it out: the inbox remembers ids itself. For the in-process inbox write memoryInbox({ store })',
+    )
+  }
+  if (typeof inbox?.accept !== 'function' || typeof inbox.start !== 'function') {
+    throw new ConfigurationError('inbox', "must be an inbox such as sqliteInbox('webhooks.db')")
+  }
+  if (acknowledge === 'after-processing' && inbox.durable === true) {
+    throw new ConfigurationError(
+      'acknowledge',
+      "'after-processing' keeps nothing here, so leave out the durable inbox, or acknowledge 'immediately'",
+    )
+  }
+  return inbox
+}
+
+function serializeByOf(
+  { serializeBy }: Pick<ReceiverOptions, 'serializeBy'>,
+  { cannotSerialize }: Inbox,
+): ResolvedOptions<never>['serializeBy'] {
+  if (serializeBy !== undefined && cannotSerialize !== undefined)
+    throw new ConfigurationError('serializeBy', cannotSerialize)
+  return functionOf('serializeBy', serializeBy)
+}
+
+function retryOf(options: Pick<ReceiverOptions, 'retry'>, acknowledge: string, inbox: Inbox): RetryPolicy {
+  if (acknowledge === 'immediately') return resolveRetry(options.retry, inbox.defaultRetry)
+  if (options.retry !== undefined) {
+    throw new ConfigurationError(
+      'retry',
+      "leave it out with acknowledge: 'after-processing': the platform's own retries do the work",
+    )
+  }
+  return { ...resolveRetry(), attempts: Number.POSITIVE_INFINITY }
+}
+
+function namespaceOf<Context>(namespace: string | ((context: Context) => string)): typeof namespace {
+  if (typeof namespace === 'string' || typeof namespace === 'function') return namespace
+  throw new ConfigurationError(
+    'namespace',
+    'must be a string, or a function of the request context that gives one',
+  )
+}
+
+function schemasOf(schemas: EventSchemas): EventSchemas {
+  if (typeof schemas !== 'object' || Array.isArray(schemas))
+    throw new ConfigurationError('events', "must be an object such as { 'message.delivered': schema }")
+  for (const [type, schema] of Object.entries(schemas)) {
+    if (typeof schema?.['~standard']?.validate !== 'function') {
+      throw new ConfigurationError(
+        `events['${type}']`,
+        'must be a Standard Schema, for example of zod, valibot or arktype',
+      )
+    }
+  }
+  return schemas
+}
+
+function loggerOf(logger: Logger): Logger {
+  for (const level of ['info', 'warn', 'error'] as const) {
+    if (typeof logger[level] !== 'function') {
+      throw new ConfigurationError('logger', `must have '${level}', as pino, fastify.log and console do`)
+    }
+  }
+  return guardLogger(logger)
+}
+
+function functionOf<T>(option: string, value: T): T {
+  if (value !== undefined && typeof value !== 'function')
+    throw new ConfigurationError(option, 'must be a function')
+  return value
+}

@@ -1,0 +1,66 @@
+import type { AnyEvent, EventFor, EventHandler, EventPattern, KnownEvents } from '../events/event-types.ts'
+import type { WebhookReply, WebhookRequest } from '../http/request.ts'
+import type { DeadLetter, DrainReport, InboxStats } from '../inbox/inbox.ts'
+import type { Duration } from '../lib/duration.ts'
+import type { FailureHandler } from '../worker/failure.ts'
+
+/** Receives webhooks: proves, remembers, acknowledges and handles them. */
+export interface Receiver<Events = KnownEvents<Record<never, never>>, Context = unknown> {
+  /**
+   * Runs `handler` for events of `type`: a type, a list of them, a category (`'conversation.*'`) or `'*'`. Once for
+   * an event, also where several patterns of one list match it; each further call of `on` runs its handler again.
+   * Several handlers for one type all run; when one fails, all of them run again at the next attempt.
+   * Throws once processing has started.
+   */
+  on<const Pattern extends EventPattern<Events>>(
+    type: Pattern | readonly Pattern[],
+    handler: EventHandler<EventFor<Events, Pattern>>,
+  ): this
+  /** Runs `handler` for events that no other handler matched. They were acknowledged like any other. */
+  onUnhandled(handler: EventHandler<AnyEvent<Events>>): this
+  /** One attempt failed; another follows. */
+  onError(handler: FailureHandler<AnyEvent<Events>>): this
+  /**
+   * No attempt follows: they are used up, a handler threw `NonRetryableError`, a drain of the memory inbox leaves no
+   * time for the next one, or what was to handle the event is gone: its process in every attempt, or on Workers its
+   * request. At least once an event.
+   */
+  onDeadLetter(handler: FailureHandler<AnyEvent<Events>>): this
+  /** The whole way from a raw request to the reply to write. Never throws. */
+  handle(request: WebhookRequest<Context>): Promise<WebhookReply>
+  /**
+   * Begins processing and freezes the handlers. The first request starts it too, and waits for it for a second at
+   * most; with a durable inbox call it at boot, so that events left from the last run are processed, and a broken
+   * inbox is seen at once.
+   * Rejects with `draining` after `close()`.
+   */
+  start(): Promise<void>
+  /**
+   * Drains, for `timeout` at most (default `'10s'`): from now on requests get 503 with `Retry-After`, and running
+   * events finish. A durable inbox keeps those that wait. The memory inbox runs them: what waits for a retry gets one
+   * attempt at once, and later ones as `retry` says, where they begin in time; `onDeadLetter` is told of
+   * what fails too late for another, and what still runs or waits at the end is `lost`. Call it on SIGTERM, before
+   * the server closes.
+   */
+  close(options?: { readonly timeout?: Duration }): Promise<DrainReport>
+  stats(): Promise<InboxStats>
+  /** Events whose attempts are used up, by event id. */
+  readonly deadLetters: DeadLetters
+}
+
+/** The dead letters of a receiver, by event id. */
+export interface DeadLetters {
+  /** The newest first; 100 unless told, 1,000,000 at most. */
+  list(options?: { readonly limit?: number }): Promise<readonly DeadLetter[]>
+  get(id: string, options?: InNamespace): Promise<DeadLetter | undefined>
+  /** Lets it run again with a fresh count of attempts. `false` when there is no such dead letter. */
+  redrive(id: string, options?: InNamespace): Promise<boolean>
+  /** Forgets it for good. `false` when there is no such dead letter. */
+  discard(id: string, options?: InNamespace): Promise<boolean>
+}
+
+/** Which namespace an id belongs to. */
+export interface InNamespace {
+  /** The namespace the event arrived under. Default: the empty one. */
+  readonly namespace?: string
+}

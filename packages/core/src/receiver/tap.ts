@@ -1,0 +1,62 @@
+import { ConfigurationError } from '../errors/errors.ts'
+import { Refusal } from '../errors/refusal.ts'
+import type { DecodeEvent } from '../events/decode-event.ts'
+import type { WebhookEvent } from '../events/event-types.ts'
+import type { Process, Verdict } from '../inbox/inbox.ts'
+import type { HandlerRegistry } from '../worker/handler-registry.ts'
+
+/** One finished attempt, as a test sees it. */
+export interface TappedAttempt {
+  /** What the handlers got. Absent when the kept bytes could not be decoded. */
+  readonly event: WebhookEvent | undefined
+  readonly id: string
+  readonly namespace: string
+  readonly attempt: number
+  /** How many handlers of `on` matched. `0`: the event went to `onUnhandled`. */
+  readonly matched: number
+  readonly verdict: Verdict
+}
+
+/** Told of every finished attempt, before the inbox applies its verdict. */
+export type Tap = (attempt: TappedAttempt) => void
+
+/** A property and not a map of receivers: adapters copy a receiver's members onto their own function. */
+const TAP: unique symbol = Symbol('ackhook.tap')
+
+/**
+ * Tells `tap` of every attempt of a receiver that has not started yet. For testing tools: nothing in an
+ * application needs it. Throws `ConfigurationError` for what `createReceiver` did not make.
+ */
+export function tapReceiver(receiver: object, tap: Tap): void {
+  const add = (receiver as { [TAP]?: (tap: Tap) => void })[TAP]
+  if (add === undefined) {
+    throw new ConfigurationError(
+      'receiver',
+      'must be made by createReceiver(), or by webhooks() of an adapter',
+    )
+  }
+  add(tap)
+}
+
+/** The member by which {@link tapReceiver} finds its way in. */
+export function tapMember(add: (tap: Tap) => void): object {
+  return { [TAP]: add }
+}
+
+/** The same process, which also tells the taps. Without taps it is the process itself. */
+export function tapProcess(
+  process: Process,
+  taps: readonly Tap[],
+  parts: { readonly handlers: HandlerRegistry; readonly decode: DecodeEvent },
+): Process {
+  if (taps.length === 0) return process
+  return async (delivery, attempt) => {
+    const decoded = delivery.event ?? (await parts.decode(delivery.body))
+    const event = decoded instanceof Refusal ? undefined : decoded
+    const verdict = await process(delivery, attempt)
+    const { id, namespace } = delivery
+    const matched = event === undefined ? 0 : parts.handlers.match(event.type).length
+    for (const tap of taps) tap({ event, id, namespace, attempt: attempt.number, matched, verdict })
+    return verdict
+  }
+}

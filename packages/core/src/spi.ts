@@ -1,0 +1,33 @@
+/**
+ * For adapters, stores, inboxes and tools: what they share with the receiver, beside the types that
+ * `@ackhook/core` exports. Changes here are announced like any other.
+ *
+ * @module
+ */
+
+export { CODES } from './errors/codes.ts'
+export { describeError } from './errors/errors.ts'
+export { Refusal } from './errors/refusal.ts'
+export { resolveContract } from './events/contract.ts'
+export { eventKey } from './events/event-key.ts'
+export { readRequestBody } from './fetch/read-request-body.ts'
+export { ABORT, type Attempt, createAttempt } from './inbox/attempt.ts'
+export { type CrashDecision, crashDelayMs, crashPolicy } from './inbox/crash-policy.ts'
+export type { Claim, ClaimOptions, CompleteOptions, StoreNotice } from './inbox/dedupe-store.ts'
+export type {
+  Acceptance,
+  DeadLetterStore,
+  Process,
+  ProcessingPolicy,
+  StartLimit,
+  Verdict,
+} from './inbox/inbox.ts'
+export type { RetryPolicy } from './inbox/retry.ts'
+export { oneOf, refuseUnknownNames, wholeNumber } from './lib/check-option.ts'
+export { withDeadline } from './lib/deadline.ts'
+export { durationMs } from './lib/duration.ts'
+export { toReceiver } from './receiver/create-receiver.ts'
+export { replyTo } from './receiver/reply-to.ts'
+export { type Tap, type TappedAttempt, tapReceiver } from './receiver/tap.ts'
+export { parseSignatureHeader, type SignatureHeader } from './verify/signature-header.ts'
+export { parseTimestamp } from './verify/timestamp.ts'

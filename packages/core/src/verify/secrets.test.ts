@@ -1,0 +1,135 @@
+import { describe, expect, it, vi } from 'vitest'
+import { recordingLogger } from '../../../../test/support/receiving.ts'
+import { ConfigurationError } from '../errors/errors.ts'
+import { Refusal } from '../errors/refusal.ts'
+import type { Mac } from '../platform/platform.ts'
+import { createSecrets, type SecretSource } from './secrets.ts'
+
+const A = 'a secret of 17 by'
+const B = 'another secret of some bytes'
+const body = new Uint8Array(3)
+const create = (source: unknown) => createSecrets(source as SecretSource<unknown>, recordingLogger())
+const signs = async (macs: readonly Mac[] | Refusal, ...secrets: string[]) => {
+  if (macs instanceof Refusal) throw new Error(macs.code)
+  const digests = await Promise.all(macs.map(mac => mac('1', body)))
+  const expected = await Promise.all(
+    secrets.map(async secret => ((await create(secret)(0)) as Mac[])[0]?.('1', body)),
+  )
+  expect(digests).toEqual(expected)
+}
+
+describe('secrets that are known at construction', () => {
+  it('are one or a list', async () => {
+    await signs(await create(A)(undefined), A)
+    await signs(await create([A, B])(undefined), A, B)
+  })
+
+  it('are prepared once', () => {
+    const macs = create([A, B])
+    expect(macs(1)).toBe(macs(2))
+  })
+
+  it.each([
+    undefined,
+    null,
+    '',
+    '   ',
+    '\n\t',
+    ' '.repeat(20),
+    [],
+    [''],
+    [A, ''],
+    [A, undefined],
+    'fifteen bytes !',
+    123,
+    {},
+    [[A]],
+    Array(101).fill(A),
+  ])('are refused when they are %j', source => {
+    expect(() => create(source)).toThrow(ConfigurationError)
+    expect(() => create(source)).toThrow(expect.objectContaining({ option: 'secret' }))
+  })
+
+  it('are never in the error', () => {
+    expect(() => create('topsecret')).toThrow(
+      "Option 'secret': must be at least 16 bytes long: a shorter one can be guessed",
+    )
+    expect(() => create(undefined)).toThrow('is the environment variable set?')
+    expect(() => create('  ')).toThrow('must not be empty or blank')
+    expect(() => create([])).toThrow('got an empty list')
+    expect(() => create(Array(101).fill(A))).toThrow('at most 100 secrets; got 101')
+    expect(() => create(7)).toThrow('must be a string; got number')
+  })
+
+  it('count bytes and not characters', () => {
+    expect(() => create('é'.repeat(8))).not.toThrow()
+    expect(() => create('é'.repeat(7))).toThrow(ConfigurationError)
+    expect(() => create('x'.repeat(16))).not.toThrow()
+    expect(() => create(Array(100).fill(A))).not.toThrow()
+  })
+
+  it('are used as they are when white space surrounds them, with a warning that does not show them', async () => {
+    const logger = recordingLogger()
+    const macs = createSecrets([A, `${B}\n`], logger)
+    expect(logger.lines.map(line => [line.level, line.fields])).toEqual([['warn', { code: 'secret_padded' }]])
+    expect(JSON.stringify(logger.lines)).not.toContain(B)
+    await signs(await macs(undefined), A, `${B}\n`)
+    createSecrets(A, logger)
+    expect(logger.lines).toHaveLength(1)
+  })
+})
+
+describe('secrets by request', () => {
+  it('come from the context, at once or later', async () => {
+    const known: Record<string, string | string[]> = { a: A, b: [A, B] }
+    const now = createSecrets((context: string) => known[context] as string, recordingLogger())
+    await signs(now('a') as Mac[], A)
+    await signs(now('b') as Mac[], A, B)
+    const later = createSecrets(async (context: string) => known[context] as string, recordingLogger())
+    await signs(await later('b'), A, B)
+  })
+
+  it('are prepared once for each secret', () => {
+    const macs = create(() => A)
+    const first = macs(1) as Mac[]
+    expect(macs(2)).toEqual(first)
+    expect((macs(2) as Mac[])[0]).toBe(first[0])
+  })
+
+  it('are a 401 for a workspace that is not known', async () => {
+    expect(create(() => null)(0)).toMatchObject({ code: 'secret_unknown' })
+    expect(await create(async () => null)(0)).toMatchObject({ code: 'secret_unknown' })
+  })
+
+  it.each([undefined, '', '  ', 'short', [], [A, ''], 7, {}])(
+    'are a 500 when the answer is %j',
+    async answer => {
+      const refused = { code: 'secret_unavailable', detail: expect.stringContaining('answer must') }
+      expect(create(() => answer)(0)).toMatchObject(refused)
+      expect(await create(async () => answer)(0)).toMatchObject(refused)
+    },
+  )
+
+  it('are a 500 with the cause when the function fails', async () => {
+    const cause = new Error('vault')
+    const failing = () => {
+      throw cause
+    }
+    const refused = { code: 'secret_unavailable', detail: 'the secret function failed', cause }
+    expect(create(failing)(0)).toMatchObject(refused)
+    expect(await create(async () => failing())(0)).toMatchObject(refused)
+  })
+
+  it('may be a thenable that has nothing but then', async () => {
+    const thenable = Object.fromEntries([['then', (use: (secret: string) => void) => use(A)]])
+    await signs(await create(() => thenable)(0), A)
+  })
+
+  it('are asked for at each request', () => {
+    const resolve = vi.fn(() => A)
+    const macs = create(resolve)
+    void macs('one')
+    void macs('two')
+    expect(resolve.mock.calls).toEqual([['one'], ['two']])
+  })
+})

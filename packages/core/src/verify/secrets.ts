@@ -1,0 +1,79 @@
+import { LRUCache } from 'lru-cache'
+import { platform } from '#platform'
+import { ConfigurationError } from '../errors/errors.ts'
+import { Refusal } from '../errors/refusal.ts'
+import { andThen, type MaybePromise, orElse } from '../lib/maybe-promise.ts'
+import type { Logger } from '../observe/logger.ts'
+import type { Mac } from '../platform/platform.ts'
+
+/** One secret, or several while a rotation lasts. */
+export type Secret = string | readonly string[]
+
+/**
+ * Secrets by the request's context, for many workspaces behind one route. Answer `null` for a workspace you do
+ * not know (401); anything else that is no usable secret, and any exception, is a fault here (500).
+ */
+export type SecretResolver<Context> = (context: Context) => MaybePromise<Secret | null>
+
+/** What the option `secret` takes: secrets, or a function of the request that gives them. */
+export type SecretSource<Context> = Secret | SecretResolver<Context>
+
+/** The prepared secrets for one request. */
+export type ResolveMacs<Context> = (context: Context) => MaybePromise<readonly Mac[] | Refusal>
+
+const MIN_BYTES = 16
+const MAX_SECRETS = 100
+const MAX_PREPARED = 1000
+
+/** Throws {@link ConfigurationError} for an empty, blank or short secret that is known at construction. */
+export function createSecrets<Context>(source: SecretSource<Context>, logger: Logger): ResolveMacs<Context> {
+  if (typeof source === 'function') return perRequest(source)
+  const secrets = listOf(source)
+  const fault = faultOf(secrets)
+  if (fault !== undefined) throw new ConfigurationError('secret', fault)
+  if (secrets.some(secret => secret !== secret.trim())) {
+    logger.warn(
+      { code: 'secret_padded' },
+      'A signing secret begins or ends with white space, often a newline from a file. It is used as it is; trim it if deliveries are refused as signature_mismatch.',
+    )
+  }
+  const macs = secrets.map(platform.createMac)
+  return () => macs
+}
+
+function perRequest<Context>(resolve: SecretResolver<Context>): ResolveMacs<Context> {
+  const prepared = new LRUCache<string, Mac>({ max: MAX_PREPARED, memoMethod: platform.createMac })
+  const use = (secret: Secret | null): readonly Mac[] | Refusal => {
+    if (secret === null) return new Refusal('secret_unknown', { detail: 'the secret function answered null' })
+    const secrets = listOf(secret)
+    const fault = faultOf(secrets)
+    if (fault !== undefined) {
+      return new Refusal('secret_unavailable', { detail: `the secret function's answer ${fault}` })
+    }
+    return secrets.map(one => prepared.memo(one))
+  }
+  const failed = (cause: unknown): Refusal =>
+    new Refusal('secret_unavailable', { detail: 'the secret function failed', cause })
+  return context => orElse(() => andThen(resolve(context), use), failed)
+}
+
+function listOf(secret: Secret): readonly string[] {
+  return Array.isArray(secret) ? secret : [secret as string]
+}
+
+/** What is wrong with these secrets, never what they are. */
+function faultOf(secrets: readonly string[]): string | undefined {
+  if (secrets.length === 0) return 'must hold at least one secret; got an empty list'
+  if (secrets.length > MAX_SECRETS) return `must hold at most ${MAX_SECRETS} secrets; got ${secrets.length}`
+  for (const secret of secrets) {
+    if (secret === undefined || secret === null) {
+      return 'must be the signing secret of the endpoint; got undefined: is the environment variable set?'
+    }
+    if (typeof secret !== 'string') return `must be a string; got ${typeof secret}`
+    if (secret.trim() === '') return 'must not be empty or blank: anybody could sign with it'
+    if (new TextEncoder().encode(secret).length < MIN_BYTES) {
+      return `must be at least ${MIN_BYTES} bytes long: a shorter one can be guessed`
+    }
+  }
+  return undefined
+}

@@ -1,0 +1,152 @@
+import { createHash, createHmac } from 'node:crypto'
+import { describe, expect, it, vi } from 'vitest'
+import { createMac as createNodeMac } from '../platform/node/hmac.ts'
+import type { Mac } from '../platform/platform.ts'
+import { createMac as createWebMac } from '../platform/web/hmac.ts'
+import { equalsDigest, verifySignature } from './signature.ts'
+
+const body = new TextEncoder().encode('{"id":"evt_1"}')
+const OLD = 'an old secret of some bytes'
+const NEW = 'a new secret of some bytes'
+const hex = (secret: string, t = '1') =>
+  createHmac('sha256', secret).update(`${t}.`).update(body).digest('hex')
+const header = (...signatures: string[]) => ({ timestamp: '1', signatures })
+
+describe.each([
+  ['node', createNodeMac],
+  ['web', createWebMac],
+])('verifying on %s', (_, createMac) => {
+  const secrets = (...texts: string[]) => texts.map(createMac)
+
+  it('accepts the HMAC of t, a dot and the bytes', async () => {
+    expect(await verifySignature(header(hex(OLD)), body, secrets(OLD))).toBe(true)
+  })
+
+  it('refuses another secret, another t, other bytes', async () => {
+    expect(await verifySignature(header(hex(NEW)), body, secrets(OLD))).toBe(false)
+    expect(await verifySignature(header(hex(OLD, '2')), body, secrets(OLD))).toBe(false)
+    expect(await verifySignature(header(hex(OLD)), body.subarray(1), secrets(OLD))).toBe(false)
+    expect(await verifySignature(header(hex(OLD)), new Uint8Array(0), secrets(OLD))).toBe(false)
+  })
+
+  it('accepts any of the signatures, wherever it stands', async () => {
+    for (const good of [0, 1, 2]) {
+      const signatures = [0, 1, 2].map(i => (i === good ? hex(OLD) : hex('nobody knows this one')))
+      expect(await verifySignature(header(...signatures), body, secrets(OLD))).toBe(true)
+    }
+  })
+
+  it('accepts under any of the secrets, wherever it stands', async () => {
+    expect(await verifySignature(header(hex(OLD)), body, secrets(OLD, NEW, 'x'))).toBe(true)
+    expect(await verifySignature(header(hex(NEW)), body, secrets(OLD, NEW, 'x'))).toBe(true)
+    expect(await verifySignature(header(hex('x')), body, secrets(OLD, NEW, 'x'))).toBe(true)
+    expect(await verifySignature(header(hex('y')), body, secrets(OLD, NEW, 'x'))).toBe(false)
+  })
+
+  it('refuses everything without a secret', async () => {
+    expect(await verifySignature(header(hex(OLD)), body, [])).toBe(false)
+  })
+
+  it('reads a body that is a window on a larger buffer', async () => {
+    const larger = new Uint8Array(100).fill(7)
+    larger.set(body, 13)
+    const window = larger.subarray(13, 13 + body.length)
+    expect(await verifySignature(header(hex(OLD)), window, secrets(OLD))).toBe(true)
+  })
+})
+
+describe('the number of HMACs', () => {
+  const wrong = 'f'.repeat(64)
+  const digestOf = (secret: string) => Buffer.from(hex(secret), 'hex').toString('latin1')
+
+  it.each([
+    [
+      'that are synchronous',
+      (secret: string): Mac =>
+        () =>
+          digestOf(secret),
+    ],
+    [
+      'that are asynchronous',
+      (secret: string): Mac =>
+        async () =>
+          digestOf(secret),
+    ],
+  ])('is one for each secret %s, however many signatures there are', async (_, macOf) => {
+    const macs = [OLD, NEW, 'third'].map(secret => vi.fn(macOf(secret)))
+    const signatures = Array(16).fill(wrong)
+    expect(await verifySignature(header(...signatures), body, macs)).toBe(false)
+    for (const mac of macs) expect(mac.mock.calls).toEqual([['1', body]])
+  })
+
+  it.each([
+    [
+      'that are synchronous',
+      (secret: string): Mac =>
+        () =>
+          digestOf(secret),
+    ],
+    [
+      'that are asynchronous',
+      (secret: string): Mac =>
+        async () =>
+          digestOf(secret),
+    ],
+  ])('ends with the secret that matched, for those %s', async (_, macOf) => {
+    const macs = [OLD, NEW, 'third'].map(secret => vi.fn(macOf(secret)))
+    expect(await verifySignature(header(hex(NEW)), body, macs)).toBe(true)
+    expect(macs.map(mac => mac.mock.calls.length)).toEqual([1, 1, 0])
+  })
+
+  it('waits for nothing where the HMAC is synchronous', () => {
+    expect(verifySignature(header(hex(OLD)), body, [createNodeMac(OLD)])).toBe(true)
+  })
+
+  it('takes secrets of both kinds in one list', async () => {
+    const macs = [createNodeMac(OLD), createWebMac(NEW), createNodeMac('third secret')]
+    expect(await verifySignature(header(hex('third secret')), body, macs)).toBe(true)
+    expect(await verifySignature(header(hex(NEW)), body, macs)).toBe(true)
+    expect(await verifySignature(header(wrong), body, macs)).toBe(false)
+  })
+})
+
+const sha = (text: string) => createHash('sha256').update(text)
+const digest = sha('a').digest('binary')
+const spelled = sha('a').digest('hex')
+
+it('finds equal what spells the same bytes, in either case', () => {
+  expect(equalsDigest(digest, spelled)).toBe(true)
+  expect(equalsDigest(digest, spelled.toUpperCase())).toBe(true)
+})
+
+it('knows every value of a byte', () => {
+  for (let value = 0; value < 256; value++) {
+    const bytes = Buffer.alloc(32, value)
+    expect(equalsDigest(bytes.toString('latin1'), bytes.toString('hex'))).toBe(true)
+    expect(equalsDigest(bytes.toString('latin1'), Buffer.alloc(32, value ^ 1).toString('hex'))).toBe(false)
+  }
+})
+
+it('sees one changed digit wherever it stands', () => {
+  for (let i = 0; i < 64; i++) {
+    for (const bit of [1, 2, 4, 8]) {
+      const digit = (Number.parseInt(spelled[i] as string, 16) ^ bit).toString(16)
+      expect(equalsDigest(digest, spelled.slice(0, i) + digit + spelled.slice(i + 1))).toBe(false)
+    }
+  }
+})
+
+it('refuses every length but 64, beginning with the right digits or not', () => {
+  for (let length = 0; length < 64; length++)
+    expect(equalsDigest(digest, spelled.slice(0, length))).toBe(false)
+  expect(equalsDigest(digest, `${spelled}0`)).toBe(false)
+  expect(equalsDigest(digest, spelled + spelled)).toBe(false)
+})
+
+it('refuses a digest that is not 32 bytes long', () => {
+  const zeros = '0'.repeat(64)
+  expect(equalsDigest('\0'.repeat(32), zeros)).toBe(true)
+  expect(equalsDigest('\0'.repeat(31), zeros)).toBe(false)
+  expect(equalsDigest('\0'.repeat(33), zeros)).toBe(false)
+  expect(equalsDigest('', zeros)).toBe(false)
+})

@@ -1,0 +1,69 @@
+import { expect, it, vi } from 'vitest'
+import { recordingLogger, SECRET, sign } from '../../../../test/support/receiving.ts'
+import { type ContractOptions, resolveContract } from '../events/contract.ts'
+import { createSecrets, type SecretSource } from './secrets.ts'
+import { createVerifier } from './verify-request.ts'
+
+const now = 1_767_225_600_000
+const body = new TextEncoder().encode('{}')
+
+function verifier(secret: SecretSource<unknown> = SECRET, contract: ContractOptions = {}, clock = () => now) {
+  const macs = vi.fn(createSecrets(secret, recordingLogger()))
+  const verify = createVerifier({ contract: resolveContract(contract), macs, toleranceMs: 300_000, clock })
+  return {
+    macs,
+    verify: (value?: string) =>
+      verify(value === undefined ? {} : { 'x-service-signature': value }, body, 'context'),
+  }
+}
+const good = (t: string | number = now / 1000, secret = SECRET) => sign(body, { secret, timestamp: t })
+
+it('finds nothing wrong with a genuine, fresh request', async () => {
+  expect(verifier().verify(good())).toBeUndefined()
+  expect(await verifier(async () => SECRET).verify(good())).toBeUndefined()
+})
+
+it('asks for no secret before the form of the header is right', () => {
+  const { macs, verify } = verifier()
+  expect(verify()).toMatchObject({ code: 'signature_missing', detail: 'no header x-service-signature' })
+  expect(verify('')).toMatchObject({ code: 'signature_malformed' })
+  expect(verify('v1=x')).toMatchObject({ code: 'signature_malformed' })
+  expect(verify(good('abc'))).toMatchObject({
+    code: 'timestamp_malformed',
+    detail: 't is no timestamp in auto',
+  })
+  expect(macs).not.toHaveBeenCalled()
+  void verify(good())
+  expect(macs.mock.calls).toEqual([['context']])
+})
+
+it('looks at the clock only when the signature holds', async () => {
+  const clock = vi.fn(() => now)
+  expect(verifier(SECRET, {}, clock).verify(good(now / 1000, 'somebody else’s secret'))).toMatchObject({
+    code: 'signature_mismatch',
+  })
+  expect(
+    await verifier(async () => SECRET, {}, clock).verify(good(1_000_000_000, 'somebody else’s secret')),
+  ).toMatchObject({
+    code: 'signature_mismatch',
+  })
+  expect(clock).not.toHaveBeenCalled()
+  expect(verifier(SECRET, {}, clock).verify(good(now / 1000 - 301))).toMatchObject({
+    code: 'timestamp_too_old',
+  })
+  expect(clock).toHaveBeenCalledTimes(1)
+})
+
+it('passes on why there is no secret', async () => {
+  expect(verifier(() => null).verify(good())).toMatchObject({ code: 'secret_unknown' })
+  expect(await verifier(async () => null).verify(good())).toMatchObject({ code: 'secret_unknown' })
+})
+
+it('names the unit that the contract pins', () => {
+  const { verify } = verifier(SECRET, { timestampUnit: 'milliseconds' })
+  expect(verify(good())).toMatchObject({
+    code: 'timestamp_malformed',
+    detail: 't is no timestamp in milliseconds',
+  })
+  expect(verify(good(now))).toBeUndefined()
+})

@@ -1,0 +1,90 @@
+import { afterEach, expect, it, vi } from 'vitest'
+import { recordingLogger } from '../../../../test/support/receiving.ts'
+import type { Delivery } from '../inbox/delivery.ts'
+import type { Failure, FailureHandler } from './failure.ts'
+import { notifyFailure } from './failure.ts'
+
+const delivery = { id: 'evt_1', type: 'a.b' } as Delivery
+const error = new Error('handler')
+const dead: Failure = { error, attempt: 5, delivery }
+const failed: Failure = { error, attempt: 2, delivery, retryInMs: 250 }
+const event = { id: 'evt_1', type: 'a.b', created_at: '', data: {} }
+
+function notify(failure: Failure, ...listeners: FailureHandler[]) {
+  const logger = recordingLogger()
+  return { logger, notified: notifyFailure(listeners, failure, event, { logger, handlerTimeoutMs: 1000 }) }
+}
+
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+it('tells every listener, in order and one after the other', async () => {
+  const order: string[] = []
+  const { notified, logger } = notify(
+    dead,
+    async (failure, told) => {
+      expect([failure, told]).toEqual([dead, event])
+      await new Promise(resolve => setImmediate(resolve))
+      order.push('first')
+    },
+    () => void order.push('second'),
+  )
+  expect(await notified).toBe(true)
+  expect(order).toEqual(['first', 'second'])
+  expect(logger.lines).toEqual([])
+})
+
+it('tells the log when there is nobody to tell', async () => {
+  const first = notify(failed)
+  expect(await first.notified).toBe(false)
+  const fields = { err: error, event: 'evt_1', type: 'a.b' }
+  expect(first.logger.lines).toEqual([
+    {
+      level: 'warn',
+      fields: { ...fields, attempt: 2 },
+      message: 'Attempt 2 at event evt_1 (a.b) failed; the next is in 250 ms.',
+    },
+  ])
+  const last = notify(dead)
+  expect(await last.notified).toBe(false)
+  expect(last.logger.lines).toEqual([
+    {
+      level: 'error',
+      fields: { ...fields, attempt: 5 },
+      message: 'Event evt_1 (a.b) is given up after attempt 5.',
+    },
+  ])
+})
+
+it('logs a listener that fails, tells the others, and has not been notified', async () => {
+  const other = vi.fn()
+  const err = new Error('listener')
+  const { notified, logger } = notify(
+    dead,
+    () => {
+      throw err
+    },
+    async () => {
+      throw err
+    },
+    other,
+  )
+  expect(await notified).toBe(false)
+  expect(other).toHaveBeenCalledTimes(1)
+  expect(logger.lines).toEqual(
+    Array(2).fill({
+      level: 'error',
+      fields: { err, event: 'evt_1' },
+      message: 'An onError or onDeadLetter handler failed.',
+    }),
+  )
+})
+
+it('does not wait for ever for a listener', async () => {
+  vi.useFakeTimers()
+  const { notified, logger } = notify(dead, () => new Promise(() => {}))
+  await vi.advanceTimersByTimeAsync(1000)
+  expect(await notified).toBe(false)
+  expect(logger.lines[0]?.fields['err']).toMatchObject({ name: 'DeadlineError' })
+})

@@ -1,0 +1,62 @@
+import type { WebhookEvent } from '../events/event-types.ts'
+import type { Delivery } from '../inbox/delivery.ts'
+import { withDeadline } from '../lib/deadline.ts'
+import type { MaybePromise } from '../lib/maybe-promise.ts'
+import { isPromise } from '../lib/maybe-promise.ts'
+import type { Logger } from '../observe/logger.ts'
+
+/** What failed, for `onError` and `onDeadLetter`. */
+export interface Failure {
+  readonly error: unknown
+  /** The attempt that failed, from 1. */
+  readonly attempt: number
+  /** Id, type, namespace and bytes of the event, as they were accepted. */
+  readonly delivery: Delivery
+  /** Milliseconds until the next attempt; absent when there is none. */
+  readonly retryInMs?: number
+}
+
+/** `event` is `undefined` only when its kept bytes can no longer be read, for example after a schema changed. */
+export type FailureHandler<Event = WebhookEvent> = (
+  failure: Failure,
+  event: Event | undefined,
+) => MaybePromise<unknown>
+
+export interface NotifyParts {
+  readonly logger: Logger
+  readonly handlerTimeoutMs: number
+}
+
+/**
+ * Tells `onError` or `onDeadLetter` of a failure. Whether there was anybody to tell and all of them took note:
+ * their own failures are logged and not retried. With nobody to tell, the log is told, so that no failure is silent.
+ */
+export async function notifyFailure(
+  listeners: readonly FailureHandler[],
+  failure: Failure,
+  event: WebhookEvent | undefined,
+  { logger, handlerTimeoutMs }: NotifyParts,
+): Promise<boolean> {
+  if (listeners.length === 0) logFailure(logger, failure)
+  let notified = listeners.length > 0
+  for (const listener of listeners) {
+    try {
+      const result = listener(failure, event)
+      if (isPromise(result))
+        await withDeadline(result, { operation: 'onError or onDeadLetter', ms: handlerTimeoutMs })
+    } catch (err) {
+      notified = false
+      logger.error({ err, event: failure.delivery.id }, 'An onError or onDeadLetter handler failed.')
+    }
+  }
+  return notified
+}
+
+function logFailure(logger: Logger, { error, attempt, delivery, retryInMs }: Failure): void {
+  const { id, type } = delivery
+  const fields = { err: error, event: id, type, attempt }
+  if (retryInMs === undefined)
+    logger.error(fields, `Event ${id} (${type}) is given up after attempt ${attempt}.`)
+  else
+    logger.warn(fields, `Attempt ${attempt} at event ${id} (${type}) failed; the next is in ${retryInMs} ms.`)
+}

@@ -1,0 +1,313 @@
+import { describe, expect, it, vi } from 'vitest'
+import { recordingLogger } from '../../../../test/support/receiving.ts'
+import { AckhookError, NonRetryableError, RetryAfterError } from '../errors/errors.ts'
+import { Refusal } from '../errors/refusal.ts'
+import type { WebhookEvent } from '../events/event-types.ts'
+import { ABORT, createAttempt } from '../inbox/attempt.ts'
+import type { Delivery } from '../inbox/delivery.ts'
+import type { Observation } from '../observe/observation.ts'
+import { createHandlerRegistry } from './handler-registry.ts'
+import { createWorker, type WorkerParts } from './worker.ts'
+
+const event: WebhookEvent = { id: 'evt_1', type: 'a.b', created_at: '2026-01-01T00:00:00Z', data: {} }
+const delivery = {
+  key: 'k',
+  namespace: 'n',
+  id: 'evt_1',
+  type: 'a.b',
+  receivedAt: 42,
+  event,
+} as unknown as Delivery
+const { event: _, ...withoutEvent } = delivery
+const about = { id: 'evt_1', type: 'a.b', namespace: 'n' }
+
+function worker(parts: Partial<WorkerParts> = {}) {
+  const seen: Observation[] = []
+  const begun: Observation[] = []
+  const handlers = createHandlerRegistry()
+  const logger = recordingLogger()
+  const process = createWorker({
+    handlers,
+    logger,
+    handlerTimeoutMs: 1000,
+    decode: () => event,
+    retry: { attempts: 3, minDelayMs: 1000, maxDelayMs: 1000, factor: 1 },
+    clock: () => Date.UTC(2026, 0, 1) + 250,
+    observe: one => (one.kind === 'attempt_started' ? begun : seen).push(one),
+    ...parts,
+  })
+  return { seen, begun, handlers, logger, process }
+}
+const raise = (error: unknown) => () => {
+  throw error
+}
+
+describe('a handler that throws what cannot be read', () => {
+  const revoked = Proxy.revocable({}, {})
+  revoked.revoke()
+  it.each([
+    [
+      'an AggregateError whose errors are an object',
+      Object.assign(new AggregateError([]), { errors: { a: 1 } }),
+    ],
+    ['an AggregateError without errors', Object.assign(new AggregateError([]), { errors: null })],
+    ['a revoked proxy', revoked.proxy],
+    ['a proxy that throws when it is asked what it is', new Proxy({}, { getPrototypeOf: raise('no') })],
+    [
+      'an AggregateError whose errors throw',
+      Object.defineProperty(new AggregateError([]), 'errors', { get: raise('no') }),
+    ],
+  ])('has failed: %s', async (_, thrown) => {
+    const { process, handlers } = worker()
+    handlers.add('a.b', raise(thrown))
+    expect(await process(delivery, createAttempt(1))).toMatchObject({ outcome: 'retry' })
+    expect(await process(delivery, createAttempt(3))).toMatchObject({
+      outcome: 'dead',
+      error: expect.any(Error),
+    })
+  })
+})
+
+describe('an event that took its process down in every attempt', () => {
+  it('goes to onDeadLetter with the event, and to no other handler', async () => {
+    const { process, handlers, seen } = worker()
+    const handler = vi.fn()
+    const onDeadLetter = vi.fn()
+    handlers.add('a.b', handler)
+    handlers.addListener('onDeadLetter', onDeadLetter)
+    const verdict = await process(withoutEvent as Delivery, createAttempt(3, 'abandon'))
+    expect(verdict).toEqual({ outcome: 'dead', error: expect.any(NonRetryableError), notified: true })
+    expect(handler).not.toHaveBeenCalled()
+    expect(onDeadLetter.mock.calls).toEqual([
+      [
+        {
+          error: expect.objectContaining({ message: expect.stringContaining('its process died') }),
+          attempt: 3,
+          delivery: withoutEvent,
+        },
+        event,
+      ],
+    ])
+    expect(seen).toMatchObject([{ kind: 'dead_lettered', ...about, attempt: 3 }])
+  })
+})
+
+it('an abandoned event is dead also when its bytes can no longer be read', async () => {
+  const { process } = worker({ decode: () => new Refusal('event_invalid', { detail: 'another schema now' }) })
+  const verdict = await process(withoutEvent as Delivery, createAttempt(1, 'abandon'))
+  expect(verdict).toMatchObject({ outcome: 'dead', error: expect.any(NonRetryableError) })
+})
+
+describe('an attempt that succeeds', () => {
+  it('hands each handler the event and what it should know', async () => {
+    const { process, handlers, seen } = worker()
+    const handler = vi.fn()
+    handlers.add('a.b', handler)
+    const attempt = createAttempt(2)
+    expect(await process(delivery, attempt)).toEqual({ outcome: 'completed' })
+    const [[given, context]] = handler.mock.calls as [[WebhookEvent, Record<string, unknown>]]
+    expect(given).toBe(event)
+    expect(context).toMatchObject({ attempt: 2, namespace: 'n', receivedAt: 42 })
+    expect(context['signal']).toBe(attempt.signal)
+    expect(seen).toEqual([
+      { kind: 'completed', ...about, attempt: 2, durationMs: expect.any(Number), lagMs: 250 },
+    ])
+  })
+
+  it('is observed before its handlers run', async () => {
+    const { process, handlers, begun, seen } = worker()
+    let before: unknown
+    handlers.add('a.b', () => (before = [...begun, ...seen]))
+    await process(delivery, createAttempt(2))
+    expect(before).toEqual([{ kind: 'attempt_started', ...about, attempt: 2 }])
+  })
+
+  it('waits for handlers that are asynchronous', async () => {
+    const { process, handlers, seen } = worker()
+    let finish: () => void = () => {}
+    handlers.add('a.b', () => new Promise<void>(resolve => (finish = resolve)))
+    const running = process(delivery, createAttempt(1))
+    await new Promise(resolve => setImmediate(resolve))
+    expect(seen).toEqual([])
+    finish()
+    expect(await running).toEqual({ outcome: 'completed' })
+  })
+
+  it('knows no lag when created_at is no instant', async () => {
+    const { process, seen } = worker()
+    await process({ ...delivery, event: { ...event, created_at: 'soon' } }, createAttempt(1))
+    expect(seen.at(-1)).not.toHaveProperty('lagMs')
+  })
+
+  it('is also that of an event nobody matched, which is told', async () => {
+    const { process, handlers, seen } = worker()
+    const unhandled = vi.fn()
+    handlers.addListener('onUnhandled', unhandled)
+    handlers.add('other', raise(new Error('never')))
+    expect(await process(delivery, createAttempt(1))).toEqual({ outcome: 'completed' })
+    expect(unhandled.mock.calls).toEqual([[event, expect.objectContaining({ attempt: 1 })]])
+    expect(seen.map(one => one.kind)).toEqual(['unhandled', 'completed'])
+    expect(seen[0]).toEqual({ kind: 'unhandled', ...about })
+  })
+})
+
+describe('an event that comes back as bytes', () => {
+  it('is decoded again', async () => {
+    const decode = vi.fn(async () => event)
+    const { process, handlers } = worker({ decode })
+    const handler = vi.fn()
+    handlers.add('a.b', handler)
+    const body = new Uint8Array(1)
+    await process({ ...withoutEvent, body }, createAttempt(1))
+    expect(decode.mock.calls).toEqual([[body]])
+    expect(handler).toHaveBeenCalledWith(event, expect.anything())
+  })
+
+  it('fails when it can no longer be read, and is handed on without an event', async () => {
+    const cause = new Error('schema')
+    const { process, handlers } = worker({
+      decode: () => new Refusal('event_invalid', { detail: 'why', cause }),
+    })
+    const failed = vi.fn()
+    handlers.addListener('onError', failed)
+    const verdict = await process({ ...withoutEvent } as Delivery, createAttempt(1))
+    expect(verdict).toMatchObject({
+      outcome: 'retry',
+      error: { code: 'event_invalid', message: 'why', cause },
+    })
+    expect(failed.mock.calls[0]?.[1]).toBeUndefined()
+    const other = worker({ decode: () => new Refusal('json_invalid') })
+    expect(await other.process({ ...withoutEvent } as Delivery, createAttempt(1))).toMatchObject({
+      error: { code: 'json_invalid', message: 'json_invalid' },
+    })
+  })
+})
+
+describe('an attempt that fails', () => {
+  it('is observed and told, and another follows', async () => {
+    const { process, handlers, seen } = worker()
+    const error = new Error('no')
+    const failed = vi.fn()
+    const dead = vi.fn()
+    handlers.add('a.b', raise(error))
+    handlers.addListener('onError', failed)
+    handlers.addListener('onDeadLetter', dead)
+    const verdict = await process(delivery, createAttempt(1))
+    if (verdict.outcome !== 'retry') throw new Error(verdict.outcome)
+    expect(verdict.error).toBe(error)
+    expect(verdict.delayMs).toBeGreaterThanOrEqual(500)
+    expect(verdict.delayMs).toBeLessThanOrEqual(1000)
+    expect(failed.mock.calls).toEqual([[{ error, attempt: 1, delivery, retryInMs: verdict.delayMs }, event]])
+    expect(seen).toEqual([
+      {
+        kind: 'attempt_failed',
+        ...about,
+        attempt: 1,
+        error,
+        retryInMs: verdict.delayMs,
+        durationMs: expect.any(Number),
+      },
+    ])
+    expect(dead).not.toHaveBeenCalled()
+  })
+
+  it('is the last one when the attempts are used up', async () => {
+    const { process, handlers, seen } = worker()
+    const error = new Error('no')
+    const dead = vi.fn()
+    handlers.add('a.b', async () => raise(error)())
+    handlers.addListener('onDeadLetter', dead)
+    expect(await process(delivery, createAttempt(3))).toEqual({ outcome: 'dead', error, notified: true })
+    expect(dead.mock.calls).toEqual([[{ error, attempt: 3, delivery }, event]])
+    expect(seen).toEqual([
+      { kind: 'dead_lettered', ...about, attempt: 3, error, durationMs: expect.any(Number) },
+    ])
+  })
+
+  it('says when no dead letter handler took note', async () => {
+    const { process, handlers, logger } = worker()
+    handlers.add('a.b', raise(new NonRetryableError('never')))
+    expect(await process(delivery, createAttempt(1))).toMatchObject({ outcome: 'dead', notified: false })
+    expect(logger.lines).toMatchObject([{ level: 'error' }])
+  })
+
+  it('of a function with a then counts, as of a promise', async () => {
+    const { process, handlers } = worker()
+    const then = (_: unknown, fail: (error: unknown) => void) => fail(new NonRetryableError('never'))
+    handlers.add('a.b', () => Object.assign(() => {}, Object.fromEntries([['then', then]])))
+    expect(await process(delivery, createAttempt(1))).toMatchObject({ outcome: 'dead' })
+  })
+
+  it('waits for as long as a handler asked', async () => {
+    const { process, handlers } = worker()
+    handlers.add('a.b', raise(new RetryAfterError('later', 90)))
+    expect(await process(delivery, createAttempt(1))).toMatchObject({ outcome: 'retry', delayMs: 90_000 })
+  })
+
+  it('waits for the longest that several handlers asked for, and tells of every failure', async () => {
+    const { process, handlers } = worker()
+    const errors = [new RetryAfterError('soon', 30), new Error('other'), new RetryAfterError('later', 90)]
+    for (const error of errors) handlers.add('a.b', raise(error))
+    expect(await process(delivery, createAttempt(1))).toMatchObject({
+      outcome: 'retry',
+      delayMs: 90_000,
+      error: { errors },
+    })
+  })
+
+  it('is the last one when one of several handlers rules out another', async () => {
+    const { process, handlers } = worker()
+    const never = new NonRetryableError('never')
+    handlers.add('a.b', raise(new Error('now')))
+    handlers.add('*', async () => raise(never)())
+    expect(await process(delivery, createAttempt(1))).toMatchObject({ outcome: 'dead', error: never })
+    const { process: other, handlers: others } = worker()
+    others.add('a.b', raise(new Error('one')))
+    others.add('*', raise(new Error('two')))
+    expect(await other(delivery, createAttempt(1))).toMatchObject({
+      outcome: 'retry',
+      error: { errors: [{}, {}] },
+    })
+  })
+
+  it('by its timeout aborts the signal that the handler holds', async () => {
+    const { process, handlers } = worker({ handlerTimeoutMs: 20 })
+    let signal: AbortSignal | undefined
+    handlers.add('a.b', (_event, context) => {
+      signal = context.signal
+      return new Promise(() => {})
+    })
+    expect(await process(delivery, createAttempt(1))).toMatchObject({
+      outcome: 'retry',
+      error: { code: 'handler_timeout' },
+    })
+    expect(signal?.aborted).toBe(true)
+  })
+})
+
+describe('an attempt that the inbox withdraws', () => {
+  it.each([ABORT.leaseLost(), ABORT.drained()])('is no failure: %s', async reason => {
+    const { process, handlers, seen, logger } = worker()
+    const told = vi.fn()
+    handlers.add('a.b', () => new Promise(() => {}))
+    handlers.addListener('onError', told)
+    handlers.addListener('onDeadLetter', told)
+    const attempt = createAttempt(3)
+    const running = process(delivery, attempt)
+    await new Promise(resolve => setImmediate(resolve))
+    attempt.abort(reason)
+    expect(await running).toEqual({ outcome: 'retry', delayMs: 0, error: reason })
+    expect(told).not.toHaveBeenCalled()
+    expect(seen).toEqual([
+      { kind: 'attempt_withdrawn', ...about, attempt: 3, error: reason, durationMs: expect.any(Number) },
+    ])
+    expect(logger.lines).toEqual([])
+  })
+
+  it('is told from another error of ours', async () => {
+    const { process, handlers, seen } = worker()
+    handlers.add('a.b', raise(new AckhookError('in_flight', 'mine')))
+    expect(await process(delivery, createAttempt(1))).toMatchObject({ outcome: 'retry' })
+    expect(seen).toMatchObject([{ kind: 'attempt_failed' }])
+  })
+})

@@ -1,0 +1,121 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from '@photostructure/sqlite'
+import { expect, it } from 'vitest'
+import { watchedDatabase } from '../../../../../test/support/watched-database.ts'
+import type { Arrival, Batch, Settlement } from '../../protocol.ts'
+import type { SqliteDatabase } from '../database.ts'
+import { prepareDatabase } from '../schema/open-database.ts'
+import { createStorage } from '../storage.ts'
+
+const TERMS = { capacity: 10_000, leaseMs: 10_000, attempts: 5, minDelayMs: 10, maxDelayMs: 50, factor: 2 }
+const NOTHING: Batch = {
+  arrivals: [],
+  bytes: new Uint8Array(),
+  settlements: [],
+  held: [],
+  queries: [],
+  take: 0,
+}
+
+/** Binds a text whole and reads it back only up to a `|`, as `node:sqlite` of Node 22 does with a NUL. */
+function openShortened(path: string): SqliteDatabase {
+  return watchedDatabase(new DatabaseSync(path), { read: shorten })
+}
+
+function shorten(row: unknown): unknown {
+  if (typeof row !== 'object' || row === null) return row
+  const short = (value: unknown) => (typeof value === 'string' ? value.split('|')[0] : value)
+  return Object.fromEntries(Object.entries(row).map(([name, value]) => [name, short(value)]))
+}
+
+function ordered(index: number): Arrival {
+  return [index, `key${index}`, '', `evt_${index}`, 'a.b', 1, 0, 0, 'tenant|conversation', index]
+}
+
+it.each(['complete', 'bury'] as const)(
+  'goes on with a key that the driver does not read back whole, after %s',
+  kind => {
+    const folder = mkdtempSync(join(tmpdir(), 'ackhook-sqlite-'))
+    const path = join(folder, 'inbox.db')
+    const storage = createStorage(() => openShortened(path), path)
+    const run = (batch: Partial<Batch>) => {
+      const taken = storage.run([{ ...NOTHING, take: 5, ...batch }], TERMS)[0]?.taken ?? []
+      if ('kind' in taken) throw new Error(taken.message)
+      return taken
+    }
+    let taken = run({ arrivals: [0, 1, 2].map(ordered) })
+    for (let index = 0; index < 3; index++) {
+      expect(taken).toHaveLength(1)
+      const { seq = 0, token = '' } = taken[0] ?? {}
+      const settlement: Settlement =
+        kind === 'complete'
+          ? { seq, token, kind, forgetAt: 9e15 }
+          : { seq, token, kind, failedAt: 0, reason: 'no' }
+      taken = run({ settlements: [settlement] })
+    }
+    const keys = [0, 1, 2].map(index => `key${index}`)
+    if (kind === 'bury') {
+      run({ take: 0, queries: keys.map(key => ({ kind: 'redrive', key })) })
+      expect(run({})).toHaveLength(1)
+    }
+    storage.close()
+    rmSync(folder, { recursive: true })
+  },
+)
+
+it('finds the rows of a key, and the keys without a head, by the index', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'ackhook-sqlite-'))
+  const seen: string[] = []
+  const path = join(folder, 'inbox.db')
+  const database = new DatabaseSync(path)
+  const storage = createStorage(
+    () => ({
+      exec: sql => database.exec(sql),
+      close: () => database.close(),
+      prepare(sql) {
+        seen.push(sql)
+        return database.prepare(sql)
+      },
+    }),
+    path,
+  )
+  storage.open()
+  const lanes = seen.filter(sql => /order_key (= \(|IS NOT NULL\s+GROUP)/.test(sql))
+  expect(lanes.length).toBe(4)
+  for (const sql of lanes) {
+    const plan = database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all() as { detail: string }[]
+    const details = plan.map(({ detail }) => detail).join('; ')
+    expect(details).toMatch(/INDEX ackhook_events_order/)
+    expect(details).not.toMatch(/SCAN (?!lane USING COVERING INDEX)|TEMP B-TREE/)
+  }
+  storage.close()
+  rmSync(folder, { recursive: true })
+})
+
+it('lets one go ahead of a key that has lost its head, when the file is opened', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'ackhook-sqlite-'))
+  const database = new DatabaseSync(join(folder, 'inbox.db'))
+  prepareDatabase(database)
+  const insert = database.prepare(
+    `INSERT INTO ackhook_events (key, state, due, fingerprint, accepted_at, received_at, id, type, namespace, order_key, order_at)
+     VALUES (?, ?, 9e15, 0, 0, 0, '', '', '', ?, ?)`,
+  )
+  // Behind in a key without a head, in one whose head runs, in one whose head is dead.
+  for (const [key, state, lane, at] of [
+    ['a', 4, 'lost', 2],
+    ['b', 4, 'lost', 1],
+    ['c', 1, 'runs', 1],
+    ['d', 4, 'runs', 2],
+    ['e', 3, 'dead', 1],
+    ['f', 4, 'dead', 2],
+  ] as const) {
+    insert.run(key, state, lane, at)
+  }
+  prepareDatabase(database)
+  const rows = database.prepare('SELECT key FROM ackhook_events WHERE state = 0 ORDER BY key').all()
+  expect(rows).toEqual([{ key: 'b' }, { key: 'f' }])
+  database.close()
+  rmSync(folder, { recursive: true })
+})

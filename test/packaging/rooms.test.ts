@@ -1,0 +1,103 @@
+import { readFileSync } from 'node:fs'
+import { dirname, join, normalize } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { filesUnder, ROOT } from '../support/workspace-packages.ts'
+
+/**
+ * The folders of a package's sources, and which others each may import. `.` is the top of `src`. What is not listed
+ * may import every room that is listed, and itself.
+ */
+type Rooms = Readonly<Record<string, readonly string[]>>
+
+const GROUND = ['errors', 'lib']
+const MIDDLE = [...GROUND, 'observe', 'platform', 'http', 'events']
+const INBOX = [...MIDDLE, 'inbox']
+const RECEIVER = [...INBOX, 'inbox/memory', 'verify', 'worker', 'receiver']
+
+const ROOMS: Readonly<Record<string, Rooms>> = {
+  core: {
+    errors: [],
+    lib: ['errors'],
+    observe: GROUND,
+    platform: [...GROUND, 'observe'],
+    'platform/node': [...GROUND, 'observe', 'platform'],
+    'platform/web': [...GROUND, 'observe', 'platform'],
+    http: GROUND,
+    events: [...GROUND, 'observe', 'platform'],
+    verify: MIDDLE,
+    inbox: MIDDLE,
+    'inbox/memory': INBOX,
+    worker: INBOX,
+    receiver: RECEIVER,
+    node: RECEIVER,
+    fetch: RECEIVER,
+    '.': [...RECEIVER, 'fetch'],
+  },
+}
+
+describe.each(Object.entries(ROOMS))('the rooms of %s', (folder, rooms) => {
+  const source = `${ROOT}packages/${folder}/src/`
+  const files = filesUnder(source).filter(file => file.endsWith('.ts') && !/\.test(-d)?\.ts$/.test(file))
+
+  it('are all listed', () => {
+    const found = new Set(files.map(roomOf))
+    expect([...found].sort()).toEqual(Object.keys(rooms).sort())
+  })
+
+  it.each(files)('%s imports only what its room may', file => {
+    const room = roomOf(file)
+    for (const imported of importedFiles(source, file)) {
+      const target = roomOf(imported)
+      if (target !== room)
+        expect([file, imported, rooms[room]?.includes(target)]).toEqual([file, imported, true])
+    }
+  })
+
+  it('have no circle of files', () => {
+    expect(circleIn(files, file => importedFiles(source, file))).toBeUndefined()
+  })
+})
+
+it('tells a circle', () => {
+  const imports: Record<string, string[]> = { a: ['b'], b: ['c'], c: ['b'] }
+  expect(circleIn(Object.keys(imports), file => imports[file] ?? [])).toEqual(['b', 'c', 'b'])
+})
+
+function roomOf(file: string): string {
+  return dirname(file)
+}
+
+/** Files of the same package, from the top of its sources. `#platform` stands for what it promises. */
+function importedFiles(source: string, file: string): readonly string[] {
+  const text = readFileSync(source + file, 'utf8')
+  const specifiers = [...text.matchAll(/^(?:import|export)\b[^'"]*?from '([^']+)'/gm)].map(
+    match => match[1] ?? '',
+  )
+  return specifiers.flatMap(specifier => {
+    if (specifier === '#platform') return ['platform/platform.ts']
+    return specifier.startsWith('.') ? [normalize(join(dirname(file), specifier))] : []
+  })
+}
+
+/** The files of one circle, beginning and ending with the same one. */
+function circleIn(
+  files: readonly string[],
+  importsOf: (file: string) => readonly string[],
+): readonly string[] | undefined {
+  const done = new Set<string>()
+  const visit = (file: string, path: readonly string[]): readonly string[] | undefined => {
+    if (path.includes(file)) return [...path.slice(path.indexOf(file)), file]
+    if (done.has(file)) return undefined
+    for (const imported of importsOf(file)) {
+      const circle = visit(imported, [...path, file])
+      if (circle !== undefined) return circle
+    }
+    done.add(file)
+    return undefined
+  }
+  for (const file of files) {
+    const circle = visit(file, [])
+    if (circle !== undefined) return circle
+  }
+  return undefined
+}
