@@ -26,7 +26,7 @@ export default defineConfig({
         ssr,
         test: {
           name: 'node',
-          include: ['packages/*/src/**/*.test.ts', 'test/**/*.test.ts'],
+          include: ['packages/*/{src,test}/**/*.test.ts', 'test/**/*.test.ts'],
           exclude: [...configDefaults.exclude, 'test/runtimes/**', 'test/faults/**', ON_WEB],
           provide: { platform: 'node' },
           testTimeout: 60_000,

@@ -31,4 +31,4 @@ export function mountSmallDisk(folder: string): SmallDisk | undefined {
 
 /** What a user without either can run. A user namespace shows its mounts to its own processes only. */
 export const NEEDED =
-  'This test mounts a small tmpfs, so it needs root, a sudo without a password, or a user namespace: unshare -rm npx vitest run test/sqlite/full-disk.test.ts'
+  'This test mounts a small tmpfs, so it needs root, a sudo without a password, or a user namespace: unshare -rm npx vitest run packages/sqlite/test/full-disk.test.ts'

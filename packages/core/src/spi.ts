@@ -11,11 +11,12 @@ export { Refusal } from './errors/refusal.ts'
 export { resolveContract } from './events/contract.ts'
 export { eventKey } from './events/event-key.ts'
 export { readRequestBody } from './fetch/read-request-body.ts'
+export { type Acceptance, ANSWER, MAX_LOOKUPS_WHEN_FULL } from './inbox/acceptance.ts'
 export { ABORT, type Attempt, createAttempt } from './inbox/attempt.ts'
 export { type CrashDecision, crashDelayMs, crashPolicy } from './inbox/crash-policy.ts'
 export type { Claim, ClaimOptions, CompleteOptions, StoreNotice } from './inbox/dedupe-store.ts'
+export { identityOf } from './inbox/delivery.ts'
 export type {
-  Acceptance,
   DeadLetterStore,
   Process,
   ProcessingPolicy,
@@ -24,8 +25,11 @@ export type {
 } from './inbox/inbox.ts'
 export type { RetryPolicy } from './inbox/retry.ts'
 export { oneOf, refuseUnknownNames, wholeNumber } from './lib/check-option.ts'
-export { withDeadline } from './lib/deadline.ts'
+export { settlesWithin, withDeadline } from './lib/deadline.ts'
 export { durationMs } from './lib/duration.ts'
+export { createTokens } from './lib/tokens.ts'
+export { createTimeouts } from './platform/create-timeouts.ts'
+export type { Timeout, Timeouts } from './platform/platform.ts'
 export { toReceiver } from './receiver/create-receiver.ts'
 export { replyTo } from './receiver/reply-to.ts'
 export { type Tap, type TappedAttempt, tapReceiver } from './receiver/tap.ts'

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis'
 import { describe, expect, test } from 'vitest'
-import { bytesPerId } from '../../redis/bytes-per-id.ts'
+import { bytesPerId } from '../../../packages/redis/test/bytes-per-id.ts'
 import { startRedis } from '../../support/redis.ts'
 import { redisFaults } from './redis-faults.ts'
 

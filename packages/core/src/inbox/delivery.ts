@@ -32,6 +32,11 @@ export interface SerialOrder {
   readonly createdAt: number
 }
 
+/** Which event it is, for an observation. */
+export function identityOf({ id, type, namespace }: Delivery): Pick<Delivery, 'id' | 'type' | 'namespace'> {
+  return { id, type, namespace }
+}
+
 export interface DeliveryParts<Context> {
   readonly namespace: string | ((context: Context) => string)
   readonly serializeBy: ((event: WebhookEvent) => string | null | undefined) | undefined

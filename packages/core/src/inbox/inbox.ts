@@ -1,26 +1,10 @@
 import type { MaybePromise } from '../lib/maybe-promise.ts'
 import type { Logger } from '../observe/logger.ts'
 import type { Observation } from '../observe/observation.ts'
+import type { Acceptance } from './acceptance.ts'
 import type { Attempt } from './attempt.ts'
 import type { Delivery } from './delivery.ts'
 import type { RetryPolicy } from './retry.ts'
-
-/** What an inbox answers to a delivery. Every answer but the first three keeps the event with the sender. */
-export type Acceptance =
-  | { readonly outcome: 'accepted' }
-  /** `conflict`: the id was accepted before, with other bytes. */
-  | { readonly outcome: 'duplicate'; readonly conflict?: boolean }
-  /** The handlers have finished: only where the reply waits for them. */
-  | { readonly outcome: 'processed' }
-  | { readonly outcome: 'dead_lettered' }
-  | { readonly outcome: 'failed'; readonly retryAfterMs?: number }
-  | { readonly outcome: 'in_flight'; readonly retryAfterMs: number }
-  | { readonly outcome: 'full' }
-  | {
-      readonly outcome: 'unavailable'
-      readonly code: 'store_unavailable' | 'inbox_unavailable'
-      readonly cause: unknown
-    }
 
 /** What is to happen to an event after one attempt. The inbox applies it; it does not decide. */
 export type Verdict =

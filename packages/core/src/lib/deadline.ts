@@ -38,3 +38,15 @@ export function withDeadline<T>(
     )
   })
 }
+
+/** Whether `promise` settles, either way, within `ms`. Never rejects. */
+export function settlesWithin(promise: Promise<unknown>, ms: number): Promise<boolean> {
+  return new Promise(resolve => {
+    const timer = setTimeout(resolve, ms, false)
+    const settled = (): void => {
+      clearTimeout(timer)
+      resolve(true)
+    }
+    promise.then(settled, settled)
+  })
+}

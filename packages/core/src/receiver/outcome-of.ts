@@ -1,6 +1,6 @@
 import type { SuccessCode } from '../errors/codes.ts'
 import { Refusal } from '../errors/refusal.ts'
-import type { Acceptance } from '../inbox/inbox.ts'
+import type { Acceptance } from '../inbox/acceptance.ts'
 
 /** An in-flight event elsewhere may finish long before its lease would lapse. */
 const MAX_IN_FLIGHT_WAIT_MS = 30_000

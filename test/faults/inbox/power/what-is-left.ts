@@ -2,7 +2,7 @@ import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { sqliteInbox } from '@ackhook/sqlite'
 import { DatabaseSync } from '@photostructure/sqlite'
-import { startInbox } from '../../../sqlite/start-inbox.ts'
+import { startInbox } from '../../../../packages/sqlite/test/start-inbox.ts'
 import { until } from '../../../support/until.ts'
 import type { Disk } from './disk.ts'
 

@@ -1,6 +1,6 @@
+import type { Acceptance } from '../acceptance.ts'
 import type { Attempt } from '../attempt.ts'
 import type { Delivery } from '../delivery.ts'
-import type { Acceptance } from '../inbox.ts'
 
 /** One event in this process, from its claim until it is settled. */
 export interface Entry {

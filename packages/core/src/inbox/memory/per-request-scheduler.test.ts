@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import type { Acceptance } from '../acceptance.ts'
 import type { CrashDecision } from '../crash-policy.ts'
 import type { Delivery } from '../delivery.ts'
-import type { Acceptance, Process, ProcessingPolicy, Verdict } from '../inbox.ts'
+import type { Process, ProcessingPolicy, Verdict } from '../inbox.ts'
 import { NOTHING } from './entry.ts'
 import { memoryInbox } from './memory-inbox.ts'
 

@@ -1,6 +1,7 @@
 import { platform } from '#platform'
 import { isPromise } from '../../lib/maybe-promise.ts'
-import type { Acceptance, Verdict } from '../inbox.ts'
+import type { Acceptance } from '../acceptance.ts'
+import type { Verdict } from '../inbox.ts'
 import type { Entry } from './entry.ts'
 import type { Pump, PumpParts } from './scheduler.ts'
 

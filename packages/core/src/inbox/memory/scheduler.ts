@@ -1,5 +1,6 @@
 import type { MaybePromise } from '../../lib/maybe-promise.ts'
-import type { Acceptance, ProcessingPolicy, Verdict } from '../inbox.ts'
+import type { Acceptance } from '../acceptance.ts'
+import type { ProcessingPolicy, Verdict } from '../inbox.ts'
 import type { Entry } from './entry.ts'
 
 /** Decides when attempts start. */

@@ -1,0 +1,86 @@
+import { type BullmqInboxOptions, bullmqInbox } from '@ackhook/bullmq'
+import type { Inbox } from '@ackhook/core'
+import { createPostgresBackend, Queue, runMigrations, withBackend } from 'bullmq'
+import { Redis } from 'ioredis'
+import { Pool } from 'pg'
+import { startPostgres } from '../../../test/support/postgres.ts'
+import { startRedis } from '../../../test/support/redis.ts'
+
+/** One real server with BullMQ on it, for the tests that run on both. */
+export interface TestEngine {
+  readonly name: 'Redis' | 'PostgreSQL'
+  /** Where the inbox finds the server. */
+  readonly options: Pick<BullmqInboxOptions, 'connection' | 'postgres'>
+  readonly port: number
+  /** The same, through whatever listens at another port. */
+  optionsAt(port: number): TestEngine['options']
+  /** An inbox on a queue of this server. */
+  inbox(queue: string, options?: BullmqInboxOptions): Inbox
+  /** BullMQ's own view of the queue. */
+  queue(name: string): Queue
+  /** Has BullMQ believe that the job stalled so often. */
+  stall(queue: string, jobId: string, times: number): Promise<unknown>
+  kill(): Promise<void>
+  restart(): Promise<void>
+  stop(): Promise<void>
+}
+
+export async function redisEngine(config: Readonly<Record<string, string>> = {}): Promise<TestEngine> {
+  const server = await startRedis({ config })
+  const connection = server.url
+  return {
+    name: 'Redis',
+    options: { connection },
+    port: server.port,
+    optionsAt: port => ({ connection: connection.replace(String(server.port), String(port)) }),
+    inbox: (queue, options) => bullmqInbox({ connection, queue, lease: '1s', ...options }),
+    queue: name =>
+      new Queue(name, { connection: { host: server.host, port: server.port } }).on('error', () => {}),
+    async stall(queue, jobId, times) {
+      const client = new Redis(server.url)
+      await client.hset(`bull:${queue}:${jobId}`, 'stc', times)
+      client.disconnect()
+    },
+    kill: () => server.kill(),
+    restart: () => server.restart(),
+    stop: () => server.stop(),
+  }
+}
+
+export async function postgresEngine(config: Readonly<Record<string, string>> = {}): Promise<TestEngine> {
+  const server = await startPostgres({ config })
+  await migrate(server.url)
+  const Backed = withBackend(createPostgresBackend).Queue
+  return {
+    name: 'PostgreSQL',
+    options: { postgres: server.url },
+    port: server.port,
+    optionsAt: port => ({ postgres: server.url.replace(String(server.port), String(port)) }),
+    inbox: (queue, options) => bullmqInbox({ postgres: server.url, queue, lease: '1s', ...options }),
+    queue: name => new Backed(name, { connection: server.url }).on('error', () => {}) as unknown as Queue,
+    async stall(queue, jobId, times) {
+      const pool = new Pool({ connectionString: server.url, options: '-c search_path=bullmq' })
+      await pool.query('UPDATE job SET stalled_count = $3 WHERE queue = $1 AND id = $2', [
+        queue,
+        jobId,
+        times,
+      ])
+      await pool.end()
+    },
+    kill: () => server.kill(),
+    restart: () => server.restart(),
+    stop: () => server.stop(),
+  }
+}
+
+/** BullMQ's tables, made once by a deployment and not by a connection. */
+export async function migrate(url: string): Promise<void> {
+  const pool = new Pool({ connectionString: url })
+  const client = await pool.connect()
+  try {
+    await runMigrations(client)
+  } finally {
+    client.release()
+    await pool.end()
+  }
+}

@@ -1,0 +1,507 @@
+import { createReceiver, type Inbox, NonRetryableError, RetryAfterError } from '@ackhook/core'
+import type { Process } from '@ackhook/core/spi'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { startSwitchingProxy } from '../../../test/support/switching-proxy.ts'
+import { postgresEngine, redisEngine, type TestEngine } from './engines.ts'
+import { aDelivery, aPolicy, COMPLETED, scripted, unique, until } from './parts.ts'
+
+const UNREADABLE = new Error('hidden')
+for (const part of ['stack', 'name', 'message']) {
+  Object.defineProperty(UNREADABLE, part, {
+    get() {
+      throw new Error(`no ${part}`)
+    },
+  })
+}
+
+describe.each([
+  ['Redis', redisEngine],
+  ['PostgreSQL', postgresEngine],
+] as const)('on %s', (_, start) => {
+  let engine: TestEngine
+  const open: { close(timeoutMs: number): Promise<unknown> }[] = []
+
+  beforeAll(async () => {
+    engine = await start()
+  }, 60_000)
+  afterAll(() => engine.stop())
+  afterEach(async () => {
+    await Promise.all(open.splice(0).map(one => one.close(2000)))
+  })
+
+  let letters: Inbox | undefined
+  afterAll(() => letters?.close(2000))
+
+  async function threeLetters(): Promise<Inbox> {
+    const inbox = engine.inbox(unique('q'))
+    await inbox.start(scripted({ outcome: 'dead', error: new Error('bad'), notified: false }), aPolicy())
+    for (let i = 0; i < 3; i++) await inbox.accept(aDelivery())
+    await until(async () => (await inbox.stats()).dead === 3)
+    return inbox
+  }
+
+  function opened(queue: string, options = {}): Inbox {
+    const inbox = engine.inbox(queue, options)
+    open.push(inbox)
+    return inbox
+  }
+
+  test('an accepted event is handed out with its exact bytes', async () => {
+    const inbox = opened(unique('q'))
+    const process = scripted(COMPLETED)
+    await inbox.start(process, aPolicy())
+    const body = Uint8Array.from({ length: 256 }, (_, i) => i)
+    const delivery = aDelivery({ body, namespace: 'tenant', type: 'call.started', fingerprint: -5 })
+    expect(await inbox.accept(delivery)).toEqual({ outcome: 'accepted' })
+    await until(() => process.runs.length === 1)
+    const { body: bytes, ...rest } = process.runs[0]!.delivery
+    expect([...bytes]).toEqual([...body])
+    const { body: _, ...sent } = delivery
+    expect(rest).toEqual(sent)
+  })
+
+  test('a duplicate of a waiting event and of a finished one is told and not run', async () => {
+    const inbox = opened(unique('q'))
+    const process = scripted(COMPLETED)
+    await inbox.start(process, aPolicy())
+    const delivery = aDelivery()
+    const answers = await Promise.all([1, 2, 3].map(() => inbox.accept(delivery)))
+    expect(answers.map(answer => answer.outcome).sort()).toContain('accepted')
+    await until(async () => (await inbox.stats()).pending + (await inbox.stats()).active === 0)
+    expect(await inbox.accept(delivery)).toEqual({ outcome: 'duplicate' })
+    expect(await inbox.accept({ ...delivery, fingerprint: 18 })).toEqual({
+      outcome: 'duplicate',
+      conflict: true,
+    })
+    expect(process.runs.length).toBe(1)
+  })
+
+  test('a dead letter is kept with its reason, and a redelivery re-arms it', async () => {
+    const queue = unique('q')
+    const inbox = opened(queue)
+    const error = new NonRetryableError('no such customer')
+    const process = scripted({ outcome: 'dead', error, notified: false }, COMPLETED)
+    await inbox.start(process, aPolicy())
+    const delivery = aDelivery()
+    await inbox.accept(delivery)
+    await until(async () => (await inbox.stats()).dead === 1)
+    const letter = await inbox.deadLetters.get(delivery.key)
+    expect(letter).toMatchObject({
+      id: delivery.id,
+      attempts: 1,
+      reason: 'NonRetryableError: no such customer',
+    })
+    expect((await inbox.deadLetters.list()).map(one => one.key)).toEqual([delivery.key])
+
+    expect(await inbox.accept(delivery)).toEqual({ outcome: 'accepted' })
+    await until(() => process.runs.length === 2)
+    expect(process.runs[1]).toMatchObject({ attempt: 1 })
+    await until(async () => (await inbox.stats()).dead === 0)
+  })
+
+  test.each([
+    ['nothing', () => ''],
+    ['what has no text', () => Object.create(null)],
+    ['an error that cannot be read', () => UNREADABLE],
+    ['a zero character', () => 'a\0b'],
+    ['half of a surrogate pair', () => new Error('a\uD800b')],
+  ])('an event whose handler threw %s is a dead letter like any other', async (_, thrown) => {
+    const error = thrown()
+    const inbox = opened(unique('q'))
+    const process = scripted(
+      { outcome: 'retry', delayMs: 1, error },
+      { outcome: 'dead', error, notified: false },
+      COMPLETED,
+    )
+    await inbox.start(process, aPolicy())
+    const delivery = aDelivery()
+    await inbox.accept(delivery)
+    await until(async () => (await inbox.stats()).dead === 1)
+    expect(process.runs.map(({ attempt }) => attempt)).toEqual([1, 2])
+    const [letter] = await inbox.deadLetters.list()
+    expect(await inbox.deadLetters.get(delivery.key)).toEqual(letter)
+    expect(letter).toMatchObject({ key: delivery.key, attempts: 2, reason: expect.stringMatching(/./) })
+    expect(await inbox.accept(delivery)).toEqual({ outcome: 'accepted' })
+    await until(() => process.runs.length === 3)
+  })
+
+  test('events that arrive together each get their own answer', async () => {
+    const inbox = opened(unique('q'))
+    const process = scripted({ outcome: 'dead', error: new Error('bad'), notified: false }, COMPLETED)
+    await inbox.start(process, aPolicy({ concurrency: 1 }))
+    const dead = aDelivery()
+    await inbox.accept(dead)
+    await until(async () => (await inbox.stats()).dead === 1)
+    const known = aDelivery()
+    await inbox.accept(known)
+    await until(() => process.runs.length === 2)
+    const fresh = [aDelivery(), aDelivery()]
+    const together = [fresh[0]!, known, dead, { ...known, id: 'evt_x', key: 'key-x' }, fresh[1]!]
+    const answers = await Promise.all(together.map(delivery => inbox.accept(delivery)))
+    expect(answers.map(({ outcome }) => outcome)).toEqual([
+      'accepted',
+      'duplicate',
+      'accepted',
+      'accepted',
+      'accepted',
+    ])
+    await until(() => process.runs.length === 6)
+    expect(process.runs.slice(2).map(({ delivery }) => delivery.id)).toEqual(
+      expect.arrayContaining([fresh[0]!.id, dead.id, 'evt_x', fresh[1]!.id]),
+    )
+  })
+
+  test.each([3, 20])('of %d events that arrive together one that cannot be kept fails alone', async count => {
+    const inbox = opened(unique('q'))
+    await inbox.start(scripted(COMPLETED), aPolicy({ concurrency: 0 }))
+    const deliveries = Array.from({ length: count }, () => aDelivery())
+    // PostgreSQL keeps no zero character. Redis does.
+    deliveries[1] = aDelivery({ namespace: '\0' })
+    const answers = await Promise.all(deliveries.map(delivery => inbox.accept(delivery)))
+    const [refused] = answers.splice(1, 1)
+    expect(refused!.outcome).toBe(engine.name === 'Redis' ? 'accepted' : 'unavailable')
+    expect(new Set(answers.map(({ outcome }) => outcome))).toEqual(new Set(['accepted']))
+  })
+
+  test('an event that stalled before it was dead has all its tries again, retried or redelivered', async () => {
+    const name = unique('q')
+    const inbox = opened(name)
+    const process = scripted({ outcome: 'dead', error: new Error('bad'), notified: false })
+    await inbox.start(process, aPolicy())
+    const queue = engine.queue(name)
+    open.push({ close: () => queue.close() })
+    const delivery = aDelivery()
+    const jobId = `e-${delivery.key}`
+    await queue.pause()
+    await inbox.accept(delivery)
+    await engine.stall(name, jobId, 9)
+    await queue.resume()
+    await until(async () => (await inbox.stats()).dead === 1)
+    expect((await queue.getJob(jobId))?.stalledCounter).toBe(0)
+
+    // Where the server was away when the count should have been set back.
+    await engine.stall(name, jobId, 11)
+    await inbox.accept(delivery)
+    await until(() => process.runs.length === 2)
+    expect(process.runs.map(({ decision }) => decision)).toEqual(['run', 'run'])
+  })
+
+  test('a dead letter that comes again with other bytes runs with those', async () => {
+    const inbox = opened(unique('q'))
+    const process = scripted({ outcome: 'dead', error: new Error('bad'), notified: false }, COMPLETED)
+    await inbox.start(process, aPolicy())
+    const delivery = aDelivery()
+    await inbox.accept(delivery)
+    await until(async () => (await inbox.stats()).dead === 1)
+    await inbox.accept({ ...delivery, body: Buffer.from('corrected'), fingerprint: 99 })
+    await until(() => process.runs.length === 2)
+    expect(Buffer.from(process.runs[1]!.delivery.body).toString()).toBe('corrected')
+  })
+
+  test('a dead letter that was no text runs with the text that comes after it', async () => {
+    const inbox = opened(unique('q'))
+    const process = scripted({ outcome: 'dead', error: new Error('bad'), notified: false }, COMPLETED)
+    await inbox.start(process, aPolicy())
+    const delivery = aDelivery({ body: Uint8Array.of(0x7b, 0xff, 0x7d) })
+    await inbox.accept(delivery)
+    await until(async () => (await inbox.stats()).dead === 1)
+    const corrected = { ...delivery, body: Buffer.from('{"name":"é"}'), fingerprint: 99 }
+    expect(await inbox.accept(corrected)).toEqual({ outcome: 'accepted' })
+    await until(() => process.runs.length === 2)
+    expect(Buffer.from(process.runs[1]!.delivery.body).toString()).toBe('{"name":"é"}')
+  })
+
+  test.each(['redriven', 'delivered again'])('a dead letter that is %s waits since then', async how => {
+    const inbox = opened(unique('q'))
+    const process = scripted({ outcome: 'dead', error: new Error('bad'), notified: false }, COMPLETED)
+    let finish!: () => void
+    const gate = new Promise<void>(resolve => {
+      finish = resolve
+    })
+    await inbox.start(async (delivery, attempt) => {
+      const verdict = await process(delivery, attempt)
+      if (process.runs.length === 2) await gate
+      return verdict
+    }, aPolicy())
+    const delivery = aDelivery()
+    const acceptedAt = performance.now()
+    await inbox.accept(delivery)
+    await until(async () => (await inbox.stats()).dead === 1)
+    await until(() => performance.now() - acceptedAt > 1000)
+    const rearmedAt = performance.now()
+    if (how === 'redriven') await inbox.deadLetters.redrive(delivery.key)
+    else await inbox.accept(delivery)
+    await until(() => process.runs.length === 2)
+    const { active, oldestPendingMs } = await inbox.stats()
+    finish()
+    expect(active).toBe(1)
+    expect(oldestPendingMs).toBeLessThanOrEqual(performance.now() - rearmedAt + 1)
+  })
+
+  test('a hundred redeliveries at once re-arm a dead letter once', async () => {
+    const inbox = opened(unique('q'))
+    const process = scripted({ outcome: 'dead', error: new Error('bad'), notified: false }, COMPLETED)
+    await inbox.start(process, aPolicy())
+    const delivery = aDelivery()
+    await inbox.accept(delivery)
+    await until(async () => (await inbox.stats()).dead === 1)
+    const answers = await Promise.all(Array.from({ length: 100 }, () => inbox.accept(delivery)))
+    expect(answers.every(({ outcome }) => outcome === 'accepted' || outcome === 'duplicate')).toBe(true)
+    await until(async () => (await inbox.stats()).pending + (await inbox.stats()).active === 0)
+    expect(process.runs.length).toBe(2)
+  })
+
+  test('a failed attempt waits as long as the verdict says', async () => {
+    const inbox = opened(unique('q'))
+    const error = new RetryAfterError('busy', 0.4)
+    const process = scripted({ outcome: 'retry', delayMs: 400, error }, COMPLETED)
+    const times: number[] = []
+    await inbox.start((delivery, attempt) => {
+      times.push(performance.now())
+      return process(delivery, attempt)
+    }, aPolicy())
+    await inbox.accept(aDelivery())
+    await until(() => process.runs.length === 2)
+    expect(process.runs.map(run => run.attempt)).toEqual([1, 2])
+    expect(times[1]! - times[0]!).toBeGreaterThan(390)
+  })
+
+  test('the failure of an attempt is readable in BullMQ, whatever the handler threw', async () => {
+    const name = unique('q')
+    const inbox = opened(name)
+    const thrown = Object.assign(new Error('bullmq:rateLimitExceeded'), { name: 'DelayedError' })
+    await inbox.start(scripted({ outcome: 'retry', delayMs: 60_000, error: thrown }), aPolicy())
+    const delivery = aDelivery({ type: 'message.failed' })
+    await inbox.accept(delivery)
+    const queue = engine.queue(name)
+    open.push({ close: () => queue.close() })
+    await until(async () => (await queue.getDelayedCount()) === 1)
+    const [job] = await queue.getDelayed()
+    expect(job).toMatchObject({ name: 'message.failed', data: { id: delivery.id }, attemptsMade: 1 })
+    expect(job!.failedReason).toBe('DelayedError: bullmq:rateLimitExceeded')
+  })
+
+  test('the attempts of the worker count, not those where the event was accepted', async () => {
+    const name = unique('q')
+    const web = opened(name)
+    const worker = opened(name)
+    await web.start(
+      scripted(COMPLETED),
+      aPolicy({ concurrency: 0, retry: { ...aPolicy().retry, attempts: 1 } }),
+    )
+    const process = scripted({ outcome: 'retry', delayMs: 1, error: new Error('again') }, COMPLETED)
+    await worker.start(process, aPolicy())
+    await web.accept(aDelivery())
+    await until(() => process.runs.length === 2)
+  })
+
+  test('a process that only receives runs nothing, and one that only works runs it', async () => {
+    const name = unique('q')
+    const web = opened(name)
+    const idle = scripted(COMPLETED)
+    await web.start(idle, aPolicy({ concurrency: 0 }))
+    await web.accept(aDelivery())
+    expect(await web.stats()).toMatchObject({ pending: 1, active: 0, dead: 0 })
+    const worker = opened(name)
+    const process = scripted(COMPLETED)
+    await worker.start(process, aPolicy())
+    await until(() => process.runs.length === 1)
+    expect(idle.runs).toEqual([])
+  })
+
+  test('redrive runs a dead letter again, discard forgets it', async () => {
+    const inbox = opened(unique('q'))
+    const dead = { outcome: 'dead', error: new Error('bad'), notified: false } as const
+    const process = scripted(dead)
+    await inbox.start(process, aPolicy())
+    const delivery = aDelivery()
+    await inbox.accept(delivery)
+    await until(async () => (await inbox.stats()).dead === 1)
+    expect(await inbox.deadLetters.redrive('unknown')).toBe(false)
+    expect(await inbox.deadLetters.redrive(delivery.key)).toBe(true)
+    await until(async () => process.runs.length === 2 && (await inbox.stats()).dead === 1)
+    expect(process.runs[1]).toMatchObject({ attempt: 1 })
+    expect(await inbox.deadLetters.discard(delivery.key)).toBe(true)
+    expect(await inbox.deadLetters.discard(delivery.key)).toBe(false)
+    expect(await inbox.deadLetters.list()).toEqual([])
+    expect(await inbox.accept(delivery)).toEqual({ outcome: 'accepted' })
+  })
+
+  test.each([
+    [2, 2],
+    [2.5, 2],
+    [0.5, 0],
+    [-1, 0],
+    [Number.NaN, 0],
+    [Number.POSITIVE_INFINITY, 3],
+    [undefined, 3],
+  ])('of three dead letters a list with the limit %s has %d', async (limit, count) => {
+    letters ??= await threeLetters()
+    expect(await letters.deadLetters.list(limit === undefined ? {} : { limit })).toHaveLength(count)
+  })
+
+  test('beyond the capacity events are refused until there is room', async () => {
+    const inbox = opened(unique('q'))
+    let release!: () => void
+    const gate = new Promise<void>(resolve => {
+      release = resolve
+    })
+    await inbox.start(
+      async () => {
+        await gate
+        return COMPLETED
+      },
+      aPolicy({ capacity: 10 }),
+    )
+    const outcomes = await Promise.all(
+      Array.from({ length: 30 }, async () => (await inbox.accept(aDelivery())).outcome),
+    )
+    expect(outcomes.filter(outcome => outcome === 'accepted').length).toBe(10)
+    expect(outcomes.filter(outcome => outcome === 'full').length).toBe(20)
+    release()
+    await until(async () => (await inbox.accept(aDelivery())).outcome === 'accepted')
+  })
+
+  test('one process does not go beyond its capacity while it counts and adds at one time', async () => {
+    const inbox = opened(unique('q'))
+    await inbox.start(scripted(COMPLETED), aPolicy({ concurrency: 0, capacity: 100 }))
+    let accepted = 0
+    // Each starts the next when it is answered, so that there are always some under way when it is counted.
+    const senders = Array.from({ length: 40 }, async () => {
+      for (let i = 0; i < 10; i++) {
+        if ((await inbox.accept(aDelivery())).outcome === 'accepted') accepted++
+      }
+    })
+    await Promise.all(senders)
+    expect(accepted).toBeLessThanOrEqual(100)
+    await until(async () => {
+      if ((await inbox.accept(aDelivery())).outcome === 'accepted') accepted++
+      return accepted === 100
+    })
+    expect((await inbox.accept(aDelivery())).outcome).toBe('full')
+    expect((await inbox.stats()).pending).toBe(100)
+  })
+
+  test('a full queue is asked about some deliveries at a time, and the others are refused at once', async () => {
+    const inbox = opened(unique('q'))
+    await inbox.start(scripted(COMPLETED), aPolicy({ concurrency: 0, capacity: 1 }))
+    const safe = aDelivery()
+    expect((await inbox.accept(safe)).outcome).toBe('accepted')
+    // Counted afresh, so that what comes within 50 ms need not wait for a count.
+    await until(async () => (await inbox.accept(aDelivery())).outcome === 'full')
+    const answers = Array.from({ length: 200 }, () => inbox.accept(aDelivery()))
+    expect(answers.filter(answer => answer instanceof Promise)).toHaveLength(64)
+    expect(answers.filter(answer => !(answer instanceof Promise))).toEqual(
+      Array(136).fill({ outcome: 'full' }),
+    )
+    expect(await Promise.all(answers)).toEqual(Array(200).fill({ outcome: 'full' }))
+    expect(await inbox.accept(safe)).toEqual({ outcome: 'duplicate' })
+  })
+
+  test('an event that runs and one that waits for its retry take room as well, a handled one none', async () => {
+    const inbox = opened(unique('q'))
+    const process: Process = async ({ type }, attempt) => {
+      if (type === 'a.retried') return { outcome: 'retry', delayMs: 60_000, error: new Error('later') }
+      if (type === 'a.running') await new Promise<void>(resolve => attempt.onAbort(() => resolve()))
+      return COMPLETED
+    }
+    await inbox.start(process, aPolicy({ capacity: 3 }))
+    const accept = async (type: string) => (await inbox.accept(aDelivery({ type }))).outcome
+    const stats = () => inbox.stats()
+    expect(await Promise.all([accept('a.handled'), accept('a.retried'), accept('a.running')])).toEqual(
+      Array(3).fill('accepted'),
+    )
+    await until(async () => (await stats()).pending === 1 && (await stats()).active === 1)
+    // Asked afresh only when it seems full, and then once in 50 ms.
+    await until(async () => (await accept('a.retried')) === 'accepted')
+    await until(async () => (await stats()).pending === 2)
+    await new Promise(resolve => setTimeout(resolve, 60))
+    expect(await accept('a.handled')).toBe('full')
+  })
+
+  test('a drain that runs out of time gives the running event back, with its attempt', async () => {
+    const name = unique('q')
+    const first = opened(name)
+    let begun = false
+    await first.start(async (_, attempt) => {
+      begun = true
+      await new Promise<void>(resolve => attempt.onAbort(() => resolve()))
+      return { outcome: 'retry', delayMs: 60_000, error: new Error('drained') }
+    }, aPolicy())
+    await first.accept(aDelivery())
+    await until(() => begun)
+    const startedAt = performance.now()
+    expect(await first.close(200)).toEqual({ lost: 0 })
+    expect(performance.now() - startedAt).toBeLessThan(4000)
+    const second = opened(name)
+    const process = scripted(COMPLETED)
+    await second.start(process, aPolicy())
+    await until(() => process.runs.length === 1)
+    expect(process.runs[0]).toMatchObject({ attempt: 1 })
+  })
+
+  test('a rate limit holds over all workers', async () => {
+    const name = unique('q')
+    const rateLimit = { events: 1, per: '300ms' } as const
+    const times: number[] = []
+    for (let i = 0; i < 2; i++) {
+      const worker = opened(name, { rateLimit })
+      await worker.start(async () => {
+        times.push(performance.now())
+        return COMPLETED
+      }, aPolicy())
+      await worker.accept(aDelivery())
+      await worker.accept(aDelivery())
+    }
+    await until(() => times.length === 4)
+    expect(times[3]! - times[0]!).toBeGreaterThan(800)
+  })
+
+  test('stats tell the age of the oldest event', async () => {
+    const inbox = opened(unique('q'))
+    await inbox.start(scripted(COMPLETED), aPolicy({ concurrency: 0 }))
+    expect(await inbox.stats()).toEqual({ pending: 0, active: 0, dead: 0, oldestPendingMs: 0 })
+    await inbox.accept(aDelivery())
+    await new Promise(resolve => setTimeout(resolve, 30))
+    await inbox.accept(aDelivery())
+    const { pending, oldestPendingMs } = await inbox.stats()
+    expect(pending).toBe(2)
+    expect(oldestPendingMs).toBeGreaterThanOrEqual(30)
+  })
+
+  test('a start waits for a server on another continent, 200 ms away', async () => {
+    const proxy = await startSwitchingProxy(engine.port, { delayMs: 100 })
+    const inbox = engine.inbox(unique('q'), engine.optionsAt(proxy.port))
+    open.push({ close: timeoutMs => inbox.close(timeoutMs).then(() => proxy.stop()) })
+    const process = scripted(COMPLETED)
+    await inbox.start(process, aPolicy())
+    // A new connection for it may take the second that a delivery waits.
+    await until(async () => (await inbox.accept(aDelivery())).outcome === 'accepted')
+    await until(() => process.runs.length > 0)
+  })
+
+  test('figures count what waits while a dashboard has paused the queue', async () => {
+    const name = unique('q')
+    const inbox = opened(name)
+    await inbox.start(scripted(COMPLETED), aPolicy())
+    const queue = engine.queue(name)
+    open.push({ close: () => queue.close() })
+    await queue.pause()
+    await inbox.accept(aDelivery({ receivedAt: Date.now() }))
+    await until(async () => (await inbox.stats()).oldestPendingMs > 20)
+    expect(await inbox.stats()).toMatchObject({ pending: 1, active: 0 })
+    await queue.resume()
+    await until(async () => (await inbox.stats()).pending === 0)
+  })
+
+  test('events of one key cannot be serialised, and the error says what can', async () => {
+    const inbox = opened(unique('q'))
+    await expect(async () => inbox.start(scripted(COMPLETED), aPolicy({ serialize: true }))).rejects.toThrow(
+      /serializeBy.*BullMQ cannot.*sqliteInbox/,
+    )
+    const secret = 'a secret of sixteen bytes or more'
+    expect(() => createReceiver({ secret, inbox, serializeBy: event => event.id })).toThrow(
+      /serializeBy.*BullMQ cannot.*sqliteInbox/,
+    )
+  })
+})

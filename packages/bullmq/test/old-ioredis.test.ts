@@ -1,0 +1,30 @@
+import { Redis as Redis5 } from 'ioredis5'
+import { expect, test } from 'vitest'
+import { startRedis } from '../../../test/support/redis.ts'
+import { connector, FOR_WORK } from '../src/redis/connections.ts'
+import { until } from './parts.ts'
+
+const SOCKET_TIMEOUT_MS = 1500
+
+test('with ioredis 5, the watch over a connection that was cut does not end the one after it', async () => {
+  const server = await startRedis()
+  const users = new Redis5(server.url)
+  const connect = await connector(users as never)
+  const ours = connect({ ...FOR_WORK, socketTimeout: SOCKET_TIMEOUT_MS }) as unknown as Redis5
+  try {
+    let closed = 0
+    await until(() => ours.status === 'ready')
+    ours.on('close', () => closed++)
+    // A command that is under way is what the watch is for.
+    const waiting = ours.blpop('nothing', 1)
+    const cutAt = performance.now()
+    await users.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes')
+    await waiting
+    await until(() => performance.now() - cutAt > SOCKET_TIMEOUT_MS + 300)
+    expect(closed).toBe(1)
+  } finally {
+    ours.disconnect()
+    users.disconnect()
+    await server.stop()
+  }
+}, 30_000)

@@ -1,0 +1,307 @@
+import { bullmqInbox } from '@ackhook/bullmq'
+import type { Inbox } from '@ackhook/core'
+import { Pool } from 'pg'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { ownTime } from '../../../test/support/own-time.ts'
+import { type PostgresServer, startPostgres } from '../../../test/support/postgres.ts'
+import { migrate } from './engines.ts'
+import { aDelivery, aPolicy, COMPLETED, scripted, unique, until } from './parts.ts'
+
+let server: PostgresServer
+const closing: (() => unknown)[] = []
+
+beforeAll(async () => {
+  server = await startPostgres()
+  await migrate(server.url)
+}, 60_000)
+afterAll(() => server.stop())
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close()
+})
+
+function opened(options: Parameters<typeof bullmqInbox>[0]): Inbox {
+  const inbox = bullmqInbox({ queue: unique('q'), lease: '1s', ...options })
+  closing.push(() => inbox.close(1000))
+  return inbox
+}
+
+test('a pool of the user serves, and stays the user’s', async () => {
+  const pool = new Pool({ connectionString: server.url, options: '-c search_path=bullmq' })
+  pool.on('error', () => {})
+  closing.push(() => pool.end())
+  const inbox = opened({ postgres: pool })
+  const process = scripted(COMPLETED)
+  await inbox.start(process, aPolicy())
+  await inbox.accept(aDelivery())
+  await until(() => process.runs.length === 1)
+  await inbox.close(1000)
+  expect((await pool.query('SELECT 1 AS n')).rows).toEqual([{ n: 1 }])
+})
+
+test('a URL leads to its server', async () => {
+  const inbox = opened({ postgres: new URL(server.url) })
+  await inbox.start(scripted(COMPLETED), aPolicy({ concurrency: 0 }))
+  expect(await inbox.accept(aDelivery())).toEqual({ outcome: 'accepted' })
+})
+
+test('a pool of the user has the listeners it had, after inboxes on it were closed', async () => {
+  const pool = new Pool({ connectionString: server.url, options: '-c search_path=bullmq' })
+  const own = () => {}
+  pool.on('error', own)
+  closing.push(() => pool.end())
+  for (let i = 0; i < 3; i++) {
+    const inbox = opened({ postgres: pool })
+    await inbox.start(scripted(COMPLETED), aPolicy())
+    expect((await inbox.accept(aDelivery())).outcome).toBe('accepted')
+    await inbox.close(1000)
+  }
+  expect(pool.listeners('error')).toEqual([own])
+})
+
+test('an event whose success could not be recorded in its last attempt runs again, and is no dead letter', async () => {
+  const pool = new Pool({ connectionString: server.url, options: '-c search_path=bullmq' })
+  closing.push(() => pool.end())
+  const queue = unique('q')
+  const inbox = opened({ postgres: server.url, queue })
+  const process = scripted(COMPLETED)
+  const policy = aPolicy({ retry: { ...aPolicy().retry, attempts: 1 } })
+  await inbox.start(async (delivery, attempt) => {
+    const verdict = await process(delivery, attempt)
+    if (process.runs.length === 1) {
+      const check = `state <> 'completed' OR queue <> '${queue}'`
+      await pool.query(`ALTER TABLE job ADD CONSTRAINT none CHECK (${check}) NOT VALID`)
+    } else {
+      await pool.query('ALTER TABLE job DROP CONSTRAINT none')
+    }
+    return verdict
+  }, policy)
+  const delivery = aDelivery()
+  await inbox.accept(delivery)
+  await until(() => process.runs.length === 2)
+  await until(async () => (await inbox.stats()).active === 0)
+  expect(await inbox.stats()).toMatchObject({ pending: 0, dead: 0 })
+  expect(await inbox.accept(delivery)).toEqual({ outcome: 'duplicate' })
+})
+
+test('without BullMQ’s tables start rejects and says so', async () => {
+  const inbox = opened({ postgres: { connectionString: server.url, schema: 'elsewhere' } })
+  await expect(async () => inbox.start(scripted(COMPLETED), aPolicy())).rejects.toThrow(/migrat/i)
+})
+
+test.each([
+  ['finds no tables of BullMQ’s', '', /relation "job" does not exist.*search_path=bullmq/],
+  [
+    'may only read',
+    '-c search_path=bullmq -c default_transaction_read_only=on',
+    /read-only.*a user that may write/,
+  ],
+])('a start with a pool that %s is refused with the fix', async (_, options, message) => {
+  const pool = new Pool({ connectionString: server.url, options })
+  closing.push(() => pool.end())
+  const inbox = opened({ postgres: pool })
+  await expect(async () => inbox.start(scripted(COMPLETED), aPolicy())).rejects.toMatchObject({
+    code: 'inbox_unavailable',
+    message: expect.stringMatching(message),
+  })
+})
+
+test('a start as a role without the right to write is refused with the fix', async () => {
+  const owner = new Pool({ connectionString: server.url })
+  closing.push(() => owner.end())
+  await owner.query('CREATE ROLE reader LOGIN; GRANT USAGE ON SCHEMA bullmq TO reader')
+  await owner.query('GRANT SELECT ON ALL TABLES IN SCHEMA bullmq TO reader')
+  const inbox = opened({ postgres: server.url.replace('postgres@', 'reader@') })
+  await expect(async () => inbox.start(scripted(COMPLETED), aPolicy())).rejects.toThrow(
+    /permission denied.*a user that may write/,
+  )
+})
+
+test.each([
+  ['on', []],
+  ['local', []],
+  ['off', ['postgres_not_durable']],
+])('an operator is told when PostgreSQL may forget: synchronous_commit %s', async (setting, codes) => {
+  const pool = new Pool({
+    connectionString: server.url,
+    options: `-c search_path=bullmq -c synchronous_commit=${setting}`,
+  })
+  closing.push(() => pool.end())
+  const query = pool.query.bind(pool) as (...args: unknown[]) => Promise<unknown>
+  let asked = false
+  pool.query = (async (...args: unknown[]) => {
+    const result = await query(...args)
+    asked ||= String(args[0]).includes('synchronous_commit')
+    return result
+  }) as typeof pool.query
+  const policy = aPolicy({ concurrency: 0 })
+  const inbox = opened({ postgres: pool })
+  await inbox.start(scripted(COMPLETED), policy)
+  await until(() => asked)
+  await until(() => policy.seen.length >= codes.length)
+  expect(policy.seen.map(seen => 'code' in seen && seen.code)).toEqual(codes)
+})
+
+test('an event is not lost whose dead letter is discarded between its add and the look at its job', async () => {
+  const queue = unique('q')
+  const other = opened({ postgres: server.url, queue })
+  const process = scripted({ outcome: 'dead', error: new Error('bad'), notified: false }, COMPLETED)
+  await other.start(process, aPolicy())
+  const delivery = aDelivery()
+  await other.accept(delivery)
+  await until(async () => (await other.stats()).dead === 1)
+
+  const pool = new Pool({ connectionString: server.url, options: '-c search_path=bullmq' })
+  closing.push(() => pool.end())
+  const query = pool.query.bind(pool) as (...args: unknown[]) => Promise<unknown>
+  let added = false
+  let discarded = false
+  // A statement may be slow to arrive, such as on a new connection.
+  pool.query = (async (...args: unknown[]) => {
+    const sql = JSON.stringify(args[0])
+    if (sql.includes('FROM job WHERE queue = $1 AND id = ANY')) await until(() => discarded)
+    const result = await query(...args)
+    added ||= sql.includes('add_job')
+    return result
+  }) as typeof pool.query
+  const inbox = opened({ postgres: pool, queue })
+  await inbox.start(scripted(COMPLETED), aPolicy({ concurrency: 0 }))
+  const accepted = inbox.accept(delivery)
+  await until(() => added)
+  await other.deadLetters.discard(delivery.key)
+  discarded = true
+  expect(await accepted).toEqual({ outcome: 'accepted' })
+  await until(() => process.runs.length === 2)
+})
+
+test('where looks go to a replica that lags, a delivery is refused with the fix, and its event is handled', async () => {
+  const pool = new Pool({ connectionString: server.url, options: '-c search_path=bullmq' })
+  closing.push(() => pool.end())
+  const query = pool.query.bind(pool) as (...args: unknown[]) => Promise<unknown>
+  let lags = true
+  pool.query = (async (...args: unknown[]) =>
+    lags && String(args[0]).includes('FROM job WHERE queue = $1 AND id = ANY')
+      ? { rows: [] }
+      : query(...args)) as typeof pool.query
+  const inbox = opened({ postgres: pool })
+  const process = scripted(COMPLETED)
+  await inbox.start(process, aPolicy())
+  const delivery = aDelivery()
+  expect(await inbox.accept(delivery)).toMatchObject({
+    outcome: 'unavailable',
+    cause: { message: expect.stringMatching(/replica lags; send every statement to the primary/) },
+  })
+  await until(() => process.runs.length === 1)
+  lags = false
+  expect(await inbox.accept(delivery)).toEqual({ outcome: 'duplicate' })
+})
+
+test('deliveries that are refused together cost the server a few looks, not one each', async () => {
+  const pool = new Pool({ connectionString: server.url, options: '-c search_path=bullmq' })
+  closing.push(() => pool.end())
+  const query = pool.query.bind(pool) as (...args: unknown[]) => Promise<unknown>
+  let statements = 0
+  pool.query = (async (...args: unknown[]) => {
+    statements++
+    return query(...args)
+  }) as typeof pool.query
+  const inbox = opened({ postgres: pool })
+  await inbox.start(scripted(COMPLETED), aPolicy({ concurrency: 0, capacity: 1 }))
+  const first = aDelivery()
+  expect((await inbox.accept(first)).outcome).toBe('accepted')
+  statements = 0
+  const deliveries = [first, ...Array.from({ length: 199 }, () => aDelivery())]
+  const answers = await Promise.all(deliveries.map(delivery => inbox.accept(delivery)))
+  expect(answers.map(({ outcome }) => outcome)).toEqual(['duplicate', ...Array(199).fill('full')])
+  expect(statements).toBeLessThan(6)
+})
+
+test('two processes that get the same events in opposite orders do not wait for each other', async () => {
+  const queue = unique('q')
+  const inboxes = [opened({ postgres: server.url, queue }), opened({ postgres: server.url, queue })]
+  for (const inbox of inboxes) await inbox.start(scripted(COMPLETED), aPolicy({ concurrency: 0 }))
+  for (let round = 0; round < 20; round++) {
+    const deliveries = Array.from({ length: 50 }, () => aDelivery())
+    const orders = [deliveries, deliveries.toReversed()]
+    const answers = await Promise.all(
+      inboxes.flatMap((inbox, i) => orders[i]!.map(delivery => inbox.accept(delivery))),
+    )
+    expect(answers.filter(({ outcome }) => outcome === 'unavailable')).toEqual([])
+  }
+  expect(await inboxes[0]!.stats()).toMatchObject({ pending: 1000 })
+})
+
+test('deliveries are refused within 1.2 s while PostgreSQL is down, and taken when it is back', async () => {
+  const own = await startPostgres()
+  closing.push(() => own.stop())
+  await migrate(own.url)
+  const inbox = opened({ postgres: own.url })
+  const process = scripted(COMPLETED)
+  await inbox.start(process, aPolicy())
+  expect((await inbox.accept(aDelivery())).outcome).toBe('accepted')
+  await until(() => process.runs.length === 1)
+  await own.kill()
+  for (let i = 0; i < 3; i++) {
+    const { value, ms } = await ownTime(() => inbox.accept(aDelivery()))
+    expect(value.outcome).toBe('unavailable')
+    expect(ms).toBeLessThan(1200)
+  }
+  await own.restart()
+  await until(async () => (await inbox.accept(aDelivery())).outcome === 'accepted')
+  await until(() => process.runs.length >= 2)
+}, 60_000)
+
+test('an event whose end meets a deadlock is recorded all the same, and does not run again', async () => {
+  const pool = new Pool({ connectionString: server.url, options: '-c search_path=bullmq' })
+  closing.push(() => pool.end())
+  const queue = unique('q')
+  const inbox = opened({ postgres: server.url, queue, lease: '30s' })
+  const [slow, retried] = [aDelivery(), aDelivery()]
+  const runs: string[] = []
+  let release = (): void => {}
+  const released = new Promise<void>(resolve => {
+    release = resolve
+  })
+  await inbox.start(async ({ id }, { number }) => {
+    runs.push(id)
+    if (id === slow.id) await released
+    else if (number === 1) return { outcome: 'retry', delayMs: 3000, error: new Error('later') }
+    return COMPLETED
+  }, aPolicy())
+  await inbox.accept(slow)
+  await inbox.accept(retried)
+  await until(async () => (await inbox.stats()).pending === 1)
+
+  // The end of one event locks its row and then wakes the other, which is due: both are wanted here, the other way round.
+  const client = await pool.connect()
+  closing.push(() => client.release())
+  const lock = (one: typeof slow) =>
+    client.query('SELECT FROM job WHERE queue = $1 AND id = $2 FOR UPDATE', [queue, `e-${one.key}`])
+  await client.query('BEGIN')
+  // Who finds the deadlock is who is ended for it: not this one.
+  await client.query(`SET LOCAL deadlock_timeout = '1min'`)
+  await lock(retried)
+  await until(async () => (await waiting(pool)) > 0)
+  const waitingBefore = await waiting(pool)
+  release()
+  await until(async () => (await waiting(pool)) > waitingBefore)
+  await lock(slow)
+  await client.query('ROLLBACK')
+
+  await until(async () => {
+    const { pending, active } = await inbox.stats()
+    return pending + active === 0
+  })
+  expect(runs).toEqual([slow.id, retried.id, retried.id])
+  const { rows } = await pool.query(
+    'SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()',
+  )
+  expect(Number(rows[0].deadlocks)).toBeGreaterThan(0)
+})
+
+/** How many statements wait for a row that somebody else has locked. */
+async function waiting(pool: Pool): Promise<number> {
+  const { rows } = await pool.query(
+    `SELECT count(*) AS n FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND state = 'active'`,
+  )
+  return Number(rows[0].n)
+}

@@ -1,0 +1,495 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { inspect } from 'node:util'
+import { bullmqInbox } from '@ackhook/bullmq'
+import { createReceiver, type Delivery, type Inbox, NonRetryableError } from '@ackhook/core'
+import { sign } from '@ackhook/testing'
+import { Queue, type Span, type Telemetry } from 'bullmq'
+import { Redis } from 'ioredis'
+import { Redis as Redis5 } from 'ioredis5'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { ownTime } from '../../../test/support/own-time.ts'
+import { type RedisServer, startRedis } from '../../../test/support/redis.ts'
+import { aDelivery, aPolicy, COMPLETED, scripted, unique, until } from './parts.ts'
+
+let server: RedisServer
+const closing: (() => unknown)[] = []
+
+beforeAll(async () => {
+  // By itself a master waits for 5 s for more replicas.
+  server = await startRedis({ config: { 'repl-diskless-sync-delay': '0' } })
+})
+afterAll(() => server.stop())
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close()
+})
+
+function opened(options: Parameters<typeof bullmqInbox>[0]): Inbox {
+  const inbox = bullmqInbox({ queue: unique('q'), lease: '1s', ...options })
+  closing.push(() => inbox.close(1000))
+  return inbox
+}
+
+describe('a connection of the user', () => {
+  const clients = {
+    'ioredis 6 as it comes': (url: string) => new Redis(url),
+    'ioredis 5 as it comes': (url: string) => new Redis5(url),
+    'one that gives up on a command and limits its time': (url: string) =>
+      new Redis(url, { maxRetriesPerRequest: 1, commandTimeout: 300 }),
+    'one that connects late and never again': (url: string) =>
+      new Redis(url, { lazyConnect: true, retryStrategy: () => null }),
+  }
+  for (const [name, connect] of Object.entries(clients)) {
+    test(`may be ${name}, and stays the user's`, async () => {
+      const client = connect(server.url)
+      closing.push(() => client.disconnect())
+      const inbox = opened({ connection: client })
+      const process = scripted(COMPLETED)
+      await inbox.start(process, aPolicy())
+      expect(await inbox.accept(aDelivery())).toEqual({ outcome: 'accepted' })
+      await until(() => process.runs.length === 1)
+      // An idle worker blocks for longer than the time limit on a command.
+      await new Promise(resolve => setTimeout(resolve, 400))
+      await inbox.accept(aDelivery())
+      await until(() => process.runs.length === 2)
+      await inbox.close(1000)
+      expect(await client.ping()).toBe('PONG')
+    })
+  }
+
+  test('may read numbers as text, which the capacity does not hear of', async () => {
+    const client = new Redis(server.url, { stringNumbers: true })
+    closing.push(() => client.disconnect())
+    const inbox = opened({ connection: client })
+    await inbox.start(scripted(COMPLETED), aPolicy({ concurrency: 0, capacity: 20 }))
+    const answers = []
+    for (let i = 0; i < 3; i++) {
+      answers.push(await inbox.accept(aDelivery()))
+      expect(await inbox.stats()).toMatchObject({ pending: i + 1, active: 0, dead: 0 })
+    }
+    expect(answers).toEqual(Array(3).fill({ outcome: 'accepted' }))
+  })
+
+  test.each(['a client', 'options'])(
+    'may have reasons of its own to reconnect, as %s, which stay in force',
+    async form => {
+      const heard: string[] = []
+      const reasons = {
+        host: server.host,
+        port: server.port,
+        reconnectOnError: ({ message }: Error) => {
+          heard.push(message)
+          return false
+        },
+      }
+      const client = new Redis({ ...reasons, lazyConnect: true })
+      closing.push(() => client.disconnect())
+      const queue = unique('q')
+      const wrong = new Redis(server.url)
+      closing.push(() => wrong.disconnect())
+      const inbox = opened({ connection: form === 'options' ? reasons : client, queue })
+      await inbox.start(scripted(COMPLETED), aPolicy({ concurrency: 0 }))
+      await wrong.set(`bull:${queue}:failed`, 'not what BullMQ keeps there')
+      await expect(inbox.deadLetters.list()).rejects.toThrow(/WRONGTYPE/)
+      expect(heard).toEqual([expect.stringContaining('WRONGTYPE')])
+    },
+  )
+
+  test('may be options of ioredis', async () => {
+    const inbox = opened({ connection: { host: server.host, port: server.port, db: 3 }, prefix: 'mine' })
+    await inbox.start(scripted(COMPLETED), aPolicy({ concurrency: 0 }))
+    await inbox.accept(aDelivery())
+    const client = new Redis(server.url, { db: 3 })
+    closing.push(() => client.disconnect())
+    expect((await client.keys('mine:*')).length).toBeGreaterThan(0)
+  })
+})
+
+describe('an address', () => {
+  test.each([
+    ['in options, as BullMQ has it', (url: string) => ({ url, connectionName: 'mine' })],
+    ['that is a URL', (url: string) => new URL(url)],
+    ['that is a URL in options', (url: string) => ({ url: new URL(url) as never, skipVersionCheck: true })],
+  ])('%s leads to its server and database', async (_, connection) => {
+    const queue = unique('q')
+    const inbox = opened({ connection: connection(`${server.url}/5`), queue })
+    const process = scripted(COMPLETED)
+    await inbox.start(process, aPolicy())
+    expect(await inbox.accept(aDelivery())).toEqual({ outcome: 'accepted' })
+    await until(() => process.runs.length === 1)
+    const client = new Redis(server.url, { db: 5 })
+    closing.push(() => client.disconnect())
+    expect(await client.exists(`bull:${queue}:meta`)).toBe(1)
+  })
+})
+
+describe('a start is refused with the fix', () => {
+  test('by a replica', async () => {
+    const replica = await startRedis()
+    closing.push(() => replica.stop())
+    const client = new Redis(replica.url)
+    closing.push(() => client.disconnect())
+    await client.replicaof(server.host, server.port)
+    await until(async () => (await client.info('replication')).includes('master_link_status:up'))
+    const inbox = opened({ connection: replica.url })
+    const policy = aPolicy({ concurrency: 0 })
+    await expect(async () => inbox.start(scripted(COMPLETED), policy)).rejects.toThrow(
+      /READONLY.*the address of the primary/,
+    )
+    await client.replicaof('NO', 'ONE')
+    await inbox.start(scripted(COMPLETED), policy)
+    expect(await inbox.accept(aDelivery())).toEqual({ outcome: 'accepted' })
+  })
+
+  test('to a user that may not write', async () => {
+    const client = new Redis(server.url)
+    closing.push(() => client.disconnect())
+    await client.call('ACL', 'SETUSER', 'reader', 'on', '>secret', '~*', '&*', '+@all', '-@write')
+    const inbox = opened({ connection: server.url.replace('//', '//reader:secret@') })
+    await expect(async () => inbox.start(scripted(COMPLETED), aPolicy())).rejects.toThrow(
+      /a user that may write/,
+    )
+  })
+})
+
+test('a start goes on when its connection is lost meanwhile', async () => {
+  const own = await startRedis()
+  closing.push(() => own.stop())
+  const admin = new Redis(own.url)
+  closing.push(() => admin.disconnect())
+  await admin.call('CLIENT', 'PAUSE', '60000', 'WRITE')
+  const inbox = opened({ connection: own.url })
+  const process = scripted(COMPLETED)
+  const policy = aPolicy()
+  const starting = inbox.start(process, policy)
+  await until(async () => /flags=b.*cmd=eval/.test(String(await admin.client('LIST'))))
+  await admin.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes')
+  await admin.call('CLIENT', 'UNPAUSE')
+  await starting
+  await inbox.accept(aDelivery())
+  await until(() => process.runs.length === 1)
+  expect(policy.seen.filter(({ kind }) => kind === 'store_down')).toEqual([])
+})
+
+describe('the id of a job', () => {
+  test.each(['123456789', 'a:b', '0:1', '-_'])('is one BullMQ takes, with the key %s', async key => {
+    const inbox = opened({ connection: server.url })
+    const process = scripted(COMPLETED)
+    await inbox.start(process, aPolicy())
+    expect(await inbox.accept(aDelivery({ key: Buffer.from(key).toString('base64url') }))).toEqual({
+      outcome: 'accepted',
+    })
+    expect(await inbox.accept(aDelivery({ key: key.replaceAll(':', '') }))).toEqual({ outcome: 'accepted' })
+    await until(() => process.runs.length === 2)
+  })
+})
+
+describe('when Redis is gone', () => {
+  let own: RedisServer
+
+  beforeEach(async () => {
+    own = await startRedis()
+    closing.push(() => own.stop())
+  })
+
+  async function answerTime(inbox: Inbox): Promise<{ outcome: string; ms: number }> {
+    const { value, ms } = await ownTime(() => inbox.accept(aDelivery()))
+    return { outcome: value.outcome, ms }
+  }
+
+  const connections = {
+    'an address': (url: string) => url,
+    'a client with the defaults of ioredis, which wait for ever': (url: string) => {
+      const client = new Redis(url)
+      client.on('error', () => {})
+      closing.push(() => client.disconnect())
+      return client
+    },
+    'a client set up for a worker': (url: string) => {
+      const client = new Redis(url, { maxRetriesPerRequest: null })
+      client.on('error', () => {})
+      closing.push(() => client.disconnect())
+      return client
+    },
+  }
+  for (const [name, connection] of Object.entries(connections)) {
+    test(`deliveries are refused within 1.2 s, with ${name}`, async () => {
+      const inbox = opened({ connection: connection(own.url) })
+      const process = scripted(COMPLETED)
+      await inbox.start(process, aPolicy())
+      await inbox.accept(aDelivery())
+      await until(() => process.runs.length === 1)
+      await own.kill()
+      for (let i = 0; i < 3; i++) {
+        const { outcome, ms } = await answerTime(inbox)
+        expect(outcome).toBe('unavailable')
+        expect(ms).toBeLessThan(1200)
+      }
+      await own.restart()
+      await until(async () => (await inbox.accept(aDelivery())).outcome === 'accepted')
+      await until(() => process.runs.length === 2)
+    })
+  }
+
+  test('deliveries are refused within 1.2 s when it stands still', async () => {
+    const inbox = opened({ connection: own.url })
+    await inbox.start(scripted(COMPLETED), aPolicy())
+    own.pause()
+    closing.push(() => own.resume())
+    const answers = await Promise.all([1, 2, 3].map(() => answerTime(inbox)))
+    for (const { outcome, ms } of answers) {
+      expect(outcome).toBe('unavailable')
+      expect(ms).toBeLessThan(1200)
+    }
+  })
+
+  test('a full queue refuses what goes on coming, and no failed count ends the process', async () => {
+    const inbox = opened({ connection: own.url })
+    await inbox.start(scripted(COMPLETED), aPolicy({ concurrency: 0, capacity: 1 }))
+    expect(await inbox.accept(aDelivery())).toEqual({ outcome: 'accepted' })
+    await until(async () => (await inbox.accept(aDelivery())).outcome === 'full')
+    own.pause()
+    closing.push(() => own.resume())
+    const answers = Array.from({ length: 100 }, () => inbox.accept(aDelivery()))
+    // For longer than a count is trusted, while as many look ups as there may be are without an answer.
+    for (let i = 0; i < 20; i++) {
+      await new Promise(resolve => setTimeout(resolve, 10))
+      answers.push(inbox.accept(aDelivery()))
+    }
+    await own.kill()
+    const outcomes = new Set((await Promise.all(answers)).map(({ outcome }) => outcome))
+    expect(outcomes).toEqual(new Set(['full', 'unavailable']))
+    await own.restart()
+  })
+
+  test('an event whose acknowledgement failed runs once, however often the sender repeats it', async () => {
+    const inbox = opened({ connection: own.url })
+    const process = scripted(COMPLETED)
+    await inbox.start(process, aPolicy())
+    const delivery = aDelivery()
+    own.pause()
+    expect((await inbox.accept(delivery)).outcome).toBe('unavailable')
+    own.resume()
+    await until(async () => ['accepted', 'duplicate'].includes((await inbox.accept(delivery)).outcome))
+    await until(async () => process.runs.length > 0 && (await inbox.stats()).active === 0)
+    expect(process.runs.length).toBe(1)
+  })
+
+  test('the sender gets 503 with Retry-After within 1.2 s, from a start without Redis too', async () => {
+    await own.kill()
+    const receiver = createReceiver({
+      secret: SECRET,
+      inbox: opened({ connection: own.url }),
+      logger: SILENT,
+    })
+    closing.push(() => receiver.close({ timeout: '1s' }))
+    for (let i = 0; i < 2; i++) {
+      const { value: reply, ms } = await ownTime(() => receiver.handle(request()))
+      expect(ms).toBeLessThan(1200)
+      expect(reply.status).toBe(503)
+      expect(reply.headers['retry-after'] ?? reply.headers['Retry-After']).toBeDefined()
+    }
+    await own.restart()
+    await until(async () => (await receiver.handle(request())).status === 202)
+  })
+
+  test('start rejects, and a later one succeeds', async () => {
+    await own.kill()
+    const inbox = opened({ connection: own.url })
+    const process = scripted(COMPLETED)
+    const policy = aPolicy()
+    const error = {
+      code: 'inbox_unavailable',
+      message: expect.stringContaining('check that it runs, and that the option `connection`'),
+    }
+    await expect(async () => inbox.start(process, policy)).rejects.toMatchObject(error)
+    await own.restart()
+    await until(async () => {
+      try {
+        await inbox.start(process, aPolicy())
+        return true
+      } catch {
+        return false
+      }
+    })
+    await inbox.accept(aDelivery())
+    await until(() => process.runs.length === 1)
+  })
+
+  test('close ends in time', async () => {
+    const inbox = opened({ connection: own.url })
+    await inbox.start(scripted(COMPLETED), aPolicy())
+    await own.kill()
+    const startedAt = performance.now()
+    await inbox.close(500)
+    expect(performance.now() - startedAt).toBeLessThan(5000)
+  })
+})
+
+describe('an event whose process keeps going down', () => {
+  /** As BullMQ counts them: a job that stalled so often, and is with a worker that goes down with it once more. */
+  async function stalled(times: number): Promise<{ queue: string; delivery: Delivery }> {
+    const queue = unique('q')
+    const inbox = opened({ connection: server.url, queue })
+    await inbox.start(scripted(COMPLETED), aPolicy({ concurrency: 0 }))
+    const delivery = aDelivery()
+    await inbox.accept(delivery)
+    const client = new Redis(server.url)
+    closing.push(() => client.disconnect())
+    await client.hset(`bull:${queue}:e-${delivery.key}`, 'stc', String(times))
+    await client.lmove(`bull:${queue}:wait`, `bull:${queue}:active`, 'RIGHT', 'LEFT')
+    await client.sadd(`bull:${queue}:stalled`, `e-${delivery.key}`)
+    return { queue, delivery }
+  }
+
+  test('runs again when its process went down twice, as in two deploys', async () => {
+    const { queue } = await stalled(1)
+    const worker = opened({ connection: server.url, queue })
+    const process = scripted(COMPLETED)
+    await worker.start(process, aPolicy())
+    await until(() => process.runs.length === 1)
+    expect(process.runs[0]).toMatchObject({ attempt: 1, decision: 'run' })
+  })
+
+  test('is buried after more than ten of them, and a redrive gives it ten more', async () => {
+    const { queue, delivery } = await stalled(10)
+    const worker = opened({ connection: server.url, queue })
+    const error = new NonRetryableError('Its process died.')
+    const process = scripted({ outcome: 'dead', error, notified: false }, COMPLETED)
+    await worker.start(process, aPolicy())
+    await until(async () => (await worker.stats()).dead === 1)
+    expect(process.runs).toMatchObject([{ attempt: 1, decision: 'abandon' }])
+    expect(await worker.deadLetters.get(delivery.key)).toMatchObject({
+      attempts: 1,
+      reason: 'NonRetryableError: Its process died.',
+    })
+    // As a dashboard does it, which knows nothing of this package.
+    const queueOfBullmq = new Queue(queue, { connection: { host: server.host, port: server.port } })
+    closing.push(() => queueOfBullmq.close())
+    await (await queueOfBullmq.getJob(`e-${delivery.key}`))?.retry()
+    await until(() => process.runs.length === 2)
+    expect(process.runs[1]).toMatchObject({ decision: 'run' })
+  })
+
+  test('is buried without a word to onDeadLetter where that took its process down three times', async () => {
+    const { queue, delivery } = await stalled(13)
+    const policy = aPolicy()
+    const worker = opened({ connection: server.url, queue })
+    const process = scripted(COMPLETED)
+    await worker.start(process, policy)
+    await until(async () => (await worker.stats()).dead === 1)
+    expect(process.runs).toEqual([])
+    expect(policy.seen).toContainEqual(
+      expect.objectContaining({ kind: 'dead_lettered', id: delivery.id, attempt: 1 }),
+    )
+    expect((await worker.deadLetters.get(delivery.key))?.reason).toMatch(/died.*onDeadLetter/)
+    expect(await worker.deadLetters.redrive(delivery.key)).toBe(true)
+    await until(() => process.runs.length === 1)
+    expect(process.runs[0]).toMatchObject({ decision: 'run' })
+  })
+
+  test('an attempt whose lock holds another token is withdrawn', async () => {
+    const queue = unique('q')
+    const first = opened({ connection: server.url, queue })
+    const reasons: string[] = []
+    await first.start(
+      (_, attempt) =>
+        new Promise(resolve => {
+          attempt.onAbort(error => {
+            reasons.push(error.code)
+            resolve({ outcome: 'retry', delayMs: 1, error })
+          })
+        }),
+      aPolicy(),
+    )
+    const delivery = aDelivery()
+    await first.accept(delivery)
+    await until(async () => (await first.stats()).active === 1)
+    const client = new Redis(server.url)
+    closing.push(() => client.disconnect())
+    await client.set(`bull:${queue}:e-${delivery.key}:lock`, 'somebody else')
+    await until(() => reasons.length === 1)
+    expect(reasons).toEqual(['lease_lost'])
+  })
+})
+
+test('with telemetry each event carries the context of its own delivery, however many arrive together', async () => {
+  const queue = unique('q')
+  const context = new AsyncLocalStorage<string>()
+  const inbox = opened({ connection: server.url, queue, telemetry: telemetryOf(context) })
+  await inbox.start(scripted(COMPLETED), aPolicy({ concurrency: 0 }))
+  const deliveries = Array.from({ length: 20 }, () => aDelivery())
+  await Promise.all(deliveries.map(delivery => context.run(delivery.id, () => inbox.accept(delivery))))
+  const client = new Redis(server.url)
+  closing.push(() => client.disconnect())
+  for (const { key, id } of deliveries) {
+    const opts = await client.hget(`bull:${queue}:e-${key}`, 'opts')
+    expect(JSON.parse(opts ?? '{}')).toMatchObject({ tm: id })
+  }
+})
+
+test('what Redis refuses is told without the event, whose data belong in no log', async () => {
+  const full = await startRedis({ config: { maxmemory: '1mb', 'maxmemory-policy': 'noeviction' } })
+  closing.push(() => full.stop())
+  const inbox = opened({ connection: full.url })
+  const seen: unknown[] = []
+  await inbox.start(scripted(COMPLETED), aPolicy({ concurrency: 0, observe: one => void seen.push(one) }))
+  const body = new TextEncoder().encode(
+    JSON.stringify({ secret: 'of-the-customer', fill: 'x'.repeat(500_000) }),
+  )
+  await until(async () => (await inbox.accept(aDelivery({ body }))).outcome === 'unavailable')
+  const answer = await inbox.accept(aDelivery({ body }))
+  expect(answer).toMatchObject({ outcome: 'unavailable', cause: { message: expect.stringContaining('OOM') } })
+  expect(inspect([seen, answer], { depth: 9, maxStringLength: null })).not.toContain('of-the-customer')
+})
+
+test('an operator is told when Redis may forget what was acknowledged', async () => {
+  const careless = await startRedis({ config: { maxmemory: '64mb', 'maxmemory-policy': 'allkeys-lru' } })
+  closing.push(() => careless.stop())
+  const policy = aPolicy({ concurrency: 0 })
+  const inbox = opened({ connection: careless.url })
+  await inbox.start(scripted(COMPLETED), policy)
+  await until(() => policy.seen.filter(({ kind }) => kind === 'notice').length === 2)
+  expect(policy.seen).toEqual(
+    expect.arrayContaining([
+      expect.objectContaining({ code: 'redis_evicts' }),
+      expect.objectContaining({ code: 'redis_not_durable' }),
+    ]),
+  )
+})
+
+/** A trace is the text that is in the context. */
+function telemetryOf(context: AsyncLocalStorage<string>): Telemetry<string> {
+  const span: Span<string> = {
+    setSpanOnContext: active => active,
+    setAttribute() {},
+    setAttributes() {},
+    addEvent() {},
+    recordException() {},
+    end() {},
+  }
+  return {
+    tracer: { startSpan: () => span },
+    contextManager: {
+      with: (active, run) => context.run(active, run),
+      active: () => context.getStore() ?? '',
+      getMetadata: active => active,
+      fromMetadata: (_, metadata) => metadata,
+    },
+  }
+}
+
+const SECRET = 'a secret of sixteen bytes or more'
+const SILENT = { info() {}, warn() {}, error() {} }
+
+function request() {
+  const id = unique('evt_')
+  const body = Buffer.from(
+    JSON.stringify({ id, type: 'conversation.resolved', created_at: new Date().toISOString(), data: {} }),
+  )
+  return {
+    method: 'POST',
+    headers: { 'x-service-signature': sign(body, { secret: SECRET }) },
+    body,
+    context: undefined,
+  }
+}

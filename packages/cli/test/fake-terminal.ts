@@ -1,0 +1,37 @@
+import type { Terminal } from '../src/terminal/terminal.ts'
+
+export interface FakeTerminal extends Terminal {
+  readonly printed: string[]
+  readonly complained: string[]
+  readonly asked: string[]
+}
+
+/** A terminal with somebody in front of it, who gives these answers. */
+export function fakeTerminal(
+  options: Partial<Terminal> & { readonly secret?: string; readonly sure?: boolean } = {},
+): FakeTerminal {
+  const printed: string[] = []
+  const complained: string[] = []
+  const asked: string[] = []
+  return {
+    printed,
+    complained,
+    asked,
+    out: line => void printed.push(line),
+    err: line => void complained.push(line),
+    colours: false,
+    env: {},
+    cwd: process.cwd(),
+    stop: new AbortController().signal,
+    async askSecret(question) {
+      asked.push(question)
+      return options.secret
+    },
+    async confirm(question) {
+      asked.push(question)
+      return options.sure
+    },
+    progress: () => ({ advance() {}, stop() {} }),
+    ...options,
+  }
+}

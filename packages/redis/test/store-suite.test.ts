@@ -1,0 +1,65 @@
+import { redisStore } from '@ackhook/redis'
+import { storeSuite } from '@ackhook/testing/store-suite'
+import { Cluster as Cluster6, Redis as Redis6 } from 'ioredis'
+import { Cluster as Cluster5, Redis as Redis5 } from 'ioredis5'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type RedisServer, startRedis } from '../../../test/support/redis.ts'
+import { type RedisCluster, startRedisCluster } from '../../../test/support/redis-cluster.ts'
+
+// The clients are used as their libraries ship them: no option is set but where the server is.
+type Client = Redis5 | Redis6 | Cluster5 | Cluster6
+
+let count = 0
+
+function suiteOn(connect: () => Client): void {
+  const open = () => {
+    const clients = [connect(), connect()] as const
+    const prefix = `suite${count++}:`
+    const [first, second] = clients.map(client => redisStore(client, { prefix, timeout: '10s' }))
+    return {
+      first: first!,
+      second: second!,
+      close() {
+        for (const client of clients) client.disconnect()
+      },
+    }
+  }
+  for (const { id, name, run } of storeSuite({ open })) test(`${name} (${id})`, run)
+}
+
+describe('redisStore on one server', () => {
+  let server: RedisServer
+  beforeAll(async () => {
+    server = await startRedis()
+  })
+  afterAll(() => server.stop())
+
+  describe('with ioredis 5', () => suiteOn(() => new Redis5(server.url)))
+  describe('with ioredis 6', () => suiteOn(() => new Redis6(server.url)))
+  describe('with auto-pipelining and a key prefix of the client', () =>
+    suiteOn(() => new Redis6(server.url, { enableAutoPipelining: true, keyPrefix: 'app:' })))
+  describe('with version 3 of the protocol', () => suiteOn(() => new Redis6(server.url, { protocol: 3 })))
+  describe('with numbers as text', () => suiteOn(() => new Redis5(server.url, { stringNumbers: true })))
+
+  test('ioredis 5 and 6 share one memory of ids', async () => {
+    const [five, six] = [new Redis5(server.url), new Redis6(server.url)]
+    await redisStore(five).claim('shared', 'five', { leaseMs: 10_000 })
+    expect(await redisStore(six).claim('shared', 'six', { leaseMs: 10_000 })).toMatchObject({
+      outcome: 'in_flight',
+    })
+    five.disconnect()
+    six.disconnect()
+  })
+})
+
+describe('redisStore on Redis Cluster', () => {
+  let cluster: RedisCluster
+  beforeAll(async () => {
+    cluster = await startRedisCluster()
+  }, 60_000)
+  afterAll(() => cluster.stop())
+
+  const nodes = () => cluster.servers.map(({ host, port }) => ({ host, port }))
+  describe('with ioredis 5', () => suiteOn(() => new Cluster5(nodes())))
+  describe('with ioredis 6', () => suiteOn(() => new Cluster6(nodes())))
+})

@@ -1,0 +1,254 @@
+import type { DedupeStore } from '@ackhook/core'
+import type { Claim, StoreNotice } from '@ackhook/core/spi'
+import { redisStore } from '@ackhook/redis'
+import { Redis as Redis6 } from 'ioredis'
+import { Redis as Redis5 } from 'ioredis5'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { ownTime } from '../../../test/support/own-time.ts'
+import { type RedisServer, startRedis } from '../../../test/support/redis.ts'
+import { until } from '../../../test/support/until.ts'
+
+const lease = { leaseMs: 60_000 }
+const CLAIMED: Claim = { outcome: 'claimed' }
+const UNAVAILABLE = expect.objectContaining({ code: 'store_unavailable' })
+
+let server: RedisServer
+let client: Redis5 | Redis6
+beforeEach(async () => {
+  server = await startRedis()
+})
+afterEach(async () => {
+  client.disconnect()
+  await server.stop()
+})
+
+// The defaults of both libraries keep a command for ever while the server is silent.
+describe.each([
+  ['ioredis 5', (url: string) => new Redis5(url)],
+  ['ioredis 6', (url: string) => new Redis6(url)],
+] as const)('with %s as it is shipped', (_, connect) => {
+  test('a silent server costs one deadline, then nothing, and is asked again once it answers', async () => {
+    const store = connected(connect)
+    await store.claim('warm', 'a', lease)
+    server.pause()
+    const first = await timed(store.claim('id', 'late', lease))
+    expect(first.error).toEqual(UNAVAILABLE)
+    expect(first.ms).toBeGreaterThan(280)
+    expect(first.ms).toBeLessThan(1200)
+    const second = await timed(store.claim('other', 'b', lease))
+    expect(second.error).toEqual(UNAVAILABLE)
+    expect(second.ms).toBeLessThan(150)
+
+    server.resume()
+    await until('the store answers', () => claims(store, 'again', 'c'))
+  })
+
+  test('a claim that was applied after its caller had given up is given back', async () => {
+    const store = connected(connect)
+    await store.claim('warm', 'a', lease)
+    server.pause()
+    expect((await timed(store.claim('id', 'late', lease))).error).toEqual(UNAVAILABLE)
+    server.resume()
+    // The lease would hold for a minute.
+    await until('somebody else claims it', () => claims(store, 'id', 'next'), 5000)
+  })
+
+  test('a dead server is refused within the deadline, and found again when it is back', async () => {
+    const store = connected(connect)
+    await store.claim('warm', 'a', lease)
+    await server.kill()
+    for (let i = 0; i < 5; i++) {
+      const { error, ms } = await timed(store.claim(`id${i}`, 'b', lease))
+      expect(error).toEqual(UNAVAILABLE)
+      expect(ms).toBeLessThan(1200)
+    }
+    await server.restart()
+    await until('the store answers', () => claims(store, 'again', 'c'))
+  })
+})
+
+test('every verb settles within the deadline', async () => {
+  for (const verb of ['extend', 'complete', 'release'] as const) {
+    const store = connected(url => new Redis6(url))
+    await store.claim(verb, 'a', lease)
+    server.pause()
+    const calls = {
+      extend: () => store.extend(verb, 'a', 1000),
+      complete: () => store.complete(verb, 'a', { retentionMs: 1000, fingerprint: 1 }),
+      release: () => store.release(verb, 'a'),
+    }
+    const { error, ms } = await timed(calls[verb]())
+    expect(error).toEqual(UNAVAILABLE)
+    expect(ms).toBeLessThan(1200)
+    server.resume()
+    client.disconnect()
+  }
+})
+
+test('a reply that came in time to a process that was held up itself is no failure', async () => {
+  const store = connected(url => new Redis6(url))
+  await Promise.all(['one', 'two', 'three'].map(key => store.claim(key, 'a', lease)))
+  for (const keys of [['alone'], ['first', 'second', 'third']]) {
+    const answers = Promise.all(keys.map(key => store.claim(key, 'a', lease)))
+    // Every one is on its way before the process is held up for longer than the deadline.
+    await new Promise(setImmediate)
+    holdUp(500)
+    expect(await answers).toEqual(keys.map(() => CLAIMED))
+  }
+})
+
+test('with a client that rejects at once a failure is told at once', async () => {
+  const store = connected(url => new Redis6(url, { maxRetriesPerRequest: 0, enableOfflineQueue: false }))
+  await until('the store answers', () => claims(store, 'warm', 'a'))
+  await server.kill()
+  const { error, ms } = await timed(store.claim('id', 'a', lease))
+  expect(error).toEqual(UNAVAILABLE)
+  expect(ms).toBeLessThan(250)
+  await server.restart()
+  await until('the store answers', () => claims(store, 'again', 'c'))
+})
+
+test('scripts that Redis has forgotten are loaded again', async () => {
+  const store = connected(url => new Redis6(url))
+  await store.claim('id', 'a', lease)
+  await client.script('FLUSH')
+  expect(await store.extend('id', 'a', 5000)).toBe(true)
+  expect(await store.claim('id', 'b', lease)).toMatchObject({ outcome: 'in_flight' })
+  await server.restart()
+  expect(await store.claim('id', 'b', lease)).toEqual(CLAIMED)
+})
+
+describe("onStoreError: 'process'", () => {
+  test('claims without Redis while it is away, and says so once for each outage', async () => {
+    const notices: StoreNotice[] = []
+    const store = connected(url => new Redis6(url), { onStoreError: 'process' })
+    await store.start?.(notice => notices.push(notice))
+    let tries = 0
+    for (let outage = 1; outage <= 2; outage++) {
+      await store.claim(`warm${outage}`, 'a', lease)
+      await server.kill()
+      expect(await store.claim('one', 'a', lease)).toEqual(CLAIMED)
+      expect(await store.claim('two', 'a', lease)).toEqual(CLAIMED)
+      expect(notices.map(({ code }) => code)).toEqual(Array(outage).fill('redis_failing_open'))
+      await server.restart()
+      await until('ids are shared again', async () => {
+        const key = `shared${tries++}`
+        await store.claim(key, 'a', lease)
+        return (await store.claim(key, 'b', lease)).outcome === 'in_flight'
+      })
+    }
+  })
+
+  test('keeps a claim that was applied late: its event is running', async () => {
+    const store = connected(url => new Redis6(url), { onStoreError: 'process' })
+    await store.claim('warm', 'a', lease)
+    server.pause()
+    expect(await store.claim('id', 'mine', lease)).toEqual(CLAIMED)
+    server.resume()
+    await until('Redis has it', async () => (await client.get('ackhook:id')) === 'tmine')
+    await claims(store, 'a call that comes after whatever the late answer set off', 'a')
+    expect(await store.claim('id', 'other', lease)).toMatchObject({ outcome: 'in_flight' })
+    expect(await store.complete('id', 'mine', { retentionMs: 60_000, fingerprint: 7 })).toBe(true)
+  })
+})
+
+describe('an error that Redis answers', () => {
+  test('fails its own call, and neither those that travel with it nor those after it', async () => {
+    const store = connected(url => new Redis6(url))
+    await store.claim('warm', 'a', lease)
+    await client.rpush('ackhook:poison', 'of somebody else')
+    expect((await timed(store.claim('poison', 'a', lease))).error).toEqual(UNAVAILABLE)
+    expect(await store.claim('after', 'a', lease)).toEqual(CLAIMED)
+    const keys = Array.from({ length: 50 }, (_, i) => (i === 25 ? 'poison' : `id${i}`))
+    const answers = await Promise.allSettled(keys.map(key => store.claim(key, `token of ${key}`, lease)))
+    const failed = keys.filter((_, i) => answers[i]?.status === 'rejected')
+    expect(failed).toEqual(['poison'])
+    expect(await store.claim('id49', 'another', lease)).toMatchObject({ outcome: 'in_flight' })
+    const kept = await Promise.all(
+      ['id1', 'id49'].map(key =>
+        store.complete(key, `token of ${key}`, { retentionMs: 1000, fingerprint: 1 }),
+      ),
+    )
+    expect(kept).toEqual([true, true])
+  })
+
+  test('is an outage when Redis is a replica that takes no writes', async () => {
+    const store = connected(url => new Redis6(url))
+    await store.claim('warm', 'a', lease)
+    await client.call('REPLICAOF', '127.0.0.1', '1')
+    expect(String((await timed(store.claim('one', 'a', lease))).error)).toMatch(/READONLY|MASTERDOWN/)
+    expect(String((await timed(store.claim('two', 'a', lease))).error)).toMatch(/is not answering/)
+    await client.call('REPLICAOF', 'NO', 'ONE')
+    await until('the store answers', () => claims(store, 'again', 'c'))
+  })
+})
+
+describe('when Redis is full', () => {
+  test('a completion that finds no room keeps nobody from asking for what is known', async () => {
+    const store = connected(url => new Redis6(url))
+    await Promise.all(['running', 'handled'].map(key => store.claim(key, 'a', lease)))
+    await fill()
+    const failed = await timed(store.complete('handled', 'a', { retentionMs: 60_000, fingerprint: 70_000 }))
+    expect(failed.error).toEqual(UNAVAILABLE)
+    expect(await store.claim('running', 'b', lease)).toMatchObject({ outcome: 'in_flight' })
+  })
+
+  const fill = async () => {
+    await client.config('SET', 'maxmemory-policy', 'noeviction')
+    await client.config('SET', 'maxmemory', '1')
+  }
+
+  test("a claim answers 'full', and what is claimed or handled is known all the same", async () => {
+    const store = connected(url => new Redis6(url))
+    await store.claim('handled', 'a', lease)
+    await store.complete('handled', 'a', { retentionMs: 60_000, fingerprint: 7 })
+    await store.claim('claimed', 'a', lease)
+    await fill()
+    const answers = await Promise.all(['new', 'handled', 'claimed'].map(key => store.claim(key, 'b', lease)))
+    expect(answers).toEqual([
+      { outcome: 'full' },
+      { outcome: 'completed', fingerprint: 7 },
+      { outcome: 'in_flight', retryAfterMs: expect.any(Number) },
+    ])
+    await client.config('SET', 'maxmemory', '0')
+    expect(await store.claim('new', 'b', lease)).toEqual(CLAIMED)
+  })
+
+  test("a claim is made without it under onStoreError: 'process'", async () => {
+    const store = connected(url => new Redis6(url), { onStoreError: 'process' })
+    await store.claim('warm', 'a', lease)
+    await fill()
+    expect(await store.claim('new', 'b', lease)).toEqual(CLAIMED)
+  })
+})
+
+function connected(
+  connect: (url: string) => Redis5 | Redis6,
+  options: Parameters<typeof redisStore>[1] = {},
+): DedupeStore {
+  client = connect(server.url)
+  client.on('error', () => {})
+  return redisStore(client, { timeout: '300ms', ...options })
+}
+
+function holdUp(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
+}
+
+async function claims(store: DedupeStore, key: string, token: string): Promise<boolean> {
+  try {
+    return (await store.claim(key, token, lease)).outcome === 'claimed'
+  } catch {
+    return false
+  }
+}
+
+async function timed(call: unknown): Promise<{ error: unknown; ms: number }> {
+  const { value: error, ms } = await ownTime(() =>
+    Promise.resolve(call).then(
+      value => ({ value }),
+      thrown => thrown,
+    ),
+  )
+  return { error, ms }
+}

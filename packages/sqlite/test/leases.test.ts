@@ -1,0 +1,375 @@
+import { join } from 'node:path'
+import type { Inbox } from '@ackhook/core'
+import type { Attempt, Process, ProcessingPolicy, Verdict } from '@ackhook/core/spi'
+import { sqliteInbox } from '@ackhook/sqlite'
+import { DatabaseSync } from '@photostructure/sqlite'
+import { describe, expect, it, vi } from 'vitest'
+import { until } from '../../../test/support/until.ts'
+import { newDelivery, startInbox, withFolder } from './start-inbox.ts'
+
+/** A process whose attempts end when the test says so. */
+function held() {
+  const attempts: { readonly attempt: Attempt; finish(verdict: Verdict): void }[] = []
+  const process: Process = (_, attempt) => new Promise(resolve => attempts.push({ attempt, finish: resolve }))
+  return { attempts, process }
+}
+
+describe('leases of sqliteInbox', () => {
+  it('are renewed while the handlers run, so that nobody else gets the event', () =>
+    withFolder(async folder => {
+      const path = join(folder, 'inbox.db')
+      const one = sqliteInbox({ path, lease: '1s', poll: '20ms' })
+      const two = sqliteInbox({ path, lease: '1s', poll: '20ms' })
+      const { attempts, process } = held()
+      await startInbox(one, {}, process)
+      const { ran } = await startInbox(two)
+      await one.accept(newDelivery())
+      await until('it runs', () => attempts.length + ran.length === 1)
+      if (ran.length === 0) {
+        await new Promise(resolve => setTimeout(resolve, 2500))
+        expect(ran).toEqual([])
+        expect(attempts[0]?.attempt.signal.aborted).toBe(false)
+        attempts[0]?.finish({ outcome: 'completed' })
+      }
+      await Promise.all([one.close(2000), two.close(2000)])
+    }))
+
+  it('when lost, abort the attempt, and what it answers afterwards changes nothing', () =>
+    withFolder(async folder => {
+      const path = join(folder, 'inbox.db')
+      const inbox = sqliteInbox({ path, lease: '1s', poll: '20ms' })
+      const { attempts, process } = held()
+      const { seen } = await startInbox(inbox, {}, process)
+      const delivery = newDelivery()
+      await inbox.accept(delivery)
+      await until('it runs', () => attempts.length === 1)
+      // Somebody else takes it, as after this process stood still.
+      const database = new DatabaseSync(path)
+      database.exec(
+        `PRAGMA busy_timeout = 2000; UPDATE ackhook_events SET token = 'other', due = ${Date.now() + 60_000}`,
+      )
+      await until('the attempt is aborted', () => attempts[0]?.attempt.signal.aborted === true)
+      expect(attempts[0]?.attempt.signal.reason).toMatchObject({ code: 'lease_lost' })
+      expect(seen).toContainEqual(expect.objectContaining({ kind: 'lease_lost', id: delivery.id }))
+      attempts[0]?.finish({ outcome: 'completed' })
+      await inbox.close(1000)
+      expect(database.prepare('SELECT state, token FROM ackhook_events').get()).toEqual({
+        state: 1,
+        token: 'other',
+      })
+      database.close()
+    }))
+
+  it('end with their process, and when nobody else has the file open the next one runs the event at once', () =>
+    withFolder(async folder => {
+      const path = join(folder, 'inbox.db')
+      await leaveBehind(path, "attempts = 1, token = 'gone', due = 9e15")
+      const next = sqliteInbox({ path, lease: '1h', poll: '20ms' })
+      const { attempts } = await gather(next)
+      await until('it runs again', () => attempts.length === 1)
+      expect(attempts).toMatchObject([{ number: 2, decision: 'run' }])
+      await next.close(1000)
+    }))
+
+  it.each([
+    ['long ago, by a clock that was set forward', 0],
+    ['in the far future, by a clock that was set back', 9e15],
+  ])('lapse when nobody renews them for their length, also one that ends %s', (_, due) =>
+    withFolder(async folder => {
+      const path = join(folder, 'inbox.db')
+      const { database, close } = await openBeside(path)
+      // One second, whatever the lease of who looks at it.
+      await leaveBehind(path, `attempts = 1, token = 'gone:rs:0', due = ${due}`)
+      const next = sqliteInbox({ path, lease: '2s', poll: '20ms' })
+      const startedAt = performance.now()
+      const { attempts } = await gather(next)
+      await until('it runs again', () => attempts.length === 1)
+      expect(performance.now() - startedAt).toBeGreaterThan(900)
+      expect(attempts).toMatchObject([{ number: 2 }])
+      expect(database.prepare('SELECT count(*) AS rows FROM ackhook_events').get()).toEqual({ rows: 1 })
+      close()
+      await next.close(1000)
+    }),
+  )
+
+  it('are not ended by a clock: whoever renews them keeps them', () =>
+    withFolder(async folder => {
+      const path = join(folder, 'inbox.db')
+      const one = sqliteInbox({ path, lease: '1s', poll: '20ms' })
+      const { attempts, process } = held()
+      await startInbox(one, {}, process)
+      const delivery = newDelivery()
+      await one.accept(delivery)
+      await until('it runs', () => attempts.length === 1)
+      const database = new DatabaseSync(path)
+      const setDue = (due: number) =>
+        database.exec(`PRAGMA busy_timeout = 2000; UPDATE ackhook_events SET due = ${due}`)
+      const dueNow = () => (database.prepare('SELECT due FROM ackhook_events').get() as { due: number }).due
+      const two = sqliteInbox({ path, lease: '1s', poll: '20ms' })
+      const { ran } = await startInbox(two)
+      for (let round = 0; round < 5; round++) {
+        setDue(round)
+        await until('it is renewed', () => dueNow() > round)
+      }
+      expect(ran).toEqual([])
+      attempts[0]?.finish({ outcome: 'completed' })
+      await Promise.all([one.close(2000), two.close(2000)])
+      database.close()
+    }))
+
+  it('are seen to be renewed also while the clock stands still', () =>
+    withFolder(async folder => {
+      const path = join(folder, 'inbox.db')
+      const own = new DatabaseSync(path)
+      const inbox = sqliteInbox({ database: own, lease: '1s', poll: '20ms' })
+      const clock = vi.spyOn(Date, 'now').mockReturnValue(Date.now())
+      const { attempts, process } = held()
+      await startInbox(inbox, {}, process)
+      await inbox.accept(newDelivery())
+      await until('it runs', () => attempts.length === 1)
+      const due = own.prepare('SELECT due FROM ackhook_events')
+      const seen = new Set<unknown>()
+      await until('it has moved twice', () => seen.add((due.get() as { due: number }).due).size === 3)
+      clock.mockRestore()
+      attempts[0]?.finish({ outcome: 'completed' })
+      await inbox.close(1000)
+      own.close()
+    }))
+
+  it('are watched also by a process that is busy, which then runs the event before what waits', () =>
+    withFolder(async folder => {
+      const path = join(folder, 'inbox.db')
+      const busy = sqliteInbox({ path, lease: '1s', poll: '20ms' })
+      const { attempts, process } = held()
+      const { ran } = await startInbox(busy, { concurrency: 1 }, process)
+      const [first, gone, backlog] = [newDelivery(), newDelivery(), newDelivery()]
+      await busy.accept(first)
+      await until('it runs', () => attempts.length === 1)
+      for (const delivery of [gone, backlog]) await busy.accept(delivery)
+      const database = new DatabaseSync(path)
+      database.exec(
+        `PRAGMA busy_timeout = 2000; UPDATE ackhook_events SET state = 1, token = 'gone:rs:0' WHERE id = '${gone.id}'`,
+      )
+      const due = database.prepare(`SELECT due FROM ackhook_events WHERE id = '${first.id}'`)
+      const renewals = new Set<unknown>()
+      await until('it has held its own for longer than a lease', () => {
+        return renewals.add((due.get() as { due: number }).due).size === 7
+      })
+      attempts[0]?.finish({ outcome: 'completed' })
+      await until('the next one runs', () => attempts.length === 2)
+      expect(ran.map(({ id }) => id)).toEqual([first.id, gone.id])
+      attempts[1]?.finish({ outcome: 'completed' })
+      await until('the last one runs', () => attempts.length === 3)
+      attempts[2]?.finish({ outcome: 'completed' })
+      database.close()
+      await busy.close(1000)
+    }))
+})
+
+describe('an event of sqliteInbox whose process ended', () => {
+  const FAILED: Verdict = { outcome: 'retry', delayMs: 0, error: new Error('failed') }
+  const ONLY_ONE = { attempts: 1, minDelayMs: 10, maxDelayMs: 50, factor: 2 }
+  const HOURLY = { attempts: 8, minDelayMs: 3_600_000, maxDelayMs: 3_600_000, factor: 1 }
+
+  it('runs again also when that was its only attempt: what was accepted may not have reached a handler', () =>
+    withFolder(async folder => {
+      const path = join(folder, 'inbox.db')
+      await leaveBehind(path, "attempts = 1, token = 'gone'")
+      const next = sqliteInbox({ path, poll: '20ms' })
+      const { attempts } = await gather(next, undefined, { retry: ONLY_ONE })
+      await until('it runs', () => attempts.length === 1)
+      expect(attempts).toMatchObject([{ decision: 'run' }])
+      await next.close(1000)
+    }))
+
+  it('is given up when it ended twice in a row and the attempts are used up', () =>
+    withFolder(async folder => {
+      const path = join(folder, 'inbox.db')
+      await leaveBehind(path, "attempts = 1, token = 'gone'")
+      for (const decision of ['run', 'abandon']) {
+        const next = sqliteInbox({ path, poll: '20ms' })
+        const { attempts } = await gather(next, () => new Promise(() => {}), {
+          retry: ONLY_ONE,
+        })
+        await until('it is handed out', () => attempts.length === 1)
+        expect(attempts).toMatchObject([{ number: 2, decision }])
+        await kill(path, next)
+      }
+    }))
+
+  it('runs again at once after one such attempt, however many failed before', () =>
+    withFolder(async folder => {
+      const path = join(folder, 'inbox.db')
+      await leaveBehind(path, "attempts = 4, token = 'gone'")
+      const next = sqliteInbox({ path, poll: '20ms' })
+      // By the number of the attempt the delay would be up to an hour.
+      const { attempts } = await gather(next, undefined, { retry: HOURLY })
+      await until('it runs again', () => attempts.length === 1)
+      expect(attempts).toMatchObject([{ number: 5, decision: 'run' }])
+      await next.close(1000)
+    }))
+
+  it('runs again before what waits', () =>
+    withFolder(async folder => {
+      const path = join(folder, 'inbox.db')
+      await leaveBehind(path, "attempts = 1, token = 'gone'")
+      const web = sqliteInbox({ path, poll: '20ms' })
+      await startInbox(web, { concurrency: 0 })
+      for (let index = 0; index < 5; index++) await web.accept(newDelivery())
+      await web.close(1000)
+      const next = sqliteInbox({ path, poll: '20ms' })
+      const { attempts } = await gather(next, undefined, { concurrency: 1 })
+      await until('all ran', () => attempts.length === 6)
+      expect(attempts.map(({ number }) => number)).toEqual([2, 1, 1, 1, 1, 1])
+      await next.close(1000)
+    }))
+
+  it('counts as ended once after an attempt that failed by itself', () =>
+    withFolder(async folder => {
+      const path = join(folder, 'inbox.db')
+      await leaveBehind(path, "attempts = 3, lapses = 1, token = 'gone'")
+      const first = sqliteInbox({ path, poll: '20ms' })
+      const { attempts } = await gather(first, () => (attempts.length === 1 ? FAILED : new Promise(() => {})))
+      await until('it failed and runs again', () => attempts.length === 2)
+      await kill(path, first)
+      const next = sqliteInbox({ path, poll: '20ms' })
+      const { attempts: after } = await gather(next)
+      await until('it runs once more', () => after.length === 1)
+      expect([...attempts, ...after]).toMatchObject([
+        { number: 4, decision: 'run' },
+        { number: 5, decision: 'run' },
+        { number: 6, decision: 'run' },
+      ])
+      await next.close(1000)
+    }))
+})
+
+describe('an event of sqliteInbox whose attempts all ended with their process', () => {
+  const DEAD: Verdict = { outcome: 'dead', error: new Error('given up'), notified: true }
+  /** Of five attempts: the process of the one before ended as well. */
+  const LAST_LAPSE = "attempts = 5, lapses = 1, token = 'gone'"
+
+  it('is handed out once more for onDeadLetter to be told, and buried by the verdict', () =>
+    withFolder(async folder => {
+      const path = join(folder, 'inbox.db')
+      await leaveBehind(path, LAST_LAPSE)
+      const next = sqliteInbox({ path, poll: '20ms' })
+      const { attempts } = await gather(next, () => DEAD)
+      await until('it is a dead letter', async () => (await next.stats()).dead === 1)
+      expect(attempts).toMatchObject([{ number: 5, decision: 'abandon' }])
+      expect(await next.deadLetters.list()).toMatchObject([{ attempts: 5, reason: 'Error: given up' }])
+      await next.close(1000)
+    }))
+
+  it('is told of again when that was not recorded, with the number of the attempt unchanged', () =>
+    withFolder(async folder => {
+      const path = join(folder, 'inbox.db')
+      await leaveBehind(path, LAST_LAPSE)
+      const first = sqliteInbox({ path, poll: '20ms' })
+      const { attempts: told } = await gather(first, () => new Promise(() => {}))
+      await until('it is told', () => told.length === 1)
+      await first.close(0)
+      const next = sqliteInbox({ path, poll: '20ms' })
+      const { attempts } = await gather(next, () => DEAD)
+      await until('it is a dead letter', async () => (await next.stats()).dead === 1)
+      expect([...told, ...attempts]).toMatchObject([
+        { number: 5, decision: 'abandon' },
+        { number: 5, decision: 'abandon' },
+      ])
+      await next.close(1000)
+    }))
+
+  it('is buried without a word to handlers when telling took the process down as well', () =>
+    withFolder(async folder => {
+      const path = join(folder, 'inbox.db')
+      await leaveBehind(path, `${LAST_LAPSE}, tellings = 3`)
+      const next = sqliteInbox({ path, poll: '20ms' })
+      const { attempts, seen } = await gather(next)
+      await until('it is a dead letter', async () => (await next.stats()).dead === 1)
+      expect(attempts).toEqual([])
+      expect(seen).toContainEqual(expect.objectContaining({ kind: 'dead_lettered', attempt: 5 }))
+      const [letter] = await next.deadLetters.list()
+      expect(letter?.reason).toMatch(/whenever onDeadLetter was to be told/)
+      await next.deadLetters.redrive(letter?.key ?? '')
+      await until('a redrive begins anew', () => attempts.length === 1)
+      expect(attempts).toMatchObject([{ number: 1, decision: 'run' }])
+      await next.close(1000)
+    }))
+
+  it('is left alone by a process that only receives', () =>
+    withFolder(async folder => {
+      const path = join(folder, 'inbox.db')
+      await leaveBehind(path, LAST_LAPSE)
+      const web = sqliteInbox({ path, poll: '20ms' })
+      const { attempts, seen } = await gather(web, () => DEAD, { concurrency: 0 })
+      for (let index = 0; index < 20; index++) await web.accept(newDelivery())
+      expect(await web.stats()).toMatchObject({ active: 1, pending: 20, dead: 0 })
+      expect([...attempts, ...seen]).toEqual([])
+      await web.close(1000)
+    }))
+})
+
+/** A row of a process that died, as `columns` say. */
+async function leaveBehind(path: string, columns: string): Promise<void> {
+  const gone = sqliteInbox(path)
+  await startInbox(gone, { concurrency: 0 })
+  await gone.accept(newDelivery())
+  await gone.close(0)
+  const database = new DatabaseSync(path)
+  database.exec(`UPDATE ackhook_events SET state = 1, ${columns}`)
+  database.close()
+}
+
+/** Ends `inbox` as `kill -9` does: its leases stay behind, and nothing is recorded any more. */
+async function kill(path: string, inbox: Inbox): Promise<void> {
+  const database = new DatabaseSync(path)
+  database.exec("PRAGMA busy_timeout = 2000; UPDATE ackhook_events SET token = 'gone' WHERE state = 1")
+  database.close()
+  await inbox.close(0)
+}
+
+/** Keeps the file open, as another process does. */
+async function openBeside(
+  path: string,
+): Promise<{ readonly database: InstanceType<typeof DatabaseSync>; close(): void }> {
+  const inbox = sqliteInbox(path)
+  await startInbox(inbox, { concurrency: 0 })
+  await inbox.close(0)
+  const database = new DatabaseSync(path)
+  database.prepare('SELECT count(*) FROM ackhook_events').get()
+  return { database, close: () => database.close() }
+}
+
+async function gather(
+  inbox: Inbox,
+  decide: () => Verdict | Promise<Verdict> = () => ({ outcome: 'completed' }),
+  policy: Partial<ProcessingPolicy> = {},
+) {
+  const attempts: Attempt[] = []
+  const { seen } = await startInbox(inbox, policy, async (_, attempt) => {
+    attempts.push(attempt)
+    return await decide()
+  })
+  return { attempts, seen }
+}
+
+describe('finished rows of sqliteInbox', () => {
+  it('keep the id and drop the bytes, and go when their retention ends', () =>
+    withFolder(async folder => {
+      const path = join(folder, 'inbox.db')
+      const inbox = sqliteInbox({ path, poll: '20ms' })
+      await startInbox(inbox, { retentionMs: 1500 })
+      const ids = Array.from({ length: 600 }, () => newDelivery())
+      await Promise.all(ids.map(async one => inbox.accept(one)))
+      await until('all are handled', async () => {
+        const { pending, active } = await inbox.stats()
+        return pending + active === 0
+      })
+      const database = new DatabaseSync(path)
+      const kept = database.prepare('SELECT count(*) AS rows, sum(length(body)) AS bytes FROM ackhook_events')
+      expect(kept.get()).toEqual({ rows: 600, bytes: null })
+      await until('they are forgotten', () => (kept.get() as { rows: number }).rows === 0)
+      database.close()
+      await inbox.close(1000)
+    }))
+})

@@ -1,0 +1,66 @@
+import { join } from 'node:path'
+import { type SqliteInboxOptions, sqliteInbox } from '@ackhook/sqlite'
+import { DatabaseSync } from '@photostructure/sqlite'
+import { expect, it } from 'vitest'
+import { until } from '../../../test/support/until.ts'
+import { watchedDatabase } from '../../../test/support/watched-database.ts'
+import { newDelivery, startInbox, withFolder } from './start-inbox.ts'
+
+type Database = NonNullable<SqliteInboxOptions['database']>
+
+it('observes once, each time it begins, that what is due cannot be taken', () =>
+  withFolder(async folder => {
+    const path = join(folder, 'inbox.db')
+    const { database, tries } = countTransactions(new DatabaseSync(path))
+    const other = new DatabaseSync(path)
+    other.exec('PRAGMA busy_timeout = 2000')
+    const inbox = sqliteInbox({ database, poll: '10ms' })
+    const retry = { attempts: 1_000_000, minDelayMs: 20, maxDelayMs: 20, factor: 1 }
+    const { ran, seen } = await startInbox(inbox, { retry }, async () => ({
+      outcome: 'retry',
+      delayMs: 20,
+      error: new Error('later'),
+    }))
+    // Nobody is to wait for the lock in this thread, which holds it.
+    database.exec('PRAGMA busy_timeout = 0')
+    await inbox.accept(newDelivery())
+    for (const outages of [1, 2]) {
+      await until('another process holds the file while the event waits', () => holdWhileWaiting(other))
+      await until('it is observed', () => seen.length >= outages)
+      const before = tries()
+      await until('it was tried some more', () => tries() >= before + 5)
+      expect(seen).toHaveLength(outages)
+      expect(seen.at(-1)).toMatchObject({
+        kind: 'store_down',
+        operation: 'take',
+        error: {
+          code: 'inbox_unavailable',
+          message: expect.stringMatching(/another process holds the file/),
+        },
+      })
+      const ranBefore = ran.length
+      other.exec('ROLLBACK')
+      await until('it goes on', () => ran.length > ranBefore)
+    }
+    await inbox.close(1000)
+    other.close()
+    database.close()
+  }))
+
+function holdWhileWaiting(database: Database): boolean {
+  database.exec('BEGIN IMMEDIATE')
+  if (database.prepare('SELECT 1 FROM ackhook_events WHERE state = 0').get() !== undefined) return true
+  database.exec('ROLLBACK')
+  return false
+}
+
+/** `tries`: how many transactions were begun, or tried to. */
+function countTransactions(database: Database) {
+  let count = 0
+  const counting = watchedDatabase(database, {
+    beforeRun(sql) {
+      if (sql === 'BEGIN IMMEDIATE') count++
+    },
+  })
+  return { database: counting, tries: () => count }
+}

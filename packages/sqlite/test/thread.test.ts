@@ -1,0 +1,79 @@
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import type { Worker } from 'node:worker_threads'
+import type { Inbox } from '@ackhook/core'
+import { sqliteInbox } from '@ackhook/sqlite'
+import { expect, it, vi } from 'vitest'
+import { until } from '../../../test/support/until.ts'
+import { newDelivery, startInbox, withFolder } from './start-inbox.ts'
+
+it('replaces its thread when that dies, and loses nothing', () =>
+  withFolder(async folder => {
+    const threads: Worker[] = []
+    const seeThread = (worker: Worker): void => void threads.push(worker)
+    process.on('worker', seeThread)
+    const inbox = sqliteInbox({ path: join(folder, 'inbox.db'), lease: '1s', poll: '20ms' })
+    const { ran } = await startInbox(inbox)
+    process.off('worker', seeThread)
+    const before = Array.from({ length: 20 }, () => newDelivery())
+    const answers = before.map(async one => inbox.accept(one))
+    await threads[0]?.terminate()
+    const acknowledged = (await Promise.all(answers)).flatMap(({ outcome }, index) =>
+      outcome === 'accepted' ? [before[index]?.key] : [],
+    )
+    const after = newDelivery()
+    await until('it accepts again', async () => (await inbox.accept(after)).outcome !== 'unavailable')
+    const all = [...acknowledged, after.key]
+    await until('every acknowledged event ran', () => all.every(key => ran.some(one => one.key === key)))
+    await until('nothing is left', async () => {
+      const { pending, active } = await inbox.stats()
+      return pending + active === 0
+    })
+    expect(threads.length).toBe(1)
+    await inbox.close(2000)
+  }))
+
+it('starts its thread also in a program of --eval', () =>
+  withFolder(async folder => {
+    const program = `import { sqliteInbox } from '@ackhook/sqlite'
+      const inbox = sqliteInbox(process.argv[1])
+      console.log(JSON.stringify(await inbox.stats()))
+      await inbox.close(0)`
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      ['--input-type=module', '--eval', program, join(folder, 'inbox.db')],
+      { cwd: import.meta.dirname },
+    )
+    expect(JSON.parse(stdout)).toMatchObject({ pending: 0 })
+  }))
+
+it('keeps to its file when the application changes its directory and the thread is replaced', () =>
+  withFolder(async folder => {
+    const before = process.cwd()
+    const threads: Worker[] = []
+    const seeThread = (worker: Worker): void => void threads.push(worker)
+    // A thread of Vitest cannot change its directory; this is what is read in place of that.
+    const cwd = vi.spyOn(process, 'cwd').mockReturnValue(folder)
+    const inbox = sqliteInbox('inbox.db')
+    cwd.mockRestore()
+    process.on('worker', seeThread)
+    await startInbox(inbox, { concurrency: 0 })
+    process.off('worker', seeThread)
+    await inbox.accept(newDelivery())
+    await threads[0]?.terminate()
+    await until('it is there', async () => (await pendingOf(inbox)) === 1)
+    expect(existsSync(join(folder, 'inbox.db'))).toBe(true)
+    expect(existsSync(join(before, 'inbox.db'))).toBe(false)
+    await inbox.close(1000)
+  }))
+
+/** Nothing while the thread is being replaced. */
+async function pendingOf(inbox: Inbox): Promise<number | undefined> {
+  try {
+    return (await inbox.stats()).pending
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,62 @@
+import { join } from 'node:path'
+import type { Verdict } from '@ackhook/core/spi'
+import { sqliteInbox } from '@ackhook/sqlite'
+import { expect, it } from 'vitest'
+import { until } from '../../../test/support/until.ts'
+import { newDelivery, startInbox, withFolder } from './start-inbox.ts'
+
+/** What a handler may throw, and nothing can be said of. */
+const UNSPEAKABLE = {
+  'an object without a prototype': Object.create(null),
+  'a toString that throws': {
+    toString() {
+      throw new Error('no text')
+    },
+  },
+  'a message that throws': Object.defineProperty(new Error(), 'message', {
+    get() {
+      throw new Error('no message')
+    },
+  }),
+  'a proxy that was revoked': revoked(),
+  'a symbol': Symbol('thrown'),
+  'an empty text': '',
+  undefined,
+}
+
+it.each(Object.keys(UNSPEAKABLE))('records an attempt that ended with %s, and goes on', name =>
+  withFolder(async folder => {
+    const inbox = sqliteInbox({ path: join(folder, 'inbox.db'), poll: '20ms' })
+    const error: unknown = UNSPEAKABLE[name as keyof typeof UNSPEAKABLE]
+    const verdicts: Verdict[] = [
+      { outcome: 'retry', delayMs: 0, error },
+      { outcome: 'dead', error, notified: true },
+    ]
+    const { ran } = await startInbox(inbox, { concurrency: 1 }, async () => {
+      return verdicts.shift() ?? { outcome: 'completed' }
+    })
+    await inbox.accept(newDelivery())
+    await until('it is a dead letter', async () => (await inbox.stats()).dead === 1)
+    expect(await inbox.deadLetters.list()).toMatchObject([{ attempts: 2, reason: expect.any(String) }])
+    await inbox.accept(newDelivery())
+    await until('the next one ran', () => ran.length === 3)
+    await inbox.close(1000)
+  }),
+)
+
+it('takes a process that rejects for an attempt that failed, until the attempts are used up', () =>
+  withFolder(async folder => {
+    const inbox = sqliteInbox({ path: join(folder, 'inbox.db'), poll: '20ms' })
+    const { ran } = await startInbox(inbox, {}, () => Promise.reject(new Error('broken')))
+    await inbox.accept(newDelivery())
+    await until('it is a dead letter', async () => (await inbox.stats()).dead === 1)
+    expect(ran).toHaveLength(5)
+    expect(await inbox.deadLetters.list()).toMatchObject([{ attempts: 5, reason: 'Error: broken' }])
+    await inbox.close(1000)
+  }))
+
+function revoked(): unknown {
+  const { proxy, revoke } = Proxy.revocable({}, {})
+  revoke()
+  return proxy
+}
