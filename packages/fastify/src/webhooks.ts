@@ -5,7 +5,7 @@ import {
   type Receiver,
   type ReceiverOptions,
 } from '@ackhook/core'
-import { readRawBody, writeReply } from '@ackhook/core/node'
+import { fromNodeRequest, writeReply } from '@ackhook/core/node'
 import { replyTo, toReceiver } from '@ackhook/core/spi'
 import type { FastifyInstance, FastifyPluginAsync, FastifyRequest, RegisterOptions } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
@@ -93,16 +93,8 @@ function mount(scope: FastifyInstance, path: string, receiver: FastifyReceiver):
   scope.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
   scope.all<{ Body?: FastifyRequest['raw'] }>(path, (request, reply) => {
     reply.hijack()
-    const { raw } = request
-    replyTo(
-      receiver,
-      {
-        method: request.method,
-        headers: raw.headers,
-        body: (limits, done) => readRawBody(request.body ?? raw, limits, done),
-        context: request,
-      },
-      answer => writeReply(raw, reply.raw, answer),
+    replyTo(receiver, fromNodeRequest(request.raw, request, request.body), answer =>
+      writeReply(request.raw, reply.raw, answer),
     )
   })
 }

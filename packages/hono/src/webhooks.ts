@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type {
+  BodyLimits,
   EventSchemas,
   KnownEvents,
   ReadBody,
@@ -7,7 +8,7 @@ import type {
   ReceiverOptions,
   WebhookRequest,
 } from '@ackhook/core'
-import { readRawBody } from '@ackhook/core/node'
+import { isBeingRead, isNodeRequest, readRawBody } from '@ackhook/core/node'
 import { readRequestBody, replyTo, toReceiver } from '@ackhook/core/spi'
 import type { Context } from 'hono'
 
@@ -34,59 +35,44 @@ export function webhooks<
   optionsOrReceiver: ReceiverOptions<Schemas, C> | Receiver<KnownEvents<Schemas>, C>,
 ): HonoWebhooks<KnownEvents<Schemas>, C> {
   const receiver = toReceiver(optionsOrReceiver)
-  const handler = (c: C): Promise<Response> => {
-    const incoming = incomingOf(c)
-    const request: WebhookRequest<C> = {
-      method: c.req.method,
-      headers: incoming?.headers ?? c.req.raw.headers,
-      body: (limits, done) => readBody(c, limits, done),
-      context: c,
-      // On Node the process stays by itself, and the getter of the execution context throws.
-      waitUntil: incoming === undefined ? work => keepAlive(c, work) : undefined,
-    }
-    return new Promise(resolve =>
-      replyTo(receiver, request, ({ status, headers, body }) =>
+  const handler = (c: C): Promise<Response> =>
+    new Promise(resolve =>
+      replyTo(receiver, fromContext(c), ({ status, headers, body }) =>
         resolve(new Response(body, { status, headers })),
       ),
     )
-  }
   return Object.assign(handler, receiver)
 }
 
-/** Of what Hono caches only an `arrayBuffer` is exact: text lost its byte order mark and its invalid bytes. */
-function readBody(c: Context, ...[limits, done]: Parameters<ReadBody>): ReturnType<ReadBody> {
-  const cached = c.req.bodyCache.arrayBuffer
-  if (cached !== undefined) return Promise.resolve(cached).then(bytes => new Uint8Array(bytes))
-  const incoming = incomingOf(c)
-  return incoming === undefined || isTaken(incoming)
-    ? readRequestBody(c.req.raw, limits)
-    : readRawBody(incoming, limits, done)
-}
-
 /**
- * Whether something reads the stream already: a middleware that only touched `c.req.raw.body` made a Fetch stream
- * of it, which pauses this one as soon as its own buffer is full, and a second reader would wait for ever.
+ * On Node the bytes and headers of Node's own request are those of the wire; making a Fetch request of them and
+ * reading that takes four times as long as all the rest of a delivery.
  */
-function isTaken(incoming: IncomingMessage): boolean {
-  return (
-    incoming.readableDidRead || incoming.listenerCount('data') > 0 || incoming.listenerCount('readable') > 0
-  )
-}
-
-/**
- * The request of Node behind that of Hono, where there is one. Its bytes and headers are those of the wire; to make
- * a Fetch request of them and read that takes four times as long as all the rest of a delivery.
- */
-function incomingOf(c: Context): IncomingMessage | undefined {
+function fromContext<C extends Context>(c: C): WebhookRequest<C> {
   const incoming: unknown = c.env?.incoming
-  return isIncoming(incoming) ? incoming : undefined
+  const method = c.req.method
+  if (isNodeRequest(incoming))
+    return { method, headers: incoming.headers, body: limits => readBody(c, limits, incoming), context: c }
+  return {
+    method,
+    headers: c.req.raw.headers,
+    body: limits => readBody(c, limits),
+    context: c,
+    waitUntil: work => keepAlive(c, work),
+  }
 }
 
-/** HTTP/1 of Node. Other hosts put other things there, or nothing. */
-function isIncoming(value: unknown): value is IncomingMessage {
-  return (
-    typeof value === 'object' && value !== null && 'readableDidRead' in value && 'httpVersionMajor' in value
-  )
+/** Of what Hono caches only an `arrayBuffer` is exact: text lost its byte order mark and its invalid bytes. */
+async function readBody(
+  c: Context,
+  limits: BodyLimits,
+  incoming?: IncomingMessage,
+): Promise<Awaited<ReturnType<ReadBody>>> {
+  const cached = c.req.bodyCache.arrayBuffer
+  if (cached !== undefined) return new Uint8Array(await cached)
+  return incoming === undefined || isBeingRead(incoming)
+    ? readRequestBody(c.req.raw, limits)
+    : readRawBody(incoming, limits)
 }
 
 function keepAlive(c: Context, work: Promise<unknown>): void {

@@ -1,7 +1,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { platform } from '#platform'
 import { Refusal } from '../errors/refusal.ts'
-import { andThen, isPromise, type MaybePromise, orElse } from '../lib/maybe-promise.ts'
+import { isPromise, type MaybePromise } from '../lib/maybe-promise.ts'
 import { type Contract, PUBLISHED_FIELDS, type UncheckedEvent } from './contract.ts'
 import { envelopeFault, parseEnvelope } from './envelope.ts'
 import type { EventSchemas, WebhookEvent } from './event-types.ts'
@@ -25,7 +25,7 @@ export function createDecoder(contract: Contract, schemas: EventSchemas): Decode
 function upcast(event: UncheckedEvent, step: NonNullable<Contract['upcast']>): UncheckedEvent | Refusal {
   try {
     const answer = step(event)
-    // What it rejects with is nobody's: the event is refused for being a promise.
+    // Its rejection would be unhandled: the event is refused for being a promise.
     if (isPromise(answer)) Promise.resolve(answer).catch(() => {})
     // The id was signed and is what the event is remembered by: an upcast may not give it another.
     const current = answer?.id === event.id ? answer : { ...answer, id: event.id }
@@ -39,14 +39,14 @@ function upcast(event: UncheckedEvent, step: NonNullable<Contract['upcast']>): U
   }
 }
 
-function validate(event: UncheckedEvent, schema: StandardSchemaV1): MaybePromise<WebhookEvent | Refusal> {
-  const apply = (result: StandardSchemaV1.Result<unknown>): WebhookEvent | Refusal =>
-    result.issues === undefined
-      ? ({ ...event, data: result.value } as WebhookEvent)
-      : new Refusal('event_invalid', { detail: describe(event.type, result.issues) })
-  const failed = (cause: unknown): Refusal =>
-    new Refusal('event_invalid', { detail: `the schema of '${event.type}' threw`, cause })
-  return orElse(() => andThen(schema['~standard'].validate(event.data), apply), failed)
+async function validate(event: UncheckedEvent, schema: StandardSchemaV1): Promise<WebhookEvent | Refusal> {
+  try {
+    const result = await schema['~standard'].validate(event.data)
+    if (result.issues === undefined) return { ...event, data: result.value } as WebhookEvent
+    return new Refusal('event_invalid', { detail: describe(event.type, result.issues) })
+  } catch (cause) {
+    return new Refusal('event_invalid', { detail: `the schema of '${event.type}' threw`, cause })
+  }
 }
 
 const MAX_PLACES = 5

@@ -29,14 +29,14 @@ export function toFetchHandler<Env = unknown>(
   receiver: Pick<Receiver<never, FetchContext<Env>>, 'handle'>,
 ): FetchWebhookHandler<Env> {
   return async (request, env, execution) => {
-    const reply = await receiver.handle({
+    const { status, headers, body } = await receiver.handle({
       method: request.method,
       headers: request.headers,
       body: limits => readRequestBody(request, limits),
       context: { request, env: env as Env },
       waitUntil: waitUntilOf(execution),
     })
-    return new Response(reply.body, { status: reply.status, headers: reply.headers })
+    return new Response(body, { status, headers })
   }
 }
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { screenHead } from './check-head.ts'
+import { checkHead } from './check-head.ts'
 
 const limits = { maxBytes: 1000, timeoutMs: 1 }
-const screen = (headers: Record<string, string>, method = 'POST') => screenHead({ method, headers }, limits)
+const screen = (headers: Record<string, string>, method = 'POST') => checkHead({ method, headers }, limits)
 
 describe('the head of a request', () => {
   it('is fine with POST and nothing else', () => {

@@ -2,7 +2,7 @@ import { Refusal } from '../errors/refusal.ts'
 import { type BodyLimits, headerOf, type WebhookRequest } from './request.ts'
 
 /** What the head of a request is refused for, before any of its body is read. */
-export function screenHead(
+export function checkHead(
   { method, headers }: Pick<WebhookRequest, 'method' | 'headers'>,
   limits: BodyLimits,
 ): Refusal | undefined {

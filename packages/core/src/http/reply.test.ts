@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { CODES, type ReplyCode } from '../errors/codes.ts'
-import { outcomeOf } from '../receiver/outcome-of.ts'
+import { outcomeOf } from '../receiver/handle-request.ts'
 import { replyFor, replyLater } from './reply.ts'
 
 const codes = Object.keys(CODES) as ReplyCode[]

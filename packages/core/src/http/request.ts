@@ -22,14 +22,10 @@ export type HeaderSource =
   | Readonly<Record<string, string | readonly string[] | undefined>>
 
 /**
- * Reads the exact bytes within the limits, or answers a {@link Refusal} (`body_too_large`, `body_timeout`,
- * `body_aborted`, `body_unavailable`) where it cannot. What it does not answer, itself or by a promise, it hands to
- * `done` later: a stream that ends need not wait for a promise then.
+ * Reads the exact bytes within the limits, or answers with a {@link Refusal} (`body_too_large`, `body_timeout`,
+ * `body_aborted`, `body_unavailable`) where it cannot.
  */
-export type ReadBody = (
-  limits: BodyLimits,
-  done: (body: Uint8Array | Refusal) => void,
-) => MaybePromise<Uint8Array | Refusal> | undefined
+export type ReadBody = (limits: BodyLimits) => MaybePromise<Uint8Array | Refusal>
 
 /** How much of a body is read, and for how long. */
 export interface BodyLimits {

@@ -2,14 +2,18 @@ import { crc32 } from 'node:zlib'
 import { expect, it } from 'vitest'
 import { ConfigurationError } from '../errors/errors.ts'
 import { eventKey } from '../events/event-key.ts'
-import { createToDelivery, type DeliveryParts } from './delivery.ts'
+import { createDeliveryFactory, type DeliveryParts } from './delivery.ts'
 
 const event = { id: 'evt_1', type: 'a.b', created_at: '2026-01-01T00:00:00Z', data: {} }
 const body = new TextEncoder().encode('{}')
 const deliver = (parts: Partial<DeliveryParts<string>> = {}, one = event) =>
-  createToDelivery<string>({ namespace: '', serializeBy: undefined, clock: () => 5, ...parts })(one, body, {
-    context: 'ws',
-  })
+  createDeliveryFactory<string>({ namespace: '', serializeBy: undefined, clock: () => 5, ...parts })(
+    one,
+    body,
+    {
+      context: 'ws',
+    },
+  )
 
 it('names an event and its bytes', async () => {
   expect(await deliver()).toEqual({
@@ -67,7 +71,7 @@ it.each([
 
 it('passes on how to keep the process alive', async () => {
   const waitUntil = () => {}
-  const toDelivery = createToDelivery({ namespace: '', serializeBy: undefined, clock: () => 5 })
+  const toDelivery = createDeliveryFactory({ namespace: '', serializeBy: undefined, clock: () => 5 })
   expect(await toDelivery(event, body, { context: 0, waitUntil })).toMatchObject({ waitUntil })
   expect(await toDelivery(event, body, { context: 0, waitUntil: undefined })).not.toHaveProperty('waitUntil')
 })

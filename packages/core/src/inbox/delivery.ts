@@ -2,7 +2,7 @@ import { ConfigurationError } from '../errors/errors.ts'
 import { bodyFingerprint, eventKey } from '../events/event-key.ts'
 import type { WebhookEvent } from '../events/event-types.ts'
 import type { WebhookRequest } from '../http/request.ts'
-import { andThen, isPromise, type MaybePromise } from '../lib/maybe-promise.ts'
+import { isPromise, type MaybePromise } from '../lib/maybe-promise.ts'
 
 /** One authentic event on its way from the request to the handlers. */
 export interface Delivery {
@@ -44,40 +44,42 @@ export interface DeliveryParts<Context> {
 }
 
 /** Names a verified event and its bytes, so that an inbox can remember and keep them. */
-export type ToDelivery<Context> = (
+export type CreateDelivery<Context> = (
   event: WebhookEvent,
   body: Uint8Array,
   request: Pick<WebhookRequest<Context>, 'context' | 'waitUntil'>,
 ) => MaybePromise<Delivery>
 
-export function createToDelivery<Context>(parts: DeliveryParts<Context>): ToDelivery<Context> {
-  const { namespace, serializeBy, clock } = parts
-
-  function namespaceOf(context: Context): string {
-    const name: unknown = typeof namespace === 'string' ? namespace : namespace(context)
-    return typeof name === 'string' ? name : refuse('namespace', name, 'a string')
-  }
-
-  function orderOf(event: WebhookEvent): SerialOrder | undefined {
-    const key: unknown = serializeBy?.(event)
-    // Data say `null` where they have nothing, and one lane for all of those would hold everything up.
-    if (key === undefined || key === null) return undefined
-    if (typeof key !== 'string') return refuse('serializeBy', key, 'a string, or undefined for no order')
-    const createdAt = Date.parse(event.created_at)
-    return { key, createdAt: Number.isNaN(createdAt) ? clock() : createdAt }
-  }
-
+export function createDeliveryFactory<Context>(parts: DeliveryParts<Context>): CreateDelivery<Context> {
   return (event, body, { context, waitUntil }) => {
-    const name = namespaceOf(context)
-    const order = orderOf(event)
-    const finish = (key: string): Delivery => {
-      const delivery = new VerifiedDelivery(key, name, event, body, clock())
+    const namespace = namespaceOf(parts, context)
+    const order = orderOf(parts, event)
+    const create = (key: string): Delivery => {
+      const delivery = new VerifiedDelivery(key, namespace, event, body, parts.clock())
       if (order !== undefined) delivery.order = order
       if (waitUntil !== undefined) delivery.waitUntil = waitUntil
       return delivery
     }
-    return andThen(eventKey(name, event.id), finish)
+    const key = eventKey(namespace, event.id)
+    return isPromise(key) ? key.then(create) : create(key)
   }
+}
+
+function namespaceOf<Context>({ namespace }: DeliveryParts<Context>, context: Context): string {
+  const name: unknown = typeof namespace === 'string' ? namespace : namespace(context)
+  return typeof name === 'string' ? name : refuse('namespace', name, 'a string')
+}
+
+function orderOf<Context>(
+  { serializeBy, clock }: DeliveryParts<Context>,
+  event: WebhookEvent,
+): SerialOrder | undefined {
+  const key: unknown = serializeBy?.(event)
+  // Data holds `null` where it has nothing, and one key for all of those would block everything.
+  if (key === undefined || key === null) return undefined
+  if (typeof key !== 'string') return refuse('serializeBy', key, 'a string, or undefined for no order')
+  const createdAt = Date.parse(event.created_at)
+  return { key, createdAt: Number.isNaN(createdAt) ? clock() : createdAt }
 }
 
 /**

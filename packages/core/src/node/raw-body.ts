@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { Refusal } from '../errors/refusal.ts'
 import type { BodyLimits } from '../http/request.ts'
+import type { MaybePromise } from '../lib/maybe-promise.ts'
 import { readBody } from './read-body.ts'
 
 /** What frameworks and hosts leave on a request when they read its body themselves. */
@@ -15,11 +16,7 @@ interface MaybeRead extends IncomingMessage {
  * bytes left: waiting for its end would hang until the sender gives up, so that is refused at once, as is one that
  * gives text and not bytes.
  */
-export function readRawBody(
-  request: MaybeRead,
-  limits: BodyLimits,
-  done: (body: Uint8Array | Refusal) => void,
-): Uint8Array | Refusal | undefined {
+export function readRawBody(request: MaybeRead, limits: BodyLimits): MaybePromise<Uint8Array | Refusal> {
   const kept = exactBytes(request.rawBody) ?? exactBytes(request.body)
   if (kept !== undefined) return kept
   if (request.readableDidRead || request.readableEnded)
@@ -28,8 +25,7 @@ export function readRawBody(
     return new Refusal('body_unavailable', { detail: DECODED })
   if (request.destroyed)
     return new Refusal('body_aborted', { detail: 'the connection closed before the body was read' })
-  readBody(request, limits, done)
-  return undefined
+  return readBody(request, limits)
 }
 
 const CONSUMED =

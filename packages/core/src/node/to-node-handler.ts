@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Receiver } from '../receiver/receiver.ts'
 import { replyTo } from '../receiver/reply-to.ts'
-import { readRawBody } from './raw-body.ts'
+import { fromNodeRequest } from './node-request.ts'
 import { writeReply } from './write-reply.ts'
 
 /**
@@ -15,14 +15,5 @@ export function toNodeHandler<Request extends IncomingMessage>(
   receiver: Pick<Receiver<never, Request>, 'handle'>,
 ): (request: Request, response: ServerResponse) => void {
   return (request, response) =>
-    replyTo(
-      receiver,
-      {
-        method: request.method ?? '',
-        headers: request.headers,
-        body: (limits, done) => readRawBody(request, limits, done),
-        context: request,
-      },
-      reply => writeReply(request, response, reply),
-    )
+    replyTo(receiver, fromNodeRequest(request, request), reply => writeReply(request, response, reply))
 }

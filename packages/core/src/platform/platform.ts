@@ -21,11 +21,6 @@ export interface Platform {
   /** Timeouts that ring after so many milliseconds. */
   createTimeouts(ms: number): Timeouts
   /**
-   * The same function, called later in the async context of now: what a stream calls back has that of the stream, and
-   * the AsyncLocalStorage of the request would be empty. Where the platform has no such thing, just the function.
-   */
-  keepContext<T>(next: (value: T) => void): (value: T) => void
-  /**
    * Whether work of one request may go on in the turn of another. Not on Workers: there promises, timers and
    * connections end with the request that made them.
    */

@@ -3,8 +3,9 @@ import { ConfigurationError } from '../errors/errors.ts'
 import type { Inbox } from '../inbox/inbox.ts'
 import { memoryInbox } from '../inbox/memory/memory-inbox.ts'
 import { memoryStore } from '../inbox/memory/memory-store.ts'
-import { createReceiver, toReceiver } from './create-receiver.ts'
+import { createReceiver } from './create-receiver.ts'
 import { type ReceiverOptions, resolveOptions } from './options.ts'
+import { toReceiver } from './to-receiver.ts'
 
 const secret = 'a secret of some bytes'
 const resolve = (options: object = {}) => resolveOptions({ secret, ...options } as ReceiverOptions)

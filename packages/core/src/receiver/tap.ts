@@ -17,19 +17,21 @@ export interface TappedAttempt {
   readonly verdict: Verdict
 }
 
-/** Told of every finished attempt, before the inbox applies its verdict. */
+/** Called after every attempt, before the inbox applies its verdict. */
 export type Tap = (attempt: TappedAttempt) => void
 
-/** A property and not a map of receivers: adapters copy a receiver's members onto their own function. */
-const TAP: unique symbol = Symbol('ackhook.tap')
+/** What every receiver of `createReceiver` has beside its interface. Adapters copy it with the other members. */
+export interface Tappable {
+  readonly tap: (tap: Tap) => void
+}
 
 /**
- * Tells `tap` of every attempt of a receiver that has not started yet. For testing tools: nothing in an
+ * Calls `tap` after every attempt of a receiver that has not started yet. For testing tools: nothing in an
  * application needs it. Throws `ConfigurationError` for what `createReceiver` did not make.
  */
 export function tapReceiver(receiver: object, tap: Tap): void {
-  const add = (receiver as { [TAP]?: (tap: Tap) => void })[TAP]
-  if (add === undefined) {
+  const { tap: add } = receiver as Partial<Tappable>
+  if (typeof add !== 'function') {
     throw new ConfigurationError(
       'receiver',
       'must be made by createReceiver(), or by webhooks() of an adapter',
@@ -38,22 +40,17 @@ export function tapReceiver(receiver: object, tap: Tap): void {
   add(tap)
 }
 
-/** The member by which {@link tapReceiver} finds its way in. */
-export function tapMember(add: (tap: Tap) => void): object {
-  return { [TAP]: add }
-}
-
-/** The same process, which also tells the taps. Without taps it is the process itself. */
+/** The same process, which also calls the taps. Without taps it is the process itself. */
 export function tapProcess(
-  process: Process,
+  run: Process,
   taps: readonly Tap[],
   parts: { readonly handlers: HandlerRegistry; readonly decode: DecodeEvent },
 ): Process {
-  if (taps.length === 0) return process
-  return async (delivery, attempt) => {
+  if (taps.length === 0) return run
+  return async (delivery, attempt, limit) => {
     const decoded = delivery.event ?? (await parts.decode(delivery.body))
     const event = decoded instanceof Refusal ? undefined : decoded
-    const verdict = await process(delivery, attempt)
+    const verdict = await run(delivery, attempt, limit)
     const { id, namespace } = delivery
     const matched = event === undefined ? 0 : parts.handlers.match(event.type).length
     for (const tap of taps) tap({ event, id, namespace, attempt: attempt.number, matched, verdict })

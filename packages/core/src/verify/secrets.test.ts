@@ -83,21 +83,21 @@ describe('secrets by request', () => {
   it('come from the context, at once or later', async () => {
     const known: Record<string, string | string[]> = { a: A, b: [A, B] }
     const now = createSecrets((context: string) => known[context] as string, recordingLogger())
-    await signs(now('a') as Mac[], A)
-    await signs(now('b') as Mac[], A, B)
+    await signs((await now('a')) as Mac[], A)
+    await signs((await now('b')) as Mac[], A, B)
     const later = createSecrets(async (context: string) => known[context] as string, recordingLogger())
     await signs(await later('b'), A, B)
   })
 
-  it('are prepared once for each secret', () => {
+  it('are prepared once for each secret', async () => {
     const macs = create(() => A)
-    const first = macs(1) as Mac[]
-    expect(macs(2)).toEqual(first)
-    expect((macs(2) as Mac[])[0]).toBe(first[0])
+    const first = (await macs(1)) as Mac[]
+    expect(await macs(2)).toEqual(first)
+    expect(((await macs(2)) as Mac[])[0]).toBe(first[0])
   })
 
   it('are a 401 for a workspace that is not known', async () => {
-    expect(create(() => null)(0)).toMatchObject({ code: 'secret_unknown' })
+    expect(await create(() => null)(0)).toMatchObject({ code: 'secret_unknown' })
     expect(await create(async () => null)(0)).toMatchObject({ code: 'secret_unknown' })
   })
 
@@ -105,7 +105,7 @@ describe('secrets by request', () => {
     'are a 500 when the answer is %j',
     async answer => {
       const refused = { code: 'secret_unavailable', detail: expect.stringContaining('answer must') }
-      expect(create(() => answer)(0)).toMatchObject(refused)
+      expect(await create(() => answer)(0)).toMatchObject(refused)
       expect(await create(async () => answer)(0)).toMatchObject(refused)
     },
   )
@@ -116,7 +116,7 @@ describe('secrets by request', () => {
       throw cause
     }
     const refused = { code: 'secret_unavailable', detail: 'the secret function failed', cause }
-    expect(create(failing)(0)).toMatchObject(refused)
+    expect(await create(failing)(0)).toMatchObject(refused)
     expect(await create(async () => failing())(0)).toMatchObject(refused)
   })
 

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 import { platform } from '#platform'
 import { ConfigurationError } from '../errors/errors.ts'
 import { Refusal } from '../errors/refusal.ts'
-import { andThen, type MaybePromise, orElse } from '../lib/maybe-promise.ts'
+import type { MaybePromise } from '../lib/maybe-promise.ts'
 import type { Logger } from '../observe/logger.ts'
 import type { Mac } from '../platform/platform.ts'
 
@@ -43,18 +43,19 @@ export function createSecrets<Context>(source: SecretSource<Context>, logger: Lo
 
 function perRequest<Context>(resolve: SecretResolver<Context>): ResolveMacs<Context> {
   const prepared = new LRUCache<string, Mac>({ max: MAX_PREPARED, memoMethod: platform.createMac })
-  const use = (secret: Secret | null): readonly Mac[] | Refusal => {
-    if (secret === null) return new Refusal('secret_unknown', { detail: 'the secret function answered null' })
-    const secrets = listOf(secret)
-    const fault = faultOf(secrets)
-    if (fault !== undefined) {
+  return async context => {
+    try {
+      const secret = await resolve(context)
+      if (secret === null)
+        return new Refusal('secret_unknown', { detail: 'the secret function answered null' })
+      const secrets = listOf(secret)
+      const fault = faultOf(secrets)
+      if (fault === undefined) return secrets.map(one => prepared.memo(one))
       return new Refusal('secret_unavailable', { detail: `the secret function's answer ${fault}` })
+    } catch (cause) {
+      return new Refusal('secret_unavailable', { detail: 'the secret function failed', cause })
     }
-    return secrets.map(one => prepared.memo(one))
   }
-  const failed = (cause: unknown): Refusal =>
-    new Refusal('secret_unavailable', { detail: 'the secret function failed', cause })
-  return context => orElse(() => andThen(resolve(context), use), failed)
 }
 
 function listOf(secret: Secret): readonly string[] {
@@ -70,7 +71,7 @@ function faultOf(secrets: readonly string[]): string | undefined {
       return 'must be the signing secret of the endpoint; got undefined: is the environment variable set?'
     }
     if (typeof secret !== 'string') return `must be a string; got ${typeof secret}`
-    if (secret.trim() === '') return 'must not be empty or blank: anybody could sign with it'
+    if (secret.trim() === '') return 'must not be empty or blank: anyone could sign with it'
     if (new TextEncoder().encode(secret).length < MIN_BYTES) {
       return `must be at least ${MIN_BYTES} bytes long: a shorter one can be guessed`
     }

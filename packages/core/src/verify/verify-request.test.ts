@@ -55,7 +55,7 @@ it('looks at the clock only when the signature holds', async () => {
 })
 
 it('passes on why there is no secret', async () => {
-  expect(verifier(() => null).verify(good())).toMatchObject({ code: 'secret_unknown' })
+  expect(await verifier(() => null).verify(good())).toMatchObject({ code: 'secret_unknown' })
   expect(await verifier(async () => null).verify(good())).toMatchObject({ code: 'secret_unknown' })
 })
 

@@ -1,0 +1,121 @@
+import { AckhookError } from '../errors/errors.ts'
+import { Refusal } from '../errors/refusal.ts'
+import type { Acceptance } from '../inbox/acceptance.ts'
+import type { Delivery } from '../inbox/delivery.ts'
+import type { DrainReport, Inbox, Process, ProcessingPolicy } from '../inbox/inbox.ts'
+import { isAnothers, leaveInbox, takeInbox } from '../inbox/inbox-owner.ts'
+import { keepAlive } from '../inbox/keep-alive.ts'
+import { withDeadline } from '../lib/deadline.ts'
+import { isPromise, type MaybePromise } from '../lib/maybe-promise.ts'
+
+/** A start may take longer than a sender waits. */
+const MAX_WAIT_FOR_START_MS = 1000
+
+export interface LifecycleParts {
+  readonly inbox: Inbox
+  readonly policy: ProcessingPolicy
+  /** Called once per start: what runs the attempts, with the handlers frozen. */
+  readonly createProcess: () => Process
+}
+
+/** When a receiver's inbox begins, what it accepts, and when it ends. */
+export class Lifecycle {
+  readonly #inbox: Inbox
+  readonly #policy: ProcessingPolicy
+  readonly #createProcess: () => Process
+  #starting: Promise<void> | undefined
+  #started = false
+  #draining: Promise<DrainReport> | undefined
+
+  constructor({ inbox, policy, createProcess }: LifecycleParts) {
+    this.#inbox = inbox
+    this.#policy = policy
+    this.#createProcess = createProcess
+  }
+
+  get isDraining(): boolean {
+    return this.#draining !== undefined
+  }
+
+  async start(): Promise<void> {
+    if (this.isDraining)
+      throw new AckhookError('draining', 'start() came after close(): make a new receiver.')
+    return this.#start()
+  }
+
+  /** Step 8. The drain may have begun while the body was read: nothing is accepted after that. */
+  accept(delivery: Delivery): MaybePromise<Acceptance | Refusal> {
+    if (this.isDraining) return new Refusal('draining')
+    if (!this.#started) return this.#acceptOnceStarted(delivery)
+    try {
+      const acceptance = this.#inbox.accept(delivery)
+      return isPromise(acceptance) ? acceptance.catch(unavailable) : acceptance
+    } catch (cause) {
+      return unavailable(cause)
+    }
+  }
+
+  close(timeoutMs: number): Promise<DrainReport> {
+    this.#draining ??= this.#drain(timeoutMs)
+    return this.#draining
+  }
+
+  /** Waits for a start as long as a sender does. The start goes on, and later deliveries find it done. */
+  async #acceptOnceStarted(delivery: Delivery): Promise<Acceptance | Refusal> {
+    const isFirst = this.#starting === undefined
+    const starting = this.#start()
+    try {
+      await withDeadline(starting, { operation: 'inbox.start', ms: MAX_WAIT_FOR_START_MS })
+    } catch (cause) {
+      if (isFirst) {
+        const settled = starting.catch(() => {})
+        keepAlive(delivery, settled, this.#policy.logger)
+      }
+      return unavailable(cause)
+    }
+    return this.accept(delivery)
+  }
+
+  #start(): Promise<void> {
+    this.#starting ??= this.#startInbox()
+    return this.#starting
+  }
+
+  async #startInbox(): Promise<void> {
+    const process = this.#createProcess()
+    try {
+      takeInbox(this.#inbox, this)
+      await this.#inbox.start(process, this.#policy)
+      this.#started = true
+    } catch (cause) {
+      // The next request or call tries again: what the inbox needs may be back by then.
+      this.#starting = undefined
+      if (isAnothers(this.#inbox, this)) throw cause
+      leaveInbox(this.#inbox)
+      // Observed here: deliveries that wait for a slow start are answered before it fails.
+      this.#policy.observe({ kind: 'store_down', operation: 'start', error: cause })
+      throw cause
+    }
+  }
+
+  async #drain(timeoutMs: number): Promise<DrainReport> {
+    const endsAt = performance.now() + timeoutMs
+    // An inbox that hangs while it starts must not keep the process.
+    if (!this.#started && this.#starting !== undefined)
+      await withDeadline(this.#starting, { operation: 'inbox.start', ms: timeoutMs }).catch(() => {})
+    if (isAnothers(this.#inbox, this)) return { lost: 0 }
+    const report = await this.#inbox.close(Math.max(0, Math.ceil(endsAt - performance.now())))
+    leaveInbox(this.#inbox)
+    if (report.lost > 0) {
+      this.#policy.logger.error(
+        report,
+        `${report.lost} acknowledged events were not handled before the drain ended.`,
+      )
+    }
+    return report
+  }
+}
+
+function unavailable(cause: unknown): Refusal {
+  return new Refusal('inbox_unavailable', { cause })
+}
