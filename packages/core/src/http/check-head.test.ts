@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { checkHead } from './check-head.ts'
+import { checkHead } from './request.ts'
 
 const limits = { maxBytes: 1000, timeoutMs: 1 }
 const screen = (headers: Record<string, string>, method = 'POST') => checkHead({ method, headers }, limits)

@@ -1,5 +1,5 @@
 import { CODES, type ReplyCode } from '../errors/codes.ts'
-import type { WebhookReply } from './request.ts'
+import type { WebhookReply, WebhookRequest } from './request.ts'
 
 const PREPARED = new Map<ReplyCode, WebhookReply>(
   (Object.keys(CODES) as ReplyCode[]).map(code => [code, prepare(code)]),
@@ -40,4 +40,21 @@ function prepare(code: ReplyCode): WebhookReply {
 
 function headersOf(body: string): Record<string, string> {
   return { 'content-type': 'application/json', 'content-length': String(body.length) }
+}
+
+/**
+ * Hands the reply of `receiver.handle(request)` to `write`, for adapters. The receiver's own `handle` never fails; a
+ * wrapper around it may, and the sender waits for an answer all the same. `write` must not throw.
+ */
+export function replyTo<Context>(
+  receiver: { handle(request: WebhookRequest<Context>): Promise<WebhookReply> },
+  request: WebhookRequest<Context>,
+  write: (reply: WebhookReply) => void,
+): void {
+  const failed = (): void => write(replyFor('internal_error'))
+  try {
+    void receiver.handle(request).then(write, failed)
+  } catch {
+    failed()
+  }
 }

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { replyTo } from '../http/reply.ts'
 import type { Receiver } from '../receiver/receiver.ts'
-import { replyTo } from '../receiver/reply-to.ts'
 import { fromNodeRequest } from './node-request.ts'
 import { writeReply } from './write-reply.ts'
 

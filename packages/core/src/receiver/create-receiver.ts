@@ -11,7 +11,7 @@ import { createSecrets } from '../verify/secrets.ts'
 import { createVerifier } from '../verify/verify-request.ts'
 import { createHandlerRegistry } from '../worker/handler-registry.ts'
 import { createWorker } from '../worker/worker.ts'
-import { handleRequest } from './handle-request.ts'
+import { createRequestHandler } from './handle-request.ts'
 import { Lifecycle } from './lifecycle.ts'
 import { type ReceiverOptions, resolveOptions } from './options.ts'
 import type { DeadLetters, InNamespace, Receiver } from './receiver.ts'
@@ -52,7 +52,7 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
       return tapProcess(createWorker({ ...resolved, handlers, decode, observe }), taps, { handlers, decode })
     },
   })
-  const delivery = {
+  const handle = createRequestHandler<Context>({
     bodyLimits: resolved.bodyLimits,
     verify: createVerifier({ ...resolved, macs: createSecrets(resolved.secret, logger) }),
     decode,
@@ -61,7 +61,7 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
     logger,
     logRefusal: createRefusalLog(logger),
     observe,
-  }
+  })
 
   const receiver: Receiver<KnownEvents<Schemas>, Context> & Tappable = {
     on(type, handler) {
@@ -80,7 +80,7 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
       handlers.addListener('onDeadLetter', handler)
       return this
     },
-    handle: request => handleRequest(request, delivery),
+    handle,
     start: () => lifecycle.start(),
     close: async ({ timeout = '10s' } = {}) =>
       lifecycle.close(durationMs(timeout, { option: 'timeout', minMs: 0, maxMs: 3_600_000 })),

@@ -1,9 +1,8 @@
 import { CODES, type SuccessCode } from '../errors/codes.ts'
 import { Refusal } from '../errors/refusal.ts'
 import type { DecodeEvent } from '../events/decode-event.ts'
-import { checkHead } from '../http/check-head.ts'
 import { replyFor, replyLater } from '../http/reply.ts'
-import type { BodyLimits, WebhookReply, WebhookRequest } from '../http/request.ts'
+import { type BodyLimits, checkHead, type WebhookReply, type WebhookRequest } from '../http/request.ts'
 import type { Acceptance } from '../inbox/acceptance.ts'
 import type { CreateDelivery, Delivery } from '../inbox/delivery.ts'
 import { isPromise, type MaybePromise } from '../lib/maybe-promise.ts'
@@ -25,13 +24,20 @@ export interface HandleRequestParts<Context> {
   readonly observe: Observer | undefined
 }
 
+/** The member `handle` of a receiver. */
+export function createRequestHandler<Context>(
+  parts: HandleRequestParts<Context>,
+): (request: WebhookRequest<Context>) => Promise<WebhookReply> {
+  return request => handleRequest(request, parts)
+}
+
 /**
  * Steps 2 to 9 of a delivery, from the raw request to its reply. Never rejects: a fault on this side is a 500, and the
  * sender keeps the event. A crash before step 9 costs nothing: the sender has no reply yet and retries.
  *
  * perf: what is there already is not awaited; four idle awaits take 6 % of a request on node:http (note 5).
  */
-export async function handleRequest<Context>(
+async function handleRequest<Context>(
   request: WebhookRequest<Context>,
   parts: HandleRequestParts<Context>,
 ): Promise<WebhookReply> {

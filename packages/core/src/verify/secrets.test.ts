@@ -3,11 +3,16 @@ import { recordingLogger } from '../../../../test/support/receiving.ts'
 import { ConfigurationError } from '../errors/errors.ts'
 import { Refusal } from '../errors/refusal.ts'
 import type { Mac } from '../platform/platform.ts'
-import { createSecrets, type SecretSource } from './secrets.ts'
+import { createSecrets as prepare, type SecretSource } from './secrets.ts'
 
 const A = 'a secret of 17 by'
 const B = 'another secret of some bytes'
 const body = new Uint8Array(3)
+/** The secrets of one request, wherever they come from. */
+function createSecrets<Context>(...parameters: Parameters<typeof prepare<Context>>) {
+  const macs = prepare(...parameters)
+  return (context: Context) => (typeof macs === 'function' ? macs(context) : macs)
+}
 const create = (source: unknown) => createSecrets(source as SecretSource<unknown>, recordingLogger())
 const signs = async (macs: readonly Mac[] | Refusal, ...secrets: string[]) => {
   if (macs instanceof Refusal) throw new Error(macs.code)

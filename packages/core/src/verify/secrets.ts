@@ -18,15 +18,20 @@ export type SecretResolver<Context> = (context: Context) => MaybePromise<Secret 
 /** What the option `secret` takes: secrets, or a function of the request that gives them. */
 export type SecretSource<Context> = Secret | SecretResolver<Context>
 
-/** The prepared secrets for one request. */
-export type ResolveMacs<Context> = (context: Context) => MaybePromise<readonly Mac[] | Refusal>
+/** The prepared secrets, or how to get those of one request. */
+export type PreparedSecrets<Context> =
+  | readonly Mac[]
+  | ((context: Context) => Promise<readonly Mac[] | Refusal>)
 
 const MIN_BYTES = 16
 const MAX_SECRETS = 100
 const MAX_PREPARED = 1000
 
 /** Throws {@link ConfigurationError} for an empty, blank or short secret that is known at construction. */
-export function createSecrets<Context>(source: SecretSource<Context>, logger: Logger): ResolveMacs<Context> {
+export function createSecrets<Context>(
+  source: SecretSource<Context>,
+  logger: Logger,
+): PreparedSecrets<Context> {
   if (typeof source === 'function') return perRequest(source)
   const secrets = listOf(source)
   const fault = faultOf(secrets)
@@ -37,11 +42,12 @@ export function createSecrets<Context>(source: SecretSource<Context>, logger: Lo
       'A signing secret begins or ends with white space, often a newline from a file. It is used as it is; trim it if deliveries are refused as signature_mismatch.',
     )
   }
-  const macs = secrets.map(platform.createMac)
-  return () => macs
+  return secrets.map(platform.createMac)
 }
 
-function perRequest<Context>(resolve: SecretResolver<Context>): ResolveMacs<Context> {
+function perRequest<Context>(
+  resolve: SecretResolver<Context>,
+): Exclude<PreparedSecrets<Context>, readonly Mac[]> {
   const prepared = new LRUCache<string, Mac>({ max: MAX_PREPARED, memoMethod: platform.createMac })
   return async context => {
     try {

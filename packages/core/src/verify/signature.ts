@@ -1,4 +1,4 @@
-import { andThen, type MaybePromise } from '../lib/maybe-promise.ts'
+import { isPromise, type MaybePromise } from '../lib/maybe-promise.ts'
 import type { Mac } from '../platform/platform.ts'
 import type { SignatureHeader } from './signature-header.ts'
 
@@ -12,12 +12,17 @@ export function verifySignature(
   macs: readonly Mac[],
   from = 0,
 ): MaybePromise<boolean> {
-  const mac = macs[from]
-  if (mac === undefined) return false
-  return andThen(
-    mac(header.timestamp, body),
-    digest => matchesAny(header.signatures, digest) || verifySignature(header, body, macs, from + 1),
-  )
+  for (const [index, mac] of macs.entries()) {
+    if (index < from) continue
+    const digest = mac(header.timestamp, body)
+    if (isPromise(digest)) {
+      return digest.then(
+        known => matchesAny(header.signatures, known) || verifySignature(header, body, macs, index + 1),
+      )
+    }
+    if (matchesAny(header.signatures, digest)) return true
+  }
+  return false
 }
 
 function matchesAny(signatures: readonly string[], digest: string): boolean {

@@ -1,15 +1,16 @@
 import { Refusal } from '../errors/refusal.ts'
 import type { Contract } from '../events/contract.ts'
 import { type HeaderSource, headerOf } from '../http/request.ts'
-import { andThen, type MaybePromise } from '../lib/maybe-promise.ts'
-import type { ResolveMacs } from './secrets.ts'
+import { isPromise, type MaybePromise } from '../lib/maybe-promise.ts'
+import type { Mac } from '../platform/platform.ts'
+import type { PreparedSecrets } from './secrets.ts'
 import { verifySignature } from './signature.ts'
-import { parseSignatureHeader } from './signature-header.ts'
+import { parseSignatureHeader, type SignatureHeader } from './signature-header.ts'
 import { checkTolerance, parseTimestamp } from './timestamp.ts'
 
 export interface VerifierParts<Context> {
   readonly contract: Contract
-  readonly macs: ResolveMacs<Context>
+  readonly macs: PreparedSecrets<Context>
   readonly toleranceMs: number
   readonly clock: () => number
 }
@@ -21,13 +22,9 @@ export type VerifyRequest<Context> = (
   context: Context,
 ) => MaybePromise<Refusal | undefined>
 
-/**
- * The form of the header is judged before any secret is asked for, and the time only after the signature
- * holds: a clock is nobody's business who cannot sign.
- */
+/** The form of the header is judged before any secret is asked for. */
 export function createVerifier<Context>(parts: VerifierParts<Context>): VerifyRequest<Context> {
-  const { contract, macs, toleranceMs, clock } = parts
-
+  const { contract, macs } = parts
   return (headers, body, context) => {
     const value = headerOf(headers, contract.header)
     if (value === undefined)
@@ -38,13 +35,30 @@ export function createVerifier<Context>(parts: VerifierParts<Context>): VerifyRe
     if (timestampMs === undefined) {
       return new Refusal('timestamp_malformed', { detail: `t is no timestamp in ${contract.timestampUnit}` })
     }
-    return andThen(macs(context), secrets => {
-      if (secrets instanceof Refusal) return secrets
-      return andThen(verifySignature(header, body, secrets), matches =>
-        matches ? checkTolerance(timestampMs, clock(), toleranceMs) : MISMATCH,
-      )
-    })
+    const signed = { header, timestampMs, body }
+    if (typeof macs !== 'function') return verifySigned(signed, macs, parts)
+    return macs(context).then(known =>
+      known instanceof Refusal ? known : verifySigned(signed, known, parts),
+    )
   }
+}
+
+interface Signed {
+  readonly header: SignatureHeader
+  readonly timestampMs: number
+  readonly body: Uint8Array
+}
+
+/** The time is judged only after the signature holds: someone who cannot sign learns nothing of this clock. */
+function verifySigned<Context>(
+  { header, timestampMs, body }: Signed,
+  macs: readonly Mac[],
+  { toleranceMs, clock }: VerifierParts<Context>,
+): MaybePromise<Refusal | undefined> {
+  const judge = (matches: boolean): Refusal | undefined =>
+    matches ? checkTolerance(timestampMs, clock(), toleranceMs) : MISMATCH
+  const matching = verifySignature(header, body, macs)
+  return isPromise(matching) ? matching.then(judge) : judge(matching)
 }
 
 const MISMATCH = new Refusal('signature_mismatch', {

@@ -1,7 +1,7 @@
 import { AckhookError } from '../errors/errors.ts'
 import type { EventHandler, HandlerContext, WebhookEvent } from '../events/event-types.ts'
 import type { Attempt } from '../inbox/attempt.ts'
-import { isPromise, type MaybePromise, orElse } from '../lib/maybe-promise.ts'
+import type { MaybePromise } from '../lib/maybe-promise.ts'
 import type { Timeouts } from '../platform/platform.ts'
 
 /**
@@ -12,23 +12,17 @@ export function runHandlers(
   handlers: readonly EventHandler[],
   event: WebhookEvent,
   context: HandlerContext,
-): MaybePromise<void> {
-  const [first] = handlers
-  if (first !== undefined && handlers.length === 1) return first(event, context) as MaybePromise<void>
-  const errors: unknown[] = []
-  const running: Promise<unknown>[] = []
-  for (const handler of handlers) {
-    const result = orElse<unknown>(
-      () => handler(event, context),
-      error => errors.push(error),
-    )
-    if (isPromise(result)) running.push(result)
-  }
-  if (running.length === 0) return raise(errors)
-  return Promise.all(running).then(() => raise(errors))
+): MaybePromise<unknown> {
+  return handlers.length < 2 ? handlers[0]?.(event, context) : runAll(handlers, event, context)
 }
 
-function raise(errors: readonly unknown[]): void {
+async function runAll(
+  handlers: readonly EventHandler[],
+  event: WebhookEvent,
+  context: HandlerContext,
+): Promise<void> {
+  const results = await Promise.allSettled(handlers.map(async handler => handler(event, context)))
+  const errors = results.flatMap(result => (result.status === 'rejected' ? [result.reason] : []))
   if (errors.length === 1) throw errors[0]
   if (errors.length > 1) throw new AggregateError(errors, `${errors.length} handlers failed`)
 }
@@ -37,7 +31,11 @@ function raise(errors: readonly unknown[]): void {
  * Settles like `running`, unless the attempt is withdrawn first: by the inbox, or because the timeout rings.
  * JavaScript cannot stop a handler; its signal is aborted and its result no longer counts.
  */
-export function limitAttempt(running: Promise<void>, attempt: Attempt, timeouts: Timeouts): Promise<void> {
+export function limitAttempt(
+  running: Promise<unknown>,
+  attempt: Attempt,
+  timeouts: Timeouts,
+): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const timeout = timeouts.set(() => attempt.abort(timedOut(timeouts.ms)))
     attempt.onAbort(reason => {
@@ -47,7 +45,7 @@ export function limitAttempt(running: Promise<void>, attempt: Attempt, timeouts:
     running.then(
       () => {
         timeout.cancel()
-        resolve()
+        resolve(undefined)
       },
       error => {
         timeout.cancel()

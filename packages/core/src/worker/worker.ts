@@ -79,7 +79,7 @@ class Worker {
     await this.#run(running, event)
   }
 
-  #run(running: Running, event: WebhookEvent): MaybePromise<void> {
+  #run(running: Running, event: WebhookEvent): MaybePromise<unknown> {
     const { delivery, attempt } = running
     if (attempt.decision === 'abandon') throw new NonRetryableError(ABANDONED)
     const { handlers, observe } = this.#parts

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { signedRequest, watch } from '../../../../test/support/receiving.ts'
-import type { ReadBody, WebhookReply } from '../http/request.ts'
-import { replyTo } from './reply-to.ts'
+import { replyTo } from './reply.ts'
+import type { ReadBody, WebhookReply } from './request.ts'
 
 it('writes the reply before the event loop turns when nothing has to be waited for', async () => {
   const { receiver } = watch()
