@@ -50,8 +50,8 @@ export class NonRetryableError extends AckhookError {
 }
 
 /**
- * Throw it from a handler to choose when the next attempt starts, for example after a `429` of somebody
- * else's API. The attempt counts: when it was the last one, the event is dead-lettered all the same. Where several
+ * Throw it from a handler to choose when the next attempt starts, for example after a `429` of another
+ * API. The attempt counts: when it was the last one, the event is dead-lettered all the same. Where several
  * handlers of an event failed, the longest time that one of them asked for counts.
  *
  * @example

@@ -9,7 +9,7 @@ const FORBIDDEN = /[\u0000-\u001f\u007f\p{Surrogate}]/u
 /**
  * The event in a body whose signature holds. Ids and types are strings of 1 to 255 bytes without control
  * characters or lone surrogates: two numeric ids beyond 2^53 would become one number, and two ids that differ
- * in a lone surrogate one and the same UTF-8. Fields nobody asked for are kept.
+ * in a lone surrogate one and the same UTF-8. Unknown fields are kept.
  */
 export function parseEnvelope(text: string, contract: Contract): UncheckedEvent | Refusal {
   let value: unknown
@@ -46,7 +46,7 @@ export function envelopeFault(value: unknown, fields: EnvelopeFields): string | 
 
 function isName(value: unknown): value is string {
   if (typeof value !== 'string' || value === '' || value.length > MAX_NAME_BYTES) return false
-  // Names are ASCII in practice, and for those this loop is all there is to look at.
+  // Names are ASCII in practice, and for those this loop suffices.
   for (let i = 0; i < value.length; i++) {
     const unit = value.charCodeAt(i)
     if (unit > 0x7f) return !FORBIDDEN.test(value) && utf8Length(value) <= MAX_NAME_BYTES

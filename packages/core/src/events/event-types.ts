@@ -72,7 +72,7 @@ export type EventFor<Events, Pattern> =
         ? AnyEvent<Events, `${Category}.${string}`>
         : WebhookEvent<Pattern & string>
 
-/** What a handler is told beside the event. */
+/** What a handler gets beside the event. */
 export interface HandlerContext {
   /** 1 for the first attempt at this event. */
   readonly attempt: number

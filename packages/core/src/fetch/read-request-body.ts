@@ -1,6 +1,6 @@
 import { Refusal } from '../errors/refusal.ts'
 import type { BodyLimits } from '../http/request.ts'
-import { createByteCollector } from '../lib/byte-collector.ts'
+import { ByteCollector } from '../lib/byte-collector.ts'
 import { DeadlineError, withDeadline } from '../lib/deadline.ts'
 
 /**
@@ -28,7 +28,7 @@ async function readWhole(request: Request, limits: BodyLimits): Promise<Uint8Arr
     return bytes.byteLength > limits.maxBytes ? tooLarge(limits) : new Uint8Array(bytes)
   } catch (cause) {
     if (cause instanceof DeadlineError) return timedOut(limits)
-    // Refused before a byte was read: somebody else holds the stream.
+    // Refused before a byte was read: something else holds the stream.
     if (!request.bodyUsed) return new Refusal('body_unavailable', { detail: CONSUMED, cause })
     return new Refusal('body_aborted', { detail: 'the body broke off', cause })
   }
@@ -38,7 +38,7 @@ async function readCounting(request: Request, limits: BodyLimits): Promise<Uint8
   if (request.body === null) return new Uint8Array(0)
   if (request.body.locked) return new Refusal('body_unavailable', { detail: CONSUMED })
   const reader: ReadableStreamDefaultReader<Uint8Array> = request.body.getReader()
-  const collector = createByteCollector()
+  const collector = new ByteCollector()
   let late = false
   const timer = setTimeout(() => {
     late = true
@@ -75,7 +75,7 @@ function timedOut({ timeoutMs }: BodyLimits): Refusal {
   return new Refusal('body_timeout', { detail: `not complete after ${timeoutMs} ms` })
 }
 
-/** Nobody waits for it, and a stream that is broken already may refuse. */
+/** Not awaited, and a broken stream may refuse. */
 function cancel(reader: ReadableStreamDefaultReader<Uint8Array>): void {
   reader.cancel().catch(() => {})
 }

@@ -43,7 +43,7 @@ export interface WebhookReply {
 
 /**
  * The value of a header, or `undefined`. `name` is in lower case; several lines are joined by a comma, as
- * every server that joins them does. Plain objects written by hand may use any case.
+ * every server that joins them does. Hand-written plain objects may use any case.
  */
 export function headerOf(headers: HeaderSource, name: string): string | undefined {
   if (typeof headers.get === 'function') return headers.get(name) ?? undefined
@@ -61,14 +61,14 @@ function writtenOtherwise<T>(record: Readonly<Record<string, T>>, name: string):
   return undefined
 }
 
-/** What the head of a request is refused for, before any of its body is read. */
+/** Why the head of a request is refused, before any of its body is read. */
 export function checkHead(
   { method, headers }: Pick<WebhookRequest, 'method' | 'headers'>,
   limits: BodyLimits,
 ): Refusal | undefined {
   if (method !== 'POST') return new Refusal('method_not_allowed', { detail: method })
   const encoding = headerOf(headers, 'content-encoding')
-  // An empty one says as much as none.
+  // An empty value means none.
   if (encoding && !UNENCODED.test(encoding)) {
     return new Refusal('content_encoding_unsupported', {
       detail: `Content-Encoding: ${encoding.slice(0, 40)}`,

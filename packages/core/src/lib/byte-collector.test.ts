@@ -1,17 +1,17 @@
 import { expect, it } from 'vitest'
-import { createByteCollector } from './byte-collector.ts'
+import { ByteCollector } from './byte-collector.ts'
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 const text = (taken: Uint8Array) => new TextDecoder().decode(taken)
 
 it('gives nothing when nothing was added', () => {
-  const collector = createByteCollector()
+  const collector = new ByteCollector()
   expect(collector.length).toBe(0)
   expect(collector.take()).toEqual(new Uint8Array(0))
 })
 
 it('gives a single chunk as it is, without a copy', () => {
-  const collector = createByteCollector()
+  const collector = new ByteCollector()
   const chunk = bytes('hello')
   collector.add(chunk)
   expect(collector.length).toBe(5)
@@ -19,21 +19,21 @@ it('gives a single chunk as it is, without a copy', () => {
 })
 
 it('joins chunks in order, empty ones included', () => {
-  const collector = createByteCollector()
+  const collector = new ByteCollector()
   for (const part of ['', 'ab', '', 'c', 'def', '']) collector.add(bytes(part))
   expect(collector.length).toBe(6)
   expect(text(collector.take())).toBe('abcdef')
 })
 
 it('keeps what it has when its memory has to grow', () => {
-  const collector = createByteCollector()
+  const collector = new ByteCollector()
   const parts = Array.from({ length: 3000 }, (_, i) => `${i},`)
   for (const part of parts) collector.add(bytes(part))
   expect(text(collector.take())).toBe(parts.join(''))
 })
 
 it('copies a chunk that is a window on a larger buffer', () => {
-  const collector = createByteCollector()
+  const collector = new ByteCollector()
   const shared = bytes('abcdef')
   collector.add(shared.subarray(1, 3))
   collector.add(shared.subarray(4, 6))
@@ -42,7 +42,7 @@ it('copies a chunk that is a window on a larger buffer', () => {
 })
 
 it('holds many tiny chunks in one piece of memory, at most twice their size', () => {
-  const collector = createByteCollector()
+  const collector = new ByteCollector()
   for (let i = 0; i < 100_000; i++) collector.add(new Uint8Array([i]))
   const taken = collector.take()
   expect(taken.length).toBe(100_000)

@@ -16,8 +16,8 @@ export function withDeadline<T>(
 ): Promise<T> {
   return new Promise((resolve, reject) => {
     let expired = false
-    // The last millisecond is a wait of its own, so that the network is looked at once more before it ends: an
-    // answer may have come in time to a process that was itself held up.
+    // The last millisecond is a separate wait, so that the network is polled once more before the end: an answer
+    // may have arrived in time at a process that was itself held up.
     let timer = setTimeout(() => {
       timer = setTimeout(expire, 1)
     }, options.ms - 1)

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { platform } from '#platform'
 import { Refusal } from '../errors/refusal.ts'
 import type { BodyLimits } from '../http/request.ts'
-import { type ByteCollector, createByteCollector } from '../lib/byte-collector.ts'
+import { ByteCollector } from '../lib/byte-collector.ts'
 import type { MaybePromise } from '../lib/maybe-promise.ts'
 import type { Timeout, Timeouts } from '../platform/platform.ts'
 
@@ -59,7 +59,7 @@ class BodyReader {
   readonly #limits: BodyLimits
   readonly #timeout: Timeout
   /** Both let go once the body is there or given up: the listeners stay on the request, and must hold nothing. */
-  #collector: ByteCollector | undefined = createByteCollector()
+  #collector: ByteCollector | undefined = new ByteCollector()
   #resolve: ((body: Uint8Array | Refusal) => void) | undefined
 
   constructor(request: IncomingMessage, limits: BodyLimits, resolve: (body: Uint8Array | Refusal) => void) {

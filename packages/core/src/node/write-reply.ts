@@ -18,13 +18,10 @@ export function writeReply(request: IncomingMessage, response: ServerResponse, r
   linger(request, () => response.end())
 }
 
-/**
- * Head and body in one `write`. `end(body)` alone leaves two pieces to the socket, the second of them empty, and
- * a write of several pieces takes 1.5 µs longer: a twelfth of what answering a request costs Node.
- */
+/** Head and body in one `write`: `end(body)` alone leaves the socket a second, empty piece. perf: note "one write". */
 function writeAtOnce(request: IncomingMessage, response: ServerResponse, body: string): void {
   const { socket } = response
-  // No socket: the answer waits behind that to an earlier request of the same connection.
+  // Without a socket the reply waits behind an earlier one on the same connection.
   if (socket === null || request.httpVersionMajor !== 1) {
     response.end(body)
     return
@@ -36,9 +33,9 @@ function writeAtOnce(request: IncomingMessage, response: ServerResponse, body: s
 }
 
 /**
- * The reply came before the body did, and `end` closes the connection. Closed at once it would break while the
- * sender still writes, and the reply would be lost; read to the end it would let anybody upload for ever. So:
- * a little longer and a little more of it, then close.
+ * The reply is written before the body has arrived. Closing the connection at once would break it while the sender
+ * still writes, and lose the reply; reading to the end would let anyone upload forever. So: read a little longer and
+ * a little more, then close.
  */
 function linger(request: IncomingMessage, end: () => void): void {
   let bytes = 0

@@ -12,27 +12,26 @@ const HINTS: Partial<Record<RefusalCode, string>> = {
   signature_missing: 'If the platform names its header differently, set the option contract.header.',
 }
 
-/** Logs why requests were refused: a wrong secret is not to go unnoticed, nor a flood of forgeries to fill a disk. */
+/** Logs why requests were refused: a wrong secret must be seen, and a flood of forgeries must not fill a disk. */
 export function createRefusalLog(logger: Logger): (refusal: Refusal) => void {
   const sayNow = onceAMinute()
   return ({ code, detail, cause }) => {
     const more = sayNow(code)
     if (more === undefined) return
     const { status, message } = CODES[code]
-    const reason = [`Webhook answered ${status} ${code}${more}: ${detail ?? message}.`, HINTS[code]].filter(
-      Boolean,
-    )
+    const reason = detail === undefined ? message : `${detail}.`
+    const hint = HINTS[code] === undefined ? '' : ` ${HINTS[code]}`
     const level = status === 405 ? 'info' : status >= 500 && status !== 503 ? 'error' : 'warn'
     logger[level](
       { code, status, ...(cause !== undefined && { err: cause }) },
-      reason.join(' ').replace('..', '.'),
+      `Webhook answered ${status} ${code}${more}: ${reason}${hint}`,
     )
   }
 }
 
 /**
- * Logs what an inbox or its store failed to do. As an error, unlike a 503: where a process only works, no sender hears
- * of it, and nothing is handled until somebody looks.
+ * Logs what an inbox or its store failed to do. As an error, unlike a 503: where a process only works, no sender
+ * notices, and nothing is handled until someone does.
  */
 export function createStoreLog(logger: Logger): (observation: Observation) => void {
   const sayNow = onceAMinute()
@@ -51,8 +50,8 @@ export function createStoreLog(logger: Logger): (observation: Observation) => vo
 const QUIET_MS = 60_000
 
 /**
- * Says of each reason whether to log it: at once, then once a minute, so that neither a lone fault goes unnoticed
- * nor a flood of them fills a disk. Answers `undefined` for "not now", and otherwise how many went unsaid, as words.
+ * Whether to log a reason now: at once, then once a minute. `undefined` for "not now", otherwise how many were left
+ * out meanwhile, in words.
  */
 export function onceAMinute(): (reason: string) => string | undefined {
   const seen = new Map<string, { at: number; unsaid: number }>()

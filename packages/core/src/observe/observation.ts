@@ -6,7 +6,7 @@ interface OfEvent {
   readonly namespace: string
 }
 
-/** What `observe` is told. Never holds payload data, headers or secrets. Durations are in milliseconds. */
+/** What `observe` receives. Never holds payload data, headers or secrets. Durations are in milliseconds. */
 export type Observation =
   /** A request arrived. */
   | { readonly kind: 'received' }
@@ -28,7 +28,7 @@ export type Observation =
    * whatever happens.
    */
   | (OfEvent & { readonly kind: 'attempt_started'; readonly attempt: number })
-  /** The attempt was taken back: its lease was lost, or the drain ended. It is no failure of the handlers. */
+  /** The inbox withdrew the attempt: its lease was lost, or the drain ended. The handlers did not fail. */
   | (OfEvent & {
       readonly kind: 'attempt_withdrawn'
       readonly attempt: number
@@ -71,7 +71,7 @@ export type Observation =
   | { readonly kind: 'notice'; readonly code: string; readonly message: string }
 
 /**
- * Called synchronously; what it throws is logged and goes no further. A promise is not waited for: it may be `async`,
- * and its rejection is logged too.
+ * Called synchronously; what it throws is logged and goes no further. It may be `async`: its promise is not awaited,
+ * and a rejection is logged too.
  */
 export type Observer = (observation: Observation) => void

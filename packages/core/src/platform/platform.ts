@@ -5,9 +5,9 @@ import type { Logger } from '../observe/logger.ts'
 export type Mac = (timestamp: string, body: Uint8Array) => MaybePromise<string>
 
 /**
- * What the core asks of the place it runs in. The package's `imports` conditions choose the implementation:
- * `node/` where `node:` modules exist, `web/` everywhere else. Both must give the same values for the same
- * arguments, because processes on different runtimes may share one store.
+ * What core needs of the runtime. The package's `imports` conditions choose the implementation: `node/` where `node:`
+ * modules exist, `web/` everywhere else. Both give the same values for the same arguments, because processes on
+ * different runtimes may share one store.
  */
 export interface Platform {
   /** Prepares a secret once, so that each delivery costs only the hashing of its bytes. */
@@ -18,7 +18,7 @@ export interface Platform {
   checksum(bytes: Uint8Array): number
   /** Text of UTF-8 bytes, without a byte order mark. Invalid sequences become U+FFFD. */
   decodeText(bytes: Uint8Array): string
-  /** Timeouts that ring after so many milliseconds. */
+  /** Timeouts of one length. */
   createTimeouts(ms: number): Timeouts
   /**
    * Whether work of one request may go on in the turn of another. Not on Workers: there promises, timers and
@@ -31,13 +31,13 @@ export interface Platform {
   readonly defaultLogger: Logger
 }
 
-/** Timeouts that all ring equally long after they were set. */
+/** Timeouts that all fire equally long after they were set. */
 export interface Timeouts {
   readonly ms: number
-  set(ring: () => void): Timeout
+  set(fire: () => void): Timeout
 }
 
-/** One timeout. Until it is cancelled or has rung it keeps the process alive, as a timer does. */
+/** One timeout. Like a timer it keeps the process alive until it fires or is cancelled. */
 export interface Timeout {
   cancel(): void
 }

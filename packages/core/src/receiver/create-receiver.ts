@@ -9,7 +9,7 @@ import { createRefusalLog, createStoreLog } from '../observe/failure-log.ts'
 import { guardObserver } from '../observe/guards.ts'
 import { createSecrets } from '../verify/secrets.ts'
 import { createVerifier } from '../verify/verify-request.ts'
-import { createHandlerRegistry } from '../worker/handler-registry.ts'
+import { HandlerRegistry } from '../worker/handler-registry.ts'
 import { createWorker } from '../worker/worker.ts'
 import { createRequestHandler } from './handle-request.ts'
 import { Lifecycle } from './lifecycle.ts'
@@ -34,7 +34,7 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
   const observe = resolved.observe && guardObserver(resolved.observe, logger)
   const logStore = createStoreLog(logger)
   const decode = createDecoder(resolved.contract, resolved.schemas)
-  const handlers = createHandlerRegistry()
+  const handlers = new HandlerRegistry()
   const taps: Tap[] = []
 
   const lifecycle = new Lifecycle({

@@ -22,11 +22,11 @@ export interface Receiver<Events = KnownEvents<Record<never, never>>, Context = 
   onError(handler: FailureHandler<AnyEvent<Events>>): this
   /**
    * No attempt follows: they are used up, a handler threw `NonRetryableError`, a drain of the memory inbox leaves no
-   * time for the next one, or what was to handle the event is gone: its process in every attempt, or on Workers its
-   * request. At least once an event.
+   * time for the next one, the process died in every recent attempt, or on Workers the request is gone. At least once
+   * an event.
    */
   onDeadLetter(handler: FailureHandler<AnyEvent<Events>>): this
-  /** The whole way from a raw request to the reply to write. Never throws. */
+  /** From a raw request to the reply to write. Never rejects. */
   handle(request: WebhookRequest<Context>): Promise<WebhookReply>
   /**
    * Begins processing and freezes the handlers. The first request starts it too, and waits for it for a second at
@@ -37,10 +37,10 @@ export interface Receiver<Events = KnownEvents<Record<never, never>>, Context = 
   start(): Promise<void>
   /**
    * Drains, for `timeout` at most (default `'10s'`): from now on requests get 503 with `Retry-After`, and running
-   * events finish. A durable inbox keeps those that wait. The memory inbox runs them: what waits for a retry gets one
-   * attempt at once, and later ones as `retry` says, where they begin in time; `onDeadLetter` is told of
-   * what fails too late for another, and what still runs or waits at the end is `lost`. Call it on SIGTERM, before
-   * the server closes.
+   * events finish. A durable inbox keeps those that wait. The memory inbox runs them: an event that waits for a retry
+   * gets one attempt at once, and later ones as `retry` says, where they begin in time. `onDeadLetter` gets an event
+   * that fails too late for another attempt; events that still run or wait at the end are `lost`. Call it on SIGTERM,
+   * before the server closes.
    */
   close(options?: { readonly timeout?: Duration }): Promise<DrainReport>
   stats(): Promise<InboxStats>
@@ -50,7 +50,7 @@ export interface Receiver<Events = KnownEvents<Record<never, never>>, Context = 
 
 /** The dead letters of a receiver, by event id. */
 export interface DeadLetters {
-  /** The newest first; 100 unless told, 1,000,000 at most. */
+  /** The newest first; 100 by default, 1,000,000 at most. */
   list(options?: { readonly limit?: number }): Promise<readonly DeadLetter[]>
   get(id: string, options?: InNamespace): Promise<DeadLetter | undefined>
   /** Lets it run again with a fresh count of attempts. `false` when there is no such dead letter. */

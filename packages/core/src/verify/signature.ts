@@ -31,7 +31,7 @@ function matchesAny(signatures: readonly string[], digest: string): boolean {
   return matches
 }
 
-/** Values of the ASCII hexadecimal digits; every other code is never looked up, the header's form was checked. */
+/** Values of the ASCII hexadecimal digits; no other code is looked up, because the header's form was checked. */
 const HEX_VALUE = new Uint8Array(128)
 for (let digit = 0; digit < 16; digit++) {
   const lower = digit.toString(16)

@@ -28,8 +28,8 @@ export interface NotifyParts {
 }
 
 /**
- * Tells `onError` or `onDeadLetter` of a failure. Whether there was anybody to tell and all of them took note:
- * their own failures are logged and not retried. With nobody to tell, the log is told, so that no failure is silent.
+ * Calls the `onError` or `onDeadLetter` handlers. Whether there is one at least and none of them failed: their own
+ * failures are logged and not retried. Without a handler the failure is logged, so that none is silent.
  */
 export async function notifyFailure(
   listeners: readonly FailureHandler[],

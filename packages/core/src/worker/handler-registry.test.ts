@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { AckhookError, ConfigurationError } from '../errors/errors.ts'
-import { createHandlerRegistry } from './handler-registry.ts'
+import { HandlerRegistry } from './handler-registry.ts'
 
 /** A registry, and which of its named handlers match a type. */
 function named() {
-  const registry = createHandlerRegistry()
+  const registry = new HandlerRegistry()
   const names = new Map<unknown, string>()
   return {
     registry,
@@ -116,11 +116,11 @@ describe('registering', () => {
   )
 
   it('refuses an empty list', () => {
-    expect(() => createHandlerRegistry().add([], () => {})).toThrow(ConfigurationError)
+    expect(() => new HandlerRegistry().add([], () => {})).toThrow(ConfigurationError)
   })
 
   it('refuses what is no function, by the name of the call', () => {
-    const registry = createHandlerRegistry()
+    const registry = new HandlerRegistry()
     const wrong = undefined as never
     expect(() => registry.add('a.b', wrong)).toThrow("Option 'on('a.b')': the handler must be a function")
     expect(() => registry.addListener('onUnhandled', wrong)).toThrow('onUnhandled')
@@ -129,7 +129,7 @@ describe('registering', () => {
   })
 
   it('keeps listeners in order, each kind by itself', () => {
-    const registry = createHandlerRegistry()
+    const registry = new HandlerRegistry()
     const [a, b, c, d] = [() => 1, () => 2, () => 3, () => 4]
     registry.addListener('onUnhandled', a)
     registry.addListener('onError', b)
@@ -139,7 +139,7 @@ describe('registering', () => {
   })
 
   it('ends with start, and says so', () => {
-    const registry = createHandlerRegistry()
+    const registry = new HandlerRegistry()
     registry.freeze()
     const late = expect.objectContaining({ code: 'registry_frozen' })
     expect(() => registry.add('a.b', () => {})).toThrow(AckhookError)

@@ -53,9 +53,8 @@ it('gathers several errors, whatever was thrown', async () => {
   await expect(run(raise('now'), async () => raise('later')(), raise(undefined))).rejects.toMatchObject({
     message: '3 handlers failed',
   })
-  const error = await Promise.resolve(
-    run(raise('now'), async () => raise('later')(), raise(undefined)),
-  ).catch((e: AggregateError) => e)
+  const running = run(raise('now'), async () => raise('later')(), raise(undefined))
+  const error = (await Promise.resolve(running).catch(thrown => thrown)) as AggregateError
   expect(error).toBeInstanceOf(AggregateError)
   expect([...error.errors].sort()).toEqual([...gathered.errors].sort())
 })

@@ -28,7 +28,7 @@ async function runAll(
 }
 
 /**
- * Settles like `running`, unless the attempt is withdrawn first: by the inbox, or because the timeout rings.
+ * Settles like `running`, unless the attempt is withdrawn first: by the inbox, or by the timeout.
  * JavaScript cannot stop a handler; its signal is aborted and its result no longer counts.
  */
 export function limitAttempt(

@@ -6,7 +6,7 @@ import type { WebhookEvent } from '../events/event-types.ts'
 import { ABORT, createAttempt } from '../inbox/attempt.ts'
 import type { Delivery } from '../inbox/delivery.ts'
 import type { Observation } from '../observe/observation.ts'
-import { createHandlerRegistry } from './handler-registry.ts'
+import { HandlerRegistry } from './handler-registry.ts'
 import { createWorker, type WorkerParts } from './worker.ts'
 
 const event: WebhookEvent = { id: 'evt_1', type: 'a.b', created_at: '2026-01-01T00:00:00Z', data: {} }
@@ -24,7 +24,7 @@ const about = { id: 'evt_1', type: 'a.b', namespace: 'n' }
 function worker(parts: Partial<WorkerParts> = {}) {
   const seen: Observation[] = []
   const begun: Observation[] = []
-  const handlers = createHandlerRegistry()
+  const handlers = new HandlerRegistry()
   const logger = recordingLogger()
   const process = createWorker({
     handlers,

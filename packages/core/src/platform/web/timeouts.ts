@@ -4,8 +4,8 @@ import type { Timeouts } from '../platform.ts'
 export function createTimeouts(ms: number): Timeouts {
   return {
     ms,
-    set(ring) {
-      const timer = setTimeout(ring, ms)
+    set(fire) {
+      const timer = setTimeout(fire, ms)
       return { cancel: () => clearTimeout(timer) }
     },
   }
