@@ -1,8 +1,10 @@
 /**
- * `npm run bench` measures everything, `npm run bench -- verify http` only that. See README.md for the flags.
+ * `npm run bench` measures everything, `npm run bench -- verify http` only that, and `npm run bench -- compare <folder>`
+ * this checkout against another one. See README.md for the flags.
  * Writes results.json, RESULTS.md and docs/images/http.svg.
  */
 import { execFileSync, fork } from 'node:child_process'
+import { once } from 'node:events'
 import { statSync } from 'node:fs'
 import { currentMajor, findNode } from './lib/find-node.mjs'
 
@@ -11,6 +13,8 @@ const SUBJECTS = ['verify', 'http', 'redis', 'durable', 'memory', 'scale']
 const APART = ['flat', 'profile']
 /** What every run measures on this version of Node too, beside the one it is started with. */
 const OTHER_NODE = { major: 24, subjects: ['verify', 'http'] }
+
+if (process.argv[2] === 'compare') process.exit(await compareCheckouts(process.argv.slice(3)))
 
 const { subjects, node, ...options } = readArguments(process.argv.slice(2))
 install()
@@ -50,6 +54,18 @@ function readArguments(words) {
     quick: flags.includes('--quick'),
     preliminary: flags.includes('--preliminary'),
   }
+}
+
+/** Reads its own arguments, and leaves the results alone: its figures are about two checkouts and not about a release. */
+async function compareCheckouts(words) {
+  install()
+  const at = words.indexOf('--node')
+  const [, asked] = at < 0 ? [] : words.splice(at, 2)
+  const child = fork(new URL('compare.mjs', import.meta.url), words, {
+    execPath: asked?.includes('/') ? asked : findNode(Number(asked ?? currentMajor)),
+  })
+  const [code] = await once(child, 'exit')
+  return code ?? 1
 }
 
 /** What is measured, on which version of Node. */

@@ -21,7 +21,7 @@ export function targetsTable(sections) {
   const missed = rows.filter(row => row.at(-1) !== 'met').length
   return [
     '## Targets',
-    `${rows.length - missed} of ${rows.length} met: a target counts as met when the median of the rounds meets it. [PROFILE.md](PROFILE.md) says where the time goes in what is missed, and how to see it.`,
+    `${rows.length - missed} of ${rows.length} met: a target counts as met when the median of the rounds meets it, and as undecided when it lies inside an interval that is wider than ±5 %. [PROFILE.md](PROFILE.md) says where the time goes in what is missed, and how to see it.`,
     table(['', 'target', 'Node', 'measured', ''], rows),
   ].join('\n\n')
 }
@@ -29,6 +29,9 @@ export function targetsTable(sections) {
 function verdictOf({ measured, least, most }) {
   const { middle, low, high } = typeof measured === 'number' ? { middle: measured } : measured
   const shown = low === undefined ? show(middle) : `${show(middle)} (${show(low)} to ${show(high)})`
+  // A wide interval that holds the limit could turn out either way.
+  if (measured.isNarrow === false && low < (least ?? most) && (least ?? most) < high)
+    return [shown, 'undecided']
   const isMet = least === undefined ? middle <= most : middle >= least
   return [shown, isMet ? 'met' : '[missed](PROFILE.md)']
 }

@@ -36,7 +36,7 @@ export function writeReport() {
   const targets = targetsTable(sections)
   const report = [
     '# Results',
-    'Written by `npm run bench`. Contenders take turns, and a ratio is the median of the ratios of each round with the lowest and the highest in brackets; absolute figures only show the order of magnitude on the machine named.',
+    'Written by `npm run bench`. Contenders take turns, and a ratio is the median of the ratios of each round with the lowest and the highest in brackets, over HTTP with its 95 % interval; absolute figures only show the order of magnitude on the machine named.',
     `Versions: ${installedVersions().join(', ')}.`,
     targets,
     ...sections.map(showSection),

@@ -32,6 +32,7 @@ export async function startServer(
      */
     ask,
     async stop() {
+      if (child.exitCode !== null) return
       const gone = once(child, 'exit')
       child.kill()
       await gone

@@ -1,0 +1,134 @@
+/**
+ * The process of `npm run bench -- compare <before> [<after>]`: processor time a request of two checkouts of Ackhook.
+ * See README.md. Ends with 1 when a cell fails, and with 2 when the measurement itself does.
+ */
+import { existsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { alternate, placement } from './lib/alternating-rounds.mjs'
+import { verdictOf } from './lib/bootstrap-interval.mjs'
+import { eventBody } from './lib/event-body.mjs'
+import { showBytes, showNumber, showRatio, table } from './lib/table.mjs'
+
+const PACKAGES = { 'node:http': 'core', express: 'express', fastify: 'fastify', hono: 'hono' }
+/** An interval from fewer is often narrower than the truth. */
+const FEWEST_ROUNDS = 20
+const USAGE =
+  'npm run bench -- compare <folder of another checkout> [<folder of this one>] [--frameworks node:http,express,fastify,hono] [--bodies 300,2000] [--rounds 40] [--bound 1.03] [--node 24 or a path]'
+
+const { frameworks, bodies, rounds, bound, folders } = readArguments(parse())
+const checkouts = new Map([
+  ['before', resolve(folders[0])],
+  ['after', resolve(folders[1] ?? fileURLToPath(new URL('..', import.meta.url)))],
+])
+for (const folder of checkouts.values()) requireBuild(folder)
+
+const cells = []
+for (const framework of frameworks) {
+  for (const size of bodies)
+    cells.push(await measureCell(framework, size).catch(error => fail(error.message)))
+}
+report()
+process.exit(cells.some(({ verdict }) => verdict === 'fails') ? 1 : 0)
+
+async function measureCell(framework, size) {
+  const began = performance.now()
+  const { middleOf, ratioOf } = await alternate([...checkouts.keys()], {
+    rounds,
+    serverOf: name => ['checkout', framework, { env: { BENCH_CHECKOUT: checkouts.get(name) } }],
+    requestOf: () => ({ body: eventBody(size) }),
+  })
+  const cpu = ratioOf('cpuUs', 'after', 'before')
+  const verdict = verdictOf(cpu, { most: bound })
+  process.stderr.write(
+    `${framework}, ${showBytes(size)}: ${showRatio(cpu)}, ${verdict} (${Math.round((performance.now() - began) / 1000)} s)\n`,
+  )
+  return {
+    verdict,
+    row: [
+      `${framework}, ${showBytes(size)}`,
+      `${middleOf('cpuUs', 'before').toFixed(1)} → ${middleOf('cpuUs', 'after').toFixed(1)}`,
+      cpu.middle.toFixed(3),
+      `${cpu.low.toFixed(3)} to ${cpu.high.toFixed(3)}`,
+      showRatio(ratioOf('perSecond', 'after', 'before')),
+      ['before', 'after'].map(name => Math.round(middleOf('rss', name) / 1e6)).join(' → '),
+      showNumber(ratioOf('rss', 'after', 'before').middle),
+      verdict,
+    ],
+  }
+}
+
+function report() {
+  const head = [
+    '',
+    'CPU µs a request',
+    'after ÷ before',
+    '95 % interval',
+    'requests/s after ÷ before',
+    'RSS MB',
+    'RSS after ÷ before',
+    '',
+  ]
+  const lines = [
+    ...[...checkouts].map(([name, folder]) => `${name}: ${folder}`),
+    `Node ${process.versions.node}, ${rounds} rounds. ${placement}`,
+    '',
+    table(
+      head,
+      cells.map(({ row }) => row),
+    ),
+    '',
+    `A cell fails when the whole interval lies above ${bound}, and is undecided when the interval is wider than ±5 %.`,
+  ]
+  process.stdout.write(`${lines.join('\n')}\n`)
+}
+
+function parse() {
+  try {
+    return parseArgs({
+      allowPositionals: true,
+      options: {
+        frameworks: { type: 'string', default: Object.keys(PACKAGES).join() },
+        bodies: { type: 'string', default: '300,2000' },
+        rounds: { type: 'string', default: '40' },
+        bound: { type: 'string', default: '1.03' },
+      },
+    })
+  } catch (error) {
+    return fail(`${error.message}\nUsage: ${USAGE}`)
+  }
+}
+
+function readArguments({ values, positionals }) {
+  const frameworks = values.frameworks.split(',')
+  const numbers = [...values.bodies.split(','), values.rounds, values.bound].map(Number)
+  const isUsable =
+    [1, 2].includes(positionals.length) &&
+    frameworks.every(one => one in PACKAGES) &&
+    numbers.every(one => one > 0)
+  if (!isUsable) fail(`Usage: ${USAGE}`)
+  if (Number(values.rounds) < FEWEST_ROUNDS) fail(`It takes at least ${FEWEST_ROUNDS} rounds.`)
+  return {
+    frameworks,
+    bodies: values.bodies.split(',').map(Number),
+    rounds: Number(values.rounds),
+    bound: Number(values.bound),
+    folders: positionals,
+  }
+}
+
+function requireBuild(folder) {
+  if (!existsSync(join(folder, 'node_modules/@ackhook/core'))) {
+    fail(`${folder} has no installed packages of Ackhook. Run there: npm ci && npx tsc -b`)
+  }
+  const missing = frameworks
+    .map(one => PACKAGES[one])
+    .filter(one => !existsSync(join(folder, 'packages', one, 'dist/index.js')))
+  if (missing.length > 0) fail(`${folder} is not built (${missing.join(', ')}). Run there: npx tsc -b`)
+}
+
+function fail(message) {
+  process.stderr.write(`${message}\n`)
+  process.exit(2)
+}
