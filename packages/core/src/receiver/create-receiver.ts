@@ -13,7 +13,7 @@ import { HandlerRegistry } from '../worker/handler-registry.ts'
 import { createWorker } from '../worker/worker.ts'
 import { createRequestHandler } from './handle-request.ts'
 import { Lifecycle } from './lifecycle.ts'
-import { type ReceiverOptions, resolveOptions } from './options.ts'
+import { type ReceiverOptions, type ResolvedOptions, resolveOptions } from './options.ts'
 import type { DeadLetters, InNamespace, Receiver } from './receiver.ts'
 import { type Tap, type Tappable, tapProcess } from './tap.ts'
 
@@ -30,39 +30,10 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
   options: ReceiverOptions<Schemas, Context>,
 ): Receiver<KnownEvents<Schemas>, Context> {
   const resolved = resolveOptions<Context>(options)
-  const { inbox, logger } = resolved
-  const observe = resolved.observe && guardObserver(resolved.observe, logger)
-  const logStore = createStoreLog(logger)
-  const decode = createDecoder(resolved.contract, resolved.schemas)
   const handlers = new HandlerRegistry()
   const taps: Tap[] = []
-
-  const lifecycle = new Lifecycle({
-    inbox,
-    policy: {
-      ...resolved,
-      serialize: resolved.serializeBy !== undefined,
-      observe(observation) {
-        observe?.(observation)
-        logStore(observation)
-      },
-    },
-    createProcess() {
-      handlers.freeze()
-      return tapProcess(createWorker({ ...resolved, handlers, decode, observe }), taps, { handlers, decode })
-    },
-  })
-  const handle = createRequestHandler<Context>({
-    bodyLimits: resolved.bodyLimits,
-    verify: createVerifier({ ...resolved, macs: createSecrets(resolved.secret, logger) }),
-    decode,
-    createDelivery: createDeliveryFactory(resolved),
-    inbox: lifecycle,
-    logger,
-    logRefusal: createRefusalLog(logger),
-    observe,
-  })
-
+  const { lifecycle, handle } = connect(resolved, handlers, taps)
+  const { inbox } = resolved
   const receiver: Receiver<KnownEvents<Schemas>, Context> & Tappable = {
     on(type, handler) {
       handlers.add(type, handler as EventHandler<never>)
@@ -92,6 +63,43 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
     },
   }
   return receiver
+}
+
+/** The parts between a request and its handlers. */
+function connect<Context>(
+  resolved: ResolvedOptions<Context>,
+  handlers: HandlerRegistry,
+  taps: readonly Tap[],
+): { readonly lifecycle: Lifecycle; readonly handle: Receiver<never, Context>['handle'] } {
+  const { inbox, logger } = resolved
+  const observe = resolved.observe && guardObserver(resolved.observe, logger)
+  const logStore = createStoreLog(logger)
+  const decode = createDecoder(resolved.contract, resolved.schemas)
+  const lifecycle = new Lifecycle({
+    inbox,
+    policy: {
+      ...resolved,
+      serialize: resolved.serializeBy !== undefined,
+      observe(observation) {
+        observe?.(observation)
+        logStore(observation)
+      },
+    },
+    createProcess() {
+      handlers.freeze()
+      return tapProcess(createWorker({ ...resolved, handlers, decode, observe }), taps, { handlers, decode })
+    },
+  })
+  const handle = createRequestHandler({
+    ...resolved,
+    inbox: lifecycle,
+    verify: createVerifier({ ...resolved, macs: createSecrets(resolved.secret, logger) }),
+    decode,
+    createDelivery: createDeliveryFactory(resolved),
+    logRefusal: createRefusalLog(logger),
+    observe,
+  })
+  return { lifecycle, handle }
 }
 
 function deadLettersOf(store: DeadLetterStore): DeadLetters {
