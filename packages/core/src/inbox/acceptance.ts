@@ -6,7 +6,7 @@ export type Acceptance =
   /** The handlers have finished: only where the reply waits for them. */
   | { readonly outcome: 'processed' }
   | { readonly outcome: 'dead_lettered' }
-  | { readonly outcome: 'failed'; readonly retryAfterMs?: number }
+  | { readonly outcome: 'failed'; readonly retryAfterMs?: number | undefined }
   | { readonly outcome: 'in_flight'; readonly retryAfterMs: number }
   | { readonly outcome: 'full' }
   | {

@@ -68,7 +68,7 @@ export interface Inbox {
    */
   accept(delivery: Delivery): MaybePromise<Acceptance>
   /** Begins to hand out events, those left from an earlier run first. Rejects when the engine cannot work. */
-  start(process: Process, policy: ProcessingPolicy): MaybePromise<void>
+  start(run: Process, policy: ProcessingPolicy): MaybePromise<void>
   /**
    * Stops handing out events, waits for the running ones, then gives back what is left. An inbox that would lose what
    * waits hands that out too, for as long as there is time. Takes no longer than `timeoutMs` and a little. Answers how many acknowledged events it leaves that are nowhere safe.

@@ -3,7 +3,7 @@ import type { Acceptance } from '../acceptance.ts'
 import type { CrashDecision } from '../crash-policy.ts'
 import type { Delivery } from '../delivery.ts'
 import type { Process, ProcessingPolicy, Verdict } from '../inbox.ts'
-import { NOTHING } from './entry.ts'
+import { NO_DELIVERY } from './entry.ts'
 import { memoryInbox } from './memory-inbox.ts'
 
 const policy: ProcessingPolicy = {
@@ -26,19 +26,19 @@ const DEAD: Verdict = { outcome: 'dead', error: new Error('no use'), notified: t
 function working(more: Partial<ProcessingPolicy> = {}) {
   const inbox = memoryInbox()
   const runs: { id: string; number: number; decision: CrashDecision; end: (verdict: Verdict) => void }[] = []
-  const process: Process = ({ id }, { number, decision }) => {
+  const run: Process = ({ id }, { number, decision }) => {
     if (decision === 'abandon') {
       runs.push({ id, number, decision, end() {} })
       return DEAD
     }
     return new Promise(end => runs.push({ id, number, decision, end }))
   }
-  void inbox.start(process, { ...policy, ...more })
+  void inbox.start(run, { ...policy, ...more })
   return {
     inbox,
     runs,
     accept: (id: string, parts: Partial<Delivery> = {}) =>
-      inbox.accept({ ...NOTHING, key: id, id, ...parts }) as Acceptance,
+      inbox.accept({ ...NO_DELIVERY, key: id, id, ...parts }) as Acceptance,
     ids: () => runs.map(run => run.id),
   }
 }

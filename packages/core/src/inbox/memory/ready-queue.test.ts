@@ -1,38 +1,38 @@
 import { expect, it } from 'vitest'
 import type { Entry } from './entry.ts'
-import { createFifo, createSerialQueue } from './ready-queue.ts'
+import { Fifo, SerialQueue } from './ready-queue.ts'
 
 let arrivals = 0
 const entry = (key: string | undefined, createdAt = 0) =>
   ({ key: `e${arrivals++}`, delivery: key === undefined ? {} : { order: { key, createdAt } } }) as Entry
 
 it('hands out one of a key at a time, the oldest first', () => {
-  const queue = createSerialQueue()
+  const queue = new SerialQueue()
   const [second, third, first] = [entry('k', 2), entry('k', 3), entry('k', 1)]
   for (const one of [second, third, first]) queue.push(one)
   expect(queue.shift()).toBe(first)
   expect(queue.shift()).toBeUndefined()
-  queue.settle(first)
+  queue.remove(first)
   expect(queue.shift()).toBe(second)
   expect(queue.shift()).toBeUndefined()
-  queue.settle(second)
+  queue.remove(second)
   expect(queue.shift()).toBe(third)
-  queue.settle(third)
+  queue.remove(third)
   expect(queue.shift()).toBeUndefined()
 })
 
 it('keeps the order of arrival among events of one instant', () => {
-  const queue = createSerialQueue()
+  const queue = new SerialQueue()
   const list = [entry('k', 1), entry('k', 1), entry('k', 1)]
   for (const one of list) queue.push(one)
   for (const one of list) {
     expect(queue.shift()).toBe(one)
-    queue.settle(one)
+    queue.remove(one)
   }
 })
 
 it('lets keys run beside each other, and what has no key beside everything', () => {
-  const queue = createSerialQueue()
+  const queue = new SerialQueue()
   const [a1, a2, b1, free1, free2] = [entry('a'), entry('a'), entry('b'), entry(undefined), entry(undefined)]
   for (const one of [a1, a2, b1, free1, free2]) queue.push(one)
   expect([queue.shift(), queue.shift(), queue.shift(), queue.shift(), queue.shift()]).toEqual([
@@ -45,7 +45,7 @@ it('lets keys run beside each other, and what has no key beside everything', () 
 })
 
 it('lets an event that waits for a retry keep its key', () => {
-  const queue = createSerialQueue()
+  const queue = new SerialQueue()
   const [first, second] = [entry('k', 1), entry('k', 2)]
   queue.push(first)
   queue.push(second)
@@ -54,7 +54,7 @@ it('lets an event that waits for a retry keep its key', () => {
   queue.push(first)
   expect(queue.shift()).toBe(first)
   expect(queue.shift()).toBeUndefined()
-  queue.settle(first)
+  queue.remove(first)
   expect(queue.shift()).toBe(second)
 })
 
@@ -62,56 +62,56 @@ it.each([
   ['of the same instant', 1],
   ['that is older and came later', 0],
 ])('lets no event %s overtake one that comes back for a retry', (_, createdAt) => {
-  const queue = createSerialQueue()
+  const queue = new SerialQueue()
   const [first, second] = [entry('k', 1), entry('k', createdAt)]
   queue.push(first)
   expect(queue.shift()).toBe(first)
   queue.push(second)
   queue.push(first)
   expect(queue.shift()).toBe(first)
-  queue.settle(first)
+  queue.remove(first)
   expect(queue.shift()).toBe(second)
 })
 
 it('retries what has no key by itself', () => {
-  const queue = createSerialQueue()
+  const queue = new SerialQueue()
   const [one, other] = [entry(undefined), entry(undefined)]
   queue.push(one)
   queue.push(other)
   expect([queue.shift(), queue.shift()]).toEqual([one, other])
   queue.push(one)
   expect(queue.shift()).toBe(one)
-  queue.settle(one)
-  queue.settle(other)
+  queue.remove(one)
+  queue.remove(other)
   expect(queue.shift()).toBeUndefined()
 })
 
 it('forgets an event that is settled while it waits', () => {
-  const queue = createSerialQueue()
+  const queue = new SerialQueue()
   const [first, second, third] = [entry('k', 1), entry('k', 2), entry('k', 3)]
   for (const one of [first, second, third]) queue.push(one)
   expect(queue.shift()).toBe(first)
-  queue.settle(second)
-  queue.settle(first)
+  queue.remove(second)
+  queue.remove(first)
   expect(queue.shift()).toBe(third)
-  queue.settle(third)
+  queue.remove(third)
 })
 
 it('begins anew with a key that had become empty before it was handed out', () => {
-  const queue = createSerialQueue()
+  const queue = new SerialQueue()
   const [first, second] = [entry('k', 1), entry('k', 2)]
   queue.push(first)
-  queue.settle(first)
+  queue.remove(first)
   expect(queue.shift()).toBeUndefined()
   queue.push(second)
   expect(queue.shift()).toBe(second)
-  queue.settle(second)
-  queue.settle(second)
+  queue.remove(second)
+  queue.remove(second)
   expect(queue.shift()).toBeUndefined()
 })
 
 it('never hands out two of a key, whatever the order of calls', () => {
-  const queue = createSerialQueue()
+  const queue = new SerialQueue()
   const running = new Map<string, Entry>()
   const handled: Entry[] = []
   let seed = 7
@@ -138,7 +138,7 @@ it('never hands out two of a key, whatever the order of calls', () => {
       running.delete(key)
       if (random(4) === 0) queue.push(done)
       else {
-        queue.settle(done)
+        queue.remove(done)
         handled.push(done)
       }
     }
@@ -149,7 +149,7 @@ it('never hands out two of a key, whatever the order of calls', () => {
     const [done] = [...running.values()]
     if (done === undefined) break
     running.delete(done.delivery.order?.key as string)
-    queue.settle(done)
+    queue.remove(done)
     handled.push(done)
   }
   expect(handled).toHaveLength(pushed)
@@ -157,7 +157,7 @@ it('never hands out two of a key, whatever the order of calls', () => {
 })
 
 it('gives back in the order of arrival', () => {
-  const fifo = createFifo<number>()
+  const fifo = new Fifo<number>()
   expect(fifo.shift()).toBeUndefined()
   fifo.push(1)
   fifo.push(2)
@@ -169,7 +169,7 @@ it('gives back in the order of arrival', () => {
 })
 
 it('keeps the order over many turns of its memory', () => {
-  const fifo = createFifo<number>()
+  const fifo = new Fifo<number>()
   let pushed = 0
   let shifted = 0
   for (let round = 0; round < 50; round++) {
