@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { advance, settle } from '../../../../../test/support/memory-inbox.ts'
+import { advance, of, settle } from '../../../../../test/support/memory-inbox.ts'
 import { watch } from '../../../../../test/support/receiving.ts'
 import { ConfigurationError } from '../../errors/errors.ts'
 import { memoryInbox } from './memory-inbox.ts'
@@ -128,6 +128,17 @@ describe('the inbox', () => {
       { level: 'warn', fields: { code: 'evicts' }, message: 'It may forget claims.' },
     ])
     expect(start).toHaveBeenCalledTimes(1)
+  })
+
+  it('reports that memoryStore forgets ids too early', async () => {
+    const { send, seen, logger } = watch({ store: memoryStore({ maxIds: 1 }) })
+    for (const id of ['a', 'b']) {
+      await send({ id })
+      await settle()
+    }
+    const message = expect.stringContaining('maxIds is 1.')
+    expect(of(seen, 'notice')).toEqual([{ kind: 'notice', code: 'ids_evicted', message }])
+    expect(logger.lines).toEqual([{ level: 'warn', fields: { code: 'ids_evicted' }, message }])
   })
 
   it('knows how long its oldest event has been waiting', async () => {

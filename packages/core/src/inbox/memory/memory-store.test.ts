@@ -1,11 +1,20 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { ConfigurationError } from '../../errors/errors.ts'
-import type { DedupeStore } from '../dedupe-store.ts'
+import type { DedupeStore, StoreNotice } from '../dedupe-store.ts'
 import { type MemoryStoreOptions, memoryStore } from './memory-store.ts'
 
 const KEEP = { retentionMs: 60_000, fingerprint: 7 }
+const KEEP_LONG = { ...KEEP, retentionMs: 600_000 }
 const claim = (store: DedupeStore, key: string, token: string, leaseMs = 1000) =>
   store.claim(key, token, { leaseMs })
+
+/** A started store, and what it reports. */
+function reporting(options: MemoryStoreOptions) {
+  const store = memoryStore(options)
+  const reported: StoreNotice[] = []
+  void store.start?.(notice => reported.push(notice))
+  return { store, reported, complete: (key: string) => void store.complete(key, 't', KEEP_LONG) }
+}
 
 beforeEach(() => {
   vi.useFakeTimers()
@@ -178,6 +187,42 @@ describe('room', () => {
     expect(claim(store, 'c', 'x')).toMatchObject({ outcome: 'completed' })
     expect(claim(store, 'b', 'x')).toMatchObject({ outcome: 'completed' })
     expect(claim(store, 'a', 'x')).toEqual({ outcome: 'claimed' })
+  })
+
+  it('for handled ids that is too small is reported: at once, then once a minute with a count', () => {
+    const { complete, reported } = reporting({ maxIds: 2 })
+    for (const key of ['a', 'b']) complete(key)
+    expect(reported).toEqual([])
+    complete('c')
+    expect(reported).toEqual([
+      {
+        code: 'ids_evicted',
+        message:
+          'memoryStore forgot an id before its retention was over: maxIds is 2. A redelivery of a forgotten event runs again. Raise maxIds, shorten retention, or use redisStore or a durable inbox.',
+      },
+    ])
+    for (let i = 0; i < 10; i++) complete(`d${i}`)
+    vi.advanceTimersByTime(59_999)
+    complete('e')
+    expect(reported).toHaveLength(1)
+    vi.advanceTimersByTime(1)
+    complete('f')
+    expect(reported.map(({ code }) => code)).toEqual(['ids_evicted', 'ids_evicted'])
+    expect(reported[1]?.message).toContain(
+      'retention was over (and 11 more since the last report): maxIds is 2.',
+    )
+  })
+
+  it('for handled ids is not reported as too small when only expired ids make way', () => {
+    const { complete, reported, store } = reporting({ maxIds: 2 })
+    for (const key of ['a', 'b']) complete(key)
+    complete('b')
+    vi.advanceTimersByTime(KEEP_LONG.retentionMs)
+    for (const key of ['c', 'd']) complete(key)
+    expect(reported).toEqual([])
+    expect(claim(store, 'd', 'x')).toMatchObject({ outcome: 'completed' })
+    complete('e')
+    expect(reported).toHaveLength(1)
   })
 
   it.each([
