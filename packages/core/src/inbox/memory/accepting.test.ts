@@ -12,7 +12,7 @@ afterEach(() => {
 })
 
 describe('capacity', () => {
-  it('is an answer of 503 with Retry-After beyond it, and room again when an event is done', async () => {
+  it('answers 503 with Retry-After when it is used up, and accepts again when an event is done', async () => {
     const store = storeThat()
     const { receiver, send } = watch({ capacity: 2, concurrency: 1, store })
     const gate = deferred()
@@ -29,7 +29,7 @@ describe('capacity', () => {
     expect(await send({ id: 'c' })).toMatchObject({ status: 202 })
   })
 
-  it('of the store is an answer of 503 too', async () => {
+  it('of the store answers 503 too', async () => {
     const { receiver, send } = watch({ store: memoryStore({ maxClaims: 1 }) })
     receiver.on('*', () => new Promise(() => {}))
     expect(await send({ id: 'a' })).toMatchObject({ status: 202 })
@@ -56,7 +56,7 @@ describe('duplicates in flight', () => {
     expect(store.claim).toHaveBeenCalledTimes(1)
   })
 
-  it('in another process are answered 503 until the lease lapses, then run here', async () => {
+  it('in another process are answered 503 until the lease expires, then run here', async () => {
     const store = memoryStore()
     const [one, other] = [watch({ store }), watch({ store })]
     const handler = vi.fn()
@@ -119,7 +119,7 @@ describe('a store that fails to claim', () => {
     expect(await receiver.stats()).toMatchObject({ pending: 0 })
   })
 
-  it('when it knows no time for what is in flight, the sender is told one all the same', async () => {
+  it('when it gives no time for an event in flight, the reply has a Retry-After nevertheless', async () => {
     const { send } = watch({ store: storeThat({ claim: () => ({ outcome: 'in_flight' }) as Claim }) })
     const { status, code, headers } = await send()
     expect([status, code]).toEqual([503, 'in_flight'])
@@ -138,7 +138,7 @@ describe('a store that fails to claim', () => {
     expect(of(seen, 'store_down')).toMatchObject([{ operation: 'claim' }])
   })
 
-  it('gives back a claim that it made too late, so that the sender’s retry runs', async () => {
+  it('releases a claim that it made too late, so that the sender’s retry runs', async () => {
     const answer = deferred<void>()
     const store = storeThat()
     store.claim.mockImplementationOnce(async (...given) => {
@@ -159,8 +159,8 @@ describe('a store that fails to claim', () => {
   })
 })
 
-describe('the platform', () => {
-  it('handles an event also when the platform refuses to wait for it, and says so', async () => {
+describe('waitUntil', () => {
+  it('may fail: the event is handled and a warning logged', async () => {
     const { receiver, send, logger } = watch()
     const handler = vi.fn()
     receiver.on('*', handler)
@@ -176,7 +176,7 @@ describe('the platform', () => {
     expect(await send()).toMatchObject({ status: 200, code: 'duplicate' })
   })
 
-  it('asks the platform to wait until the event is settled', async () => {
+  it('receives a promise that lasts until the event is finished', async () => {
     const { receiver } = watch()
     const gate = deferred()
     receiver.on('*', () => gate.promise)

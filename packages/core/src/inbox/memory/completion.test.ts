@@ -10,7 +10,7 @@ afterEach(() => {
 })
 
 describe('a store that fails', () => {
-  it('to complete is asked again while the lease lasts', async () => {
+  it('to complete is called again while the lease lasts', async () => {
     const store = storeThat()
     store.complete.mockRejectedValueOnce(new Error('down')).mockImplementationOnce(() => {
       throw new Error('down')
@@ -34,7 +34,7 @@ describe('a store that fails', () => {
     })
   })
 
-  it('to complete until the lease is over is told, for a redelivery would run again', async () => {
+  it('to complete until the lease has expired is reported, because a redelivery would run again', async () => {
     const store = storeThat({ complete: () => Promise.reject(new Error('down')) })
     const { receiver, send, seen } = watch({ store })
     await send()
@@ -47,7 +47,7 @@ describe('a store that fails', () => {
     expect(store.complete).toHaveBeenCalledTimes(asked)
   })
 
-  it('to complete is asked again while a renewed lease lasts', async () => {
+  it('to complete is called again while a renewed lease lasts', async () => {
     const store = storeThat()
     store.complete.mockRejectedValueOnce(new Error('down'))
     const { receiver, send, seen } = watch({ store, handlerTimeout: '1h' })
@@ -66,7 +66,7 @@ describe('a store that fails', () => {
     expect(of(seen, 'completion_lost')).toEqual([])
   })
 
-  it('to complete during the drain is not waited for', async () => {
+  it('to complete is not waited for during the drain', async () => {
     const store = storeThat({ complete: () => Promise.reject(new Error('down')) })
     const { receiver, send, seen } = watch({ store })
     const gate = deferred()
@@ -80,7 +80,7 @@ describe('a store that fails', () => {
     expect(of(seen, 'completion_lost')).toHaveLength(1)
   })
 
-  it('says at completion that somebody else owns the event', async () => {
+  it('to complete, because another process owns the event, is reported', async () => {
     const { send, seen } = watch({ store: storeThat({ complete: async () => false }) })
     await send()
     await settle()

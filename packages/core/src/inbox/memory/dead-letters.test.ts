@@ -28,7 +28,7 @@ it('keeps a letter with its delivery', () => {
   expect([list.size, list.remove('k'), list.remove('k'), list.size]).toEqual([1, true, false, 0])
 })
 
-it('lists the newest first, and a letter that comes again anew', () => {
+it('lists the newest first, and a repeated letter as new', () => {
   const list = new DeadLetterList()
   for (const key of ['a', 'b', 'c', 'a']) list.put(delivery(key), about)
   expect(list.list(10).map(letter => letter.key)).toEqual(['a', 'c', 'b'])
@@ -60,6 +60,6 @@ it.each([
     }),
   ],
   ['whose message is a symbol', Object.assign(new Error(), { message: Symbol('s') })],
-])('describes also what cannot be turned into text: something %s', (_, thrown) => {
+])('describes a value that cannot be turned into text: something %s', (_, thrown) => {
   expect(describeError(thrown)).toBe('an error without a text')
 })

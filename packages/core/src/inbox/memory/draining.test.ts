@@ -12,7 +12,7 @@ afterEach(() => {
 })
 
 describe('the drain', () => {
-  it('runs what waits, and what waits for a retry', async () => {
+  it('runs waiting events, also those that wait for a retry', async () => {
     const { receiver, send } = watch({
       concurrency: 1,
       retry: { minDelay: '1h', maxDelay: '1h', attempts: 3 },
@@ -31,7 +31,7 @@ describe('the drain', () => {
     expect(await closed).toEqual({ lost: 0 })
   })
 
-  it('waits for retries as long as ever after the one it brings forward', async () => {
+  it('waits as usual for the retries after the one it brings forward', async () => {
     const { receiver, send, seen } = watch({ retry: { minDelay: '2s', maxDelay: '2s', attempts: 9 } })
     const at: number[] = []
     receiver.on('*', () => {
@@ -50,10 +50,10 @@ describe('the drain', () => {
   })
 
   it.each([
-    ['lost when nobody took note', undefined, 1],
+    ['lost without a dead letter handler', undefined, 1],
     ['lost when its dead letter handler failed', () => Promise.reject(new Error('no')), 1],
-    ['not lost when its dead letter handler took note', () => {}, 0],
-  ])('gives up at once what it cannot wait for: %s', async (_, listener, lost) => {
+    ['not lost when its dead letter handler succeeded', () => {}, 0],
+  ])('gives up at once an event that it cannot wait for: %s', async (_, listener, lost) => {
     const { receiver, send, seen } = watch()
     const attempts: number[] = []
     const error = new RetryAfterError('busy', 60)
@@ -74,7 +74,7 @@ describe('the drain', () => {
     expect(await receiver.deadLetters.list()).toMatchObject([{ attempts: 2 }])
   })
 
-  it('gives up what fails while it runs, and brings forward what onError was being told of', async () => {
+  it('gives up an event that fails meanwhile, and brings forward one whose onError was still running', async () => {
     const { receiver, send } = watch({ retry: { minDelay: '1h', maxDelay: '1h', attempts: 3 } })
     const told = deferred()
     const fails = deferred()
@@ -98,7 +98,7 @@ describe('the drain', () => {
     expect(attempts).toHaveLength(3)
   })
 
-  it('gives up nothing that its sender still has', async () => {
+  it('gives up no event that its sender still has', async () => {
     const { receiver, send } = watch({ acknowledge: 'after-processing' })
     const gate = deferred()
     const onDeadLetter = vi.fn()
@@ -117,7 +117,7 @@ describe('the drain', () => {
     expect(onDeadLetter).not.toHaveBeenCalled()
   })
 
-  it('does not take for lost what no attempt would have helped', async () => {
+  it('does not count an event as lost that had no attempt left', async () => {
     const { receiver, send } = watch({ retry: { attempts: 2 } })
     const gate = deferred()
     receiver.on('*', async ({ id }) => {
@@ -134,7 +134,7 @@ describe('the drain', () => {
     expect(await receiver.deadLetters.list()).toHaveLength(2)
   })
 
-  it('runs each event once that runs or waits when it begins', async () => {
+  it('runs each event once, whether it runs or waits at the start', async () => {
     const { receiver, send } = watch({ concurrency: 2 })
     const started: string[] = []
     const gates = { a: deferred(), b: deferred(), c: deferred() }
@@ -153,7 +153,7 @@ describe('the drain', () => {
     expect(await closed).toEqual({ lost: 0 })
   })
 
-  it('reports what is left at the timeout as lost, keeps it as a dead letter and gives its lease back', async () => {
+  it('reports events left at the timeout as lost, dead-letters them and releases their leases', async () => {
     const store = storeThat()
     const { receiver, send, logger } = watch({
       concurrency: 1,
@@ -189,7 +189,7 @@ describe('the drain', () => {
     expect(await receiver.stats()).toMatchObject({ pending: 0, active: 0, dead: 2 })
   })
 
-  it('ends at once when there is nothing to do, and when there was never anything', async () => {
+  it('ends at once when there is nothing to do, also before the first event', async () => {
     const idle = watch()
     await idle.send()
     await settle()
@@ -198,7 +198,7 @@ describe('the drain', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  it('acknowledges nothing that the store answers after it, and gives that back', async () => {
+  it('releases a claim that the store answers after it, and does not acknowledge the event', async () => {
     const answer = deferred<Claim>()
     const store = storeThat({ claim: () => answer.promise })
     const { receiver, send } = watch({ store })
@@ -217,7 +217,7 @@ describe('the drain', () => {
     expect(store.release.mock.calls.length).toBe(before + 1)
   })
 
-  it('does not take for lost what was handled and is being recorded', async () => {
+  it('does not count an event as lost that is being recorded as handled', async () => {
     const recorded = deferred<boolean>()
     const store = storeThat({ complete: () => recorded.promise })
     const { receiver, send, seen } = watch({ store })

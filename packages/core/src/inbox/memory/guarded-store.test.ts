@@ -38,7 +38,7 @@ describe.each(operations)('%s', operation => {
     expect(await call(guard({ [operation]: async () => 'later' }).guarded)).toBe('later')
   })
 
-  it('tells when it fails', async () => {
+  it('reports a failure', async () => {
     const error = new Error('down')
     const down = { kind: 'store_down', operation, error: expect.objectContaining({ message: 'down' }) }
     const throwing = () => {
@@ -63,7 +63,7 @@ describe.each(operations)('%s', operation => {
     expect(seen).toMatchObject([{ kind: 'store_down' }])
   })
 
-  it('tells when it was slow', async () => {
+  it('reports a slow answer', async () => {
     const after = (ms: number) => () => new Promise(resolve => setTimeout(resolve, ms, 'answer'))
     const fast = guard({ [operation]: after(250) } as Partial<DedupeStore>)
     const fastCall = call(fast.guarded)
@@ -89,20 +89,20 @@ describe('a claim that comes too late', () => {
     await vi.advanceTimersByTimeAsync(0)
   }
 
-  it('is given back', async () => {
+  it('is released', async () => {
     const release = vi.fn(() => true)
     await lateClaim({ outcome: 'claimed' }, release)
     expect(release.mock.calls).toEqual([['k', 't']])
   })
 
-  it('is not given back when it was somebody else’s', async () => {
+  it('is not released when another holder has it', async () => {
     const release = vi.fn(() => true)
     await lateClaim({ outcome: 'in_flight', retryAfterMs: 5 }, release)
     await lateClaim({ outcome: 'completed', fingerprint: 5 }, release)
     expect(release).not.toHaveBeenCalled()
   })
 
-  it('may fail to be given back', async () => {
+  it('may fail to be released', async () => {
     const throwing = vi.fn((): boolean => {
       throw new Error('down')
     })
@@ -113,7 +113,7 @@ describe('a claim that comes too late', () => {
   })
 })
 
-it('gives a store that keeps its own deadline no second one', async () => {
+it('adds no deadline to a store that keeps its own', async () => {
   const settled = vi.fn()
   const { guarded } = guard({ bounded: true, claim: never })
   void Promise.resolve(CALLS.claim(guarded)).then(settled, settled)

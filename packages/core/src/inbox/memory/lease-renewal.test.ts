@@ -13,7 +13,7 @@ afterEach(() => {
 })
 
 describe('leases', () => {
-  it('are renewed at a third of their length for as long as the event is not settled', async () => {
+  it('are renewed at a third of their length until the event is finished', async () => {
     const store = storeThat()
     const { receiver, send } = watch({ inbox: memoryInbox({ store, lease: '30s' }), handlerTimeout: '10m' })
     const gate = deferred()
@@ -51,7 +51,7 @@ describe('leases', () => {
     expect(store.claim.mock.calls[0]?.[2]).toEqual({ leaseMs: 60_000 })
   })
 
-  it('that another process has taken end the attempt, and nothing of it counts', async () => {
+  it('that another process has taken end the attempt, whose result does not count', async () => {
     const store = storeThat()
     const { receiver, send, seen } = watch({ store })
     const signals: AbortSignal[] = []
@@ -129,7 +129,7 @@ describe('leases', () => {
     })
   })
 
-  it('taken once more are known as ours also when the answer to that was lost', async () => {
+  it('taken once more are recognized when the answer to that claim was lost', async () => {
     const store = storeThat()
     const { receiver, send, seen } = watch({ store, retry: { minDelay: '50s', maxDelay: '50s' } })
     const handler = vi.fn<() => void>().mockImplementationOnce(() => {
@@ -167,7 +167,7 @@ describe('leases', () => {
     expect(await receiver.stats()).toMatchObject({ active: 1 })
   })
 
-  it('taken once more for an event that was settled meanwhile are given back', async () => {
+  it('taken once more for an event that has finished meanwhile are released', async () => {
     const again = deferred<Claim>()
     const store = storeThat()
     const { receiver, send } = watch({ store, handlerTimeout: '1h' })

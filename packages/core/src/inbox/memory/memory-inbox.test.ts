@@ -13,20 +13,20 @@ afterEach(() => {
 })
 
 describe('the options', () => {
-  it('may be one second long and no shorter', () => {
+  it('include a lease of one second to one hour', () => {
     expect(() => memoryInbox({ lease: '1s' })).not.toThrow()
     expect(() => memoryInbox({ lease: '999ms' })).toThrow(expect.objectContaining({ option: 'lease' }))
     expect(() => memoryInbox({ lease: '61m' })).toThrow(ConfigurationError)
   })
 
-  it('is not passed over when it is misspelt, nor is a store in the place of the options', () => {
+  it('are refused when one is misspelt, or when a store is passed instead', () => {
     expect(() => memoryInbox({ leese: '1s' } as object)).toThrow("Option 'leese': is no option")
     expect(() => memoryInbox(memoryStore() as object)).toThrow("Option 'claim': is no option")
   })
 })
 
 describe('the inbox', () => {
-  it('serves one receiver, and tells the second what to do', async () => {
+  it('serves one receiver, and refuses a second with the fix', async () => {
     const inbox = memoryInbox()
     const [first, second] = [watch({ inbox }), watch({ inbox })]
     await first.receiver.start()
@@ -37,7 +37,7 @@ describe('the inbox', () => {
     expect(await second.send()).toMatchObject({ status: 503, code: 'inbox_unavailable' })
   })
 
-  it('is left alone when the receiver that it refused is closed', async () => {
+  it('goes on when the receiver that it refused is closed', async () => {
     const inbox = memoryInbox()
     const [first, second] = [watch({ inbox }), watch({ inbox })]
     await first.receiver.start()
@@ -47,7 +47,7 @@ describe('the inbox', () => {
     await expect(watch({ inbox }).receiver.start()).rejects.toThrow('serves another receiver')
   })
 
-  it('is not taken over by a receiver that does not know of the first, as one of another copy of the library', async () => {
+  it('refuses a second receiver of another copy of the library', async () => {
     const inbox = memoryInbox()
     const first = watch({ inbox })
     await first.receiver.start()
@@ -56,7 +56,7 @@ describe('the inbox', () => {
     expect((await first.send()).status).toBe(202)
   })
 
-  it('may serve another receiver when it could not be started for the first', async () => {
+  it('may serve another receiver when its start failed for the first', async () => {
     const start = vi.fn(async () => {})
     start.mockRejectedValueOnce(new Error('no connection'))
     const inbox = memoryInbox({ store: { ...memoryStore(), start } })
@@ -64,7 +64,7 @@ describe('the inbox', () => {
     expect((await watch({ inbox }).send()).status).toBe(202)
   })
 
-  it('goes on when a receiver that never asked for it is closed', async () => {
+  it('goes on when a receiver that never started is closed', async () => {
     const inbox = memoryInbox()
     const [first, second] = [watch({ inbox }), watch({ inbox })]
     await first.receiver.start()
@@ -72,7 +72,7 @@ describe('the inbox', () => {
     expect((await first.send()).status).toBe(202)
   })
 
-  it('tries again with a store that could not be started', async () => {
+  it('starts a store again whose start failed', async () => {
     const start = vi.fn(async () => {})
     start.mockRejectedValueOnce(new Error('no connection'))
     const { send } = watch({ inbox: memoryInbox({ store: { ...memoryStore(), start } }) })
@@ -80,7 +80,7 @@ describe('the inbox', () => {
     expect((await send()).status).toBe(202)
   })
 
-  it('answers 503 while its store does not get started, and ends with its receiver', async () => {
+  it('answers 503 while its store hangs at start, and ends with its receiver', async () => {
     const start = vi.fn<() => Promise<void>>(() => new Promise(() => {}))
     const { receiver, send } = watch({ inbox: memoryInbox({ store: { ...memoryStore(), start } }) })
     const reply = send()
@@ -97,7 +97,7 @@ describe('the inbox', () => {
     expect(await again).toMatchObject({ status: 503 })
   })
 
-  it('is not used again once it was closed with its receiver', async () => {
+  it('cannot be used again after it was closed with its receiver', async () => {
     const inbox = memoryInbox()
     const { receiver } = watch({ inbox })
     await receiver.start()
@@ -107,7 +107,7 @@ describe('the inbox', () => {
     )
   })
 
-  it('needs a store that is one', () => {
+  it('needs a store with all its methods', () => {
     for (const method of ['claim', 'extend', 'complete', 'release']) {
       expect(() => memoryInbox({ store: { ...memoryStore(), [method]: undefined } as never })).toThrow(
         `Option 'store': must be a dedupe store such as memoryStore(); it has no '${method}'`,
@@ -119,7 +119,7 @@ describe('the inbox', () => {
     expect(() => memoryInbox().accept({ key: 'k' } as never)).toThrow(ConfigurationError)
   })
 
-  it('starts its store, and passes on what that has to say', async () => {
+  it('starts its store, and passes on its notices', async () => {
     const start = vi.fn(async report => report({ code: 'evicts', message: 'It may forget claims.' }))
     const { receiver, seen, logger } = watch({ store: { ...memoryStore(), start } })
     await receiver.start()

@@ -24,7 +24,7 @@ afterEach(() => {
 })
 
 describe('a claim', () => {
-  it('is a lease that others have to wait for, and that lapses by itself', () => {
+  it('is a lease that others wait for, and that expires by itself', () => {
     const store = memoryStore()
     expect(claim(store, 'k', 'a')).toEqual({ outcome: 'claimed' })
     vi.advanceTimersByTime(400)
@@ -72,7 +72,7 @@ describe('a claim', () => {
 })
 
 describe('extend', () => {
-  it('renews my lease, and only mine', () => {
+  it('renews a lease for its own token only', () => {
     const store = memoryStore()
     void claim(store, 'k', 'a')
     vi.advanceTimersByTime(999)
@@ -82,7 +82,7 @@ describe('extend', () => {
     expect(claim(store, 'k', 'b')).toEqual({ outcome: 'in_flight', retryAfterMs: 5000 })
   })
 
-  it('cannot bring back a lease that has lapsed', () => {
+  it('cannot renew a lease that has expired', () => {
     const store = memoryStore()
     void claim(store, 'k', 'a')
     vi.advanceTimersByTime(1000)
@@ -111,7 +111,7 @@ describe('complete', () => {
     expect(claim(store, 'k', 'b')).toEqual({ outcome: 'completed', fingerprint: 0 })
   })
 
-  it('remembers what was handled although its lease had lapsed', () => {
+  it('remembers an event whose lease had expired', () => {
     const store = memoryStore()
     void claim(store, 'k', 'a')
     vi.advanceTimersByTime(1000)
@@ -119,7 +119,7 @@ describe('complete', () => {
     expect(claim(store, 'k', 'b')).toMatchObject({ outcome: 'completed' })
   })
 
-  it('changes nothing when somebody else holds a lease by now', () => {
+  it('changes nothing when another token holds a lease by now', () => {
     const store = memoryStore()
     void claim(store, 'k', 'a')
     vi.advanceTimersByTime(1000)
@@ -149,7 +149,7 @@ describe('release', () => {
     expect(claim(store, 'k', 'b')).toEqual({ outcome: 'claimed' })
   })
 
-  it('has nothing to give back of a lease that has lapsed', () => {
+  it('answers false for a lease that has expired', () => {
     const store = memoryStore()
     void claim(store, 'k', 'a')
     vi.advanceTimersByTime(1000)
@@ -169,7 +169,7 @@ describe('room', () => {
     expect(claim(store, 'c', '3')).toEqual({ outcome: 'claimed' })
   })
 
-  it('is made of leases that have lapsed', () => {
+  it('is made by deleting expired leases', () => {
     const store = memoryStore({ maxClaims: 2 })
     void claim(store, 'a', '1', 1000)
     void claim(store, 'b', '2', 5000)
@@ -234,7 +234,7 @@ describe('room', () => {
     ['maxClaims', -1],
     ['maxClaims', Number.POSITIVE_INFINITY],
     ['maxClaims', '5'],
-  ])('is a whole number that a Map has room for, and rightly spelt: %s %j', (option, value) => {
+  ])('is a whole number that a Map has room for, under its own name: %s %j', (option, value) => {
     const make = () => memoryStore({ [option]: value } as MemoryStoreOptions)
     expect(make).toThrow(ConfigurationError)
     expect(make).toThrow(expect.objectContaining({ option }))

@@ -11,7 +11,7 @@ afterEach(() => {
 })
 
 describe('concurrency', () => {
-  it('is limited: sixteen at one time unless told otherwise', async () => {
+  it('is sixteen by default', async () => {
     for (const [options, limit] of [
       [{}, 16],
       [{ concurrency: 3 }, 3],
@@ -38,7 +38,7 @@ describe('concurrency', () => {
     }
   })
 
-  it('starts events in the order of their arrival', async () => {
+  it('starts events in the order of arrival', async () => {
     const { receiver, send } = watch({ concurrency: 1 })
     const order: string[] = []
     receiver.on('*', event => void order.push(event.id))
@@ -75,7 +75,7 @@ describe('serializeBy', () => {
     expect(order).toEqual(['a1', 'b1', 'a2', 'a3'])
   })
 
-  it('goes on with the next event of a key when the store takes its time to record the last one', async () => {
+  it('starts the next event of a key once a slow store has recorded the last one', async () => {
     const inner = memoryStore()
     const store = storeThat({
       complete: async (...given) => {

@@ -6,7 +6,7 @@ let arrivals = 0
 const entry = (key: string | undefined, createdAt = 0) =>
   ({ key: `e${arrivals++}`, delivery: key === undefined ? {} : { order: { key, createdAt } } }) as Entry
 
-it('hands out one of a key at a time, the oldest first', () => {
+it('shifts one entry of a key at a time, the oldest first', () => {
   const queue = new SerialQueue()
   const [second, third, first] = [entry('k', 2), entry('k', 3), entry('k', 1)]
   for (const one of [second, third, first]) queue.push(one)
@@ -31,7 +31,7 @@ it('keeps the order of arrival among events of one instant', () => {
   }
 })
 
-it('lets keys run beside each other, and what has no key beside everything', () => {
+it('runs keys independently, and entries without a key beside all of them', () => {
   const queue = new SerialQueue()
   const [a1, a2, b1, free1, free2] = [entry('a'), entry('a'), entry('b'), entry(undefined), entry(undefined)]
   for (const one of [a1, a2, b1, free1, free2]) queue.push(one)
@@ -44,7 +44,7 @@ it('lets keys run beside each other, and what has no key beside everything', () 
   ])
 })
 
-it('lets an event that waits for a retry keep its key', () => {
+it('keeps the key of an entry that waits for a retry', () => {
   const queue = new SerialQueue()
   const [first, second] = [entry('k', 1), entry('k', 2)]
   queue.push(first)
@@ -60,8 +60,8 @@ it('lets an event that waits for a retry keep its key', () => {
 
 it.each([
   ['of the same instant', 1],
-  ['that is older and came later', 0],
-])('lets no event %s overtake one that comes back for a retry', (_, createdAt) => {
+  ['that is older and arrived later', 0],
+])('lets no entry %s overtake one that returns for a retry', (_, createdAt) => {
   const queue = new SerialQueue()
   const [first, second] = [entry('k', 1), entry('k', createdAt)]
   queue.push(first)
@@ -73,7 +73,7 @@ it.each([
   expect(queue.shift()).toBe(second)
 })
 
-it('retries what has no key by itself', () => {
+it('retries an entry without a key by itself', () => {
   const queue = new SerialQueue()
   const [one, other] = [entry(undefined), entry(undefined)]
   queue.push(one)
@@ -86,7 +86,7 @@ it('retries what has no key by itself', () => {
   expect(queue.shift()).toBeUndefined()
 })
 
-it('forgets an event that is settled while it waits', () => {
+it('removes an entry that is finished while it waits', () => {
   const queue = new SerialQueue()
   const [first, second, third] = [entry('k', 1), entry('k', 2), entry('k', 3)]
   for (const one of [first, second, third]) queue.push(one)
@@ -97,7 +97,7 @@ it('forgets an event that is settled while it waits', () => {
   queue.remove(third)
 })
 
-it('begins anew with a key that had become empty before it was handed out', () => {
+it('starts over with a key that became empty before it was shifted', () => {
   const queue = new SerialQueue()
   const [first, second] = [entry('k', 1), entry('k', 2)]
   queue.push(first)
@@ -110,7 +110,7 @@ it('begins anew with a key that had become empty before it was handed out', () =
   expect(queue.shift()).toBeUndefined()
 })
 
-it('never hands out two of a key, whatever the order of calls', () => {
+it('never shifts two entries of a key, whatever the order of calls', () => {
   const queue = new SerialQueue()
   const running = new Map<string, Entry>()
   const handled: Entry[] = []
@@ -156,7 +156,7 @@ it('never hands out two of a key, whatever the order of calls', () => {
   expect(new Set(handled).size).toBe(pushed)
 })
 
-it('gives back in the order of arrival', () => {
+it('is first in, first out', () => {
   const fifo = new Fifo<number>()
   expect(fifo.shift()).toBeUndefined()
   fifo.push(1)
@@ -168,7 +168,7 @@ it('gives back in the order of arrival', () => {
   expect([fifo.shift(), fifo.shift()]).toEqual([4, undefined])
 })
 
-it('keeps the order over many turns of its memory', () => {
+it('keeps the order when it drops passed items', () => {
   const fifo = new Fifo<number>()
   let pushed = 0
   let shifted = 0

@@ -38,7 +38,7 @@ describe('dead letters', () => {
     expect(await letters.get('b', { namespace: 'other' })).toBeUndefined()
   })
 
-  it('are kept also of a handler that throws something odd', async () => {
+  it('are kept when a handler throws something odd', async () => {
     const { receiver, send } = watch({ retry: { attempts: 1 } })
     receiver.on('*', () => {
       throw Object.create(null)
@@ -70,7 +70,7 @@ describe('dead letters', () => {
     expect(await letters.get('a')).toBeUndefined()
   })
 
-  it('are forgotten when they are discarded', async () => {
+  it('are gone when they are discarded', async () => {
     const { letters } = await withDead()
     expect(await letters.discard('a')).toBe(true)
     expect(await letters.discard('a')).toBe(false)
@@ -78,7 +78,7 @@ describe('dead letters', () => {
     expect((await letters.list()).map(letter => letter.id)).toEqual(['c', 'b'])
   })
 
-  it('ask nothing of the request they came with when they are redriven', async () => {
+  it('do not use the request they came with when they are redriven', async () => {
     const { receiver } = watch({ retry: { attempts: 1 } })
     const handler = vi.fn<() => void>().mockImplementationOnce(() => {
       throw new Error('no')

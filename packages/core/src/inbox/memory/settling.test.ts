@@ -44,7 +44,7 @@ describe('retries', () => {
     expect(store.complete).not.toHaveBeenCalled()
   })
 
-  it('succeed when the handler does, with an event that the first attempt did not change', async () => {
+  it('succeed when the handler does, with the event as it was before the first attempt', async () => {
     const store = storeThat()
     const { receiver, send, seen } = watch({ store })
     const given: unknown[] = []
@@ -75,7 +75,7 @@ describe('retries', () => {
     ])
   })
 
-  it('wait for as long as a RetryAfterError says', async () => {
+  it('wait as long as a RetryAfterError asks for', async () => {
     const { receiver, send } = watch()
     const handler = vi.fn(() => {
       throw new RetryAfterError('busy', 90)
@@ -89,7 +89,7 @@ describe('retries', () => {
     expect(handler).toHaveBeenCalledTimes(2)
   })
 
-  it('follow a handler that takes too long, whose signal is aborted', async () => {
+  it('follow a handler that takes too long, and abort its signal', async () => {
     const { receiver, send, seen } = watch({ handlerTimeout: '5s', retry: { attempts: 2 } })
     const signals: AbortSignal[] = []
     receiver.on('*', (_, { signal }) => {
@@ -123,7 +123,7 @@ describe("acknowledge: 'after-processing'", () => {
     expect(await send()).toMatchObject({ status: 200, code: 'duplicate' })
   })
 
-  it('answers 500 when they have failed, retries nothing itself, and lets the platform try again', async () => {
+  it('answers 500 when they have failed, retries nothing itself, and lets the sender retry', async () => {
     const { receiver, send } = watch(after)
     const handler = vi.fn().mockRejectedValueOnce(new Error('once'))
     receiver.on('*', handler)
@@ -138,7 +138,7 @@ describe("acknowledge: 'after-processing'", () => {
     expect(await receiver.deadLetters.list()).toEqual([])
   })
 
-  it('answers 503 with the time a handler asked for, also where another one failed', async () => {
+  it('answers 503 with the time a handler asked for, also when another one failed', async () => {
     const { receiver, send } = watch(after)
     receiver.on('*', () => {
       throw new RetryAfterError('busy', 90)
@@ -155,7 +155,7 @@ describe("acknowledge: 'after-processing'", () => {
     })
   })
 
-  it('answers 200 for a NonRetryableError only when a dead letter handler took note', async () => {
+  it('answers 200 for a NonRetryableError only when a dead letter handler succeeded', async () => {
     for (const [listener, status, code, kept] of [
       [() => {}, 200, 'dead_lettered', 1],
       [() => Promise.reject(new Error('no note')), 500, 'handler_failed', 0],
@@ -173,7 +173,7 @@ describe("acknowledge: 'after-processing'", () => {
     }
   })
 
-  it('answers 503 when the drain ends first, and gives the event back', async () => {
+  it('answers 503 when the drain ends first, and releases the event', async () => {
     const store = storeThat()
     const { receiver, send } = watch({ ...after, store })
     const signals: AbortSignal[] = []
@@ -205,7 +205,7 @@ describe("acknowledge: 'after-processing'", () => {
 })
 
 describe('a store that fails', () => {
-  it('to release lets the lease lapse by itself', async () => {
+  it('to release lets the lease expire by itself', async () => {
     const store = storeThat({ release: () => Promise.reject(new Error('down')) })
     const { receiver, send } = watch({ store, retry: { attempts: 1 } })
     receiver.on('*', () => {
