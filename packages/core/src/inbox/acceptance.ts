@@ -1,12 +1,12 @@
-/** What an inbox answers to a delivery. Every answer but the first three keeps the event with the sender. */
+/** What an inbox answers to a delivery. The first four are replied to with a 2xx; after the others the sender retries. */
 export type Acceptance =
   | { readonly outcome: 'accepted' }
-  /** `conflict`: the id was accepted before, with other bytes. */
+  /** `conflict`: the id was accepted before with different bytes. */
   | { readonly outcome: 'duplicate'; readonly conflict?: boolean }
-  /** The handlers have finished: only where the reply waits for them. */
+  /** The handlers have finished. Only where the reply waits for them. */
   | { readonly outcome: 'processed' }
   | { readonly outcome: 'dead_lettered' }
-  | { readonly outcome: 'failed'; readonly retryAfterMs?: number }
+  | { readonly outcome: 'failed'; readonly retryAfterMs?: number | undefined }
   | { readonly outcome: 'in_flight'; readonly retryAfterMs: number }
   | { readonly outcome: 'full' }
   | {
@@ -15,7 +15,7 @@ export type Acceptance =
       readonly cause: unknown
     }
 
-/** The answers that are the same for every event, made once. */
+/** The answers that are the same for every event. */
 export const ANSWER: Readonly<Record<'accepted' | 'duplicate' | 'conflict' | 'full', Acceptance>> = {
   accepted: { outcome: 'accepted' },
   duplicate: { outcome: 'duplicate' },
@@ -24,7 +24,7 @@ export const ANSWER: Readonly<Record<'accepted' | 'duplicate' | 'conflict' | 'fu
 }
 
 /**
- * How many deliveries may ask a full engine at one time whether their event is safe already. Further ones are
- * refused without a look: a refusal must cost less than an acceptance.
+ * How many deliveries at a time may ask a full engine whether it already holds their event. Further ones are refused
+ * unasked: a refusal must cost less than an acceptance.
  */
 export const MAX_LOOKUPS_WHEN_FULL = 64

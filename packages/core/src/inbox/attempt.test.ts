@@ -19,7 +19,7 @@ describe('an attempt', () => {
     expect(signal.reason).toBe(reason)
   })
 
-  it('gives an aborted signal to who asks for it later', () => {
+  it('gives an aborted signal when it is first asked for later', () => {
     const attempt = createAttempt(1)
     const reason = ABORT.drained()
     attempt.abort(reason)
@@ -27,7 +27,7 @@ describe('an attempt', () => {
     expect(attempt.signal.reason).toBe(reason)
   })
 
-  it('keeps the first reason and tells of it once', () => {
+  it('keeps the first reason and reports it once', () => {
     const attempt = createAttempt(1)
     const listener = vi.fn()
     attempt.onAbort(listener)
@@ -38,7 +38,7 @@ describe('an attempt', () => {
     expect(attempt.signal.reason).toBe(first)
   })
 
-  it('tells a listener at once when it was withdrawn before', () => {
+  it('calls a listener at once when it was withdrawn before', () => {
     const attempt = createAttempt(1)
     const reason = ABORT.drained()
     attempt.abort(reason)

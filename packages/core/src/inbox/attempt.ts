@@ -2,27 +2,24 @@ import { AckhookError } from '../errors/errors.ts'
 import type { HandlerContext } from '../events/event-types.ts'
 import type { CrashDecision } from './crash-policy.ts'
 
-/** One attempt at one event, as the inbox and the worker share it. */
+/** One attempt at one event, shared by the inbox and the worker. */
 export interface Attempt {
   readonly number: number
   /** What `crashPolicy` decided. Unless it is `'run'`, the number is that of the last attempt that ran. */
   readonly decision: CrashDecision
   readonly signal: AbortSignal
-  /** Withdraws the attempt: the signal aborts and whatever the handlers still do no longer counts. */
+  /** Withdraws the attempt: the signal aborts, and the result of the handlers no longer counts. */
   abort(reason: AckhookError): void
-  /** Called at once when the attempt is withdrawn, or was already. */
+  /** `listener` is called when the attempt is withdrawn, or at once when it already was. */
   onAbort(listener: (reason: AckhookError) => void): void
 }
 
-/** An attempt whose `AbortSignal` is made only when a handler asks for it: most never do. */
+/** An attempt whose `AbortSignal` is made only when a handler asks for it; most never do. */
 export function createAttempt(number: number, decision: CrashDecision = 'run'): Attempt {
   return new LazyAttempt(number, decision)
 }
 
-/**
- * A class, because an object literal with a getter takes 450 ns to make and an instance of a class 12: one of
- * these and one {@link AttemptContext} are made for each attempt.
- */
+/** perf: a literal with a getter is far slower to make than an instance; see note "attempts". */
 class LazyAttempt implements Attempt {
   readonly number: number
   readonly decision: CrashDecision
@@ -56,7 +53,7 @@ class LazyAttempt implements Attempt {
   }
 }
 
-/** What handlers are told of an attempt at a delivery. */
+/** What handlers receive beside the event. */
 export class AttemptContext implements HandlerContext {
   readonly attempt: number
   readonly namespace: string
@@ -75,7 +72,7 @@ export class AttemptContext implements HandlerContext {
   }
 }
 
-/** Reasons for which an attempt is withdrawn. */
+/** Why an attempt is withdrawn. */
 export const ABORT: Readonly<Record<'leaseLost' | 'drained', () => AckhookError>> = {
   leaseLost: () =>
     new AckhookError('lease_lost', 'The lease on this event was lost: another process may be handling it.'),

@@ -1,8 +1,8 @@
 import type { RetryPolicy } from './retry.ts'
 
-/** What an inbox does with an event whose process died, or hung, in its last attempts. */
+/** What an inbox does with an event whose process died or hung in its last attempts. */
 export type CrashDecision =
-  /** Run the handlers: most crashes are a deploy, or the fault of another event. */
+  /** Run the handlers: most crashes are deploys, or caused by another event. */
   | 'run'
   /** Run no handler: notify `onDeadLetter`, then dead-letter the event. */
   | 'abandon'
@@ -16,8 +16,8 @@ const MAX_CRASHES = 5
 const MAX_NOTIFY_ATTEMPTS = 3
 
 /**
- * Decides by the number of crashes in a row: attempts, or notifications of `onDeadLetter`, that ended with their
- * process. An attempt that completes or fails starts the count again.
+ * Decides by the number of crashes in a row: attempts, or calls of `onDeadLetter`, during which the process died or
+ * hung. An attempt that completes or fails starts the count again.
  */
 export function crashPolicy(crashes: number): CrashDecision {
   if (crashes < MAX_CRASHES) return 'run'
@@ -26,8 +26,8 @@ export function crashPolicy(crashes: number): CrashDecision {
 
 /**
  * Milliseconds an event waits after so many crashes in a row. None after the first, which most likely was a deploy.
- * After that the delay is random up to the bound of `retry`: events that crashed together come back apart, so that
- * the one to blame is soon alone when it takes its process down.
+ * After that the delay is random up to the bound of `retry`: events that crashed together come back separately, so
+ * that the one to blame soon crashes its process alone.
  */
 export function crashDelayMs(
   crashes: number,

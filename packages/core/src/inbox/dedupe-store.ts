@@ -2,46 +2,45 @@ import type { MaybePromise } from '../lib/maybe-promise.ts'
 
 /** What a store answers to a claim. */
 export type Claim =
-  /** The event is mine until the lease lapses. */
+  /** The event is the caller's until the lease expires. */
   | { readonly outcome: 'claimed' }
-  /** It was handled before. `fingerprint` is the one it was completed with. */
+  /** It was handled before. `fingerprint` is the one that `complete` was given. */
   | { readonly outcome: 'completed'; readonly fingerprint: number }
-  /** Somebody else holds a lease that lapses in `retryAfterMs`. */
+  /** Another holder has a lease that expires in `retryAfterMs`. */
   | { readonly outcome: 'in_flight'; readonly retryAfterMs: number }
   /** No room for another claim. Claims in flight are never evicted to make room. */
   | { readonly outcome: 'full' }
 
 /**
- * The memory of ids behind a memory inbox: each method is one atomic step, judged by the store's own clock.
+ * The memory of ids behind a memory inbox. Each method is one atomic step, judged by the store's own clock.
  *
- * A claim is a short lease and never the whole retention: a claim that timed out here may still be applied
- * there, and must then lapse by itself. Only the holder of the token of a live lease can extend, complete or
- * release it. A method may answer synchronously; one that answers with a promise is given about a second.
+ * A claim is a short lease and never lasts for the whole retention: the store may apply a claim that timed out for its
+ * caller, and that lease must then expire by itself. Only the token of a live lease can extend, complete or release it.
+ * A method may answer synchronously; a promise has about a second to settle.
  */
 export interface DedupeStore {
   /**
-   * Every promise of this store settles in time by itself, and a claim that was applied after its caller had
-   * been told of a failure is given back. Without it the inbox puts a deadline around each call.
+   * Every promise of this store settles in time by itself, and the store releases a claim that it applied after it had
+   * reported a failure. Without it the inbox puts a deadline around each call.
    */
   readonly bounded?: boolean
   /**
-   * Takes a lease on `key` unless it is completed or leased to another token. A claim with the token that
-   * already holds the lease is `claimed` again: a client library may resend a command whose reply was lost,
-   * and the only claimer must not be told that it is a duplicate.
+   * Takes a lease on `key` unless it is completed or leased to another token. A claim with the token that already holds
+   * the lease is `claimed` again: a client library may resend a command whose reply was lost.
    */
   claim(key: string, token: string, options: ClaimOptions): MaybePromise<Claim>
-  /** Renews the lease. `false` when it is no longer mine. */
+  /** Renews the lease. `false` when `token` no longer holds it. */
   extend(key: string, token: string, leaseMs: number): MaybePromise<boolean>
   /**
-   * Remembers `key` as handled for the retention. `false`, and no change, when somebody else holds a lease.
-   * When the lease lapsed and nobody took it, the event was handled all the same: it is remembered, `true`.
+   * Remembers `key` as handled for the retention. `false`, and no change, when another token holds a lease. A lease that
+   * expired and was not taken is no obstacle: the event was handled, so it is remembered, and the answer is `true`.
    */
   complete(key: string, token: string, options: CompleteOptions): MaybePromise<boolean>
-  /** Gives the lease back, so that a redelivery runs at once. `false` when it is no longer mine. */
+  /** Ends the lease, so that a redelivery runs at once. `false` when `token` no longer holds it. */
   release(key: string, token: string): MaybePromise<boolean>
   /**
-   * Called when processing starts, and again if that failed; what it reports reaches the observer and the logger. A
-   * promise is given about three seconds.
+   * Called when processing starts, and again if that failed. What it reports reaches the observer and the logger. A
+   * promise has about three seconds to settle.
    */
   start?(report: (notice: StoreNotice) => void): MaybePromise<void>
 }
@@ -55,13 +54,13 @@ export interface ClaimOptions {
 export interface CompleteOptions {
   readonly retentionMs: number
   /**
-   * A small mark of the body, to notice one id used for two bodies: a whole number of 32 bits at most. The
-   * memory inbox passes 0 to 9,999, because a store pays for the bytes of millions of ids.
+   * A small mark of the body, to notice one id used for two bodies: a whole number of at most 32 bits. The memory inbox
+   * passes 0 to 9,999, because a store pays for the bytes of millions of ids.
    */
   readonly fingerprint: number
 }
 
-/** Something an operator should know of a store, for example that it may evict claims. */
+/** Something an operator should know about a store, for example that it may evict claims. */
 export interface StoreNotice {
   readonly code: string
   readonly message: string

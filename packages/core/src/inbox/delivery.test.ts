@@ -69,7 +69,7 @@ it.each([
   await new Promise(resolve => setImmediate(resolve))
 })
 
-it('passes on how to keep the process alive', async () => {
+it('passes on waitUntil', async () => {
   const waitUntil = () => {}
   const toDelivery = createDeliveryFactory({ namespace: '', serializeBy: undefined, clock: () => 5 })
   expect(await toDelivery(event, body, { context: 0, waitUntil })).toMatchObject({ waitUntil })

@@ -4,7 +4,7 @@ import type { WebhookEvent } from '../events/event-types.ts'
 import type { WebhookRequest } from '../http/request.ts'
 import { isPromise, type MaybePromise } from '../lib/maybe-promise.ts'
 
-/** One authentic event on its way from the request to the handlers. */
+/** One authentic event between its request and its handlers. */
 export interface Delivery {
   /** Hash of namespace and id: 22 characters of base64url. What an inbox remembers events by. */
   readonly key: string
@@ -17,9 +17,9 @@ export interface Delivery {
   readonly fingerprint: number
   /** Milliseconds since the epoch. */
   readonly receivedAt: number
-  /** The event as it was parsed on arrival. Absent when the delivery comes back from outside the process. */
+  /** The event as parsed on arrival. Absent when the delivery comes back from outside the process. */
   readonly event?: WebhookEvent
-  /** Asks the platform to keep this process alive for work that goes on after the reply (Workers). */
+  /** Asks the platform to keep this process alive for work after the reply (Workers). */
   readonly waitUntil?: (work: Promise<unknown>) => void
   /** Its place among the events that run one at a time. Absent when it has none. */
   readonly order?: SerialOrder
@@ -43,7 +43,7 @@ export interface DeliveryParts<Context> {
   readonly clock: () => number
 }
 
-/** Names a verified event and its bytes, so that an inbox can remember and keep them. */
+/** Turns a verified event and its bytes into what an inbox remembers and keeps. */
 export type CreateDelivery<Context> = (
   event: WebhookEvent,
   body: Uint8Array,
@@ -75,17 +75,14 @@ function orderOf<Context>(
   event: WebhookEvent,
 ): SerialOrder | undefined {
   const key: unknown = serializeBy?.(event)
-  // Data holds `null` where it has nothing, and one key for all of those would block everything.
+  // `null` means no key, as in data without a value: one key for all of those would hold everything up.
   if (key === undefined || key === null) return undefined
   if (typeof key !== 'string') return refuse('serializeBy', key, 'a string, or undefined for no order')
   const createdAt = Date.parse(event.created_at)
   return { key, createdAt: Number.isNaN(createdAt) ? clock() : createdAt }
 }
 
-/**
- * A class and not a literal: where many deliveries wait for their inbox at one time, V8 learns to allocate what such a
- * literal makes, and what that holds, where only a full collection frees it. It does not do so with instances.
- */
+/** perf: a literal would soon be allocated where only a full collection frees it; see note "deliveries". */
 class VerifiedDelivery implements Delivery {
   readonly key: string
   readonly namespace: string
@@ -110,10 +107,10 @@ class VerifiedDelivery implements Delivery {
   }
 }
 
-/** What a function of the user's answered is of the wrong kind. It is refused and not converted: two keys may become one. */
+/** A user's function answered a wrong type. It is not converted, which could turn two keys into one. */
 function refuse(option: string, answer: unknown, expected: string): never {
   const isAsync = isPromise(answer)
-  // Nobody else waits for it, and its rejection would end the process.
+  // Nothing else handles its rejection, which would end the process.
   if (isAsync) Promise.resolve(answer).catch(() => {})
   const got = isAsync ? 'a promise: it must not be asynchronous' : typeof answer
   throw new ConfigurationError(option, `the function must answer ${expected}; it answered ${got}`)

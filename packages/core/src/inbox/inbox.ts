@@ -6,72 +6,73 @@ import type { Attempt } from './attempt.ts'
 import type { Delivery } from './delivery.ts'
 import type { RetryPolicy } from './retry.ts'
 
-/** What is to happen to an event after one attempt. The inbox applies it; it does not decide. */
+/** What happens to an event after one attempt. The inbox applies it and does not decide. */
 export type Verdict =
   | { readonly outcome: 'completed' }
   | { readonly outcome: 'retry'; readonly delayMs: number; readonly error: unknown }
   | {
       readonly outcome: 'dead'
       readonly error: unknown
-      /** Every `onDeadLetter` handler ran without an error, and there is one at least. */
+      /** There is an `onDeadLetter` handler, and all of them ran without an error. */
       readonly notified: boolean
-      /** Attempts were left, and only a drain ended them. */
+      /** Attempts were left, but a drain ended before the next one. */
       readonly attemptsLeft?: boolean
     }
 
 /**
- * Runs one attempt. Neither throws nor rejects. The verdict is there at once where no handler had to be awaited.
- * `limit` is read when the attempt ends: a drain may begin while it runs.
+ * Runs one attempt. Neither throws nor rejects. Synchronous when no handler has to be awaited. `limit` is read when the
+ * attempt ends, because a drain may begin while it runs.
  */
 export type Process = (delivery: Delivery, attempt: Attempt, limit?: StartLimit) => MaybePromise<Verdict>
 
-/** Until when attempts may begin. */
+/** How long attempts may start. */
 export interface StartLimit {
-  /** Monotonic milliseconds after which no attempt begins; `undefined` without a limit. */
+  /** Monotonic milliseconds after which no attempt starts; `undefined` without a limit. */
   readonly lastStartAt: number | undefined
 }
 
-/** What the receiver asks of an inbox, resolved from its options. */
+/** What an inbox needs to know of the receiver's options. */
 export interface ProcessingPolicy {
   readonly acknowledge: 'immediately' | 'after-processing'
-  /** Events processed at one time. `0`: this process only receives. */
+  /** Events processed at a time. `0`: this process only receives. */
   readonly concurrency: number
-  /** Events waiting or running, beyond which `accept` answers `full`. */
+  /** How many events may wait or run. Beyond it `accept` answers `full`. */
   readonly capacity: number
-  /** How long the handlers of one event may take, in milliseconds: a {@link Process} takes no longer over them. */
+  /** Milliseconds that the handlers of one event may take. A {@link Process} enforces it. */
   readonly handlerTimeoutMs: number
   readonly retry: RetryPolicy
   /** How long a handled event's id is remembered, in milliseconds. */
   readonly retentionMs: number
-  /** Whether deliveries carry an `order`: those of one key run one at a time, the oldest waiting one first. */
+  /** Whether deliveries carry an `order`. Those of one key run one at a time, the oldest waiting one first. */
   readonly serialize: boolean
-  /** An instant in milliseconds since the epoch. For records only: leases and delays go by the inbox's own clock. */
+  /** Milliseconds since the epoch, for records only: leases and delays use the inbox's own clock. */
   readonly clock: () => number
   readonly observe: (observation: Observation) => void
   readonly logger: Logger
 }
 
 /**
- * The port between acknowledging and working. A receiver calls `start` once, before the first `accept`; again after a rejection.
+ * The port between acknowledging and processing. A receiver calls `start` once before the first `accept`, and again only
+ * if it rejects.
  */
 export interface Inbox {
   /** Whether an accepted event survives the process. */
   readonly durable?: boolean
-  /** Defaults of its own for the options `retry` and `capacity`. */
+  /** The inbox's own defaults for the options `retry` and `capacity`. */
   readonly defaultRetry?: Partial<RetryPolicy>
   readonly defaultCapacity?: number
-  /** What the option `serializeBy` is refused with, where events of one key cannot run one at a time. */
+  /** Why the option `serializeBy` is refused, where events of one key cannot run one at a time. */
   readonly cannotSerialize?: string
   /**
-   * Resolves only when the event is as safe as this inbox makes it; the 2xx follows at once. One call a
-   * delivery, duplicates included. Answers within about two seconds: a slow engine is `unavailable`.
+   * Resolves only when the event is as safe as this inbox makes it, because the 2xx follows at once. Called once for each
+   * delivery, duplicates included. Answers within about two seconds: a slower engine is `unavailable`.
    */
   accept(delivery: Delivery): MaybePromise<Acceptance>
-  /** Begins to hand out events, those left from an earlier run first. Rejects when the engine cannot work. */
-  start(process: Process, policy: ProcessingPolicy): MaybePromise<void>
+  /** Starts to process events, those left from an earlier run first. Rejects when the engine cannot work. */
+  start(run: Process, policy: ProcessingPolicy): MaybePromise<void>
   /**
-   * Stops handing out events, waits for the running ones, then gives back what is left. An inbox that would lose what
-   * waits hands that out too, for as long as there is time. Takes no longer than `timeoutMs` and a little. Answers how many acknowledged events it leaves that are nowhere safe.
+   * Starts no further events, waits for the running ones, then releases the others. An inbox that would lose waiting
+   * events runs them too, for as long as there is time. Takes little longer than `timeoutMs`.
    */
   close(timeoutMs: number): Promise<DrainReport>
   stats(): MaybePromise<InboxStats>
@@ -81,13 +82,13 @@ export interface Inbox {
 /** What a drain leaves behind. */
 export interface DrainReport {
   /**
-   * Acknowledged events that are lost with this process: not handled in time, and no `onDeadLetter` handler took note
-   * of them. Always 0 for a durable inbox.
+   * Acknowledged events that are lost with this process: not handled in time, and without a successful call of
+   * `onDeadLetter`. Always 0 for a durable inbox.
    */
   readonly lost: number
 }
 
-/** Counts of one inbox: of this process, or of all that share a durable one. */
+/** Counts of one inbox: those of this process, or of all processes that share a durable one. */
 export interface InboxStats {
   /** Events that wait for their first or next attempt. */
   readonly pending: number
@@ -95,11 +96,11 @@ export interface InboxStats {
   readonly active: number
   /** Dead letters kept. */
   readonly dead: number
-  /** Milliseconds since the oldest event that is not handled yet was accepted, `0` when there is none. */
+  /** Milliseconds since the oldest unhandled event was accepted, `0` when there is none. */
   readonly oldestPendingMs: number
 }
 
-/** An event whose attempts are used up. */
+/** An event that gets no further attempt. */
 export interface DeadLetter {
   readonly key: string
   readonly namespace: string
@@ -114,13 +115,13 @@ export interface DeadLetter {
   readonly reason: string
 }
 
-/** The dead letters of an inbox, by key.  */
+/** The dead letters of an inbox, by key. */
 export interface DeadLetterStore {
   /** The newest first. */
   list(options?: { readonly limit?: number }): MaybePromise<readonly DeadLetter[]>
   get(key: string): MaybePromise<DeadLetter | undefined>
-  /** Lets it run again with a fresh count of attempts. `false` when there is no such dead letter. */
+  /** Runs it again with a new count of attempts. `false` when there is no such dead letter. */
   redrive(key: string): MaybePromise<boolean>
-  /** Forgets it for good. `false` when there is no such dead letter. */
+  /** Deletes it. `false` when there is no such dead letter. */
   discard(key: string): MaybePromise<boolean>
 }

@@ -79,7 +79,7 @@ describe('the delay before the next attempt', () => {
     }
   })
 
-  it('does not exist for an error that no attempt can help', () => {
+  it('does not exist for an error that rules out another attempt', () => {
     expect(retryDelayMs(new NonRetryableError('no'), 1, policy)).toBeUndefined()
   })
 

@@ -12,7 +12,7 @@ export interface RetryPolicy {
   readonly factor: number
 }
 
-/** How often an event is attempted and how long it waits in between. What is left out keeps its default. */
+/** How often an event is attempted and how long it waits in between. Omitted options keep their defaults. */
 export interface RetryOptions {
   /** Attempts in all, the first included. Default 5; durable inboxes: 8 within about a day. */
   readonly attempts?: number
@@ -28,7 +28,7 @@ const DEFAULTS: RetryPolicy = { attempts: 5, minDelayMs: 1000, maxDelayMs: 300_0
 const NAMES: readonly string[] = ['attempts', 'minDelay', 'maxDelay', 'factor']
 const WEEK_MS = 604_800_000
 
-/** The whole policy from what a user and an inbox said of it. Throws {@link ConfigurationError}. */
+/** The policy, from a user's options over an inbox's defaults. Throws {@link ConfigurationError}. */
 export function resolveRetry(options: RetryOptions = {}, inbox: Partial<RetryPolicy> = {}): RetryPolicy {
   refuseUnknownNames(options, NAMES, 'retry')
   const preset = { ...DEFAULTS, ...inbox }
@@ -57,15 +57,14 @@ export function resolveRetry(options: RetryOptions = {}, inbox: Partial<RetryPol
   return { attempts, minDelayMs, maxDelayMs, factor }
 }
 
-/** Whether an attempt in `delayMs` would begin after `lastAt`, in monotonic milliseconds. */
+/** Whether an attempt in `delayMs` would start after `lastAt`, in monotonic milliseconds. */
 export function comesTooLate(delayMs: number, lastAt: number | undefined): boolean {
   return lastAt !== undefined && performance.now() + delayMs > lastAt
 }
 
 /**
- * Milliseconds until the attempt after number `attempt`, which failed with `error`, or `undefined` when there
- * is none. Delays grow exponentially; the upper half of each is random, so that events that failed together
- * do not come back together.
+ * Milliseconds until the next attempt, after number `attempt` failed with `error`; `undefined` when there is none. Delays
+ * grow exponentially. The upper half of each is random, so that events that failed together do not return together.
  */
 export function retryDelayMs(
   error: unknown,
@@ -80,7 +79,7 @@ export function retryDelayMs(
   return Math.round(full / 2 + (random() * full) / 2)
 }
 
-/** How long a handler asked to wait; where several handlers failed, the longest that one of them asked for. */
+/** How long a handler asked to wait: the longest, when several failed. */
 export function askedDelayMs(error: unknown): number | undefined {
   const asked = errorsOf(error).flatMap(one => (one instanceof RetryAfterError ? [one.delayMs] : []))
   return asked.length > 0 ? Math.max(...asked) : undefined

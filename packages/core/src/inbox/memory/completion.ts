@@ -1,62 +1,44 @@
 import type { MaybePromise } from '../../lib/maybe-promise.ts'
-import type { Delivery } from '../delivery.ts'
-import type { ProcessingPolicy } from '../inbox.ts'
-import { about, type Entry } from './entry.ts'
-import type { StoreGate } from './guarded-store.ts'
+import { identityOf } from '../delivery.ts'
+import type { Entry } from './entry.ts'
+import { finish, type State } from './state.ts'
 
-export interface CompletionParts {
-  readonly store: StoreGate
-  readonly policy: Pick<ProcessingPolicy, 'retentionMs' | 'observe'>
-  readonly isDraining: () => boolean
-  readonly settle: (entry: Entry) => void
+const FIRST_DELAY_MS = 250
+
+/** Remembers the id of a handled event, then finishes its entry. */
+export function complete(state: State, entry: Entry): void {
+  entry.phase = 'completing'
+  const remembered = remember(state, entry)
+  // A store that answers synchronously is not awaited: that would take a promise for each event.
+  if (remembered === true) finish(state, entry)
+  else void completeLater(state, entry, remembered)
 }
 
-/** Remembers the id of a handled event, then settles it. */
-export function createCompletion(parts: CompletionParts): (entry: Entry) => void {
-  const { store, policy, isDraining, settle } = parts
-
-  function remember({ key, token }: Entry, fingerprint: number): MaybePromise<boolean> {
+/** Until the id is remembered, only the lease keeps a redelivery from running again. */
+async function completeLater(state: State, entry: Entry, first: MaybePromise<boolean>): Promise<void> {
+  const { observe } = state.policy
+  const event = identityOf(entry.delivery)
+  let remembered = first
+  for (let delayMs = FIRST_DELAY_MS; ; delayMs *= 2) {
     try {
-      return store.complete(key, token, { retentionMs: policy.retentionMs, fingerprint })
+      if (!(await remembered)) observe({ kind: 'lease_lost', ...event })
+      break
     } catch (error) {
-      return Promise.reject(error)
-    }
-  }
-
-  /** While remembering the id fails, the lease is all that keeps a redelivery from running again. */
-  async function completeLater(entry: Entry, mark: number, first: MaybePromise<boolean>): Promise<void> {
-    const of = about(entry.delivery)
-    let kept = first
-    for (let delayMs = 250; ; delayMs *= 2) {
-      try {
-        if (!(await kept)) policy.observe({ kind: 'lease_lost', ...of })
+      if (state.isDraining || performance.now() + delayMs >= entry.leasedUntil) {
+        observe({ kind: 'completion_lost', ...event, error })
         break
-      } catch (error) {
-        if (isDraining() || performance.now() + delayMs >= entry.leasedUntil) {
-          policy.observe({ kind: 'completion_lost', ...of, error })
-          break
-        }
-        await new Promise(resolve => setTimeout(resolve, delayMs))
-        kept = remember(entry, mark)
       }
     }
-    settle(entry)
+    await new Promise(resolve => setTimeout(resolve, delayMs))
+    remembered = remember(state, entry)
   }
-
-  // A store that answers at once is not awaited: that would be a promise for each event.
-  return entry => {
-    entry.phase = 'completing'
-    const mark = storeMark(entry.delivery)
-    const kept = remember(entry, mark)
-    if (kept === true) settle(entry)
-    else void completeLater(entry, mark, kept)
-  }
+  finish(state, entry)
 }
 
-/**
- * What a store keeps of the fingerprint. Redis holds one shared object for each number below 10,000, so that
- * this mark takes no memory there; one changed body in 10,000 goes unreported for it, and none runs twice.
- */
-export function storeMark(delivery: Delivery): number {
-  return (delivery.fingerprint >>> 0) % 10_000
+function remember({ store, policy }: State, { key, token, mark }: Entry): MaybePromise<boolean> {
+  try {
+    return store.complete(key, token, { retentionMs: policy.retentionMs, fingerprint: mark })
+  } catch (error) {
+    return Promise.reject(error)
+  }
 }

@@ -1,17 +1,17 @@
 import { expect, it } from 'vitest'
 import { describeError, NonRetryableError } from '../../errors/errors.ts'
 import type { Delivery } from '../delivery.ts'
-import { createDeadLetterShelf } from './dead-letters.ts'
+import { DeadLetterList } from './dead-letters.ts'
 
 const delivery = (key: string) =>
   ({ key, namespace: 'n', id: `id-${key}`, type: 'a.b', body: new Uint8Array(1), receivedAt: 1 }) as Delivery
 const about = { attempts: 3, error: new Error('why'), failedAt: 9 }
 
 it('keeps a letter with its delivery', () => {
-  const shelf = createDeadLetterShelf()
+  const list = new DeadLetterList()
   const one = delivery('k')
-  shelf.put(one, about)
-  expect(shelf.get('k')).toEqual({
+  list.put(one, about)
+  expect(list.get('k')).toEqual({
     key: 'k',
     namespace: 'n',
     id: 'id-k',
@@ -22,25 +22,25 @@ it('keeps a letter with its delivery', () => {
     attempts: 3,
     reason: 'Error: why',
   })
-  expect(shelf.deliveryOf('k')).toBe(one)
-  expect(shelf.get('other')).toBeUndefined()
-  expect(shelf.deliveryOf('other')).toBeUndefined()
-  expect([shelf.size, shelf.remove('k'), shelf.remove('k'), shelf.size]).toEqual([1, true, false, 0])
+  expect(list.deliveryOf('k')).toBe(one)
+  expect(list.get('other')).toBeUndefined()
+  expect(list.deliveryOf('other')).toBeUndefined()
+  expect([list.size, list.remove('k'), list.remove('k'), list.size]).toEqual([1, true, false, 0])
 })
 
-it('lists the newest first, and a letter that comes again anew', () => {
-  const shelf = createDeadLetterShelf()
-  for (const key of ['a', 'b', 'c', 'a']) shelf.put(delivery(key), about)
-  expect(shelf.list(10).map(letter => letter.key)).toEqual(['a', 'c', 'b'])
-  expect(shelf.list(2).map(letter => letter.key)).toEqual(['a', 'c'])
+it('lists the newest first, and a repeated letter as new', () => {
+  const list = new DeadLetterList()
+  for (const key of ['a', 'b', 'c', 'a']) list.put(delivery(key), about)
+  expect(list.list(10).map(letter => letter.key)).toEqual(['a', 'c', 'b'])
+  expect(list.list(2).map(letter => letter.key)).toEqual(['a', 'c'])
 })
 
 it('keeps the newest thousand', () => {
-  const shelf = createDeadLetterShelf()
-  for (let i = 0; i < 1001; i++) shelf.put(delivery(`k${i}`), about)
-  expect(shelf.size).toBe(1000)
-  expect(shelf.get('k0')).toBeUndefined()
-  expect(shelf.get('k1')).toBeDefined()
+  const list = new DeadLetterList()
+  for (let i = 0; i < 1001; i++) list.put(delivery(`k${i}`), about)
+  expect(list.size).toBe(1000)
+  expect(list.get('k0')).toBeUndefined()
+  expect(list.get('k1')).toBeDefined()
 })
 
 it('describes what was thrown, whatever it was', () => {
@@ -60,6 +60,6 @@ it.each([
     }),
   ],
   ['whose message is a symbol', Object.assign(new Error(), { message: Symbol('s') })],
-])('describes also what cannot be turned into text: something %s', (_, thrown) => {
+])('describes a value that cannot be turned into text: something %s', (_, thrown) => {
   expect(describeError(thrown)).toBe('an error without a text')
 })

@@ -2,44 +2,54 @@ import type { Acceptance } from '../acceptance.ts'
 import type { Attempt } from '../attempt.ts'
 import type { Delivery } from '../delivery.ts'
 
-/** One event in this process, from its claim until it is settled. */
-export interface Entry {
+/** One event in this process, from its claim until it is finished. */
+export class Entry {
   readonly key: string
-  /** Only what later attempts need once the first one failed, and {@link NOTHING} once the entry is settled. */
+  /** Without what later attempts do not need once the first has failed; {@link NO_DELIVERY} once finished. */
   delivery: Delivery
-  /** Proves the lease. New for every delivery, and again when a lapsed lease is taken once more. */
+  /** What a store compares bodies by. */
+  readonly mark: number
+  /** Proves the lease. New for every delivery, and again when an expired lease is taken once more. */
   token: string
-  /** Whether a 2xx was promised: from then on a duplicate is answered 200 here. */
-  acknowledged: boolean
-  /** Attempts begun. */
-  attempts: number
-  /** The running attempt, if any. */
-  attempt: Attempt | undefined
-  /** Set while the entry waits for its next attempt. */
-  retryTimer: ReturnType<typeof setTimeout> | undefined
   /** Monotonic milliseconds. */
   readonly acceptedAt: number
-  /** Monotonic milliseconds until which the lease surely holds. */
+  /** Monotonic milliseconds until which the lease certainly holds. */
   leasedUntil: number
+  /** Only a `held` entry runs and has its lease renewed. Once `finished`, nothing still under way for it counts. */
+  phase: 'claiming' | 'held' | 'completing' | 'finished' = 'claiming'
+  /** Whether a 2xx was promised: from then on a duplicate is answered 200 here. */
+  acknowledged = false
+  /** Attempts begun. */
+  attempts = 0
+  /** The running attempt. */
+  attempt: Attempt | undefined = undefined
+  /** Set by the scheduler while the entry waits for a retry. */
+  retryTimer: ReturnType<typeof setTimeout> | undefined = undefined
   /** Answers the request that waits for the handlers, with `acknowledge: 'after-processing'`. */
-  reply: ((acceptance: Acceptance) => void) | undefined
-  /** Lets go of a platform that was asked to wait. */
-  onSettled: (() => void) | undefined
-  /** Only what is `held` has a lease to renew. Once `settled`, nothing still under way for the entry counts. */
-  phase: 'claiming' | 'held' | 'completing' | 'settled'
-}
+  reply: ((acceptance: Acceptance) => void) | undefined = undefined
+  /** Releases a platform that was asked to wait. */
+  onFinished: (() => void) | undefined = undefined
 
-/** Which event it is, for an observation. */
-export function about({ id, type, namespace }: Delivery): Pick<Delivery, 'id' | 'type' | 'namespace'> {
-  return { id, type, namespace }
+  constructor(delivery: Delivery, token: string, leaseMs: number) {
+    this.key = delivery.key
+    this.delivery = delivery
+    this.mark = storeMark(delivery.fingerprint)
+    this.token = token
+    this.acceptedAt = performance.now()
+    this.leasedUntil = this.acceptedAt + leaseMs
+  }
 }
 
 /**
- * In the place of a delivery that is settled. A `Map` with much coming and going leaves chains of tables behind, of
- * which one that the collector promoted keeps all later ones, and the entries in them: each event and its bytes would
- * live on until a full collection (measured: 1 MB in every scavenge, and three times as many full collections).
+ * Redis holds one shared object for each number below 10,000, so this mark takes no memory there. In return one
+ * changed body in 10,000 goes unreported; none runs twice.
  */
-export const NOTHING: Delivery = {
+function storeMark(fingerprint: number): number {
+  return (fingerprint >>> 0) % 10_000
+}
+
+/** Stands in for the delivery of a finished entry. perf: frees the event and its bytes at once; see note "entries". */
+export const NO_DELIVERY: Delivery = {
   key: '',
   namespace: '',
   id: '',

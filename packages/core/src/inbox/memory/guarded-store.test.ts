@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Observation } from '../../observe/observation.ts'
 import type { Claim, DedupeStore } from '../dedupe-store.ts'
-import { createStoreGate } from './guarded-store.ts'
+import { GuardedStore } from './guarded-store.ts'
 import { memoryStore } from './memory-store.ts'
 
 const never = () => new Promise<never>(() => {})
@@ -13,9 +13,9 @@ const CALLS = {
 } as const
 const operations = Object.keys(CALLS) as (keyof typeof CALLS)[]
 
-function gate(overrides: Partial<DedupeStore>) {
+function guard(overrides: Partial<DedupeStore>) {
   const seen: Observation[] = []
-  return { seen, gate: createStoreGate({ ...memoryStore(), ...overrides }, one => seen.push(one)) }
+  return { seen, guarded: new GuardedStore({ ...memoryStore(), ...overrides }, one => seen.push(one)) }
 }
 
 beforeEach(() => {
@@ -31,30 +31,30 @@ describe.each(operations)('%s', operation => {
   it('passes on arguments and answer, synchronous or not', async () => {
     const asked = vi.fn(() => 'answer')
     const store = { ...memoryStore(), [operation]: asked } as unknown as DedupeStore
-    expect(call(createStoreGate(store, () => {}))).toBe('answer')
+    expect(call(new GuardedStore(store, () => {}))).toBe('answer')
     const direct = vi.fn()
     void call({ ...memoryStore(), [operation]: direct })
     expect(asked.mock.calls).toEqual(direct.mock.calls)
-    expect(await call(gate({ [operation]: async () => 'later' }).gate)).toBe('later')
+    expect(await call(guard({ [operation]: async () => 'later' }).guarded)).toBe('later')
   })
 
-  it('tells when it fails', async () => {
+  it('reports a failure', async () => {
     const error = new Error('down')
     const down = { kind: 'store_down', operation, error: expect.objectContaining({ message: 'down' }) }
     const throwing = () => {
       throw error
     }
-    const first = gate({ [operation]: throwing })
-    expect(() => call(first.gate)).toThrow(error)
+    const first = guard({ [operation]: throwing })
+    expect(() => call(first.guarded)).toThrow(error)
     const [observed] = first.seen
     expect(observed).toEqual({ ...down, operation: expect.stringContaining(operation) })
-    const second = gate({ [operation]: async () => throwing() })
-    await expect(call(second.gate)).rejects.toThrow(error)
+    const second = guard({ [operation]: async () => throwing() })
+    await expect(call(second.guarded)).rejects.toThrow(error)
     expect(second.seen).toEqual([{ ...down, operation: expect.stringContaining(operation) }])
   })
 
   it('ends after a second when the store never answers', async () => {
-    const { gate: slow, seen } = gate({ [operation]: never })
+    const { guarded: slow, seen } = guard({ [operation]: never })
     const rejected = expect(call(slow)).rejects.toMatchObject({ name: 'DeadlineError' })
     await vi.advanceTimersByTimeAsync(999)
     expect(seen).toEqual([])
@@ -63,15 +63,15 @@ describe.each(operations)('%s', operation => {
     expect(seen).toMatchObject([{ kind: 'store_down' }])
   })
 
-  it('tells when it was slow', async () => {
+  it('reports a slow answer', async () => {
     const after = (ms: number) => () => new Promise(resolve => setTimeout(resolve, ms, 'answer'))
-    const fast = gate({ [operation]: after(250) } as Partial<DedupeStore>)
-    const fastCall = call(fast.gate)
+    const fast = guard({ [operation]: after(250) } as Partial<DedupeStore>)
+    const fastCall = call(fast.guarded)
     await vi.advanceTimersByTimeAsync(250)
     expect(await fastCall).toBe('answer')
     expect(fast.seen).toEqual([])
-    const slow = gate({ [operation]: after(251) } as Partial<DedupeStore>)
-    const slowCall = call(slow.gate)
+    const slow = guard({ [operation]: after(251) } as Partial<DedupeStore>)
+    const slowCall = call(slow.guarded)
     await vi.advanceTimersByTimeAsync(251)
     expect(await slowCall).toBe('answer')
     expect(slow.seen).toMatchObject([{ kind: 'store_slow', durationMs: 251 }])
@@ -81,7 +81,7 @@ describe.each(operations)('%s', operation => {
 describe('a claim that comes too late', () => {
   async function lateClaim(claim: Claim, release: DedupeStore['release'] & ReturnType<typeof vi.fn>) {
     let answer: (claim: Claim) => void = () => {}
-    const { gate: slow } = gate({ claim: () => new Promise(resolve => (answer = resolve)), release })
+    const { guarded: slow } = guard({ claim: () => new Promise(resolve => (answer = resolve)), release })
     const rejected = expect(slow.claim('k', 't', { leaseMs: 1 })).rejects.toThrow()
     await vi.advanceTimersByTimeAsync(1000)
     await rejected
@@ -89,20 +89,20 @@ describe('a claim that comes too late', () => {
     await vi.advanceTimersByTimeAsync(0)
   }
 
-  it('is given back', async () => {
+  it('is released', async () => {
     const release = vi.fn(() => true)
     await lateClaim({ outcome: 'claimed' }, release)
     expect(release.mock.calls).toEqual([['k', 't']])
   })
 
-  it('is not given back when it was somebody else’s', async () => {
+  it('is not released when another holder has it', async () => {
     const release = vi.fn(() => true)
     await lateClaim({ outcome: 'in_flight', retryAfterMs: 5 }, release)
     await lateClaim({ outcome: 'completed', fingerprint: 5 }, release)
     expect(release).not.toHaveBeenCalled()
   })
 
-  it('may fail to be given back', async () => {
+  it('may fail to be released', async () => {
     const throwing = vi.fn((): boolean => {
       throw new Error('down')
     })
@@ -111,4 +111,13 @@ describe('a claim that comes too late', () => {
     await lateClaim({ outcome: 'claimed' }, rejecting)
     expect(rejecting).toHaveBeenCalledTimes(1)
   })
+})
+
+it('adds no deadline to a store that keeps its own', async () => {
+  const settled = vi.fn()
+  const { guarded } = guard({ bounded: true, claim: never })
+  void Promise.resolve(CALLS.claim(guarded)).then(settled, settled)
+  await vi.advanceTimersByTimeAsync(60_000)
+  expect(settled).not.toHaveBeenCalled()
+  expect(vi.getTimerCount()).toBe(0)
 })

@@ -1,10 +1,7 @@
 import { withDeadline } from '../../lib/deadline.ts'
 import { isPromise, type MaybePromise } from '../../lib/maybe-promise.ts'
-import type { Observation } from '../../observe/observation.ts'
-import type { Claim, CompleteOptions, DedupeStore } from '../dedupe-store.ts'
-
-/** A store whose every call ends in time and is observed. */
-export type StoreGate = Required<Omit<DedupeStore, 'bounded'>>
+import type { Observer } from '../../observe/observation.ts'
+import type { Claim, ClaimOptions, CompleteOptions, DedupeStore, StoreNotice } from '../dedupe-store.ts'
 
 const DEADLINE_MS = 1000
 /** A store may have to connect first. */
@@ -12,63 +9,78 @@ const START_MS = 3000
 const SLOW_MS = 250
 
 /**
- * Puts a deadline around each call of a user's store, unless the store keeps one of its own. Client libraries
- * wait for ever by default when their server is gone; the sender would wait with them and count a timeout.
+ * A store whose calls all end in time and are observed. Most client libraries wait forever when their server is gone;
+ * the sender would wait with them and count a timeout.
  */
-export function createStoreGate(store: DedupeStore, observe: (observation: Observation) => void): StoreGate {
-  function guard<T>(
-    operation: string,
-    call: () => MaybePromise<T>,
-    late?: (value: T) => void,
-    ms = DEADLINE_MS,
-  ): MaybePromise<T> {
+export class GuardedStore implements Required<Omit<DedupeStore, 'bounded'>> {
+  readonly #store: DedupeStore
+  readonly #observe: Observer
+
+  constructor(store: DedupeStore, observe: Observer) {
+    this.#store = store
+    this.#observe = observe
+  }
+
+  claim(key: string, token: string, options: ClaimOptions): MaybePromise<Claim> {
+    return this.#guard<Claim>(
+      'claim',
+      () => this.#store.claim(key, token, options),
+      // Its sender was answered 503. Without the release its retry would wait for the lease to expire.
+      claim => {
+        if (claim.outcome === 'claimed') void this.#releaseQuietly(key, token)
+      },
+    )
+  }
+
+  extend(key: string, token: string, leaseMs: number): MaybePromise<boolean> {
+    return this.#guard('extend', () => this.#store.extend(key, token, leaseMs))
+  }
+
+  complete(key: string, token: string, options: CompleteOptions): MaybePromise<boolean> {
+    return this.#guard('complete', () => this.#store.complete(key, token, options))
+  }
+
+  release(key: string, token: string): MaybePromise<boolean> {
+    return this.#guard('release', () => this.#store.release(key, token))
+  }
+
+  start(report: (notice: StoreNotice) => void): MaybePromise<void> {
+    return this.#guard('start', () => this.#store.start?.(report))
+  }
+
+  /** Synchronous when the store is. `late` receives an answer that comes after the deadline. */
+  #guard<T>(operation: string, call: () => MaybePromise<T>, late?: (value: T) => void): MaybePromise<T> {
     let result: MaybePromise<T>
     try {
       result = call()
     } catch (error) {
-      return down(operation, error)
+      return this.#fail(operation, error)
     }
     if (!isPromise(result)) return result
-    const started = performance.now()
+    const startedAt = performance.now()
+    const ms = operation === 'start' ? START_MS : DEADLINE_MS
     const limits = { operation: `store.${operation}`, ms, ...(late && { late }) }
-    return (store.bounded === true ? result : withDeadline(result, limits)).then(
+    const bounded = this.#store.bounded === true ? result : withDeadline(result, limits)
+    return bounded.then(
       value => {
-        const durationMs = performance.now() - started
-        if (durationMs > SLOW_MS) observe({ kind: 'store_slow', operation, durationMs })
+        const durationMs = performance.now() - startedAt
+        if (durationMs > SLOW_MS) this.#observe({ kind: 'store_slow', operation, durationMs })
         return value
       },
-      error => down(operation, error),
+      error => this.#fail(operation, error),
     )
   }
 
-  function down(operation: string, error: unknown): never {
-    // The receiver tells of every inbox that could not start.
-    if (operation !== 'start') observe({ kind: 'store_down', operation, error })
+  #fail(operation: string, error: unknown): never {
+    // The receiver observes an inbox that could not start, whatever its kind.
+    if (operation !== 'start') this.#observe({ kind: 'store_down', operation, error })
     throw error
   }
 
-  return {
-    claim: (key, token, options) =>
-      guard<Claim>(
-        'claim',
-        () => store.claim(key, token, options),
-        // The sender was told 503 by then. Given back at once, its retry need not wait for the lease to lapse.
-        claim => {
-          if (claim.outcome === 'claimed') quietly(() => store.release(key, token))
-        },
-      ),
-    extend: (key, token, leaseMs) => guard('extend', () => store.extend(key, token, leaseMs)),
-    complete: (key, token, options: CompleteOptions) =>
-      guard('complete', () => store.complete(key, token, options)),
-    start: report => guard('start', () => store.start?.(report), undefined, START_MS),
-    release: (key, token) => guard('release', () => store.release(key, token)),
+  /** A courtesy: the lease expires by itself. */
+  async #releaseQuietly(key: string, token: string): Promise<void> {
+    try {
+      await this.#store.release(key, token)
+    } catch {}
   }
-}
-
-/** For a release that is only a courtesy: the lease lapses by itself. */
-function quietly(call: () => MaybePromise<unknown>): void {
-  try {
-    const result = call()
-    if (isPromise(result)) result.then(undefined, () => {})
-  } catch {}
 }

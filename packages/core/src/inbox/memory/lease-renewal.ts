@@ -1,111 +1,109 @@
 import type { Entry } from './entry.ts'
-import type { StoreGate } from './guarded-store.ts'
+import type { GuardedStore } from './guarded-store.ts'
 
-export interface LeaseKeeperParts {
+export interface LeaseRenewalParts {
   readonly entries: ReadonlyMap<string, Entry>
-  readonly store: StoreGate
+  readonly store: GuardedStore
   readonly leaseMs: number
   readonly newToken: () => string
   /** Called for an entry that another process owns now. */
-  readonly lose: (entry: Entry) => void
-}
-
-export interface LeaseKeeper {
-  /** To be called for each lease, with the monotonic time. */
-  watch(now: number): void
-  stop(): void
+  readonly onLost: (entry: Entry) => void
 }
 
 /** How many leases are renewed before other work gets its turn. */
 const SLICE = 500
-/** Longer than a round of renewals takes: one that is merely slow must not be joined by another. */
+/** Longer than a round takes: no second round may join one that is merely slow. */
 const SLOW_ROUND_MS = 5000
 
 /** Renews every lease of this process at a third of its length, for as long as there are any. */
-export function createLeaseKeeper(parts: LeaseKeeperParts): LeaseKeeper {
-  const { entries, store, leaseMs, newToken, lose } = parts
-  let timer: ReturnType<typeof setTimeout> | undefined
-  /** When the timer rings, or its round was last seen to go on. */
-  let dueAt = 0
-  let stopped = false
+export class LeaseRenewal {
+  readonly #parts: LeaseRenewalParts
+  readonly #intervalMs: number
+  /** Set from one round to the end of the next. */
+  #timer: ReturnType<typeof setTimeout> | undefined
+  /** When the timer is due, or its round last made progress. Monotonic milliseconds. */
+  #dueAt = 0
+  #isStopped = false
 
-  async function renewAll(): Promise<void> {
-    const own = timer
-    dueAt = performance.now()
-    let inSlice: Promise<void>[] = []
-    for (const entry of [...entries.values()]) {
-      if (stopped) return
-      if (entry.phase !== 'held') continue
-      inSlice.push(renew(entry))
-      if (inSlice.length < SLICE) continue
-      await Promise.all(inSlice)
-      inSlice = []
-      await new Promise(resolve => setTimeout(resolve, 0))
-      dueAt = performance.now()
-    }
-    await Promise.all(inSlice)
-    if (timer !== own) return
-    timer = undefined
-    if (entries.size > 0) watch(performance.now())
+  constructor(parts: LeaseRenewalParts) {
+    this.#parts = parts
+    this.#intervalMs = parts.leaseMs / 3
   }
 
-  async function renew(entry: Entry): Promise<void> {
-    const asked = performance.now()
+  /** To be called for each new lease, with the monotonic time. */
+  watch(now: number): void {
+    if (this.#isStopped || this.#isUnderWay(now)) return
+    const delayMs = this.#timer === undefined ? this.#intervalMs : 0
+    clearTimeout(this.#timer)
+    this.#dueAt = now + delayMs
+    this.#timer = setTimeout(() => void this.#renewAll(), delayMs)
+    letProcessEnd(this.#timer)
+  }
+
+  stop(): void {
+    this.#isStopped = true
+    clearTimeout(this.#timer)
+  }
+
+  /** On Workers a timer ends with the request that set it, and so does the round it began: that one is overdue. */
+  #isUnderWay(now: number): boolean {
+    return this.#timer !== undefined && now < this.#dueAt + Math.max(this.#intervalMs, SLOW_ROUND_MS)
+  }
+
+  async #renewAll(): Promise<void> {
+    const { entries } = this.#parts
+    const own = this.#timer
+    this.#dueAt = performance.now()
+    let slice: Promise<void>[] = []
+    for (const entry of [...entries.values()]) {
+      if (this.#isStopped) return
+      if (entry.phase !== 'held') continue
+      slice.push(this.#renew(entry))
+      if (slice.length < SLICE) continue
+      await Promise.all(slice)
+      slice = []
+      await new Promise(resolve => setTimeout(resolve, 0))
+      this.#dueAt = performance.now()
+    }
+    await Promise.all(slice)
+    // Another round has taken over.
+    if (this.#timer !== own) return
+    this.#timer = undefined
+    if (entries.size > 0) this.watch(performance.now())
+  }
+
+  async #renew(entry: Entry): Promise<void> {
+    const { store, leaseMs, onLost } = this.#parts
+    const askedAt = performance.now()
     const { token } = entry
     try {
-      const held = await store.extend(entry.key, token, leaseMs)
-      // Another token by now: an earlier round that was slow has taken it again.
-      if (held || entry.token !== token || (await takeAgain(entry))) {
-        entry.leasedUntil = asked + leaseMs
-      } else if (entry.phase === 'held') {
-        lose(entry)
-      }
+      const isExtended = await store.extend(entry.key, token, leaseMs)
+      // Another token: an earlier round that was slow has taken the lease again.
+      if (isExtended || entry.token !== token || entry.phase !== 'held' || (await this.#takeAgain(entry)))
+        entry.leasedUntil = askedAt + leaseMs
+      else if (entry.phase === 'held') onLost(entry)
     } catch {
-      // Observed by the gate. The lease may lapse meanwhile; the next round sees who owns it then.
+      // Observed by the guarded store. The lease may expire meanwhile; the next round learns who owns it then.
     }
   }
 
   /**
-   * A lease can be gone without a new owner: the store was restarted empty, or this process stood still. A token of
-   * its own, because a late answer to this claim gives that token's lease back; known from before the claim, because
-   * the store may apply it and the answer be lost: the next round must not take that lease for another process's.
+   * Whether the lease is ours again, or may still be. It can be gone without a new owner: the store was restarted
+   * empty, or this process was suspended. The new token is known before the claim, because the store may apply a claim
+   * whose answer is lost, and the next round must not take that lease for another process's.
    */
-  async function takeAgain(entry: Entry): Promise<boolean> {
-    if (entry.phase !== 'held') return true
+  async #takeAgain(entry: Entry): Promise<boolean> {
+    const { store, leaseMs, newToken } = this.#parts
     const token = newToken()
     entry.token = token
     const claim = await store.claim(entry.key, token, { leaseMs })
-    // Anything that is no owner's answer: the next round asks again.
-    if (claim.outcome !== 'claimed') return claim.outcome !== 'in_flight' && claim.outcome !== 'completed'
-    if (isSettled(entry)) await store.release(entry.key, token)
+    if (claim.outcome === 'in_flight' || claim.outcome === 'completed') return false
+    if (claim.outcome === 'claimed' && entry.phase === 'finished') await store.release(entry.key, token)
     return true
   }
-
-  function watch(now: number): void {
-    // On Workers a timer ends with the request that set it, and so does the round that it began.
-    if (stopped || (timer !== undefined && now < dueAt + Math.max(leaseMs / 3, SLOW_ROUND_MS))) return
-    const delayMs = timer === undefined ? leaseMs / 3 : 0
-    clearTimeout(timer)
-    dueAt = now + delayMs
-    timer = setTimeout(() => void renewAll(), delayMs)
-    letProcessEnd(timer)
-  }
-
-  return {
-    watch,
-    stop() {
-      stopped = true
-      clearTimeout(timer)
-    },
-  }
 }
 
-/** A lease is no reason to keep a process that has nothing else to do; what waits or runs is. */
+/** A lease alone must not keep a process alive; events that wait or run do. */
 function letProcessEnd(timer: unknown): void {
   if (typeof timer === 'object') (timer as { unref?: () => void } | null)?.unref?.()
-}
-
-/** Asked after an `await`, when the phase may be another than the one just looked at. */
-function isSettled(entry: Entry): boolean {
-  return entry.phase === 'settled'
 }

@@ -1,11 +1,20 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { ConfigurationError } from '../../errors/errors.ts'
-import type { DedupeStore } from '../dedupe-store.ts'
+import type { DedupeStore, StoreNotice } from '../dedupe-store.ts'
 import { type MemoryStoreOptions, memoryStore } from './memory-store.ts'
 
 const KEEP = { retentionMs: 60_000, fingerprint: 7 }
+const KEEP_LONG = { ...KEEP, retentionMs: 600_000 }
 const claim = (store: DedupeStore, key: string, token: string, leaseMs = 1000) =>
   store.claim(key, token, { leaseMs })
+
+/** A started store, and what it reports. */
+function reporting(options: MemoryStoreOptions) {
+  const store = memoryStore(options)
+  const reported: StoreNotice[] = []
+  void store.start?.(notice => reported.push(notice))
+  return { store, reported, complete: (key: string) => void store.complete(key, 't', KEEP_LONG) }
+}
 
 beforeEach(() => {
   vi.useFakeTimers()
@@ -15,7 +24,7 @@ afterEach(() => {
 })
 
 describe('a claim', () => {
-  it('is a lease that others have to wait for, and that lapses by itself', () => {
+  it('is a lease that others wait for, and that expires by itself', () => {
     const store = memoryStore()
     expect(claim(store, 'k', 'a')).toEqual({ outcome: 'claimed' })
     vi.advanceTimersByTime(400)
@@ -63,7 +72,7 @@ describe('a claim', () => {
 })
 
 describe('extend', () => {
-  it('renews my lease, and only mine', () => {
+  it('renews a lease for its own token only', () => {
     const store = memoryStore()
     void claim(store, 'k', 'a')
     vi.advanceTimersByTime(999)
@@ -73,7 +82,7 @@ describe('extend', () => {
     expect(claim(store, 'k', 'b')).toEqual({ outcome: 'in_flight', retryAfterMs: 5000 })
   })
 
-  it('cannot bring back a lease that has lapsed', () => {
+  it('cannot renew a lease that has expired', () => {
     const store = memoryStore()
     void claim(store, 'k', 'a')
     vi.advanceTimersByTime(1000)
@@ -102,7 +111,7 @@ describe('complete', () => {
     expect(claim(store, 'k', 'b')).toEqual({ outcome: 'completed', fingerprint: 0 })
   })
 
-  it('remembers what was handled although its lease had lapsed', () => {
+  it('remembers an event whose lease had expired', () => {
     const store = memoryStore()
     void claim(store, 'k', 'a')
     vi.advanceTimersByTime(1000)
@@ -110,7 +119,7 @@ describe('complete', () => {
     expect(claim(store, 'k', 'b')).toMatchObject({ outcome: 'completed' })
   })
 
-  it('changes nothing when somebody else holds a lease by now', () => {
+  it('changes nothing when another token holds a lease by now', () => {
     const store = memoryStore()
     void claim(store, 'k', 'a')
     vi.advanceTimersByTime(1000)
@@ -140,7 +149,7 @@ describe('release', () => {
     expect(claim(store, 'k', 'b')).toEqual({ outcome: 'claimed' })
   })
 
-  it('has nothing to give back of a lease that has lapsed', () => {
+  it('answers false for a lease that has expired', () => {
     const store = memoryStore()
     void claim(store, 'k', 'a')
     vi.advanceTimersByTime(1000)
@@ -160,7 +169,7 @@ describe('room', () => {
     expect(claim(store, 'c', '3')).toEqual({ outcome: 'claimed' })
   })
 
-  it('is made of leases that have lapsed', () => {
+  it('is made by deleting expired leases', () => {
     const store = memoryStore({ maxClaims: 2 })
     void claim(store, 'a', '1', 1000)
     void claim(store, 'b', '2', 5000)
@@ -180,6 +189,42 @@ describe('room', () => {
     expect(claim(store, 'a', 'x')).toEqual({ outcome: 'claimed' })
   })
 
+  it('for handled ids that is too small is reported: at once, then once a minute with a count', () => {
+    const { complete, reported } = reporting({ maxIds: 2 })
+    for (const key of ['a', 'b']) complete(key)
+    expect(reported).toEqual([])
+    complete('c')
+    expect(reported).toEqual([
+      {
+        code: 'ids_evicted',
+        message:
+          'memoryStore forgot an id before its retention was over: maxIds is 2. A redelivery of a forgotten event runs again. Raise maxIds, shorten retention, or use redisStore or a durable inbox.',
+      },
+    ])
+    for (let i = 0; i < 10; i++) complete(`d${i}`)
+    vi.advanceTimersByTime(59_999)
+    complete('e')
+    expect(reported).toHaveLength(1)
+    vi.advanceTimersByTime(1)
+    complete('f')
+    expect(reported.map(({ code }) => code)).toEqual(['ids_evicted', 'ids_evicted'])
+    expect(reported[1]?.message).toContain(
+      'retention was over (and 11 more since the last report): maxIds is 2.',
+    )
+  })
+
+  it('for handled ids is not reported as too small when only expired ids make way', () => {
+    const { complete, reported, store } = reporting({ maxIds: 2 })
+    for (const key of ['a', 'b']) complete(key)
+    complete('b')
+    vi.advanceTimersByTime(KEEP_LONG.retentionMs)
+    for (const key of ['c', 'd']) complete(key)
+    expect(reported).toEqual([])
+    expect(claim(store, 'd', 'x')).toMatchObject({ outcome: 'completed' })
+    complete('e')
+    expect(reported).toHaveLength(1)
+  })
+
   it.each([
     ['maxId', 5],
     ['maxIds', 0],
@@ -189,7 +234,7 @@ describe('room', () => {
     ['maxClaims', -1],
     ['maxClaims', Number.POSITIVE_INFINITY],
     ['maxClaims', '5'],
-  ])('is a whole number that a Map has room for, and rightly spelt: %s %j', (option, value) => {
+  ])('is a whole number that a Map has room for, under its own name: %s %j', (option, value) => {
     const make = () => memoryStore({ [option]: value } as MemoryStoreOptions)
     expect(make).toThrow(ConfigurationError)
     expect(make).toThrow(expect.objectContaining({ option }))

@@ -3,7 +3,7 @@ import type { Acceptance } from '../acceptance.ts'
 import type { CrashDecision } from '../crash-policy.ts'
 import type { Delivery } from '../delivery.ts'
 import type { Process, ProcessingPolicy, Verdict } from '../inbox.ts'
-import { NOTHING } from './entry.ts'
+import { NO_DELIVERY } from './entry.ts'
 import { memoryInbox } from './memory-inbox.ts'
 
 const policy: ProcessingPolicy = {
@@ -22,23 +22,23 @@ const COMPLETED: Verdict = { outcome: 'completed' }
 const RETRY: Verdict = { outcome: 'retry', delayMs: 1000, error: new Error('not now') }
 const DEAD: Verdict = { outcome: 'dead', error: new Error('no use'), notified: true }
 
-/** An inbox whose attempts end when the test says so, or never: what a request that is gone looks like. */
+/** An inbox whose attempts end when the test says so, or never, as when their request is gone. */
 function working(more: Partial<ProcessingPolicy> = {}) {
   const inbox = memoryInbox()
   const runs: { id: string; number: number; decision: CrashDecision; end: (verdict: Verdict) => void }[] = []
-  const process: Process = ({ id }, { number, decision }) => {
+  const run: Process = ({ id }, { number, decision }) => {
     if (decision === 'abandon') {
       runs.push({ id, number, decision, end() {} })
       return DEAD
     }
     return new Promise(end => runs.push({ id, number, decision, end }))
   }
-  void inbox.start(process, { ...policy, ...more })
+  void inbox.start(run, { ...policy, ...more })
   return {
     inbox,
     runs,
     accept: (id: string, parts: Partial<Delivery> = {}) =>
-      inbox.accept({ ...NOTHING, key: id, id, ...parts }) as Acceptance,
+      inbox.accept({ ...NO_DELIVERY, key: id, id, ...parts }) as Acceptance,
     ids: () => runs.map(run => run.id),
   }
 }
@@ -59,7 +59,7 @@ it('starts an attempt before anything else can take the turn of its request', as
   expect(ids()).toEqual(['a'])
 })
 
-it('leaves with the sender what it cannot start, and starts nothing when another attempt ends', async () => {
+it('leaves an event that it cannot start with the sender, and starts nothing when an attempt ends', async () => {
   const { accept, runs, ids, inbox } = working()
   for (const id of ['a', 'b']) accept(id)
   expect(accept('c')).toEqual({ outcome: 'full' })
@@ -74,7 +74,7 @@ it('leaves with the sender what it cannot start, and starts nothing when another
   expect(inbox.stats()).toMatchObject({ active: 2, pending: 0 })
 })
 
-it('keeps an event whose key is taken with its sender, also while the one before it waits for a retry', async () => {
+it('leaves an event whose key is taken with its sender, also while the one before it waits for a retry', async () => {
   const { accept, runs, ids } = working({ serialize: true })
   const order = { key: 'k', createdAt: 1 }
   const soon = { outcome: 'in_flight', retryAfterMs: 1000 }
@@ -92,7 +92,7 @@ it('keeps an event whose key is taken with its sender, also while the one before
   expect(accept('b', { order })).toEqual({ outcome: 'accepted' })
 })
 
-it('tries again by a timer of the same request, once there is room', async () => {
+it('retries by a timer of the same request, once there is room', async () => {
   const { accept, runs, ids, inbox } = working()
   accept('a')
   await turn()
@@ -107,7 +107,7 @@ it('tries again by a timer of the same request, once there is room', async () =>
   expect(runs.at(-1)).toMatchObject({ id: 'a', number: 2 })
 })
 
-it('has room again once attempts must be over by the clock, whether anything said so or not', async () => {
+it('has room again once attempts must be over by the clock, even without a verdict', async () => {
   const { accept } = working()
   for (const id of ['a', 'b']) accept(id)
   await vi.advanceTimersByTimeAsync(10_900)
@@ -117,7 +117,7 @@ it('has room again once attempts must be over by the clock, whether anything sai
   expect(accept('e')).toEqual({ outcome: 'full' })
 })
 
-it('counts a verdict that comes late after all, and retries as ever', async () => {
+it('applies a late verdict, and retries as usual', async () => {
   const { accept, runs, ids } = working()
   for (const id of ['a', 'b']) accept(id)
   await vi.advanceTimersByTimeAsync(15_000)
@@ -128,7 +128,7 @@ it('counts a verdict that comes late after all, and retries as ever', async () =
   expect(ids()).toEqual(['a', 'b', 'c', 'a'])
 })
 
-it('gives up what was not heard of for long, tells of it, and lets the sender’s repetition run', async () => {
+it('abandons an event that is overdue, reports it, and runs its redelivery', async () => {
   const { accept, runs, inbox } = working({ serialize: true })
   const order = { key: 'k', createdAt: 1 }
   accept('a', { order })
@@ -150,7 +150,7 @@ it('gives up what was not heard of for long, tells of it, and lets the sender’
   expect(inbox.deadLetters.get('a')).toBeUndefined()
 })
 
-it('does not give up what only waits for a late retry', async () => {
+it('does not abandon an event that waits for a late retry', async () => {
   const { accept, runs, ids } = working()
   accept('a')
   await turn()
@@ -161,7 +161,7 @@ it('does not give up what only waits for a late retry', async () => {
   expect(ids()).toEqual(['a', 'a'])
 })
 
-it('hands back what its sender still has when its request is gone, and keeps no dead letter of it', async () => {
+it('gives back an unacknowledged event whose request is gone, and keeps no dead letter of it', async () => {
   const { accept, inbox, runs } = working({ acknowledge: 'after-processing' })
   const reply = accept('a')
   expect(accept('a')).toEqual({ outcome: 'in_flight', retryAfterMs: 1000 })

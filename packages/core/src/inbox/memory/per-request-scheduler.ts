@@ -1,98 +1,107 @@
 import { platform } from '#platform'
-import { isPromise } from '../../lib/maybe-promise.ts'
+import { andThen } from '../../lib/maybe-promise.ts'
 import type { Acceptance } from '../acceptance.ts'
 import type { Verdict } from '../inbox.ts'
 import type { Entry } from './entry.ts'
-import type { Pump, PumpParts } from './scheduler.ts'
+import type { Scheduler, SchedulerParts } from './scheduler.ts'
 
-/** How much later than its timer a request that is still there is heard of. */
+/** How much later than its timer a live request is heard from. */
 const GRACE_MS = 1000
-const NO_PLACE_MS = 100
-/** When the sender of an event whose `serializeBy` key is taken may try again. */
-const LANE_MS = 1000
+/** How long a retry that finds no room waits. */
+const NO_ROOM_MS = 100
+/** When the sender may repeat an event whose `serializeBy` key is taken. */
+const KEY_TAKEN_MS = 1000
 
 /**
- * Starts an attempt in its own request only. On Workers promises, timers and connections belong to the request that
- * made them: what was started for one in the turn of another would end with that other, without a word. So nothing
- * is queued, what finds no place stays with its sender, and what must have ended by the clock is over, though nothing
- * has said so.
+ * For Workers, where promises, timers and connections end with the request that made them. An attempt started in the
+ * turn of another request would end with that one, silently. So nothing is queued: each request runs its own event, an
+ * event without room stays with its sender, and an attempt that should have ended by the clock counts as over.
  */
-export function createPerRequestScheduler({ policy, run, apply }: PumpParts): Pump {
-  const { concurrency, serialize, handlerTimeoutMs } = policy
-  const limitMs = handlerTimeoutMs + GRACE_MS
-  /** Monotonic milliseconds when an entry was last heard of: in the future while it waits for a retry. */
-  const heardAt = new Map<Entry, number>()
-  const slots = new Set<Entry>()
-  const lanes = new Map<string, Entry>()
-  let sweepAt = 0
+export class PerRequestScheduler implements Scheduler {
+  readonly #parts: SchedulerParts
+  /** An attempt that is older is over, even if its verdict never came. */
+  readonly #limitMs: number
+  /** Monotonic milliseconds when each entry was last heard from: in the future while it waits for a retry. */
+  readonly #heardAt = new Map<Entry, number>()
+  /** Entries that take one of the `concurrency` places. */
+  readonly #running = new Set<Entry>()
+  /** Which entry runs, or waits for a retry, for each ordering key. */
+  readonly #keyHolders = new Map<string, Entry>()
+  #nextSweepAt = 0
 
-  function reserve(entry: Entry): Acceptance | undefined {
-    const lane = serialize ? entry.delivery.order?.key : undefined
-    if (lane !== undefined && lanes.has(lane)) return { outcome: 'in_flight', retryAfterMs: LANE_MS }
-    if (slots.size >= concurrency) return { outcome: 'full' }
-    if (lane !== undefined) lanes.set(lane, entry)
-    take(entry)
+  constructor(parts: SchedulerParts) {
+    this.#parts = parts
+    this.#limitMs = parts.policy.handlerTimeoutMs + GRACE_MS
+  }
+
+  get active(): number {
+    return this.#running.size
+  }
+
+  overdue(): readonly Entry[] {
+    const now = performance.now()
+    if (now < this.#nextSweepAt) return []
+    this.#nextSweepAt = now + GRACE_MS
+    const overdue: Entry[] = []
+    for (const [entry, heardAt] of this.#heardAt) {
+      if (now - heardAt > this.#limitMs) this.#running.delete(entry)
+      // Twice, because `onError` and `onDeadLetter` may take as long as the handlers.
+      if (now - heardAt > 2 * this.#limitMs) overdue.push(entry)
+    }
+    return overdue
+  }
+
+  reserve(entry: Entry): Acceptance | undefined {
+    const { serialize } = this.#parts.policy
+    const key = serialize ? entry.delivery.order?.key : undefined
+    if (key !== undefined && this.#keyHolders.has(key))
+      return { outcome: 'in_flight', retryAfterMs: KEY_TAKEN_MS }
+    if (!this.#hasRoom()) return { outcome: 'full' }
+    if (key !== undefined) this.#keyHolders.set(key, entry)
+    this.#takePlace(entry)
     return undefined
   }
 
-  function take(entry: Entry): void {
-    slots.add(entry)
-    heardAt.set(entry, performance.now())
-  }
-
-  function overdue(): readonly Entry[] {
-    const now = performance.now()
-    if (now < sweepAt) return []
-    sweepAt = now + GRACE_MS
-    const gone: Entry[] = []
-    for (const [entry, at] of heardAt) {
-      if (now - at > limitMs) slots.delete(entry)
-      // Listeners may take as long again to be told of a failure.
-      if (now - at > 2 * limitMs) gone.push(entry)
-    }
-    return gone
-  }
-
-  function push(entry: Entry): void {
+  enqueue(entry: Entry): void {
+    clearTimeout(entry.retryTimer)
     entry.retryTimer = undefined
-    if (slots.has(entry) || slots.size < concurrency) {
-      take(entry)
-      platform.afterReplies(() => start(entry))
-    } else {
-      later(entry, NO_PLACE_MS)
+    if (!this.#running.has(entry) && !this.#hasRoom()) {
+      this.enqueueAfter(entry, NO_ROOM_MS)
+      return
     }
+    this.#takePlace(entry)
+    platform.afterReplies(() => this.#start(entry))
   }
 
-  function later(entry: Entry, delayMs: number): void {
-    heardAt.set(entry, performance.now() + delayMs)
-    entry.retryTimer = setTimeout(push, delayMs, entry)
+  enqueueAfter(entry: Entry, delayMs: number): void {
+    this.#heardAt.set(entry, performance.now() + delayMs)
+    entry.retryTimer = setTimeout(() => this.enqueue(entry), delayMs)
   }
 
-  function start(entry: Entry): void {
+  remove(entry: Entry): void {
+    clearTimeout(entry.retryTimer)
+    const key = entry.delivery.order?.key
+    if (key !== undefined && this.#keyHolders.get(key) === entry) this.#keyHolders.delete(key)
+    this.#running.delete(entry)
+    this.#heardAt.delete(entry)
+  }
+
+  #hasRoom(): boolean {
+    return this.#running.size < this.#parts.policy.concurrency
+  }
+
+  #takePlace(entry: Entry): void {
+    this.#running.add(entry)
+    this.#heardAt.set(entry, performance.now())
+  }
+
+  #start(entry: Entry): void {
     if (entry.phase !== 'held') return
-    const verdict = run(entry)
-    if (isPromise(verdict)) void verdict.then(known => end(known, entry))
-    else end(verdict, entry)
+    void andThen(this.#parts.run(entry), verdict => this.#end(verdict, entry))
   }
 
-  function end(verdict: Verdict, entry: Entry): void {
-    slots.delete(entry)
-    apply(verdict, entry)
-  }
-
-  return {
-    get active() {
-      return slots.size
-    },
-    overdue,
-    reserve,
-    push,
-    later,
-    settle(entry) {
-      const lane = entry.delivery.order?.key
-      if (lane !== undefined && lanes.get(lane) === entry) lanes.delete(lane)
-      slots.delete(entry)
-      heardAt.delete(entry)
-    },
+  #end(verdict: Verdict, entry: Entry): void {
+    this.#running.delete(entry)
+    this.#parts.apply(verdict, entry)
   }
 }

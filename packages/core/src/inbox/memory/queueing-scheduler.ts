@@ -2,75 +2,84 @@ import { platform } from '#platform'
 import { isPromise } from '../../lib/maybe-promise.ts'
 import type { Verdict } from '../inbox.ts'
 import type { Entry } from './entry.ts'
-import { createReadyQueue } from './ready-queue.ts'
-import type { Pump, PumpParts } from './scheduler.ts'
+import { createReadyQueue, type ReadyQueue } from './ready-queue.ts'
+import type { Scheduler, SchedulerParts } from './scheduler.ts'
 
+/** After so long, handlers that never wait give I/O its turn. */
 const TURN_MS = 5
 
-/** Queues what finds no place, and starts it in the turn in which another attempt has ended. */
-export function createQueueingScheduler({ policy, run, apply }: PumpParts): Pump {
-  const queue = createReadyQueue(policy)
-  const { concurrency } = policy
-  let active = 0
-  let scheduled = false
-  let turnEndsAt = 0
+/** For platforms where requests share turns: queues entries, and starts the next one when an attempt ends. */
+export class QueueingScheduler implements Scheduler {
+  readonly #parts: SchedulerParts
+  readonly #queue: ReadyQueue
+  #active = 0
+  #hasTurnAhead = false
+  /** Monotonic milliseconds. */
+  #turnEndsAt = 0
 
-  /** After the replies of this turn: work must not delay an acknowledgement that is being written. */
-  function schedule(): void {
-    if (scheduled) return
-    scheduled = true
+  constructor(parts: SchedulerParts) {
+    this.#parts = parts
+    this.#queue = createReadyQueue(parts.policy)
+  }
+
+  get active(): number {
+    return this.#active
+  }
+
+  enqueue(entry: Entry): void {
+    clearTimeout(entry.retryTimer)
+    entry.retryTimer = undefined
+    this.#queue.push(entry)
+    this.#takeTurn()
+  }
+
+  enqueueAfter(entry: Entry, delayMs: number): void {
+    entry.retryTimer = setTimeout(() => this.enqueue(entry), delayMs)
+  }
+
+  remove(entry: Entry): void {
+    clearTimeout(entry.retryTimer)
+    if (this.#queue.remove?.(entry) === true) this.#takeTurn()
+  }
+
+  /** After the replies of the current turn: an attempt must not delay an acknowledgement that is being written. */
+  #takeTurn(): void {
+    if (this.#hasTurnAhead) return
+    this.#hasTurnAhead = true
     platform.afterReplies(() => {
-      scheduled = false
-      turnEndsAt = performance.now() + TURN_MS
-      startReady()
+      this.#hasTurnAhead = false
+      this.#turnEndsAt = performance.now() + TURN_MS
+      this.#startReady()
     })
   }
 
-  /** Starts what may run. Handlers that need no waiting could go on for ever: after a while, I/O gets its turn. */
-  function startReady(): void {
-    while (active < concurrency) {
-      if (performance.now() > turnEndsAt) {
-        schedule()
+  #startReady(): void {
+    while (this.#active < this.#parts.policy.concurrency) {
+      if (performance.now() > this.#turnEndsAt) {
+        this.#takeTurn()
         return
       }
-      const entry = queue.shift()
+      const entry = this.#queue.shift()
       if (entry === undefined) return
-      if (entry.phase === 'held') start(entry)
+      if (entry.phase === 'held') this.#start(entry)
     }
   }
 
-  function start(entry: Entry): void {
-    active++
-    const verdict = run(entry)
-    if (!isPromise(verdict)) end(verdict, entry)
-    else
-      void verdict.then(known => {
-        end(known, entry)
-        startReady()
-      })
+  #start(entry: Entry): void {
+    this.#active++
+    const verdict = this.#parts.run(entry)
+    if (!isPromise(verdict)) {
+      this.#end(verdict, entry)
+      return
+    }
+    void verdict.then(known => {
+      this.#end(known, entry)
+      this.#startReady()
+    })
   }
 
-  function end(verdict: Verdict, entry: Entry): void {
-    active--
-    apply(verdict, entry)
-  }
-
-  function push(entry: Entry): void {
-    entry.retryTimer = undefined
-    queue.push(entry)
-    schedule()
-  }
-
-  return {
-    get active() {
-      return active
-    },
-    push,
-    later(entry, delayMs) {
-      entry.retryTimer = setTimeout(push, delayMs, entry)
-    },
-    settle(entry) {
-      if (queue.settle(entry)) schedule()
-    },
+  #end(verdict: Verdict, entry: Entry): void {
+    this.#active--
+    this.#parts.apply(verdict, entry)
   }
 }

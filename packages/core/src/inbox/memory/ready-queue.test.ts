@@ -1,38 +1,38 @@
 import { expect, it } from 'vitest'
 import type { Entry } from './entry.ts'
-import { createFifo, createSerialQueue } from './ready-queue.ts'
+import { Fifo, SerialQueue } from './ready-queue.ts'
 
 let arrivals = 0
 const entry = (key: string | undefined, createdAt = 0) =>
   ({ key: `e${arrivals++}`, delivery: key === undefined ? {} : { order: { key, createdAt } } }) as Entry
 
-it('hands out one of a key at a time, the oldest first', () => {
-  const queue = createSerialQueue()
+it('shifts one entry of a key at a time, the oldest first', () => {
+  const queue = new SerialQueue()
   const [second, third, first] = [entry('k', 2), entry('k', 3), entry('k', 1)]
   for (const one of [second, third, first]) queue.push(one)
   expect(queue.shift()).toBe(first)
   expect(queue.shift()).toBeUndefined()
-  queue.settle(first)
+  queue.remove(first)
   expect(queue.shift()).toBe(second)
   expect(queue.shift()).toBeUndefined()
-  queue.settle(second)
+  queue.remove(second)
   expect(queue.shift()).toBe(third)
-  queue.settle(third)
+  queue.remove(third)
   expect(queue.shift()).toBeUndefined()
 })
 
 it('keeps the order of arrival among events of one instant', () => {
-  const queue = createSerialQueue()
+  const queue = new SerialQueue()
   const list = [entry('k', 1), entry('k', 1), entry('k', 1)]
   for (const one of list) queue.push(one)
   for (const one of list) {
     expect(queue.shift()).toBe(one)
-    queue.settle(one)
+    queue.remove(one)
   }
 })
 
-it('lets keys run beside each other, and what has no key beside everything', () => {
-  const queue = createSerialQueue()
+it('runs keys independently, and entries without a key beside all of them', () => {
+  const queue = new SerialQueue()
   const [a1, a2, b1, free1, free2] = [entry('a'), entry('a'), entry('b'), entry(undefined), entry(undefined)]
   for (const one of [a1, a2, b1, free1, free2]) queue.push(one)
   expect([queue.shift(), queue.shift(), queue.shift(), queue.shift(), queue.shift()]).toEqual([
@@ -44,8 +44,8 @@ it('lets keys run beside each other, and what has no key beside everything', () 
   ])
 })
 
-it('lets an event that waits for a retry keep its key', () => {
-  const queue = createSerialQueue()
+it('keeps the key of an entry that waits for a retry', () => {
+  const queue = new SerialQueue()
   const [first, second] = [entry('k', 1), entry('k', 2)]
   queue.push(first)
   queue.push(second)
@@ -54,64 +54,64 @@ it('lets an event that waits for a retry keep its key', () => {
   queue.push(first)
   expect(queue.shift()).toBe(first)
   expect(queue.shift()).toBeUndefined()
-  queue.settle(first)
+  queue.remove(first)
   expect(queue.shift()).toBe(second)
 })
 
 it.each([
   ['of the same instant', 1],
-  ['that is older and came later', 0],
-])('lets no event %s overtake one that comes back for a retry', (_, createdAt) => {
-  const queue = createSerialQueue()
+  ['that is older and arrived later', 0],
+])('lets no entry %s overtake one that returns for a retry', (_, createdAt) => {
+  const queue = new SerialQueue()
   const [first, second] = [entry('k', 1), entry('k', createdAt)]
   queue.push(first)
   expect(queue.shift()).toBe(first)
   queue.push(second)
   queue.push(first)
   expect(queue.shift()).toBe(first)
-  queue.settle(first)
+  queue.remove(first)
   expect(queue.shift()).toBe(second)
 })
 
-it('retries what has no key by itself', () => {
-  const queue = createSerialQueue()
+it('retries an entry without a key by itself', () => {
+  const queue = new SerialQueue()
   const [one, other] = [entry(undefined), entry(undefined)]
   queue.push(one)
   queue.push(other)
   expect([queue.shift(), queue.shift()]).toEqual([one, other])
   queue.push(one)
   expect(queue.shift()).toBe(one)
-  queue.settle(one)
-  queue.settle(other)
+  queue.remove(one)
+  queue.remove(other)
   expect(queue.shift()).toBeUndefined()
 })
 
-it('forgets an event that is settled while it waits', () => {
-  const queue = createSerialQueue()
+it('removes an entry that is finished while it waits', () => {
+  const queue = new SerialQueue()
   const [first, second, third] = [entry('k', 1), entry('k', 2), entry('k', 3)]
   for (const one of [first, second, third]) queue.push(one)
   expect(queue.shift()).toBe(first)
-  queue.settle(second)
-  queue.settle(first)
+  queue.remove(second)
+  queue.remove(first)
   expect(queue.shift()).toBe(third)
-  queue.settle(third)
+  queue.remove(third)
 })
 
-it('begins anew with a key that had become empty before it was handed out', () => {
-  const queue = createSerialQueue()
+it('starts over with a key that became empty before it was shifted', () => {
+  const queue = new SerialQueue()
   const [first, second] = [entry('k', 1), entry('k', 2)]
   queue.push(first)
-  queue.settle(first)
+  queue.remove(first)
   expect(queue.shift()).toBeUndefined()
   queue.push(second)
   expect(queue.shift()).toBe(second)
-  queue.settle(second)
-  queue.settle(second)
+  queue.remove(second)
+  queue.remove(second)
   expect(queue.shift()).toBeUndefined()
 })
 
-it('never hands out two of a key, whatever the order of calls', () => {
-  const queue = createSerialQueue()
+it('never shifts two entries of a key, whatever the order of calls', () => {
+  const queue = new SerialQueue()
   const running = new Map<string, Entry>()
   const handled: Entry[] = []
   let seed = 7
@@ -138,7 +138,7 @@ it('never hands out two of a key, whatever the order of calls', () => {
       running.delete(key)
       if (random(4) === 0) queue.push(done)
       else {
-        queue.settle(done)
+        queue.remove(done)
         handled.push(done)
       }
     }
@@ -149,15 +149,15 @@ it('never hands out two of a key, whatever the order of calls', () => {
     const [done] = [...running.values()]
     if (done === undefined) break
     running.delete(done.delivery.order?.key as string)
-    queue.settle(done)
+    queue.remove(done)
     handled.push(done)
   }
   expect(handled).toHaveLength(pushed)
   expect(new Set(handled).size).toBe(pushed)
 })
 
-it('gives back in the order of arrival', () => {
-  const fifo = createFifo<number>()
+it('is first in, first out', () => {
+  const fifo = new Fifo<number>()
   expect(fifo.shift()).toBeUndefined()
   fifo.push(1)
   fifo.push(2)
@@ -168,8 +168,8 @@ it('gives back in the order of arrival', () => {
   expect([fifo.shift(), fifo.shift()]).toEqual([4, undefined])
 })
 
-it('keeps the order over many turns of its memory', () => {
-  const fifo = createFifo<number>()
+it('keeps the order when it drops passed items', () => {
+  const fifo = new Fifo<number>()
   let pushed = 0
   let shifted = 0
   for (let round = 0; round < 50; round++) {

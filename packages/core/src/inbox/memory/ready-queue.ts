@@ -7,102 +7,113 @@ export interface ReadyQueue {
   push(entry: Entry): void
   /** The next entry that may run now. */
   shift(): Entry | undefined
-  /** The entry will not be pushed again. Whether another one may run for that. */
-  settle(entry: Entry): boolean
+  /** Removes an entry that is finished. Whether another one may run because of that. */
+  remove?(entry: Entry): boolean
 }
 
-/** First come, first served; or one at a time for each key when the policy serializes. */
-export function createReadyQueue(policy: Pick<ProcessingPolicy, 'serialize'>): ReadyQueue {
-  return policy.serialize ? createSerialQueue() : { ...createFifo<Entry>(), settle: () => false }
+/** First in, first out; or one at a time for each ordering key when the policy serializes. */
+export function createReadyQueue({ serialize }: Pick<ProcessingPolicy, 'serialize'>): ReadyQueue {
+  return serialize ? new SerialQueue() : new Fifo<Entry>()
 }
 
-/** Events of one key. Held by the one that was handed out, until that one is settled. */
-interface Lane {
-  /** The oldest `created_at` first; equal ones in the order of arrival. */
+/** Entries of one ordering key. */
+interface KeyQueue {
+  /** The oldest `created_at` first; those of one instant in the order of arrival. */
   readonly waiting: Entry[]
+  /** The entry that has the key: from the start of its first attempt until it is finished. */
   holder: Entry | undefined
 }
 
 /**
- * Runs events of one key one at a time, in the order of `created_at` among what is waiting. An event that
- * waits for a retry keeps its key: what came later must not overtake it. Without a key there is no order.
+ * Runs the events of one ordering key one at a time, the oldest waiting one first. An event that waits for a retry
+ * keeps its key, so that no later one overtakes it. Events without a key run independently.
  */
-export function createSerialQueue(): ReadyQueue {
-  const ready = createFifo<Lane>()
-  const lanes = new Map<string | Entry, Lane>()
+export class SerialQueue implements ReadyQueue {
+  /** Keys whose next entry may run. */
+  readonly #ready = new Fifo<KeyQueue>()
+  readonly #byKey = new Map<string | Entry, KeyQueue>()
 
-  return {
-    push(entry) {
-      const key = keyOf(entry)
-      const lane = lanes.get(key) ?? { waiting: [], holder: undefined }
-      lanes.set(key, lane)
-      if (lane.holder === entry) {
-        lane.holder = undefined
-        // To the front, whatever its age: an event of the same instant, or a late older one, came after it.
-        lane.waiting.unshift(entry)
-        ready.push(lane)
-      } else {
-        if (lane.holder === undefined && lane.waiting.length === 0) ready.push(lane)
-        insertByAge(lane.waiting, entry)
-      }
-    },
-    shift() {
-      for (let lane = ready.shift(); lane !== undefined; lane = ready.shift()) {
-        lane.holder = lane.waiting.shift()
-        if (lane.holder !== undefined) return lane.holder
-      }
-      return undefined
-    },
-    settle(entry) {
-      const key = keyOf(entry)
-      const lane = lanes.get(key)
-      if (lane === undefined) return false
-      const freesKey = lane.holder === entry
-      if (freesKey) lane.holder = undefined
-      else if (lane.waiting.includes(entry)) lane.waiting.splice(lane.waiting.indexOf(entry), 1)
-      const isIdle = lane.holder === undefined && lane.waiting.length === 0
-      if (isIdle) lanes.delete(key)
-      else if (freesKey) ready.push(lane)
-      return freesKey && !isIdle
-    },
+  push(entry: Entry): void {
+    const key = keyOf(entry)
+    const queue = this.#byKey.get(key) ?? { waiting: [], holder: undefined }
+    this.#byKey.set(key, queue)
+    if (queue.holder === entry) {
+      queue.holder = undefined
+      // To the front, whatever its age: one of the same instant, or a late older one, arrived after it.
+      queue.waiting.unshift(entry)
+      this.#ready.push(queue)
+    } else {
+      if (isIdle(queue)) this.#ready.push(queue)
+      insertByAge(queue.waiting, entry)
+    }
+  }
+
+  shift(): Entry | undefined {
+    for (let queue = this.#ready.shift(); queue !== undefined; queue = this.#ready.shift()) {
+      queue.holder = queue.waiting.shift()
+      if (queue.holder !== undefined) return queue.holder
+    }
+    return undefined
+  }
+
+  remove(entry: Entry): boolean {
+    const key = keyOf(entry)
+    const queue = this.#byKey.get(key)
+    if (queue === undefined) return false
+    const freesKey = queue.holder === entry
+    if (freesKey) queue.holder = undefined
+    else removeFrom(queue.waiting, entry)
+    if (isIdle(queue)) {
+      this.#byKey.delete(key)
+      return false
+    }
+    if (freesKey) this.#ready.push(queue)
+    return freesKey
   }
 }
 
-/** What has no key runs beside everything: in a lane of its own. */
+/** An entry without an ordering key is a key of its own. */
 function keyOf(entry: Entry): string | Entry {
   return entry.delivery.order?.key ?? entry
 }
 
+function isIdle({ holder, waiting }: KeyQueue): boolean {
+  return holder === undefined && waiting.length === 0
+}
+
 function insertByAge(waiting: Entry[], entry: Entry): void {
-  const createdAt = entry.delivery.order?.createdAt ?? 0
   let index = waiting.length
-  while (index > 0 && (waiting[index - 1]?.delivery.order?.createdAt ?? 0) > createdAt) index--
+  while (index > 0 && createdAt(waiting[index - 1]) > createdAt(entry)) index--
   waiting.splice(index, 0, entry)
 }
 
-/** A first-in-first-out list whose both ends cost the same, however long it is. */
-export interface Fifo<T> {
-  push(value: T): void
-  shift(): T | undefined
+function removeFrom(waiting: Entry[], entry: Entry): void {
+  const index = waiting.indexOf(entry)
+  if (index !== -1) waiting.splice(index, 1)
 }
 
-/** Shifts by moving a head index, and lets go of the passed half when it is the larger one and worth the copy. */
-export function createFifo<T>(): Fifo<T> {
-  let items: (T | undefined)[] = []
-  let head = 0
-  return {
-    push(value) {
-      items.push(value)
-    },
-    shift() {
-      const value = items[head]
-      if (value === undefined) return undefined
-      items[head++] = undefined
-      if (head > 1024 && head * 2 > items.length) {
-        items = items.slice(head)
-        head = 0
-      }
-      return value
-    },
+function createdAt(entry: Entry | undefined): number {
+  return entry?.delivery.order?.createdAt ?? 0
+}
+
+/** First in, first out, at the same cost however long it is. */
+export class Fifo<T> {
+  #items: (T | undefined)[] = []
+  /** Where the oldest item is. What lies before it is dropped once that is worth the copy. */
+  #head = 0
+
+  push(value: T): void {
+    this.#items.push(value)
+  }
+
+  shift(): T | undefined {
+    const value = this.#items[this.#head]
+    if (value === undefined) return undefined
+    this.#items[this.#head++] = undefined
+    if (this.#head > 1024 && this.#head * 2 > this.#items.length) {
+      this.#items = this.#items.slice(this.#head)
+      this.#head = 0
+    }
+    return value
   }
 }

@@ -3,25 +3,29 @@ import type { Acceptance } from '../acceptance.ts'
 import type { ProcessingPolicy, Verdict } from '../inbox.ts'
 import type { Entry } from './entry.ts'
 
-/** Decides when attempts start. */
-export interface Pump {
+/** Decides when attempts start. Owns the retry timer of an entry. */
+export interface Scheduler {
   /** Attempts that are running. */
   readonly active: number
-  /** Entries that nobody will settle any more: their request is gone, and took its promises and timers with it. */
+  /**
+   * Entries that can no longer finish: their request is gone, and its promises and timers with it. Only where one
+   * request cannot go on in the turn of another.
+   */
   overdue?(): readonly Entry[]
-  /** Keeps a place for an entry that has yet to be claimed, or answers why it stays with the sender. */
+  /** Keeps a place for an entry that has yet to be claimed, or answers why it stays with its sender. */
   reserve?(entry: Entry): Acceptance | undefined
-  /** Lets an entry run: for the first time, or because a retry is due. */
-  push(entry: Entry): void
-  /** Lets an entry run when its retry is due. */
-  later(entry: Entry, delayMs: number): void
-  /** The entry will not be pushed again. */
-  settle(entry: Entry): void
+  /** Starts an attempt as soon as there is room: the first one, or a retry. Cancels the wait for a retry. */
+  enqueue(entry: Entry): void
+  /** Enqueues a retry after a delay. */
+  enqueueAfter(entry: Entry, delayMs: number): void
+  /** Forgets a finished entry. Harmless when repeated. */
+  remove(entry: Entry): void
 }
 
-export interface PumpParts {
+export interface SchedulerParts {
   readonly policy: Pick<ProcessingPolicy, 'concurrency' | 'serialize' | 'handlerTimeoutMs'>
-  /** One attempt. Neither throws nor rejects. */
+  /** Runs one attempt. Neither throws nor rejects. */
   readonly run: (entry: Entry) => MaybePromise<Verdict>
+  /** Called when an attempt has ended. */
   readonly apply: (verdict: Verdict, entry: Entry) => void
 }

@@ -1,0 +1,195 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { advance, deferred, of, settle, storeThat } from '../../../../../test/support/memory-inbox.ts'
+import { signedRequest, watch } from '../../../../../test/support/receiving.ts'
+import type { Claim } from '../dedupe-store.ts'
+import { memoryStore } from './memory-store.ts'
+
+beforeEach(() => {
+  vi.useFakeTimers()
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+describe('capacity', () => {
+  it('answers 503 with Retry-After when it is used up, and accepts again when an event is done', async () => {
+    const store = storeThat()
+    const { receiver, send } = watch({ capacity: 2, concurrency: 1, store })
+    const gate = deferred()
+    receiver.on('*', () => gate.promise)
+    expect(await send({ id: 'a' })).toMatchObject({ status: 202 })
+    expect(await send({ id: 'b' })).toMatchObject({ status: 202 })
+    const refused = await send({ id: 'c' })
+    expect(refused).toMatchObject({ status: 503, code: 'capacity_exceeded' })
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThanOrEqual(2)
+    expect(await send({ id: 'a' })).toMatchObject({ status: 200 })
+    expect(store.claim).toHaveBeenCalledTimes(2)
+    gate.resolve()
+    await settle()
+    expect(await send({ id: 'c' })).toMatchObject({ status: 202 })
+  })
+
+  it('of the store answers 503 too', async () => {
+    const { receiver, send } = watch({ store: memoryStore({ maxClaims: 1 }) })
+    receiver.on('*', () => new Promise(() => {}))
+    expect(await send({ id: 'a' })).toMatchObject({ status: 202 })
+    expect(await send({ id: 'b' })).toMatchObject({ status: 503, code: 'capacity_exceeded' })
+    expect(await receiver.stats()).toMatchObject({ pending: 1 })
+  })
+})
+
+describe('duplicates in flight', () => {
+  it('are answered 503 while the first is being claimed, and 200 once it is acknowledged', async () => {
+    const answer = deferred<void>()
+    const store = storeThat()
+    store.claim.mockImplementationOnce(async (...given) => {
+      await answer.promise
+      return store.inner.claim(...given)
+    })
+    const { receiver, send } = watch({ store })
+    receiver.on('*', () => new Promise(() => {}))
+    const first = send()
+    expect(await send()).toMatchObject({ status: 503, code: 'in_flight', headers: { 'retry-after': '1' } })
+    answer.resolve()
+    expect(await first).toMatchObject({ status: 202 })
+    expect(await send()).toMatchObject({ status: 200, code: 'duplicate' })
+    expect(store.claim).toHaveBeenCalledTimes(1)
+  })
+
+  it('in another process are answered 503 until the lease expires, then run here', async () => {
+    const store = memoryStore()
+    const [one, other] = [watch({ store }), watch({ store })]
+    const handler = vi.fn()
+    one.receiver.on('*', () => new Promise(() => {}))
+    other.receiver.on('*', handler)
+    expect(await one.send()).toMatchObject({ status: 202 })
+    expect(await other.send()).toMatchObject({
+      status: 503,
+      code: 'in_flight',
+      headers: { 'retry-after': '30' },
+    })
+    await advance(10_000)
+    const closed = one.receiver.close({ timeout: 0 })
+    await advance(1)
+    await closed
+    expect(await other.send()).toMatchObject({ status: 202 })
+    await settle()
+    expect(handler).toHaveBeenCalledTimes(1)
+  })
+
+  it('of an event that another process handled are answered 200, conflicts reported', async () => {
+    const store = memoryStore()
+    const [one, other] = [watch({ store }), watch({ store })]
+    await one.send()
+    await settle()
+    expect(await other.send()).toMatchObject({ status: 200 })
+    expect(await other.send({ data: {} })).toMatchObject({ status: 200 })
+    expect(of(other.seen, 'duplicate').map(duplicate => duplicate.conflict)).toEqual([false, true])
+  })
+})
+
+describe('a store that fails to claim', () => {
+  it.each([
+    [
+      'throws',
+      () => {
+        throw new Error('down')
+      },
+    ],
+    [
+      'rejects',
+      async () => {
+        throw new Error('down')
+      },
+    ],
+    ['answers nonsense', () => undefined],
+    ['answers an outcome that is none', () => ({ outcome: 'taken' })],
+    ['answers true', () => true],
+    ['answers nonsense later', async () => undefined],
+  ])('when it %s, the answer is 503 and the event is the sender’s', async (_, claim) => {
+    const { receiver, send, seen } = watch({ store: storeThat({ claim: claim as never }) })
+    const handler = vi.fn()
+    receiver.on('*', handler)
+    const reply = send()
+    await settle()
+    expect(await reply).toMatchObject({ status: 503, code: 'store_unavailable' })
+    expect(seen.at(-1)).toMatchObject({ kind: 'rejected', cause: expect.any(Error) })
+    await advance(60_000)
+    expect(handler).not.toHaveBeenCalled()
+    expect(await receiver.stats()).toMatchObject({ pending: 0 })
+  })
+
+  it('when it gives no time for an event in flight, the reply has a Retry-After nevertheless', async () => {
+    const { send } = watch({ store: storeThat({ claim: () => ({ outcome: 'in_flight' }) as Claim }) })
+    const { status, code, headers } = await send()
+    expect([status, code]).toEqual([503, 'in_flight'])
+    expect(Number(headers['retry-after'])).toBeGreaterThanOrEqual(2)
+  })
+
+  it('when it never answers, the answer is 503 within a second', async () => {
+    const { send, seen } = watch({ store: storeThat({ claim: () => new Promise<Claim>(() => {}) }) })
+    const reply = send()
+    let answered = false
+    void reply.then(() => (answered = true))
+    await advance(999)
+    expect(answered).toBe(false)
+    await advance(1)
+    expect(await reply).toMatchObject({ status: 503, code: 'store_unavailable' })
+    expect(of(seen, 'store_down')).toMatchObject([{ operation: 'claim' }])
+  })
+
+  it('releases a claim that it made too late, so that the sender’s retry runs', async () => {
+    const answer = deferred<void>()
+    const store = storeThat()
+    store.claim.mockImplementationOnce(async (...given) => {
+      await answer.promise
+      return store.inner.claim(...given)
+    })
+    const { receiver, send } = watch({ store })
+    const handler = vi.fn()
+    receiver.on('*', handler)
+    const reply = send()
+    await advance(1000)
+    expect(await reply).toMatchObject({ status: 503 })
+    answer.resolve()
+    await settle()
+    expect(await send()).toMatchObject({ status: 202 })
+    await settle()
+    expect(handler).toHaveBeenCalledTimes(1)
+  })
+})
+
+describe('waitUntil', () => {
+  it('may fail: the event is handled and a warning logged', async () => {
+    const { receiver, send, logger } = watch()
+    const handler = vi.fn()
+    receiver.on('*', handler)
+    const refuse = () => {
+      throw new Error('called outside a request scope')
+    }
+    expect(await receiver.handle({ ...signedRequest(), waitUntil: refuse })).toMatchObject({ status: 202 })
+    await settle()
+    expect(handler).toHaveBeenCalledTimes(1)
+    expect(logger.lines).toMatchObject([
+      { level: 'warn', message: expect.stringContaining('waitUntil failed') },
+    ])
+    expect(await send()).toMatchObject({ status: 200, code: 'duplicate' })
+  })
+
+  it('receives a promise that lasts until the event is finished', async () => {
+    const { receiver } = watch()
+    const gate = deferred()
+    receiver.on('*', () => gate.promise)
+    const waits: Promise<unknown>[] = []
+    await receiver.handle({ ...signedRequest(), waitUntil: work => waits.push(work) })
+    await settle()
+    let over = false
+    void waits[0]?.then(() => (over = true))
+    await settle()
+    expect(over).toBe(false)
+    gate.resolve()
+    await settle()
+    expect(over).toBe(true)
+    expect(waits).toHaveLength(1)
+  })
+})

@@ -1,0 +1,84 @@
+import { andThen, type MaybePromise, orElse } from '../../lib/maybe-promise.ts'
+import { type Acceptance, ANSWER } from '../acceptance.ts'
+import type { Claim } from '../dedupe-store.ts'
+import type { Delivery } from '../delivery.ts'
+import { keepAlive } from '../keep-alive.ts'
+import { Entry } from './entry.ts'
+import { abandon, giveBack, keepDeadLetter } from './settling.ts'
+import { finish, type State } from './state.ts'
+
+/** While another delivery of the same event is being claimed here, which takes a second at most. */
+const CLAIM_UNDER_WAY: Acceptance = { outcome: 'in_flight', retryAfterMs: 1000 }
+
+/** Answers a delivery: a duplicate, no room, or what becomes of a claim. Synchronous when the store is. */
+export function accept(state: State, delivery: Delivery): MaybePromise<Acceptance> {
+  const { policy, store, scheduler, entries, leaseMs } = state
+  for (const entry of scheduler.overdue?.() ?? []) keepAlive(delivery, abandon(state, entry), policy.logger)
+  const known = entries.get(delivery.key)
+  if (known !== undefined) return answerDuplicate(known, delivery)
+  if (entries.size >= policy.capacity) return ANSWER.full
+  const entry = new Entry(delivery, state.newToken(), leaseMs)
+  const refusal = scheduler.reserve?.(entry)
+  if (refusal !== undefined) return refusal
+  entries.set(entry.key, entry)
+  // A crash from here to the acknowledgement leaves a lease that expires; the sender's retry runs then.
+  return orElse(
+    () =>
+      andThen(store.claim(entry.key, entry.token, { leaseMs }), claim => answerClaim(state, entry, claim)),
+    cause => {
+      finish(state, entry)
+      return { outcome: 'unavailable', code: 'store_unavailable', cause }
+    },
+  )
+}
+
+/** Runs a dead letter again. `false` when there is none, or no room for it. */
+export async function redrive(state: State, key: string): Promise<boolean> {
+  const delivery = state.deadLetters.deliveryOf(key)
+  // After a drain nothing would run it.
+  if (delivery === undefined || state.isDraining) return false
+  const { outcome } = await accept(state, delivery)
+  if (outcome === 'failed') keepDeadLetter(state, delivery, { attempts: 1, error: 'the redrive failed' })
+  return outcome === 'accepted' || outcome === 'processed'
+}
+
+function answerDuplicate(known: Entry, { fingerprint }: Delivery): Acceptance {
+  if (!known.acknowledged) return CLAIM_UNDER_WAY
+  return known.delivery.fingerprint === fingerprint ? ANSWER.duplicate : ANSWER.conflict
+}
+
+function answerClaim(state: State, entry: Entry, claim: Claim): MaybePromise<Acceptance> {
+  if (claim.outcome === 'claimed') return admit(state, entry)
+  finish(state, entry)
+  switch (claim.outcome) {
+    case 'completed':
+      return claim.fingerprint === entry.mark ? ANSWER.duplicate : ANSWER.conflict
+    case 'in_flight':
+      return claim
+    case 'full':
+      return ANSWER.full
+    default:
+      throw new TypeError('A store must answer a claim with an outcome of Claim.')
+  }
+}
+
+function admit(state: State, entry: Entry): MaybePromise<Acceptance> {
+  const { policy, scheduler, leases, deadLetters } = state
+  if (entry.phase === 'finished') {
+    // The drain ended while the store was asked: nothing is left to handle the event.
+    void giveBack(state, entry)
+    return CLAIM_UNDER_WAY
+  }
+  entry.phase = 'held'
+  leases.watch(entry.acceptedAt)
+  if (entry.delivery.waitUntil !== undefined) {
+    const finished = new Promise<void>(resolve => (entry.onFinished = resolve))
+    keepAlive(entry.delivery, finished, policy.logger)
+  }
+  deadLetters.remove(entry.key)
+  scheduler.enqueue(entry)
+  if (policy.acknowledge === 'after-processing') return new Promise(resolve => (entry.reply = resolve))
+  // From here a crash loses the event: its sender receives a 2xx, and only this process has it.
+  entry.acknowledged = true
+  return ANSWER.accepted
+}

@@ -1,0 +1,254 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { advance, deferred, of, settle, storeThat } from '../../../../../test/support/memory-inbox.ts'
+import { watch } from '../../../../../test/support/receiving.ts'
+import type { Claim } from '../dedupe-store.ts'
+import { memoryInbox } from './memory-inbox.ts'
+import { memoryStore } from './memory-store.ts'
+
+beforeEach(() => {
+  vi.useFakeTimers()
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+describe('leases', () => {
+  it('are renewed at a third of their length until the event is finished', async () => {
+    const store = storeThat()
+    const { receiver, send } = watch({ inbox: memoryInbox({ store, lease: '30s' }), handlerTimeout: '10m' })
+    const gate = deferred()
+    receiver.on('*', () => gate.promise)
+    await send()
+    await settle()
+    await advance(9999)
+    expect(store.extend).not.toHaveBeenCalled()
+    await advance(1)
+    expect(store.extend.mock.calls).toEqual([
+      [store.claim.mock.calls[0]?.[0], store.claim.mock.calls[0]?.[1], 30_000],
+    ])
+    await advance(300_000)
+    expect(store.extend).toHaveBeenCalledTimes(31)
+    expect(
+      await store.inner.claim(store.claim.mock.calls[0]?.[0] as string, 'other', { leaseMs: 1 }),
+    ).toMatchObject({
+      outcome: 'in_flight',
+    })
+    gate.resolve()
+    await settle()
+    await advance(600_000)
+    expect(store.extend).toHaveBeenCalledTimes(31)
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  it('have a token of their own for every delivery', async () => {
+    const store = storeThat()
+    const { send } = watch({ store })
+    for (const id of ['a', 'b', 'c']) await send({ id })
+    const other = watch({ store })
+    await other.send({ id: 'd' })
+    const tokens = store.claim.mock.calls.map(([, token]) => token)
+    expect(new Set(tokens).size).toBe(4)
+    expect(store.claim.mock.calls[0]?.[2]).toEqual({ leaseMs: 60_000 })
+  })
+
+  it('that another process has taken end the attempt, whose result does not count', async () => {
+    const store = storeThat()
+    const { receiver, send, seen } = watch({ store })
+    const signals: AbortSignal[] = []
+    const gate = deferred()
+    const told = vi.fn()
+    receiver.on('*', (_, { signal }) => {
+      signals.push(signal)
+      return gate.promise
+    })
+    receiver.onError(told)
+    await send()
+    await settle()
+    const [key, token] = store.claim.mock.calls[0] as [string, string, unknown]
+    void store.inner.release(key, token)
+    void store.inner.claim(key, 'another process', { leaseMs: 600_000 })
+    await advance(20_000)
+    expect(of(seen, 'lease_lost')).toEqual([
+      { kind: 'lease_lost', id: 'evt_1', type: 'conversation.resolved', namespace: '' },
+    ])
+    expect(signals[0]?.reason).toMatchObject({ code: 'lease_lost' })
+    gate.resolve()
+    await advance(600_000)
+    expect(store.complete).not.toHaveBeenCalled()
+    expect(store.release).not.toHaveBeenCalled()
+    expect(signals).toHaveLength(1)
+    expect(told).not.toHaveBeenCalled()
+    expect(await receiver.stats()).toEqual({ pending: 0, active: 0, dead: 0, oldestPendingMs: 0 })
+  })
+
+  it('that are lost while the event waits keep it from running here', async () => {
+    const store = storeThat()
+    const { receiver, send } = watch({ store, concurrency: 1, handlerTimeout: '1h' })
+    const started: string[] = []
+    const gate = deferred()
+    receiver.on('*', event => {
+      started.push(event.id)
+      return gate.promise
+    })
+    await send({ id: 'a' })
+    await send({ id: 'b' })
+    await settle()
+    const [key, token] = store.claim.mock.calls[1] as [string, string, unknown]
+    void store.inner.release(key, token)
+    void store.inner.complete(key, 'another process', { retentionMs: 600_000, fingerprint: 1 })
+    await advance(20_000)
+    gate.resolve()
+    await advance(1000)
+    expect(started).toEqual(['a'])
+  })
+
+  it('are taken once more when the store was restarted empty', async () => {
+    const store = storeThat()
+    const { receiver, send, seen } = watch({ store, handlerTimeout: '1h' })
+    const gate = deferred()
+    receiver.on('*', () => gate.promise)
+    await send()
+    await settle()
+    const fresh = memoryStore()
+    for (const method of ['claim', 'extend', 'complete', 'release'] as const) {
+      store[method].mockImplementation(fresh[method] as never)
+    }
+    await advance(20_000)
+    expect(of(seen, 'lease_lost')).toEqual([])
+    const [first, second] = store.claim.mock.calls as [string, string, unknown][]
+    expect(second?.[0]).toBe(first?.[0])
+    expect(second?.[1]).not.toBe(first?.[1])
+    expect(await fresh.claim(first?.[0] as string, 'other', { leaseMs: 1 })).toMatchObject({
+      outcome: 'in_flight',
+    })
+    gate.resolve()
+    await settle()
+    expect(store.complete.mock.calls[0]?.[1]).toBe(second?.[1])
+    expect(await fresh.claim(first?.[0] as string, 'other', { leaseMs: 1 })).toMatchObject({
+      outcome: 'completed',
+    })
+  })
+
+  it('taken once more are recognized when the answer to that claim was lost', async () => {
+    const store = storeThat()
+    const { receiver, send, seen } = watch({ store, retry: { minDelay: '50s', maxDelay: '50s' } })
+    const handler = vi.fn<() => void>().mockImplementationOnce(() => {
+      throw new Error('not yet')
+    })
+    receiver.on('*', handler)
+    await send()
+    await settle()
+    const fresh = memoryStore()
+    for (const method of ['claim', 'extend', 'complete', 'release'] as const) {
+      store[method].mockImplementation(fresh[method] as never)
+    }
+    store.claim.mockImplementationOnce(async (...given) => {
+      await fresh.claim(...given)
+      throw new Error('the reply was lost')
+    })
+    await advance(60_000)
+    expect(of(seen, 'store_down')).toMatchObject([{ operation: 'claim' }])
+    expect(of(seen, 'lease_lost')).toEqual([])
+    expect(handler).toHaveBeenCalledTimes(2)
+    const key = store.claim.mock.calls[0]?.[0] as string
+    expect(await fresh.claim(key, 'other', { leaseMs: 1 })).toMatchObject({ outcome: 'completed' })
+  })
+
+  it('are taken once more by the next round when the store had no room in this one', async () => {
+    const store = storeThat()
+    const { receiver, send, seen } = watch({ store, handlerTimeout: '1h' })
+    receiver.on('*', () => new Promise(() => {}))
+    await send()
+    await settle()
+    store.extend.mockImplementation(() => false)
+    store.claim.mockImplementation(() => ({ outcome: 'full' }))
+    await advance(20_000)
+    expect(of(seen, 'lease_lost')).toEqual([])
+    expect(await receiver.stats()).toMatchObject({ active: 1 })
+  })
+
+  it('taken once more for an event that has finished meanwhile are released', async () => {
+    const again = deferred<Claim>()
+    const store = storeThat()
+    const { receiver, send } = watch({ store, handlerTimeout: '1h' })
+    const gate = deferred()
+    receiver.on('*', () => gate.promise)
+    await send()
+    await settle()
+    store.extend.mockImplementation(() => false)
+    store.claim.mockImplementation(() => again.promise)
+    await advance(20_000)
+    gate.resolve()
+    await settle()
+    again.resolve({ outcome: 'claimed' })
+    await settle()
+    expect(store.release.mock.calls).toEqual([
+      [store.claim.mock.calls[1]?.[0], store.claim.mock.calls[1]?.[1]],
+    ])
+  })
+
+  it('outlive the request whose timer renews them', async () => {
+    const store = storeThat()
+    const { receiver, send } = watch({ store, handlerTimeout: '1h' })
+    receiver.on('*', () => new Promise(() => {}))
+    await send({ id: 'a' })
+    await settle()
+    vi.clearAllTimers()
+    await advance(39_000)
+    await send({ id: 'b' })
+    await advance(20_000)
+    expect(store.extend).not.toHaveBeenCalled()
+    await advance(1000)
+    await send({ id: 'c' })
+    await advance(1)
+    expect(store.extend).toHaveBeenCalledTimes(3)
+    await advance(20_000)
+    expect(store.extend).toHaveBeenCalledTimes(6)
+  })
+
+  it('outlive a store that fails for a while', async () => {
+    const store = storeThat()
+    const { receiver, send, seen } = watch({ store, handlerTimeout: '1h' })
+    const gate = deferred()
+    receiver.on('*', () => gate.promise)
+    await send()
+    await settle()
+    store.extend.mockRejectedValueOnce(new Error('down'))
+    await advance(40_000)
+    expect(store.extend).toHaveBeenCalledTimes(2)
+    expect(of(seen, 'store_down')).toMatchObject([{ operation: 'extend' }])
+    gate.resolve()
+    await settle()
+    expect(of(seen, 'completed')).toHaveLength(1)
+  })
+
+  it('of very many events are renewed in slices', async () => {
+    const store = storeThat()
+    const { receiver, send } = watch({ store, concurrency: 1, handlerTimeout: '1h' })
+    receiver.on('*', () => new Promise(() => {}))
+    for (let i = 0; i < 1100; i++) await send({ id: `e${i}` })
+    await settle()
+    vi.advanceTimersByTime(20_000)
+    expect(store.extend).toHaveBeenCalledTimes(500)
+    await advance(1)
+    await advance(1)
+    expect(store.extend).toHaveBeenCalledTimes(1100)
+  })
+
+  it('do not move with the wall clock', async () => {
+    const store = storeThat()
+    const clock = vi.fn(() => Date.now())
+    const { receiver, send } = watch({ store, clock, tolerance: false, handlerTimeout: '1h' })
+    receiver.on('*', () => new Promise(() => {}))
+    await send()
+    await settle()
+    for (const moved of [-86_400_000, 86_400_000]) {
+      vi.setSystemTime(Date.now() + moved)
+      await advance(19_999)
+      expect(await send()).toMatchObject({ status: 200 })
+      expect(await receiver.stats()).toMatchObject({ active: 1 })
+    }
+    expect(store.extend).toHaveBeenCalledTimes(1)
+    expect((await receiver.stats()).oldestPendingMs).toBe(39_998)
+  })
+})

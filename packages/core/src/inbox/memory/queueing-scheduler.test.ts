@@ -1,0 +1,115 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { advance, deferred, settle, storeThat } from '../../../../../test/support/memory-inbox.ts'
+import { watch } from '../../../../../test/support/receiving.ts'
+import { memoryStore } from './memory-store.ts'
+
+beforeEach(() => {
+  vi.useFakeTimers()
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+describe('concurrency', () => {
+  it('is sixteen by default', async () => {
+    for (const [options, limit] of [
+      [{}, 16],
+      [{ concurrency: 3 }, 3],
+    ] as const) {
+      const { receiver, send } = watch(options)
+      const gates: ReturnType<typeof deferred<void>>[] = []
+      receiver.on('*', () => {
+        const gate = deferred()
+        gates.push(gate)
+        return gate.promise
+      })
+      for (let i = 0; i < 20; i++) expect(await send({ id: `e${i}` })).toMatchObject({ status: 202 })
+      await settle()
+      expect(gates).toHaveLength(limit)
+      expect(await receiver.stats()).toMatchObject({ active: limit, pending: 20 - limit })
+      gates[0]?.resolve()
+      await settle()
+      expect(gates).toHaveLength(limit + 1)
+      for (let turn = 0; turn < 20; turn++) {
+        for (const gate of gates) gate.resolve()
+        await settle()
+      }
+      expect(gates).toHaveLength(20)
+    }
+  })
+
+  it('starts events in the order of arrival', async () => {
+    const { receiver, send } = watch({ concurrency: 1 })
+    const order: string[] = []
+    receiver.on('*', event => void order.push(event.id))
+    for (const id of ['c', 'a', 'b']) await send({ id })
+    await settle()
+    expect(order).toEqual(['c', 'a', 'b'])
+  })
+})
+
+describe('serializeBy', () => {
+  it('runs events of one key one at a time, the oldest waiting one first, others beside them', async () => {
+    const { receiver, send } = watch({ serializeBy: event => String(event.data['conversation_id']) })
+    const gates = new Map<string, ReturnType<typeof deferred<void>>>()
+    const order: string[] = []
+    receiver.on('*', event => {
+      order.push(event.id)
+      const gate = deferred()
+      gates.set(event.id, gate)
+      return gate.promise
+    })
+    const at = (second: number) => `2026-01-01T00:00:0${second}Z`
+    await send({ id: 'a1', created_at: at(1), data: { conversation_id: 'a' } })
+    await settle()
+    await send({ id: 'a3', created_at: at(3), data: { conversation_id: 'a' } })
+    await send({ id: 'a2', created_at: at(2), data: { conversation_id: 'a' } })
+    await send({ id: 'b1', created_at: at(9), data: { conversation_id: 'b' } })
+    await settle()
+    expect(order).toEqual(['a1', 'b1'])
+    gates.get('a1')?.resolve()
+    await settle()
+    expect(order).toEqual(['a1', 'b1', 'a2'])
+    gates.get('a2')?.resolve()
+    await settle()
+    expect(order).toEqual(['a1', 'b1', 'a2', 'a3'])
+  })
+
+  it('starts the next event of a key once a slow store has recorded the last one', async () => {
+    const inner = memoryStore()
+    const store = storeThat({
+      complete: async (...given) => {
+        await new Promise(resolve => setTimeout(resolve, 100))
+        return inner.complete(...given)
+      },
+    })
+    const { receiver, send } = watch({ store, serializeBy: () => 'k' })
+    const order: string[] = []
+    receiver.on('*', event => order.push(event.id))
+    for (const id of ['a', 'b', 'c']) await send({ id })
+    await settle()
+    expect(order).toEqual(['a'])
+    await advance(100)
+    expect(order).toEqual(['a', 'b'])
+    await advance(100)
+    expect(order).toEqual(['a', 'b', 'c'])
+  })
+
+  it('lets nothing overtake an event that waits for its retry', async () => {
+    const { receiver, send } = watch({
+      serializeBy: () => 'k',
+      retry: { minDelay: '10s', maxDelay: '10s', attempts: 2 },
+    })
+    const order: string[] = []
+    receiver.on('*', (event, { attempt }) => {
+      order.push(`${event.id}${attempt}`)
+      if (event.id === 'a') throw new Error('no')
+    })
+    await send({ id: 'a' })
+    await send({ id: 'b' })
+    await settle()
+    expect(order).toEqual(['a1'])
+    await advance(10_000)
+    expect(order).toEqual(['a1', 'a2', 'b1'])
+  })
+})

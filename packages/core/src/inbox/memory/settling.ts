@@ -1,0 +1,118 @@
+import { type AckhookError, NonRetryableError } from '../../errors/errors.ts'
+import type { MaybePromise } from '../../lib/maybe-promise.ts'
+import { ABORT, createAttempt } from '../attempt.ts'
+import { ABANDONED } from '../crash-policy.ts'
+import { type Delivery, identityOf } from '../delivery.ts'
+import type { Verdict } from '../inbox.ts'
+import { askedDelayMs, comesTooLate } from '../retry.ts'
+import { complete } from './completion.ts'
+import type { Entry } from './entry.ts'
+import { finish, type State } from './state.ts'
+
+/** Begins the next attempt at an event. */
+export function runAttempt(state: State, entry: Entry): MaybePromise<Verdict> {
+  entry.attempts++
+  entry.attempt = createAttempt(entry.attempts)
+  return state.process(entry.delivery, entry.attempt, state.limit)
+}
+
+/** Applies what the worker decided about an attempt. */
+export function applyVerdict(state: State, verdict: Verdict, entry: Entry): void {
+  entry.attempt = undefined
+  // Lost to another process, or given back by the drain: the verdict no longer counts.
+  if (entry.phase !== 'held') return
+  if (verdict.outcome === 'completed') {
+    entry.reply?.({ outcome: 'processed' })
+    complete(state, entry)
+    return
+  }
+  entry.delivery = forLater(entry.delivery)
+  if (entry.reply !== undefined) answerFailure(state, entry, verdict)
+  else if (verdict.outcome === 'retry') retry(state, entry, verdict.delayMs)
+  else {
+    if (verdict.attemptsLeft === true && !verdict.notified) state.lost++
+    void deadLetter(state, entry, verdict.error)
+  }
+}
+
+function retry({ scheduler, limit }: State, entry: Entry, delayMs: number): void {
+  // The drain began after the worker decided: the last attempt starts now.
+  if (comesTooLate(delayMs, limit.lastStartAt)) scheduler.enqueue(entry)
+  else scheduler.enqueueAfter(entry, delayMs)
+}
+
+/** Without an acknowledgement the sender still has the event and retries it: the inbox does not. */
+function answerFailure(
+  state: State,
+  entry: Entry,
+  verdict: Exclude<Verdict, { outcome: 'completed' }>,
+): void {
+  if (verdict.outcome === 'dead' && verdict.notified) {
+    entry.reply?.({ outcome: 'dead_lettered' })
+    void deadLetter(state, entry, verdict.error)
+  } else {
+    entry.reply?.({ outcome: 'failed', retryAfterMs: askedDelayMs(verdict.error) })
+    void giveBack(state, entry)
+  }
+}
+
+/** Keeps an event for a redrive, and releases it so that a redelivery by its sender runs again. */
+function deadLetter(state: State, entry: Entry, error: unknown): Promise<void> {
+  keepDeadLetter(state, entry.delivery, { attempts: entry.attempts, error })
+  return giveBack(state, entry)
+}
+
+export function keepDeadLetter(
+  { deadLetters, policy }: State,
+  delivery: Delivery,
+  reason: { attempts: number; error: unknown },
+): void {
+  deadLetters.put(delivery, { ...reason, failedAt: policy.clock() })
+}
+
+/** Finishes an entry and releases its lease, so that a redelivery runs at once. Never rejects. */
+export async function giveBack(state: State, entry: Entry): Promise<void> {
+  finish(state, entry)
+  try {
+    await state.store.release(entry.key, entry.token)
+  } catch {
+    // Observed by the guarded store. The lease expires by itself.
+  }
+}
+
+/** Ends what is not finished: given back to its sender or, when already acknowledged, dead-lettered. */
+export function withdraw(state: State, entry: Entry, error: AckhookError): Promise<void> {
+  entry.attempt?.abort(error)
+  entry.reply?.({ outcome: 'failed', retryAfterMs: 1000 })
+  return entry.acknowledged ? deadLetter(state, entry, error) : giveBack(state, entry)
+}
+
+/** Ends what another process owns now: it has acknowledged the event, so nothing may run here any more. */
+export function loseLease(state: State, entry: Entry): void {
+  state.policy.observe({ kind: 'lease_lost', ...identityOf(entry.delivery) })
+  entry.attempt?.abort(ABORT.leaseLost())
+  entry.reply?.({ outcome: 'in_flight', retryAfterMs: 1000 })
+  finish(state, entry)
+}
+
+/**
+ * Ends an event whose request is gone, and with it all that would have handled or retried it. The worker logs,
+ * observes and notifies, so that this is not silent.
+ */
+export async function abandon(state: State, entry: Entry): Promise<void> {
+  if (entry.phase === 'completing') {
+    finish(state, entry)
+    return
+  }
+  const delivery = forLater(entry.delivery)
+  // Its timeout has aborted the attempt, or its promises ended with the request and may not be settled from here.
+  entry.attempt = undefined
+  const ended = withdraw(state, entry, new NonRetryableError(ABANDONED))
+  if (entry.acknowledged) await state.process(delivery, createAttempt(entry.attempts, 'abandon'))
+  await ended
+}
+
+/** Without the event, which a handler may have changed, and without what belongs to an answered request. */
+function forLater({ event: _, waitUntil: __, ...rest }: Delivery): Delivery {
+  return rest
+}
