@@ -1,4 +1,4 @@
-import type { Attempt, SendReport } from '@ackhook/testing'
+import type { SendAttempt, SendReport } from '@ackhook/testing'
 import { createPaint } from '../terminal/paint.ts'
 import { printable } from '../terminal/printable.ts'
 
@@ -54,7 +54,7 @@ export function describeSummary(summary: Summary, colours: boolean): string[] {
   return [...lines, ...hintsFor(replies)]
 }
 
-function replyName({ status, code, error }: Attempt): string {
+function replyName({ status, code, error }: SendAttempt): string {
   if (status === undefined) return `no reply: ${error}`
   return code === undefined ? String(status) : `${status} ${code}`
 }

@@ -59,7 +59,7 @@ const events = (count: number) => {
   return Array.from({ length: count }, () => createEvent('conversation.resolved', {}, { random }))
 }
 
-/** A server that answers these statuses in turn, and then the last one for ever. */
+/** A server that answers with these statuses in turn, and then with the last one. */
 function answering(...answers: { status: number; headers?: Record<string, string> }[]): RequestListener {
   let count = 0
   return (request, response) => {
@@ -77,7 +77,7 @@ test('an event that is acknowledged is sent once', async () => {
   expect(sender.health()).toEqual({ status: 'healthy', failuresInARow: 0 })
 })
 
-test('what is not 2xx is retried with growing delays until it is, redirects included', async () => {
+test('anything but 2xx is retried with growing delays, redirects included', async () => {
   const clock = fakeClock(1.7e12)
   const url = await serve(
     answering({ status: 500 }, { status: 302, headers: { location: '/' } }, { status: 404 }, { status: 204 }),
@@ -136,7 +136,7 @@ test('retries stop at the end of the window; the event stays undelivered and the
   expect(sender.health()).toEqual({ status: 'healthy', failuresInARow: 0 })
 })
 
-test('no reply in time and no server at all are failed attempts that say why', async () => {
+test('a late reply and a missing server are failed attempts that say why', async () => {
   const url = await serve(request => {
     request.resume()
   })
@@ -148,7 +148,7 @@ test('no reply in time and no server at all are failed attempts that say why', a
   expect(error).toMatch(/ECONNREFUSED|bad port/)
 })
 
-test('duplicates, at the same time and later, run the handlers once', async () => {
+test('concurrent and later duplicates run the handlers once', async () => {
   const { sender, handled } = await setUp({ faults: { duplicate: true, concurrentDuplicate: true } })
   const sent = events(5)
   const reports = await sender.sendAll(sent, { concurrency: 5 })
@@ -172,8 +172,8 @@ test('a stale timestamp is refused with the reason that an operator sees', async
   expect(codes()).toEqual(['timestamp_too_old'])
 })
 
-test('retries with the first timestamp fall out of the tolerance, unless it is as wide as the window', async () => {
-  // A lost reply makes a retry, ten minutes later, of what a receiver would otherwise have taken at once.
+test('retries with the first timestamp exceed the tolerance, unless it is as wide as the window', async () => {
+  // A lost reply causes a retry, ten minutes later, of an event that the receiver would have accepted at once.
   const faults = { frozenTimestamp: true, lostReply: 0.5 }
   const strict = await setUp({ faults, minDelay: '10m', attempts: 20, seed: 5 })
   const reports = await strict.sender.sendAll(events(6))
@@ -195,7 +195,7 @@ test('a lost reply leads to a second request for an event that runs once', async
   expect(handled).toEqual(sent.map(event => event.id))
 })
 
-test('a rotation in mid-flight is seen by a receiver that knows one secret, and not by one that knows both', async () => {
+test('a rotation under way fails at a receiver that knows one secret, and not at one that knows both', async () => {
   const faults = { rotation: { secret: next, after: 2, overlap: 2 } }
   const prepared = await setUp({ faults, attempts: 1 }, { secret: [secret, next] })
   const good = await prepared.sender.sendAll(events(6))
@@ -219,7 +219,7 @@ test('disorder changes the order of arrival and not the order of reports', async
   expect(handled.toSorted()).toEqual(ids.toSorted())
 })
 
-test('the same seed repeats the same faults, whatever happens at the same time; another seed does not', async () => {
+test('a seed repeats the same faults, whatever runs at the same time; another seed does not', async () => {
   const run = async (seed: number) => {
     const { sender } = await setUp({
       seed,
@@ -241,7 +241,7 @@ test('milliseconds and ISO 8601 in t are understood by a receiver that reads eve
   }
 })
 
-test('closing cuts a long wait short', async () => {
+test('closing ends a long wait', async () => {
   const url = await serve(answering({ status: 500 }))
   const sender = createSender({ url, secret, minDelay: '1h' })
   const report = sender.send(events(1)[0]!)
@@ -250,7 +250,7 @@ test('closing cuts a long wait short', async () => {
   expect((await report).outcome).toBe('undelivered')
 })
 
-test('wrong options name themselves and the fix', () => {
+test('a wrong option is named in the error, with the fix', () => {
   const url = 'http://127.0.0.1:1/'
   expect(() => createSender({ url: 'localhost', secret })).toThrow(/'url'.*http/)
   expect(() => createSender({ url, secret: '' })).toThrow(/'secret'/)
@@ -274,7 +274,7 @@ test('wrong options name themselves and the fix', () => {
   expect(() => createSender(undefined as never)).toThrow(/'options'.*url/)
 })
 
-test('a wrong number of lanes is told, instead of sending nothing', async () => {
+test('a wrong concurrency rejects instead of sending nothing', async () => {
   const sender = createSender({ url: 'http://127.0.0.1:1/', secret, attempts: 1 })
   for (const concurrency of [0, -1, 1.5, Number.NaN]) {
     await expect(sender.sendAll(events(2), { concurrency })).rejects.toThrow(/'concurrency'.*whole number/)
