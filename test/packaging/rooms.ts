@@ -28,6 +28,7 @@ export const ROOMS: Readonly<Record<string, Rooms>> = {
     fetch: RECEIVER,
     '.': [...RECEIVER, 'fetch'],
   },
+  redis: { '.': [] },
   testing: {
     lib: [],
     requests: ['lib'],

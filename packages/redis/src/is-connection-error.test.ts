@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { meansUnavailable } from './errors.ts'
+import { isConnectionError } from './is-connection-error.ts'
 
-const answer = (message: string) => Object.assign(new Error(message), { name: 'ReplyError' })
+const reply = (message: string) => Object.assign(new Error(message), { name: 'ReplyError' })
 
 test.each([
   "NOPERM this user has no permissions to run the 'info' command",
@@ -10,8 +10,8 @@ test.each([
   'MISCONF Redis is configured to save RDB snapshots, but it is unable to persist to disk.',
   'ERR Error running script (call to f_5f): @user_script:6: -OOM command not allowed',
   'NOAUTH Authentication required.',
-])('Redis serves when it answers %s', message => {
-  expect(meansUnavailable(answer(message))).toBe(false)
+])('Redis serves calls when it answers %s', message => {
+  expect(isConnectionError(reply(message))).toBe(false)
 })
 
 test.each([
@@ -22,12 +22,12 @@ test.each([
   'CLUSTERDOWN The cluster is down',
   'TRYAGAIN Multiple keys request during rehashing of slot',
   'BUSY Redis is busy running a script.',
-])('Redis serves nobody when it answers %s', message => {
-  expect(meansUnavailable(answer(message))).toBe(true)
+])('Redis serves no calls when it answers %s', message => {
+  expect(isConnectionError(reply(message))).toBe(true)
 })
 
-test('Redis serves nobody when the client or the deadline failed', () => {
-  expect(meansUnavailable(new Error('Connection is closed.'))).toBe(true)
-  expect(meansUnavailable('no error')).toBe(true)
-  expect(meansUnavailable(undefined)).toBe(true)
+test('Redis serves no calls when the client or the deadline failed', () => {
+  expect(isConnectionError(new Error('Connection is closed.'))).toBe(true)
+  expect(isConnectionError('no error')).toBe(true)
+  expect(isConnectionError(undefined)).toBe(true)
 })
