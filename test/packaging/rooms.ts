@@ -9,6 +9,9 @@ const MIDDLE = [...GROUND, 'observe', 'platform', 'http', 'events']
 const INBOX = [...MIDDLE, 'inbox']
 const RECEIVER = [...INBOX, 'inbox/memory', 'verify', 'worker', 'receiver']
 
+/** What every command of the CLI may use. */
+const SHARED = ['command', 'terminal', 'secrets']
+
 export const ROOMS: Readonly<Record<string, Rooms>> = {
   core: {
     errors: [],
@@ -27,6 +30,22 @@ export const ROOMS: Readonly<Record<string, Rooms>> = {
     node: RECEIVER,
     fetch: RECEIVER,
     '.': [...RECEIVER, 'fetch'],
+  },
+  cli: {
+    command: [],
+    terminal: [],
+    secrets: ['command', 'terminal'],
+    delivery: ['command'],
+    'doctor/evidence': ['delivery', 'secrets'],
+    'doctor/checks': ['doctor/evidence'],
+    'doctor/guesses': ['doctor/evidence'],
+    doctor: ['delivery', 'secrets', 'doctor/evidence', 'doctor/checks', 'doctor/guesses'],
+    send: SHARED,
+    listen: [...SHARED, 'delivery', 'doctor'],
+    replay: [...SHARED, 'delivery'],
+    verify: [...SHARED, 'delivery', 'doctor'],
+    inbox: ['command', 'terminal'],
+    '.': [...SHARED, 'delivery', 'doctor', 'send', 'listen', 'replay', 'verify', 'inbox'],
   },
   redis: { '.': [] },
   testing: {

@@ -2,7 +2,6 @@ import type { ContractOptions, Duration, TimestampUnit } from '@ackhook/core'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { UsageError } from './usage-error.ts'
 
-/** Options that several commands have, each defined once. */
 export interface SecretFlags {
   readonly secret?: readonly string[]
   readonly envFile?: string
@@ -20,11 +19,11 @@ export function withJson(command: Command): Command {
 
 export function withSecret(command: Command): Command {
   return command
-    .option('--secret <secret>', 'the signing secret; better: ACKHOOK_SECRET or --env-file', collect)
+    .option('--secret <secret>', 'the signing secret; prefer ACKHOOK_SECRET or --env-file', collect)
     .option('--env-file <file>', 'read ACKHOOK_SECRET from this file')
 }
 
-/** An option that may be repeated. Not `<secret...>`: that would swallow the argument behind it. */
+/** An option that may be repeated. Not `<secret...>`, which would swallow the argument after it. */
 function collect(value: string, before: readonly string[] = []): readonly string[] {
   return [...before, value]
 }
@@ -32,13 +31,13 @@ function collect(value: string, before: readonly string[] = []): readonly string
 export function withContract(command: Command): Command {
   return command
     .option('--header <name>', 'name of the signature header (default: X-Service-Signature)')
-    .option('--scheme <label>', 'label of the signature in it (default: v1)')
+    .option('--scheme <label>', 'label of the signature in the header (default: v1)')
 }
 
 export function withTolerance(command: Command): Command {
   return command
     .addOption(
-      new Option('--timestamp-unit <unit>', 'how t must be written (default: auto)').choices([
+      new Option('--timestamp-unit <unit>', 'unit of t (default: auto)').choices([
         'auto',
         'seconds',
         'milliseconds',
@@ -71,10 +70,10 @@ export function parseCount(text: string): number {
 export function parseUrl(text: string): string {
   const parsed = URL.canParse(text) ? new URL(text) : undefined
   const url = parsed !== undefined && /^https?:$/.test(parsed.protocol) ? parsed : undefined
-  // Commander repeats what it refuses, and this may hold a password.
+  // Not Commander's own error, which would repeat a password.
   if (text.includes('@') && (url === undefined || url.username !== '' || url.password !== '')) {
-    throw new UsageError('an address must hold no user name and no password: leave out what is before the @')
+    throw new UsageError('an address must hold no user name and no password: remove the part before the @')
   }
   if (url !== undefined) return url.href
-  throw new InvalidArgumentError('Write a whole address, such as http://localhost:3000/webhooks.')
+  throw new InvalidArgumentError('Write a full address, such as http://localhost:3000/webhooks.')
 }

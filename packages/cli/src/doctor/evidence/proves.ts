@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import type { Facts } from './facts.ts'
 import type { Guess } from './finding.ts'
 
-/** Whether some signature of the header is the digest under these suppositions. */
+/** Whether a signature of the header is the digest under these suppositions. */
 export function proves(facts: Facts, ...guesses: readonly Partial<Guess>[]): boolean {
   const { signature, secret, delivery } = facts
   if (signature === undefined) return false

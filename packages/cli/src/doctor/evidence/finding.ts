@@ -1,19 +1,19 @@
 import type { Facts } from './facts.ts'
 
-/** One reason, and what to do about it. */
+/** One cause, and what to do about it. */
 export interface Finding {
   /** A stable name, for scripts. */
   readonly cause: string
-  /** Whether the digest, or the request itself, proves it. Otherwise it is what the traces suggest. */
+  /** Whether the digest, or the request itself, proves it. Otherwise the traces suggest it. */
   readonly proven: boolean
   /** For a newcomer: what happened, and what to do. Never holds a secret. */
   readonly text: string
 }
 
-/** Looks for one reason in what is there to be seen. Pure. */
+/** Looks for one cause in what the request shows. Pure. */
 export type Check = (facts: Facts) => Finding | undefined
 
-/** A supposition that can be proved: with these changes, the signature would have to match. */
+/** A supposition that can be proved: with these changes, the signature must match. */
 export interface Guess {
   readonly cause: string
   readonly text: string
@@ -25,5 +25,5 @@ export interface Guess {
   readonly prefix?: string
 }
 
-/** Supposes one kind of mishap, in every form in which it is known to happen. Pure. */
+/** Supposes one kind of mishap, in every known form. Pure. */
 export type Suppose = (facts: Facts) => readonly Guess[]

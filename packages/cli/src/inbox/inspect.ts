@@ -1,10 +1,10 @@
 import type { DeadLetter } from '@ackhook/core'
 import { eventKey } from '@ackhook/core/spi'
-import { EXIT } from '../exit-codes.ts'
+import { EXIT } from '../command/exit-codes.ts'
 import { createPaint } from '../terminal/paint.ts'
 import { printable } from '../terminal/printable.ts'
 import { table } from '../terminal/table.ts'
-import type { InboxFlags, ListFlags } from './inbox-command.ts'
+import type { InboxFlags, ListFlags } from './inbox-flags.ts'
 import { type InboxParts, withInbox } from './with-inbox.ts'
 
 export function list(flags: ListFlags, parts: InboxParts): Promise<number> {
@@ -91,7 +91,7 @@ function toJson({ body: _, key: __, ...letter }: DeadLetter): object {
   }
 }
 
-/** Indented where it is JSON. A stranger's text: control characters other than line ends are shown, not obeyed. */
+/** Indented, if it is JSON. Untrusted: control characters other than line ends are escaped. */
 function pretty(body: string): string {
   let text = body
   try {

@@ -6,20 +6,20 @@ import {
   resolveContract,
   type SignatureHeader,
 } from '@ackhook/core/spi'
-import type { Delivery } from '../delivery/delivery-file.ts'
-import { joinHeaders } from '../delivery/join-headers.ts'
-import type { NamedSecret } from '../secrets/resolve-secrets.ts'
+import type { CapturedRequest } from '../../delivery/captured-request.ts'
+import { joinHeaders } from '../../delivery/join-headers.ts'
+import type { NamedSecret } from '../../secrets/resolve-secrets.ts'
 
-/** What the doctor knows of one delivery before it supposes anything. */
+/** What the doctor knows about one delivery before it supposes anything. */
 export interface Facts {
-  readonly delivery: Delivery
+  readonly delivery: CapturedRequest
   /** Header lines joined, names in lower case. */
   readonly headers: Readonly<Record<string, string>>
   /** Name of the signature header, in lower case. */
   readonly headerName: string
   readonly scheme: string
   readonly timestampUnit: 'auto' | 'seconds' | 'milliseconds' | 'iso8601'
-  /** Each line of the signature header, as it came. */
+  /** Each line of the signature header, as it arrived. */
   readonly headerLines: readonly string[]
   /** Absent when the header cannot be read. */
   readonly signature?: SignatureHeader
@@ -27,9 +27,9 @@ export interface Facts {
   readonly timestampMs?: number
   /** The secret that the app uses. */
   readonly secret: NamedSecret
-  /** Other secrets that might be the right one. */
+  /** Other secrets that may be the right one. */
   readonly others: readonly NamedSecret[]
-  /** The refusal of the receiver, or `accepted`. */
+  /** The receiver's reason to refuse, or `accepted`. */
   readonly code: string
   readonly text: string
 }
@@ -40,7 +40,7 @@ export interface FactOptions {
   readonly code: string
 }
 
-export function gatherFacts(delivery: Delivery, options: FactOptions): Facts {
+export function gatherFacts(delivery: CapturedRequest, options: FactOptions): Facts {
   const contract = resolveContract(options.contract)
   const headers = joinHeaders(delivery.headers)
   const value = headers[contract.header]
