@@ -47,6 +47,7 @@ export const ROOMS: Readonly<Record<string, Rooms>> = {
     inbox: ['command', 'terminal'],
     '.': [...SHARED, 'delivery', 'doctor', 'send', 'listen', 'replay', 'verify', 'inbox'],
   },
+  opentelemetry: { '.': [] },
   redis: { '.': [] },
   testing: {
     lib: [],
