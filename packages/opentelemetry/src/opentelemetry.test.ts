@@ -104,7 +104,7 @@ describe('spans', () => {
 
   it('name the actual reason of a refusal, as an error only for 5xx', async () => {
     const { receiver, deliver, spansOf } = setUp()
-    await deliver('evt_1', { secret: 'a-secret-somebody-guessed' })
+    await deliver('evt_1', { secret: 'a-secret-that-was-guessed' })
     await receiver.close()
     await deliver('evt_2')
 
@@ -183,7 +183,7 @@ describe('metrics', () => {
     receiver.onDeadLetter(() => {})
     await deliver('evt_1')
     await deliver('evt_1')
-    await deliver('evt_2', { secret: 'a-secret-somebody-guessed' })
+    await deliver('evt_2', { secret: 'a-secret-that-was-guessed' })
     await deliver('evt_3', { data: { resolved_by: 'nobody' } })
     await receiver.close()
 
@@ -382,7 +382,7 @@ it('never exports data of an event or the message of an error', async () => {
   receiver.onDeadLetter(() => {})
   await deliver('evt_1', { data: { text: SECRET_DATA } })
   await deliver('evt_1', { data: { text: `${SECRET_DATA} again` } })
-  await deliver('evt_2', { data: { text: SECRET_DATA }, secret: 'a-secret-somebody-guessed' })
+  await deliver('evt_2', { data: { text: SECRET_DATA }, secret: 'a-secret-that-was-guessed' })
   await receiver.close()
   await collect()
 

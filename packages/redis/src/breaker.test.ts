@@ -70,7 +70,7 @@ test('failures of calls sent before it opened do not lengthen the rest', () => {
   expect(breaker.enter()).toBeDefined()
 })
 
-test('an answer that comes after its deadline closes it at once', () => {
+test('an answer after its timeout closes it at once', () => {
   const { time, breaker } = breakerAt()
   const stalled = breaker.enter()!
   time.now = 1000

@@ -39,7 +39,7 @@ async function isClaimed(store: DedupeStore): Promise<boolean> {
   }
 }
 
-/** One address whose new connections go to another server after `moveTo`; those that are open stay. */
+/** One address whose new connections go to another server after `moveTo`; open ones stay. */
 async function startAddress(port: number) {
   let target = port
   const sockets = new Set<Socket>()

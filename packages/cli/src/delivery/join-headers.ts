@@ -10,7 +10,7 @@ export function joinHeaders(headers: CapturedRequest['headers']): Record<string,
   return joined
 }
 
-/** Headers of one connection, or those that a client makes anew. */
+/** Headers of one connection, or those that a client sets itself. */
 const OF_THE_CONNECTION = new Set([
   'connection',
   'content-length',

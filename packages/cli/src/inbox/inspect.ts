@@ -97,7 +97,7 @@ function pretty(body: string): string {
   try {
     text = JSON.stringify(JSON.parse(body), null, 2)
   } catch {
-    // Shown as it is.
+    // Not JSON: shown unchanged.
   }
   return text.split('\n').map(printable).join('\n')
 }

@@ -19,8 +19,8 @@ const CASES = [
 
 /**
  * What every adapter promises, whatever the framework, for any test runner. Mount a receiver made with
- * `adapterSuiteOptions` on a server that listens, and run each case. A case takes milliseconds, those about time a few
- * seconds. The cases may share one server and must run one after the other.
+ * `adapterSuiteOptions` on a server that listens, and run each case. Most cases take
+ * milliseconds, those about time a few seconds. The cases may share one server and must run one after the other.
  *
  * @example
  * const events: WebhookEvent[] = []

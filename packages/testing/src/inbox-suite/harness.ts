@@ -9,7 +9,7 @@ interface Run {
   readonly attempt: Attempt
   /** Monotonic milliseconds. */
   readonly startedAt: number
-  /** Ends the attempt, where the harness was started with `manual`. */
+  /** Ends the attempt, if the harness was started with `manual`. */
   finish(verdict?: Verdict): void
 }
 
@@ -35,7 +35,7 @@ export function retryIn(delayMs: number): Verdict {
   return { outcome: 'retry', delayMs, error: new Error('not now') }
 }
 
-/** What a case is written against. */
+/** What a case gets. */
 export interface CaseTools {
   /** Starts one more inbox on the events of this case. */
   start(options?: StartOptions): Promise<Harness>

@@ -68,7 +68,7 @@ function answering(...answers: { status: number; headers?: Record<string, string
   }
 }
 
-test('an event that is acknowledged is sent once', async () => {
+test('an acknowledged event is sent once', async () => {
   const { sender, handled } = await setUp()
   const [event] = events(1)
   const report = await sender.send(event!)
@@ -112,8 +112,8 @@ test('a longer Retry-After is honoured, as seconds and as a date, and can be ign
     minDelay: '1s',
     honourRetryAfter: false,
   })
-  const hurried = (await rude.send(events(1)[0]!)).attempts
-  expect(hurried[1]!.at - hurried[0]!.at).toBeLessThanOrEqual(1000)
+  const retried = (await rude.send(events(1)[0]!)).attempts
+  expect(retried[1]!.at - retried[0]!.at).toBeLessThanOrEqual(1000)
 })
 
 test('retries stop at the end of the window; the event stays undelivered and the endpoint unhealthy', async () => {
@@ -209,7 +209,7 @@ test('a rotation under way fails at a receiver that knows one secret, and not at
   ])
 })
 
-test('disorder changes the order of arrival and not the order of reports', async () => {
+test('disorder changes the order of arrival but not the order of reports', async () => {
   const { sender, handled } = await setUp({ faults: { disorder: true, delay: '1s' } })
   const sent = events(12)
   const reports = await sender.sendAll(sent)
@@ -234,7 +234,7 @@ test('a seed repeats the same faults, whatever runs at the same time; another se
   expect(await run(8)).not.toEqual(first)
 })
 
-test('milliseconds and ISO 8601 in t are understood by a receiver that reads every unit', async () => {
+test('a receiver that reads every unit accepts t in milliseconds and ISO 8601', async () => {
   for (const timestampUnit of ['milliseconds', 'iso8601'] as const) {
     const { sender } = await setUp({ timestampUnit, attempts: 1 })
     expect((await sender.send(events(1)[0]!)).outcome).toBe('acknowledged')
@@ -281,7 +281,7 @@ test('a wrong concurrency rejects instead of sending nothing', async () => {
   }
 })
 
-test('a password in an address is refused, and never repeated', async () => {
+test('a password in an address is refused, and never printed', async () => {
   for (const url of ['http://me:hidden@127.0.0.1:1/', 'me:hidden@127.0.0.1:1']) {
     const refused = (() => createSender({ url, secret })) as () => void
     expect(refused).toThrow(/'url'/)

@@ -1,4 +1,4 @@
-/** What the platform's dashboard would say of the endpoint. */
+/** The state of the endpoint on the platform's dashboard. */
 export interface HealthReport {
   readonly status: 'healthy' | 'unhealthy'
   /** Failed attempts since the last acknowledged one, of any event. */

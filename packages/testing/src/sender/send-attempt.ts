@@ -1,7 +1,7 @@
-/** What was made to go wrong with an attempt. */
+/** A fault that was injected into an attempt. */
 export type InjectedFault = 'tampered' | 'stale_timestamp' | 'frozen_timestamp' | 'lost_reply' | 'rotated'
 
-/** One request and what the sender knows of it. */
+/** One request and its result, as the sender sees it. */
 export interface SendAttempt {
   /** 1 for the first. */
   readonly number: number
