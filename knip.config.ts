@@ -20,7 +20,6 @@ const config: KnipConfig = {
     'fast-check',
     'raw-body',
   ],
-  ignoreIssues: { 'packages/cli/src/exit-codes.ts': ['types'] },
   // A package without its sources uses nothing yet, and neither do the tests that cross packages.
   ignoreWorkspaces: [
     ...waiting.map(folder => `packages/${folder}`),

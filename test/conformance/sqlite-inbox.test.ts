@@ -2,20 +2,19 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sqliteInbox } from '@ackhook/sqlite'
-import { inboxCases } from '@ackhook/testing/inbox-suite'
+import { inboxSuite } from '@ackhook/testing/inbox-suite'
 import { describe, it } from 'vitest'
 
 describe('sqliteInbox', () => {
-  for (const { id, name, run } of inboxCases({ durable: true, serialize: true, forgets: true })) {
-    it(`${id}: ${name}`, { timeout: 60_000 }, async () => {
-      const folder = mkdtempSync(join(tmpdir(), 'ackhook-sqlite-'))
-      const path = join(folder, 'inbox.db')
-      const open = () => sqliteInbox({ path, lease: '5s', poll: '20ms' })
-      try {
-        await run({ open, reopen: open })
-      } finally {
-        rmSync(folder, { recursive: true })
-      }
-    })
+  const open = () => {
+    const folder = mkdtempSync(join(tmpdir(), 'ackhook-sqlite-'))
+    return {
+      createInbox: () => sqliteInbox({ path: join(folder, 'inbox.db'), lease: '5s', poll: '20ms' }),
+      close: () => rmSync(folder, { recursive: true }),
+    }
+  }
+  const capabilities = { durable: true, serialize: true, forgets: true }
+  for (const { id, name, run } of inboxSuite({ open, capabilities })) {
+    it(`${id}: ${name}`, { timeout: 60_000 }, run)
   }
 })

@@ -29,9 +29,9 @@ export const ENTRY_POINTS: Readonly<Record<string, readonly string[]>> = {
     'signedRequest',
     'testReceiver',
   ],
-  '@ackhook/testing/adapter-suite': ['adapterCases'],
+  '@ackhook/testing/adapter-suite': ['adapterSuite'],
   '@ackhook/testing/store-suite': ['storeSuite'],
-  '@ackhook/testing/inbox-suite': ['inboxCases'],
+  '@ackhook/testing/inbox-suite': ['inboxSuite'],
 }
 
 /** Other functions and values: parts for authors of adapters, stores, inboxes and tools, and what the above answer. */

@@ -5,7 +5,7 @@
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { sign } from '@ackhook/testing'
-import { adapterCases, adapterSuiteOptions } from '@ackhook/testing/adapter-suite'
+import { adapterSuite, adapterSuiteOptions } from '@ackhook/testing/adapter-suite'
 import { DECLARED } from './declared.mjs'
 import { overload } from './overload.mjs'
 import { runtimes } from './runtimes.mjs'
@@ -116,8 +116,8 @@ async function conforms(base, adapter, { name }) {
     },
   }
   const wrong = []
-  for (const { id, run } of adapterCases) {
-    const failure = await Promise.race([run(target).then(() => undefined), tooLate()]).catch(error => error)
+  for (const { id, run } of adapterSuite({ open: () => target })) {
+    const failure = await Promise.race([run().then(() => undefined), tooLate()]).catch(error => error)
     if (failure === undefined) continue
     if (declared[id] === undefined) wrong.push(`${id}: ${failure.message}`)
     else console.log(`     declared for ${name}: ${id}, because ${declared[id]}`)

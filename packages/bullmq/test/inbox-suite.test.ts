@@ -1,4 +1,4 @@
-import { inboxCases } from '@ackhook/testing/inbox-suite'
+import { inboxSuite } from '@ackhook/testing/inbox-suite'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { postgresEngine, redisEngine, type TestEngine } from './engines.ts'
 import { unique } from './parts.ts'
@@ -17,10 +17,11 @@ describe.each([
   }, 60_000)
   afterAll(() => engine.stop())
 
-  for (const { id, name, run } of inboxCases(CAPABILITIES)) {
-    test(`${id}: ${name}`, { timeout: 60_000 }, () => {
-      const queue = unique('suite')
-      return run({ open: () => engine.inbox(queue), reopen: () => engine.inbox(queue) })
-    })
+  const open = () => {
+    const queue = unique('suite')
+    return { createInbox: () => engine.inbox(queue) }
+  }
+  for (const { id, name, run } of inboxSuite({ open, capabilities: CAPABILITIES })) {
+    test(`${id}: ${name}`, { timeout: 60_000 }, run)
   }
 })

@@ -1,9 +1,5 @@
-export {
-  type Delivery,
-  type DeliveryFile,
-  fromDeliveryFile,
-  toDeliveryFile,
-} from './delivery/delivery-file.ts'
+export type { CapturedRequest } from './delivery/captured-request.ts'
+export { type DeliveryFile, fromDeliveryFile, toDeliveryFile } from './delivery/delivery-file.ts'
 export { readDelivery } from './delivery/read-delivery.ts'
 export { type DiagnoseOptions, type Diagnosis, diagnose, type Finding } from './doctor/diagnose.ts'
 export { run } from './run.ts'

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module'
 import { Command } from 'commander'
+import type { Finish } from './command/finish.ts'
 import { inboxCommand } from './inbox/inbox-command.ts'
 import { openInbox } from './inbox/open-inbox.ts'
 import { listenCommand } from './listen/listen-command.ts'
@@ -10,10 +11,7 @@ import { verifyCommand } from './verify/verify-command.ts'
 
 const { version } = createRequire(import.meta.url)('../package.json') as { version: string }
 
-/** Ends a command. */
-export type Finish = (exitCode: number) => void
-
-/** The commands with their options. `finish` is told the exit code of the one that ran. */
+/** The commands with their options. `finish` gets the exit code of the one that ran. */
 export function createProgram(terminal: Terminal, finish: Finish): Command {
   const program = new Command('ackhook')
     .description('Send, receive, replay and diagnose webhooks without the platform')
@@ -25,12 +23,12 @@ export function createProgram(terminal: Terminal, finish: Finish): Command {
     .addCommand(replayCommand(terminal, finish))
     .addCommand(verifyCommand(terminal, finish))
     .addCommand(inboxCommand(terminal, finish, openInbox))
-  settleOutput(program, terminal)
+  routeOutput(program, terminal)
   return program
 }
 
-/** Errors become exceptions and texts go through the terminal, in every command. */
-function settleOutput(command: Command, terminal: Terminal): void {
+/** In every command, errors become exceptions and texts go through the terminal. */
+function routeOutput(command: Command, terminal: Terminal): void {
   const line = (text: string) => text.replace(/\n$/, '')
   command
     .exitOverride()
@@ -42,18 +40,18 @@ function settleOutput(command: Command, terminal: Terminal): void {
       getOutHasColors: () => terminal.colours,
       getErrHasColors: () => terminal.colours,
     })
-  for (const child of command.commands) settleOutput(child, terminal)
+  for (const child of command.commands) routeOutput(child, terminal)
 }
 
 const HELP = `
 Secret:
   ACKHOOK_SECRET            the signing secret of the endpoint
-  ACKHOOK_SECRET_2 ... _9   the other secrets while a rotation lasts
-  --env-file <file>         reads them from a file instead
+  ACKHOOK_SECRET_2 ... _9   the other secrets during a rotation
+  --env-file <file>         reads them from a file
 
 Exit codes:
   0  everything was acknowledged, verified or found
-  1  something was refused, does not verify or was not found
+  1  something was refused, did not verify or was not found
   2  the command could not start: a wrong option, an unreadable file, no secret
 
 Examples:

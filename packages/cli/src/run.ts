@@ -1,13 +1,13 @@
 import { AckhookError } from '@ackhook/core'
 import { CommanderError } from 'commander'
-import { EXIT } from './exit-codes.ts'
+import { EXIT } from './command/exit-codes.ts'
+import { UsageError } from './command/usage-error.ts'
 import { createProgram } from './program.ts'
 import { createPaint } from './terminal/paint.ts'
 import type { Terminal } from './terminal/terminal.ts'
-import { UsageError } from './usage-error.ts'
 
 /**
- * Runs one command and gives the exit code. Never rejects, never ends the process.
+ * Runs one command and resolves with its exit code. Never rejects, never ends the process.
  *
  * @example
  * process.exitCode = await run(['verify', 'deliveries'], terminal)
@@ -21,7 +21,7 @@ export async function run(args: readonly string[], terminal: Terminal): Promise<
     await program.parseAsync([...args], { from: 'user' })
     return exitCode
   } catch (error) {
-    // Commander has printed its message, and for --help and --version there is no error at all.
+    // Commander has printed its message. --help and --version are not errors.
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
     if (args.includes('--json')) terminal.err(JSON.stringify({ error: messageOf(error) }))
     else terminal.err(`${createPaint(terminal.colours).bad('Error:')} ${messageOf(error)}`)

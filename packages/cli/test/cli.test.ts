@@ -32,7 +32,7 @@ interface Reply {
   readonly code: string
 }
 
-/** An address on which something listened a moment ago. */
+/** An address on which a server listened a moment ago. */
 async function closedPort(): Promise<string> {
   const server = createServer().listen(0, '127.0.0.1')
   await new Promise(resolve => server.once('listening', resolve))
@@ -72,7 +72,7 @@ describe('send', () => {
     ])
   })
 
-  test('sends many at a rate, each of them twice, and counts the replies as JSON', async () => {
+  test('sends many at a rate, each twice, and counts the replies as JSON', async () => {
     const startedAt = performance.now()
     const { out, code } = await send('--repeat', '10', '--rate', '50', '--duplicate', '--json')
     expect(performance.now() - startedAt).toBeGreaterThan(180)
@@ -88,7 +88,7 @@ describe('send', () => {
     expect(code).toBe(0)
   })
 
-  test('a forged signature ends with 1 and says where to look', async () => {
+  test('a forged signature ends with 1 and advice where to look', async () => {
     const args = ['send', 'conversation.resolved', '--to', receiver.url]
     const { code, out } = await runCli(args, { env: { ACKHOOK_SECRET: OTHER_SECRET } })
     expect(out).toMatch(/✗ 1 event sent, 0 acknowledged, 1 not[\s\S]*401 unauthorized[\s\S]*another secret/)
@@ -96,7 +96,7 @@ describe('send', () => {
     expect(receiver.refusals).toEqual(['signature_mismatch'])
   })
 
-  test('an address where nothing listens ends with 1 and says so', async () => {
+  test('an address where nothing listens ends with 1 and a hint', async () => {
     const { code, out } = await runCli(['send', 'a.b', '--to', await closedPort()])
     expect(out).toMatch(/no reply: ECONNREFUSED[\s\S]*start your app first/)
     expect(code).toBe(1)
@@ -104,7 +104,7 @@ describe('send', () => {
 })
 
 describe('listen', () => {
-  test('shows what verifies and what does not and why, with the true status', async () => {
+  test('shows which deliveries verify, and why others do not, and replies accordingly', async () => {
     const { cli, url } = await startListening(['--count', '2'])
     const good = await runCli(['send', 'conversation.resolved', '--to', url])
     expect(good.code).toBe(0)
@@ -119,7 +119,7 @@ describe('listen', () => {
     expect(code).toBe(1)
   })
 
-  test('forwards byte for byte, replies what the app replies, and saves what came', async () => {
+  test('forwards byte for byte, returns the reply of the app, and saves each delivery', async () => {
     const { cli, url } = await startListening(['--forward', receiver.url, '--save', 'saved', '--json'])
     const body = '{ "id":"evt_1",  "type":"a.b","created_at":"2026-03-01T12:00:00Z","data":{"x":"ë"} }\n'
     const request = signedRequest(body, { secret: SECRET, headers: { 'X-More': 'kept' } })
@@ -147,14 +147,14 @@ describe('listen', () => {
     ])
   })
 
-  test('an app that is down is a 502: the sender keeps the event', async () => {
+  test('without an answer of the app the reply is 502, so that the sender keeps the event', async () => {
     const { url } = await startListening(['--forward', await closedPort()])
     const { out, code } = await runCli(['send', 'a.b', '--to', url])
     expect(out).toContain('502 forward_failed')
     expect(code).toBe(1)
   })
 
-  test('without a secret everything is taken and shown as not verified', async () => {
+  test('without a secret everything is accepted and shown as not verified', async () => {
     const { cli, url } = await startListening(['--count', '1'], { env: {} })
     await fetch(url, { method: 'POST', body: 'hello' })
     const { out, code } = await cli.ended
@@ -162,7 +162,7 @@ describe('listen', () => {
     expect(code).toBe(0)
   })
 
-  test('a stranger cannot move the cursor of the terminal', async () => {
+  test('a delivery cannot move the cursor of the terminal', async () => {
     const { cli, url } = await startListening(['--count', '1'])
     const body = '{"id":"\\u001b[2J","type":"a\\u001b[1mb","created_at":"x","data":{}}'
     await fetch(url, signedRequest(body, { secret: SECRET }))
@@ -201,7 +201,7 @@ describe('replay', () => {
     expect([first.code, second.code]).toEqual([0, 0])
   })
 
-  test('an old signature is refused with the advice to sign again, which works', async () => {
+  test('an old signature is refused with the advice to sign again, and that works', async () => {
     const directory = await saveOne(Math.floor(Date.now() / 1000) - 86_400)
     const old = await runCli(['replay', directory, '--to', receiver.url], { env: {} })
     expect(old.out).toMatch(/✗ .*401 unauthorized[\s\S]*--resign/)
@@ -214,7 +214,7 @@ describe('replay', () => {
 })
 
 describe('verify', () => {
-  test('diagnoses what listen saved: exit code, sentence and JSON', async () => {
+  test('diagnoses saved deliveries: exit code, sentence and JSON', async () => {
     const { url } = await startListening(['--save', 'saved'], { env: {} })
     await fetch(url, signedRequest(createEvent('a.b'), { secret: SECRET }))
     const directory = join(folder, 'saved')
@@ -236,7 +236,7 @@ describe('verify', () => {
     ])
   })
 
-  test('what is no saved delivery is named with the reason', async () => {
+  test('a file that is not a saved delivery is an error with the reason', async () => {
     const file = join(folder, 'x.json')
     for (const [content, reason] of [
       ['nonsense', /x\.json: .*not JSON/],
@@ -253,7 +253,7 @@ describe('verify', () => {
 })
 
 describe('secrets', () => {
-  test('come from an env file that is named', async () => {
+  test('come from an env file', async () => {
     await writeFile(
       join(folder, '.env'),
       `# secret\nACKHOOK_SECRET="${SECRET}"\nACKHOOK_SECRET_2=${OTHER_SECRET}\n`,
@@ -272,13 +272,13 @@ describe('secrets', () => {
     expect(code).toBe(0)
   })
 
-  test('that are missing where nobody can be asked end with 2 and the way out', async () => {
+  test('that are missing without a prompt end with 2 and the fix', async () => {
     const { code, err } = await runCli(['send', 'a.b', '--to', receiver.url], { env: {} })
     expect(err).toMatch(/no signing secret: set ACKHOOK_SECRET/)
     expect(code).toBe(2)
   })
 
-  test('are never printed, nor written into a saved delivery', async () => {
+  test('are never printed or written to a saved delivery', async () => {
     const env = { ACKHOOK_SECRET: SECRET, ACKHOOK_SECRET_2: OTHER_SECRET }
     const { cli, url } = await startListening(['--save', 'saved'], { env })
     await fetch(url, signedRequest(createEvent('a.b'), { secret: OTHER_SECRET }))
@@ -307,7 +307,7 @@ describe('secrets', () => {
 })
 
 describe('the command line itself', () => {
-  test('suggests the near option and the near command, and ends with 2', async () => {
+  test('suggests the closest option and command, and ends with 2', async () => {
     const option = await runCli(['send', 'a.b', '--to', receiver.url, '--duplicat'])
     expect(option.err).toMatch(/Did you mean --duplicate\?/)
     const command = await runCli(['verfy', 'x'])
@@ -315,15 +315,15 @@ describe('the command line itself', () => {
     expect([option.code, command.code]).toEqual([2, 2])
   })
 
-  test('a wrong value is told with the right form', async () => {
+  test('a wrong value is an error with the right form', async () => {
     const rate = await runCli(['send', 'a.b', '--to', receiver.url, '--rate', 'fast'])
     expect(rate.err).toContain('number of events a second')
     const to = await runCli(['send', 'a.b', '--to', 'localhost'])
-    expect(to.err).toContain('whole address')
+    expect(to.err).toContain('full address')
     expect([rate.code, to.code]).toEqual([2, 2])
   })
 
-  test('a header name or a label that can be none is told before anything is sent', async () => {
+  test('an invalid header name or label is an error before anything is sent', async () => {
     const sent = await send('--header', 'bad header')
     expect(sent.err).toMatch(/'header'.*HTTP header name/)
     const file = join(folder, 'one.json')
@@ -333,7 +333,7 @@ describe('the command line itself', () => {
     expect([sent.code, replayed.code]).toEqual([2, 2])
   })
 
-  test('a password in an address is refused, and never repeated', async () => {
+  test('a password in an address is refused, and never printed', async () => {
     const url = receiver.url.replace('://', '://me:hidden@')
     for (const args of [
       ['send', 'a.b', '--to', url],
@@ -343,16 +343,16 @@ describe('the command line itself', () => {
       ['listen', '--forward', url],
     ]) {
       const { code, out, err } = await runCli(args)
-      expect(err).toContain('leave out what is before the @')
+      expect(err).toContain('remove the part before the @')
       expect(out + err).not.toContain('hidden')
       expect(code).toBe(2)
     }
   })
 
-  test('ends without an error when whoever reads its output has gone', async () => {
+  test('ends without an error when the reader of its output has gone', async () => {
     const { cli, url } = await startListening([])
     cli.child.stdout?.destroy()
-    // It may have noticed by the second of its own lines.
+    // It may have noticed by its second line.
     await fetch(url, signedRequest(createEvent('a.b'), { secret: SECRET })).catch(() => {})
     expect(await cli.ended).toMatchObject({ code: 0, err: '' })
   })
@@ -366,11 +366,11 @@ describe('the command line itself', () => {
     },
   )
 
-  test('prints no colours where there is no terminal', async () => {
+  test('prints no colours without a terminal', async () => {
     expect((await send()).out).not.toContain('\u001b')
   })
 
-  test('an inbox that is not there or not installed is an error that says what to do', async () => {
+  test('an inbox that is missing or not installed is an error with the fix', async () => {
     const nowhere = await runCli(['inbox', 'stats'], { cwd: folder })
     expect(nowhere.err).toContain('--sqlite <file>, --redis <url> or --postgres <url>')
     const missing = await runCli(['inbox', 'stats', '--sqlite', 'none.db'], { cwd: folder })

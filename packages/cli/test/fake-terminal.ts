@@ -6,7 +6,7 @@ export interface FakeTerminal extends Terminal {
   readonly asked: string[]
 }
 
-/** A terminal with somebody in front of it, who gives these answers. */
+/** An interactive terminal whose user gives these answers. */
 export function fakeTerminal(
   options: Partial<Terminal> & { readonly secret?: string; readonly sure?: boolean } = {},
 ): FakeTerminal {

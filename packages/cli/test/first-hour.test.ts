@@ -27,12 +27,12 @@ beforeAll(async () => {
 }, 5 * MINUTES)
 
 afterAll(async () => {
-  // The group, because the shell in between would leave the app behind.
+  // The whole group: otherwise the shell in between would leave the app running.
   if (server?.pid !== undefined) process.kill(-server.pid)
   await rm(scratch, { recursive: true, force: true })
 })
 
-/** Wherever the section stands: in the README of the repository or in that of the command line. */
+/** The section is in the README of the repository or in that of the command line. */
 function sectionOf(name: string): readonly ReadmeBlock[] {
   for (const path of ['README.md', 'packages/cli/README.md']) {
     try {
@@ -45,7 +45,7 @@ function sectionOf(name: string): readonly ReadmeBlock[] {
   throw new Error(`no README has blocks marked <!-- test: ${name} -->`)
 }
 
-/** Tarballs by the name of their package, beside the empty folder and not in it. */
+/** Tarballs by package name, beside the empty folder, not in it. */
 async function pack(parent: string, beside: string): Promise<ReadonlyMap<string, string>> {
   const target = await mkdtemp(join(parent, 'ackhook-tarballs-'))
   const workspaces = PACKAGES.flatMap(name => ['--workspace', `packages/${name}`])
@@ -64,12 +64,12 @@ async function pack(parent: string, beside: string): Promise<ReadonlyMap<string,
   )
 }
 
-/** The command as the README has it, but for what is not published yet and for a port that is free. */
+/** The command of the README, with packages that are not published yet and with a free port. */
 function adapt(command: string, port: number): string {
   const moved = command.replaceAll(':3000', `:${port}`)
   if (!moved.includes('npm install')) return moved
   const named = moved.split(/\s+/).map(word => tarballs.get(word) ?? word)
-  // What the named packages depend on is not published either.
+  // The dependencies of these packages are not published either.
   const others = [...tarballs.values()].filter(file => !named.includes(file))
   return [...named, ...others].join(' ')
 }
@@ -83,7 +83,7 @@ async function freePort(): Promise<number> {
 }
 
 test(
-  'a new user gets from an empty folder to a handled event with what the README says',
+  'the README takes a new user from an empty folder to a handled event',
   async () => {
     const port = await freePort()
     const env = { PATH: process.env['PATH'], HOME: process.env['HOME'], PORT: String(port) }

@@ -14,7 +14,7 @@ function setUp(...ids: string[]) {
   return setUpWith(memoryInbox(), ids)
 }
 
-/** The inbox with one dead letter for each id, and the command that looks into it. */
+/** An inbox with one dead letter for each id, and the command that inspects it. */
 async function setUpWith(inbox: Inbox, ids: readonly string[]) {
   let broken = true
   const receiver = createReceiver({ secret: SECRET, inbox, logger })
@@ -56,7 +56,7 @@ test('ls lists dead letters with their reason, and as JSON without bodies', asyn
   expect(json.deadLetters[0]).not.toHaveProperty('body')
 })
 
-test('show prints one with its body, and ends with 1 when there is none', async () => {
+test('show prints one dead letter with its body, or ends with 1', async () => {
   const { run } = await setUp('evt_1')
   expect((await run(['show', 'evt_1'])).out).toMatch(/attempts {2}1[\s\S]*"data": \{\n {4}"n": 1/)
   expect(JSON.parse((await run(['show', 'evt_1', '--json'])).out).deadLetter.body).toContain('"n":1')
@@ -64,7 +64,7 @@ test('show prints one with its body, and ends with 1 when there is none', async 
   expect(missing).toMatchObject({ code: 1, out: 'There is no dead letter evt_1 in namespace other.' })
 })
 
-test('redrive lets named ones run again, and tells which it did not find', async () => {
+test('redrive runs dead letters again by id, and lists the ids it did not find', async () => {
   const { run, repair, receiver, deadIds } = await setUp('evt_1', 'evt_2')
   repair()
   const { out, code } = await run(['redrive', 'evt_1', 'evt_9'])
@@ -74,7 +74,7 @@ test('redrive lets named ones run again, and tells which it did not find', async
   expect(await deadIds()).toEqual(['evt_2'])
 })
 
-test('redrive --all takes every one', async () => {
+test('redrive --all redrives every dead letter', async () => {
   const { run, repair, deadIds } = await setUp('evt_1', 'evt_2')
   repair()
   expect(JSON.parse((await run(['redrive', '--all', '--json'])).out)).toEqual({
@@ -84,7 +84,7 @@ test('redrive --all takes every one', async () => {
   await expect.poll(deadIds).toEqual([])
 })
 
-test('redrive --all takes every one, also from an inbox that lists them in an order of its own', async () => {
+test('redrive --all redrives every dead letter, also of an inbox with an order of its own', async () => {
   const inbox = memoryInbox()
   const { run, deliver } = await setUpWith(inbox, ['evt_1'])
   await expect.poll(() => Date.now()).toBeGreaterThan((await inbox.deadLetters.list())[0]?.failedAt ?? 0)
@@ -96,8 +96,8 @@ test('redrive --all takes every one, also from an inbox that lists them in an or
   expect(JSON.parse((await run(['redrive', '--all', '--json'])).out).redriven).toEqual(['evt_1', 'evt_2'])
 })
 
-describe('where there are more dead letters than are read at one time', () => {
-  /** A real file, and handlers that fail each time at once. */
+describe('with more dead letters than one page', () => {
+  /** A real file, and handlers that fail at once each time. */
   async function withMany(
     count: number,
     work: (made: Awaited<ReturnType<typeof setUpWith>>) => Promise<void>,
@@ -110,17 +110,17 @@ describe('where there are more dead letters than are read at one time', () => {
     })
   }
 
-  test('redrive --all takes each once, though all fail again and are the newest then', () =>
+  test('redrive --all redrives each once, though all fail again and become the newest', () =>
     withMany(1200, async ({ run }) => {
       const { redriven } = JSON.parse((await run(['redrive', '--all', '--json'])).out)
       expect(redriven).toHaveLength(1200)
       expect(new Set(redriven).size).toBe(1200)
     }))
 
-  test('discard --all asks about all of them, and forgets all of them', () =>
+  test('discard --all asks once, and deletes all of them', () =>
     withMany(1200, async ({ run, deadIds }) => {
       const { asked, out } = await run(['discard', '--all'], fakeTerminal({ sure: true }))
-      expect(asked).toEqual(['Forget 1200 dead letters for good?'])
+      expect(asked).toEqual(['Delete 1200 dead letters for good?'])
       expect(out).toBe('1200 discarded')
       expect(await deadIds()).toEqual([])
     }))
@@ -129,13 +129,13 @@ describe('where there are more dead letters than are read at one time', () => {
 test('discard asks first, and does nothing after a no', async () => {
   const { run, deadIds } = await setUp('evt_1')
   const no = await run(['discard', 'evt_1'], fakeTerminal({ sure: false }))
-  expect(no.asked).toEqual(['Forget 1 dead letter for good?'])
+  expect(no.asked).toEqual(['Delete 1 dead letter for good?'])
   expect(await deadIds()).toEqual(['evt_1'])
   expect((await run(['discard', 'evt_1'], fakeTerminal({ sure: true }))).out).toBe('1 discarded')
   expect(await deadIds()).toEqual([])
 })
 
-test('discard refuses where nobody can be asked, unless it is told --yes', async () => {
+test('discard rejects without a prompt, unless --yes is given', async () => {
   const { run, deadIds, opened } = await setUp('evt_1')
   await expect(run(['discard', '--all'])).rejects.toThrow(/--yes/)
   expect(opened.close).toHaveBeenCalled()
@@ -143,7 +143,7 @@ test('discard refuses where nobody can be asked, unless it is told --yes', async
   expect(await deadIds()).toEqual([])
 })
 
-test('redrive and discard want ids or --all, and not both', async () => {
+test('redrive and discard take either ids or --all', async () => {
   const { run } = await setUp()
   await expect(run(['redrive'])).rejects.toThrow(/--all/)
   await expect(run(['discard', 'evt_1', '--all'])).rejects.toThrow(/--all/)
@@ -155,7 +155,7 @@ test('stats counts, for people and for programs', async () => {
   expect(JSON.parse((await run(['stats', '--json'])).out)).toMatchObject({ pending: 0, active: 0, dead: 1 })
 })
 
-test('an inbox that does not answer is an error that says what to check, without its address', async () => {
+test('an inbox that does not answer is an error with advice and without its address', async () => {
   const { run, opened } = await setUp()
   opened.stats = async () => {
     throw new Error('stats did not answer within 5000 ms')

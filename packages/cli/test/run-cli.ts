@@ -7,7 +7,7 @@ export const SECRET = 'whsec_0123456789abcdef'
 export const OTHER_SECRET = 'whsec_fedcba9876543210'
 
 export interface CliOptions {
-  /** Beside PATH. Default: ACKHOOK_SECRET alone. */
+  /** In addition to PATH. Default: only ACKHOOK_SECRET. */
   readonly env?: Readonly<Record<string, string>>
   readonly cwd?: string
 }
@@ -20,7 +20,7 @@ export interface CliResult {
 
 export interface RunningCli {
   readonly child: ChildProcess
-  /** Resolves with the first line of standard output that matches. Rejects when the process ends before. */
+  /** Resolves with the first matching line of standard output. Rejects when the process ends before that. */
   line(pattern: RegExp): Promise<string>
   readonly ended: Promise<CliResult>
 }

@@ -5,7 +5,7 @@ import { fakeTerminal } from './fake-terminal.ts'
 import { startReceiver } from './receiving-server.ts'
 import { SECRET } from './run-cli.ts'
 
-test('a prompt asks for the secret where somebody is there, and colours mark the result', async () => {
+test('an interactive terminal asks for the secret, and colours mark the result', async () => {
   const receiver = await startReceiver(SECRET)
   const advanced: number[] = []
   const terminal = fakeTerminal({
@@ -22,11 +22,11 @@ test('a prompt asks for the secret where somebody is there, and colours mark the
   expect([...terminal.printed, ...terminal.complained].join()).not.toContain(SECRET)
 })
 
-test('a prompt that is left without an answer ends with 2', async () => {
+test('a cancelled prompt ends with 2', async () => {
   expect(await run(['send', 'a.b', '--to', 'http://127.0.0.1:1/'], fakeTerminal())).toBe(2)
 })
 
-test('Ctrl-C ends a long run in order, with what was done so far', async () => {
+test('Ctrl-C ends a long run in order, with the results so far', async () => {
   const receiver = await startReceiver(SECRET)
   const stop = new AbortController()
   const terminal = fakeTerminal({
@@ -43,7 +43,7 @@ test('Ctrl-C ends a long run in order, with what was done so far', async () => {
   expect(acknowledged).toBeGreaterThan(0)
 })
 
-test('a secret that no receiver takes is an error of the start', async () => {
+test('a secret that every receiver refuses is an error at the start', async () => {
   const terminal = fakeTerminal({ env: { ACKHOOK_SECRET: 'short' } })
   expect(await run(['listen', '--port', '0'], terminal)).toBe(2)
   expect(terminal.complained[0]).toContain('at least 16 bytes')

@@ -1,9 +1,6 @@
 import { AckhookError } from '@ackhook/core'
 
-/**
- * A short name for what a handler threw: our code, or the class of the error. Never its message: nobody knows
- * what a handler writes into one.
- */
+/** A short name of an error: our code, or its class. Never its message, which may hold data of the event. */
 export function errorType(error: unknown): string {
   if (error instanceof AckhookError) return error.code
   return error instanceof Error && error.name !== '' ? error.name : '_OTHER'

@@ -1,6 +1,6 @@
 import type { Counter, Histogram, Meter, ObservableGauge } from '@opentelemetry/api'
 
-/** Every metric there is. Names under `messaging.` are those of the OpenTelemetry conventions. */
+/** Every metric. Names under `messaging.` are those of the OpenTelemetry conventions. */
 export interface Instruments {
   readonly acknowledgement: Histogram
   readonly consumed: Counter
@@ -43,7 +43,7 @@ export function createInstruments(meter: Meter): Instruments {
     lag: seconds('ackhook.lag', 'From created_at of an event to the end of its handlers.', LAG_S),
     duplicates: count('ackhook.duplicates', '{message}', 'Deliveries of events that were accepted before.'),
     rejections: count('ackhook.rejections', '{request}', 'Requests refused, by reason.'),
-    deadLettered: count('ackhook.dead_lettered', '{message}', 'Events given up.'),
+    deadLettered: count('ackhook.dead_lettered', '{message}', 'Events dead-lettered.'),
     incidents: count('ackhook.incidents', '{incident}', 'Lost leases, lost completions, store failures.'),
   }
 }
@@ -54,7 +54,7 @@ export function createGauges(meter: Meter): Gauges {
   return {
     pending: gauge('ackhook.pending', '{message}', 'Events that wait for their first or next attempt.'),
     active: gauge('ackhook.active', '{message}', 'Events whose handlers are running.'),
-    dead: gauge('ackhook.dead', '{message}', 'Dead letters kept.'),
+    dead: gauge('ackhook.dead', '{message}', 'Dead letters.'),
     oldestPending: gauge('ackhook.oldest_pending', 's', 'Age of the oldest event that is not handled yet.'),
   }
 }

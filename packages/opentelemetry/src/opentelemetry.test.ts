@@ -36,7 +36,7 @@ afterAll(() => {
 })
 
 describe('spans', () => {
-  it('makes one for the acknowledgement and one for the handlers, which links back to it', async () => {
+  it('cover the acknowledgement and the handlers, and the second links to the first', async () => {
     const { receiver, deliver, spansOf } = setUp()
     receiver.on('conversation.resolved', () => {})
     await deliver('evt_1')
@@ -58,7 +58,7 @@ describe('spans', () => {
     expect(processed?.status.code).toBe(0)
   })
 
-  it('lets the receive span last as long as the acknowledgement took', async () => {
+  it('of a request last as long as the acknowledgement', async () => {
     const { receiver, deliver, spansOf, observations } = setUp()
     await deliver('evt_1')
     await receiver.close()
@@ -67,7 +67,7 @@ describe('spans', () => {
     expect(milliseconds(spansOf('receive')[0])).toBeCloseTo(accepted?.durationMs ?? -1, 0)
   })
 
-  it('is the child of the span of the request', async () => {
+  it('of a request are children of the active span', async () => {
     const { receiver, deliver, spansOf, tracer } = setUp()
     await tracer.startActiveSpan('POST /webhooks', async span => {
       await deliver('evt_1')
@@ -78,7 +78,7 @@ describe('spans', () => {
     expect(spansOf('process')[0]?.parentSpanContext).toBeUndefined()
   })
 
-  it('gives each attempt a span, and names what was thrown but not its message', async () => {
+  it('cover each attempt, with the type of the error but not its message', async () => {
     const { receiver, deliver, spansOf } = setUp({ retry: { attempts: 3, minDelay: '1ms' } })
     receiver.on('conversation.resolved', (_event, { attempt }) => {
       if (attempt === 1) throw new TypeError(SECRET_DATA)
@@ -102,9 +102,9 @@ describe('spans', () => {
     expect(spans.map(span => span.links[0]?.context.spanId)).toEqual([origin, origin, origin])
   })
 
-  it('names the true reason of a refusal, as an error only when the fault is on this side', async () => {
+  it('name the actual reason of a refusal, as an error only for 5xx', async () => {
     const { receiver, deliver, spansOf } = setUp()
-    await deliver('evt_1', { secret: 'a-secret-somebody-guessed' })
+    await deliver('evt_1', { secret: 'a-secret-that-was-guessed' })
     await receiver.close()
     await deliver('evt_2')
 
@@ -118,7 +118,7 @@ describe('spans', () => {
     expect(draining).toMatchObject({ status: { code: 2, message: 'draining' } })
   })
 
-  it('marks duplicates, and those with other bytes', async () => {
+  it('mark duplicates and conflicts', async () => {
     const { receiver, deliver, spansOf } = setUp()
     await deliver('evt_1')
     await deliver('evt_1')
@@ -136,7 +136,7 @@ describe('spans', () => {
     ])
   })
 
-  it('names the namespace', async () => {
+  it('name the namespace', async () => {
     const { receiver, deliver, spansOf } = setUp({ namespace: 'workspace-7' })
     await deliver('evt_1')
     await receiver.close()
@@ -144,7 +144,7 @@ describe('spans', () => {
     expect(spansOf('process')[0]?.attributes['ackhook.namespace']).toBe('workspace-7')
   })
 
-  it('nests what a traced handler does into the span of its own attempt, also across waits', async () => {
+  it('of a traced handler are children of its attempt, also across waits', async () => {
     const { receiver, deliver, telemetry, spansOf, tracer, exporter } = setUp()
     receiver.on(
       'conversation.resolved',
@@ -163,7 +163,7 @@ describe('spans', () => {
     }
   })
 
-  it('leaves a traced handler as it is when nothing observes', async () => {
+  it('do not change a traced handler when nothing observes', async () => {
     const { telemetry } = setUp()
     const handler = telemetry.traced((event: { readonly id: string }) => `handled ${event.id}`)
     const signal = new AbortController().signal
@@ -174,7 +174,7 @@ describe('spans', () => {
 })
 
 describe('metrics', () => {
-  it('counts and times acknowledgements, handlers, duplicates and refusals', async () => {
+  it('count and time acknowledgements, handlers, duplicates and refusals', async () => {
     const { receiver, deliver, collect } = setUp({ retry: { attempts: 2, minDelay: '1ms' } })
     receiver.on('conversation.resolved', event => {
       if (event.data.resolved_by === 'nobody') throw new TypeError('no')
@@ -183,7 +183,7 @@ describe('metrics', () => {
     receiver.onDeadLetter(() => {})
     await deliver('evt_1')
     await deliver('evt_1')
-    await deliver('evt_2', { secret: 'a-secret-somebody-guessed' })
+    await deliver('evt_2', { secret: 'a-secret-that-was-guessed' })
     await deliver('evt_3', { data: { resolved_by: 'nobody' } })
     await receiver.close()
 
@@ -211,7 +211,7 @@ describe('metrics', () => {
     ])
   })
 
-  it('measures in seconds how far behind created_at an event was handled', async () => {
+  it('measure in seconds how long after created_at an event was handled', async () => {
     const { receiver, deliver, collect } = setUp()
     await deliver('evt_1', { createdAt: new Date(Date.now() - 90_000).toISOString() })
     await deliver('evt_2', { createdAt: 'no instant' })
@@ -223,7 +223,7 @@ describe('metrics', () => {
     expect(lag?.value.sum).toBeLessThan(120)
   })
 
-  it('reports pending, active and dead events of a watched receiver until told to stop', async () => {
+  it('report pending, active and dead events of a watched receiver until it is unwatched', async () => {
     const { receiver, deliver, telemetry, collect } = setUp({ retry: { attempts: 1 }, concurrency: 1 })
     let finish: () => void = () => {}
     const begun = new Promise<void>(resolve => {
@@ -255,7 +255,7 @@ describe('metrics', () => {
     await receiver.close({ timeout: '100ms' })
   })
 
-  it('counts what an operator should know of', async () => {
+  it('count incidents', async () => {
     const { telemetry, collect } = setUp()
     const about = { id: 'evt_1', type: 'a.b', namespace: '' }
     telemetry({ kind: 'lease_lost', ...about })
@@ -272,7 +272,7 @@ describe('metrics', () => {
   })
 })
 
-it('tells an observer of your own as well, also when it throws', async () => {
+it('calls an observer of your own as well, even one that throws', async () => {
   const { receiver, deliver, observations, spansOf } = setUp({}, () => {
     throw new Error('the observer failed')
   })
@@ -288,12 +288,12 @@ it('tells an observer of your own as well, also when it throws', async () => {
   expect(spansOf('process')).toHaveLength(1)
 })
 
-it('refuses an observer that is no function', () => {
+it('refuses an observer that is not a function', () => {
   expect(() => opentelemetry({ observe: 'console' as never })).toThrow("Option 'observe': must be a function")
 })
 
-describe('two receivers that are sent the same event', () => {
-  /** A receiver whose handler waits until it is told how to end. */
+describe('two receivers of the same event', () => {
+  /** A receiver whose handler waits for its result. */
   function atWork(made: ReturnType<typeof setUp>, observe: Observer) {
     const running: ((failed: boolean) => void)[] = []
     const lines: unknown[] = []
@@ -321,7 +321,7 @@ describe('two receivers that are sent the same event', () => {
     }
   }
 
-  it('have spans of their own, each with a telemetry of its own', async () => {
+  it('have separate spans with an opentelemetry() each', async () => {
     const [one, two] = [setUp(), setUp()]
     const [failing, working] = [atWork(one, one.telemetry), atWork(two, two.telemetry)]
     for (const { receiver, begins } of [failing, working]) {
@@ -335,7 +335,7 @@ describe('two receivers that are sent the same event', () => {
     expect(two.spansOf('process').map(span => span.status.code)).toEqual([0])
   })
 
-  it('are told once, in the log, when they share one', async () => {
+  it('cause one error in the log when they share an opentelemetry()', async () => {
     const made = setUp()
     const [one, two] = [atWork(made, made.telemetry), atWork(made, made.telemetry)]
     for (const id of ['evt_1', 'evt_2']) {
@@ -351,12 +351,12 @@ describe('two receivers that are sent the same event', () => {
     expect(told).toMatchObject([{ err: { option: 'observe', message: expect.stringContaining('for each') } }])
   })
 
-  it('cannot be watched by one', () => {
+  it('cannot be watched by one opentelemetry()', () => {
     const { telemetry, receiver } = setUp()
     const other = createReceiver({ secret })
     const stop = telemetry.watch(receiver)
     telemetry.watch(receiver)
-    expect(() => telemetry.watch(other)).toThrow(/one opentelemetry\(\) is for one receiver/)
+    expect(() => telemetry.watch(other)).toThrow(/one opentelemetry\(\) serves one receiver/)
     stop()
     telemetry.watch(other)
   })
@@ -374,7 +374,7 @@ it('does nothing and breaks nothing without an SDK', async () => {
   expect(await receiver.close()).toEqual({ lost: 0 })
 })
 
-it('never exports data of an event nor the message of an error', async () => {
+it('never exports data of an event or the message of an error', async () => {
   const { receiver, deliver, collect, exporter, metricExporter } = setUp({ retry: { attempts: 1 } })
   receiver.on('*', () => {
     throw new Error(SECRET_DATA)
@@ -382,7 +382,7 @@ it('never exports data of an event nor the message of an error', async () => {
   receiver.onDeadLetter(() => {})
   await deliver('evt_1', { data: { text: SECRET_DATA } })
   await deliver('evt_1', { data: { text: `${SECRET_DATA} again` } })
-  await deliver('evt_2', { data: { text: SECRET_DATA }, secret: 'a-secret-somebody-guessed' })
+  await deliver('evt_2', { data: { text: SECRET_DATA }, secret: 'a-secret-that-was-guessed' })
   await receiver.close()
   await collect()
 

@@ -1,4 +1,10 @@
-import { ConfigurationError, type EventHandler, type InboxStats, type Observer } from '@ackhook/core'
+import {
+  ConfigurationError,
+  type EventHandler,
+  type InboxStats,
+  type Observation,
+  type Observer,
+} from '@ackhook/core'
 import {
   type Attributes,
   type BatchObservableCallback,
@@ -10,11 +16,11 @@ import {
 } from '@opentelemetry/api'
 import { createGauges, createInstruments, type Instruments } from './instruments.ts'
 import { recordMetrics } from './record-metrics.ts'
-import { createSpans, inside } from './spans.ts'
+import { inside, Spans } from './spans.ts'
 
 /** Options of {@link opentelemetry}. */
 export interface OpenTelemetryOptions {
-  /** An observer of your own, told of everything as well. */
+  /** An observer of your own, called as well. */
   readonly observe?: Observer
   /** Default: the global one. */
   readonly tracerProvider?: TracerProvider
@@ -22,27 +28,28 @@ export interface OpenTelemetryOptions {
   readonly meterProvider?: MeterProvider
 }
 
-/** What the gauges read: any receiver. */
+/** Any receiver. */
 export interface WatchedReceiver {
   stats(): Promise<InboxStats>
 }
 
 /** Options of {@link OpenTelemetry.watch}. */
 export interface WatchOptions {
-  /** Added to the gauges, to tell those of several receivers apart. */
+  /** Added to the gauges, to distinguish several receivers. */
   readonly attributes?: Attributes
 }
 
-/** An observer for the option `observe`, and what needs more than observing. */
+/** An observer for the option `observe`, with gauges and traced handlers. */
 export interface OpenTelemetry extends Observer {
   /**
    * Reports pending, active and dead events and the age of the oldest whenever metrics are collected. Call it
-   * once OpenTelemetry has been set up. Returns how to stop. Throws `ConfigurationError` for a second receiver.
+   * after OpenTelemetry has been set up. Returns a function that stops it. Throws `ConfigurationError` for a second
+   * receiver.
    */
   watch(receiver: WatchedReceiver, options?: WatchOptions): () => void
   /**
    * The same handler with the span of its attempt active: spans made inside, for example by an instrumented
-   * database client, become its children. Needs a context manager, as every Node SDK of OpenTelemetry sets up.
+   * database client, become its children. Needs a context manager, which every Node SDK of OpenTelemetry sets up.
    */
   traced<Event extends { readonly id: string }>(handler: EventHandler<Event>): EventHandler<Event>
 }
@@ -50,8 +57,8 @@ export interface OpenTelemetry extends Observer {
 const SCOPE = '@ackhook/opentelemetry'
 
 /**
- * Spans and metrics for one receiver, by the OpenTelemetry conventions for messaging; a second receiver needs a call
- * of its own. They hold event ids, types and codes, and never data of an event nor the message of an error. Without an
+ * Spans and metrics for one receiver, by the OpenTelemetry conventions for messaging. A second receiver needs a call of
+ * its own. They hold event ids, types and codes, but never data of an event or the message of an error. Without an
  * OpenTelemetry SDK nothing happens.
  *
  * Throws `ConfigurationError` for a wrong option.
@@ -69,58 +76,80 @@ export function opentelemetry(options: OpenTelemetryOptions = {}): OpenTelemetry
   if (observe !== undefined && typeof observe !== 'function') {
     throw new ConfigurationError('observe', 'must be a function')
   }
-  const spans = createSpans(() => (options.tracerProvider ?? trace.getTracerProvider()).getTracer(SCOPE))
-  let instruments: Instruments | undefined
-  let watched: WatchedReceiver | undefined
-  let told = false
+  const telemetry = new Telemetry(options)
+  return Object.assign((observation: Observation) => telemetry.observe(observation), {
+    watch: telemetry.watch.bind(telemetry),
+    traced: telemetry.traced.bind(telemetry),
+  }) as OpenTelemetry
+}
 
-  // At the first use: a meter taken from the global provider before an SDK is set would stay silent for ever.
-  const meter = (): Meter => (options.meterProvider ?? metrics.getMeterProvider()).getMeter(SCOPE)
+class Telemetry {
+  readonly #options: OpenTelemetryOptions
+  readonly #spans: Spans
+  // Made at the first use: a meter of the global provider stays silent forever if it is older than the SDK.
+  #instruments: Instruments | undefined
+  #watched: WatchedReceiver | undefined
+  /** The use by two receivers has been reported. */
+  #reported = false
 
-  const observer: Observer = observation => {
-    instruments ??= createInstruments(meter())
-    spans.record(observation)
-    recordMetrics(observation, instruments)
-    observe?.(observation)
-    if (spans.mixed && !told) {
-      told = true
-      // Whoever calls an observer logs what it throws, and goes on.
+  constructor(options: OpenTelemetryOptions) {
+    this.#options = options
+    this.#spans = new Spans(() => (options.tracerProvider ?? trace.getTracerProvider()).getTracer(SCOPE))
+  }
+
+  observe(observation: Observation): void {
+    this.#instruments ??= createInstruments(this.#meter())
+    this.#spans.record(observation)
+    recordMetrics(observation, this.#instruments)
+    this.#options.observe?.(observation)
+    if (this.#spans.overlapped && !this.#reported) {
+      this.#reported = true
+      // The receiver logs what an observer throws, and goes on.
       throw oneEach('observe')
     }
   }
 
-  function watch(receiver: WatchedReceiver, { attributes = {} }: WatchOptions = {}): () => void {
-    if (watched !== undefined && watched !== receiver) throw oneEach('receiver')
-    watched = receiver
-    const ownMeter = meter()
-    const gauges = createGauges(ownMeter)
-    const all = Object.values(gauges)
-    const report: BatchObservableCallback = async result => {
-      const stats = await receiver.stats()
-      result.observe(gauges.pending, stats.pending, attributes)
-      result.observe(gauges.active, stats.active, attributes)
-      result.observe(gauges.dead, stats.dead, attributes)
-      result.observe(gauges.oldestPending, stats.oldestPendingMs / 1000, attributes)
-    }
-    ownMeter.addBatchObservableCallback(report, all)
+  watch(receiver: WatchedReceiver, { attributes = {} }: WatchOptions = {}): () => void {
+    if (this.#watched !== undefined && this.#watched !== receiver) throw oneEach('receiver')
+    this.#watched = receiver
+    const stop = reportGauges(this.#meter(), receiver, attributes)
     return () => {
-      ownMeter.removeBatchObservableCallback(report, all)
-      watched = undefined
+      stop()
+      this.#watched = undefined
     }
   }
 
-  function traced<Event extends { readonly id: string }>(handler: EventHandler<Event>): EventHandler<Event> {
-    return (event, context) =>
-      inside(spans.running(context.namespace, event.id, context.attempt), () => handler(event, context))
+  traced<Event extends { readonly id: string }>(handler: EventHandler<Event>): EventHandler<Event> {
+    return (event, context) => {
+      const span = this.#spans.running(context.namespace, event.id, context.attempt)
+      return inside(span, () => handler(event, context))
+    }
   }
 
-  return Object.assign(observer, { watch, traced })
+  #meter(): Meter {
+    return (this.#options.meterProvider ?? metrics.getMeterProvider()).getMeter(SCOPE)
+  }
 }
 
-/** An observation does not name its receiver, and two endpoints may be sent the same event. */
+/** Reads the stats of a receiver whenever metrics are collected. Returns a function that stops it. */
+function reportGauges(meter: Meter, receiver: WatchedReceiver, attributes: Attributes): () => void {
+  const gauges = createGauges(meter)
+  const all = Object.values(gauges)
+  const report: BatchObservableCallback = async result => {
+    const stats = await receiver.stats()
+    result.observe(gauges.pending, stats.pending, attributes)
+    result.observe(gauges.active, stats.active, attributes)
+    result.observe(gauges.dead, stats.dead, attributes)
+    result.observe(gauges.oldestPending, stats.oldestPendingMs / 1000, attributes)
+  }
+  meter.addBatchObservableCallback(report, all)
+  return () => meter.removeBatchObservableCallback(report, all)
+}
+
+/** An observation does not name its receiver, and two receivers may get the same event. */
 function oneEach(option: string): ConfigurationError {
   return new ConfigurationError(
     option,
-    'one opentelemetry() is for one receiver: of two, it takes the attempts of one for those of the other. Call opentelemetry() once for each',
+    'one opentelemetry() serves one receiver: with two, it takes the attempts of one for those of the other. Call opentelemetry() once for each',
   )
 }

@@ -1,15 +1,15 @@
 import { expect, it } from 'vitest'
-import { createRecent } from './recent.ts'
+import { Recent } from './recent.ts'
 
-it('gives an entry out once', () => {
-  const recent = createRecent<number>(2)
+it('returns an entry once', () => {
+  const recent = new Recent<number>(2)
   recent.put('a', 1)
   expect(recent.take('a')).toBe(1)
   expect(recent.take('a')).toBeUndefined()
 })
 
-it('holds the last entries and forgets older ones', () => {
-  const recent = createRecent<number>(10)
+it('holds the last entries and evicts older ones', () => {
+  const recent = new Recent<number>(10)
   for (let i = 0; i < 1000; i++) recent.put(`key ${i}`, i)
   const kept = Array.from({ length: 1000 }, (_, i) => recent.take(`key ${i}`)).filter(
     one => one !== undefined,

@@ -1,29 +1,27 @@
-/** A map that forgets: it holds the last `size` entries at least and twice as many at most. */
-export interface Recent<Value> {
-  put(key: string, value: Value): void
-  take(key: string): Value | undefined
-}
+/** A bounded map: it holds at least the last `size` entries and at most twice as many. */
+export class Recent<Value> {
+  readonly #size: number
+  // Two generations instead of an order of age: another process may handle an event, and then its entry is never taken.
+  #young = new Map<string, Value>()
+  #old = new Map<string, Value>()
 
-/**
- * Two generations instead of an order of age: an event may be handled by another process, and then nobody ever
- * takes its entry out.
- */
-export function createRecent<Value>(size: number): Recent<Value> {
-  let young = new Map<string, Value>()
-  let old = new Map<string, Value>()
-  return {
-    put(key, value) {
-      if (young.size >= size) {
-        old = young
-        young = new Map()
-      }
-      young.set(key, value)
-    },
-    take(key) {
-      const value = young.get(key) ?? old.get(key)
-      young.delete(key)
-      old.delete(key)
-      return value
-    },
+  constructor(size: number) {
+    this.#size = size
+  }
+
+  put(key: string, value: Value): void {
+    if (this.#young.size >= this.#size) {
+      this.#old = this.#young
+      this.#young = new Map()
+    }
+    this.#young.set(key, value)
+  }
+
+  /** The entry, removed. */
+  take(key: string): Value | undefined {
+    const value = this.#young.get(key) ?? this.#old.get(key)
+    this.#young.delete(key)
+    this.#old.delete(key)
+    return value
   }
 }

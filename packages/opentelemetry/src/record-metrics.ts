@@ -3,45 +3,22 @@ import { ATTRIBUTE, operationAttributes } from './attributes.ts'
 import { errorType } from './error-type.ts'
 import type { Instruments } from './instruments.ts'
 
+type Of<Kind extends Observation['kind']> = Extract<Observation, { kind: Kind }>
+
 /** One observation as measurements. Ids and namespaces stay out: they would make a time series each. */
 export function recordMetrics(observation: Observation, instruments: Instruments): void {
   switch (observation.kind) {
     case 'accepted':
-      acknowledged(observation.type, observation.durationMs, instruments)
-      instruments.consumed.add(1, operationAttributes('receive', observation.type))
-      return
     case 'duplicate':
-      acknowledged(observation.type, observation.durationMs, instruments)
-      instruments.duplicates.add(1, {
-        [ATTRIBUTE.destination]: observation.type,
-        [ATTRIBUTE.conflict]: observation.conflict,
-      })
+      recordAcknowledgement(observation, instruments)
       return
-    case 'rejected': {
-      const { code, status, durationMs } = observation
-      const attributes = operationAttributes('receive')
-      attributes[ATTRIBUTE.errorType] = code
-      instruments.acknowledgement.record(durationMs / 1000, attributes)
-      instruments.rejections.add(1, { [ATTRIBUTE.errorType]: code, [ATTRIBUTE.status]: status })
+    case 'rejected':
+      recordRejection(observation, instruments)
       return
-    }
     case 'completed':
-      handled(observation.type, observation.durationMs, instruments)
-      if (observation.lagMs !== undefined) {
-        // Two clocks: the platform's may be ahead of ours by more than the event took.
-        const lag = Math.max(0, observation.lagMs) / 1000
-        instruments.lag.record(lag, { [ATTRIBUTE.destination]: observation.type })
-      }
-      return
     case 'attempt_failed':
-      handled(observation.type, observation.durationMs, instruments, observation.error)
-      return
     case 'dead_lettered':
-      handled(observation.type, observation.durationMs, instruments, observation.error)
-      instruments.deadLettered.add(1, {
-        [ATTRIBUTE.destination]: observation.type,
-        [ATTRIBUTE.errorType]: errorType(observation.error),
-      })
+      recordAttempt(observation, instruments)
       return
     case 'lease_lost':
     case 'completion_lost':
@@ -54,12 +31,40 @@ export function recordMetrics(observation: Observation, instruments: Instruments
   }
 }
 
-function acknowledged(type: string, durationMs: number, { acknowledgement }: Instruments): void {
+function recordAcknowledgement(
+  observation: Of<'accepted'> | Of<'duplicate'>,
+  { acknowledgement, consumed, duplicates }: Instruments,
+): void {
+  const { type, durationMs } = observation
   acknowledgement.record(durationMs / 1000, operationAttributes('receive', type))
+  if (observation.kind === 'accepted') consumed.add(1, operationAttributes('receive', type))
+  else duplicates.add(1, { [ATTRIBUTE.destination]: type, [ATTRIBUTE.conflict]: observation.conflict })
 }
 
-function handled(type: string, durationMs: number, { handling }: Instruments, ...failed: unknown[]): void {
+function recordRejection(
+  { code, status, durationMs }: Of<'rejected'>,
+  { acknowledgement, rejections }: Instruments,
+): void {
+  const attributes = operationAttributes('receive')
+  attributes[ATTRIBUTE.errorType] = code
+  acknowledgement.record(durationMs / 1000, attributes)
+  rejections.add(1, { [ATTRIBUTE.errorType]: code, [ATTRIBUTE.status]: status })
+}
+
+function recordAttempt(
+  observation: Of<'completed'> | Of<'attempt_failed'> | Of<'dead_lettered'>,
+  { handling, lag, deadLettered }: Instruments,
+): void {
+  const { kind, type, durationMs } = observation
   const attributes = operationAttributes('process', type)
-  if (failed.length > 0) attributes[ATTRIBUTE.errorType] = errorType(failed[0])
+  if (kind !== 'completed') attributes[ATTRIBUTE.errorType] = errorType(observation.error)
   handling.record(durationMs / 1000, attributes)
+  if (kind === 'completed' && observation.lagMs !== undefined) {
+    // The clock of the platform may be ahead of ours by more than the event took.
+    lag.record(Math.max(0, observation.lagMs) / 1000, { [ATTRIBUTE.destination]: type })
+  }
+  if (kind === 'dead_lettered') {
+    const error = errorType(observation.error)
+    deadLettered.add(1, { [ATTRIBUTE.destination]: type, [ATTRIBUTE.errorType]: error })
+  }
 }

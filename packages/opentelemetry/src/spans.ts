@@ -1,6 +1,5 @@
 import type { Observation } from '@ackhook/core'
 import {
-  type Attributes,
   context,
   isSpanContextValid,
   ROOT_CONTEXT,
@@ -11,89 +10,95 @@ import {
   type Tracer,
   trace,
 } from '@opentelemetry/api'
-import { ATTRIBUTE, type Operation, operationAttributes } from './attributes.ts'
+import { ATTRIBUTE, eventAttributes, spanName } from './attributes.ts'
 import { errorType } from './error-type.ts'
-import { createRecent } from './recent.ts'
+import { receiveSpan } from './receive-span.ts'
+import { Recent } from './recent.ts'
 
 type Of<Kind extends Observation['kind']> = Extract<Observation, { kind: Kind }>
-type AboutEvent = { readonly id: string; readonly type: string; readonly namespace: string }
-
-export interface Spans {
-  record(observation: Observation): void
-  /** Whether one attempt was seen to run twice at one time. In one receiver that does not happen. */
-  readonly mixed: boolean
-  /** The span of an attempt that is running. */
-  running(namespace: string, id: string, attempt: number): Span | undefined
-}
+type AttemptEnd = Of<'completed'> | Of<'attempt_failed'> | Of<'attempt_withdrawn'> | Of<'dead_lettered'>
+type EventId = { readonly namespace: string; readonly id: string }
 
 const REMEMBERED = 5000
 
-/** A `receive` span for each request and a `process` span for each attempt, which links back to the former. */
-export function createSpans(tracer: () => Tracer): Spans {
-  const received = createRecent<SpanContext>(REMEMBERED)
-  const attempts = new Map<string, Span>()
-  let mixed = false
+/** A `receive` span for each request, and a `process` span for each attempt that links back to it. */
+export class Spans {
+  readonly #tracer: () => Tracer
+  /** The `receive` spans of events that are not finished. */
+  readonly #received = new Recent<SpanContext>(REMEMBERED)
+  /** The spans of running attempts. */
+  readonly #attempts = new Map<string, Span>()
+  #overlapped = false
 
-  function receive(observation: Of<'accepted'> | Of<'duplicate'> | Of<'rejected'>): Span {
-    const event = observation.kind === 'rejected' ? undefined : observation
-    const code = observation.kind === 'duplicate' ? 'duplicate' : observation.code
-    // It is over when it is observed. The request's own span, where there is one, is active and becomes the parent.
-    const endedAt = Date.now()
-    const attributes = attributesOf('receive', event)
-    attributes[ATTRIBUTE.code] = code
-    const span = tracer().startSpan(spanName('receive', event?.type), {
-      kind: SpanKind.CONSUMER,
-      startTime: endedAt - observation.durationMs,
-      attributes,
-    })
-    if (observation.kind === 'duplicate') span.setAttribute(ATTRIBUTE.conflict, observation.conflict)
-    if (observation.kind === 'rejected') {
-      span.setAttributes({ [ATTRIBUTE.errorType]: code, [ATTRIBUTE.status]: observation.status })
-      // A refused forgery is no failure of this service.
-      if (observation.status >= 500) span.setStatus({ code: SpanStatusCode.ERROR, message: code })
+  constructor(tracer: () => Tracer) {
+    this.#tracer = tracer
+  }
+
+  /** Whether one attempt ran twice at the same time, which does not happen in one receiver. */
+  get overlapped(): boolean {
+    return this.#overlapped
+  }
+
+  /** The span of a running attempt. */
+  running(namespace: string, id: string, attempt: number): Span | undefined {
+    return this.#attempts.get(attemptKey({ namespace, id, attempt }))
+  }
+
+  record(observation: Observation): void {
+    switch (observation.kind) {
+      case 'accepted': {
+        const span = receiveSpan(this.#tracer(), observation)
+        // With 'processed' the handlers have already run, and no span will link to this one.
+        if (observation.code === 'accepted') this.#remember(observation, span.spanContext())
+        return
+      }
+      case 'duplicate':
+      case 'rejected':
+        receiveSpan(this.#tracer(), observation)
+        return
+      case 'attempt_started':
+        this.#start(observation)
+        return
+      case 'completed':
+      case 'attempt_failed':
+      case 'attempt_withdrawn':
+      case 'dead_lettered':
+        this.#end(observation)
     }
-    span.end(endedAt)
-    return span
   }
 
-  function remember(event: AboutEvent, span: Span): void {
-    const spanContext = span.spanContext()
-    if (isSpanContextValid(spanContext)) received.put(eventKey(event), spanContext)
+  #remember(event: EventId, received: SpanContext): void {
+    if (isSpanContextValid(received)) this.#received.put(eventKey(event), received)
   }
 
-  function start(observation: Of<'attempt_started'>): void {
-    // Retries link to the same request, so the entry goes back until the event is settled.
-    const origin = received.take(eventKey(observation))
-    if (origin !== undefined) received.put(eventKey(observation), origin)
-    const attributes = attributesOf('process', observation)
+  #start(observation: Of<'attempt_started'>): void {
+    const received = this.#received.take(eventKey(observation))
+    // Retries link to the same request: the entry stays until the event is finished.
+    if (received !== undefined) this.#received.put(eventKey(observation), received)
+    const attributes = eventAttributes('process', observation)
     attributes[ATTRIBUTE.attempt] = observation.attempt
-    const span = tracer().startSpan(
+    const links = received === undefined ? [] : [{ context: received }]
+    const span = this.#tracer().startSpan(
       spanName('process', observation.type),
-      {
-        kind: SpanKind.CONSUMER,
-        attributes,
-        links: origin === undefined ? [] : [{ context: origin }],
-      },
-      // Whatever is active here belongs to another event: attempts are started in turn, from one queue.
+      { kind: SpanKind.CONSUMER, attributes, links },
+      // The active span belongs to another event: attempts start in turn, from one queue.
       ROOT_CONTEXT,
     )
     const key = attemptKey(observation)
-    const other = attempts.get(key)
+    const other = this.#attempts.get(key)
     if (other !== undefined) {
-      mixed = true
+      this.#overlapped = true
       other.end()
     }
-    attempts.set(key, span)
+    this.#attempts.set(key, span)
   }
 
-  function end(
-    observation: Of<'completed'> | Of<'attempt_failed'> | Of<'attempt_withdrawn'> | Of<'dead_lettered'>,
-  ): void {
+  #end(observation: AttemptEnd): void {
     const key = attemptKey(observation)
-    const span = attempts.get(key)
-    if (observation.kind !== 'attempt_failed') received.take(eventKey(observation))
+    const span = this.#attempts.get(key)
+    if (observation.kind !== 'attempt_failed') this.#received.take(eventKey(observation))
     if (span === undefined) return
-    attempts.delete(key)
+    this.#attempts.delete(key)
     if (observation.kind !== 'completed') {
       const type = errorType(observation.error)
       span.setAttribute(ATTRIBUTE.errorType, type)
@@ -102,61 +107,17 @@ export function createSpans(tracer: () => Tracer): Spans {
     if (observation.kind === 'dead_lettered') span.setAttribute(ATTRIBUTE.deadLettered, true)
     span.end()
   }
-
-  return {
-    record(observation) {
-      switch (observation.kind) {
-        case 'accepted': {
-          const span = receive(observation)
-          // 'processed': the handlers have run by now, and nothing is left to link from.
-          if (observation.code === 'accepted') remember(observation, span)
-          return
-        }
-        case 'duplicate':
-        case 'rejected':
-          receive(observation)
-          return
-        case 'attempt_started':
-          start(observation)
-          return
-        case 'completed':
-        case 'attempt_failed':
-        case 'attempt_withdrawn':
-        case 'dead_lettered':
-          end(observation)
-      }
-    },
-    get mixed() {
-      return mixed
-    },
-    running: (namespace, id, attempt) => attempts.get(attemptKey({ namespace, id, attempt })),
-  }
 }
 
-/** Runs `work` with `span` as the active one, so that spans made inside become its children. */
+/** Runs `work` with `span` active, so that spans made inside become its children. */
 export function inside<Result>(span: Span | undefined, work: () => Result): Result {
   return span === undefined ? work() : context.with(trace.setSpan(ROOT_CONTEXT, span), work)
 }
 
-function spanName(operation: Operation, type: string | undefined): string {
-  return type === undefined ? operation : `${operation} ${type}`
-}
-
-function attributesOf(operation: Operation, event: AboutEvent | undefined): Attributes {
-  const attributes = operationAttributes(operation, event?.type)
-  if (event !== undefined) attributes[ATTRIBUTE.messageId] = event.id
-  if (event?.namespace) attributes[ATTRIBUTE.namespace] = event.namespace
-  return attributes
-}
-
-function eventKey({ namespace, id }: { readonly namespace: string; readonly id: string }): string {
+function eventKey({ namespace, id }: EventId): string {
   return JSON.stringify([namespace, id])
 }
 
-function attemptKey(of: {
-  readonly namespace: string
-  readonly id: string
-  readonly attempt: number
-}): string {
-  return JSON.stringify([of.namespace, of.id, of.attempt])
+function attemptKey({ namespace, id, attempt }: EventId & { readonly attempt: number }): string {
+  return JSON.stringify([namespace, id, attempt])
 }

@@ -1,128 +1,152 @@
 import { AckhookError } from '@ackhook/core'
-import type { Breaker } from './breaker.ts'
-import { meansUnavailable } from './errors.ts'
+import type { Timeout, Timeouts } from '@ackhook/core/spi'
+import type { Breaker, Permit } from './breaker.ts'
+import { isConnectionError } from './is-connection-error.ts'
 import type { RedisClient } from './redis-client.ts'
-import type { Script } from './scripts.ts'
-import { runScript } from './scripts.ts'
-import type { Deadlines } from './timeouts.ts'
+import { type Reply, runScript, type Script } from './scripts.ts'
 
-export interface LineParts {
+export interface ScriptParts {
   readonly client: RedisClient
   readonly breaker: Breaker
-  readonly deadlines: Deadlines
-  /** A quicker way to what the script does, for a call that travels alone. */
-  readonly alone?: (client: RedisClient, key: string, args: readonly string[]) => Promise<Answer>
+  readonly timeouts: Timeouts
+  /** A faster way to run the script for a single key. */
+  readonly runSingle?: (client: RedisClient, key: string, args: readonly string[]) => Promise<Reply>
 }
-
-/**
- * One verb of the store. A call on its own is sent at once; while one is under way, every call of one tick
- * travels in one command.
- */
-export interface ScriptLine {
-  /**
-   * The script's numbers for this key. Rejects with `store_unavailable` after the deadline, when the client
-   * fails, and at once while the breaker is open. `late` gets an answer that came after the deadline.
-   */
-  ask(key: string, args: readonly string[], late?: (answer: Answer) => void): Promise<Answer>
-}
-
-export type Answer = readonly number[]
 
 interface Call {
   readonly key: string
   readonly args: readonly string[]
-  readonly late: ((answer: Answer) => void) | undefined
-  readonly resolve: (answer: Answer) => void
+  readonly late: ((reply: Reply) => void) | undefined
+  readonly resolve: (reply: Reply) => void
   readonly reject: (error: unknown) => void
 }
 
-/** Redis serves nobody else while a script runs: more calls than these go in another command. */
+/** One command under way. */
+interface Command {
+  readonly calls: readonly Call[]
+  readonly permit: Permit
+  timeout?: Timeout
+  /** Its calls are settled, by a reply, a failure or the timeout. */
+  settled: boolean
+}
+
+/** Redis serves no other client while a script runs: more calls than these go in another command. */
 const MOST_IN_ONE_COMMAND = 100
 
-export function createScriptLine(script: Script, parts: LineParts): ScriptLine {
-  const { client, breaker, deadlines, alone } = parts
-  // A command for Redis Cluster may only name keys of one slot, and two ids share one only by chance.
-  const most = client.isCluster === true ? 1 : MOST_IN_ONE_COMMAND
-  let waiting: Call[] = []
-  let underWay = 0
+/**
+ * One method of the store. A call on its own is sent at once; while one is under way, all calls of one tick travel in
+ * one command.
+ */
+export class BatchedScript {
+  readonly #script: Script
+  readonly #parts: ScriptParts
+  readonly #mostCalls: number
+  #waiting: Call[] = []
+  /** Commands that are not settled. */
+  #underWay = 0
 
-  function add(call: Call): void {
-    waiting.push(call)
-    if (waiting.length >= most || (underWay === 0 && waiting.length === 1)) flush()
+  constructor(script: Script, parts: ScriptParts) {
+    this.#script = script
+    this.#parts = parts
+    // A command for Redis Cluster may only name keys of one slot, and two ids share one only by chance.
+    this.#mostCalls = parts.client.isCluster === true ? 1 : MOST_IN_ONE_COMMAND
+  }
+
+  /**
+   * The script's numbers for this key. Rejects with `store_unavailable` after the timeout, when the client
+   * fails, and at once while the breaker is open. `late` gets a reply that arrived after the timeout.
+   */
+  run(key: string, args: readonly string[], late?: (reply: Reply) => void): Promise<Reply> {
+    return new Promise((resolve, reject) => this.#add({ key, args, late, resolve, reject }))
+  }
+
+  #add(call: Call): void {
+    this.#waiting.push(call)
+    const { length } = this.#waiting
+    if (length >= this.#mostCalls || (this.#underWay === 0 && length === 1)) this.#flush()
     // After the requests that this turn of the event loop reads, and before it waits for more.
-    else if (waiting.length === 1) setImmediate(flush)
+    else if (length === 1) setImmediate(() => this.#flush())
   }
 
-  function flush(): void {
-    if (waiting.length === 0) return
-    const calls = waiting
-    waiting = []
-    send(calls)
+  #flush(): void {
+    if (this.#waiting.length === 0) return
+    const calls = this.#waiting
+    this.#waiting = []
+    this.#send(calls)
   }
 
-  function send(calls: readonly Call[]): void {
-    const attempt = breaker.enter()
-    if (attempt === undefined) {
-      refuse(calls, 'Redis is not answering; it is asked again within a second', breaker.cause)
+  #send(calls: readonly Call[]): void {
+    const { breaker, timeouts } = this.#parts
+    const permit = breaker.enter()
+    if (permit === undefined) {
+      rejectAll(calls, 'Redis is not answering; it is asked again within a second', breaker.cause)
       return
     }
-    underWay++
-    const fail = (cause: unknown) => {
-      underWay--
-      if (meansUnavailable(cause)) attempt.failed(cause)
-      else attempt.succeeded()
-      if (calls.length > 1 && isOfOneKey(cause)) {
-        // What is done already is done again: each verb knows its own token, and only a release then answers that
-        // the lease is no longer there, as it is.
-        for (const call of calls) send([call])
-        return
-      }
-      refuse(calls, cause instanceof Error ? cause.message : String(cause), cause)
-    }
-    const deadline = deadlines.start(() =>
-      fail(new Error(`redisStore.${script.name} did not answer in time`)),
-    )
-    run(calls).then(
-      answers => {
-        attempt.succeeded()
-        const inTime = deadline.met()
-        if (inTime) underWay--
-        for (let i = 0; i < calls.length; i++) {
-          const call = calls[i] as Call
-          const answer = calls.length === 1 ? answers : partOf(answers, i)
-          if (inTime) call.resolve(answer)
-          else call.late?.(answer)
-        }
-      },
-      cause => {
-        if (deadline.met()) fail(cause)
-      },
+    this.#underWay++
+    const command: Command = { calls, permit, settled: false }
+    // After one more look at the network: a reply may have arrived in time while this process was held up.
+    command.timeout = timeouts.set(() => setImmediate(() => this.#expire(command)))
+    this.#execute(calls).then(
+      reply => this.#succeed(command, reply),
+      cause => this.#fail(command, cause),
     )
   }
 
-  function run(calls: readonly Call[]): Promise<Answer> {
+  #execute(calls: readonly Call[]): Promise<Reply> {
+    const { client, runSingle } = this.#parts
     const [first] = calls as [Call]
-    if (calls.length === 1 && alone !== undefined) return alone(client, first.key, first.args)
+    if (calls.length === 1 && runSingle !== undefined) return runSingle(client, first.key, first.args)
     const keys = calls.map(({ key }) => key)
     const args = calls.flatMap(call => call.args)
-    return runScript(client, script, keys, args)
+    return runScript(client, this.#script, keys, args)
   }
 
-  function partOf(answers: Answer, i: number): Answer {
-    return answers.slice(i * script.width, (i + 1) * script.width)
+  #succeed(command: Command, reply: Reply): void {
+    const { calls, permit } = command
+    permit.succeeded()
+    const inTime = this.#settle(command)
+    const { width } = this.#script
+    for (const [i, call] of calls.entries()) {
+      const own = calls.length === 1 ? reply : reply.slice(i * width, (i + 1) * width)
+      if (inTime) call.resolve(own)
+      else call.late?.(own)
+    }
   }
 
-  return {
-    ask: (key, args, late) => new Promise((resolve, reject) => add({ key, args, late, resolve, reject })),
+  #expire(command: Command): void {
+    this.#fail(command, new Error(`redisStore.${this.#script.name} did not answer in time`))
+  }
+
+  #fail(command: Command, cause: unknown): void {
+    if (!this.#settle(command)) return
+    const { calls, permit } = command
+    if (isConnectionError(cause)) permit.failed(cause)
+    else permit.succeeded()
+    if (calls.length > 1 && isOfOneKey(cause)) {
+      // Repeating what was already done is safe: each method knows its own token. Only a release then answers that the
+      // lease is gone, which is true.
+      for (const call of calls) this.#send([call])
+      return
+    }
+    rejectAll(calls, cause instanceof Error ? cause.message : String(cause), cause)
+  }
+
+  /** `false` when the command was settled before. */
+  #settle(command: Command): boolean {
+    if (command.settled) return false
+    command.settled = true
+    command.timeout?.cancel()
+    this.#underWay--
+    return true
   }
 }
 
-/** Something else is at one of the keys: the other calls are not to fail with it. */
+/** One key holds something else: the other calls must not fail with it. */
 function isOfOneKey(cause: unknown): boolean {
   return cause instanceof Error && cause.message.includes('WRONGTYPE')
 }
 
-function refuse(calls: readonly Call[], message: string, cause: unknown): void {
+function rejectAll(calls: readonly Call[], message: string, cause: unknown): void {
   const error = new AckhookError('store_unavailable', message, { cause })
   for (const { reject } of calls) reject(error)
 }

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
-import { createBreaker } from './breaker.ts'
+import { Breaker } from './breaker.ts'
 
 function breakerAt(start = 0) {
   const time = { now: start }
-  return { time, breaker: createBreaker(() => time.now) }
+  return { time, breaker: new Breaker(() => time.now) }
 }
 
-test('lets everything through while calls succeed', () => {
+test('lets every call through while calls succeed', () => {
   const { time, breaker } = breakerAt()
   for (let i = 0; i < 10; i++) {
     time.now++
@@ -32,32 +32,32 @@ test('stays closed when the server has answered since the failed call was sent',
   expect(breaker.enter()).toBeDefined()
 })
 
-test('lets one call through after a rest, and the others when that one succeeded', () => {
+test('lets one call through after a rest, and the others once that one has succeeded', () => {
   const { time, breaker } = breakerAt()
   breaker.enter()!.failed('gone')
   time.now = 99
   expect(breaker.enter()).toBeUndefined()
   time.now = 100
-  const trial = breaker.enter()!
+  const probe = breaker.enter()!
   expect(breaker.enter()).toBeUndefined()
-  trial.succeeded()
+  probe.succeeded()
   expect(breaker.enter()).toBeDefined()
   expect(breaker.enter()).toBeDefined()
 })
 
-test('rests twice as long after each failed trial, up to a second', () => {
+test('rests twice as long after each failed probe, up to a second', () => {
   const { time, breaker } = breakerAt()
   breaker.enter()!.failed('gone')
   const rests: number[] = []
   for (let i = 0; i < 6; i++) {
     const since = time.now
-    let trial = breaker.enter()
-    while (trial === undefined) {
+    let probe = breaker.enter()
+    while (probe === undefined) {
       time.now += 50
-      trial = breaker.enter()
+      probe = breaker.enter()
     }
     rests.push(time.now - since)
-    trial.failed('still gone')
+    probe.failed('still gone')
   }
   expect(rests).toEqual([100, 200, 400, 800, 1000, 1000])
 })
@@ -70,7 +70,7 @@ test('failures of calls sent before it opened do not lengthen the rest', () => {
   expect(breaker.enter()).toBeDefined()
 })
 
-test('an answer that comes after its deadline closes it at once', () => {
+test('an answer after its timeout closes it at once', () => {
   const { time, breaker } = breakerAt()
   const stalled = breaker.enter()!
   time.now = 1000

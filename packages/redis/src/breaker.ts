@@ -1,12 +1,5 @@
-/** Tells whether it makes sense to ask a server, from what became of the calls before. */
-export interface Breaker {
-  /** `undefined`: do not ask now. Otherwise ask, and report what became of it. */
-  enter(): Attempt | undefined
-  /** The last failure. */
-  readonly cause: unknown
-}
-
-export interface Attempt {
+/** One call that the breaker let through. */
+export interface Permit {
   succeeded(): void
   failed(cause: unknown): void
 }
@@ -15,50 +8,58 @@ const FIRST_REST_MS = 100
 const LONGEST_REST_MS = 1000
 
 /**
- * Opens at the first failure, unless the server has answered another call since the failed one was sent. While
- * open, one call at a time is let through to see, at first after 100 ms and then ever later up to a second.
- * Any answer closes it, also one that came after its deadline. It keeps no timer: the next call finds out.
- *
- * @param now monotonic milliseconds.
+ * A circuit breaker. It opens at the first failure, unless the server has answered another call since the failed one
+ * was sent. While open it lets one call at a time through as a probe, at first after 100 ms, then at growing intervals
+ * of up to a second. Any answer closes it, even a late one. It sets no timer: the next call finds out.
  */
-export function createBreaker(now: () => number = () => performance.now()): Breaker {
-  let answeredAt = Number.NEGATIVE_INFINITY
-  let open = false
-  let restMs = FIRST_REST_MS
-  let restsUntil = 0
-  let trying = false
-  let cause: unknown
+export class Breaker {
+  /** Monotonic milliseconds. */
+  readonly #now: () => number
+  #answeredAt = Number.NEGATIVE_INFINITY
+  #open = false
+  /** A probe is under way. */
+  #probing = false
+  #restMs = FIRST_REST_MS
+  #restsUntil = 0
+  #cause: unknown
 
-  function enter(): Attempt | undefined {
-    const sentAt = now()
-    const isTrial = open
-    if (isTrial) {
-      if (trying || sentAt < restsUntil) return undefined
-      trying = true
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now
+  }
+
+  /** The last failure. */
+  get cause(): unknown {
+    return this.#cause
+  }
+
+  /** `undefined`: do not call now. Otherwise call, and report the result. */
+  enter(): Permit | undefined {
+    const sentAt = this.#now()
+    const isProbe = this.#open
+    if (isProbe) {
+      if (this.#probing || sentAt < this.#restsUntil) return undefined
+      this.#probing = true
     }
     return {
-      succeeded() {
-        answeredAt = now()
-        open = false
-        trying = false
-        restMs = FIRST_REST_MS
-      },
-      failed(error) {
-        if (answeredAt > sentAt) return
-        cause = error
-        if (open && !isTrial) return
-        if (open) restMs = Math.min(restMs * 2, LONGEST_REST_MS)
-        open = true
-        trying = false
-        restsUntil = now() + restMs
-      },
+      succeeded: () => this.#close(),
+      failed: cause => this.#fail(cause, sentAt, isProbe),
     }
   }
 
-  return {
-    enter,
-    get cause() {
-      return cause
-    },
+  #close(): void {
+    this.#answeredAt = this.#now()
+    this.#open = false
+    this.#probing = false
+    this.#restMs = FIRST_REST_MS
+  }
+
+  #fail(cause: unknown, sentAt: number, wasProbe: boolean): void {
+    if (this.#answeredAt > sentAt) return
+    this.#cause = cause
+    if (this.#open && !wasProbe) return
+    if (this.#open) this.#restMs = Math.min(this.#restMs * 2, LONGEST_REST_MS)
+    this.#open = true
+    this.#probing = false
+    this.#restsUntil = this.#now() + this.#restMs
   }
 }

@@ -3,7 +3,7 @@ import type { RedisClient } from './redis-client.ts'
 type Server = Pick<RedisClient, 'call'>
 
 /**
- * The eviction policies in force: one, or one for each master of a Cluster; `undefined` where the server does not
+ * The eviction policies in force: one, or one for each master of a Cluster; `undefined` when a server does not
  * name its policy. Rejects when they cannot be read.
  */
 export async function evictionPolicies(client: RedisClient): Promise<readonly (string | undefined)[]> {
@@ -16,7 +16,7 @@ async function policyOf(server: Server): Promise<string | undefined> {
   return (await fromConfig(server)) ?? fromInfo(server)
 }
 
-/** `undefined` where the command is forbidden, as managed Redis often does. */
+/** `undefined` where the command is forbidden, as it often is on managed Redis. */
 async function fromConfig(server: Server): Promise<string | undefined> {
   try {
     return textOf(await server.call('CONFIG', 'GET', 'maxmemory-policy'))

@@ -13,14 +13,14 @@ test.each([
   ['timeout', { timeout: 'soon' }],
   ['onStoreError', { onStoreError: 'ignore' }],
   ['prefx', { prefx: 'a:' }],
-])('a wrong %s is refused at construction, by its name: %j', (option, options) => {
+])('a wrong %s is refused at construction, by name: %j', (option, options) => {
   expect(() => redisStore(client, options as never)).toThrowError(
     expect.objectContaining({ code: 'configuration_invalid', option }),
   )
 })
 
 test.each([[undefined], [{}], ['redis://localhost'], [{ ...client, evalsha: undefined }]])(
-  'something that is no client is refused: %j',
+  'anything but a client is refused: %j',
   wrong => {
     expect(() => redisStore(wrong as never)).toThrow(ConfigurationError)
   },

@@ -1,19 +1,18 @@
 import { ConfigurationError, type Duration } from '@ackhook/core'
-import { durationMs } from '@ackhook/core/spi'
+import { durationMs, oneOf, refuseUnknownNames } from '@ackhook/core/spi'
 import type { RedisClient } from './redis-client.ts'
 
-/** How `redisStore` names its keys, how long it waits, and what it answers when Redis does not. */
+/** How `redisStore` names its keys, how long it waits, and what it does while Redis is unavailable. */
 export interface RedisStoreOptions {
   /**
-   * Put before every key. Default `'ackhook:'`. Each Redis key is allocated in steps: beyond 8 characters a
-   * remembered id takes 16 bytes more.
+   * Put before every key. Default `'ackhook:'`. With more than 8 characters, a remembered id takes 16 bytes more.
    */
   readonly prefix?: string
   /** How long a call may take before it counts as failed, whatever the client's settings. Default `'1s'`. */
   readonly timeout?: Duration
   /**
-   * What becomes of a delivery while Redis is unavailable. `'reject'` (default): 503, and the sender keeps the
-   * event. `'process'`: it is accepted and runs without a claim, so that duplicates may run too.
+   * What happens to a delivery while Redis is unavailable. `'reject'` (default): 503, and the sender keeps the
+   * event. `'process'`: it is accepted and runs without a claim, so duplicates may run too.
    */
   readonly onStoreError?: 'reject' | 'process'
 }
@@ -36,18 +35,12 @@ export function resolveOptions(client: RedisClient, options: RedisStoreOptions):
       )
     }
   }
-  const unknown = Object.keys(options).find(name => !(NAMES as readonly string[]).includes(name))
-  if (unknown !== undefined) {
-    throw new ConfigurationError(unknown, `is no option of redisStore; the options are ${NAMES.join(', ')}`)
-  }
+  refuseUnknownNames(options, NAMES)
   const { prefix = 'ackhook:', timeout = '1s', onStoreError = 'reject' } = options
   if (typeof prefix !== 'string') throw new ConfigurationError('prefix', "must be a text such as 'ackhook:'")
-  if (onStoreError !== 'reject' && onStoreError !== 'process') {
-    throw new ConfigurationError('onStoreError', `must be 'reject' or 'process'; got '${onStoreError}'`)
-  }
   return {
     prefix,
     timeoutMs: durationMs(timeout, { option: 'timeout', minMs: 10, maxMs: 10_000 }),
-    failOpen: onStoreError === 'process',
+    failOpen: oneOf('onStoreError', onStoreError, ['reject', 'process']) === 'process',
   }
 }

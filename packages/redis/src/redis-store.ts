@@ -1,13 +1,20 @@
 import type { DedupeStore } from '@ackhook/core'
-import { type Claim, type StoreNotice, withDeadline } from '@ackhook/core/spi'
-import { type Answer, createScriptLine } from './batched-script.ts'
-import { createBreaker } from './breaker.ts'
-import { meansUnavailable } from './errors.ts'
+import {
+  type Claim,
+  type ClaimOptions,
+  type CompleteOptions,
+  createTimeouts,
+  type StoreNotice,
+  withDeadline,
+} from '@ackhook/core/spi'
+import { BatchedScript } from './batched-script.ts'
+import { Breaker } from './breaker.ts'
 import { evictionPolicies } from './eviction-policy.ts'
-import { type RedisStoreOptions, resolveOptions } from './options.ts'
+import { isConnectionError } from './is-connection-error.ts'
+import { failingOpen, mayEvict, policyUnknown } from './notices.ts'
+import { type RedisStoreOptions, type ResolvedOptions, resolveOptions } from './options.ts'
 import type { RedisClient } from './redis-client.ts'
-import { CLAIM, COMPLETE, claimAlone, EXTEND, RELEASE, type Script } from './scripts.ts'
-import { createDeadlines } from './timeouts.ts'
+import { CLAIM, COMPLETE, claimSingleKey, EXTEND, OUTCOME, RELEASE, type Reply } from './scripts.ts'
 
 const CLAIMED: Claim = { outcome: 'claimed' }
 const FULL: Claim = { outcome: 'full' }
@@ -15,114 +22,127 @@ const FULL: Claim = { outcome: 'full' }
 /**
  * The memory of ids in Redis, shared by every process that uses the same Redis and prefix. Each call is one
  * atomic step on one key, judged by Redis' clock, and settles within `timeout` whatever the client's settings.
- * A call that fails rejects with an `AckhookError` of code `store_unavailable`, and the sender hears 503.
+ * A call that fails rejects with an `AckhookError` of code `store_unavailable`, and the sender gets 503.
  *
- * Throws `ConfigurationError` for a wrong option or something that is no client.
+ * Throws `ConfigurationError` for a wrong option or client.
  *
  * @example
  * webhooks({ secret, store: redisStore(new Redis(url)) })
  */
 export function redisStore(client: RedisClient, options: RedisStoreOptions = {}): DedupeStore {
-  const { prefix, timeoutMs, failOpen } = resolveOptions(client, options)
-  const breaker = createBreaker()
-  const parts = { client, breaker, deadlines: createDeadlines(timeoutMs) }
-  const line = (script: Script) => createScriptLine(script, parts)
-  const claims = createScriptLine(CLAIM, { ...parts, alone: claimAlone })
-  const extensions = line(EXTEND)
-  const completions = line(COMPLETE)
-  const releases = line(RELEASE)
-  let report: ((notice: StoreNotice) => void) | undefined
-  let failingOpen = false
+  const store = new RedisStore(client, resolveOptions(client, options))
+  // Functions of an object, so that an application can wrap the store by spreading it.
+  return {
+    bounded: true,
+    claim: (key, token, claim) => store.claim(key, token, claim),
+    extend: (key, token, leaseMs) => store.extend(key, token, leaseMs),
+    complete: (key, token, completion) => store.complete(key, token, completion),
+    release: (key, token) => store.release(key, token),
+    start: report => store.start(report),
+  }
+}
 
-  async function claim(key: string, token: string, leaseMs: number): Promise<Claim> {
-    const late = failOpen ? undefined : (answer: Answer) => giveBack(key, token, answer)
+class RedisStore {
+  readonly #client: RedisClient
+  readonly #options: ResolvedOptions
+  readonly #breaker = new Breaker()
+  readonly #claims: BatchedScript
+  readonly #extensions: BatchedScript
+  readonly #completions: BatchedScript
+  readonly #releases: BatchedScript
+  #report: ((notice: StoreNotice) => void) | undefined
+  /** The present outage has been reported. */
+  #failingOpen = false
+
+  constructor(client: RedisClient, options: ResolvedOptions) {
+    this.#client = client
+    this.#options = options
+    const parts = { client, breaker: this.#breaker, timeouts: createTimeouts(options.timeoutMs) }
+    this.#claims = new BatchedScript(CLAIM, { ...parts, runSingle: claimSingleKey })
+    this.#extensions = new BatchedScript(EXTEND, parts)
+    this.#completions = new BatchedScript(COMPLETE, parts)
+    this.#releases = new BatchedScript(RELEASE, parts)
+  }
+
+  async claim(key: string, token: string, { leaseMs }: ClaimOptions): Promise<Claim> {
+    const { prefix, failOpen } = this.#options
+    const late = failOpen ? undefined : (reply: Reply) => this.#giveBack(key, token, reply)
     try {
-      const answer = toClaim(await claims.ask(prefix + key, [token, whole(leaseMs)], late))
-      if (failOpen && answer === FULL) return claimAnyway(new Error('it has no memory for another claim'))
-      failingOpen = false
-      return answer
+      const claim = toClaim(await this.#claims.run(prefix + key, [token, wholeMs(leaseMs)], late))
+      if (failOpen && claim === FULL)
+        return this.#claimAnyway(new Error('it has no memory for another claim'))
+      this.#failingOpen = false
+      return claim
     } catch (error) {
       if (!failOpen) throw error
-      return claimAnyway(error)
+      return this.#claimAnyway(error)
     }
   }
 
-  /** Told once for each outage, and not for each event of it. */
-  function claimAnyway(error: unknown): Claim {
-    if (!failingOpen) report?.(failingOpenNotice(error))
-    failingOpen = true
+  async extend(key: string, token: string, leaseMs: number): Promise<boolean> {
+    return isTrue(await this.#extensions.run(this.#options.prefix + key, [token, wholeMs(leaseMs)]))
+  }
+
+  async complete(key: string, token: string, completion: CompleteOptions): Promise<boolean> {
+    const args = [token, wholeMs(completion.retentionMs), String(completion.fingerprint)]
+    return isTrue(await this.#completions.run(this.#options.prefix + key, args))
+  }
+
+  async release(key: string, token: string): Promise<boolean> {
+    return isTrue(await this.#releases.run(this.#options.prefix + key, [token]))
+  }
+
+  /** Checks the eviction policy. Never rejects: the receiver starts even while Redis is away. */
+  async start(report: (notice: StoreNotice) => void): Promise<void> {
+    this.#report = report
+    const permit = this.#breaker.enter()
+    try {
+      const policies = await withDeadline(evictionPolicies(this.#client), {
+        operation: 'redisStore.start',
+        ms: this.#options.timeoutMs,
+      })
+      permit?.succeeded()
+      const evicting = policies.find(policy => policy !== undefined && policy !== 'noeviction')
+      if (evicting !== undefined) report(mayEvict(evicting))
+      else if (policies.includes(undefined)) report(policyUnknown('INFO memory does not name it'))
+    } catch (error) {
+      if (isConnectionError(error)) permit?.failed(error)
+      else permit?.succeeded()
+      report(policyUnknown(error))
+    }
+  }
+
+  /** Reported once for each outage, not for each event. */
+  #claimAnyway(error: unknown): Claim {
+    if (!this.#failingOpen) this.#report?.(failingOpen(error))
+    this.#failingOpen = true
     return CLAIMED
   }
 
-  /** The caller was told of a failure by then: nobody would use this lease, and a retry would wait for its end. */
-  function giveBack(key: string, token: string, [outcome]: Answer): void {
-    if (outcome === 0) releases.ask(prefix + key, [token]).catch(() => {})
-  }
-
-  /** Never rejects: a Redis that is away must not keep the receiver from starting. */
-  async function checkPolicy(): Promise<void> {
-    const attempt = breaker.enter()
-    try {
-      const reading = evictionPolicies(client)
-      const policies = await withDeadline(reading, { operation: 'redisStore.start', ms: timeoutMs })
-      attempt?.succeeded()
-      const evicting = policies.find(policy => policy !== undefined && policy !== 'noeviction')
-      if (evicting !== undefined) report?.(evictionNotice(evicting))
-      else if (policies.includes(undefined)) report?.(unknownPolicyNotice('INFO memory does not name it'))
-    } catch (error) {
-      if (meansUnavailable(error)) attempt?.failed(error)
-      else attempt?.succeeded()
-      report?.(unknownPolicyNotice(error))
-    }
-  }
-
-  return {
-    bounded: true,
-    claim: (key, token, { leaseMs }) => claim(key, token, leaseMs),
-    extend: async (key, token, leaseMs) => yes(await extensions.ask(prefix + key, [token, whole(leaseMs)])),
-    complete: async (key, token, { retentionMs, fingerprint }) =>
-      yes(await completions.ask(prefix + key, [token, whole(retentionMs), String(fingerprint)])),
-    release: async (key, token) => yes(await releases.ask(prefix + key, [token])),
-    start(reporter) {
-      report = reporter
-      return checkPolicy()
-    },
+  /** The caller has already received a failure: this lease would be unused, and a retry would wait for its end. */
+  #giveBack(key: string, token: string, [outcome]: Reply): void {
+    if (outcome === OUTCOME.claimed) this.release(key, token).catch(() => {})
   }
 }
 
-function toClaim([outcome, detail = 0]: Answer): Claim {
-  if (outcome === 0) return CLAIMED
-  if (outcome === 1) return { outcome: 'in_flight', retryAfterMs: detail }
-  if (outcome === 2) return { outcome: 'completed', fingerprint: detail }
-  return FULL
+function toClaim([outcome, detail = 0]: Reply): Claim {
+  switch (outcome) {
+    case OUTCOME.claimed:
+      return CLAIMED
+    case OUTCOME.inFlight:
+      return { outcome: 'in_flight', retryAfterMs: detail }
+    case OUTCOME.completed:
+      return { outcome: 'completed', fingerprint: detail }
+    default:
+      return FULL
+  }
 }
 
-function yes([answer]: Answer): boolean {
+function isTrue([answer]: Reply): boolean {
   return answer === 1
 }
 
-/** Redis takes whole milliseconds, and none is an error. */
-function whole(ms: number): string {
+/** Redis takes whole milliseconds, and at least one. */
+function wholeMs(ms: number): string {
   return String(Math.max(1, Math.ceil(ms)))
-}
-
-function evictionNotice(policy: string): StoreNotice {
-  return {
-    code: 'redis_may_evict',
-    message: `Redis may evict remembered ids: its maxmemory-policy is '${policy}'. An event whose id was evicted runs again when it is delivered again. Set maxmemory-policy to noeviction.`,
-  }
-}
-
-function unknownPolicyNotice(error: unknown): StoreNotice {
-  return {
-    code: 'redis_policy_unknown',
-    message: `The maxmemory-policy of Redis could not be read (${error instanceof Error ? error.message : error}). Make sure that it is noeviction, or remembered ids may be evicted.`,
-  }
-}
-
-function failingOpenNotice(error: unknown): StoreNotice {
-  return {
-    code: 'redis_failing_open',
-    message: `Redis is unavailable (${error instanceof Error ? error.message : error}). Events are accepted without it, as onStoreError: 'process' asks: duplicates may run until it is back.`,
-  }
 }

@@ -6,136 +6,152 @@ export interface Script {
   readonly name: 'claim' | 'extend' | 'complete' | 'release'
   readonly lua: string
   readonly sha: string
-  /** Numbers it answers for each key. */
+  /** How many numbers it replies with for each key. */
   readonly width: number
 }
 
-// The four verbs of a dedupe store. Redis runs a script as one atomic step.
+/** The numbers that a script replies with for one key. */
+export type Reply = readonly number[]
+
+/** The first number of the reply to a claim. */
+export const OUTCOME = {
+  claimed: 0,
+  /** The second number is the milliseconds left of the lease. */
+  inFlight: 1,
+  /** The second number is the fingerprint. */
+  completed: 2,
+  /** Redis has no memory for another claim. */
+  full: 3,
+} as const
+
+/** Marks the value of a leased key. */
+const LEASED = 't'
+const IS_LEASED = `string.byte(value) == ${LEASED.charCodeAt(0)}`
+
+// The four methods of a dedupe store. Redis runs a script as one atomic step.
 //
-// What a key holds
-//   t<token>        leased to the owner of that token; lapses by the key's own expiry
+// Values of a key
+//   t<token>        leased to the owner of that token; expires with the key
 //   <whole number>  handled; the number is the fingerprint of the body. Redis keeps a number in the object
 //                   itself, and shares one object for all equal numbers below 10,000: a remembered id is
-//                   then nothing but its key.
-//   nothing         free
+//                   then only its key.
+//   none            free
 //
-// Each script takes any number of keys and a fixed number of arguments for each, and answers in their order:
+// Each script takes any number of keys and a fixed number of arguments for each, and replies in their order:
 // calls of one tick travel in one command. No key depends on another; on Redis Cluster there is one at a time.
 // The only clock is that of Redis (PX, PTTL). A token in these scripts is data and is never executed.
 
-/**
- * Arguments for each key: token, lease in milliseconds. Answers two numbers for each key: 0 0 claimed, 1 and
- * the milliseconds left when somebody else holds the lease, 2 and the fingerprint when it is handled, 3 0
- * when Redis has no memory for another claim.
- */
+/** Arguments for each key: token, lease in milliseconds. Replies with an {@link OUTCOME} and its number. */
 export const CLAIM: Script = script(
   'claim',
   `
-local answers = {}
+local replies = {}
 for i, key in ipairs(KEYS) do
-  local mine = 't' .. ARGV[i * 2 - 1]
+  local mine = '${LEASED}' .. ARGV[i * 2 - 1]
   local value = redis.call('GET', key)
+  local outcome, detail
   -- My own token means that this command was sent twice because its first reply was lost.
   if not value or value == mine then
     local set = redis.pcall('SET', key, mine, 'PX', ARGV[i * 2])
     if not set.err then
-      answers[i * 2 - 1], answers[i * 2] = 0, 0
+      outcome, detail = ${OUTCOME.claimed}, 0
     elseif string.find(set.err, 'OOM', 1, true) then
-      answers[i * 2 - 1], answers[i * 2] = 3, 0
+      outcome, detail = ${OUTCOME.full}, 0
     else
       return set
     end
-  elseif string.byte(value) == 116 then -- t
-    answers[i * 2 - 1], answers[i * 2] = 1, redis.call('PTTL', key)
+  elseif ${IS_LEASED} then
+    outcome, detail = ${OUTCOME.inFlight}, redis.call('PTTL', key)
   else
-    answers[i * 2 - 1], answers[i * 2] = 2, tonumber(value)
+    outcome, detail = ${OUTCOME.completed}, tonumber(value)
   end
+  replies[i * 2 - 1], replies[i * 2] = outcome, detail
 end
-return answers`,
+return replies`,
   2,
 )
 
-/** Arguments for each key: token, lease in milliseconds. Answers 1 for each lease renewed, 0 for one not mine. */
+/** Arguments for each key: token, lease in milliseconds. Replies with 1 for a renewed lease, 0 for one not mine. */
 export const EXTEND: Script = script(
   'extend',
   `
-local answers = {}
+local replies = {}
 for i, key in ipairs(KEYS) do
-  local mine, lease = 't' .. ARGV[i * 2 - 1], ARGV[i * 2]
-  answers[i] = redis.call('GET', key) == mine and redis.call('PEXPIRE', key, lease) or 0
+  local mine, lease = '${LEASED}' .. ARGV[i * 2 - 1], ARGV[i * 2]
+  replies[i] = redis.call('GET', key) == mine and redis.call('PEXPIRE', key, lease) or 0
 end
-return answers`,
+return replies`,
 )
 
 /**
- * Arguments for each key: token, retention in milliseconds, fingerprint. Answers 1 for each key remembered, 0
- * for one that somebody else has leased. A key that nobody holds is remembered: its event was handled.
+ * Arguments for each key: token, retention in milliseconds, fingerprint. Replies with 1 for a remembered key, 0 for one
+ * leased to another owner. A free key is remembered: its event was handled.
  */
 export const COMPLETE: Script = script(
   'complete',
   `
-local answers = {}
+local replies = {}
 for i, key in ipairs(KEYS) do
-  local mine, retention, fingerprint = 't' .. ARGV[i * 3 - 2], ARGV[i * 3 - 1], ARGV[i * 3]
+  local mine, retention, fingerprint = '${LEASED}' .. ARGV[i * 3 - 2], ARGV[i * 3 - 1], ARGV[i * 3]
   local value = redis.call('GET', key)
-  if value and value ~= mine and string.sub(value, 1, 1) == 't' then
-    answers[i] = 0
+  if value and value ~= mine and ${IS_LEASED} then
+    replies[i] = 0
   else
     redis.call('SET', key, fingerprint, 'PX', retention)
-    answers[i] = 1
+    replies[i] = 1
   end
 end
-return answers`,
+return replies`,
 )
 
-/** Arguments for each key: token. Answers 1 for each lease given back, 0 for one not mine. */
+/** Arguments for each key: token. Replies with 1 for a released lease, 0 for one not mine. */
 export const RELEASE: Script = script(
   'release',
   `
-local answers = {}
+local replies = {}
 for i, key in ipairs(KEYS) do
-  answers[i] = redis.call('GET', key) == 't' .. ARGV[i] and redis.call('DEL', key) or 0
+  replies[i] = redis.call('GET', key) == '${LEASED}' .. ARGV[i] and redis.call('DEL', key) or 0
 end
-return answers`,
+return replies`,
 )
 
 function script(name: Script['name'], lua: string, width = 1): Script {
   return { name, lua, sha: createHash('sha1').update(lua).digest('hex'), width }
 }
 
-/** Runs a script by its digest. `EVAL` sends the text and loads it, where Redis does not know the digest yet. */
+/** Runs a script by its digest. If Redis does not know it, `EVAL` sends the text and loads it. */
 export async function runScript(
   client: RedisClient,
   script: Script,
   keys: readonly string[],
   args: readonly string[],
-): Promise<readonly number[]> {
-  let answer: unknown
+): Promise<Reply> {
+  let reply: unknown
   try {
-    answer = await client.evalsha(script.sha, keys.length, ...keys, ...args)
+    reply = await client.evalsha(script.sha, keys.length, ...keys, ...args)
   } catch (error) {
     if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error
-    answer = await client.eval(script.lua, keys.length, ...keys, ...args)
+    reply = await client.eval(script.lua, keys.length, ...keys, ...args)
   }
-  // A client may have been told to answer numbers as text.
-  return (answer as readonly unknown[]).map(Number)
+  // Some clients are set to return numbers as text.
+  return (reply as readonly unknown[]).map(Number)
 }
 
-const CLAIMED = [0, 0] as const
+const CLAIMED: Reply = [OUTCOME.claimed, 0]
 
 /**
- * What the claim script does for one key, at first with the plain command: nearly every claim is of an event
- * that nobody has seen, and the command takes a third of the script's time in Redis (2.8 and 8.7 µs on 7.0).
- * When the key is not free, or Redis has no memory, the script decides.
+ * The claim of a single key, first by the plain command: nearly every claim is of a new event. When the key is not
+ * free, or Redis has no memory, the script decides.
  */
-export async function claimAlone(
+// perf: the command costs Redis a third of the script; see note "single-key claim"
+export async function claimSingleKey(
   client: RedisClient,
   key: string,
   args: readonly string[],
-): Promise<readonly number[]> {
+): Promise<Reply> {
   const [token, lease] = args as [string, string]
   try {
-    const set = await client.call('set', key, `t${token}`, 'PX', lease, 'NX')
+    const set = await client.call('set', key, LEASED + token, 'PX', lease, 'NX')
     if (set === 'OK') return CLAIMED
   } catch (error) {
     if (!(error instanceof Error) || !error.message.startsWith('OOM')) throw error

@@ -5,11 +5,11 @@ import type { Redis } from 'ioredis'
 const WAVE = 2000
 
 /**
- * Claims and completes so many ids in an empty Redis, with keys and fingerprints as the memory inbox makes
- * them, and answers how many bytes of Redis' memory each of them takes.
+ * Claims and completes this many ids in an empty Redis, with keys and fingerprints like those of the memory inbox.
+ * Returns the bytes of Redis memory for each of them.
  */
 export async function bytesPerId(client: Redis, ids: number): Promise<number> {
-  // A machine under load is no matter here.
+  // Long, for a machine under load.
   const store = redisStore(client, { timeout: '10s' })
   await store.claim('warm', 'token', { leaseMs: 60_000 })
   await store.release('warm', 'token')

@@ -9,7 +9,7 @@ import { startRedis } from '../../../test/support/redis.ts'
 import { until } from '../../../test/support/until.ts'
 
 const lease = { leaseMs: 60_000 }
-/** As the README has it. */
+/** As in the README. */
 const reconnectOnError = (error: Error) => (error.message.includes('READONLY') ? 2 : false)
 
 test.each([
@@ -25,7 +25,7 @@ test.each([
   address.moveTo(next.port)
   const admin = new Redis6(former.url)
   await admin.call('REPLICAOF', '127.0.0.1', String(next.port))
-  // The connection to the former master lives on, and so would READONLY.
+  // The connection to the former master stays open, and would keep answering READONLY.
   await until('the store answers again', () => isClaimed(store))
   for (const one of [client, admin]) one.disconnect()
   await Promise.all([former.stop(), next.stop(), address.stop()])
@@ -39,7 +39,7 @@ async function isClaimed(store: DedupeStore): Promise<boolean> {
   }
 }
 
-/** One address whose new connections go to another server after `moveTo`; those that are open stay. */
+/** One address whose new connections go to another server after `moveTo`; open ones stay. */
 async function startAddress(port: number) {
   let target = port
   const sockets = new Set<Socket>()

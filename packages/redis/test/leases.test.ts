@@ -19,7 +19,7 @@ afterAll(async () => {
   await server.stop()
 })
 
-test('an event whose handlers run for three leases is refused to every other process, and runs once', async () => {
+test('an event whose handlers run for three leases is refused by every other process, and runs once', async () => {
   let release = (): void => {}
   const released = new Promise<void>(resolve => {
     release = resolve
@@ -42,7 +42,7 @@ test('an event whose handlers run for three leases is refused to every other pro
   await Promise.all([one, other].map(({ hooks }) => hooks.close({ timeout: 1 })))
 })
 
-/** A receiver as it is in a process of its own: with its own connection. */
+/** A receiver with a connection of its own, as in a process of its own. */
 function receiver(handler: () => Promise<void>) {
   const client = new Redis(server.url)
   clients.push(client)

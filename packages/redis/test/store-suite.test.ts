@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type RedisServer, startRedis } from '../../../test/support/redis.ts'
 import { type RedisCluster, startRedisCluster } from '../../../test/support/redis-cluster.ts'
 
-// The clients are used as their libraries ship them: no option is set but where the server is.
+// The clients have the defaults of their libraries: only the server's address is set.
 type Client = Redis5 | Redis6 | Cluster5 | Cluster6
 
 let count = 0

@@ -23,7 +23,7 @@ afterAll(async () => {
 })
 
 describe('round trips', () => {
-  // Redis knows the script from then on, whichever of the tests runs first.
+  // So that Redis knows the script, whichever of the tests runs first.
   beforeAll(() => client.script('LOAD', CLAIM.lua))
 
   test('the first call of a tick is sent at once, and the others travel together in one command', async () => {
@@ -33,7 +33,7 @@ describe('round trips', () => {
     expect(sent()).toEqual(['set', 'evalsha'])
   })
 
-  test('no command carries more than a hundred', async () => {
+  test('no command carries more than 100 calls', async () => {
     const store = redisStore(client, { prefix: 'many:', timeout: '10s' })
     const sent = commandsSent()
     const claims = Array.from({ length: 1000 }, (_, i) => store.claim(`id${i}`, `token${i}`, lease))
@@ -41,7 +41,7 @@ describe('round trips', () => {
     expect(sent()).toEqual(['set', ...Array(10).fill('evalsha')])
   })
 
-  test('a claim on its own is one plain command, and a script only where the key is not free', async () => {
+  test('a single claim is one plain command, and a script only when the key is not free', async () => {
     const store = redisStore(client, { prefix: 'alone:' })
     const sent = commandsSent()
     for (let i = 0; i < 5; i++) await store.claim(`id${i}`, 'token', lease)
@@ -55,7 +55,7 @@ describe('round trips', () => {
     ['ioredis 5', (url: string) => new Redis5(url, { keyPrefix: 'app:' })],
     ['ioredis 6', (url: string) => new Redis(url, { keyPrefix: 'app:' })],
   ] as const)(
-    "claims alone and in company name the same keys under the client's prefix, %s",
+    "single and batched claims use the same keys under the client's prefix, %s",
     async (_, connect) => {
       const prefixed = connect(server.url)
       const store = redisStore(prefixed, { prefix: `${_}:` })
@@ -70,13 +70,13 @@ describe('round trips', () => {
   )
 })
 
-describe('the look at maxmemory-policy', () => {
-  test('says nothing of noeviction', async () => {
+describe('the check of maxmemory-policy', () => {
+  test('accepts noeviction in silence', async () => {
     await client.config('SET', 'maxmemory-policy', 'noeviction')
     expect(await noticesOf(client)).toEqual([])
   })
 
-  test.each(['allkeys-lru', 'volatile-ttl', 'allkeys-random'])('warns of %s', async policy => {
+  test.each(['allkeys-lru', 'volatile-ttl', 'allkeys-random'])('warns about %s', async policy => {
     await client.config('SET', 'maxmemory-policy', policy)
     const five = new Redis5(server.url)
     const three = new Redis(server.url, { protocol: 3 })
@@ -105,7 +105,7 @@ describe('the look at maxmemory-policy', () => {
     await receiver.close()
   })
 
-  test('is read from INFO where CONFIG is forbidden', async () => {
+  test('reads INFO when CONFIG is forbidden', async () => {
     await client.config('SET', 'maxmemory-policy', 'allkeys-lfu')
     await client.call('ACL', 'SETUSER', 'noconfig', 'on', 'nopass', '~*', '&*', '+@all', '-config')
     const restricted = new Redis(server.url, { username: 'noconfig', password: 'any' })
@@ -115,7 +115,7 @@ describe('the look at maxmemory-policy', () => {
     restricted.disconnect()
   })
 
-  test('is read from INFO where CONFIG does not exist', async () => {
+  test('reads INFO when CONFIG does not exist', async () => {
     const renamed = await startRedis({
       config: { 'rename-command': 'CONFIG hidden', 'maxmemory-policy': 'volatile-lru' },
     })
@@ -125,7 +125,7 @@ describe('the look at maxmemory-policy', () => {
     await renamed.stop()
   })
 
-  test('says that it could not look where INFO is forbidden too, and the store works', async () => {
+  test('reports an unknown policy when INFO is forbidden too, and the store works', async () => {
     const rights = ['on', 'nopass', '~*', '&*', '+@all', '-config', '-info']
     await client.call('ACL', 'SETUSER', 'blind', ...rights)
     const blind = new Redis(server.url, { username: 'blind', password: 'any', enableReadyCheck: false })
@@ -149,7 +149,7 @@ describe('the look at maxmemory-policy', () => {
     }
   })
 
-  test('looks at every master of a Cluster', async () => {
+  test('checks every master of a Cluster', async () => {
     const cluster = await startRedisCluster()
     const third = new Redis(cluster.servers[2]!.url)
     await third.config('SET', 'maxmemory-policy', 'allkeys-lru')
@@ -172,7 +172,7 @@ test('a remembered id takes at most 120 bytes of Redis memory', async () => {
   await empty.stop()
 }, 60_000)
 
-test('a client is left as it was: no listener added, no connection closed', async () => {
+test('a client is left unchanged: no listener added, no connection closed', async () => {
   const own = new Redis(server.url)
   await own.ping()
   const names = () => own.eventNames().map(name => [name, own.listenerCount(name)])
@@ -186,7 +186,7 @@ test('a client is left as it was: no listener added, no connection closed', asyn
   own.disconnect()
 })
 
-/** The commands that the client has sent from now on. */
+/** The commands that the client sends from now on. */
 function commandsSent(): () => string[] {
   const spy = vi.spyOn(client, 'sendCommand')
   return () => {

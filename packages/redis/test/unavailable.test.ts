@@ -22,12 +22,12 @@ afterEach(async () => {
   await server.stop()
 })
 
-// The defaults of both libraries keep a command for ever while the server is silent.
+// By default both libraries keep a command forever while the server is silent.
 describe.each([
   ['ioredis 5', (url: string) => new Redis5(url)],
   ['ioredis 6', (url: string) => new Redis6(url)],
-] as const)('with %s as it is shipped', (_, connect) => {
-  test('a silent server costs one deadline, then nothing, and is asked again once it answers', async () => {
+] as const)('with the defaults of %s', (_, connect) => {
+  test('a silent server costs one timeout, then nothing, until it answers again', async () => {
     const store = connected(connect)
     await store.claim('warm', 'a', lease)
     server.pause()
@@ -43,17 +43,17 @@ describe.each([
     await until('the store answers', () => claims(store, 'again', 'c'))
   })
 
-  test('a claim that was applied after its caller had given up is given back', async () => {
+  test('a claim applied after its caller gave up is released', async () => {
     const store = connected(connect)
     await store.claim('warm', 'a', lease)
     server.pause()
     expect((await timed(store.claim('id', 'late', lease))).error).toEqual(UNAVAILABLE)
     server.resume()
     // The lease would hold for a minute.
-    await until('somebody else claims it', () => claims(store, 'id', 'next'), 5000)
+    await until('another owner claims it', () => claims(store, 'id', 'next'), 5000)
   })
 
-  test('a dead server is refused within the deadline, and found again when it is back', async () => {
+  test('calls to a dead server reject within the timeout, and succeed once it is back', async () => {
     const store = connected(connect)
     await store.claim('warm', 'a', lease)
     await server.kill()
@@ -67,7 +67,7 @@ describe.each([
   })
 })
 
-test('every verb settles within the deadline', async () => {
+test('every method settles within the timeout', async () => {
   for (const verb of ['extend', 'complete', 'release'] as const) {
     const store = connected(url => new Redis6(url))
     await store.claim(verb, 'a', lease)
@@ -85,19 +85,19 @@ test('every verb settles within the deadline', async () => {
   }
 })
 
-test('a reply that came in time to a process that was held up itself is no failure', async () => {
+test('a reply that arrived in time counts, even if the process was held up', async () => {
   const store = connected(url => new Redis6(url))
   await Promise.all(['one', 'two', 'three'].map(key => store.claim(key, 'a', lease)))
   for (const keys of [['alone'], ['first', 'second', 'third']]) {
     const answers = Promise.all(keys.map(key => store.claim(key, 'a', lease)))
-    // Every one is on its way before the process is held up for longer than the deadline.
+    // All of them are on their way before the process is held up for longer than the timeout.
     await new Promise(setImmediate)
     holdUp(500)
     expect(await answers).toEqual(keys.map(() => CLAIMED))
   }
 })
 
-test('with a client that rejects at once a failure is told at once', async () => {
+test('a client that rejects at once fails the call at once', async () => {
   const store = connected(url => new Redis6(url, { maxRetriesPerRequest: 0, enableOfflineQueue: false }))
   await until('the store answers', () => claims(store, 'warm', 'a'))
   await server.kill()
@@ -119,7 +119,7 @@ test('scripts that Redis has forgotten are loaded again', async () => {
 })
 
 describe("onStoreError: 'process'", () => {
-  test('claims without Redis while it is away, and says so once for each outage', async () => {
+  test('claims without Redis while it is away, and reports each outage once', async () => {
     const notices: StoreNotice[] = []
     const store = connected(url => new Redis6(url), { onStoreError: 'process' })
     await store.start?.(notice => notices.push(notice))
@@ -146,17 +146,17 @@ describe("onStoreError: 'process'", () => {
     expect(await store.claim('id', 'mine', lease)).toEqual(CLAIMED)
     server.resume()
     await until('Redis has it', async () => (await client.get('ackhook:id')) === 'tmine')
-    await claims(store, 'a call that comes after whatever the late answer set off', 'a')
+    await claims(store, 'a call after whatever the late reply set off', 'a')
     expect(await store.claim('id', 'other', lease)).toMatchObject({ outcome: 'in_flight' })
     expect(await store.complete('id', 'mine', { retentionMs: 60_000, fingerprint: 7 })).toBe(true)
   })
 })
 
-describe('an error that Redis answers', () => {
-  test('fails its own call, and neither those that travel with it nor those after it', async () => {
+describe('an error reply of Redis', () => {
+  test('fails its own call, but not the others of its command, nor later ones', async () => {
     const store = connected(url => new Redis6(url))
     await store.claim('warm', 'a', lease)
-    await client.rpush('ackhook:poison', 'of somebody else')
+    await client.rpush('ackhook:poison', 'of another application')
     expect((await timed(store.claim('poison', 'a', lease))).error).toEqual(UNAVAILABLE)
     expect(await store.claim('after', 'a', lease)).toEqual(CLAIMED)
     const keys = Array.from({ length: 50 }, (_, i) => (i === 25 ? 'poison' : `id${i}`))
@@ -172,7 +172,7 @@ describe('an error that Redis answers', () => {
     expect(kept).toEqual([true, true])
   })
 
-  test('is an outage when Redis is a replica that takes no writes', async () => {
+  test('is an outage when Redis is a read-only replica', async () => {
     const store = connected(url => new Redis6(url))
     await store.claim('warm', 'a', lease)
     await client.call('REPLICAOF', '127.0.0.1', '1')
@@ -184,7 +184,7 @@ describe('an error that Redis answers', () => {
 })
 
 describe('when Redis is full', () => {
-  test('a completion that finds no room keeps nobody from asking for what is known', async () => {
+  test('a completion that finds no room does not stop claims of known ids', async () => {
     const store = connected(url => new Redis6(url))
     await Promise.all(['running', 'handled'].map(key => store.claim(key, 'a', lease)))
     await fill()
@@ -198,7 +198,7 @@ describe('when Redis is full', () => {
     await client.config('SET', 'maxmemory', '1')
   }
 
-  test("a claim answers 'full', and what is claimed or handled is known all the same", async () => {
+  test("a new claim answers 'full', and claimed and handled ids are still known", async () => {
     const store = connected(url => new Redis6(url))
     await store.claim('handled', 'a', lease)
     await store.complete('handled', 'a', { retentionMs: 60_000, fingerprint: 7 })
@@ -214,7 +214,7 @@ describe('when Redis is full', () => {
     expect(await store.claim('new', 'b', lease)).toEqual(CLAIMED)
   })
 
-  test("a claim is made without it under onStoreError: 'process'", async () => {
+  test("onStoreError: 'process' claims without it", async () => {
     const store = connected(url => new Redis6(url), { onStoreError: 'process' })
     await store.claim('warm', 'a', lease)
     await fill()

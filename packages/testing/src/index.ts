@@ -1,18 +1,14 @@
-export { createEvent, type EventOverrides, type EventSources } from './create-event.ts'
-export { type FakeClock, fakeClock } from './fake-clock.ts'
-export { type Random, seededRandom } from './seeded-random.ts'
-export { type Attempt, formatTimestamp, type InjectedFault } from './sender/attempts.ts'
+export { type FakeClock, fakeClock } from './lib/fake-clock.ts'
+export { type Random, seededRandom } from './lib/seeded-random.ts'
+export type { HandledAttempt, TestDelivery } from './receiver/test-delivery.ts'
+export { type TestReceiver, type TestReceiverOptions, testReceiver } from './receiver/test-receiver.ts'
+export { createEvent, type EventOverrides, type EventSources } from './requests/create-event.ts'
+export { formatTimestamp } from './requests/format-timestamp.ts'
+export { type SignOptions, sign } from './requests/sign.ts'
+export { type SignedRequest, type SignedRequestOptions, signedRequest } from './requests/signed-request.ts'
 export { createSender, type SendAllOptions, type Sender, type SendReport } from './sender/create-sender.ts'
+export type { HealthReport } from './sender/endpoint-health.ts'
 export type { Chance, FaultOptions } from './sender/faults.ts'
-export type { EndpointHealth } from './sender/health.ts'
 export { type PostResult, post } from './sender/post.ts'
+export type { InjectedFault, SendAttempt } from './sender/send-attempt.ts'
 export type { SenderOptions } from './sender/sender-options.ts'
-export { type SignOptions, sign } from './sign.ts'
-export { type SignedRequest, type SignedRequestOptions, signedRequest } from './signed-request.ts'
-export {
-  type HandledAttempt,
-  type TestDelivery,
-  type TestReceiver,
-  type TestReceiverOptions,
-  testReceiver,
-} from './test-receiver.ts'

@@ -12,16 +12,16 @@ const HERE = fileURLToPath(new URL('.', import.meta.url))
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 const run = promisify(execFile)
 const blocks = readmeBlocks('packages/testing/README.md', 'handlers')
-/** Without what this Vitest tells its own children. */
+/** Without the variables that this Vitest sets for its children. */
 const env = { PATH: process.env['PATH'] }
 
 let folder: string
 
-// Inside the repository, so that the packages are found as a user's node_modules would have them.
+// Inside the repository, so that the packages are found as in a user's node_modules.
 beforeAll(async () => {
   folder = await mkdtemp(join(HERE, '.readme-'))
   await writeFile(join(folder, 'package.json'), '{ "type": "module", "private": true }')
-  // Or Vitest would look for that of this repository.
+  // Otherwise Vitest would use the one of this repository.
   await writeFile(join(folder, 'vitest.config.js'), 'export default {}')
   for (const { flags, text } of blocks) await writeFile(join(folder, flags['file'] as string), `${text}\n`)
 })
@@ -33,7 +33,7 @@ function fileFor(runner: string): string {
 }
 
 test('the unit test of the README passes with node:test', async () => {
-  // Well below the twenty seconds after which a lease is renewed: a receiver that is idle lets its process end.
+  // Well below the 20 seconds after which a lease is renewed: an idle receiver lets its process end.
   const options = { cwd: folder, env, timeout: 15_000 }
   const { stdout } = await run(process.execPath, ['--test', fileFor('node')], options)
   expect(stdout).toMatch(/pass 1\b/)

@@ -1,19 +1,8 @@
 import { Buffer } from 'node:buffer'
-import { UsageError } from '../usage-error.ts'
+import { UsageError } from '../command/usage-error.ts'
+import type { CapturedRequest } from './captured-request.ts'
 
-/** One request as it arrived: what `listen --save` writes, and what `replay` and `verify` read. */
-export interface Delivery {
-  readonly method: string
-  readonly url: string
-  /** In the order and the spelling in which they came; a header that came twice is here twice. */
-  readonly headers: readonly (readonly [name: string, value: string])[]
-  /** The exact bytes. */
-  readonly body: Uint8Array
-  /** Milliseconds since the epoch. */
-  readonly receivedAt: number
-}
-
-/** The same as JSON. `body` is base64, so that no byte is changed. */
+/** A captured request as JSON: what `listen --save` writes, and what `replay` and `verify` read. */
 export interface DeliveryFile {
   readonly format: typeof FORMAT
   /** ISO 8601 UTC. */
@@ -21,13 +10,14 @@ export interface DeliveryFile {
   readonly method: string
   readonly url: string
   readonly headers: readonly (readonly [name: string, value: string])[]
+  /** Base64 of the exact bytes. */
   readonly body: string
 }
 
 const FORMAT = 'ackhook-delivery-1'
 
-/** What to write into a file, as JSON. */
-export function toDeliveryFile(delivery: Delivery): DeliveryFile {
+/** The content of a file, to be written as JSON. */
+export function toDeliveryFile(delivery: CapturedRequest): DeliveryFile {
   const { method, url, headers, body, receivedAt } = delivery
   return {
     format: FORMAT,
@@ -39,8 +29,8 @@ export function toDeliveryFile(delivery: Delivery): DeliveryFile {
   }
 }
 
-/** Throws an error that says what is wrong with the file. `headers` may also be an object, for files made by hand. */
-export function fromDeliveryFile(value: unknown): Delivery {
+/** Throws an error that says what is wrong with the file. `headers` may also be an object, for hand-written files. */
+export function fromDeliveryFile(value: unknown): CapturedRequest {
   if (typeof value !== 'object' || value === null) fail('it is not a JSON object')
   const file = value as Partial<Record<keyof DeliveryFile, unknown>>
   if (file.format !== undefined && file.format !== FORMAT) fail(`'format' is not '${FORMAT}'`)
@@ -69,6 +59,6 @@ function headersOf(headers: unknown): (readonly [string, string])[] {
 
 function fail(reason: string): never {
   throw new UsageError(
-    `this is no saved delivery: ${reason}. Save one with: ackhook listen --save <directory>`,
+    `this is not a saved delivery: ${reason}. Save one with: ackhook listen --save <directory>`,
   )
 }

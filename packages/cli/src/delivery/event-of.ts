@@ -1,4 +1,4 @@
-/** What a body says of itself, as far as it can be read. Unproven: only for display and for names of files. */
+/** The type and id in a body, if it can be read. Unverified: only for display and file names. */
 export function eventOf(body: Uint8Array): { readonly type?: string; readonly id?: string } {
   try {
     const { type, id } = JSON.parse(new TextDecoder().decode(body)) ?? {}

@@ -1,7 +1,7 @@
-import type { Delivery } from './delivery-file.ts'
+import type { CapturedRequest } from './captured-request.ts'
 
-/** Header lines as a server hands them on: names in lower case, several lines of one name joined by a comma. */
-export function joinHeaders(headers: Delivery['headers']): Record<string, string> {
+/** Header lines as a server presents them: names in lower case, lines of one name joined by a comma. */
+export function joinHeaders(headers: CapturedRequest['headers']): Record<string, string> {
   const joined: Record<string, string> = Object.create(null)
   for (const [name, value] of headers) {
     const key = name.toLowerCase()
@@ -10,7 +10,7 @@ export function joinHeaders(headers: Delivery['headers']): Record<string, string
   return joined
 }
 
-/** Belong to one connection, or are made anew by whoever sends the bytes again. */
+/** Headers of one connection, or those that a client sets itself. */
 const OF_THE_CONNECTION = new Set([
   'connection',
   'content-length',
@@ -24,8 +24,8 @@ const OF_THE_CONNECTION = new Set([
   'upgrade',
 ])
 
-/** The headers to send the same bytes with once more. */
-export function headersToSend(headers: Delivery['headers']): Record<string, string> {
+/** The headers for sending the same bytes again. */
+export function headersToSend(headers: CapturedRequest['headers']): Record<string, string> {
   const own = headers.filter(([name]) => !OF_THE_CONNECTION.has(name.toLowerCase()))
   return { ...joinHeaders(own) }
 }

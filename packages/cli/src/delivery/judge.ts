@@ -1,5 +1,5 @@
 import { type ContractOptions, createReceiver, type Duration } from '@ackhook/core'
-import type { Delivery } from './delivery-file.ts'
+import type { CapturedRequest } from './captured-request.ts'
 import { joinHeaders } from './join-headers.ts'
 
 export interface JudgeOptions {
@@ -8,7 +8,7 @@ export interface JudgeOptions {
   readonly tolerance?: Duration | false
 }
 
-/** What a receiver says of a delivery. `code` is the true reason, which the sender is not told. */
+/** A receiver's verdict on a delivery. `code` is the actual reason, which the reply does not reveal. */
 export interface Judgement {
   readonly accepted: boolean
   readonly code: string
@@ -18,17 +18,17 @@ export interface Judgement {
 const SILENT = { info() {}, warn() {}, error() {} }
 
 /**
- * Lets a real receiver judge a delivery, at the time when it arrived: whatever it says here it says in
- * production. Throws `ConfigurationError` for secrets or options that no receiver takes.
+ * Lets a real receiver judge a delivery, at the time of its arrival: the verdict is the one of production. Throws
+ * `ConfigurationError` for secrets or options that every receiver refuses.
  */
-export async function judge(delivery: Delivery, options: JudgeOptions): Promise<Judgement> {
+export async function judge(delivery: CapturedRequest, options: JudgeOptions): Promise<Judgement> {
   let refusal: Judgement | undefined
   const receiver = createReceiver({
     secret: options.secrets,
     tolerance: options.tolerance ?? '5m',
     ...(options.contract && { contract: options.contract }),
     bodyLimit: Math.max(1_048_576, delivery.body.length),
-    // The default retention is too short for the widest tolerance; nothing is remembered here anyway.
+    // The default retention is too short for the widest tolerance. Nothing is remembered here anyway.
     retention: '365d',
     clock: () => delivery.receivedAt,
     logger: SILENT,

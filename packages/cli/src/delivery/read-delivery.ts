@@ -1,15 +1,16 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { UsageError } from '../usage-error.ts'
-import { type Delivery, fromDeliveryFile } from './delivery-file.ts'
+import { UsageError } from '../command/usage-error.ts'
+import type { CapturedRequest } from './captured-request.ts'
+import { fromDeliveryFile } from './delivery-file.ts'
 
 /** Throws an error that names the file and what is wrong with it. */
-export function readDelivery(path: string): Delivery {
+export function readDelivery(path: string): CapturedRequest {
   try {
     return fromDeliveryFile(JSON.parse(readFileSync(path, 'utf8')))
   } catch (cause) {
     const reason =
-      cause instanceof SyntaxError ? 'this is no saved delivery: it is not JSON' : (cause as Error).message
+      cause instanceof SyntaxError ? 'this is not a saved delivery: it is not JSON' : (cause as Error).message
     throw new UsageError(`${path}: ${reason}`, { cause })
   }
 }

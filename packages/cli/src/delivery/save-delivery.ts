@@ -1,12 +1,13 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Delivery, toDeliveryFile } from './delivery-file.ts'
+import type { CapturedRequest } from './captured-request.ts'
+import { toDeliveryFile } from './delivery-file.ts'
 import { eventOf } from './event-of.ts'
 
 const LONGEST_PART = 60
 
-/** Writes a delivery under a name that sorts by time and tells what it is. Never overwrites. Gives the path. */
-export function saveDelivery(directory: string, delivery: Delivery): string {
+/** Writes a delivery to a new file, named by time, type and id. Returns the path. */
+export function saveDelivery(directory: string, delivery: CapturedRequest): string {
   mkdirSync(directory, { recursive: true })
   const text = `${JSON.stringify(toDeliveryFile(delivery), null, 2)}\n`
   const name = nameOf(delivery)
@@ -21,13 +22,13 @@ export function saveDelivery(directory: string, delivery: Delivery): string {
   }
 }
 
-function nameOf({ body, receivedAt }: Delivery): string {
+function nameOf({ body, receivedAt }: CapturedRequest): string {
   const { type, id } = eventOf(body)
   const time = new Date(receivedAt).toISOString().replaceAll(':', '-')
   return [time, safe(type ?? 'unknown'), safe(id ?? 'no-id')].join('_')
 }
 
-/** Types and ids come from a stranger: no path, no hidden file, no endless name. */
+/** Types and ids are untrusted: no path, no hidden file, no endless name. */
 function safe(text: string): string {
   return text.replace(/[^A-Za-z0-9._-]/g, '-').slice(0, LONGEST_PART)
 }

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import { sign, signedRequest } from '@ackhook/testing'
 import { describe, expect, test } from 'vitest'
-import type { Delivery } from '../delivery/delivery-file.ts'
+import type { CapturedRequest } from '../delivery/captured-request.ts'
 import { type DiagnoseOptions, diagnose } from './diagnose.ts'
 
 const SECRET = 'whsec_0123456789abcdef'
@@ -15,7 +15,7 @@ const EVENT = {
   data: { conversation_id: 'cnv_1', channel: 'whatsapp', resolved_by: 'Zoë / ai', note: '<b>' },
 }
 const COMPACT = JSON.stringify(EVENT)
-/** The same event as it looks in the languages that a sender may be written in. */
+/** The same event as senders in other languages write it. */
 const SPACED =
   '{"id": "evt_1", "type": "conversation.resolved", "created_at": "2026-03-01T12:00:00Z", "data": {"conversation_id": "cnv_1", "channel": "whatsapp", "resolved_by": "Zo\\u00eb / ai", "note": "<b>"}}'
 
@@ -26,12 +26,12 @@ interface Mishap {
   readonly arrived?: string | Uint8Array
   readonly signedWith?: string | Buffer
   readonly timestamp?: string | number
-  readonly headers?: Delivery['headers']
+  readonly headers?: CapturedRequest['headers']
   readonly method?: string
   readonly receivedAt?: number
 }
 
-function deliver(mishap: Mishap = {}): Delivery {
+function deliver(mishap: Mishap = {}): CapturedRequest {
   const signed = mishap.signed ?? COMPACT
   const value = sign(signed, {
     secret: [(mishap.signedWith ?? SECRET) as string],
@@ -64,10 +64,10 @@ async function causes(mishap: Mishap, options: Partial<DiagnoseOptions> = {}) {
   return findings.map(finding => `${finding.cause}${finding.proven ? '' : '?'}`)
 }
 
-const header = (value: string): Delivery['headers'] => [['x-service-signature', value]]
+const header = (value: string): CapturedRequest['headers'] => [['x-service-signature', value]]
 const good = sign(COMPACT, { secret: SECRET, timestamp: SECONDS })
 
-test('a good delivery verifies at the time when it arrived, in every unit of t', async () => {
+test('a good delivery verifies at the time of its arrival, in every unit of t', async () => {
   for (const timestamp of [SECONDS, NOW, '2026-03-01T12:00:00Z']) {
     const diagnosis = await diagnose(deliver({ timestamp }), { secrets: [named(SECRET)] })
     expect(diagnosis).toEqual({ verified: true, code: 'accepted', findings: [] })
@@ -149,19 +149,22 @@ describe('the body', () => {
   })
 
   test('shorter and longer than its Content-Length', async () => {
-    const headers = [...header(good), ['Content-Length', String(COMPACT.length)]] as Delivery['headers']
+    const headers = [
+      ...header(good),
+      ['Content-Length', String(COMPACT.length)],
+    ] as CapturedRequest['headers']
     expect(await causes({ arrived: COMPACT.slice(0, 50), headers })).toEqual(['body-truncated'])
     expect(await causes({ arrived: COMPACT.replace('{', '{"more":"of it all",'), headers })).toEqual([
       'body-changed',
     ])
   })
 
-  test('of a request that says it is compressed, when nothing else explains it', async () => {
-    const headers = [...header(good), ['Content-Encoding', 'gzip']] as Delivery['headers']
+  test('of a request with a Content-Encoding, when nothing else explains it', async () => {
+    const headers = [...header(good), ['Content-Encoding', 'gzip']] as CapturedRequest['headers']
     expect(await causes({ arrived: 'something else', headers })).toEqual(['body-compressed?'])
   })
 
-  test('signed, and no event', async () => {
+  test('that is signed but not an event', async () => {
     expect(await causes({ signed: 'hello' })).toEqual(['body-no-json'])
     expect(await causes({ signed: '{"event":1}' })).toEqual(['body-no-event'])
   })
@@ -199,7 +202,7 @@ describe('the secret', () => {
     expect(await causes({ signedWith }, { secrets: [named(known)] })).toEqual([cause])
   })
 
-  test('that is the other one of the rotation, which is named and not shown', async () => {
+  test('that is the other one of the rotation, which is named but not shown', async () => {
     const secrets = [named(SECRET), named(OTHER, 'ACKHOOK_SECRET_2')]
     const { findings } = await diagnose(deliver({ signedWith: OTHER }), { secrets })
     expect(findings).toMatchObject([
@@ -207,12 +210,12 @@ describe('the secret', () => {
     ])
   })
 
-  test('that is another one altogether', async () => {
+  test('that is unknown', async () => {
     expect(await causes({ signedWith: OTHER })).toEqual(['secret-wrong?'])
     expect(await causes({ signedWith: OTHER, signed: SPACED })).toEqual(['unknown?'])
   })
 
-  test('with a newline, while the body was written again: both are found', async () => {
+  test('with a newline, while the body was serialised again: both are found', async () => {
     const secrets = [named(`${SECRET}\n`)]
     expect(await causes({ signed: SPACED, arrived: COMPACT }, { secrets })).toEqual([
       'secret-trailing-white-space',
@@ -224,13 +227,13 @@ describe('the secret', () => {
 describe('the time', () => {
   const minutes = (count: number) => ({ receivedAt: NOW + count * 60_000 })
 
-  test('a clock that is off by minutes is told with the minutes and the direction', async () => {
-    for (const [off, said] of [
+  test('a clock that is off by minutes is reported with the minutes and the direction', async () => {
+    for (const [off, expected] of [
       [7, '7 minutes ahead of'],
       [-9, '9 minutes behind'],
     ] as const) {
       const { findings } = await diagnose(deliver(minutes(off)), { secrets: [named(SECRET)] })
-      expect(findings).toMatchObject([{ cause: 'clock-off', text: expect.stringContaining(said) }])
+      expect(findings).toMatchObject([{ cause: 'clock-off', text: expect.stringContaining(expected) }])
     }
   })
 
@@ -240,12 +243,12 @@ describe('the time', () => {
     expect(await causes(minutes(3 * 24 * 60))).toEqual(['clock-off'])
   })
 
-  test('a tolerance of its own counts', async () => {
+  test('a custom tolerance applies', async () => {
     const options = { secrets: [named(SECRET)], tolerance: '10m' } as const
     expect((await diagnose(deliver(minutes(7)), options)).verified).toBe(true)
   })
 
-  test('another unit than the one that is expected', async () => {
+  test('a unit other than the expected one', async () => {
     const seconds = { contract: { timestampUnit: 'seconds' } } as const
     expect(await causes({ timestamp: NOW }, seconds)).toEqual(['timestamp-unit'])
     expect(await causes({}, { contract: { timestampUnit: 'milliseconds' } })).toEqual(['timestamp-unit'])
@@ -273,7 +276,7 @@ describe('the time', () => {
 })
 
 describe('the header', () => {
-  test.each<[string, Delivery['headers'], string]>([
+  test.each<[string, CapturedRequest['headers'], string]>([
     ['that is missing', [['Content-Type', 'application/json']], 'header-missing'],
     ['with another name', [['X-Hub-Signature', good]], 'header-renamed'],
     ['that is present twice', [...header(good), ...header(good)], 'header-twice'],
@@ -298,7 +301,7 @@ describe('the header', () => {
     expect(await causes({ headers })).toEqual([cause])
   })
 
-  test('says which of two lines is the right one', async () => {
+  test('names the right one of two lines', async () => {
     const wrong = sign('{}', { secret: SECRET, timestamp: SECONDS })
     const { findings } = await diagnose(deliver({ headers: [...header(wrong), ...header(good)] }), {
       secrets: [named(SECRET)],
@@ -306,7 +309,7 @@ describe('the header', () => {
     expect(findings[0]?.text).toContain('no. 2 is the right one')
   })
 
-  test('of a request that is no POST', async () => {
+  test('of a request other than POST', async () => {
     expect(await causes({ method: 'GET' })).toEqual(['method-not-post'])
   })
 })

@@ -1,5 +1,5 @@
 import type { ContractOptions, Duration } from '@ackhook/core'
-import type { Delivery } from '../delivery/delivery-file.ts'
+import type { CapturedRequest } from '../delivery/captured-request.ts'
 import { judge } from '../delivery/judge.ts'
 import type { NamedSecret } from '../secrets/resolve-secrets.ts'
 import { bodyEmpty } from './checks/body-empty.ts'
@@ -15,8 +15,9 @@ import { headerTwice } from './checks/header-twice.ts'
 import { methodNotPost } from './checks/method-not-post.ts'
 import { somethingElse } from './checks/something-else.ts'
 import { timestampUnit } from './checks/timestamp-unit.ts'
-import { type Facts, gatherFacts } from './facts.ts'
-import type { Check, Finding, Guess, Suppose } from './finding.ts'
+import { type Facts, gatherFacts } from './evidence/facts.ts'
+import type { Check, Finding, Guess, Suppose } from './evidence/finding.ts'
+import { proves } from './evidence/proves.ts'
 import { bodyCharset } from './guesses/body-charset.ts'
 import { bodyCompressed } from './guesses/body-compressed.ts'
 import { bodyReserialised } from './guesses/body-reserialised.ts'
@@ -27,15 +28,14 @@ import { secretOther } from './guesses/secret-other.ts'
 import { secretQuoted } from './guesses/secret-quoted.ts'
 import { secretWhiteSpace } from './guesses/secret-white-space.ts'
 import { timestampSigned } from './guesses/timestamp-signed.ts'
-import { proves } from './proves.ts'
 
-export type { Finding } from './finding.ts'
+export type { Finding } from './evidence/finding.ts'
 
-/** What {@link diagnose} is to suppose of the receiver. */
+/** The receiver that {@link diagnose} supposes. */
 export interface DiagnoseOptions {
-  /** The secret that the app uses comes first; the others are tried as well. */
+  /** The secret that the app uses comes first. The others are tried as well. */
   readonly secrets: readonly NamedSecret[]
-  /** What the receiver's option `contract` says. */
+  /** The receiver's option `contract`. */
   readonly contract?: ContractOptions
   /** The receiver's tolerance. Default `'5m'`. */
   readonly tolerance?: Duration | false
@@ -43,15 +43,15 @@ export interface DiagnoseOptions {
 
 /** Whether a delivery verifies, and if not, why. */
 export interface Diagnosis {
-  /** Whether a receiver with the first secret accepts the delivery, at the time when it arrived. */
+  /** Whether a receiver with the first secret accepts the delivery, at the time of its arrival. */
   readonly verified: boolean
   /** The receiver's own reason, or `accepted`. */
   readonly code: string
-  /** The most likely reason first. Empty when there is nothing to say. */
+  /** The most likely cause first. */
   readonly findings: readonly Finding[]
 }
 
-/** What can be seen without any digest. Each of them is the whole reason when it applies. */
+/** Visible without any digest. Each of them is the whole cause when it applies. */
 const PLAIN: readonly Check[] = [
   methodNotPost,
   headerMissing,
@@ -73,14 +73,14 @@ const BODIES: readonly Suppose[] = [
 ]
 const PREFIXES: readonly Suppose[] = [timestampSigned]
 
-/** Traces in a body whose signed form cannot be found again. */
+/** Traces in a body whose signed form cannot be reconstructed. */
 const TRACES: readonly Check[] = [bodyEmpty, bodyTruncated, contentEncoded, bodyReplaced, somethingElse]
 
-/** Pairs of mishaps are tried for bodies up to this size: there are thousands of pairs. */
+/** Pairs of mishaps are tried for bodies up to this size: there are thousands. */
 const LARGEST_PAIRED = 65_536
 
-/** Says why a delivery does not verify. Throws `ConfigurationError` for secrets that no receiver takes. */
-export async function diagnose(delivery: Delivery, options: DiagnoseOptions): Promise<Diagnosis> {
+/** Says why a delivery does not verify. Throws `ConfigurationError` for secrets that every receiver refuses. */
+export async function diagnose(delivery: CapturedRequest, options: DiagnoseOptions): Promise<Diagnosis> {
   const first = options.secrets.slice(0, 1).map(secret => secret.value)
   const { accepted, code } = await judge(delivery, { ...options, secrets: first })
   const facts = gatherFacts(delivery, { ...options, code })

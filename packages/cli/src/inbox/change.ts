@@ -1,13 +1,13 @@
 import type { Inbox } from '@ackhook/core'
 import { eventKey } from '@ackhook/core/spi'
-import { EXIT } from '../exit-codes.ts'
+import { EXIT } from '../command/exit-codes.ts'
+import { UsageError } from '../command/usage-error.ts'
 import { printable } from '../terminal/printable.ts'
-import { UsageError } from '../usage-error.ts'
 import { everyDeadLetter } from './every-dead-letter.ts'
-import type { ChangeFlags } from './inbox-command.ts'
+import type { ChangeFlags } from './inbox-flags.ts'
 import { type InboxParts, withInbox } from './with-inbox.ts'
 
-/** What to change, by the inbox's key. */
+/** A dead letter to change. */
 interface Target {
   readonly key: string
   readonly id: string
@@ -31,10 +31,10 @@ export function discard(ids: readonly string[], flags: ChangeFlags, parts: Inbox
     const count = flags.all ? (await inbox.stats()).dead : ids.length
     if (!flags.yes && count > 0) {
       const sure = await parts.terminal.confirm(
-        `Forget ${count === 1 ? '1 dead letter' : `${count} dead letters`} for good?`,
+        `Delete ${count === 1 ? '1 dead letter' : `${count} dead letters`} for good?`,
       )
       if (sure === undefined)
-        throw new UsageError('discarding is for good: add --yes to do it without a question')
+        throw new UsageError('discarding is for good: add --yes to do it without confirmation')
       if (!sure) return EXIT.failed
     }
     return change(targetsOf(ids, flags, inbox), {
@@ -47,7 +47,7 @@ export function discard(ids: readonly string[], flags: ChangeFlags, parts: Inbox
 }
 
 function requireTargets(ids: readonly string[], { all }: ChangeFlags): void {
-  if (ids.length > 0 === (all === true)) throw new UsageError('name the ids of events, or say --all')
+  if (ids.length > 0 === (all === true)) throw new UsageError('name the ids of events, or add --all')
 }
 
 async function* targetsOf(ids: readonly string[], flags: ChangeFlags, inbox: Inbox): AsyncGenerator<Target> {
@@ -62,7 +62,7 @@ interface Change {
   readonly parts: InboxParts
 }
 
-/** One after the other. */
+/** Changes one after the other. */
 async function change(
   targets: AsyncIterable<Target>,
   { verb, apply, flags, parts }: Change,

@@ -3,9 +3,9 @@ import type { DeadLetter, Inbox } from '@ackhook/core'
 const PAGE = 1000
 
 /**
- * Each dead letter that is there at the beginning, once, a page at a time. What is redriven may fail again at once:
- * then it comes back as one of the newest and hides the older ones behind it, so a page without anything new is
- * asked for again, twice as long, until it holds all there are.
+ * Each dead letter that exists at the beginning, once, a page at a time. A redriven event may fail again at once, and
+ * then hides the older ones behind it as one of the newest. So a page without anything new is read again, twice as
+ * long, until it holds all of them.
  */
 export async function* everyDeadLetter(
   inbox: Pick<Inbox, 'deadLetters' | 'stats'>,
@@ -15,7 +15,7 @@ export async function* everyDeadLetter(
   let newest: number | undefined
   while (true) {
     const page = await inbox.deadLetters.list({ limit })
-    // By the clocks that wrote it, and not by the one here; clocks that differ need not agree with the order.
+    // By the clocks that wrote it, not by ours. Clocks that differ need not agree with the order.
     newest ??= page.reduce((latest, { failedAt }) => Math.max(latest, failedAt), 0)
     let found = false
     for (const letter of page) {

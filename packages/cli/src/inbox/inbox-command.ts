@@ -1,56 +1,39 @@
 import { Command } from 'commander'
-import type { Finish } from '../program.ts'
-import { parseCount, withJson } from '../shared-options.ts'
+import type { Finish } from '../command/finish.ts'
+import { parseCount, withJson } from '../command/shared-options.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { discard, redrive } from './change.ts'
-import { list, show, stats } from './look.ts'
+import type { ChangeFlags, InboxFlags, ListFlags } from './inbox-flags.ts'
+import { list, show, stats } from './inspect.ts'
 import type { OpenInbox } from './open-inbox.ts'
-
-export interface InboxFlags {
-  readonly sqlite?: string
-  readonly redis?: string
-  readonly postgres?: string
-  readonly queue?: string
-  readonly namespace: string
-  readonly json?: boolean
-}
-
-export interface ListFlags extends InboxFlags {
-  readonly limit: number
-}
-
-export interface ChangeFlags extends InboxFlags {
-  readonly all?: boolean
-  readonly yes?: boolean
-}
 
 /** `open` is a parameter so that tests can use an inbox in memory. */
 export function inboxCommand(terminal: Terminal, finish: Finish, open: OpenInbox): Command {
   const parts = { terminal, open }
   const command = new Command('inbox')
-    .description('Look at a durable inbox and its dead letters')
+    .description('Inspect a durable inbox and its dead letters')
     .addHelpText('after', HELP)
   const add = (name: string, description: string) => {
     const child = withPlace(new Command(name).description(description))
     command.addCommand(child)
     return child
   }
-  add('ls', 'list dead letters, the newest first')
+  add('ls', 'list dead letters, newest first')
     .option('--limit <n>', 'at most this many', parseCount, 100)
     .action(async (flags: ListFlags) => finish(await list(flags, parts)))
   add('show', 'show one dead letter with its body')
     .argument('<id>', 'id of the event')
     .action(async (id: string, flags: InboxFlags) => finish(await show(id, flags, parts)))
-  add('redrive', 'let dead letters run again with a fresh count of attempts')
+  add('redrive', 'run dead letters again, from attempt 1')
     .argument('[ids...]', 'ids of events')
     .option('--all', 'every dead letter')
     .action(async (ids: string[], flags: ChangeFlags) => finish(await redrive(ids, flags, parts)))
-  add('discard', 'forget dead letters for good')
+  add('discard', 'delete dead letters for good')
     .argument('[ids...]', 'ids of events')
     .option('--all', 'every dead letter')
     .option('--yes', 'do not ask')
     .action(async (ids: string[], flags: ChangeFlags) => finish(await discard(ids, flags, parts)))
-  add('stats', 'count what waits, runs and is dead').action(async (flags: InboxFlags) =>
+  add('stats', 'count waiting, running and dead events').action(async (flags: InboxFlags) =>
     finish(await stats(flags, parts)),
   )
   return command
@@ -62,14 +45,14 @@ function withPlace(command: Command): Command {
       .option('--sqlite <file>', 'the database of sqliteInbox')
       .option('--redis <url>', 'the Redis of bullmqInbox, such as redis://localhost:6379')
       .option('--postgres <url>', 'the PostgreSQL of bullmqInbox, such as postgres://localhost/app')
-      .option('--queue <name>', "the queue of bullmqInbox (default: bullmqInbox's own)")
+      .option('--queue <name>', 'the queue of bullmqInbox (default: that of bullmqInbox)')
       .option('--namespace <name>', 'namespace of the events', ''),
   )
 }
 
 const HELP = `
-Needs @ackhook/sqlite or @ackhook/bullmq installed in your project. Redriven events run in the processes
-of your app. Exit code 1 when an event was not found.
+Needs @ackhook/sqlite or @ackhook/bullmq in your project. Redriven events run in the processes of your app.
+Exit code 1 when an event was not found.
 
 Examples:
   $ ackhook inbox stats --sqlite webhooks.db

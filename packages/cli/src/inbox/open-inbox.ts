@@ -3,21 +3,21 @@ import { createRequire } from 'node:module'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Inbox } from '@ackhook/core'
-import { UsageError } from '../usage-error.ts'
-import type { InboxFlags } from './inbox-command.ts'
+import { UsageError } from '../command/usage-error.ts'
+import type { InboxFlags } from './inbox-flags.ts'
 
 /** Opens the inbox that the flags name. The caller closes it. */
 export type OpenInbox = (flags: InboxFlags, cwd: string) => Promise<Inbox>
 
-/** With the user's own installation of the inbox, so that both sides agree on the format. */
+/** Uses the inbox installed in the user's project, so that both sides agree on the format. */
 export const openInbox: OpenInbox = async (flags, cwd) => {
   const { sqlite, redis, postgres, queue } = flags
   if ([sqlite, redis, postgres].filter(place => place !== undefined).length !== 1) {
-    throw new UsageError('say where the inbox is: --sqlite <file>, --redis <url> or --postgres <url>')
+    throw new UsageError('name the inbox: --sqlite <file>, --redis <url> or --postgres <url>')
   }
   if (sqlite !== undefined) {
     const file = resolve(cwd, sqlite)
-    // Opening would make a new, empty database, and every answer would be a wrong zero.
+    // Opening would create an empty database, and every count would be a wrong zero.
     if (!existsSync(file)) throw new UsageError(`there is no database ${sqlite}`)
     const { sqliteInbox } = await load('@ackhook/sqlite', 'sqliteInbox', cwd)
     return sqliteInbox(file) as Inbox
@@ -36,7 +36,7 @@ async function load<Name extends string>(
   if (typeof module[factory] === 'function') {
     return module as Record<Name, (options: unknown) => unknown>
   }
-  throw new UsageError(`the installed ${name} has no ${factory}: install the version that fits ackhook`)
+  throw new UsageError(`the installed ${name} has no ${factory}: install the version that matches ackhook`)
 }
 
 async function importFrom(name: string, cwd: string): Promise<object> {

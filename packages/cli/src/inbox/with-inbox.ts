@@ -1,7 +1,7 @@
 import type { Inbox } from '@ackhook/core'
+import { UsageError } from '../command/usage-error.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import { UsageError } from '../usage-error.ts'
-import type { InboxFlags } from './inbox-command.ts'
+import type { InboxFlags } from './inbox-flags.ts'
 import type { OpenInbox } from './open-inbox.ts'
 
 export interface InboxParts {
@@ -11,7 +11,7 @@ export interface InboxParts {
 
 const CLOSE_MS = 1000
 
-/** Opens an inbox for one piece of work and closes it whatever happens. */
+/** Opens an inbox for one piece of work, and always closes it. */
 export async function withInbox(
   flags: InboxFlags,
   { terminal, open }: InboxParts,
@@ -29,7 +29,7 @@ export async function withInbox(
   }
 }
 
-/** Not the address itself: it may hold a password. */
+/** Without the address, which may hold a password. */
 function placeOf({ sqlite }: InboxFlags): string {
   return sqlite === undefined ? 'address, and does its server run' : 'file'
 }

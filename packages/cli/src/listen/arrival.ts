@@ -2,7 +2,7 @@ import type { Finding } from '../doctor/diagnose.ts'
 import { createPaint } from '../terminal/paint.ts'
 import { printable } from '../terminal/printable.ts'
 
-/** One delivery as it is shown. */
+/** One delivery, as `listen` shows it. */
 export interface Arrival {
   /** Milliseconds since the epoch. */
   readonly at: number
@@ -15,9 +15,9 @@ export interface Arrival {
   readonly verified: boolean | undefined
   readonly code?: string
   readonly findings: readonly Finding[]
-  /** What the address replied that it was forwarded to. */
+  /** The status that the app replied. */
   readonly forwarded?: number
-  /** The file it was written to. */
+  /** The file that holds it. */
   readonly saved?: string
 }
 

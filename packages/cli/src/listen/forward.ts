@@ -1,4 +1,4 @@
-import type { Delivery } from '../delivery/delivery-file.ts'
+import type { CapturedRequest } from '../delivery/captured-request.ts'
 import { headersToSend } from '../delivery/join-headers.ts'
 
 export interface ForwardedReply {
@@ -8,11 +8,11 @@ export interface ForwardedReply {
 }
 
 const TIMEOUT_MS = 30_000
-/** What the sender may act on. */
+/** Headers that the sender may act on. */
 const PASSED_BACK = ['content-type', 'retry-after']
 
-/** The same bytes with the same headers. When nobody answers: 502, so that the sender keeps the event. */
-export async function forward(url: string, delivery: Delivery): Promise<ForwardedReply> {
+/** Passes on the same bytes with the same headers. Without an answer it is 502, so that the sender keeps the event. */
+export async function forward(url: string, delivery: CapturedRequest): Promise<ForwardedReply> {
   const hasBody = delivery.method !== 'GET' && delivery.method !== 'HEAD'
   try {
     const reply = await fetch(url, {

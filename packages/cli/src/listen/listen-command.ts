@@ -1,40 +1,24 @@
-import type { Duration } from '@ackhook/core'
 import { Command, InvalidArgumentError } from 'commander'
-import type { Finish } from '../program.ts'
+import type { Finish } from '../command/finish.ts'
 import {
-  type ContractFlags,
   parseCount,
   parseUrl,
-  type SecretFlags,
   withContract,
   withJson,
   withSecret,
   withTolerance,
-} from '../shared-options.ts'
+} from '../command/shared-options.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { listen } from './listen.ts'
-
-export interface ListenFlags extends SecretFlags, ContractFlags {
-  readonly port: number
-  readonly host: string
-  readonly forward?: string
-  readonly save?: string
-  readonly count?: number
-  readonly tolerance: Duration
-  readonly json?: boolean
-}
+import type { ListenFlags } from './listen-flags.ts'
 
 export function listenCommand(terminal: Terminal, finish: Finish): Command {
   const command = new Command('listen')
     .description('Show each delivery that arrives: verified or not, and why')
     .option('--port <n>', 'port to listen on; 0 picks a free one', parsePort, 4000)
     .option('--host <address>', 'address to listen on', '127.0.0.1')
-    .option(
-      '--forward <url>',
-      'pass each delivery on, byte for byte, and reply what this address replies',
-      parseUrl,
-    )
-    .option('--save <dir>', 'write each delivery into a file for replay and verify')
+    .option('--forward <url>', 'pass each delivery on, byte for byte, and return its reply', parseUrl)
+    .option('--save <dir>', 'save each delivery to a file for replay and verify')
     .option('--count <n>', 'end after this many deliveries', parseCount)
     .addHelpText('after', HELP)
     .action(async (flags: ListenFlags) => finish(await listen(flags, terminal)))

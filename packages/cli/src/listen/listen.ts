@@ -1,131 +1,118 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { resolve } from 'node:path'
-import type { Delivery } from '../delivery/delivery-file.ts'
-import { eventOf } from '../delivery/event-of.ts'
-import { saveDelivery } from '../delivery/save-delivery.ts'
-import { diagnose } from '../doctor/diagnose.ts'
-import { EXIT } from '../exit-codes.ts'
+import { EXIT } from '../command/exit-codes.ts'
+import { UsageError } from '../command/usage-error.ts'
 import { findSecrets, type NamedSecret } from '../secrets/resolve-secrets.ts'
-import { contractOf } from '../shared-options.ts'
 import { createPaint } from '../terminal/paint.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import { UsageError } from '../usage-error.ts'
 import { type Arrival, describeArrival } from './arrival.ts'
+import { examine, probeSecrets } from './examine.ts'
 import { type ForwardedReply, forward } from './forward.ts'
-import type { ListenFlags } from './listen-command.ts'
-import { readDeliveryFrom } from './read-request.ts'
+import type { ListenFlags } from './listen-flags.ts'
+import { readRequest } from './read-request.ts'
 
-/** Listens until Ctrl-C, or until `--count` deliveries have come. */
+/** Listens until Ctrl-C, or until `--count` deliveries have arrived. */
 export async function listen(flags: ListenFlags, terminal: Terminal): Promise<number> {
   const secrets = findSecrets(flags, terminal)
-  if (secrets.length > 0) await probe(secrets, flags)
-  let arrived = 0
-  let unverified = 0
-  const enough = new AbortController()
-  const ending = AbortSignal.any([terminal.stop, enough.signal])
+  await probeSecrets(secrets, flags)
+  const listener = new Listener(secrets, flags, terminal)
+  const server = createServer((request, response) => listener.handle(request, response))
+  announce(await open(server, flags), secrets, flags, terminal)
+  await listener.ended()
+  server.close()
+  server.closeIdleConnections()
+  return listener.exitCode()
+}
 
-  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const delivery = await readDeliveryFrom(request)
-    const arrival = await examine(delivery, secrets, flags, terminal.cwd)
-    const reply = flags.forward === undefined ? replyTo(arrival) : await forward(flags.forward, delivery)
-    response.writeHead(reply.status, reply.headers).end(reply.body)
-    show({ ...arrival, ...(flags.forward !== undefined && { forwarded: reply.status }) }, flags, terminal)
-    if (arrival.verified === false) unverified++
-    if (++arrived === flags.count) enough.abort()
+/** Answers and shows each delivery. */
+class Listener {
+  readonly #secrets: readonly NamedSecret[]
+  readonly #flags: ListenFlags
+  readonly #terminal: Terminal
+  readonly #enough = new AbortController()
+  #arrived = 0
+  #unverified = 0
+
+  constructor(secrets: readonly NamedSecret[], flags: ListenFlags, terminal: Terminal) {
+    this.#secrets = secrets
+    this.#flags = flags
+    this.#terminal = terminal
   }
 
-  const server = createServer((request, response) => {
-    serve(request, response).catch(error => {
-      terminal.err(`Error: ${error instanceof Error ? error.message : String(error)}`)
+  handle(request: IncomingMessage, response: ServerResponse): void {
+    this.#serve(request, response).catch(error => {
+      this.#terminal.err(`Error: ${error instanceof Error ? error.message : String(error)}`)
       if (!response.headersSent) response.writeHead(500)
       response.end()
     })
-  })
-  await new Promise<void>((started, failed) => {
-    server.once('listening', started).once('error', error => failed(cannotListen(error, flags)))
-    server.listen(flags.port, flags.host)
-  })
-  const { port } = server.address() as AddressInfo
-  announce(
-    `http://${flags.host.includes(':') ? `[${flags.host}]` : flags.host}:${port}`,
-    secrets,
-    flags,
-    terminal,
-  )
-  await new Promise<void>(done => {
-    if (ending.aborted) done()
-    ending.addEventListener('abort', () => done(), { once: true })
-  })
-  server.close()
-  server.closeIdleConnections()
-  return flags.count !== undefined && unverified > 0 ? EXIT.failed : EXIT.ok
-}
-
-async function examine(
-  delivery: Delivery,
-  secrets: readonly NamedSecret[],
-  flags: ListenFlags,
-  cwd: string,
-): Promise<Arrival> {
-  const saved = flags.save === undefined ? {} : { saved: saveDelivery(resolve(cwd, flags.save), delivery) }
-  const about = {
-    at: delivery.receivedAt,
-    method: delivery.method,
-    url: delivery.url,
-    ...eventOf(delivery.body),
   }
-  const bytes = delivery.body.length
-  if (secrets.length === 0) return { ...about, bytes, verified: undefined, findings: [], ...saved }
-  const options = { contract: contractOf(flags), tolerance: flags.tolerance }
-  const diagnosis = await diagnose(delivery, { ...options, secrets })
-  // While a rotation lasts, a receiver that knows all of these secrets takes what any of them signed.
-  const byAnother = diagnosis.findings.length === 1 && diagnosis.findings[0]?.cause === 'secret-other'
-  return { ...about, bytes, ...diagnosis, verified: diagnosis.verified || byAnother, ...saved }
-}
 
-/** A secret that no receiver takes is told at the start and not at the first delivery. */
-async function probe(secrets: readonly NamedSecret[], flags: ListenFlags): Promise<void> {
-  const nothing: Delivery = { method: 'POST', url: '/', headers: [], body: new Uint8Array(), receivedAt: 0 }
-  await diagnose(nothing, { secrets, contract: contractOf(flags), tolerance: flags.tolerance })
+  async ended(): Promise<void> {
+    const ending = AbortSignal.any([this.#terminal.stop, this.#enough.signal])
+    if (!ending.aborted) await once(ending, 'abort')
+  }
+
+  exitCode(): number {
+    return this.#flags.count !== undefined && this.#unverified > 0 ? EXIT.failed : EXIT.ok
+  }
+
+  async #serve(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { forward: address, count } = this.#flags
+    const request = await readRequest(incoming)
+    const arrival = await examine(request, this.#secrets, this.#flags, this.#terminal.cwd)
+    const reply = address === undefined ? replyTo(arrival) : await forward(address, request)
+    response.writeHead(reply.status, reply.headers).end(reply.body)
+    this.#show({ ...arrival, ...(address !== undefined && { forwarded: reply.status }) })
+    if (arrival.verified === false) this.#unverified++
+    if (++this.#arrived === count) this.#enough.abort()
+  }
+
+  #show(arrival: Arrival): void {
+    const { out, colours } = this.#terminal
+    if (this.#flags.json) out(JSON.stringify({ ...arrival, at: new Date(arrival.at).toISOString() }))
+    else for (const line of describeArrival(arrival, colours)) out(line)
+  }
 }
 
 function replyTo({ verified }: Arrival): ForwardedReply {
-  const [status, code] = verified === false ? [401, 'unauthorized'] : [202, 'accepted']
+  const [status, code] = verified === false ? ([401, 'unauthorized'] as const) : ([202, 'accepted'] as const)
   return {
-    status: status as number,
+    status,
     headers: { 'content-type': 'application/json' },
     body: new TextEncoder().encode(JSON.stringify({ code })),
   }
 }
 
-function show(arrival: Arrival, flags: ListenFlags, terminal: Terminal): void {
-  if (flags.json) {
-    terminal.out(JSON.stringify({ ...arrival, at: new Date(arrival.at).toISOString() }))
-    return
-  }
-  for (const line of describeArrival(arrival, terminal.colours)) terminal.out(line)
+/** Resolves with the address once the server listens. */
+async function open(server: Server, flags: ListenFlags): Promise<string> {
+  const { host } = flags
+  await new Promise<void>((started, failed) => {
+    server.once('listening', started).once('error', error => failed(cannotListen(error, flags)))
+    server.listen(flags.port, host)
+  })
+  const { port } = server.address() as AddressInfo
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
 function announce(
   address: string,
   secrets: readonly NamedSecret[],
   flags: ListenFlags,
-  terminal: Terminal,
+  { out, colours }: Terminal,
 ): void {
   if (flags.json) {
-    terminal.out(JSON.stringify({ listening: address }))
+    out(JSON.stringify({ listening: address }))
     return
   }
-  const { bold, dim, warn } = createPaint(terminal.colours)
-  terminal.out(`Listening on ${bold(address)}${flags.forward ? `, forwarding to ${flags.forward}` : ''}`)
-  if (secrets.length > 0)
-    terminal.out(dim(`Verifying with the secret from ${secrets[0]?.source}. Ctrl-C ends.`))
-  else terminal.out(warn('No secret, so nothing is verified: set ACKHOOK_SECRET. Ctrl-C ends.'))
+  const { bold, dim, warn } = createPaint(colours)
+  out(`Listening on ${bold(address)}${flags.forward ? `, forwarding to ${flags.forward}` : ''}`)
+  if (secrets.length > 0) out(dim(`Verifying with the secret from ${secrets[0]?.source}. Ctrl-C ends.`))
+  else out(warn('No secret, so nothing is verified: set ACKHOOK_SECRET. Ctrl-C ends.'))
 }
 
 function cannotListen(error: Error, { port, host }: ListenFlags): UsageError {
   const busy = (error as NodeJS.ErrnoException).code === 'EADDRINUSE'
-  const reason = busy ? 'something else uses this port; choose another one with --port' : error.message
+  const reason = busy ? 'the port is in use; choose another one with --port' : error.message
   return new UsageError(`cannot listen on ${host}:${port}: ${reason}`, { cause: error })
 }

@@ -1,16 +1,16 @@
 import type { IncomingMessage } from 'node:http'
-import type { Delivery } from '../delivery/delivery-file.ts'
+import type { CapturedRequest } from '../delivery/captured-request.ts'
 
 const MAX_BYTES = 64 * 1024 ** 2
 
-/** A request with its exact bytes and its headers as they were written. */
-export async function readDeliveryFrom(request: IncomingMessage): Promise<Delivery> {
+/** A request with its exact bytes, and its headers as they were written. */
+export async function readRequest(request: IncomingMessage): Promise<CapturedRequest> {
   const receivedAt = Date.now()
   const chunks: Uint8Array[] = []
   let length = 0
   for await (const chunk of request as AsyncIterable<Uint8Array>) {
     length += chunk.length
-    if (length > MAX_BYTES) throw new Error(`a body of more than ${MAX_BYTES} bytes was refused`)
+    if (length > MAX_BYTES) throw new Error(`refused a body of more than ${MAX_BYTES} bytes`)
     chunks.push(chunk)
   }
   return {

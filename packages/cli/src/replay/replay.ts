@@ -2,18 +2,18 @@ import { relative } from 'node:path'
 import type { Contract } from '@ackhook/core'
 import { durationMs, resolveContract } from '@ackhook/core/spi'
 import { type PostResult, post, sign } from '@ackhook/testing'
-import type { Delivery } from '../delivery/delivery-file.ts'
+import { EXIT } from '../command/exit-codes.ts'
+import { contractOf } from '../command/shared-options.ts'
+import type { CapturedRequest } from '../delivery/captured-request.ts'
 import { headersToSend } from '../delivery/join-headers.ts'
 import { deliveryFiles, readDelivery } from '../delivery/read-delivery.ts'
-import { EXIT } from '../exit-codes.ts'
 import { resolveSecrets } from '../secrets/resolve-secrets.ts'
-import { contractOf } from '../shared-options.ts'
 import { createPaint } from '../terminal/paint.ts'
 import { printable } from '../terminal/printable.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import type { ReplayFlags } from './replay-command.ts'
+import type { ReplayFlags } from './replay-flags.ts'
 
-/** Sends each saved delivery, in the order of their names, and prints what it was answered. */
+/** Sends each saved delivery, in the order of the file names, and prints the reply. */
 export async function replay(path: string, flags: ReplayFlags, terminal: Terminal): Promise<number> {
   const deliveries = deliveryFiles(path, terminal.cwd).map(file => ({ file, delivery: readDelivery(file) }))
   const secret = flags.resign ? (await resolveSecrets(flags, terminal))[0]?.value : undefined
@@ -40,7 +40,7 @@ export async function replay(path: string, flags: ReplayFlags, terminal: Termina
 }
 
 function headersFor(
-  delivery: Delivery,
+  delivery: CapturedRequest,
   secret: string | undefined,
   { header, scheme }: Contract,
 ): Record<string, string> {
@@ -70,7 +70,7 @@ function report(
   }
   if (!flags.resign && results.some(result => result.status === 401)) {
     terminal.out(
-      '  The old signature was refused; that is right once it is older than the tolerance. Add --resign.',
+      '  The old signature was refused, as it should be once it is older than the tolerance. Add --resign.',
     )
   }
 }

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { parseEnv } from 'node:util'
+import { UsageError } from '../command/usage-error.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import { UsageError } from '../usage-error.ts'
 
 export interface SecretOptions {
   readonly secret?: readonly string[]
@@ -16,10 +16,10 @@ export interface NamedSecret {
 }
 
 const NAME = 'ACKHOOK_SECRET'
-/** `ACKHOOK_SECRET_2` and so on hold the other secrets while a rotation lasts. */
+/** `ACKHOOK_SECRET_2` and so on hold the other secrets during a rotation. */
 const OTHERS = /^ACKHOOK_SECRET_([2-9])$/
 
-/** From the command line (with a warning), an env file, the environment or a prompt, in this order. */
+/** From the command line (with a warning), an env file, the environment or a prompt, in that order. */
 export async function resolveSecrets(
   options: SecretOptions,
   terminal: Terminal,
@@ -29,11 +29,11 @@ export async function resolveSecrets(
   const typed = await terminal.askSecret('Signing secret of the endpoint')
   if (typed) return [{ value: typed, source: 'the prompt' }]
   throw new UsageError(
-    `no signing secret: set ${NAME}, or name a file that does with --env-file. For a first try any text of 16 characters will do, the same one in your app: export ${NAME}=whsec_only-for-trying-out`,
+    `no signing secret: set ${NAME}, or name a file that sets it with --env-file. For a first try, use any text of 16 characters, the same in your app: export ${NAME}=whsec_only-for-trying-out`,
   )
 }
 
-/** The same without the prompt, for commands that can go on without a secret. */
+/** The same without the prompt, for commands that work without a secret. */
 export function findSecrets(options: SecretOptions, terminal: Terminal): readonly NamedSecret[] {
   if (options.secret !== undefined && options.secret.length > 0) {
     terminal.err(

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { UsageError } from '../usage-error.ts'
+import { UsageError } from '../command/usage-error.ts'
 
-/** The data of an event: JSON as it stands, or from a file. */
+/** The data of an event: JSON, or a file with it. */
 export function readData(source: string, cwd: string): Record<string, unknown> {
   const inline = source.trimStart().startsWith('{')
   const text = inline ? source : readText(source, cwd)
@@ -23,7 +23,7 @@ function readText(file: string, cwd: string): string {
     return readFileSync(resolve(cwd, file), 'utf8')
   } catch (cause) {
     throw new UsageError(
-      `--data is neither JSON (it would begin with {) nor a file that can be read: ${(cause as Error).message}`,
+      `--data is neither JSON (which begins with {) nor a readable file: ${(cause as Error).message}`,
       { cause },
     )
   }

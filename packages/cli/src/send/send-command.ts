@@ -1,38 +1,24 @@
 import type { Duration } from '@ackhook/core'
 import { Command, InvalidArgumentError } from 'commander'
-import type { Finish } from '../program.ts'
+import type { Finish } from '../command/finish.ts'
 import {
-  type ContractFlags,
   parseCount,
   parseDuration,
   parseUrl,
-  type SecretFlags,
   withContract,
   withJson,
   withSecret,
-} from '../shared-options.ts'
+} from '../command/shared-options.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { send } from './send.ts'
-
-export interface SendFlags extends SecretFlags, ContractFlags {
-  readonly to: string
-  readonly data?: string
-  readonly id?: string
-  readonly repeat: number
-  readonly duplicate?: boolean
-  readonly rate?: number
-  readonly concurrency: number
-  readonly attempts: number
-  readonly timeout: Duration
-  readonly json?: boolean
-}
+import type { SendFlags } from './send-flags.ts'
 
 export function sendCommand(terminal: Terminal, finish: Finish): Command {
   const command = new Command('send')
     .description('Send signed events to a receiver, as the platform would')
     .argument('<type>', 'event type, such as conversation.resolved')
     .requiredOption('--to <url>', 'address of the receiver', parseUrl)
-    .option('--data <file or json>', 'data of the event: JSON, or a file that holds it')
+    .option('--data <file or json>', 'data of the event: JSON, or a file with it')
     .option('--id <id>', 'id of the event (default: a new one for each)')
     .option('--repeat <n>', 'send this many events', parseCount, 1)
     .option('--duplicate', 'send each event twice')

@@ -1,18 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createEvent, createSender, type Sender, type SendReport } from '@ackhook/testing'
-import { EXIT } from '../exit-codes.ts'
+import { EXIT } from '../command/exit-codes.ts'
+import { UsageError } from '../command/usage-error.ts'
 import { resolveSecrets } from '../secrets/resolve-secrets.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import { UsageError } from '../usage-error.ts'
 import { readData } from './read-data.ts'
-import type { SendFlags } from './send-command.ts'
+import type { SendFlags } from './send-flags.ts'
 import { describeSummary, summarise } from './summary.ts'
 
-/** Sends the events and prints how they fared. */
+/** Sends the events and prints the result. */
 export async function send(type: string, flags: SendFlags, terminal: Terminal): Promise<number> {
   if (flags.id !== undefined && flags.repeat > 1) {
     throw new UsageError(
-      '--id gives every event the same id, so --repeat would send one event again and again. For that use --duplicate.',
+      '--id gives every event the same id, so --repeat would send one event again and again. Use --duplicate for that.',
     )
   }
   const data = flags.data === undefined ? undefined : readData(flags.data, terminal.cwd)
@@ -40,7 +40,7 @@ export async function send(type: string, flags: SendFlags, terminal: Terminal): 
   return summary.sent === flags.repeat && summary.undelivered === 0 ? EXIT.ok : EXIT.failed
 }
 
-/** Starts events at the asked rate and no more at one time than allowed, until all are done or Ctrl-C. */
+/** Sends at most `concurrency` events at a time, started at `rate`, until all are done or Ctrl-C. */
 async function sendPaced(
   sender: Sender,
   makeEvent: () => ReturnType<typeof createEvent>,
@@ -53,7 +53,7 @@ async function sendPaced(
   let next = 0
   terminal.stop.addEventListener('abort', () => sender.close())
 
-  async function lane(): Promise<void> {
+  async function sendNext(): Promise<void> {
     while (next < repeat && !terminal.stop.aborted) {
       const index = next++
       if (rate !== undefined) await waitUntil(startedAt + (index * 1000) / rate, terminal.stop)
@@ -63,7 +63,7 @@ async function sendPaced(
     }
   }
 
-  await Promise.all(Array.from({ length: Math.min(concurrency, repeat) }, lane))
+  await Promise.all(Array.from({ length: Math.min(concurrency, repeat) }, sendNext))
   bar.stop()
   return reports
 }

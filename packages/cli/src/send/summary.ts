@@ -1,14 +1,14 @@
-import type { Attempt, SendReport } from '@ackhook/testing'
+import type { SendAttempt, SendReport } from '@ackhook/testing'
 import { createPaint } from '../terminal/paint.ts'
 import { printable } from '../terminal/printable.ts'
 
-/** How a run went. Milliseconds are those of single requests. */
+/** The result of a run. Milliseconds are those of single requests. */
 export interface Summary {
   /** Events. */
   readonly sent: number
   readonly acknowledged: number
   readonly undelivered: number
-  /** Requests by what they were answered: `202 accepted`, `401 unauthorized`, `no reply: ECONNREFUSED`. */
+  /** Requests by reply: `202 accepted`, `401 unauthorized`, `no reply: ECONNREFUSED`. */
   readonly replies: Readonly<Record<string, number>>
   readonly p50Ms: number
   readonly p99Ms: number
@@ -54,19 +54,17 @@ export function describeSummary(summary: Summary, colours: boolean): string[] {
   return [...lines, ...hintsFor(replies)]
 }
 
-function replyName({ status, code, error }: Attempt): string {
+function replyName({ status, code, error }: SendAttempt): string {
   if (status === undefined) return `no reply: ${error}`
   return code === undefined ? String(status) : `${status} ${code}`
 }
 
-/** What a newcomer should look at first. */
+/** Advice for a newcomer. */
 function hintsFor(replies: Summary['replies']): string[] {
   const names = Object.keys(replies)
   const hints: string[] = []
   if (names.some(name => name.startsWith('401')))
-    hints.push(
-      'The receiver refused the signature: it has another secret than this command. Its log says more.',
-    )
+    hints.push('The receiver refused the signature: it has another secret than this command. See its log.')
   if (names.some(name => name.includes('ECONNREFUSED')))
     hints.push('Nothing listens at this address: start your app first, and check the port.')
   if (names.some(name => name.startsWith('404')))
@@ -76,7 +74,7 @@ function hintsFor(replies: Summary['replies']): string[] {
   return hints.map(hint => `  ${hint}`)
 }
 
-/** Rounded to a tenth; 0 when there is nothing to measure. */
+/** Rounded to a tenth; 0 for an empty list. */
 function percentile(sorted: readonly number[], share: number): number {
   const value = sorted[Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1)] ?? 0
   return Math.round(value * 10) / 10

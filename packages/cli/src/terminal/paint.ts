@@ -1,4 +1,4 @@
-/** Colours for one kind of meaning each. Without colours every text stays as it is. */
+/** A colour for each meaning. Without colours, text stays unchanged. */
 export interface Paint {
   good(text: string): string
   bad(text: string): string

@@ -2,14 +2,14 @@ import { confirm, isCancel, password, progress } from '@clack/prompts'
 import type { Progress, Terminal } from './terminal.ts'
 
 const SILENT: Progress = { advance() {}, stop() {} }
-/** Shorter runs are over before a bar could be read. */
+/** A shorter run ends before a bar could be read. */
 const SHORT_RUN = 20
 
 /** The terminal of this process. Prompts and bars go to standard error: standard output may be a pipe. */
 export function processTerminal(): Terminal {
   const { stdin, stdout, stderr, env } = process
   const stop = new AbortController()
-  for (const stream of [stdout, stderr]) stream.on('error', error => whenReaderLeft(error, stop))
+  for (const stream of [stdout, stderr]) stream.on('error', error => onBrokenPipe(error, stop))
   const interactive = stdin.isTTY === true && stderr.isTTY === true && !env['CI']
   return {
     out: line => void stdout.write(`${line}\n`),
@@ -37,13 +37,13 @@ export function processTerminal(): Terminal {
   }
 }
 
-/** Whoever reads the output, such as `head`, may have enough before the end: that is no error, and ends what runs on. */
-function whenReaderLeft(error: NodeJS.ErrnoException, stop: AbortController): void {
+/** A reader such as `head` may close the pipe early. That is not an error, and ends the command. */
+function onBrokenPipe(error: NodeJS.ErrnoException, stop: AbortController): void {
   if (error.code !== 'EPIPE') throw error
   stop.abort()
 }
 
-/** The first Ctrl-C ends in order; the second one finds the default again and ends at once. */
+/** The first Ctrl-C ends the command in order; the second one ends the process at once. */
 function stopSignal(stop: AbortController): AbortSignal {
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stop.abort())
   return stop.signal

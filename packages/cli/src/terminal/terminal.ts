@@ -1,4 +1,4 @@
-/** All that a command knows of the world outside: what it prints, asks and is told. */
+/** Everything outside of a command: output, questions, environment. */
 export interface Terminal {
   /** One line for standard output: the result. */
   out(line: string): void
@@ -9,15 +9,15 @@ export interface Terminal {
   readonly cwd: string
   /** Aborted by Ctrl-C or SIGTERM. */
   readonly stop: AbortSignal
-  /** Asks without showing what is typed. `undefined` where nobody can answer, or when the user gives up. */
+  /** Asks without echo. `undefined` when the terminal is not interactive, or when the user cancels. */
   askSecret(question: string): Promise<string | undefined>
-  /** `undefined` where nobody can answer. */
+  /** `undefined` when the terminal is not interactive. */
   confirm(question: string): Promise<boolean | undefined>
   /** A bar on a terminal, nothing elsewhere. */
   progress(total: number, label: string): Progress
 }
 
-/** How far a long run has got. */
+/** The progress of a long run. */
 export interface Progress {
   advance(): void
   stop(): void

@@ -1,21 +1,9 @@
-import type { Duration } from '@ackhook/core'
 import { Command } from 'commander'
-import type { Finish } from '../program.ts'
-import {
-  type ContractFlags,
-  type SecretFlags,
-  withContract,
-  withJson,
-  withSecret,
-  withTolerance,
-} from '../shared-options.ts'
+import type { Finish } from '../command/finish.ts'
+import { withContract, withJson, withSecret, withTolerance } from '../command/shared-options.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { verify } from './verify.ts'
-
-export interface VerifyFlags extends SecretFlags, ContractFlags {
-  readonly tolerance: Duration
-  readonly json?: boolean
-}
+import type { VerifyFlags } from './verify-flags.ts'
 
 export function verifyCommand(terminal: Terminal, finish: Finish): Command {
   const command = new Command('verify')
@@ -27,9 +15,9 @@ export function verifyCommand(terminal: Terminal, finish: Finish): Command {
 }
 
 const HELP = `
-Give it the secret that your app uses as ACKHOOK_SECRET, exactly as your app has it, and other secrets
-that might be the right one as ACKHOOK_SECRET_2 to ACKHOOK_SECRET_9. The time of arrival in the file
-counts as now. Nothing is sent anywhere. Exit code 0 when everything verifies, 1 otherwise.
+Set ACKHOOK_SECRET to the secret of your app, exactly as your app has it, and ACKHOOK_SECRET_2 to
+ACKHOOK_SECRET_9 to other secrets that may be the right one. Each delivery is judged at the time of its
+arrival. Nothing is sent anywhere. Exit code 0 when everything verifies, 1 otherwise.
 
 Examples:
   $ ackhook verify deliveries/one.json

@@ -1,14 +1,14 @@
 import { relative } from 'node:path'
+import { EXIT } from '../command/exit-codes.ts'
+import { contractOf } from '../command/shared-options.ts'
 import { eventOf } from '../delivery/event-of.ts'
 import { deliveryFiles, readDelivery } from '../delivery/read-delivery.ts'
 import { type Diagnosis, diagnose } from '../doctor/diagnose.ts'
-import { EXIT } from '../exit-codes.ts'
 import { resolveSecrets } from '../secrets/resolve-secrets.ts'
-import { contractOf } from '../shared-options.ts'
 import { createPaint } from '../terminal/paint.ts'
 import { printable } from '../terminal/printable.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import type { VerifyFlags } from './verify-command.ts'
+import type { VerifyFlags } from './verify-flags.ts'
 
 interface Examined extends Diagnosis {
   readonly file: string
@@ -16,7 +16,7 @@ interface Examined extends Diagnosis {
   readonly id?: string
 }
 
-/** Diagnoses each saved delivery and prints what is wrong with it. */
+/** Diagnoses each saved delivery and prints the findings. */
 export async function verify(path: string, flags: VerifyFlags, terminal: Terminal): Promise<number> {
   const files = deliveryFiles(path, terminal.cwd)
   const deliveries = files.map(file => ({ file: relative(terminal.cwd, file), delivery: readDelivery(file) }))

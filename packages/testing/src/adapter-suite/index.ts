@@ -1,2 +1,3 @@
-export { adapterCases } from './adapter-cases.ts'
-export { type AdapterCase, type AdapterTarget, adapterSuiteOptions } from './target.ts'
+export type { SuiteCase } from '../lib/suite-case.ts'
+export { type AdapterSuiteOptions, adapterSuite } from './suite.ts'
+export { type AdapterTarget, adapterSuiteOptions } from './target.ts'

@@ -1,2 +1,3 @@
-export { inboxCases } from './inbox-cases.ts'
-export type { InboxCapabilities, InboxCase, InboxTarget } from './target.ts'
+export type { SuiteCase } from '../lib/suite-case.ts'
+export { type InboxSuiteOptions, inboxSuite } from './suite.ts'
+export type { InboxCapabilities, InboxTarget } from './target.ts'

@@ -5,7 +5,7 @@ let count = 0
 
 export type DeliveryParts = Partial<Omit<Delivery, 'body'>> & { readonly body?: Uint8Array | string }
 
-/** A delivery as a receiver makes it: a key from namespace and id, the exact bytes, a mark of the bytes. */
+/** A delivery as a receiver makes it: a key from namespace and id, the exact bytes and their fingerprint. */
 export function makeDelivery(parts: DeliveryParts = {}): Delivery {
   const id = parts.id ?? `evt_suite_${process.pid}_${count++}`
   const namespace = parts.namespace ?? ''

@@ -1,4 +1,5 @@
 import type { Inbox, MaybePromise } from '@ackhook/core'
+import type { Closable, TargetCase } from '../lib/suite-case.ts'
 
 /** What an inbox promises beyond the common part. The suite runs the cases that belong to it. */
 export interface InboxCapabilities {
@@ -10,24 +11,16 @@ export interface InboxCapabilities {
   readonly forgets: boolean
 }
 
-/** Makes the inboxes of one case. Give each case a target of its own and clean up after it. */
-export interface InboxTarget {
-  /** An inbox with nothing in it. Called once, at the beginning of a case. */
-  open(): MaybePromise<Inbox>
-  /** One more inbox on what the one of `open` works on: the next process, or one beside it. */
-  reopen(): MaybePromise<Inbox>
+/** Where the events of one case live: a file, a queue, a process. Nothing is in it at first. */
+export interface InboxTarget extends Closable {
+  /**
+   * An inbox on the events of this case, as one process would make it. A durable inbox is asked for several: the next
+   * process, or one that runs at the same time. The suite closes each of them.
+   */
+  createInbox(): MaybePromise<Inbox>
 }
 
-/** One promise of an inbox. `id` never changes its meaning. */
-export interface InboxCase {
-  readonly id: string
-  /** The promise, as a sentence. */
-  readonly name: string
-  /** The capabilities without which the case has nothing to say. */
+export interface InboxCase extends TargetCase<InboxTarget> {
+  /** The capabilities that the case tests. */
   readonly needs: readonly (keyof InboxCapabilities)[]
-  /**
-   * Resolves when the promise holds; rejects with a plain `Error` that says what happened instead. Takes up to
-   * half a minute, mostly milliseconds. Closes every inbox it has started.
-   */
-  run(target: InboxTarget): Promise<void>
 }

@@ -59,7 +59,7 @@ const events = (count: number) => {
   return Array.from({ length: count }, () => createEvent('conversation.resolved', {}, { random }))
 }
 
-/** A server that answers these statuses in turn, and then the last one for ever. */
+/** A server that answers with these statuses in turn, and then with the last one. */
 function answering(...answers: { status: number; headers?: Record<string, string> }[]): RequestListener {
   let count = 0
   return (request, response) => {
@@ -68,7 +68,7 @@ function answering(...answers: { status: number; headers?: Record<string, string
   }
 }
 
-test('an event that is acknowledged is sent once', async () => {
+test('an acknowledged event is sent once', async () => {
   const { sender, handled } = await setUp()
   const [event] = events(1)
   const report = await sender.send(event!)
@@ -77,7 +77,7 @@ test('an event that is acknowledged is sent once', async () => {
   expect(sender.health()).toEqual({ status: 'healthy', failuresInARow: 0 })
 })
 
-test('what is not 2xx is retried with growing delays until it is, redirects included', async () => {
+test('anything but 2xx is retried with growing delays, redirects included', async () => {
   const clock = fakeClock(1.7e12)
   const url = await serve(
     answering({ status: 500 }, { status: 302, headers: { location: '/' } }, { status: 404 }, { status: 204 }),
@@ -112,8 +112,8 @@ test('a longer Retry-After is honoured, as seconds and as a date, and can be ign
     minDelay: '1s',
     honourRetryAfter: false,
   })
-  const hurried = (await rude.send(events(1)[0]!)).attempts
-  expect(hurried[1]!.at - hurried[0]!.at).toBeLessThanOrEqual(1000)
+  const retried = (await rude.send(events(1)[0]!)).attempts
+  expect(retried[1]!.at - retried[0]!.at).toBeLessThanOrEqual(1000)
 })
 
 test('retries stop at the end of the window; the event stays undelivered and the endpoint unhealthy', async () => {
@@ -136,7 +136,7 @@ test('retries stop at the end of the window; the event stays undelivered and the
   expect(sender.health()).toEqual({ status: 'healthy', failuresInARow: 0 })
 })
 
-test('no reply in time and no server at all are failed attempts that say why', async () => {
+test('a late reply and a missing server are failed attempts that say why', async () => {
   const url = await serve(request => {
     request.resume()
   })
@@ -148,7 +148,7 @@ test('no reply in time and no server at all are failed attempts that say why', a
   expect(error).toMatch(/ECONNREFUSED|bad port/)
 })
 
-test('duplicates, at the same time and later, run the handlers once', async () => {
+test('concurrent and later duplicates run the handlers once', async () => {
   const { sender, handled } = await setUp({ faults: { duplicate: true, concurrentDuplicate: true } })
   const sent = events(5)
   const reports = await sender.sendAll(sent, { concurrency: 5 })
@@ -172,8 +172,8 @@ test('a stale timestamp is refused with the reason that an operator sees', async
   expect(codes()).toEqual(['timestamp_too_old'])
 })
 
-test('retries with the first timestamp fall out of the tolerance, unless it is as wide as the window', async () => {
-  // A lost reply makes a retry, ten minutes later, of what a receiver would otherwise have taken at once.
+test('retries with the first timestamp exceed the tolerance, unless it is as wide as the window', async () => {
+  // A lost reply causes a retry, ten minutes later, of an event that the receiver would have accepted at once.
   const faults = { frozenTimestamp: true, lostReply: 0.5 }
   const strict = await setUp({ faults, minDelay: '10m', attempts: 20, seed: 5 })
   const reports = await strict.sender.sendAll(events(6))
@@ -195,7 +195,7 @@ test('a lost reply leads to a second request for an event that runs once', async
   expect(handled).toEqual(sent.map(event => event.id))
 })
 
-test('a rotation in mid-flight is seen by a receiver that knows one secret, and not by one that knows both', async () => {
+test('a rotation under way fails at a receiver that knows one secret, and not at one that knows both', async () => {
   const faults = { rotation: { secret: next, after: 2, overlap: 2 } }
   const prepared = await setUp({ faults, attempts: 1 }, { secret: [secret, next] })
   const good = await prepared.sender.sendAll(events(6))
@@ -209,7 +209,7 @@ test('a rotation in mid-flight is seen by a receiver that knows one secret, and 
   ])
 })
 
-test('disorder changes the order of arrival and not the order of reports', async () => {
+test('disorder changes the order of arrival but not the order of reports', async () => {
   const { sender, handled } = await setUp({ faults: { disorder: true, delay: '1s' } })
   const sent = events(12)
   const reports = await sender.sendAll(sent)
@@ -219,7 +219,7 @@ test('disorder changes the order of arrival and not the order of reports', async
   expect(handled.toSorted()).toEqual(ids.toSorted())
 })
 
-test('the same seed repeats the same faults, whatever happens at the same time; another seed does not', async () => {
+test('a seed repeats the same faults, whatever runs at the same time; another seed does not', async () => {
   const run = async (seed: number) => {
     const { sender } = await setUp({
       seed,
@@ -234,14 +234,14 @@ test('the same seed repeats the same faults, whatever happens at the same time; 
   expect(await run(8)).not.toEqual(first)
 })
 
-test('milliseconds and ISO 8601 in t are understood by a receiver that reads every unit', async () => {
+test('a receiver that reads every unit accepts t in milliseconds and ISO 8601', async () => {
   for (const timestampUnit of ['milliseconds', 'iso8601'] as const) {
     const { sender } = await setUp({ timestampUnit, attempts: 1 })
     expect((await sender.send(events(1)[0]!)).outcome).toBe('acknowledged')
   }
 })
 
-test('closing cuts a long wait short', async () => {
+test('closing ends a long wait', async () => {
   const url = await serve(answering({ status: 500 }))
   const sender = createSender({ url, secret, minDelay: '1h' })
   const report = sender.send(events(1)[0]!)
@@ -250,7 +250,7 @@ test('closing cuts a long wait short', async () => {
   expect((await report).outcome).toBe('undelivered')
 })
 
-test('wrong options name themselves and the fix', () => {
+test('a wrong option is named in the error, with the fix', () => {
   const url = 'http://127.0.0.1:1/'
   expect(() => createSender({ url: 'localhost', secret })).toThrow(/'url'.*http/)
   expect(() => createSender({ url, secret: '' })).toThrow(/'secret'/)
@@ -274,14 +274,14 @@ test('wrong options name themselves and the fix', () => {
   expect(() => createSender(undefined as never)).toThrow(/'options'.*url/)
 })
 
-test('a wrong number of lanes is told, instead of sending nothing', async () => {
+test('a wrong concurrency rejects instead of sending nothing', async () => {
   const sender = createSender({ url: 'http://127.0.0.1:1/', secret, attempts: 1 })
   for (const concurrency of [0, -1, 1.5, Number.NaN]) {
     await expect(sender.sendAll(events(2), { concurrency })).rejects.toThrow(/'concurrency'.*whole number/)
   }
 })
 
-test('a password in an address is refused, and never repeated', async () => {
+test('a password in an address is refused, and never printed', async () => {
   for (const url of ['http://me:hidden@127.0.0.1:1/', 'me:hidden@127.0.0.1:1']) {
     const refused = (() => createSender({ url, secret })) as () => void
     expect(refused).toThrow(/'url'/)

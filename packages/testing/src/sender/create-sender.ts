@@ -1,21 +1,23 @@
 import type { WebhookEvent } from '@ackhook/core'
-import { type Random, seededRandom } from '../seeded-random.ts'
-import { type Attempt, createAttempts } from './attempts.ts'
-import { createHealth, type EndpointHealth } from './health.ts'
-import { runInParallel } from './run-in-parallel.ts'
+import { wholeNumber } from '@ackhook/core/spi'
+import { type Random, seededRandom } from '../lib/seeded-random.ts'
+import { AttemptSender, type AttemptSeries } from './attempt-sender.ts'
+import { EndpointHealth, type HealthReport } from './endpoint-health.ts'
+import { MOST } from './faults.ts'
+import { runConcurrently } from './run-concurrently.ts'
+import type { SendAttempt } from './send-attempt.ts'
 import { type ResolvedSender, resolveSender, type SenderOptions } from './sender-options.ts'
 import { shuffleSome } from './shuffle-some.ts'
-import { createWait } from './waiting.ts'
-import { wholeNumber } from './whole-number.ts'
+import { createWait, type Wait } from './wait.ts'
 
 type AnyEvent = WebhookEvent<string, object>
 
-/** How one event fared. */
+/** What happened to one event. */
 export interface SendReport {
   readonly event: AnyEvent
   readonly outcome: 'acknowledged' | 'undelivered'
   /** In the order in which they ended, those of duplicates included. */
-  readonly attempts: readonly Attempt[]
+  readonly attempts: readonly SendAttempt[]
 }
 
 /** Options of {@link Sender.sendAll}. */
@@ -30,17 +32,17 @@ export interface Sender {
   send(event: AnyEvent): Promise<SendReport>
   /** Reports in the order of `events`. Rejects with `ConfigurationError` for a wrong `concurrency`. */
   sendAll(events: readonly AnyEvent[], options?: SendAllOptions): Promise<readonly SendReport[]>
-  /** Events whose attempts are used up, the oldest first: nothing is silently dropped. */
+  /** Events whose attempts are used up, oldest first. */
   undelivered(): readonly SendReport[]
   /** Sends everything undelivered again, as a replay from the dashboard would. */
   replayUndelivered(): Promise<readonly SendReport[]>
-  health(): EndpointHealth
-  /** Cuts short what is under way; those events are undelivered. */
+  health(): HealthReport
+  /** Ends what is under way; those events are undelivered. */
   close(): void
 }
 
 /**
- * A sender that behaves as the platform's contract describes it: one event a POST, at least once, retries on
+ * A sender that behaves as the platform's contract describes: one event a POST, at least once, retries on
  * everything but 2xx and on timeouts, with exponential backoff, in a bounded window. Throws
  * `ConfigurationError` for a wrong option.
  *
@@ -49,80 +51,102 @@ export interface Sender {
  * const reports = await sender.sendAll(events, { concurrency: 8 })
  */
 export function createSender(options: SenderOptions): Sender {
-  const resolved = resolveSender(options)
-  const { faults, seed } = resolved
-  const closing = new AbortController()
-  const wait = createWait(resolved.clock)
-  const health = createHealth(resolved.unhealthyAfter)
-  const attempts = createAttempts(resolved, { health, signal: closing.signal })
-  const undelivered = new Map<string, SendReport>()
-  let sent = 0
+  return new EventSender(resolveSender(options))
+}
 
-  async function send(event: AnyEvent): Promise<SendReport> {
-    // A stream of its own for each event: what happens at the same time cannot change its faults.
-    const random = seededRandom(seed + 0x9e37 * ++sent)
+class EventSender implements Sender {
+  readonly #options: ResolvedSender
+  readonly #closing = new AbortController()
+  readonly #wait: Wait
+  readonly #health: EndpointHealth
+  readonly #attempts: AttemptSender
+  /** By the id of the event. */
+  readonly #undelivered = new Map<string, SendReport>()
+  /** Events so far: each draws its faults from a seed of its own. */
+  #sent = 0
+
+  constructor(options: ResolvedSender) {
+    this.#options = options
+    this.#wait = createWait(options.clock)
+    this.#health = new EndpointHealth(options.unhealthyAfter)
+    this.#attempts = new AttemptSender(options, this.#health, this.#closing.signal)
+  }
+
+  async send(event: AnyEvent): Promise<SendReport> {
+    const { faults, seed } = this.#options
+    // A stream for each event, so that events under way at the same time cannot change its faults.
+    const random = seededRandom(seed + 0x9e37 * ++this.#sent)
     const twice = random() < faults.concurrentDuplicate
     const again = random() < faults.duplicate
-    const made: Attempt[] = []
+    const attempts: SendAttempt[] = []
     const outcomes = await Promise.all(
-      Array.from({ length: twice ? 2 : 1 }, () => deliver(event, made, seededRandom(random() * 2 ** 32))),
+      Array.from({ length: twice ? 2 : 1 }, () =>
+        this.#deliver(event, attempts, seededRandom(random() * 2 ** 32)),
+      ),
     )
     const acknowledged = outcomes.includes(true)
-    if (acknowledged && again) await deliver(event, made, random)
-    const report: SendReport = {
-      event,
-      outcome: acknowledged ? 'acknowledged' : 'undelivered',
-      attempts: made,
-    }
-    if (acknowledged) undelivered.delete(event.id)
-    else undelivered.set(event.id, report)
+    if (acknowledged && again) await this.#deliver(event, attempts, random)
+    const report: SendReport = { event, outcome: acknowledged ? 'acknowledged' : 'undelivered', attempts }
+    if (acknowledged) this.#undelivered.delete(event.id)
+    else this.#undelivered.set(event.id, report)
     return report
   }
 
-  async function deliver(event: AnyEvent, made: Attempt[], random: Random): Promise<boolean> {
-    const course = attempts.begin(event, random)
-    try {
-      for (let number = 1; number <= resolved.attempts; number++) {
-        if (faults.delayMs > 0) await wait(random() * faults.delayMs, closing.signal)
-        const attempt = await course.make(number)
-        made.push(attempt)
-        if (attempt.acknowledged) return true
-        const delayMs = delayAfter(attempt, random, resolved)
-        const late = resolved.clock() + delayMs - course.startedAt > resolved.retryWindowMs
-        if (number === resolved.attempts || late) break
-        await wait(delayMs, closing.signal)
-      }
-    } catch (error) {
-      if (!closing.signal.aborted) throw error
-    }
-    return false
-  }
-
-  async function sendAll(
+  async sendAll(
     events: readonly AnyEvent[],
     { concurrency = 1 }: SendAllOptions = {},
   ): Promise<readonly SendReport[]> {
-    wholeNumber('concurrency', concurrency)
+    wholeNumber('concurrency', concurrency, 1, MOST)
+    const { faults, seed } = this.#options
     const order = shuffleSome([...events.keys()], faults.disorder, seededRandom(seed))
     const reports = new Map<number, SendReport>()
-    await runInParallel(order, concurrency, async index => {
-      reports.set(index, await send(events[index] as AnyEvent))
+    await runConcurrently(order, concurrency, async index => {
+      reports.set(index, await this.send(events[index] as AnyEvent))
     })
     return events.map((_, index) => reports.get(index) as SendReport)
   }
 
-  return {
-    send,
-    sendAll,
-    undelivered: () => [...undelivered.values()],
-    replayUndelivered: () => sendAll([...undelivered.values()].map(report => report.event)),
-    health: health.now,
-    close: () => closing.abort(),
+  undelivered(): readonly SendReport[] {
+    return [...this.#undelivered.values()]
+  }
+
+  replayUndelivered(): Promise<readonly SendReport[]> {
+    return this.sendAll(this.undelivered().map(report => report.event))
+  }
+
+  health(): HealthReport {
+    return this.#health.report()
+  }
+
+  close(): void {
+    this.#closing.abort()
+  }
+
+  /** Attempts the event until it is acknowledged, and says whether it was. */
+  async #deliver(event: AnyEvent, made: SendAttempt[], random: Random): Promise<boolean> {
+    const { faults, attempts, clock } = this.#options
+    const { signal } = this.#closing
+    const series: AttemptSeries = { event, random, startedAt: clock() }
+    try {
+      for (let number = 1; number <= attempts; number++) {
+        if (faults.delayMs > 0) await this.#wait(random() * faults.delayMs, signal)
+        const attempt = await this.#attempts.send(series, number)
+        made.push(attempt)
+        if (attempt.acknowledged) return true
+        const delayMs = delayAfter(attempt, random, this.#options)
+        const isLate = clock() + delayMs - series.startedAt > this.#options.retryWindowMs
+        if (number === attempts || isLate) break
+        await this.#wait(delayMs, signal)
+      }
+    } catch (error) {
+      if (!signal.aborted) throw error
+    }
+    return false
   }
 }
 
 /** Exponential backoff, its upper half random; never sooner than the reply asked for. */
-function delayAfter(attempt: Attempt, random: Random, sender: ResolvedSender): number {
+function delayAfter(attempt: SendAttempt, random: Random, sender: ResolvedSender): number {
   const full = Math.min(sender.maxDelayMs, sender.minDelayMs * sender.factor ** (attempt.number - 1))
   const backoff = full / 2 + (random() * full) / 2
   const asked = sender.honourRetryAfter ? (attempt.retryAfterMs ?? 0) : 0

@@ -1,37 +1,35 @@
 import { ConfigurationError, type Duration } from '@ackhook/core'
-import { durationMs } from '@ackhook/core/spi'
-import { refuseUnknownNames } from './known-names.ts'
-import { wholeNumber } from './whole-number.ts'
+import { durationMs, refuseUnknownNames, wholeNumber } from '@ackhook/core/spi'
 
 /** How often a fault happens: never, always, or with a chance from 0 to 1. */
 export type Chance = boolean | number
 
-/** What goes wrong in life. Each chance is drawn from the seed; nothing happens unless it is asked for. */
+/** What goes wrong in production. Each chance is drawn from the seed. Default: nothing goes wrong. */
 export interface FaultOptions {
   /** An acknowledged event is sent once more. Drawn for each event. */
   readonly duplicate?: Chance
   /** The event is sent twice at the same moment. Drawn for each event. */
   readonly concurrentDuplicate?: Chance
-  /** `sendAll` sends the event at another place of the list. Drawn for each event. */
+  /** `sendAll` sends the event out of order. Drawn for each event. */
   readonly disorder?: Chance
   /** Each attempt starts late, by a random time up to this. */
   readonly delay?: Duration
   /** One byte of the body is changed after it was signed. Drawn for each attempt. */
   readonly tamper?: Chance
-  /** The attempt carries a timestamp that is `staleBy` old, properly signed. Drawn for each attempt. */
+  /** The attempt carries a timestamp that is `staleBy` old, correctly signed. Drawn for each attempt. */
   readonly staleTimestamp?: Chance
   /** Default `'10m'`. */
   readonly staleBy?: Duration
-  /** Retries carry the timestamp of the first attempt. Whether the platform renews it is not published. */
+  /** Retries carry the timestamp of the first attempt. Whether the platform does so is not published. */
   readonly frozenTimestamp?: boolean
-  /** The reply is lost on its way: the receiver has the event, and the sender sends it again. */
+  /** The reply is lost: the receiver has the event, and the sender sends it again. */
   readonly lostReply?: Chance
   /** The endpoint's secret is replaced while events are under way. */
   readonly rotation?: {
     readonly secret: string
-    /** Requests that are signed with the old secret alone. */
+    /** This many requests are signed with the old secret alone. */
     readonly after: number
-    /** Requests after those that are signed with both. Whether the platform does so is not published. Default 0. */
+    /** This many requests after those are signed with both. Whether the platform does so is not published. Default 0. */
     readonly overlap?: number
   }
 }
@@ -50,6 +48,8 @@ export interface Faults {
 }
 
 const DAY_MS = 86_400_000
+/** The largest count that an option takes. */
+export const MOST = 1_000_000
 
 const NAMES = [
   'duplicate',
@@ -64,7 +64,7 @@ const NAMES = [
   'rotation',
 ] as const satisfies readonly (keyof FaultOptions)[]
 
-/** Throws `ConfigurationError` for a chance or a duration that is none, and for a fault that there is not. */
+/** Throws `ConfigurationError` for a wrong chance or duration, and for an unknown fault. */
 export function resolveFaults(options: FaultOptions): Faults {
   refuseUnknownNames(options, NAMES, 'faults')
   return {
@@ -102,7 +102,7 @@ function rotationOf(rotation: NonNullable<FaultOptions['rotation']>): NonNullabl
   }
   return {
     secret,
-    after: wholeNumber('faults.rotation.after', after, 0),
-    overlap: wholeNumber('faults.rotation.overlap', overlap, 0),
+    after: wholeNumber('faults.rotation.after', after, 0, MOST),
+    overlap: wholeNumber('faults.rotation.overlap', overlap, 0, MOST),
   }
 }

@@ -1,9 +1,9 @@
-import type { SignedRequest } from '../signed-request.ts'
+import type { SignedRequest } from '../requests/signed-request.ts'
 
-/** What the sender learnt from one request. Without a `status` there was no reply. */
+/** The result of one request. Without a `status` there was no reply. */
 export interface PostResult {
   readonly status?: number
-  /** The `code` of Ackhook's replies, where there is one. */
+  /** The `code` of the reply, if it has one. */
   readonly code?: string
   /** The first 2,000 characters of the reply's body. */
   readonly body?: string
@@ -15,7 +15,7 @@ export interface PostResult {
 
 const KEPT_CHARACTERS = 2000
 
-/** One POST. Redirects are not followed: a 3xx is no acknowledgement. Never rejects. */
+/** One POST. Redirects are not followed: a 3xx is not an acknowledgement. Never rejects. */
 export async function post(
   url: string,
   request: SignedRequest,
@@ -61,7 +61,7 @@ function reasonOf(
   if (error instanceof Error && error.name === 'TimeoutError') return `no reply within ${timeoutMs} ms`
   const cause = error instanceof Error ? error.cause : undefined
   if (cause instanceof Error) return (cause as NodeJS.ErrnoException).code ?? cause.message
-  // The message of fetch repeats the address.
+  // The message of fetch repeats the address, password included.
   if (holdsPassword(url)) return 'the address must hold no user name and no password: fetch refuses it'
   return String(error)
 }

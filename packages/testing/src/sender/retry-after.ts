@@ -1,4 +1,4 @@
-/** Milliseconds that a `Retry-After` asks for, in seconds or as an HTTP date, or `undefined`. */
+/** The delay that a `Retry-After` asks for, given in seconds or as an HTTP date. */
 export function retryAfterMs(value: string | null, nowMs: number): number | undefined {
   if (value === null) return undefined
   if (/^\d+$/.test(value)) return Number(value) * 1000

@@ -1,9 +1,7 @@
 import { ConfigurationError, type Duration } from '@ackhook/core'
-import { durationMs } from '@ackhook/core/spi'
-import type { FakeClock } from '../fake-clock.ts'
-import { type FaultOptions, type Faults, resolveFaults } from './faults.ts'
-import { refuseUnknownNames } from './known-names.ts'
-import { wholeNumber } from './whole-number.ts'
+import { durationMs, oneOf, refuseUnknownNames, wholeNumber } from '@ackhook/core/spi'
+import type { FakeClock } from '../lib/fake-clock.ts'
+import { type FaultOptions, type Faults, MOST, resolveFaults } from './faults.ts'
 
 /**
  * Options of {@link createSender}. The platform has not published its acknowledgement timeout, number of
@@ -12,7 +10,7 @@ import { wholeNumber } from './whole-number.ts'
  */
 export interface SenderOptions {
   readonly url: string
-  /** The endpoint's secret. A list signs with each of them, as a sender may do while a rotation lasts. */
+  /** The endpoint's secret. A list signs with each of them, as a sender may do during a rotation. */
   readonly secret: string | readonly string[]
   /** Attempts at one event, the first included. Not published; default 8. */
   readonly attempts?: number
@@ -22,7 +20,7 @@ export interface SenderOptions {
   readonly minDelay?: Duration
   /** No delay is longer. Not published; default `'1h'`. */
   readonly maxDelay?: Duration
-  /** What each delay is multiplied by to get the next. Not published; default 3. */
+  /** Each delay times this is the next one. Not published; default 3. */
   readonly factor?: number
   /** No attempt starts later than this after the first. Not published; default `'24h'`. */
   readonly retryWindow?: Duration
@@ -38,11 +36,11 @@ export interface SenderOptions {
   readonly scheme?: string
   /** What goes wrong. Default: nothing. */
   readonly faults?: FaultOptions
-  /** Everything random comes from it: the same seed and events give the same faults. Default 1. */
+  /** The same seed and events give the same faults. Default 1. */
   readonly seed?: number
   /**
-   * Milliseconds since the epoch. Default `Date.now`. With a {@link FakeClock} nothing waits: each delay moves
-   * the clock on, so that a retry window of a day passes in a moment.
+   * Milliseconds since the epoch. Default `Date.now`. With a {@link FakeClock} nothing waits: each delay advances the
+   * clock, so that a retry window of a day takes a moment.
    */
   readonly clock?: (() => number) | FakeClock
 }
@@ -102,15 +100,15 @@ export function resolveSender(options: SenderOptions): ResolvedSender {
   return {
     url: urlOf(options.url),
     secrets,
-    attempts: wholeNumber('attempts', options.attempts ?? 8),
+    attempts: wholeNumber('attempts', options.attempts ?? 8, 1, MOST),
     timeoutMs: duration('timeout', options.timeout ?? '10s', DAY_MS),
     minDelayMs,
     maxDelayMs: Math.max(minDelayMs, duration('maxDelay', options.maxDelay ?? '1h', 30 * DAY_MS)),
     factor: atLeastOne('factor', options.factor ?? 3),
     retryWindowMs: duration('retryWindow', options.retryWindow ?? '24h', 365 * DAY_MS),
     honourRetryAfter: options.honourRetryAfter ?? true,
-    unhealthyAfter: wholeNumber('unhealthyAfter', options.unhealthyAfter ?? 5),
-    timestampUnit: unitOf(options.timestampUnit ?? 'seconds'),
+    unhealthyAfter: wholeNumber('unhealthyAfter', options.unhealthyAfter ?? 5, 1, MOST),
+    timestampUnit: oneOf('timestampUnit', options.timestampUnit ?? 'seconds', UNITS),
     header: textOf('header', options.header ?? 'X-Service-Signature', HTTP_TOKEN, 'an HTTP header name'),
     scheme: textOf('scheme', options.scheme ?? 'v1', LABEL, "a label such as 'v1'"),
     faults: resolveFaults(options.faults ?? {}),
@@ -122,7 +120,7 @@ export function resolveSender(options: SenderOptions): ResolvedSender {
 function urlOf(url: string): string {
   const parsed = URL.canParse(url) ? new URL(url) : undefined
   if (parsed === undefined || !/^https?:$/.test(parsed.protocol)) {
-    // Not what was given: it may hold a password.
+    // Without the value, which may hold a password.
     throw new ConfigurationError('url', "must be an address such as 'http://127.0.0.1:3000/webhooks'")
   }
   if (parsed.username !== '' || parsed.password !== '') {
@@ -143,12 +141,6 @@ function atLeastOne(option: string, value: number): number {
   throw new ConfigurationError(option, `must be a number from 1; got ${String(value)}`)
 }
 
-function unitOf(value: ResolvedSender['timestampUnit']): ResolvedSender['timestampUnit'] {
-  if (UNITS.includes(value)) return value
-  const list = UNITS.map(one => `'${one}'`).join(' or ')
-  throw new ConfigurationError('timestampUnit', `must be ${list}; got '${String(value)}'`)
-}
-
 function textOf(option: 'header' | 'scheme', value: string, form: RegExp, what: string): string {
   if (typeof value === 'string' && form.test(value)) return value
   throw new ConfigurationError(option, `must be ${what}; got '${String(value)}'`)
@@ -161,5 +153,5 @@ function seedOf(value: number): number {
 
 function clockOf<Clock>(value: Clock): Clock {
   if (typeof value === 'function') return value
-  throw new ConfigurationError('clock', 'must be a function that answers milliseconds, or a fakeClock()')
+  throw new ConfigurationError('clock', 'must be a function that returns milliseconds, or a fakeClock()')
 }

@@ -1,4 +1,4 @@
-import type { Random } from '../seeded-random.ts'
+import type { Random } from '../lib/seeded-random.ts'
 
 /** Moves each item to a random place with this chance. */
 export function shuffleSome<T>(items: readonly T[], chance: number, random: Random): readonly T[] {

@@ -1,2 +1,3 @@
-export type { OpenStores, StoreCase, StoreHarness } from './store-harness.ts'
-export { storeSuite } from './store-suite.ts'
+export type { SuiteCase } from '../lib/suite-case.ts'
+export { type StoreSuiteOptions, storeSuite } from './suite.ts'
+export type { StoreTarget } from './target.ts'

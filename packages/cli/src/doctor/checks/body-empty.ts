@@ -1,5 +1,5 @@
-import type { Facts } from '../facts.ts'
-import type { Finding } from '../finding.ts'
+import type { Facts } from '../evidence/facts.ts'
+import type { Finding } from '../evidence/finding.ts'
 
 export function bodyEmpty({ delivery, text }: Facts): Finding | undefined {
   const hollow = delivery.body.length === 0 || text.trim() === '{}' || text === '[object Object]'
@@ -8,6 +8,6 @@ export function bodyEmpty({ delivery, text }: Facts): Finding | undefined {
   return {
     cause: 'body-empty',
     proven: false,
-    text: `The body is ${what}: something read it before it was saved, usually a body parser such as app.use(express.json()). Mount the webhook route above every body parser.`,
+    text: `The body is ${what}: something consumed it before it was saved, usually a body parser such as app.use(express.json()). Mount the webhook route above every body parser.`,
   }
 }

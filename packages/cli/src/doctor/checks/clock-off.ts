@@ -1,11 +1,11 @@
-import type { Facts } from '../facts.ts'
-import type { Finding } from '../finding.ts'
+import type { Facts } from '../evidence/facts.ts'
+import type { Finding } from '../evidence/finding.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const NEAR_MS = 2 * MINUTE_MS
 
-/** The signature is right by then: a receiver judges the time last. */
+/** The signature is right: a receiver checks the time last. */
 export function clockOff({ delivery, timestampMs, code }: Facts): Finding | undefined {
   if (timestampMs === undefined) return undefined
   if (code !== 'timestamp_too_old' && code !== 'timestamp_too_new') return undefined
@@ -20,12 +20,11 @@ export function clockOff({ delivery, timestampMs, code }: Facts): Finding | unde
 
 function adviceFor(offMs: number): string {
   if (isWholeHours(offMs)) {
-    return 'That is a whole number of hours: somewhere a local time is used as if it were UTC. Compare `date -u` on this machine with the true time, and check how the sender makes t.'
+    return 'That is a whole number of hours: somewhere a local time is used as if it were UTC. Compare `date -u` on this machine with the actual time, and check how the sender makes t.'
   }
-  const clock =
-    'Compare `date -u` on that machine with the true time and switch on time synchronisation (NTP)'
+  const clock = 'Compare `date -u` on that machine with the actual time and enable time synchronisation (NTP)'
   if (offMs < 0) return `${clock}.`
-  return `${clock}. If the clock is right, the delivery came late: it is a replay, or a retry that kept its first timestamp. To accept those, set the option tolerance to the length of the retry window, for example tolerance: '3d' together with retention: '7d'.`
+  return `${clock}. If the clock is right, the delivery arrived late: it is a replay, or a retry that kept its first timestamp. To accept those, set the option tolerance to the length of the retry window, for example tolerance: '3d' together with retention: '7d'.`
 }
 
 function isWholeHours(offMs: number): boolean {

@@ -1,5 +1,5 @@
-import type { Facts } from '../facts.ts'
-import type { Finding } from '../finding.ts'
+import type { Facts } from '../evidence/facts.ts'
+import type { Finding } from '../evidence/finding.ts'
 
 export function contentEncoded({ headers }: Facts): Finding | undefined {
   const encoding = headers['content-encoding']
@@ -7,6 +7,6 @@ export function contentEncoded({ headers }: Facts): Finding | undefined {
   return {
     cause: 'body-compressed',
     proven: false,
-    text: 'The request has a Content-Encoding, so something compressed the body, or unpacked it and left the header. The signature covers the bytes that the platform wrote: switch off compression of requests in the proxy in front of your app.',
+    text: 'The request has a Content-Encoding, so something compressed the body, or decompressed it and kept the header. The signature covers the bytes that the platform wrote: disable request compression in the proxy in front of your app.',
   }
 }

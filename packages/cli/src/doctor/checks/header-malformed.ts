@@ -1,7 +1,7 @@
-import type { Facts } from '../facts.ts'
-import type { Finding } from '../finding.ts'
+import type { Facts } from '../evidence/facts.ts'
+import type { Finding } from '../evidence/finding.ts'
 
-/** The known ways in which a signature header is no `t=<timestamp>,v1=<64 hexadecimal digits>`. */
+/** The known ways to get `t=<timestamp>,v1=<64 hexadecimal digits>` wrong. */
 export function headerMalformed({ headerName, headerLines, scheme, code }: Facts): Finding | undefined {
   if (code !== 'signature_malformed') return undefined
   const value = headerLines[0] ?? ''
@@ -14,20 +14,20 @@ export function headerMalformed({ headerName, headerLines, scheme, code }: Facts
 }
 
 function reasonIn(value: string, scheme: string): string {
-  if (/^\s*["']/.test(value)) return 'it is in quotes. Take the quotes away where the header is set'
+  if (/^\s*["']/.test(value)) return 'it is in quotes. Remove the quotes where the header is set'
   if (value.includes(';'))
-    return 'its parts are separated by a semicolon. Separate them by a comma where the header is set'
+    return 'its parts are separated by a semicolon. Separate them with a comma where the header is set'
   const labels = [...value.matchAll(/(?:^|,)\s*([A-Za-z0-9_-]+)=/g)].map(match => match[1] as string)
   const other = labels.find(label => label !== 't' && label !== scheme)
   if (!labels.includes(scheme) && other !== undefined) {
     return `the signature is labelled '${other}'. If the platform has changed its label, set contract: { scheme: '${other}' }`
   }
   if (!labels.includes(scheme))
-    return `it has no ${scheme}=. Check that the whole value is sent, and by the platform`
+    return `it has no ${scheme}=. Check that the platform sends it, and that the whole value arrives`
   if (!labels.includes('t'))
-    return 'it has no t=. Check that the whole value is sent; a signature without a time cannot be accepted'
+    return 'it has no t=. Check that the whole value arrives; a signature without a time cannot be accepted'
   if (new RegExp(`${scheme}=[A-Za-z0-9+/_-]{43}=?(?:,|$)`).test(value)) {
-    return 'the signature is base64 and not hexadecimal. Print the digest in hexadecimal where it is made'
+    return 'the signature is base64 instead of hexadecimal. Write the digest in hexadecimal where it is made'
   }
-  return 'look at it character by character, or let @ackhook/testing make one with sign()'
+  return 'compare it character by character with one made by sign() of @ackhook/testing'
 }

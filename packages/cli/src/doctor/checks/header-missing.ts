@@ -1,5 +1,5 @@
-import type { Facts } from '../facts.ts'
-import type { Finding } from '../finding.ts'
+import type { Facts } from '../evidence/facts.ts'
+import type { Finding } from '../evidence/finding.ts'
 
 const LOOKS_SIGNED = /^\s*"?t=[^,;]+[,;]\s*[A-Za-z0-9_-]+=/
 
@@ -16,6 +16,6 @@ export function headerMissing({ headerLines, headerName, delivery }: Facts): Fin
   return {
     cause: 'header-missing',
     proven: true,
-    text: `There is no header ${headerName}. Either the request does not come from the platform, or a proxy in front of your app removes headers that it does not know: let it pass ${headerName} on.`,
+    text: `There is no header ${headerName}. Either the request is not from the platform, or a proxy in front of your app removes unknown headers: make it pass ${headerName} on.`,
   }
 }

@@ -1,5 +1,5 @@
-import type { Facts } from '../facts.ts'
-import type { Finding } from '../finding.ts'
+import type { Facts } from '../evidence/facts.ts'
+import type { Finding } from '../evidence/finding.ts'
 
 const DIGITS = 64
 
@@ -13,6 +13,6 @@ export function headerTruncated({ headerName, headerLines, scheme, code }: Facts
   return {
     cause: 'header-truncated',
     proven: true,
-    text: `The signature ends after ${digest.length} of ${DIGITS} digits: the header ${headerName} was cut off. Look for a limit on the length of headers in a proxy, or for a copy from a log that shortens long lines, and take the whole value.`,
+    text: `The signature ends after ${digest.length} of ${DIGITS} digits: the header ${headerName} was cut off. Look for a header size limit in a proxy, or for a log that shortens long lines, and use the whole value.`,
   }
 }

@@ -1,9 +1,9 @@
 import { parseSignatureHeader, Refusal } from '@ackhook/core/spi'
-import type { Facts } from '../facts.ts'
-import type { Finding } from '../finding.ts'
-import { proves } from '../proves.ts'
+import type { Facts } from '../evidence/facts.ts'
+import type { Finding } from '../evidence/finding.ts'
+import { proves } from '../evidence/proves.ts'
 
-/** Also when a server joined the lines: one value with two `t`. */
+/** Also finds lines that a server joined: one value with two `t`. */
 export function headerTwice(facts: Facts): Finding | undefined {
   const { headerName, headerLines, code } = facts
   if (code !== 'signature_malformed') return undefined
@@ -20,7 +20,7 @@ export function headerTwice(facts: Facts): Finding | undefined {
   return {
     cause: 'header-twice',
     proven: true,
-    text: `The header ${headerName} is present ${values.length} times; ${which}. A receiver refuses that, because it cannot know which one to believe. Look for a proxy or a test client that adds the header to a request that has it already, and let it replace the header or leave it alone.`,
+    text: `The header ${headerName} is present ${values.length} times; ${which}. A receiver refuses that, because it cannot know which one to trust. Look for a proxy or a test client that adds the header to a request that already has it, and make it replace or keep the header.`,
   }
 }
 

@@ -1,7 +1,7 @@
-import type { Facts } from '../facts.ts'
-import type { Finding } from '../finding.ts'
+import type { Facts } from '../evidence/facts.ts'
+import type { Finding } from '../evidence/finding.ts'
 
-/** Always applies: what to look at when nothing was found. */
+/** Always applies: advice for when nothing was found. */
 export function somethingElse({ text, secret, others }: Facts): Finding | undefined {
   const tried =
     others.length === 0 ? `the secret from ${secret.source}` : `any of ${others.length + 1} secrets`
@@ -9,12 +9,12 @@ export function somethingElse({ text, secret, others }: Facts): Finding | undefi
     ? {
         cause: 'secret-wrong',
         proven: false,
-        text: `The signature does not match ${tried}, and the body looks as a sender writes it. So most likely the secret is that of another endpoint or workspace, or an old one: copy the secret of exactly this endpoint again. During a rotation put the other secret into ACKHOOK_SECRET_2.`,
+        text: `The signature does not match ${tried}, and the body looks unchanged. The secret is probably that of another endpoint or workspace, or an old one: copy the secret of exactly this endpoint again. During a rotation, set the other secret as ACKHOOK_SECRET_2.`,
       }
     : {
         cause: 'unknown',
         proven: false,
-        text: `The signature does not match ${tried}, nor does any usual change of the body explain it. Check two things: that the secret is that of exactly this endpoint, and that these are the bytes as they came: save the delivery again with ackhook listen --save, with nothing between it and the platform.`,
+        text: `The signature does not match ${tried}, and no usual change of the body explains it. Check that the secret is that of exactly this endpoint, and that these are the bytes as they arrived: save the delivery again with ackhook listen --save, with nothing between it and the platform.`,
       }
 }
 

@@ -1,5 +1,5 @@
-import type { Facts } from '../facts.ts'
-import type { Finding } from '../finding.ts'
+import type { Facts } from '../evidence/facts.ts'
+import type { Finding } from '../evidence/finding.ts'
 
 export function timestampUnit(facts: Facts): Finding | undefined {
   const { signature, code, timestampUnit: expected } = facts
@@ -9,13 +9,13 @@ export function timestampUnit(facts: Facts): Finding | undefined {
     return {
       cause: 'timestamp-malformed',
       proven: true,
-      text: `The t of the signature is no timestamp: it must be ten digits (seconds), thirteen digits (milliseconds) or ISO 8601 UTC such as 2026-03-01T12:00:00Z. Where the header is made, write Math.floor(Date.now() / 1000).`,
+      text: `The t of the signature is not a timestamp: it must be ten digits (seconds), thirteen digits (milliseconds) or ISO 8601 UTC such as 2026-03-01T12:00:00Z. Where the header is made, write Math.floor(Date.now() / 1000).`,
     }
   }
   return {
     cause: 'timestamp-unit',
     proven: true,
-    text: `The t of the signature is in ${found} where the receiver expects ${expected === 'iso8601' ? 'ISO 8601' : expected}. Set contract: { timestampUnit: 'auto' } (the default reads every unit), or leave the option out.`,
+    text: `The t of the signature is in ${found}, but the receiver expects ${expected === 'iso8601' ? 'ISO 8601' : expected}. Set contract: { timestampUnit: 'auto' } (the default reads every unit), or omit the option.`,
   }
 }
 

@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer'
-import type { Facts } from '../facts.ts'
-import type { Guess } from '../finding.ts'
+import type { Facts } from '../evidence/facts.ts'
+import type { Guess } from '../evidence/finding.ts'
 
 /** The bytes were read in one character set and written in another. */
 export function bodyCharset({ delivery, text }: Facts): readonly Guess[] {
@@ -14,8 +14,8 @@ export function bodyCharset({ delivery, text }: Facts): readonly Guess[] {
       'read as UTF-8 and written as Windows-1252',
     ],
     [Buffer.from(Buffer.from(body).toString('utf16le'), 'utf8'), 'written as UTF-16'],
-    [Buffer.from(text.normalize('NFD'), 'utf8'), 'put into another Unicode normal form (NFC)'],
-    [Buffer.from(text.normalize('NFC'), 'utf8'), 'put into another Unicode normal form (NFD)'],
+    [Buffer.from(text.normalize('NFD'), 'utf8'), 'converted to another Unicode normal form (NFC)'],
+    [Buffer.from(text.normalize('NFC'), 'utf8'), 'converted to another Unicode normal form (NFD)'],
   ]
   return supposed.flatMap(([signed, what]) =>
     signed === undefined
@@ -30,7 +30,7 @@ export function bodyCharset({ delivery, text }: Facts): readonly Guess[] {
   )
 }
 
-/** The byte of each character that Windows-1252 has and Latin-1 has not. */
+/** The byte of each character of Windows-1252 that Latin-1 lacks. */
 const WINDOWS_1252 = new Map<string, number>()
 for (let byte = 0x80; byte < 0xa0; byte++) {
   WINDOWS_1252.set(new TextDecoder('windows-1252').decode(Uint8Array.of(byte)), byte)

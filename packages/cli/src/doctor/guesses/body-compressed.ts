@@ -1,6 +1,6 @@
 import { gunzipSync } from 'node:zlib'
-import type { Facts } from '../facts.ts'
-import type { Guess } from '../finding.ts'
+import type { Facts } from '../evidence/facts.ts'
+import type { Guess } from '../evidence/finding.ts'
 
 const MAX_BYTES = 64 * 1024 ** 2
 
@@ -11,7 +11,7 @@ export function bodyCompressed({ delivery: { body } }: Facts): readonly Guess[] 
       {
         cause: 'body-compressed',
         body: gunzipSync(body, { maxOutputLength: MAX_BYTES }),
-        text: 'The body was compressed with gzip after it was signed. Switch off compression of requests in the proxy in front of your app: the signature covers the plain bytes.',
+        text: 'The body was compressed with gzip after it was signed. Disable request compression in the proxy in front of your app: the signature covers the plain bytes.',
       },
     ]
   } catch {

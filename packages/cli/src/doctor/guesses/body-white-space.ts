@@ -1,17 +1,17 @@
-import type { Facts } from '../facts.ts'
-import type { Guess } from '../finding.ts'
+import type { Facts } from '../evidence/facts.ts'
+import type { Guess } from '../evidence/finding.ts'
 
 const BOM = '\ufeff'
 const ADVICE =
-  'Give the receiver the bytes as they came, and look for an editor, a proxy or a template that tidies text.'
+  'Give the receiver the bytes as they arrived, and look for an editor, a proxy or a template that reformats text.'
 
-/** White space, line ends and byte order marks that came or went on the way. */
+/** White space, line ends and byte order marks that were added or removed on the way. */
 export function bodyWhiteSpace({ text }: Facts): readonly Guess[] {
   const unix = text.replaceAll('\r\n', '\n')
   const supposed: [string, string, string][] = [
     ['body-end', text.trimEnd(), 'A line end or a space was added to the end of the body'],
-    ['body-end', `${text}\n`, 'The line end at the end of the body was taken away'],
-    ['body-end', `${text}\r\n`, 'The line end at the end of the body was taken away'],
+    ['body-end', `${text}\n`, 'The line end at the end of the body was removed'],
+    ['body-end', `${text}\r\n`, 'The line end at the end of the body was removed'],
     ['body-line-ends', unix, 'The line ends of the body were changed from Unix (LF) to Windows (CRLF)'],
     [
       'body-line-ends',
@@ -21,11 +21,11 @@ export function bodyWhiteSpace({ text }: Facts): readonly Guess[] {
     [
       'body-bom',
       BOM + text,
-      'The byte order mark at the start of the body was taken away, as decoding it to a string does',
+      'The byte order mark at the start of the body was removed, as decoding to a string does',
     ],
   ]
   if (text.startsWith(BOM)) {
-    supposed.push(['body-bom', text.slice(1), 'A byte order mark was put in front of the body'])
+    supposed.push(['body-bom', text.slice(1), 'A byte order mark was added before the body'])
   }
   // Last, because trim() takes a byte order mark for white space.
   supposed.push(['body-white-space', text.trim(), 'White space was added around the body'])

@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer'
-import type { Facts } from '../facts.ts'
-import type { Guess } from '../finding.ts'
+import type { Facts } from '../evidence/facts.ts'
+import type { Guess } from '../evidence/finding.ts'
 
 /** The body became a JSON string, a form field or base64 on the way. */
 export function bodyWrapped({ text }: Facts): readonly Guess[] {
@@ -8,15 +8,15 @@ export function bodyWrapped({ text }: Facts): readonly Guess[] {
   const supposed: [string | Uint8Array | undefined, string][] = [
     [
       stringIn(trimmed),
-      'The body was written as a JSON string inside JSON: JSON.stringify ran on a text that was JSON already. Leave one JSON.stringify out',
+      'The body was written as a JSON string inside JSON: JSON.stringify ran on text that was JSON already. Remove one JSON.stringify',
     ],
     [
       JSON.stringify(text),
-      'The sender signed the body as a JSON string, with quotes and backslashes, and then sent the text inside. Sign and send the same bytes',
+      'The sender signed the body as a JSON string, with quotes and backslashes, but sent the text inside. Sign and send the same bytes',
     ],
     [
       fieldIn(trimmed),
-      'The body was turned into a form field. Something sends it as application/x-www-form-urlencoded; it must go on as application/json, byte for byte',
+      'The body was turned into a form field. Something sends it as application/x-www-form-urlencoded; it must be passed on as application/json, byte for byte',
     ],
     [
       base64In(trimmed),

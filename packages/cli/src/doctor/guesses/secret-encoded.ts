@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer'
-import type { Facts } from '../facts.ts'
-import type { Guess } from '../finding.ts'
+import type { Facts } from '../evidence/facts.ts'
+import type { Guess } from '../evidence/finding.ts'
 
 /** The same secret in another form: hexadecimal, base64, with or without its prefix. */
 export function secretEncoded({ secret, others }: Facts): readonly Guess[] {
@@ -11,7 +11,7 @@ export function secretEncoded({ secret, others }: Facts): readonly Guess[] {
       guesses.push({
         cause: `secret-${form === 'hexadecimal' ? 'hex' : 'base64'}`,
         key,
-        text: `The sender signed with the bytes that the secret from ${source} spells in ${form}, while a receiver uses the secret as text. Use the secret in the form in which the platform shows it; if it shows it so, the sender must not decode it.`,
+        text: `The sender signed with the bytes that the secret from ${source} encodes in ${form}, but a receiver uses the secret as text. Use the secret exactly as the platform shows it; if it shows this text, the sender must not decode it.`,
       })
     }
     for (const text of new Set([value, bare])) {
@@ -33,7 +33,7 @@ export function secretEncoded({ secret, others }: Facts): readonly Guess[] {
       guesses.push({
         cause: 'secret-prefix',
         key: bare,
-        text: `The sender signed without the prefix of the secret from ${source}. Use the secret whole on both sides, or leave its prefix away on both.`,
+        text: `The sender signed without the prefix of the secret from ${source}. Use the whole secret on both sides, or omit its prefix on both.`,
       })
     }
     return guesses

@@ -1,7 +1,7 @@
-import type { Facts } from '../facts.ts'
-import type { Guess } from '../finding.ts'
+import type { Facts } from '../evidence/facts.ts'
+import type { Guess } from '../evidence/finding.ts'
 
-/** What was signed in front of the body is not `<t>.` with the t of the header. */
+/** The text that was signed before the body is not `<t>.` with the t of the header. */
 export function timestampSigned({ signature, timestampMs }: Facts): readonly Guess[] {
   if (signature === undefined) return []
   const t = signature.timestamp
@@ -17,22 +17,22 @@ export function timestampSigned({ signature, timestampMs }: Facts): readonly Gue
     ...units.map(([text, unit]) => ({
       cause: 'timestamp-unit-signed',
       prefix: `${text}.`,
-      text: `The sender signed the time in ${unit} and wrote it into the header in another unit. The text of t in the header must be the very text that was signed.`,
+      text: `The sender signed the time in ${unit} and wrote it into the header in another unit. The text of t in the header must be the text that was signed.`,
     })),
     {
       cause: 'timestamp-not-signed',
       prefix: '',
-      text: 'The sender signed the body alone, without the timestamp. What must be signed is the text of t, a full stop, and the body: <t>.<body>.',
+      text: 'The sender signed the body without the timestamp. It must sign the text of t, a full stop, and the body: <t>.<body>.',
     },
     {
       cause: 'timestamp-separator',
       prefix: t,
-      text: 'The sender signed the timestamp and the body without the full stop between them. What must be signed is <t>.<body>.',
+      text: 'The sender signed the timestamp and the body without the full stop between them. It must sign <t>.<body>.',
     },
     {
       cause: 'timestamp-separator',
       prefix: `${t}:`,
-      text: 'The sender put a colon between timestamp and body. What must be signed is <t>.<body>, with a full stop.',
+      text: 'The sender put a colon between the timestamp and the body. It must sign <t>.<body>, with a full stop.',
     },
   ]
 }

@@ -1,6 +1,6 @@
-/** One way in which programs write JSON. */
+/** One way to write JSON. */
 export interface JsonStyle {
-  /** For the reader: `with …`. */
+  /** Completes the sentence "written …". */
   readonly name: string
   write(value: unknown): string
 }
@@ -28,7 +28,7 @@ const ascii: Escape = json => json.replace(/[\u0080-\uffff]/g, codeUnit)
 const slashes: Escape = json => json.replaceAll('/', '\\/')
 const html: Escape = json => json.replace(/[<>&\u2028\u2029]/g, codeUnit)
 
-/** What languages escape beyond what JSON asks for: Python, PHP, Go, and combinations. */
+/** What Python, PHP, Go and combinations escape beyond what JSON requires. */
 export const ESCAPES: readonly Escape[] = [
   json => json,
   ascii,
@@ -40,7 +40,7 @@ export const ESCAPES: readonly Escape[] = [
 
 type Order = (value: unknown) => unknown
 
-/** The orders of keys that a sender may have used: as they came, sorted, or as the specification lists them. */
+/** Key orders that a sender may have used: as they arrived, sorted, or as the specification lists them. */
 export const ORDERS: readonly Order[] = [value => value, sortKeys, envelopeOrder]
 
 function sortKeys(value: unknown): unknown {

@@ -1,7 +1,7 @@
-import { exchange, openConnection } from '../exchange.ts'
-import { expectReply, whenHandled } from '../expectations.ts'
-import { signedEvent } from '../signed-event.ts'
+import { expectReply, whenHandled } from '../expect.ts'
 import type { AdapterCase } from '../target.ts'
+import { exchange, openConnection } from '../wire/connection.ts'
+import { signedEvent } from '../wire/signed-event.ts'
 
 /** What happens to a genuine delivery. */
 export const acceptanceCases: readonly AdapterCase[] = [
@@ -12,12 +12,13 @@ export const acceptanceCases: readonly AdapterCase[] = [
       const { id, request } = signedEvent()
       expectReply(await exchange(target.url, request), 202, 'accepted')
       const event = await whenHandled(target, id)
-      if (event.data['resolved_by'] !== 'ai') throw new Error('the data of the event did not arrive')
+      if (event.data['resolved_by'] !== 'ai')
+        throw new Error('the handler did not receive the data of the event')
     },
   },
   {
     id: 'adapter.accept.duplicate',
-    name: 'the same delivery again is answered 200 and not handled again',
+    name: 'a repeated delivery is answered 200 and not handled again',
     async run(target) {
       const { id, request } = signedEvent()
       expectReply(await exchange(target.url, request), 202, 'accepted')
@@ -29,7 +30,7 @@ export const acceptanceCases: readonly AdapterCase[] = [
   },
   {
     id: 'adapter.accept.header-case',
-    name: 'the name of the signature header may be in any case',
+    name: 'the name of the signature header may be in upper or lower case',
     async run(target) {
       const { id, request } = signedEvent()
       const headers = request.headers.map(([name, value]) => [name.toUpperCase(), value] as const)
@@ -53,7 +54,7 @@ export const acceptanceCases: readonly AdapterCase[] = [
   },
   {
     id: 'adapter.accept.concurrent',
-    name: '100 deliveries at a time are all accepted, and each is handled once',
+    name: '100 concurrent deliveries are all accepted, and each is handled once',
     async run(target) {
       const events = Array.from({ length: 100 }, () => signedEvent())
       const replies = await Promise.all(events.map(({ request }) => exchange(target.url, request)))

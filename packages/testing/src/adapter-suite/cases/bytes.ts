@@ -1,9 +1,9 @@
-import { exchange } from '../exchange.ts'
-import { expectNotHandled, expectReply, whenHandled } from '../expectations.ts'
-import { envelope, newId, signedRequest } from '../signed-event.ts'
+import { expectNotHandled, expectReply, whenHandled } from '../expect.ts'
 import { type AdapterCase, type AdapterTarget, adapterSuiteOptions } from '../target.ts'
+import { exchange } from '../wire/connection.ts'
+import { envelope, newId, signedRequest } from '../wire/signed-event.ts'
 
-/** Bodies that are no longer the same after a trip through a string or a JSON parser. */
+/** Bodies that a string or a JSON parser would change. */
 const BODIES: readonly (readonly [id: string, what: string, body: (id: string) => string | Uint8Array])[] = [
   ['bom', 'a byte order mark', id => `\ufeff${envelope(id)}`],
   ['invalid-utf8', 'invalid UTF-8', id => withBytes(id, [0xff, 0xfe, 0xc3, 0x28])],
@@ -12,18 +12,16 @@ const BODIES: readonly (readonly [id: string, what: string, body: (id: string) =
   ['crlf', 'CRLF between the fields', id => envelope(id).replaceAll(',"', ',\r\n"')],
   ['trailing-newline', 'a newline at the end', id => `${envelope(id)}\n`],
   ['white-space', 'white space around everything', id => ` \t${envelope(id, ' [ 1 , 2 ] ')}\r\n `],
-  ['escaped', 'a letter written as \\u00e9', id => envelope(id, '"\\u00e9"')],
-  ['composed', 'the same letter written as é', id => envelope(id, '"é"')],
-  ['decomposed', 'the same letter in two code points', id => envelope(id, '"e\u0301"')],
+  ['escaped', 'é written as \\u00e9', id => envelope(id, '"\\u00e9"')],
+  ['composed', 'é as one code point', id => envelope(id, '"é"')],
+  ['decomposed', 'é as two code points', id => envelope(id, '"e\u0301"')],
   ['float', 'a number that would be printed differently', id => envelope(id, '[1.0,1e3,9007199254740993]')],
-  ['repeated-key', 'a key that comes twice', id => envelope(id, '{"a":1,"a":2}')],
+  ['repeated-key', 'a repeated key', id => envelope(id, '{"a":1,"a":2}')],
   ['solidus', 'an escaped solidus', id => envelope(id, '"\\/"')],
   ['form-like', 'characters that a form parser decodes', id => envelope(id, '"a=b&c=%20+d"')],
 ]
 
-const RAW_NUL = 'adapter.bytes.raw-nul'
-
-/** Byte fidelity: the signature covers the bytes of the wire, so the receiver must see exactly those. */
+/** The signature covers the bytes of the wire, so the receiver must see exactly those. */
 export const byteCases: readonly AdapterCase[] = [
   ...BODIES.map(
     ([what, text, body]): AdapterCase => ({
@@ -33,7 +31,7 @@ export const byteCases: readonly AdapterCase[] = [
     }),
   ),
   {
-    id: RAW_NUL,
+    id: 'adapter.bytes.raw-nul',
     name: 'a body with a raw NUL byte keeps its signature: refused as JSON, not as forged',
     async run(target) {
       const reply = await exchange(target.url, signedRequest(withBytes(newId(), [0])))

@@ -1,8 +1,9 @@
-import { type Connection, exchange, openConnection, writeBody } from '../exchange.ts'
-import { expectNotHandled, expectReply, until, whenHandled } from '../expectations.ts'
-import { CLOSED } from '../reply-reader.ts'
-import { newId, signedEvent, signedRequest } from '../signed-event.ts'
+import { until } from '../../lib/until.ts'
+import { expectNotHandled, expectReply, whenHandled } from '../expect.ts'
 import { type AdapterCase, type AdapterTarget, adapterSuiteOptions } from '../target.ts'
+import { type Connection, exchange, openConnection } from '../wire/connection.ts'
+import { CLOSED } from '../wire/reply-reader.ts'
+import { newId, signedEvent, signedRequest } from '../wire/signed-event.ts'
 import { bodyOfBytes } from './bytes.ts'
 
 const SLOW_SOCKETS = 1000
@@ -12,7 +13,7 @@ const GOOD_DELIVERIES = 200
 export const connectionCases: readonly AdapterCase[] = [
   {
     id: 'adapter.abort.declared',
-    name: 'an upload that breaks off before its declared length is not handled, and is accepted when it comes whole',
+    name: 'an upload that breaks off before its declared length is not handled, and is accepted when sent whole',
     run: target => survivesAbort(target, 'length'),
   },
   {
@@ -25,16 +26,16 @@ export const connectionCases: readonly AdapterCase[] = [
     name: 'Expect: 100-continue is answered 100, then 202',
     async run(target) {
       const { id, request } = signedEvent()
-      const { socket, reply, writeHead } = await openConnection(target.url)
-      writeHead({ ...request, headers: [...request.headers, ['Expect', '100-continue']] })
+      const connection = await openConnection(target.url)
+      connection.writeHead({ ...request, headers: [...request.headers, ['Expect', '100-continue']] })
       let answered = false
-      socket.once('data', () => (answered = true))
-      await until(() => answered || undefined, 'no 100 Continue came')
-      writeBody(socket, request)
-      const answer = await reply()
-      socket.destroy()
-      expectReply(answer, 202, 'accepted')
-      if (!answer.interim.includes(100)) throw new Error('there was no 100 before the body was sent')
+      connection.socket.once('data', () => (answered = true))
+      await until(() => answered, '100 Continue arrives')
+      connection.writeBody(request)
+      const reply = await connection.reply()
+      connection.socket.destroy()
+      expectReply(reply, 202, 'accepted')
+      if (!reply.interim.includes(100)) throw new Error('there was no 100 before the body was sent')
       await whenHandled(target, id)
     },
   },
@@ -43,10 +44,10 @@ export const connectionCases: readonly AdapterCase[] = [
     name: 'Expect: 100-continue with too large a body ends with 413',
     async run(target) {
       const request = signedRequest(bodyOfBytes(newId(), adapterSuiteOptions.bodyLimit + 1))
-      const { socket, reply, writeHead } = await openConnection(target.url)
-      writeHead({ ...request, headers: [...request.headers, ['Expect', '100-continue']] })
-      expectReply(await reply(), 413, 'body_too_large')
-      socket.destroy()
+      const connection = await openConnection(target.url)
+      connection.writeHead({ ...request, headers: [...request.headers, ['Expect', '100-continue']] })
+      expectReply(await connection.reply(), 413, 'body_too_large')
+      connection.socket.destroy()
     },
   },
   {
@@ -58,14 +59,15 @@ export const connectionCases: readonly AdapterCase[] = [
 
 async function survivesAbort(target: AdapterTarget, framing: 'length' | 'chunked'): Promise<void> {
   const { id, request } = signedEvent()
-  const { socket, writeHead } = await openConnection(target.url)
+  const connection = await openConnection(target.url)
+  const { socket } = connection
   const body = Buffer.from(request.body as string)
-  // One byte more is announced than comes; with chunks it is the end that never comes.
-  writeHead({ ...request, framing, body: Buffer.alloc(body.length + 1) })
+  // One byte more is announced than sent; with chunks the end is never sent.
+  connection.writeHead({ ...request, framing, body: Buffer.alloc(body.length + 1) })
   socket.write(framing === 'chunked' ? `${body.length.toString(16)}\r\n` : '')
   await new Promise(resolve => socket.write(body, resolve))
   socket.destroy()
-  // Time for the server to see the end, measured in what it does meanwhile.
+  // Gives the server time to see the end, measured in the work it does meanwhile.
   await medianLatency(target)
   expectNotHandled(target, id)
   expectReply(await exchange(target.url, request), 202, 'accepted')
@@ -73,14 +75,14 @@ async function survivesAbort(target: AdapterTarget, framing: 'length' | 'chunked
 }
 
 /**
- * Latencies are judged by their median, and generously, because whoever runs this also runs the senders: what
- * is looked for are deliveries that wait for the slow ones, which would take seconds.
+ * Judges latencies by their median, and generously, because one machine runs the senders as well. A delivery that
+ * waits for the slow ones would take seconds.
  */
 async function survivesSlowSockets(target: AdapterTarget): Promise<void> {
   await medianLatency(target)
   const before = await medianLatency(target)
   const slow = await Promise.all(Array.from({ length: SLOW_SOCKETS }, () => openSlowly(target)))
-  const statuses = Promise.all(slow.map(({ reply }) => reply().then(statusOf, cutOff)))
+  const statuses = Promise.all(slow.map(connection => connection.reply().then(statusOf, cutOff)))
   const trickle = setInterval(() => {
     for (const { socket } of slow) if (socket.writable) socket.write(' ')
   }, 500)

@@ -1,7 +1,7 @@
-import { exchange } from '../exchange.ts'
-import { expectReply, whenHandled } from '../expectations.ts'
-import { signedEvent } from '../signed-event.ts'
+import { expectReply, whenHandled } from '../expect.ts'
 import type { AdapterCase } from '../target.ts'
+import { exchange } from '../wire/connection.ts'
+import { signedEvent } from '../wire/signed-event.ts'
 
 const TYPES: readonly (readonly [id: string, type: string | undefined])[] = [
   ['none', undefined],
@@ -17,7 +17,7 @@ const TYPES: readonly (readonly [id: string, type: string | undefined])[] = [
   ['empty', ''],
 ]
 
-/** What a sender calls its body decides nothing: the signature covers the bytes alone. */
+/** The Content-Type decides nothing: the signature covers the bytes alone. */
 export const contentTypeCases: readonly AdapterCase[] = TYPES.map(([what, type]) => ({
   id: `adapter.content-type.${what}`,
   name: `a signed event is accepted with ${type === undefined ? 'no Content-Type' : `Content-Type '${type}'`}`,

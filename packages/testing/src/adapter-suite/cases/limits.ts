@@ -1,14 +1,14 @@
-import { exchange, openConnection, writeBody } from '../exchange.ts'
-import { expectNotHandled, expectReply, whenHandled } from '../expectations.ts'
-import { newId, signedEvent, signedRequest } from '../signed-event.ts'
+import { expectNotHandled, expectReply, whenHandled } from '../expect.ts'
 import { type AdapterCase, adapterSuiteOptions } from '../target.ts'
+import { exchange, openConnection } from '../wire/connection.ts'
+import { newId, signedEvent, signedRequest } from '../wire/signed-event.ts'
 import { bodyOfBytes } from './bytes.ts'
 
 const { bodyLimit } = adapterSuiteOptions
-/** More than the buffers of both kernels hold, so that a sender is still writing when the reply comes. */
+/** More than the buffers of both kernels hold: the sender is still writing when the reply arrives. */
 const FAR_TOO_LARGE = 8_000_000
 
-/** How large a body may be and how long it may take. */
+/** How large a body may be, and how long it may take. */
 export const limitCases: readonly AdapterCase[] = [
   {
     id: 'adapter.limit.exact',
@@ -33,10 +33,10 @@ export const limitCases: readonly AdapterCase[] = [
     id: 'adapter.limit.declared',
     name: 'a declared length over the limit is answered 413 before any of the body is sent',
     async run(target) {
-      const { socket, reply, writeHead } = await openConnection(target.url)
-      writeHead(signedRequest(bodyOfBytes(newId(), bodyLimit + 1)))
-      expectReply(await reply(), 413, 'body_too_large')
-      socket.destroy()
+      const connection = await openConnection(target.url)
+      connection.writeHead(signedRequest(bodyOfBytes(newId(), bodyLimit + 1)))
+      expectReply(await connection.reply(), 413, 'body_too_large')
+      connection.socket.destroy()
     },
   },
   {
@@ -56,10 +56,10 @@ export const limitCases: readonly AdapterCase[] = [
       for (const framing of ['length', 'chunked'] as const) {
         const body = Buffer.alloc(FAR_TOO_LARGE, 'x')
         const connection = await openConnection(target.url)
-        // What a sender does that reads only after it has written: nothing is read for a while.
+        // Like a sender that reads only after it has written everything.
         connection.socket.pause()
         connection.writeHead({ ...signedEvent().request, body, framing })
-        writeBody(connection.socket, { body, framing, chunkBytes: 65_536 })
+        connection.writeBody({ body, framing, chunkBytes: 65_536 })
         setTimeout(() => connection.socket.resume(), 200)
         expectReply(await connection.reply(), 413, 'body_too_large')
         connection.socket.destroy()
@@ -71,11 +71,11 @@ export const limitCases: readonly AdapterCase[] = [
     name: 'a body that does not arrive in time is answered 408',
     async run(target) {
       const { id, request } = signedEvent()
-      const { socket, reply, writeHead } = await openConnection(target.url)
-      writeHead(request)
-      socket.write('{')
-      expectReply(await reply(), 408, 'body_timeout')
-      socket.destroy()
+      const connection = await openConnection(target.url)
+      connection.writeHead(request)
+      connection.socket.write('{')
+      expectReply(await connection.reply(), 408, 'body_timeout')
+      connection.socket.destroy()
       expectNotHandled(target, id)
     },
   },
@@ -83,11 +83,11 @@ export const limitCases: readonly AdapterCase[] = [
     id: 'adapter.limit.slow-chunked-body',
     name: 'a chunked body that does not end in time is answered 408',
     async run(target) {
-      const { socket, reply, writeHead } = await openConnection(target.url)
-      writeHead({ ...signedEvent().request, framing: 'chunked' })
-      socket.write('1\r\n{\r\n')
-      expectReply(await reply(), 408, 'body_timeout')
-      socket.destroy()
+      const connection = await openConnection(target.url)
+      connection.writeHead({ ...signedEvent().request, framing: 'chunked' })
+      connection.socket.write('1\r\n{\r\n')
+      expectReply(await connection.reply(), 408, 'body_timeout')
+      connection.socket.destroy()
     },
   },
 ]

@@ -1,10 +1,10 @@
-import { sign } from '../../sign.ts'
-import { exchange } from '../exchange.ts'
-import { expectNotHandled, expectReply } from '../expectations.ts'
-import { envelope, newId, type SignedEvent, signedEvent, signedRequest } from '../signed-event.ts'
+import { sign } from '../../requests/sign.ts'
+import { expectNotHandled, expectReply } from '../expect.ts'
 import { type AdapterCase, type AdapterTarget, adapterSuiteOptions } from '../target.ts'
+import { exchange } from '../wire/connection.ts'
+import { envelope, newId, type SignedEvent, signedEvent, signedRequest } from '../wire/signed-event.ts'
 
-/** What is not genuine, and what is no webhook at all. */
+/** Requests that are forged, or not webhooks at all. */
 export const refusalCases: readonly AdapterCase[] = [
   {
     id: 'adapter.refuse.unsigned',
@@ -26,13 +26,13 @@ export const refusalCases: readonly AdapterCase[] = [
   },
   {
     id: 'adapter.refuse.header-twice',
-    name: 'two signature headers are answered 401, though both are right',
+    name: 'two signature headers are answered 401, even if both are valid',
     run: target =>
       refuses(target, body => [sign(body, adapterSuiteOptions), sign(body, adapterSuiteOptions)]),
   },
   {
     id: 'adapter.refuse.encoding',
-    name: 'a Content-Encoding is answered 415: what is signed is the plain body',
+    name: 'a Content-Encoding is answered 415: the signature covers the plain body',
     async run(target) {
       const { id, request } = signedEvent()
       const headers = [...request.headers, ['Content-Encoding', 'gzip'] as const]
@@ -49,7 +49,7 @@ export const refusalCases: readonly AdapterCase[] = [
   },
   {
     id: 'adapter.refuse.not-an-envelope',
-    name: 'signed JSON that is no event is answered 400',
+    name: 'signed JSON that is not an event is answered 400',
     async run(target) {
       expectReply(await exchange(target.url, signedRequest('[]')), 400, 'envelope_invalid')
     },
@@ -66,7 +66,7 @@ export const refusalCases: readonly AdapterCase[] = [
   ...['GET', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'HEAD'].map(refusesMethod),
   {
     id: 'adapter.parsed.body',
-    name: 'behind a body parser the answer is 500 at once, or 202 where the exact bytes can still be had',
+    name: 'behind a body parser the answer is 500 at once, or 202 where the exact bytes are still available',
     run: target => answersParsed(target, signedEvent('"\ufeffé"')),
   },
 ]

@@ -1,12 +1,13 @@
-import { expectEqual, expectThat, moment, until } from '../expect.ts'
+import { until } from '../../lib/until.ts'
+import { expectEqual, expectThat, pause } from '../expect.ts'
+import { COMPLETED, DEAD, inboxCase, retryIn } from '../harness.ts'
 import { makeDelivery } from '../make-delivery.ts'
 import type { InboxCase } from '../target.ts'
-import { COMPLETED, DEAD, inboxCase, retryIn } from '../workplace.ts'
 
 export const durabilityCases: readonly InboxCase[] = [
   inboxCase(
     'durable-waiting',
-    'what was not handled is handled by the next process, from the bytes that were kept',
+    'the next process handles what was not handled, from the bytes that were kept',
     async ({ start }) => {
       const first = await start({ concurrency: 0 })
       const deliveries = Array.from({ length: 20 }, () => makeDelivery({ namespace: 'tenant' }))
@@ -14,8 +15,8 @@ export const durabilityCases: readonly InboxCase[] = [
       expectEqual((await first.inbox.stats()).pending, 20, 'events that wait')
       expectEqual(await first.inbox.close(1000), { lost: 0 }, 'the report')
       expectEqual(first.runs.length, 0, 'attempts of a process that only receives')
-      const next = await start({}, 'beside')
-      await until(() => next.runs.length >= 20, 'the next process ran them')
+      const next = await start({})
+      await until(() => next.runs.length >= 20, 'the next process runs them')
       for (const { key, id, type, namespace, body } of deliveries) {
         const seen = next.runs.find(run => run.delivery.key === key)?.delivery
         expectEqual([seen?.id, seen?.type, seen?.namespace], [id, type, namespace], 'the event')
@@ -35,10 +36,10 @@ export const durabilityCases: readonly InboxCase[] = [
       await first.run(0)
       await until(async () => (await first.inbox.stats()).active === 0, 'it is handled')
       await first.inbox.close(1000)
-      const receiving = await start({ concurrency: 0 }, 'beside')
+      const receiving = await start({ concurrency: 0 })
       await receiving.accept(waiting)
       await receiving.inbox.close(1000)
-      const last = await start({ concurrency: 0 }, 'beside')
+      const last = await start({ concurrency: 0 })
       expectEqual(await last.accept(done), { outcome: 'duplicate' }, 'the answer to a handled event')
       expectEqual(await last.accept(waiting), { outcome: 'duplicate' }, 'the answer to a waiting event')
       const other = makeDelivery({ id: done.id, body: '{"other":true}' })
@@ -49,14 +50,14 @@ export const durabilityCases: readonly InboxCase[] = [
 
   inboxCase(
     'durable-aborted',
-    'an attempt that the drain cut short is made again by the next process',
+    'the next process repeats an attempt that the drain cut short',
     async ({ start }) => {
       const first = await start({ manual: true })
       const delivery = makeDelivery()
       await first.accept(delivery)
       await first.run(0)
       expectEqual(await first.inbox.close(50), { lost: 0 }, 'the report')
-      const next = await start({}, 'beside')
+      const next = await start({})
       expectEqual((await next.run(0)).delivery.id, delivery.id, 'the event')
     },
     ['durable'],
@@ -64,7 +65,7 @@ export const durabilityCases: readonly InboxCase[] = [
 
   inboxCase(
     'durable-retry',
-    'a retry survives the process, and its number goes on',
+    'a retry survives the process, and the count of attempts continues',
     async ({ start }) => {
       const first = await start({ decide: () => retryIn(200) })
       await first.accept(makeDelivery())
@@ -72,7 +73,7 @@ export const durabilityCases: readonly InboxCase[] = [
       await until(async () => (await first.inbox.stats()).active === 0, 'it waits for its retry')
       await first.inbox.close(1000)
       const ran = first.runs.length
-      const next = await start({}, 'beside')
+      const next = await start({})
       expectEqual((await next.run(0)).attempt.number, ran + 1, 'the number of the attempt')
     },
     ['durable'],
@@ -87,7 +88,7 @@ export const durabilityCases: readonly InboxCase[] = [
       await first.accept(delivery)
       await until(async () => (await first.inbox.stats()).dead === 1, 'it is a dead letter')
       await first.inbox.close(1000)
-      const next = await start({}, 'beside')
+      const next = await start({})
       expectEqual(
         (await next.inbox.deadLetters.list()).map(({ id }) => id),
         [delivery.id],
@@ -101,13 +102,13 @@ export const durabilityCases: readonly InboxCase[] = [
 
   inboxCase(
     'durable-split',
-    'one process receives and another one works',
+    'one process receives and another one processes',
     async ({ start }) => {
       const web = await start({ concurrency: 0 })
-      const worker = await start({}, 'beside')
+      const worker = await start({})
       const deliveries = Array.from({ length: 10 }, () => makeDelivery())
       await Promise.all(deliveries.map(web.accept))
-      await until(() => worker.runs.length === deliveries.length, 'the worker ran them')
+      await until(() => worker.runs.length === deliveries.length, 'the worker runs them')
       expectEqual(web.runs.length, 0, 'attempts of the process that only receives')
     },
     ['durable'],
@@ -115,21 +116,21 @@ export const durabilityCases: readonly InboxCase[] = [
 
   inboxCase(
     'durable-share',
-    'two processes that work on the same events run each of them once',
+    'two processes on the same events run each of them once',
     async ({ start }) => {
       const decide = async () => {
-        await moment(2)
+        await pause(2)
         return COMPLETED
       }
       const one = await start({ decide, concurrency: 4 })
-      const two = await start({ decide, concurrency: 4 }, 'beside')
+      const two = await start({ decide, concurrency: 4 })
       const deliveries = Array.from({ length: 200 }, () => makeDelivery())
       await Promise.all(deliveries.map((delivery, index) => (index % 2 ? one : two).accept(delivery)))
-      await until(() => one.runs.length + two.runs.length >= deliveries.length, 'all of them ran')
-      await moment(300)
+      await until(() => one.runs.length + two.runs.length >= deliveries.length, 'all of them run')
+      await pause(300)
       const keys = [...one.runs, ...two.runs].map(run => run.delivery.key)
       expectEqual(keys.length, deliveries.length, 'attempts')
-      expectThat(new Set(keys).size === deliveries.length, 'every event ran')
+      expectThat(new Set(keys).size === deliveries.length, 'an event did not run')
     },
     ['durable'],
   ),

@@ -1,0 +1,2 @@
+/** Ends a command. */
+export type Finish = (exitCode: number) => void

@@ -1,0 +1,11 @@
+/** One request as it arrived. */
+export interface CapturedRequest {
+  readonly method: string
+  readonly url: string
+  /** In the order and spelling in which they arrived; a repeated header is here twice. */
+  readonly headers: readonly (readonly [name: string, value: string])[]
+  /** The exact bytes. */
+  readonly body: Uint8Array
+  /** Milliseconds since the epoch. */
+  readonly receivedAt: number
+}

@@ -1,0 +1,29 @@
+import type { Facts } from './facts.ts'
+
+/** One cause, and what to do about it. */
+export interface Finding {
+  /** A stable name, for scripts. */
+  readonly cause: string
+  /** Whether the digest, or the request itself, proves it. Otherwise the traces suggest it. */
+  readonly proven: boolean
+  /** For a newcomer: what happened, and what to do. Never holds a secret. */
+  readonly text: string
+}
+
+/** Looks for one cause in what the request shows. Pure. */
+export type Check = (facts: Facts) => Finding | undefined
+
+/** A supposition that can be proved: with these changes, the signature must match. */
+export interface Guess {
+  readonly cause: string
+  readonly text: string
+  /** The bytes that may have been signed instead. */
+  readonly body?: Uint8Array
+  /** The key that may have been used instead. */
+  readonly key?: string | Uint8Array
+  /** What may have been signed before the body, instead of `<t>.`. */
+  readonly prefix?: string
+}
+
+/** Supposes one kind of mishap, in every known form. Pure. */
+export type Suppose = (facts: Facts) => readonly Guess[]

@@ -1,9 +1,0 @@
-/** What the process ends with. Documented in `--help` and in the README. */
-export const EXIT = {
-  /** Everything was acknowledged, verified or found. */
-  ok: 0,
-  /** Something was refused, does not verify, or was not found. */
-  failed: 1,
-  /** The command could not start: a wrong option, an unreadable file, no secret. */
-  usage: 2,
-} as const

@@ -1,0 +1,43 @@
+import { resolve } from 'node:path'
+import { contractOf } from '../command/shared-options.ts'
+import type { CapturedRequest } from '../delivery/captured-request.ts'
+import { eventOf } from '../delivery/event-of.ts'
+import { saveDelivery } from '../delivery/save-delivery.ts'
+import { diagnose } from '../doctor/diagnose.ts'
+import type { NamedSecret } from '../secrets/resolve-secrets.ts'
+import type { Arrival } from './arrival.ts'
+import type { ListenFlags } from './listen-flags.ts'
+
+/** Saves a request, if asked to, and says whether it verifies. */
+export async function examine(
+  request: CapturedRequest,
+  secrets: readonly NamedSecret[],
+  flags: ListenFlags,
+  cwd: string,
+): Promise<Arrival> {
+  const { receivedAt, method, url, body } = request
+  const arrival = {
+    at: receivedAt,
+    method,
+    url,
+    ...eventOf(body),
+    bytes: body.length,
+    ...(flags.save !== undefined && { saved: saveDelivery(resolve(cwd, flags.save), request) }),
+  }
+  if (secrets.length === 0) return { ...arrival, verified: undefined, findings: [] }
+  const diagnosis = await diagnose(request, diagnoseOptions(secrets, flags))
+  // During a rotation, a receiver that knows all of these secrets accepts a signature under any of them.
+  const byAnother = diagnosis.findings.length === 1 && diagnosis.findings[0]?.cause === 'secret-other'
+  return { ...arrival, ...diagnosis, verified: diagnosis.verified || byAnother }
+}
+
+/** Rejects at the start, not at the first delivery, for a secret that every receiver refuses. */
+export async function probeSecrets(secrets: readonly NamedSecret[], flags: ListenFlags): Promise<void> {
+  if (secrets.length === 0) return
+  const empty = { method: 'POST', url: '/', headers: [], body: new Uint8Array(), receivedAt: 0 }
+  await diagnose(empty, diagnoseOptions(secrets, flags))
+}
+
+function diagnoseOptions(secrets: readonly NamedSecret[], flags: ListenFlags) {
+  return { secrets, contract: contractOf(flags), tolerance: flags.tolerance }
+}

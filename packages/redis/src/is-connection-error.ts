@@ -1,0 +1,11 @@
+/** Older servers put the reply to a command of a script behind a text of their own. */
+const NOT_SERVING = /(?:^|-)(?:READONLY|LOADING|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|BUSY) /
+
+/**
+ * Whether a failure means that Redis serves no calls at present. An error reply means the opposite, unless it is one of
+ * those above: a missing permission, a key of another type or a full memory concern their own command.
+ */
+export function isConnectionError(cause: unknown): boolean {
+  if (!(cause instanceof Error) || cause.name !== 'ReplyError') return true
+  return NOT_SERVING.test(cause.message)
+}

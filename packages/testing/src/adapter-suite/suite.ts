@@ -1,0 +1,43 @@
+import type { MaybePromise } from '@ackhook/core'
+import { bindCases, type SuiteCase } from '../lib/suite-case.ts'
+import { acceptanceCases } from './cases/acceptance.ts'
+import { byteCases } from './cases/bytes.ts'
+import { connectionCases } from './cases/connections.ts'
+import { contentTypeCases } from './cases/content-types.ts'
+import { limitCases } from './cases/limits.ts'
+import { refusalCases } from './cases/refusals.ts'
+import type { AdapterTarget } from './target.ts'
+
+const CASES = [
+  ...acceptanceCases,
+  ...byteCases,
+  ...contentTypeCases,
+  ...refusalCases,
+  ...limitCases,
+  ...connectionCases,
+]
+
+/**
+ * What every adapter promises, whatever the framework, for any test runner. Mount a receiver made with
+ * `adapterSuiteOptions` on a server that listens, and run each case. Most cases take
+ * milliseconds, those about time a few seconds. The cases may share one server and must run one after the other.
+ *
+ * @example
+ * const events: WebhookEvent[] = []
+ * const hooks = webhooks(adapterSuiteOptions).on('*', event => events.push(event))
+ * const app = express().use('/plain', hooks).use('/parsed', express.json(), hooks)
+ * const { port } = app.listen(0).address() as AddressInfo
+ * const base = `http://127.0.0.1:${port}`
+ * const open = () => ({ url: `${base}/plain`, parsedUrl: `${base}/parsed`, handled: () => events })
+ *
+ * for (const { id, name, run } of adapterSuite({ open })) test(`${id}: ${name}`, run)
+ */
+export function adapterSuite({ open }: AdapterSuiteOptions): readonly SuiteCase[] {
+  return bindCases(CASES, open)
+}
+
+/** How {@link adapterSuite} finds what it tests. */
+export interface AdapterSuiteOptions {
+  /** The server for one case, or the same one for all of them. */
+  open(): MaybePromise<AdapterTarget>
+}

@@ -1,0 +1,79 @@
+import { connect, type Socket } from 'node:net'
+import { ReplyReader, type WireReply } from './reply-reader.ts'
+
+/** A request as it goes onto the wire: nothing is added but `Host` and what `framing` asks for. */
+export interface WireRequest {
+  readonly method?: string
+  readonly headers?: readonly (readonly [name: string, value: string])[]
+  readonly body?: string | Uint8Array
+  /** How the end of the body is marked. Default `'length'`; `'none'` sends the body without a mark. */
+  readonly framing?: 'length' | 'chunked' | 'none'
+  /** Bytes a chunk, each in a write of its own. Default: all at once. */
+  readonly chunkBytes?: number
+}
+
+/** Sends a request on a connection of its own and reads the whole reply. */
+export async function exchange(url: string, request: WireRequest): Promise<WireReply> {
+  const connection = await openConnection(url)
+  try {
+    return await connection.send(request)
+  } finally {
+    connection.socket.destroy()
+  }
+}
+
+export function openConnection(url: string): Promise<Connection> {
+  const address = new URL(url)
+  const socket = connect({ host: address.hostname, port: Number(address.port), noDelay: true })
+  const connection = new Connection(address, socket)
+  return new Promise((resolve, reject) => {
+    socket.once('connect', () => resolve(connection)).once('error', reject)
+  })
+}
+
+/** A connection that carries one request after another. */
+export class Connection {
+  readonly socket: Socket
+  readonly #address: URL
+  readonly #replies: ReplyReader
+
+  constructor(address: URL, socket: Socket) {
+    this.#address = address
+    this.socket = socket
+    this.#replies = new ReplyReader(socket)
+  }
+
+  send(request: WireRequest): Promise<WireReply> {
+    const reply = this.#replies.next(request.method)
+    this.writeHead(request)
+    this.writeBody(request)
+    return reply
+  }
+
+  /** Writes the head alone. */
+  writeHead({ method = 'POST', headers = [], body = '', framing = 'length' }: WireRequest): void {
+    const lines = [`${method} ${this.#address.pathname} HTTP/1.1`, `Host: ${this.#address.host}`]
+    for (const [name, value] of headers) lines.push(`${name}: ${value}`)
+    if (framing === 'length') lines.push(`Content-Length: ${Buffer.byteLength(body)}`)
+    if (framing === 'chunked') lines.push('Transfer-Encoding: chunked')
+    this.socket.write(`${lines.join('\r\n')}\r\n\r\n`, 'latin1')
+  }
+
+  /** Writes the body alone, framed. */
+  writeBody({ body = '', framing = 'length', chunkBytes }: WireRequest): void {
+    const bytes = Buffer.from(body as Uint8Array)
+    const size = chunkBytes ?? Math.max(1, bytes.length)
+    for (let start = 0; start < bytes.length; start += size) {
+      const chunk = bytes.subarray(start, start + size)
+      if (framing === 'chunked') this.socket.write(`${chunk.length.toString(16)}\r\n`)
+      this.socket.write(chunk)
+      if (framing === 'chunked') this.socket.write('\r\n')
+    }
+    if (framing === 'chunked') this.socket.write('0\r\n\r\n')
+  }
+
+  /** The next reply on this connection. Rejects when it closes before one is complete. */
+  reply(): Promise<WireReply> {
+    return this.#replies.next()
+  }
+}

@@ -1,0 +1,107 @@
+import type { Delivery, Inbox } from '@ackhook/core'
+import type { Acceptance, Attempt, Process, ProcessingPolicy, Verdict } from '@ackhook/core/spi'
+import { until } from '../lib/until.ts'
+import type { InboxCapabilities, InboxCase, InboxTarget } from './target.ts'
+
+/** One attempt that an inbox has started. */
+interface Run {
+  readonly delivery: Delivery
+  readonly attempt: Attempt
+  /** Monotonic milliseconds. */
+  readonly startedAt: number
+  /** Ends the attempt, if the harness was started with `manual`. */
+  finish(verdict?: Verdict): void
+}
+
+/** A started inbox and everything it has run. */
+export interface Harness {
+  readonly inbox: Inbox
+  readonly runs: readonly Run[]
+  accept(delivery: Delivery): Promise<Acceptance>
+  /** The run with this index, once it has begun. */
+  run(index: number): Promise<Run>
+}
+
+interface StartOptions extends Partial<ProcessingPolicy> {
+  /** The verdict of an attempt. Default: it completes. */
+  readonly decide?: (delivery: Delivery, attempt: Attempt) => Verdict | Promise<Verdict>
+  /** Attempts last until `Run.finish`. */
+  readonly manual?: boolean
+}
+
+export const COMPLETED: Verdict = { outcome: 'completed' }
+export const DEAD: Verdict = { outcome: 'dead', error: new TypeError('no use'), notified: false }
+export function retryIn(delayMs: number): Verdict {
+  return { outcome: 'retry', delayMs, error: new Error('not now') }
+}
+
+/** What a case gets. */
+export interface CaseTools {
+  /** Starts one more inbox on the events of this case. */
+  start(options?: StartOptions): Promise<Harness>
+}
+
+/** Makes a case of a function. Every inbox it starts is closed at its end, also when it fails. */
+export function inboxCase(
+  id: string,
+  name: string,
+  body: (tools: CaseTools) => Promise<void>,
+  needs: readonly (keyof InboxCapabilities)[] = [],
+): InboxCase {
+  return {
+    id,
+    name,
+    needs,
+    async run(target: InboxTarget) {
+      const started: Harness[] = []
+      const tools: CaseTools = {
+        async start(options = {}) {
+          const harness = await startHarness(await target.createInbox(), options)
+          started.push(harness)
+          return harness
+        },
+      }
+      try {
+        await body(tools)
+      } finally {
+        await Promise.all(started.map(({ inbox }) => inbox.close(0)))
+      }
+    },
+  }
+}
+
+async function startHarness(inbox: Inbox, options: StartOptions): Promise<Harness> {
+  const { decide, manual = false, ...policy } = options
+  const runs: Run[] = []
+  const handle: Process = (delivery, attempt) =>
+    new Promise(resolve => {
+      const finish = (verdict: Verdict = COMPLETED): void => resolve(verdict)
+      runs.push({ delivery, attempt, startedAt: performance.now(), finish })
+      // Like the worker: a withdrawn attempt ends, whatever its handlers still do.
+      attempt.onAbort(error => resolve({ outcome: 'retry', delayMs: 0, error }))
+      if (!manual) void Promise.resolve(decide?.(delivery, attempt) ?? COMPLETED).then(resolve)
+    })
+  await inbox.start(handle, { ...DEFAULT_POLICY, ...policy })
+  return {
+    inbox,
+    runs,
+    accept: async delivery => inbox.accept(delivery),
+    async run(index) {
+      await until(() => runs.length > index, `attempt ${index + 1} of this inbox begins`)
+      return runs[index] as Run
+    },
+  }
+}
+
+const DEFAULT_POLICY: ProcessingPolicy = {
+  acknowledge: 'immediately',
+  concurrency: 16,
+  capacity: 10_000,
+  handlerTimeoutMs: 60_000,
+  retry: { attempts: 5, minDelayMs: 10, maxDelayMs: 50, factor: 2 },
+  retentionMs: 3_600_000,
+  serialize: false,
+  clock: Date.now,
+  observe: () => {},
+  logger: { info() {}, warn() {}, error() {} },
+}

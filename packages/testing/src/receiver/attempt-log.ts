@@ -1,0 +1,32 @@
+import type { TappedAttempt } from '@ackhook/core/spi'
+
+/** The attempts at one event, and when the last of them is over. */
+export class AttemptLog {
+  readonly #attempts: TappedAttempt[] = []
+  #waiting: (() => void)[] = []
+
+  get length(): number {
+    return this.#attempts.length
+  }
+
+  add(attempt: TappedAttempt): void {
+    this.#attempts.push(attempt)
+    if (!isLast(attempt)) return
+    for (const resolve of this.#waiting) resolve()
+    this.#waiting = []
+  }
+
+  since(start: number): readonly TappedAttempt[] {
+    return this.#attempts.slice(start)
+  }
+
+  /** Resolves when an attempt from `start` on is the last of its delivery. */
+  finished(start: number): Promise<void> {
+    if (this.since(start).some(isLast)) return Promise.resolve()
+    return new Promise(resolve => this.#waiting.push(resolve))
+  }
+}
+
+function isLast({ verdict }: TappedAttempt): boolean {
+  return verdict.outcome !== 'retry'
+}

@@ -1,0 +1,62 @@
+import type { WebhookEvent } from '@ackhook/core'
+import type { TappedAttempt } from '@ackhook/core/spi'
+
+/** The result of one attempt. */
+export interface HandledAttempt {
+  readonly attempt: number
+  /** How many handlers of `on` ran. `0`: none matched, and `onUnhandled` was called. */
+  readonly handlers: number
+  /** What a handler threw. */
+  readonly error?: unknown
+}
+
+/** The result of one delivery. */
+export interface TestDelivery<Event = WebhookEvent> {
+  /**
+   * `handled`, `unhandled` (acknowledged, and no handler matched), `dead_lettered`, `failed` (the reply asked
+   * the sender to try again), `duplicate` or `refused` (see `code`).
+   */
+  readonly outcome: 'handled' | 'unhandled' | 'dead_lettered' | 'failed' | 'duplicate' | 'refused'
+  /** The status and the code that the platform would have got. */
+  readonly status: number
+  readonly code: string
+  /** The event as it was sent. */
+  readonly sent: Event
+  /** The event as the handlers received it: after `upcast` and schemas. Absent when none was called. */
+  readonly received?: Event
+  readonly attempts: readonly HandledAttempt[]
+  /** The error of the last attempt. */
+  readonly error?: unknown
+}
+
+export function toTestDelivery<Event>(
+  sent: Event,
+  reply: { readonly status: number; readonly code: string },
+  attempts: readonly TappedAttempt[],
+): TestDelivery<Event> {
+  const last = attempts.at(-1)
+  const error = last === undefined ? undefined : errorOf(last)
+  return {
+    outcome: outcomeOf(reply.code, last),
+    ...reply,
+    sent,
+    ...(last?.event && { received: last.event as Event }),
+    attempts: attempts.map(one => ({
+      attempt: one.attempt,
+      handlers: one.matched,
+      ...(one.verdict.outcome !== 'completed' && { error: one.verdict.error }),
+    })),
+    ...(error !== undefined && { error }),
+  }
+}
+
+function errorOf({ verdict }: TappedAttempt): unknown {
+  return verdict.outcome === 'completed' ? undefined : verdict.error
+}
+
+function outcomeOf(code: string, last: TappedAttempt | undefined): TestDelivery['outcome'] {
+  if (last === undefined) return code === 'duplicate' ? 'duplicate' : 'refused'
+  if (last.verdict.outcome === 'completed') return last.matched === 0 ? 'unhandled' : 'handled'
+  if (code === 'accepted' || code === 'dead_lettered') return 'dead_lettered'
+  return 'failed'
+}

@@ -1,0 +1,106 @@
+import { createReceiver, memoryInbox, NonRetryableError } from '@ackhook/core'
+import { expect, test, vi } from 'vitest'
+import { createEvent, testReceiver } from '../index.ts'
+
+const secret = 'whsec_0123456789abcdef'
+const logger = { info() {}, warn() {}, error() {} }
+const options = { secret, logger, retry: { attempts: 3, minDelay: '1ms' } } as const
+
+test('delivers, waits for asynchronous handlers and shows what they received', async () => {
+  const receiver = createReceiver(options)
+  const close = vi.fn(async (_id: string) => new Promise(resolve => setImmediate(resolve)))
+  receiver.on('conversation.resolved', async event => {
+    await close(event.data.conversation_id)
+  })
+  const hooks = testReceiver(receiver, { secret })
+  const delivery = await hooks.deliver('conversation.resolved', { data: { conversation_id: 'cnv_7' } })
+  expect(close).toHaveBeenCalledExactlyOnceWith('cnv_7')
+  expect(delivery).toMatchObject({
+    outcome: 'handled',
+    status: 202,
+    received: { data: { conversation_id: 'cnv_7', channel: 'whatsapp' } },
+    attempts: [{ attempt: 1, handlers: 1 }],
+  })
+  expect(hooks.deliveries).toEqual([delivery])
+})
+
+test('waits for retries and shows the error of each', async () => {
+  const receiver = createReceiver(options)
+  receiver.on('conversation.*', (_event, { attempt }) => {
+    if (attempt < 3) throw new Error(`attempt ${attempt}`)
+  })
+  const { outcome, attempts, error } = await testReceiver(receiver, { secret }).deliver(
+    'conversation.resolved',
+  )
+  expect(outcome).toBe('handled')
+  expect(attempts.map(one => (one.error as Error | undefined)?.message)).toEqual([
+    'attempt 1',
+    'attempt 2',
+    undefined,
+  ])
+  expect(error).toBeUndefined()
+})
+
+test('a failed event is a dead letter by the time deliver resolves', async () => {
+  const receiver = createReceiver(options)
+  receiver.on('*', () => {
+    throw new NonRetryableError('never')
+  })
+  const hooks = testReceiver(receiver, { secret })
+  const delivery = await hooks.deliver('conversation.resolved')
+  expect(delivery).toMatchObject({ outcome: 'dead_lettered', error: { message: 'never' } })
+  expect(await receiver.deadLetters.get(delivery.sent.id)).toBeDefined()
+  // A redelivery runs again, and its report has only its own attempts.
+  expect((await hooks.deliverEvent(delivery.sent)).attempts).toHaveLength(1)
+})
+
+test('distinguishes a duplicate, a type without a handler and a refusal', async () => {
+  const receiver = createReceiver(options)
+  const unhandled = vi.fn()
+  receiver.on('conversation.resolved', () => {}).onUnhandled(unhandled)
+  const hooks = testReceiver(receiver, { secret })
+  const event = createEvent('conversation.resolved')
+  expect((await hooks.deliverEvent(event)).outcome).toBe('handled')
+  expect(await hooks.deliverEvent(event)).toMatchObject({ outcome: 'duplicate', attempts: [] })
+  expect((await hooks.deliver('conversation.resolvd')).outcome).toBe('unhandled')
+  expect(unhandled).toHaveBeenCalledOnce()
+  const forged = await hooks.deliver('conversation.resolved', {}, { secret: 'whsec_another_secret_0' })
+  expect(forged).toMatchObject({ outcome: 'refused', status: 401, code: 'unauthorized' })
+  expect(forged.received).toBeUndefined()
+})
+
+test('follows a receiver that replies after processing', async () => {
+  const receiver = createReceiver({ secret, logger, acknowledge: 'after-processing' })
+  let fails = true
+  receiver.on('*', () => {
+    if (fails) throw new Error('not yet')
+  })
+  const hooks = testReceiver(receiver, { secret })
+  const first = await hooks.deliver('conversation.resolved')
+  expect(first).toMatchObject({ outcome: 'failed', status: 500, code: 'handler_failed' })
+  fails = false
+  expect(await hooks.deliverEvent(first.sent)).toMatchObject({ outcome: 'handled', status: 200 })
+})
+
+test('waits for the handlers behind an inbox that does not call waitUntil, like the durable ones', async () => {
+  const inner = memoryInbox()
+  const inbox = {
+    ...inner,
+    accept: ({ waitUntil: _, ...delivery }: Parameters<typeof inner.accept>[0]) => inner.accept(delivery),
+  }
+  let done = false
+  const receiver = createReceiver({ ...options, inbox })
+  receiver.on('*', async () => {
+    await new Promise(resolve => setImmediate(resolve))
+    done = true
+  })
+  const { outcome } = await testReceiver(receiver, { secret }).deliver('conversation.resolved')
+  expect([outcome, done]).toEqual(['handled', true])
+})
+
+test('a handler that never ends rejects with a hint where to look', async () => {
+  const receiver = createReceiver(options)
+  receiver.on('*', () => new Promise(() => {}))
+  const hooks = testReceiver(receiver, { secret, timeoutMs: 50 })
+  await expect(hooks.deliver('conversation.resolved')).rejects.toThrow(/were not done within 50 ms/)
+})

@@ -1,0 +1,99 @@
+import { AckhookError, type EventFor, type EventMap, type Receiver, type WebhookEvent } from '@ackhook/core'
+import { settlesWithin, tapReceiver } from '@ackhook/core/spi'
+import { createEvent, type EventOverrides } from '../requests/create-event.ts'
+import { type SignedRequestOptions, signedRequest } from '../requests/signed-request.ts'
+import { AttemptLog } from './attempt-log.ts'
+import { type TestDelivery, toTestDelivery } from './test-delivery.ts'
+
+/** Options of {@link testReceiver}. */
+export interface TestReceiverOptions {
+  /** The secret the receiver was made with. */
+  readonly secret: string
+  /** The receiver's clock, so that signatures are fresh by it. Default `Date.now`. */
+  readonly clock?: () => number
+  /** How long one delivery may take with all its retries, in milliseconds. Default 10,000. */
+  readonly timeoutMs?: number
+}
+
+type AnyEvent = WebhookEvent<string, object>
+
+/** A receiver under test. */
+export interface TestReceiver {
+  /** Signs the event, delivers it, and resolves when its handlers are done, retries included. */
+  deliver<const Type extends string>(
+    type: Type,
+    overrides?: EventOverrides<Type>,
+    request?: Partial<SignedRequestOptions>,
+  ): Promise<TestDelivery<EventFor<EventMap, Type>>>
+  /** The same for an existing event: deliver it again to see a duplicate. */
+  deliverEvent<Event extends AnyEvent>(
+    event: Event,
+    request?: Partial<SignedRequestOptions>,
+  ): Promise<TestDelivery<Event>>
+  /** Every delivery so far. */
+  readonly deliveries: readonly TestDelivery<AnyEvent>[]
+}
+
+const DEFAULT_TIMEOUT_MS = 10_000
+
+/**
+ * Delivers events to a receiver in memory, from the raw request to the end of the handlers, without a socket. Works
+ * with what `createReceiver` or an adapter's `webhooks` returned, before processing has started.
+ *
+ * `deliver` rejects when the event is not done in time. Give the receiver short delays
+ * (`retry: { minDelay: '1ms' }`) in a test about retries.
+ *
+ * @example
+ * const hooks = testReceiver(receiver, { secret })
+ * const { outcome } = await hooks.deliver('conversation.resolved')
+ */
+export function testReceiver(
+  receiver: Pick<Receiver<never, never>, 'handle'>,
+  options: TestReceiverOptions,
+): TestReceiver {
+  const { secret, clock = Date.now, timeoutMs = DEFAULT_TIMEOUT_MS } = options
+  const deliveries: TestDelivery<AnyEvent>[] = []
+  const logs = new Map<string, AttemptLog>()
+  tapReceiver(receiver, attempt => logs.get(attempt.id)?.add(attempt))
+
+  async function deliverEvent<Event extends AnyEvent>(
+    event: Event,
+    changes: Partial<SignedRequestOptions> = {},
+  ): Promise<TestDelivery<Event>> {
+    const log = logs.get(event.id) ?? new AttemptLog()
+    logs.set(event.id, log)
+    const start = log.length
+    const background: Promise<unknown>[] = []
+    const reply = await receiver.handle({
+      ...signedRequest(event, { secret, timestamp: Math.floor(clock() / 1000), ...changes }),
+      context: undefined as never,
+      waitUntil: work => background.push(work),
+    })
+    const code: string = JSON.parse(reply.body).code
+    if (code === 'accepted') {
+      await inTime(log.finished(start), event, timeoutMs)
+      await inTime(Promise.all(background), event, timeoutMs)
+    }
+    const delivery = toTestDelivery(event, { status: reply.status, code }, log.since(start))
+    deliveries.push(delivery as TestDelivery<AnyEvent>)
+    return delivery
+  }
+
+  return {
+    deliver: (type, overrides, request) =>
+      deliverEvent(createEvent(type, overrides, { clock }) as never, request),
+    deliverEvent,
+    deliveries,
+  }
+}
+
+async function inTime(work: Promise<unknown>, { type, id }: AnyEvent, ms: number): Promise<void> {
+  if (await settlesWithin(work, ms)) {
+    await work
+    return
+  }
+  throw new AckhookError(
+    'handler_timeout',
+    `${type} ${id} was accepted, but its handlers were not done within ${ms} ms. Does a handler wait for something, or is the option retry.minDelay long?`,
+  )
+}

@@ -1,0 +1,62 @@
+import type { EventFor, EventMap } from '@ackhook/core'
+import type { Random } from '../lib/seeded-random.ts'
+
+type DataOf<Type> = Type extends keyof EventMap ? EventMap[Type] : Record<string, unknown>
+
+/** Overrides the defaults. `data` is merged over the default data, one level deep. */
+export interface EventOverrides<Type extends string = string> {
+  readonly id?: string
+  /** ISO 8601 UTC. Default: now. */
+  readonly created_at?: string
+  readonly data?: Partial<DataOf<Type>>
+  readonly [field: string]: unknown
+}
+
+/** Where an event's time and ids come from. A test can fix both. */
+export interface EventSources {
+  /** Milliseconds since the epoch. Default `Date.now`. */
+  readonly clock?: () => number
+  /** Numbers from 0 to 1. Default `Math.random`. */
+  readonly random?: Random
+}
+
+/**
+ * An event as the platform would send it, with an id of its own and realistic data.
+ *
+ * Only `conversation.resolved` has been published in full. Other types get empty `data` unless you pass some.
+ *
+ * @example
+ * createEvent('conversation.resolved', { data: { resolved_by: 'agent' } })
+ */
+export function createEvent<const Type extends string>(
+  type: Type,
+  overrides: EventOverrides<Type> = {},
+  sources: EventSources = {},
+): EventFor<EventMap, Type> {
+  const { clock = Date.now, random = Math.random } = sources
+  const { data, ...envelope } = overrides
+  return {
+    id: `evt_${randomName(random)}`,
+    type,
+    created_at: new Date(clock()).toISOString(),
+    ...envelope,
+    data: { ...DEFAULT_DATA.get(type)?.(random), ...data },
+  } as unknown as EventFor<EventMap, Type>
+}
+
+const DEFAULT_DATA = new Map<string, (random: Random) => Record<string, unknown>>([
+  [
+    'conversation.resolved',
+    random => ({ conversation_id: `cnv_${randomName(random)}`, channel: 'whatsapp', resolved_by: 'ai' }),
+  ],
+])
+
+const LETTERS = '0123456789abcdefghjkmnpqrstvwxyz'
+const NAME_LENGTH = 20
+
+/** 100 bits: two events of one test suite never share an id. */
+function randomName(random: Random): string {
+  let name = ''
+  for (let i = 0; i < NAME_LENGTH; i++) name += LETTERS[Math.floor(random() * LETTERS.length)]
+  return name
+}

@@ -1,0 +1,69 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createReceiver } from '@ackhook/core'
+import { toNodeHandler } from '@ackhook/core/node'
+import { expect, test } from 'vitest'
+import { createEvent, fakeClock, seededRandom, sign, signedRequest } from '../index.ts'
+
+const secret = 'whsec_0123456789abcdef'
+const logger = { info() {}, warn() {}, error() {} }
+
+test('signs the worked example of the specification', () => {
+  expect(sign('{"id":"evt_1"}', { secret, timestamp: 1700000000 })).toMatch(/^t=1700000000,v1=[0-9a-f]{64}$/)
+  expect(sign('{}', { secret: [secret, `${secret}-new`], timestamp: 1 }).match(/v1=/g)).toHaveLength(2)
+})
+
+test('a signed request is accepted by a receiver in memory and over a socket', async () => {
+  const receiver = createReceiver({ secret, logger })
+  const request = signedRequest(createEvent('conversation.resolved'), { secret })
+  expect(await receiver.handle(request)).toMatchObject({ status: 202 })
+
+  const server = createServer(toNodeHandler(receiver)).listen(0, '127.0.0.1')
+  await new Promise(resolve => server.once('listening', resolve))
+  const { port } = server.address() as AddressInfo
+  const reply = await fetch(`http://127.0.0.1:${port}/`, request)
+  expect(reply.status).toBe(200)
+  expect(await reply.json()).toMatchObject({ code: 'duplicate' })
+  server.close()
+  await receiver.close()
+})
+
+test('headers can be replaced and omitted', () => {
+  const request = signedRequest('not json', {
+    secret,
+    header: 'X-Other',
+    headers: { 'Content-Type': undefined, 'X-More': '1' },
+  })
+  expect(Object.keys(request.headers)).toEqual(['x-other', 'x-more'])
+  expect(new TextDecoder().decode(request.body)).toBe('not json')
+})
+
+test('an event has the published shape, an id of its own and the overrides of the test', () => {
+  const event = createEvent('conversation.resolved', { data: { resolved_by: 'agent' }, extra: 1 })
+  expect(event).toMatchObject({
+    id: expect.stringMatching(/^evt_[0-9a-z]{20}$/),
+    type: 'conversation.resolved',
+    data: { conversation_id: expect.stringMatching(/^cnv_/), channel: 'whatsapp', resolved_by: 'agent' },
+    extra: 1,
+  })
+  expect(createEvent('conversation.resolved').id).not.toBe(event.id)
+  expect(createEvent('made.up', { data: { any: 'thing' } }).data).toEqual({ any: 'thing' })
+  expect(createEvent('constructor').data).toEqual({})
+})
+
+test('the same seed and clock give the same event', () => {
+  const make = () =>
+    createEvent('conversation.resolved', {}, { clock: fakeClock(1e12), random: seededRandom(7) })
+  expect(make()).toEqual(make())
+})
+
+test('a fake clock moves only when the test moves it', () => {
+  const clock = fakeClock('2026-03-01T12:00:00Z')
+  const start = clock()
+  clock.advance('5m')
+  clock.advance(1)
+  expect(clock() - start).toBe(301_000)
+  clock.set(new Date(5))
+  expect(clock()).toBe(5)
+  expect(() => fakeClock('soon')).toThrow(RangeError)
+})

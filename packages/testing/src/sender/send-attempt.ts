@@ -1,0 +1,22 @@
+/** A fault that was injected into an attempt. */
+export type InjectedFault = 'tampered' | 'stale_timestamp' | 'frozen_timestamp' | 'lost_reply' | 'rotated'
+
+/** One request and its result, as the sender sees it. */
+export interface SendAttempt {
+  /** 1 for the first. */
+  readonly number: number
+  /** Milliseconds since the epoch, by the sender's clock. */
+  readonly at: number
+  readonly acknowledged: boolean
+  /** Absent when there was no reply, or when it was lost on purpose. */
+  readonly status?: number
+  /** The `code` of the reply, if it has one. */
+  readonly code?: string
+  /** What the delivery log would show: the first 2,000 characters of the reply. */
+  readonly body?: string
+  readonly retryAfterMs?: number
+  /** Why there was no reply. */
+  readonly error?: string
+  readonly durationMs: number
+  readonly faults: readonly InjectedFault[]
+}

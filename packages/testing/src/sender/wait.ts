@@ -1,0 +1,21 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
+/** Waits by a clock. Rejects when `signal` aborts. */
+export type Wait = (ms: number, signal: AbortSignal) => Promise<void>
+
+/**
+ * With a fake clock nothing waits: the clock moves to the end of the wait, unless another wait has moved it further.
+ * Waits that would overlap in real time overlap here too.
+ */
+export function createWait(clock: () => number): Wait {
+  if (!('set' in clock) || typeof clock.set !== 'function') {
+    return (ms, signal) => sleep(ms, undefined, { signal })
+  }
+  const set = clock.set as (instant: number) => void
+  return async (ms, signal) => {
+    const end = clock() + ms
+    // A turn of the event loop, so that whatever starts now reads the clock before it moves.
+    await sleep(0, undefined, { signal })
+    if (clock() < end) set(end)
+  }
+}

@@ -1,0 +1,100 @@
+import {
+  assert,
+  claimWhenFree,
+  expectAnswer,
+  expectOutcome,
+  LEASE_MS,
+  letLeaseExpire,
+  RETENTION_MS,
+} from '../expect.ts'
+import type { StoreCase } from '../target.ts'
+
+const lease = { leaseMs: LEASE_MS }
+const done = { retentionMs: RETENTION_MS, fingerprint: 42 }
+
+export const completionCases: readonly StoreCase[] = [
+  {
+    id: 'store.complete.remembers',
+    name: 'a completed id is completed for every token, including that of its owner',
+    async run({ first, second }) {
+      await first.claim('id', 'mine', lease)
+      await expectAnswer(first.complete('id', 'mine', done), true, 'complete by the owner')
+      await expectOutcome(second.claim('id', 'theirs', lease), 'completed', 'another owner')
+      await expectOutcome(first.claim('id', 'mine', lease), 'completed', 'the owner')
+    },
+  },
+  {
+    id: 'store.complete.fingerprint',
+    name: 'a completed id answers with the fingerprint it was completed with',
+    async run({ first, second }) {
+      for (const fingerprint of [0, 1, 9999, 10_000, -1, 2_147_483_647, -2_147_483_648]) {
+        const id = `id${fingerprint}`
+        await first.claim(id, 'mine', lease)
+        await first.complete(id, 'mine', { retentionMs: RETENTION_MS, fingerprint })
+        const answer = await second.claim(id, 'theirs', lease)
+        assert(
+          answer.outcome === 'completed' && answer.fingerprint === fingerprint,
+          `completed with ${fingerprint}: ${JSON.stringify(answer)}`,
+        )
+      }
+    },
+  },
+  {
+    id: 'store.complete.twice',
+    name: 'a completion sent twice succeeds both times',
+    async run({ first, second }) {
+      await first.claim('id', 'mine', lease)
+      await expectAnswer(first.complete('id', 'mine', done), true, 'complete')
+      await expectAnswer(second.complete('id', 'mine', done), true, 'the same again')
+    },
+  },
+  {
+    id: 'store.complete.ends-lease',
+    name: 'a completed id can be neither extended nor released',
+    async run({ first }) {
+      await first.claim('id', 'mine', lease)
+      await first.complete('id', 'mine', done)
+      await expectAnswer(first.extend('id', 'mine', 10), false, 'extend')
+      await expectAnswer(first.release('id', 'mine'), false, 'release')
+      await expectOutcome(first.claim('id', 'theirs', lease), 'completed', 'a claim after both')
+    },
+  },
+  {
+    id: 'store.complete.retention',
+    name: 'a completed id outlives its lease and is forgotten after its retention',
+    async run({ first, second }) {
+      await first.claim('kept', 'mine', { leaseMs: 20 })
+      await first.complete('kept', 'mine', done)
+      const begun = performance.now()
+      await first.claim('id', 'mine', lease)
+      await first.complete('id', 'mine', { retentionMs: 150, fingerprint: 1 })
+      await claimWhenFree(second, 'id', 'theirs')
+      const keptMs = performance.now() - begun
+      assert(keptMs >= 145, `a retention of 150 ms ended after ${keptMs} ms`)
+      await expectOutcome(second.claim('kept', 'theirs', lease), 'completed', 'an id with a longer retention')
+    },
+  },
+  {
+    id: 'store.complete.lapsed',
+    name: 'an id whose lease expired, and that no other owner took, is still remembered',
+    async run({ first, second }) {
+      await letLeaseExpire(first, 'id', 'mine')
+      await expectAnswer(first.complete('id', 'mine', done), true, 'complete after the lease')
+      await expectOutcome(second.claim('id', 'theirs', lease), 'completed', 'a claim after it')
+    },
+  },
+  {
+    id: 'store.stale-owner',
+    name: 'an owner whose lease expired and was taken cannot extend, complete or release',
+    async run({ first, second }) {
+      await first.claim('id', 'stale', { leaseMs: 30 })
+      await claimWhenFree(second, 'id', 'new')
+      await expectAnswer(first.extend('id', 'stale', LEASE_MS), false, 'extend')
+      await expectAnswer(first.complete('id', 'stale', done), false, 'complete')
+      await expectAnswer(first.release('id', 'stale'), false, 'release')
+      await expectOutcome(first.claim('id', 'stale', lease), 'in_flight', 'claim')
+      await expectAnswer(second.extend('id', 'new', LEASE_MS), true, 'extend by the new owner')
+      await expectAnswer(second.complete('id', 'new', done), true, 'complete by the new owner')
+    },
+  },
+]

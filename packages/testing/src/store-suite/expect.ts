@@ -1,0 +1,55 @@
+import type { DedupeStore } from '@ackhook/core'
+import type { Claim } from '@ackhook/core/spi'
+
+/** Too long for a test to wait for, short enough for a wrong unit to be noticed. */
+export const LEASE_MS = 30_000
+export const RETENTION_MS = 60_000
+
+export function assert(condition: boolean, message: string): asserts condition {
+  if (!condition) throw new Error(message)
+}
+
+export async function expectOutcome(
+  claim: Claim | Promise<Claim>,
+  outcome: Claim['outcome'],
+  when: string,
+): Promise<Claim> {
+  const answer = await claim
+  assert(answer.outcome === outcome, `${when}: expected '${outcome}', got ${JSON.stringify(answer)}`)
+  return answer
+}
+
+export async function expectAnswer(
+  answer: boolean | Promise<boolean>,
+  expected: boolean,
+  when: string,
+): Promise<void> {
+  const got = await answer
+  assert(got === expected, `${when}: expected ${expected}, got ${got}`)
+}
+
+/** Claims until the key is free. Rejects when it stays taken for 10 seconds. */
+export async function claimWhenFree(
+  store: DedupeStore,
+  key: string,
+  token: string,
+  leaseMs: number = LEASE_MS,
+): Promise<void> {
+  const begun = performance.now()
+  while ((await store.claim(key, token, { leaseMs })).outcome !== 'claimed') {
+    assert(performance.now() - begun < 10_000, `'${key}' is still taken after 10 seconds`)
+    await new Promise(resolve => setTimeout(resolve, 5))
+  }
+}
+
+/** Lets a lease on `key` expire by the store's own clock, watching only another key of the same age. */
+export async function letLeaseExpire(store: DedupeStore, key: string, token: string): Promise<void> {
+  const leaseMs = 40
+  await expectOutcome(store.claim(key, token, { leaseMs }), 'claimed', 'a free id')
+  await expectOutcome(
+    store.claim(`${key}-later`, token, { leaseMs: leaseMs + 5 }),
+    'claimed',
+    'the id that expires later',
+  )
+  await claimWhenFree(store, `${key}-later`, 'watcher')
+}
