@@ -1,4 +1,4 @@
-import { andThen, type MaybePromise, orElse } from '../../lib/maybe-promise.ts'
+import { isPromise, type MaybePromise } from '../../lib/maybe-promise.ts'
 import { type Acceptance, ANSWER } from '../acceptance.ts'
 import type { Claim } from '../dedupe-store.ts'
 import type { Delivery } from '../delivery.ts'
@@ -22,14 +22,12 @@ export function accept(state: State, delivery: Delivery): MaybePromise<Acceptanc
   if (refusal !== undefined) return refusal
   entries.set(entry.key, entry)
   // A crash from here to the acknowledgement leaves a lease that expires; the sender's retry runs then.
-  return orElse(
-    () =>
-      andThen(store.claim(entry.key, entry.token, { leaseMs }), claim => answerClaim(state, entry, claim)),
-    cause => {
-      finish(state, entry)
-      return { outcome: 'unavailable', code: 'store_unavailable', cause }
-    },
-  )
+  try {
+    const claim = store.claim(entry.key, entry.token, { leaseMs })
+    return isPromise(claim) ? answerLater(state, entry, claim) : answerClaim(state, entry, claim)
+  } catch (cause) {
+    return unavailable(state, entry, cause)
+  }
 }
 
 /** Runs a dead letter again. `false` when there is none, or no room for it. */
@@ -45,6 +43,19 @@ export async function redrive(state: State, key: string): Promise<boolean> {
 function answerDuplicate(known: Entry, { fingerprint }: Delivery): Acceptance {
   if (!known.acknowledged) return CLAIM_UNDER_WAY
   return known.delivery.fingerprint === fingerprint ? ANSWER.duplicate : ANSWER.conflict
+}
+
+async function answerLater(state: State, entry: Entry, claim: Promise<Claim>): Promise<Acceptance> {
+  try {
+    return await answerClaim(state, entry, await claim)
+  } catch (cause) {
+    return unavailable(state, entry, cause)
+  }
+}
+
+function unavailable(state: State, entry: Entry, cause: unknown): Acceptance {
+  finish(state, entry)
+  return { outcome: 'unavailable', code: 'store_unavailable', cause }
 }
 
 function answerClaim(state: State, entry: Entry, claim: Claim): MaybePromise<Acceptance> {

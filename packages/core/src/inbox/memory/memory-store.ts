@@ -1,7 +1,6 @@
 import { refuseUnknownNames, wholeNumber } from '../../lib/check-option.ts'
 import { onceAMinute } from '../../observe/failure-log.ts'
 import type { Claim, DedupeStore, StoreNotice } from '../dedupe-store.ts'
-import { RememberedIds } from './remembered-ids.ts'
 
 /** Options of {@link memoryStore}. */
 export interface MemoryStoreOptions {
@@ -25,36 +24,43 @@ export interface MemoryStoreOptions {
 export function memoryStore(options: MemoryStoreOptions = {}): DedupeStore {
   refuseUnknownNames(options, ['maxIds', 'maxClaims'])
   const maxIds = wholeNumber('maxIds', options.maxIds ?? 1_000_000, 1, MOST)
-  const leases = new Leases(wholeNumber('maxClaims', options.maxClaims ?? 1_000_000, 1, MOST))
-  const evictions = new EvictionNotice(maxIds)
-  const handled = new RememberedIds(maxIds, () => evictions.count())
+  const maxClaims = wholeNumber('maxClaims', options.maxClaims ?? 1_000_000, 1, MOST)
+  const leases = new Map<string, Lease>()
+  const sayNow = onceAMinute()
+  let report: ((notice: StoreNotice) => void) | undefined
+  const handled = new RememberedIds(maxIds, () => {
+    const more = report && sayNow('ids_evicted')
+    if (more !== undefined) report?.(evictionNotice(maxIds, more))
+  })
 
   return {
     claim(key, token, { leaseMs }) {
-      const lease = leases.get(key)
+      const lease = liveLease(leases, key)
       if (lease !== undefined && lease.token !== token)
         return { outcome: 'in_flight', retryAfterMs: lease.expiresAt - performance.now() }
       const fingerprint = handled.get(key)
       if (fingerprint !== undefined) return { outcome: 'completed', fingerprint }
-      if (lease === undefined && !leases.hasRoom()) return { outcome: 'full' }
-      leases.set(key, token, leaseMs)
+      if (lease === undefined && leases.size >= maxClaims) deleteExpired(leases)
+      if (lease === undefined && leases.size >= maxClaims) return { outcome: 'full' }
+      leases.set(key, { token, expiresAt: performance.now() + leaseMs })
       return CLAIMED
     },
     extend(key, token, leaseMs) {
-      const isOwn = leases.get(key)?.token === token
-      if (isOwn) leases.set(key, token, leaseMs)
-      return isOwn
+      const lease = liveLease(leases, key)
+      if (lease?.token !== token) return false
+      lease.expiresAt = performance.now() + leaseMs
+      return true
     },
     complete(key, token, { retentionMs, fingerprint }) {
-      const lease = leases.get(key)
+      const lease = liveLease(leases, key)
       if (lease !== undefined && lease.token !== token) return false
       leases.delete(key)
       handled.set(key, fingerprint, retentionMs)
       return true
     },
-    release: (key, token) => leases.get(key)?.token === token && leases.delete(key),
-    start(report) {
-      evictions.report = report
+    release: (key, token) => liveLease(leases, key)?.token === token && leases.delete(key),
+    start(given) {
+      report = given
     },
   }
 }
@@ -69,58 +75,75 @@ const MOST = 2 ** 23
 
 interface Lease {
   readonly token: string
-  readonly expiresAt: number
+  expiresAt: number
 }
 
-class Leases {
-  readonly #max: number
-  readonly #leases = new Map<string, Lease>()
+function liveLease(leases: Map<string, Lease>, key: string): Lease | undefined {
+  const lease = leases.get(key)
+  if (lease === undefined || lease.expiresAt > performance.now()) return lease
+  leases.delete(key)
+  return undefined
+}
 
-  constructor(max: number) {
+function deleteExpired(leases: Map<string, Lease>): void {
+  const now = performance.now()
+  for (const [key, { expiresAt }] of leases) if (expiresAt <= now) leases.delete(key)
+}
+
+function evictionNotice(maxIds: number, more: string): StoreNotice {
+  const message = `memoryStore forgot an id before its retention was over${more}: maxIds is ${maxIds}. A redelivery of a forgotten event runs again. Raise maxIds, shorten retention, or use redisStore or a durable inbox.`
+  return { code: 'ids_evicted', message }
+}
+
+/**
+ * Ids of handled events with the mark of their bytes, each for a time of its own, a bounded number of them. A ring of
+ * slots in the order of arrival, and a map from an id to its slot: finding the oldest key of a large `Map` takes longer
+ * the more were deleted before it. Why not `lru-cache`: docs/decisions/0003-remembered-ids-keep-a-ring.md.
+ */
+class RememberedIds {
+  readonly #max: number
+  readonly #onEarlyEviction: () => void
+  readonly #slots = new Map<string, number>()
+  readonly #keys: (string | undefined)[] = []
+  readonly #marks: number[] = []
+  /** Monotonic milliseconds. */
+  readonly #until: number[] = []
+  #next = 0
+
+  /** `onEarlyEviction` is called when an id makes room for another before its time is over. */
+  constructor(max: number, onEarlyEviction: () => void) {
     this.#max = max
+    this.#onEarlyEviction = onEarlyEviction
   }
 
-  /** A lease that has not expired. */
-  get(key: string): Lease | undefined {
-    const lease = this.#leases.get(key)
-    if (lease === undefined || lease.expiresAt > performance.now()) return lease
-    this.#leases.delete(key)
+  /** The mark of an id that is remembered. */
+  get(key: string): number | undefined {
+    const slot = this.#slots.get(key)
+    if (slot === undefined) return undefined
+    if ((this.#until[slot] as number) > performance.now()) return this.#marks[slot]
+    this.#slots.delete(key)
+    this.#keys[slot] = undefined
     return undefined
   }
 
-  set(key: string, token: string, leaseMs: number): void {
-    this.#leases.set(key, { token, expiresAt: performance.now() + leaseMs })
+  /** Remembers an id. Evicts the one that was remembered first when there is no room. */
+  set(key: string, mark: number, ms: number): void {
+    const now = performance.now()
+    const slot = this.#slots.get(key) ?? this.#takeSlot(key, now)
+    this.#marks[slot] = mark
+    this.#until[slot] = now + ms
   }
 
-  delete(key: string): boolean {
-    return this.#leases.delete(key)
-  }
-
-  hasRoom(): boolean {
-    if (this.#leases.size >= this.#max) this.#deleteExpired(performance.now())
-    return this.#leases.size < this.#max
-  }
-
-  #deleteExpired(now: number): void {
-    for (const [key, { expiresAt }] of this.#leases) if (expiresAt <= now) this.#leases.delete(key)
-  }
-}
-
-/** Reports that handled ids are forgotten too early: at once, then once a minute with a count. */
-class EvictionNotice {
-  report: ((notice: StoreNotice) => void) | undefined = undefined
-  readonly #maxIds: number
-  readonly #sayNow = onceAMinute()
-
-  constructor(maxIds: number) {
-    this.#maxIds = maxIds
-  }
-
-  count(): void {
-    if (this.report === undefined) return
-    const more = this.#sayNow('ids_evicted')
-    if (more === undefined) return
-    const message = `memoryStore forgot an id before its retention was over${more}: maxIds is ${this.#maxIds}. A redelivery of a forgotten event runs again. Raise maxIds, shorten retention, or use redisStore or a durable inbox.`
-    this.report({ code: 'ids_evicted', message })
+  #takeSlot(key: string, now: number): number {
+    const slot = this.#next
+    this.#next = slot + 1 === this.#max ? 0 : slot + 1
+    const oldest = this.#keys[slot]
+    if (oldest !== undefined) {
+      this.#slots.delete(oldest)
+      if ((this.#until[slot] as number) > now) this.#onEarlyEviction()
+    }
+    this.#keys[slot] = key
+    this.#slots.set(key, slot)
+    return slot
   }
 }

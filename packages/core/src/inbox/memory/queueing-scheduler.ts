@@ -29,8 +29,8 @@ export class QueueingScheduler implements Scheduler {
   enqueue(entry: Entry): void {
     clearTimeout(entry.retryTimer)
     entry.retryTimer = undefined
-    this.#queue.push(entry)
     this.#takeTurn()
+    this.#queue.push(entry)
   }
 
   enqueueAfter(entry: Entry, delayMs: number): void {
