@@ -11,7 +11,7 @@ const packageTests = ['{src,test}/**/*.test.ts', 'src/**/*.test-d.ts', 'test/**/
 const config: KnipConfig = {
   ignoreExportsUsedInFile: true,
   // Called by name, from scripts and from test/packaging.
-  ignoreBinaries: ['tsc', 'turbo', 'redis-server', 'apt-get', 'dpkg-deb'],
+  ignoreBinaries: ['tsc', 'redis-server', 'apt-get', 'dpkg-deb'],
   ignoreDependencies: [
     '@arethetypeswrong/cli',
     'publint',
