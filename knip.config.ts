@@ -59,6 +59,8 @@ const config: KnipConfig = {
       project: packageSources,
       ignoreDependencies: ['@hono/node-server'],
     },
+    // An optional peer that its tests run it with.
+    'packages/cli': { entry: packageTests, project: packageSources, ignoreDependencies: ['@ackhook/sqlite'] },
     'packages/redis': { entry: packageTests, project: packageSources, ignoreDependencies: ['ioredis'] },
     'examples/*': { entry: ['src/*.mjs!'], project: ['src/**/*.mjs!'] },
     test: {
