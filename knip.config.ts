@@ -11,7 +11,7 @@ const packageTests = ['{src,test}/**/*.test.ts', 'src/**/*.test-d.ts', 'test/**/
 const config: KnipConfig = {
   ignoreExportsUsedInFile: true,
   // Called by name, from scripts and from test/packaging.
-  ignoreBinaries: ['tsc', 'turbo', 'redis-server', 'apt-get', 'dpkg-deb'],
+  ignoreBinaries: ['tsc', 'redis-server', 'apt-get', 'dpkg-deb'],
   ignoreDependencies: [
     '@arethetypeswrong/cli',
     'publint',
@@ -58,6 +58,8 @@ const config: KnipConfig = {
       project: packageSources,
       ignoreDependencies: ['@hono/node-server'],
     },
+    // An optional peer that its tests run it with.
+    'packages/cli': { entry: packageTests, project: packageSources, ignoreDependencies: ['@ackhook/sqlite'] },
     'packages/redis': { entry: packageTests, project: packageSources, ignoreDependencies: ['ioredis'] },
     'examples/*': { entry: ['src/*.mjs!'], project: ['src/**/*.mjs!'] },
     test: {

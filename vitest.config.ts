@@ -6,14 +6,16 @@ const conditions = ['ackhook-source', 'node']
 const webPlatform = fileURLToPath(new URL('packages/core/src/platform/web/platform.ts', import.meta.url))
 /** Tests of what only that platform has. */
 const ON_WEB = 'packages/core/src/inbox/memory/per-request-scheduler.test.ts'
+/** Tests on the sources alone: they start no server, need no build and take seconds. */
+const UNIT = ['packages/*/src/**/*.test.ts', 'test/packaging/*.test.ts']
 const resolve = { conditions }
 const ssr = { resolve: { conditions, externalConditions: conditions } }
+const patient = { testTimeout: 60_000, hookTimeout: 60_000 }
 
 export default defineConfig({
   test: {
     // Most of the time goes into waiting for servers and processes. Vitest leaves one of two cores unused.
     maxWorkers: 2,
-    globalSetup: ['test/support/install-services.ts', 'test/support/build-packages.ts'],
     coverage: {
       provider: 'v8',
       include: ['packages/core/src/**/*.ts'],
@@ -25,12 +27,25 @@ export default defineConfig({
         resolve,
         ssr,
         test: {
-          name: 'node',
-          include: ['packages/*/{src,test}/**/*.test.ts', 'test/**/*.test.ts'],
-          exclude: [...configDefaults.exclude, 'test/runtimes/**', 'test/faults/**', ON_WEB],
+          name: 'unit',
+          include: UNIT,
+          // One process for all files of a worker: half of the time would go into starting one for each.
+          isolate: false,
+          exclude: [...configDefaults.exclude, ON_WEB],
           provide: { platform: 'node' },
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
+          ...patient,
+        },
+      },
+      {
+        resolve,
+        ssr,
+        test: {
+          name: 'integration',
+          include: ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts'],
+          exclude: [...configDefaults.exclude, ...UNIT, 'test/runtimes/**', 'test/faults/**'],
+          globalSetup: ['test/support/install-services.ts', 'test/support/build-packages.ts'],
+          provide: { platform: 'node' },
+          ...patient,
         },
       },
       {
@@ -41,8 +56,7 @@ export default defineConfig({
           name: 'web',
           include: ['test/vectors/*.test.ts', ON_WEB],
           provide: { platform: 'web' },
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
+          ...patient,
         },
       },
     ],

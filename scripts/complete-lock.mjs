@@ -3,7 +3,7 @@
  *
  * npm drops an optional dependency from the lock when the registry it happens to talk to does not carry it, and
  * `npm ci` then refuses the lock as incomplete. The ranges of such packages are exact, so an entry can be written
- * without asking anybody. Run after every `npm install`: `node scripts/complete-lock.mjs`, with the path of the lock
+ * without asking the registry. Run after every `npm install`: `node scripts/complete-lock.mjs`, with the path of the lock
  * file where it is not the one of the root.
  */
 import { readFileSync, writeFileSync } from 'node:fs'

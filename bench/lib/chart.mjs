@@ -21,7 +21,7 @@ export function drawHttpChart(groups) {
       const kind = variant === 'ackhook' ? 'ours' : variant === 'by hand' ? 'hand' : 'other'
       const width = (speed.middle * unit).toFixed(1)
       parts.push(
-        `<text class="${kind}" x="${LABEL}" y="${y + 12}" text-anchor="end">${variant}</text>`,
+        `<text class="${kind}" x="${LABEL}" y="${y + 12}" text-anchor="end">${variant === 'by hand' ? 'hand-written' : variant}</text>`,
         `<rect class="${kind}" x="${LABEL + 10}" y="${y + 2}" width="${width}" height="13" rx="2"/>`,
         `<text x="${LABEL + 18 + Number(width)}" y="${y + 12}">${speed.middle.toFixed(2)}</text>`,
       )

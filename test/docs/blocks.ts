@@ -33,13 +33,15 @@ export function readyBlocks(): readonly Block[] {
   return allBlocks().filter(one => importedPackages(one.code).every(name => ready.includes(name)))
 }
 
+const ROOT_PAGES = ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'SECURITY.md']
+
 export function documents(): readonly string[] {
   const inDocs = filesUnder(`${ROOT}docs`)
     .filter(file => file.endsWith('.md') && !file.startsWith('api/'))
     .map(file => `docs/${file}`)
   const readmes = workspacePackages().map(one => `packages/${one.folder}/README.md`)
-  return ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'examples/README.md', ...inDocs, ...readmes].filter(
-    file => existsSync(`${ROOT}${file}`),
+  return [...ROOT_PAGES, 'examples/README.md', ...inDocs, ...readmes].filter(file =>
+    existsSync(`${ROOT}${file}`),
   )
 }
 

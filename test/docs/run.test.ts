@@ -128,7 +128,7 @@ async function expectPromises(send: (init: RequestInit) => Promise<Response>): P
     const again = await send(signed(id))
     expect([again.status, await again.json()]).toEqual([200, expect.objectContaining({ code: 'duplicate' })])
   })
-  const forged = await send(signed('evt_forged', 'a-secret-somebody-guessed'))
+  const forged = await send(signed('evt_forged', 'a-secret-someone-guessed'))
   expect([forged.status, await forged.json()]).toEqual([
     401,
     expect.objectContaining({ code: 'unauthorized' }),

@@ -85,7 +85,7 @@ function childrenOf(pid: number): number[] {
   return children.trim().split(' ').filter(Boolean).map(Number)
 }
 
-/** A zombie that nobody waits for does not. */
+/** A zombie, which only waits for its parent, has ended. */
 function isRunning(pid: number): boolean {
   const file = `/proc/${pid}/stat`
   return existsSync(file) && !/\) Z /.test(readFileSync(file, 'utf8'))

@@ -8,7 +8,7 @@ import { freePort } from '../support/free-port.ts'
 import { readmeBlocks } from '../support/readme-blocks.ts'
 import { run } from './run.ts'
 
-/** Somebody with an empty folder, an empty home and a page to follow. */
+/** Someone with an empty folder, an empty home and a page to follow. */
 export interface NewUser {
   readonly folder: string
   /** Does what the marked blocks of a page say, in order, and answers what the commands in front printed. */

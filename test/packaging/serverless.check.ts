@@ -18,7 +18,7 @@ describe(LAMBDA, () => {
     expect(shown).toMatch(/cnv_\w+ was resolved by ai[\s\S]*statusCode: 200/)
 
     const genuine = createEvent('conversation.resolved')
-    const forged = { secret: 'a-secret-somebody-guessed' }
+    const forged = { secret: 'a-secret-someone-guessed' }
     expect(await invoke(awsEvent('http-api', genuine, 'utf8'))).toEqual([200, 'processed'])
     expect(await invoke(awsEvent('http-api', genuine, 'base64'))).toEqual([200, 'processed'])
     expect(await invoke(awsEvent('function-url', genuine, 'utf8'))).toEqual([200, 'processed'])

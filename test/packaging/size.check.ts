@@ -10,7 +10,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   // and refusals 1,420, node 1,420, envelope and contract 1,270, fetch 540, memory store 450; the rest is exports and
   // what these have in common. Texts are 2,610 of it. Without the inbox, the store, node and fetch it is still 11,390.
   // Since these were measured, 490 came on top for what callers get wrong (bodies, keys, streams, observers), 690 for
-  // a pump that Workers can have and a drain that keeps to the retry policy, 290 for leaving no garbage to a full
+  // a scheduler for Workers and a drain that keeps to the retry policy, 290 for leaving no garbage to a full
   // collection, and 110 for logging what a store fails to do.
   '@ackhook/core': 18_600,
   '@ackhook/express': 2000,

@@ -3,7 +3,7 @@ import { describe, expect, inject, it } from 'vitest'
 import { filesUnder, ROOT } from '../support/workspace-packages.ts'
 import { run } from './run.ts'
 
-const WRITTEN_BY_HAND = ['LICENSE', 'README.md', 'package.json']
+const HAND_WRITTEN = ['LICENSE', 'README.md', 'package.json']
 
 describe.each(inject('tarballs'))('$name', ({ folder, file, contents }) => {
   const path = `${ROOT}packages/${folder}/`
@@ -19,7 +19,7 @@ describe.each(inject('tarballs'))('$name', ({ folder, file, contents }) => {
         return [`${name}.d.ts`, `${name}.d.ts.map`, `${name}.js`, `${name}.js.map`]
       })
     // Other files, such as Lua scripts, may be copied into dist; stale output of a removed source may not.
-    const required = [...WRITTEN_BY_HAND, ...sources, ...compiled]
+    const required = [...HAND_WRITTEN, ...sources, ...compiled]
     expect(required.filter(one => !contents.includes(one))).toEqual([])
     const copied = sources.filter(one => !one.endsWith('.ts')).map(one => one.replace(/^src\//, 'dist/'))
     const allowed = new Set([...required, ...copied])

@@ -160,7 +160,7 @@ it('10,000 forged requests of every kind reach the store not once', async () => 
   const digest = (secret: string, t: string, body: Uint8Array) =>
     `t=${t},v1=${createHmac('sha256', secret).update(`${t}.`).update(body).digest('hex')}`
   const kinds = [
-    (body: Uint8Array, i: number) => digest(`somebody else ${i}`, T, body),
+    (body: Uint8Array, i: number) => digest(`someone else ${i}`, T, body),
     (body: Uint8Array) => digest('', T, body),
     (_: Uint8Array, i: number) => digest(SECRET, T, Buffer.from(`another body ${i}`)),
     (body: Uint8Array, i: number) => digest(SECRET, String(NOW / 1000 - 301 - i), body),

@@ -13,7 +13,7 @@ export interface HoldingProxy {
 }
 
 /**
- * Stands between a client and a server, and can let the client stand still after any number of its steps, as a
+ * Stands between a client and a server, and can hold the client after any number of its steps, as a
  * process does that the machine gives no time.
  */
 export async function startHoldingProxy(targetPort: number): Promise<HoldingProxy> {

@@ -14,7 +14,7 @@ export interface RedisServer {
   readonly url: string
   /** Process id of the running server, for signals. */
   readonly pid: number
-  /** Stands still, connections open: a stalled host. */
+  /** Stalls it with its connections open, like a host that hangs. */
   pause(): void
   resume(): void
   /** `SIGKILL`, or another signal. Resolves when the process is gone. */

@@ -7,7 +7,7 @@ import { findProgram } from './find-program.ts'
 /**
  * A C compiler and its first arguments: the machine's own, or tcc (300 kB) out of Debian's package, which needs neither
  * root nor the headers of a C library. Throws with the one line to run where there is neither: a test that skips itself
- * would be a failure nobody sees.
+ * would be an unseen failure.
  */
 export function requireCompiler(): readonly [program: string, ...args: string[]] {
   for (const name of ['cc', 'gcc', 'clang', 'tcc']) {

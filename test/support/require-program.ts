@@ -3,7 +3,7 @@ import { findProgram } from './find-program.ts'
 
 /**
  * The path of a server's program, installed from Debian's packages when it is missing and this user may do so.
- * Throws with the one line to run otherwise: a test that skips itself would be a failure nobody sees.
+ * Throws with the one line to run otherwise: a test that skips itself would be an unseen failure.
  */
 export function requireProgram(name: 'redis-server' | 'postgres'): string {
   const found = findProgram(name)

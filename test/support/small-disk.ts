@@ -9,7 +9,7 @@ export interface SmallDisk {
 
 /**
  * Mounts one on `folder`: as root, or by a sudo that asks for no password. `undefined` where this user may do neither.
- * Throws instead for root and in CI, where a test that skips itself would be a failure nobody sees.
+ * Throws instead for root and in CI, where a test that skips itself would be an unseen failure.
  */
 export function mountSmallDisk(folder: string): SmallDisk | undefined {
   const isRoot = process.getuid?.() === 0

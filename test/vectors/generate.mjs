@@ -378,7 +378,7 @@ const timestamps = [
   }),
   {
     id: 'timestamp-stale-and-forged',
-    about: 'The time is nobody’s business who cannot sign.',
+    about: 'A sender that cannot sign learns nothing about the time.',
     requests: [request('signature_mismatch', { signature: `t=${seconds(-9000)},v1=${WRONG}` })],
   },
   {
@@ -624,7 +624,7 @@ const envelopes = [
   ),
   good('id-one-byte', 'An id as short as it may be.', envelope({ id: 'x' })),
   good('id-without-prefix', 'An id that does not begin with evt_.', envelope({ id: '42' })),
-  good('type-unknown', 'A type that nobody has published.', envelope({ type: 'planet.aligned' })),
+  good('type-unknown', 'An unpublished type.', envelope({ type: 'planet.aligned' })),
   good('type-without-dot', 'A type without a category.', envelope({ type: 'ping' })),
   good('type-proto', 'A type called __proto__.', envelope({ type: '__proto__' })),
   good('type-constructor', 'A type called constructor.', envelope({ type: 'constructor' })),
@@ -641,7 +641,7 @@ const envelopes = [
   bad('data-array', 'data is a list.', envelope({ data: [] })),
   bad('data-text', 'data is a text.', envelope({ data: 'x' })),
   good('data-empty', 'data is an empty object.', envelope({ data: {} })),
-  good('unknown-fields', 'Fields that nobody asked for.', envelope({ version: 2, account: { id: 'a' } })),
+  good('unknown-fields', 'Additional fields.', envelope({ version: 2, account: { id: 'a' } })),
   good(
     'proto-in-data',
     'A hostile key does not make an event undeliverable.',

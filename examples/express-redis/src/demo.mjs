@@ -20,7 +20,7 @@ const handled = []
 const [first, second] = await Promise.all([startServer('first'), startServer('second')])
 const ids = Array.from({ length: EVENTS }, (_, i) => `evt_${run}_${i}`)
 
-// A second delivery is told 503 while the first one is in flight elsewhere, and 200 when that one is handled.
+// A second delivery gets 503 while the first one is in flight elsewhere, and 200 once that one is handled.
 await Promise.all(ids.flatMap(id => [first, second].map(server => deliverSoon(server.url, id))))
 await settled()
 const byFirst = first.count()

@@ -50,7 +50,7 @@ await deliver('a good delivery', good, sign(good, { secret }), 202, 'accepted')
 await deliver('the same again', good, sign(good, { secret }), 200, 'duplicate')
 
 const forged = eventBody('evt_forged')
-const wrong = sign(forged, { secret: 'a-secret-somebody-guessed' })
+const wrong = sign(forged, { secret: 'a-secret-someone-guessed' })
 await deliver('a forged signature', forged, wrong, 401, 'unauthorized')
 
 const tampered = eventBody('evt_tampered')

@@ -27,7 +27,7 @@ assert.equal(await deliver('acme', acme), 202)
 assert.equal(await deliver('acme', acme), 200)
 assert.equal(await deliver('umbrella', umbrella), 202)
 assert.equal(await deliver('umbrella', acme), 401)
-assert.equal(await deliver('nobody', acme), 401)
+assert.equal(await deliver('unknown', acme), 401)
 
 await hooks.close()
 server.close()

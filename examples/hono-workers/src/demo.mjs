@@ -21,10 +21,10 @@ const deliver = (/** @type {string} */ secret) =>
     execution,
   )
 
-assert.equal((await deliver('a-secret-somebody-guessed')).status, 401)
+assert.equal((await deliver('a-secret-someone-guessed')).status, 401)
 assert.equal((await deliver(env.SIGNING_SECRET)).status, 200)
 await Promise.all(work)
 assert.equal((await deliver(env.SIGNING_SECRET)).status, 200)
 console.log('Answered 200 only after the handler had finished, and once for all.')
-// Nobody closes an isolate's receiver, and its next look at its leases would keep Node waiting.
+// An isolate's receiver is never closed, and its lease renewal would keep Node waiting.
 process.exit()

@@ -9,7 +9,7 @@ import express from 'express'
  */
 export function createApp(secrets) {
   const hooks = webhooks({
-    // null: a workspace that nobody knows. That is a 401, like any request that cannot prove where it comes from.
+    // null: an unknown workspace. That is a 401, like any request that cannot prove its origin.
     secret: request => secrets.get(workspaceOf(request)) ?? null,
     namespace: workspaceOf,
   })

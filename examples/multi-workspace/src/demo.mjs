@@ -27,7 +27,7 @@ await deliver('its own secret', 'north', 'the-signing-secret-of-north', 202)
 await deliver('the same id again', 'north', 'the-signing-secret-of-north', 200)
 await deliver('the same id in another workspace', 'south', 'the-signing-secret-of-south', 202)
 await deliver("another workspace's secret", 'north', 'the-signing-secret-of-south', 401)
-await deliver('a workspace that nobody knows', 'east', 'the-signing-secret-of-east', 401)
+await deliver('an unknown workspace', 'east', 'the-signing-secret-of-east', 401)
 
 secrets.set('east', 'the-signing-secret-of-east')
 await deliver('the same workspace once it is known', 'east', 'the-signing-secret-of-east', 202)

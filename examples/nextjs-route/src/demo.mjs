@@ -10,7 +10,7 @@ const { POST } = await import('./route.mjs')
 const event = createEvent('conversation.resolved')
 await call('a genuine event', { secret }, 200, 'processed')
 await call('the same again', { secret }, 200, 'duplicate')
-await call('a forged one', { secret: 'a-secret-somebody-guessed' }, 401, 'unauthorized')
+await call('a forged one', { secret: 'a-secret-someone-guessed' }, 401, 'unauthorized')
 
 /**
  * @param {string} what

@@ -62,7 +62,7 @@ export async function deliverThroughLostReplies(
 
 export const ackhookStore = (client: Redis): DedupeStore => redisStore(client)
 
-/** What is often written by hand: the reply to a `SET NX` that was sent twice says "taken" to the one who took it. */
+/** A common hand-written claim: the reply to a `SET NX` that was sent twice says "taken" to the one who took it. */
 export function setNxStore(client: Redis): DedupeStore {
   return {
     async claim(key, token, { leaseMs }) {

@@ -79,7 +79,7 @@ export function redisFaults(scale: number): void {
     )
   })
 
-  describe('while Redis stands still under load', () => {
+  describe('while Redis stalls under load', () => {
     test.each(scale < 1 ? [1, 2] : [1, 5, 30])(
       'for %i s: 503 in time, and nothing lost after it',
       async seconds => {
@@ -97,7 +97,7 @@ export function redisFaults(scale: number): void {
         server.resume()
         await Promise.all(deliveries)
 
-        // A stall that ends within the deadline refuses nobody.
+        // A stall that ends within the deadline refuses no delivery.
         const refused = sender.replies.filter(({ status }) => status === 503)
         if (seconds > 1) expect(refused.length).toBeGreaterThan(20)
         expect(percentile(refused, 0.99)).toBeLessThan(inTimeMs)
@@ -122,7 +122,7 @@ export function redisFaults(scale: number): void {
       await until('the late claim is applied', async () => (await client.get('ackhook:id')) === 'tgone')
       const next = redisStore(client)
       expect(await next.claim('id', 'next', { leaseMs: 1000 })).toMatchObject({ outcome: 'in_flight' })
-      await until('its lease has lapsed', async () => {
+      await until('its lease has expired', async () => {
         return (await next.claim('id', 'next', { leaseMs: 1000 })).outcome === 'claimed'
       })
       client.disconnect()
@@ -158,7 +158,7 @@ export function redisFaults(scale: number): void {
   )
 
   test(
-    'a process that stood still until its lease lapsed can change nothing when it goes on',
+    'a process that hung until its lease expired can change nothing when it goes on',
     async () => {
       const settings = { lease: '1s', acknowledge: 'after-processing', report: ['lease_lost'] }
       const stale = await receiver({ ...settings, handlerMs: 3000 })
@@ -184,7 +184,7 @@ export function redisFaults(scale: number): void {
       ['before the 2xx', true, {}],
       ['in its handler', false, { acknowledge: 'after-processing', handlerMs: 60_000 }],
     ])(
-      '%s: the retry to another process runs the event when the lease has lapsed',
+      '%s: the retry to another process runs the event when the lease has expired',
       async (_, dieAfterClaim, settings) => {
         const doomed = await receiver({ ...settings, dieAfterClaim, lease: '1s' })
         const survivor = await receiver({ lease: '1s' })

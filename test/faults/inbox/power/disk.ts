@@ -70,7 +70,7 @@ export function createDisk(beside: string): Disk {
 
   function fileOf(name: string): File {
     const file = seen.get(name)
-    if (file === undefined) throw new Error(`nobody made ${name}`)
+    if (file === undefined) throw new Error(`${name} was never created`)
     return file
   }
 

@@ -72,7 +72,7 @@ export async function recordReceivers(
 async function kill(receiver: ReceiverProcess): Promise<void> {
   const threads = `/proc/${receiver.pid}/task`
   receiver.signal('SIGSTOP')
-  await until('all of its threads stand still', () => {
+  await until('all of its threads are stopped', () => {
     try {
       return readdirSync(threads).every(thread =>
         /\) T /.test(readFileSync(join(threads, thread, 'stat'), 'utf8')),

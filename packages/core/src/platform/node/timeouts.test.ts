@@ -1,5 +1,3 @@
-import { execFileSync } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { createTimeouts } from './timeouts.ts'
 
@@ -85,23 +83,4 @@ it('may be cancelled by one that rings before them', () => {
   vi.advanceTimersByTime(1000)
   first.cancel()
   expect(rung).toEqual([])
-})
-
-it('keep the process alive until they ring, and not once they are cancelled', () => {
-  const built = new URL('../../../dist/platform/node/timeouts.js', import.meta.url)
-  const run = (code: string) =>
-    execFileSync(
-      process.execPath,
-      ['--input-type=module', '-e', `import { createTimeouts } from '${built}'; ${code}`],
-      {
-        cwd: fileURLToPath(new URL('.', import.meta.url)),
-        encoding: 'utf8',
-        timeout: 30_000,
-      },
-    )
-  expect(run("createTimeouts(50).set(() => console.log('rung'))")).toBe('rung\n')
-  expect(run("createTimeouts(3_600_000).set(() => console.log('rung')).cancel()")).toBe('')
-  const again =
-    "const timeouts = createTimeouts(50); timeouts.set(() => {}).cancel(); timeouts.set(() => console.log('again'))"
-  expect(run(again)).toBe('again\n')
 })

@@ -1,18 +1,13 @@
-import { type ChildProcess, execFileSync, fork } from 'node:child_process'
+import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { fileURLToPath } from 'node:url'
-import { afterEach, beforeAll, expect, it } from 'vitest'
+import { afterEach, expect, it } from 'vitest'
 import { eventBody, SECRET, signedRequest } from '../../../test/support/receiving.ts'
 
 const MIB = 1_048_576
 const root = fileURLToPath(new URL('../../../', import.meta.url))
 const children: ChildProcess[] = []
-
-// The child is plain Node and runs what is published.
-beforeAll(() => {
-  execFileSync(process.execPath, ['node_modules/typescript/bin/tsc', '-b', 'packages/express'], { cwd: root })
-}, 120_000)
 
 afterEach(() => {
   for (const child of children.splice(0)) child.kill('SIGKILL')
@@ -25,6 +20,7 @@ interface Report {
 }
 
 async function start(): Promise<{ port: number; next(): Promise<Report> }> {
+  // Plain Node, which runs the built files.
   const child = fork(`${root}test/support/tiny-chunks-server.mjs`, ['ackhook'], {
     execArgv: ['--expose-gc'],
     env: { ...process.env, SIGNING_SECRET: SECRET },

@@ -1,0 +1,116 @@
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { DedupeStore, Inbox, Receiver, WebhookEvent } from '@ackhook/core'
+import { adapterCases, adapterSuiteOptions } from '@ackhook/testing/adapter-suite'
+import { inboxCases } from '@ackhook/testing/inbox-suite'
+import { storeSuite } from '@ackhook/testing/store-suite'
+import { getRequestListener } from '@hono/node-server'
+import { Pool } from 'pg'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type PostgresServer, startPostgres } from '../support/postgres.ts'
+import { ROOT } from '../support/workspace-packages.ts'
+import { allBlocks } from './blocks.ts'
+
+const folder = `${ROOT}test/docs/.extending`
+
+interface StoreGuide {
+  readonly TABLE: string
+  postgresStore(pool: Pool): DedupeStore
+}
+
+interface InboxGuide {
+  readonly TABLE: string
+  postgresInbox(pool: Pool): Inbox
+}
+
+/** The module that is the first block of a guide. */
+async function example<Module>(guide: string): Promise<Module> {
+  const block = allBlocks().find(one => one.doc === `docs/extending/${guide}.md`)
+  mkdirSync(folder, { recursive: true })
+  const file = `${folder}/${guide}.ts`
+  writeFileSync(file, block?.code ?? '')
+  return (await import(/* @vite-ignore */ file)) as Module
+}
+
+let postgres: PostgresServer
+
+beforeAll(async () => {
+  postgres = await startPostgres()
+}, 60_000)
+afterAll(async () => {
+  await postgres.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+/** Pools of a table that has nothing in it. */
+async function poolsOf(definition: string, table: string, count: number): Promise<Pool[]> {
+  const pools = Array.from({ length: count }, () => {
+    // The server is stopped with connections open.
+    return new Pool({ connectionString: postgres.url, max: 5 }).on('error', () => {})
+  })
+  await pools[0]?.query(`${definition}; TRUNCATE ${table}`)
+  return pools
+}
+
+describe('the store of the guide', () => {
+  const cases = storeSuite({
+    async open() {
+      const { postgresStore, TABLE } = await example<StoreGuide>('writing-a-store')
+      const pools = await poolsOf(TABLE, 'webhook_ids', 2)
+      const [first, second] = pools.map(postgresStore) as [DedupeStore, DedupeStore]
+      return { first, second, close: async () => void (await Promise.all(pools.map(pool => pool.end()))) }
+    },
+  })
+  it.each(cases)('$id: $name', async ({ run }) => run())
+})
+
+describe('the inbox of the guide', () => {
+  const capabilities = { durable: true, serialize: false, forgets: true }
+  it.each(inboxCases(capabilities))('$id: $name', async ({ run }) => {
+    const { postgresInbox, TABLE } = await example<InboxGuide>('writing-an-inbox')
+    const pools = await poolsOf(TABLE, 'webhook_events', 3)
+    let opened = 0
+    const open = () => postgresInbox(pools[opened++] as Pool)
+    try {
+      await run({ open, reopen: open })
+    } finally {
+      await Promise.all(pools.map(pool => pool.end()))
+    }
+  })
+})
+
+describe('the adapter of the guide', () => {
+  interface Context {
+    readonly request: Request
+    readonly params: Readonly<Record<string, string>>
+  }
+  type Webhooks = ((context: Context) => Promise<Response>) & Receiver<never, Context>
+  const events: WebhookEvent[] = []
+  let server: Server
+  let base: string
+
+  beforeAll(async () => {
+    const { webhooks } = await example<{ webhooks(options: object): Webhooks }>('writing-an-adapter')
+    const hooks = webhooks({ ...adapterSuiteOptions, logger: { info() {}, warn() {}, error() {} } })
+    hooks.on('*', (event: WebhookEvent) => void events.push(event))
+    server = createServer(
+      getRequestListener(async request => {
+        if (request.url.endsWith('/parsed')) await request.text()
+        return hooks({ request, params: {} })
+      }),
+    )
+    await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+    base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  })
+  afterAll(() => server.close())
+
+  it.each(adapterCases)('$id: $name', async ({ run }) => {
+    await run({ url: `${base}/plain`, parsedUrl: `${base}/parsed`, handled: () => events })
+  })
+})
+
+it('has a guide for each suite', () => {
+  const guides = allBlocks().filter(({ doc }) => doc.startsWith('docs/extending/'))
+  expect(new Set(guides.map(({ doc }) => doc)).size).toBe(3)
+})
