@@ -69,36 +69,6 @@ describe('opening the file of sqliteInbox', () => {
       await inbox.close(1000)
     }))
 
-  it.each([
-    ['of an earlier release', 'UPDATE ackhook_schema SET version = 1', true],
-    ['from before the schema had a version', 'DROP TABLE ackhook_schema', true],
-    ['from before the version was written down', 'DROP TABLE ackhook_schema', false],
-  ])('brings a file %s up to date, with what waits in it', (_, change, isFirst) =>
-    withFolder(async folder => {
-      const path = join(folder, 'inbox.db')
-      const first = sqliteInbox(path)
-      await startInbox(first, { concurrency: 0 })
-      const delivery = newDelivery()
-      await first.accept(delivery)
-      await first.close(1000)
-      const database = new DatabaseSync(path)
-      database.exec(change)
-      if (isFirst) {
-        database.exec('ALTER TABLE ackhook_events DROP COLUMN lapses')
-        database.exec('ALTER TABLE ackhook_events DROP COLUMN tellings')
-      }
-      database.close()
-      const second = sqliteInbox(path)
-      const { ran } = await startInbox(second)
-      await until('it runs', () => ran.length === 1)
-      expect(ran).toMatchObject([{ id: delivery.id }])
-      await second.close(1000)
-      const after = new DatabaseSync(path)
-      expect(after.prepare('SELECT version FROM ackhook_schema').all()).toEqual([{ version: 2 }])
-      after.close()
-    }),
-  )
-
   it.each([0, 1, 2, 7])('leaves the user_version %i of an application whose file it shares', version =>
     withFolder(async folder => {
       const path = join(folder, 'app.db')
@@ -134,7 +104,7 @@ describe('opening the file of sqliteInbox', () => {
       ])
       for (const inbox of inboxes) await inbox.close(1000)
       const database = new DatabaseSync(path)
-      expect(database.prepare('SELECT version FROM ackhook_schema').all()).toEqual([{ version: 2 }])
+      expect(database.prepare('SELECT version FROM ackhook_schema').all()).toEqual([{ version: 1 }])
       database.close()
     }))
 

@@ -8,7 +8,7 @@ import { createPrune, type Prune } from './rows/prune.ts'
 import { createQueries, type Queries } from './rows/queries.ts'
 import { createSettlements, type Settlements } from './rows/settle.ts'
 import { createHandOut, type HandOut } from './rows/take.ts'
-import { rollback } from './schema/open-database.ts'
+import { rollback } from './schema/schema.ts'
 
 /** A prepared database with every statement on it. */
 export interface Connection {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { loadDriver } from './driver.ts'
 import { FaultError } from './fault.ts'
-import { isNewEnough } from './schema/versions.ts'
+import { isNewEnough } from './schema/sqlite-version.ts'
 
 /** A module like `node:sqlite` whose SQLite says it is of this version. */
 function driverOf(version: string, opened: string[] = []) {

@@ -1,6 +1,6 @@
 import type { SqliteDatabase } from './database.ts'
 import { FaultError } from './fault.ts'
-import { isNewEnough, OLDEST_SQLITE, sqliteVersion } from './schema/versions.ts'
+import { isNewEnough, OLDEST_SQLITE, sqliteVersion } from './schema/sqlite-version.ts'
 
 /** Opens a database file. */
 export type OpenFile = (path: string) => SqliteDatabase

@@ -1,5 +1,5 @@
 import type { SqliteDatabase } from '../database.ts'
-import { MIGRATIONS } from '../schema/migrations.ts'
+import { SCHEMA_VERSION } from '../schema/schema.ts'
 import { ACTIVE } from '../schema/states.ts'
 
 /**
@@ -19,7 +19,7 @@ export function endOrphanedLeases(database: SqliteDatabase): void {
     // No statement is prepared: one that lives on would keep the connection, and the file, beyond close().
     database.exec(
       `UPDATE ackhook_events SET token = NULL
-       WHERE state = ${ACTIVE} AND (SELECT max(version) FROM ackhook_schema) <= ${MIGRATIONS.length}`,
+       WHERE state = ${ACTIVE} AND (SELECT max(version) FROM ackhook_schema) = ${SCHEMA_VERSION}`,
     )
     database.exec('COMMIT')
   } catch {

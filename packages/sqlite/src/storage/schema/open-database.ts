@@ -1,15 +1,7 @@
 import type { SqliteDatabase } from '../database.ts'
 import { BUSY, FaultError, sqliteCode } from '../fault.ts'
-import { MIGRATIONS } from './migrations.ts'
-import { repairLanes } from './repair-lanes.ts'
-import {
-  guessSchemaVersion,
-  isNewEnough,
-  OLDEST_SQLITE,
-  readSchemaVersion,
-  sqliteVersion,
-  writeSchemaVersion,
-} from './versions.ts'
+import { createSchema } from './schema.ts'
+import { isNewEnough, OLDEST_SQLITE, sqliteVersion } from './sqlite-version.ts'
 
 /** Less than the two seconds after which the sender is told to come again. */
 const BUSY_TIMEOUT_MS = 1000
@@ -22,7 +14,7 @@ const OPEN_TIMEOUT_MS = 4000
 const CHECKPOINT_PAGES = 4000
 const PAGE_BYTES = 16_384
 
-/** Sets what the promise rests on, reads it back, and brings the schema up to date. */
+/** Sets what the promise rests on, reads it back, and creates the tables where there are none. */
 export function prepareDatabase(database: SqliteDatabase): void {
   // Before anything that may meet another process: also the question for the version reads the file.
   database.exec(`PRAGMA busy_timeout = ${OPEN_TIMEOUT_MS}`)
@@ -37,8 +29,7 @@ export function prepareDatabase(database: SqliteDatabase): void {
   database.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
   insist(database, 'journal_mode', 'wal')
   insist(database, 'synchronous', 2)
-  migrate(database)
-  repairLanes(database)
+  createSchema(database)
   database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
   insist(database, 'busy_timeout', BUSY_TIMEOUT_MS)
 }
@@ -65,33 +56,6 @@ function insist(database: SqliteDatabase, pragma: string, expected: string | num
   refuse(
     `must be a file on a local disk: ${pragma} is '${String(actual)}' where the promise needs '${expected}'`,
   )
-}
-
-function migrate(database: SqliteDatabase): void {
-  if (readSchemaVersion(database) === MIGRATIONS.length) return
-  database.exec('BEGIN IMMEDIATE')
-  try {
-    // Asked again: another process may have done it while this one waited for the lock.
-    const from = readSchemaVersion(database) ?? guessSchemaVersion(database)
-    if (from > MIGRATIONS.length) {
-      refuse(
-        `was written by a newer release of @ackhook/sqlite (schema ${from}, known up to ${MIGRATIONS.length}): upgrade this one`,
-      )
-    }
-    for (const step of MIGRATIONS.slice(from)) database.exec(step)
-    writeSchemaVersion(database, MIGRATIONS.length)
-    database.exec('COMMIT')
-  } catch (error) {
-    rollback(database)
-    throw error
-  }
-}
-
-/** Many failures have rolled back already; then there is nothing left to roll back. */
-export function rollback(database: SqliteDatabase): void {
-  try {
-    database.exec('ROLLBACK')
-  } catch {}
 }
 
 function pragmaOf(database: SqliteDatabase, pragma: string): unknown {
