@@ -1,10 +1,10 @@
+import type { CrashDecision } from '@ackhook/core/spi'
 import type { Fault } from './storage/fault.ts'
 
 /** What the storage must know of the receiver's policy. */
 export interface Terms {
   readonly capacity: number
   readonly leaseMs: number
-  readonly attempts: number
   readonly minDelayMs: number
   readonly maxDelayMs: number
   readonly factor: number
@@ -80,12 +80,10 @@ export interface StoredEvent {
 
 /** A row that is handed out, leased. */
 export interface TakenRow extends Lease {
+  /** Grows only when the decision is `'run'`. */
   readonly attempt: number
-  /**
-   * 0 for an attempt. Above that no handler is to run: its process died or stood still in the last attempt, and
-   * this is how often it is handed out for `onDeadLetter` to be told.
-   */
-  readonly tellings: number
+  /** What the crashes in a row so far lead to. */
+  readonly decision: CrashDecision
   /** The arrival, when that was in the same transaction: who sent it has the event. */
   readonly ref?: number
   /** Absent where there is a `ref`. */

@@ -5,7 +5,6 @@ import {
   type DrainReport,
   type Inbox,
   type InboxStats,
-  NonRetryableError,
 } from '@ackhook/core'
 import {
   ABORT,
@@ -36,8 +35,6 @@ interface Running {
 /** 8 attempts: 5 s, 25 s, 2 min, 10 min, 52 min, 4 h and 12 h apart, less the random part. */
 const RETRY: RetryPolicy = { attempts: 8, minDelayMs: 5000, maxDelayMs: 43_200_000, factor: 5 }
 const CAPACITY = 1_000_000
-/** So often is `onDeadLetter` to be told of an event; a handler that takes the process down then is told no more. */
-const MAX_TELLINGS = 3
 const LISTED = 100
 const MAX_LISTED = 1_000_000
 /** How long the last words of a closing process may take to reach the disk. */
@@ -84,7 +81,7 @@ export function sqliteInbox(pathOrOptions: string | SqliteInboxOptions): Inbox {
       void record({ kind: 'release', seq: row.seq, token: row.token, begun: false })
       return
     }
-    const attempt = createAttempt(row.attempt, row.tellings > 0 ? 'abandon' : 'run')
+    const attempt = createAttempt(row.attempt, row.decision)
     const one: Held = { row, delivery, attempt, ended: false, place: -1 }
     held.add(one)
     active++
@@ -93,25 +90,12 @@ export function sqliteInbox(pathOrOptions: string | SqliteInboxOptions): Inbox {
   }
 
   async function run(one: Held): Promise<void> {
-    const verdict = await verdictOf(one)
+    const verdict = await started().process(one.delivery, one.attempt)
     if (!held.has(one)) return
     end(one)
     await settle(one, verdict)
     held.remove(one)
     quiet()
-  }
-
-  /** Never rejects: what rejects here would end the application, or be held for ever. */
-  async function verdictOf(one: Held): Promise<Verdict> {
-    const { process, policy } = started()
-    if (one.row.tellings > MAX_TELLINGS) return buryUntold(one)
-    try {
-      return await process(one.delivery, one.attempt)
-    } catch (error) {
-      const { attempts, minDelayMs } = policy.retry
-      if (one.row.attempt >= attempts) return { outcome: 'dead', error, notified: false }
-      return { outcome: 'retry', delayMs: minDelayMs, error }
-    }
   }
 
   function end(one: Held): void {
@@ -147,20 +131,6 @@ export function sqliteInbox(pathOrOptions: string | SqliteInboxOptions): Inbox {
     one.attempt.abort(ABORT.leaseLost())
     end(one)
     quiet()
-  }
-
-  /** Telling `onDeadLetter` of it took the process down every time, as its handlers did. */
-  function buryUntold(one: Held): Verdict {
-    const { policy } = started()
-    const { id, type, namespace } = about(one)
-    const attempt = one.attempt.number
-    const error = new NonRetryableError(UNTOLD)
-    policy.logger.error(
-      { event: id, type, attempts: attempt },
-      `Event ${id} is given up, and onDeadLetter could not be told: its process died or stood still every time.`,
-    )
-    policy.observe({ kind: 'dead_lettered', id, type, namespace, attempt, error, durationMs: 0 })
-    return { outcome: 'dead', error, notified: false }
   }
 
   /** When an outage begins, and not with every poll of it: of what only works, nobody else would notice. */
@@ -230,8 +200,8 @@ export function sqliteInbox(pathOrOptions: string | SqliteInboxOptions): Inbox {
     defaultCapacity: CAPACITY,
     async start(process, policy) {
       if (closing !== undefined) throw closedError()
-      const { capacity, retry } = policy
-      engine.setTerms({ capacity, leaseMs, ...retry })
+      const { minDelayMs, maxDelayMs, factor } = policy.retry
+      engine.setTerms({ capacity: policy.capacity, leaseMs, minDelayMs, maxDelayMs, factor })
       await engine.open()
       // Closed meanwhile: nobody would stop what follows.
       if (closing !== undefined) throw closedError()
@@ -257,9 +227,6 @@ export function sqliteInbox(pathOrOptions: string | SqliteInboxOptions): Inbox {
     },
   }
 }
-
-const UNTOLD =
-  'In every attempt at this event, and whenever onDeadLetter was to be told of it, its process died or stood still.'
 
 const CLOSED: Acceptance = { outcome: 'unavailable', code: 'inbox_unavailable', cause: closedError() }
 

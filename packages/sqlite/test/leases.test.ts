@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { Inbox } from '@ackhook/core'
+import { createReceiver, type Inbox, type Observation } from '@ackhook/core'
 import type { Attempt, Process, ProcessingPolicy, Verdict } from '@ackhook/core/spi'
 import { sqliteInbox } from '@ackhook/sqlite'
 import { DatabaseSync } from '@photostructure/sqlite'
@@ -182,19 +182,42 @@ describe('an event of sqliteInbox whose process ended', () => {
       await next.close(1000)
     }))
 
-  it('is given up when it ended twice in a row and the attempts are used up', () =>
+  it('runs again after up to four crashes in a row, however few attempts it has, and is abandoned after five', () =>
     withFolder(async folder => {
       const path = join(folder, 'inbox.db')
       await leaveBehind(path, "attempts = 1, token = 'gone'")
-      for (const decision of ['run', 'abandon']) {
+      for (const [number, decision] of [
+        [2, 'run'],
+        [3, 'run'],
+        [4, 'run'],
+        [5, 'run'],
+        [5, 'abandon'],
+      ]) {
         const next = sqliteInbox({ path, poll: '20ms' })
         const { attempts } = await gather(next, () => new Promise(() => {}), {
           retry: ONLY_ONE,
         })
-        await until('it is handed out', () => attempts.length === 1)
-        expect(attempts).toMatchObject([{ number: 2, decision }])
+        await until('it is taken', () => attempts.length === 1)
+        expect(attempts).toMatchObject([{ number, decision }])
         await kill(path, next)
       }
+    }))
+
+  it('waits from the second crash in a row on, by the delays of retry', () =>
+    withFolder(async folder => {
+      const path = join(folder, 'inbox.db')
+      await leaveBehind(path, 'attempts = 2, crashes = 1, token = NULL')
+      const random = vi.spyOn(Math, 'random').mockReturnValue(0.5)
+      const database = new DatabaseSync(path)
+      const next = sqliteInbox({ database, poll: '20ms' })
+      const { attempts } = await gather(next, undefined, { retry: HOURLY })
+      const rows = database.prepare('SELECT state, crashes, due - ? > 1700000 AS waits FROM ackhook_events')
+      await until('it waits', () => (rows.get(Date.now()) as { state: number }).state === 0)
+      expect(rows.get(Date.now())).toEqual({ state: 0, crashes: 2, waits: 1 })
+      expect(attempts).toEqual([])
+      random.mockRestore()
+      await next.close(1000)
+      database.close()
     }))
 
   it('runs again at once after one such attempt, however many failed before', () =>
@@ -224,10 +247,10 @@ describe('an event of sqliteInbox whose process ended', () => {
       await next.close(1000)
     }))
 
-  it('counts as ended once after an attempt that failed by itself', () =>
+  it('starts its count of crashes again with an attempt that failed by itself', () =>
     withFolder(async folder => {
       const path = join(folder, 'inbox.db')
-      await leaveBehind(path, "attempts = 3, lapses = 1, token = 'gone'")
+      await leaveBehind(path, "attempts = 3, crashes = 3, token = 'gone'")
       const first = sqliteInbox({ path, poll: '20ms' })
       const { attempts } = await gather(first, () => (attempts.length === 1 ? FAILED : new Promise(() => {})))
       await until('it failed and runs again', () => attempts.length === 2)
@@ -245,14 +268,15 @@ describe('an event of sqliteInbox whose process ended', () => {
 })
 
 describe('an event of sqliteInbox whose attempts all ended with their process', () => {
+  const SECRET = 'a secret of more than sixteen bytes'
   const DEAD: Verdict = { outcome: 'dead', error: new Error('given up'), notified: true }
-  /** Of five attempts: the process of the one before ended as well. */
-  const LAST_LAPSE = "attempts = 5, lapses = 1, token = 'gone'"
+  /** The process of the fifth attempt ended too. */
+  const FIFTH_CRASH = "attempts = 5, crashes = 4, token = 'gone'"
 
-  it('is handed out once more for onDeadLetter to be told, and buried by the verdict', () =>
+  it('is taken once more to notify onDeadLetter, and dead-lettered by the verdict', () =>
     withFolder(async folder => {
       const path = join(folder, 'inbox.db')
-      await leaveBehind(path, LAST_LAPSE)
+      await leaveBehind(path, FIFTH_CRASH)
       const next = sqliteInbox({ path, poll: '20ms' })
       const { attempts } = await gather(next, () => DEAD)
       await until('it is a dead letter', async () => (await next.stats()).dead === 1)
@@ -261,45 +285,80 @@ describe('an event of sqliteInbox whose attempts all ended with their process', 
       await next.close(1000)
     }))
 
-  it('is told of again when that was not recorded, with the number of the attempt unchanged', () =>
+  it('is notified of again when a drain cut that short, with the number of the attempt unchanged', () =>
     withFolder(async folder => {
       const path = join(folder, 'inbox.db')
-      await leaveBehind(path, LAST_LAPSE)
+      await leaveBehind(path, FIFTH_CRASH)
       const first = sqliteInbox({ path, poll: '20ms' })
-      const { attempts: told } = await gather(first, () => new Promise(() => {}))
-      await until('it is told', () => told.length === 1)
+      const { attempts: cutShort } = await gather(first, () => new Promise(() => {}))
+      await until('onDeadLetter is notified', () => cutShort.length === 1)
       await first.close(0)
       const next = sqliteInbox({ path, poll: '20ms' })
       const { attempts } = await gather(next, () => DEAD)
       await until('it is a dead letter', async () => (await next.stats()).dead === 1)
-      expect([...told, ...attempts]).toMatchObject([
+      expect([...cutShort, ...attempts]).toMatchObject([
         { number: 5, decision: 'abandon' },
         { number: 5, decision: 'abandon' },
       ])
       await next.close(1000)
     }))
 
-  it('is buried without a word to handlers when telling took the process down as well', () =>
+  it('is notified of three times when that ends the process too, then dead-lettered without a notification', () =>
     withFolder(async folder => {
       const path = join(folder, 'inbox.db')
-      await leaveBehind(path, `${LAST_LAPSE}, tellings = 3`)
-      const next = sqliteInbox({ path, poll: '20ms' })
-      const { attempts, seen } = await gather(next)
-      await until('it is a dead letter', async () => (await next.stats()).dead === 1)
-      expect(attempts).toEqual([])
+      await leaveBehind(path, FIFTH_CRASH)
+      for (const decision of ['abandon', 'abandon', 'abandon', 'dead-letter']) {
+        const next = sqliteInbox({ path, poll: '20ms' })
+        const { attempts } = await gather(next, () => new Promise(() => {}))
+        await until('it is taken', () => attempts.length === 1)
+        expect(attempts).toMatchObject([{ number: 5, decision }])
+        await kill(path, next)
+      }
+      const last = sqliteInbox({ path, poll: '20ms' })
+      const { attempts } = await gather(last, () =>
+        attempts.at(-1)?.decision === 'run' ? { outcome: 'completed' } : DEAD,
+      )
+      await until('it is a dead letter', async () => (await last.stats()).dead === 1)
+      const [letter] = await last.deadLetters.list()
+      expect(letter).toMatchObject({ attempts: 5 })
+      await last.deadLetters.redrive(letter?.key ?? '')
+      await until('a redrive begins anew', () => attempts.length === 2)
+      expect(attempts).toMatchObject([
+        { number: 5, decision: 'dead-letter' },
+        { number: 1, decision: 'run' },
+      ])
+      await last.close(1000)
+    }))
+
+  it('becomes a dead letter of the receiver without a call of onDeadLetter after three of them', () =>
+    withFolder(async folder => {
+      const path = join(folder, 'inbox.db')
+      await leaveBehind(path, "attempts = 5, crashes = 7, token = 'gone'")
+      const seen: Observation[] = []
+      const inbox = sqliteInbox({ path, poll: '20ms' })
+      const receiver = createReceiver({
+        secret: SECRET,
+        inbox,
+        retry: { minDelay: '10ms', maxDelay: '50ms' },
+        logger: { info() {}, warn() {}, error() {} },
+        observe: one => void seen.push(one),
+      })
+      const called = vi.fn()
+      receiver.on('*', called)
+      receiver.onDeadLetter(called)
+      await receiver.start()
+      await until('it is a dead letter', async () => (await receiver.stats()).dead === 1)
+      expect(called).not.toHaveBeenCalled()
       expect(seen).toContainEqual(expect.objectContaining({ kind: 'dead_lettered', attempt: 5 }))
-      const [letter] = await next.deadLetters.list()
-      expect(letter?.reason).toMatch(/whenever onDeadLetter was to be told/)
-      await next.deadLetters.redrive(letter?.key ?? '')
-      await until('a redrive begins anew', () => attempts.length === 1)
-      expect(attempts).toMatchObject([{ number: 1, decision: 'run' }])
-      await next.close(1000)
+      const [letter] = await receiver.deadLetters.list()
+      expect(letter?.reason).toMatch(/whenever onDeadLetter was called for it/)
+      await receiver.close()
     }))
 
   it('is left alone by a process that only receives', () =>
     withFolder(async folder => {
       const path = join(folder, 'inbox.db')
-      await leaveBehind(path, LAST_LAPSE)
+      await leaveBehind(path, FIFTH_CRASH)
       const web = sqliteInbox({ path, poll: '20ms' })
       const { attempts, seen } = await gather(web, () => DEAD, { concurrency: 0 })
       for (let index = 0; index < 20; index++) await web.accept(newDelivery())

@@ -44,17 +44,6 @@ it.each(Object.keys(UNSPEAKABLE))('records an attempt that ended with %s, and go
   }),
 )
 
-it('takes a process that rejects for an attempt that failed, until the attempts are used up', () =>
-  withFolder(async folder => {
-    const inbox = sqliteInbox({ path: join(folder, 'inbox.db'), poll: '20ms' })
-    const { ran } = await startInbox(inbox, {}, () => Promise.reject(new Error('broken')))
-    await inbox.accept(newDelivery())
-    await until('it is a dead letter', async () => (await inbox.stats()).dead === 1)
-    expect(ran).toHaveLength(5)
-    expect(await inbox.deadLetters.list()).toMatchObject([{ attempts: 5, reason: 'Error: broken' }])
-    await inbox.close(1000)
-  }))
-
 function revoked(): unknown {
   const { proxy, revoke } = Proxy.revocable({}, {})
   revoke()

@@ -16,7 +16,6 @@ export interface Engine {
 export const NO_TERMS: Terms = {
   capacity: 0,
   leaseMs: 60_000,
-  attempts: Number.MAX_SAFE_INTEGER,
   minDelayMs: 0,
   maxDelayMs: 0,
   factor: 1,

@@ -148,12 +148,15 @@ async function inTime(work: () => Promise<unknown>): Promise<void> {
   clearTimeout(timer)
 }
 
+const FROM_SOURCE = import.meta.url.endsWith('.ts')
+
 /**
- * A thread inherits the flags of its process. This one is meant for `--eval` and a program from stdin, and Node
- * refuses to run a file with it: what is run so keeps its other flags to itself.
+ * A thread inherits the flags of its process. `--input-type` is meant for `--eval` and a program from stdin, and Node
+ * refuses to run a file with it; a condition of the tests would lead the built thread to TypeScript.
  */
 function execArgv(): { execArgv?: string[] } {
-  return process.execArgv.some(flag => flag.startsWith('--input-type')) ? { execArgv: [] } : {}
+  const cannotInherit = FROM_SOURCE || process.execArgv.some(flag => flag.startsWith('--input-type'))
+  return cannotInherit ? { execArgv: [] } : {}
 }
 
 /**
@@ -161,6 +164,5 @@ function execArgv(): { execArgv?: string[] } {
  * thread has no loader of theirs, and Node 20 cannot run TypeScript. Their set-up builds first.
  */
 function threadFile(): URL {
-  const fromSource = import.meta.url.endsWith('.ts')
-  return new URL(fromSource ? '../../dist/engine/thread.js' : './thread.js', import.meta.url)
+  return new URL(FROM_SOURCE ? '../../dist/engine/thread.js' : './thread.js', import.meta.url)
 }

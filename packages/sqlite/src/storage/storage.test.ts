@@ -8,7 +8,7 @@ import type { Batch } from '../protocol.ts'
 import type { SqliteDatabase } from './database.ts'
 import { createStorage } from './storage.ts'
 
-const TERMS = { capacity: 10, leaseMs: 10_000, attempts: 5, minDelayMs: 10, maxDelayMs: 50, factor: 2 }
+const TERMS = { capacity: 10, leaseMs: 10_000, minDelayMs: 10, maxDelayMs: 50, factor: 2 }
 
 /** A real file, whose disk refuses every write while `fails` says so. */
 function openOn(path: string, fails: () => boolean): SqliteDatabase {

@@ -220,7 +220,7 @@ function admitAll(on: Connection, batches: readonly Batch[], room: Room): Admiss
       const lease = runs ? { token: on.handOut.newToken(terms), until: now + terms.leaseMs } : null
       const { admission, seq } = on.arrivals.admit(arrival, body, terms.capacity, now, lease)
       if (seq !== undefined && lease !== null) {
-        taken.push({ seq, token: lease.token, attempt: 1, tellings: 0, ref })
+        taken.push({ seq, token: lease.token, attempt: 1, decision: 'run', ref })
       } else if (seq !== undefined && orderKey !== null) ordered.set(key, ref)
       return admission
     })

@@ -7,10 +7,8 @@ export interface Lapsed {
   readonly seq: number
   readonly token: string | null
   readonly due: number
-  readonly attempts: number
   /** In a row, without this one. */
-  readonly lapses: number
-  readonly tellings: number
+  readonly crashes: number
 }
 
 /**
@@ -39,7 +37,7 @@ export const LOOKS = 8
 
 export function createLapses(database: SqliteDatabase, own: OwnLeases): Lapses {
   const active = database.prepare(
-    `SELECT seq, token, due, attempts, lapses, tellings FROM ackhook_events WHERE state = ${ACTIVE}`,
+    `SELECT seq, token, due, crashes FROM ackhook_events WHERE state = ${ACTIVE}`,
   )
   let watched = new Map<number, Watched>()
   let lapsed: readonly Lapsed[] = []

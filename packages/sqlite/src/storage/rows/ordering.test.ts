@@ -8,7 +8,7 @@ import type { Arrival, Batch, Settlement } from '../../protocol.ts'
 import type { SqliteDatabase } from '../database.ts'
 import { createStorage } from '../storage.ts'
 
-const TERMS = { capacity: 10_000, leaseMs: 10_000, attempts: 5, minDelayMs: 10, maxDelayMs: 50, factor: 2 }
+const TERMS = { capacity: 10_000, leaseMs: 10_000, minDelayMs: 10, maxDelayMs: 50, factor: 2 }
 const NOTHING: Batch = {
   arrivals: [],
   bytes: new Uint8Array(),

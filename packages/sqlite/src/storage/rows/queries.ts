@@ -37,7 +37,7 @@ export function createQueries(database: SqliteDatabase, lanes: Lanes, tally: Tal
   )
   const redrive = database.prepare(
     `UPDATE ackhook_events SET seq = (SELECT max(seq) + 1 FROM ackhook_events), state = iif(order_key IS NULL, ${WAITING}, ${BEHIND}), due = ${AT_ONCE}, attempts = 0,
-       lapses = 0, tellings = 0, accepted_at = ?, reason = NULL WHERE key = ? AND state = ${DEAD} RETURNING seq, order_key IS NOT NULL AS isOrdered`,
+       crashes = 0, accepted_at = ?, reason = NULL WHERE key = ? AND state = ${DEAD} RETURNING seq, order_key IS NOT NULL AS isOrdered`,
   )
   const discard = database.prepare(`DELETE FROM ackhook_events WHERE key = ? AND state = ${DEAD}`)
 

@@ -1,3 +1,4 @@
+import { crashDelayMs, crashPolicy } from '@ackhook/core/spi'
 import type { StoredEvent, TakenRow, Terms } from '../../protocol.ts'
 import type { SqliteDatabase } from '../database.ts'
 import type { Lapsed, Lapses } from '../leases/expired.ts'
@@ -18,8 +19,8 @@ export interface HandOut {
 
 interface WaitingRow extends Omit<StoredEvent, 'body'> {
   readonly seq: number
-  readonly attempt: number
-  readonly tellings: number
+  readonly attempts: number
+  readonly crashes: number
   /** When its turn came. */
   readonly since: number
 }
@@ -30,11 +31,11 @@ export function createHandOut(database: SqliteDatabase, lapses: Lapses, owner: s
     `SELECT due FROM ackhook_events WHERE state = ${WAITING} AND due <= ? ORDER BY due DESC LIMIT 1`,
   )
   const putBack = database.prepare(
-    `UPDATE ackhook_events SET state = ${WAITING}, due = ?, token = NULL, lapses = lapses + 1, tellings = tellings + ?
+    `UPDATE ackhook_events SET state = ${WAITING}, due = ?, token = NULL, crashes = crashes + 1
      WHERE seq = ? AND state = ${ACTIVE} AND token IS ? AND due = ?`,
   )
-  const columns = `seq, key, namespace, id, type, fingerprint, received_at AS receivedAt, tellings,
-       attempts + (tellings = 0) AS attempt`
+  const columns = `seq, key, namespace, id, type, fingerprint, received_at AS receivedAt, attempts,
+       crashes`
   const atOnce = database.prepare(
     `SELECT ${columns}, iif(due = ${FIRST}, 0, accepted_at) AS since
      FROM ackhook_events WHERE state = ${WAITING} AND due <= ${AT_ONCE} ORDER BY due, seq LIMIT ?`,
@@ -45,21 +46,16 @@ export function createHandOut(database: SqliteDatabase, lapses: Lapses, owner: s
   )
   const bodyOf = database.prepare('SELECT body FROM ackhook_events WHERE seq = ?')
   const lease = database.prepare(
-    `UPDATE ackhook_events SET state = ${ACTIVE}, due = ?, attempts = attempts + (tellings = 0), token = ?
+    `UPDATE ackhook_events SET state = ${ACTIVE}, due = ?, attempts = ?, token = ?
      WHERE seq = ?`,
   )
   const nextWaiting = database.prepare(`SELECT min(due) AS due FROM ackhook_events WHERE state = ${WAITING}`)
   let count = 0
 
-  /**
-   * An event that takes its process down must not take down every next one: it waits, and when its attempts are
-   * used up it is only handed out for `onDeadLetter` to be told. Not after one lapse: that is most likely a
-   * deploy, and no handler may have begun yet.
-   */
-  function reclaim({ seq, token, due, attempts, lapses, tellings }: Lapsed, terms: Terms, now: number): void {
-    const isGivenUp = tellings > 0 || (attempts >= terms.attempts && lapses > 0)
-    const delayMs = delayAfterLapse(isGivenUp ? tellings + 1 : lapses + 1, terms)
-    putBack.run(delayMs === 0 ? FIRST : now + delayMs, isGivenUp ? 1 : 0, seq, token, due)
+  /** An event that takes its process down must not take down every next one: it waits longer each time. */
+  function reclaim({ seq, token, due, crashes }: Lapsed, terms: Terms, now: number): void {
+    const delayMs = crashDelayMs(crashes + 1, terms)
+    putBack.run(delayMs === 0 ? FIRST : now + delayMs, seq, token, due)
   }
 
   /** A statement of many columns takes the drivers 40 µs, also when it finds nothing: not asked in vain. */
@@ -81,16 +77,18 @@ export function createHandOut(database: SqliteDatabase, lapses: Lapses, owner: s
     take(limit, fresh, terms, now) {
       for (const one of lapses.drain(terms.leaseMs)) reclaim(one, terms, now)
       return findWaiting(limit, now).map((row): TakenRow => {
-        const { seq, key, namespace, id, type, fingerprint, receivedAt, attempt, tellings } = row
+        const { seq, key, namespace, id, type, fingerprint, receivedAt, attempts, crashes } = row
+        const decision = crashPolicy(crashes)
+        const attempt = decision === 'run' ? attempts + 1 : attempts
         const token = newToken(terms)
-        lease.run(now + terms.leaseMs, token, seq)
+        lease.run(now + terms.leaseMs, attempt, token, seq)
         const ref = fresh.get(key)
-        if (ref !== undefined) return { seq, token, attempt, tellings, ref }
+        if (ref !== undefined) return { seq, token, attempt, decision, ref }
         const kept = bodyOf.get(seq) as { readonly body: Uint8Array | null }
         // No bytes at all are stored as NULL by some drivers.
         const body = kept.body ?? new Uint8Array(0)
         const event = { key, namespace, id, type, fingerprint, receivedAt, body }
-        return { seq, token, attempt, tellings, event }
+        return { seq, token, attempt, decision, event }
       })
     },
     nextDueMs(terms, now) {
@@ -121,13 +119,4 @@ function merge(
     }
   }
   return merged
-}
-
-/**
- * Nothing after the first lapse: most likely a deploy. After that events that lapsed together come back apart,
- * so that the one to blame is soon alone when it takes its process down.
- */
-function delayAfterLapse(lapse: number, { minDelayMs, maxDelayMs, factor }: Terms): number {
-  if (lapse < 2) return 0
-  return Math.round(Math.random() * Math.min(maxDelayMs, minDelayMs * factor ** (lapse - 2)))
 }

@@ -7,8 +7,7 @@ export const SCHEMA_VERSION = 1
 /**
  * One row for each remembered event, for as long as its id is remembered. `due` depends on the state: not before, or
  * at once (waiting), leased until (active), forgotten from (done), failed at (dead). So one index serves all of them.
- * `lapses`: how many attempts in a row ended with their process. `tellings`: how often `onDeadLetter` was to be told
- * of an event that was given up for that.
+ * `crashes`: how many attempts, and notifications of `onDeadLetter`, ended with their process, in a row.
  */
 const TABLES = `
   CREATE TABLE ackhook_events (
@@ -17,8 +16,7 @@ const TABLES = `
     state INTEGER NOT NULL,
     due INTEGER NOT NULL,
     attempts INTEGER NOT NULL DEFAULT 0,
-    lapses INTEGER NOT NULL DEFAULT 0,
-    tellings INTEGER NOT NULL DEFAULT 0,
+    crashes INTEGER NOT NULL DEFAULT 0,
     token TEXT,
     fingerprint INTEGER NOT NULL,
     accepted_at INTEGER NOT NULL,
