@@ -14,6 +14,10 @@ const MIDDLE = [...GROUND, 'observe', 'platform', 'http', 'events']
 const INBOX = [...MIDDLE, 'inbox']
 const RECEIVER = [...INBOX, 'inbox/memory', 'verify', 'worker', 'receiver']
 
+/** What SQLite itself is to the package, and the tables in its file. */
+const SQLITE = ['protocol', 'storage/driver', 'storage/schema']
+const STORAGE = [...SQLITE, 'storage/leases', 'storage/rows']
+
 const ROOMS: Readonly<Record<string, Rooms>> = {
   core: {
     errors: [],
@@ -32,6 +36,16 @@ const ROOMS: Readonly<Record<string, Rooms>> = {
     node: RECEIVER,
     fetch: RECEIVER,
     '.': [...RECEIVER, 'fetch'],
+  },
+  sqlite: {
+    protocol: [],
+    'storage/driver': ['protocol'],
+    'storage/schema': ['protocol', 'storage/driver'],
+    'storage/leases': SQLITE,
+    'storage/rows': [...SQLITE, 'storage/leases'],
+    storage: STORAGE,
+    engine: [...STORAGE, 'storage'],
+    '.': ['protocol', 'storage/driver', 'engine'],
   },
 }
 

@@ -79,7 +79,7 @@ describe('leases of sqliteInbox', () => {
       const path = join(folder, 'inbox.db')
       const { database, close } = await openBeside(path)
       // One second, whatever the lease of who looks at it.
-      await leaveBehind(path, `attempts = 1, token = 'gone:rs:0', due = ${due}`)
+      await leaveBehind(path, `attempts = 1, token = 'gone:rs', due = ${due}`)
       const next = sqliteInbox({ path, lease: '2s', poll: '20ms' })
       const startedAt = performance.now()
       const { attempts } = await gather(next)
@@ -148,7 +148,7 @@ describe('leases of sqliteInbox', () => {
       for (const delivery of [gone, backlog]) await busy.accept(delivery)
       const database = new DatabaseSync(path)
       database.exec(
-        `PRAGMA busy_timeout = 2000; UPDATE ackhook_events SET state = 1, token = 'gone:rs:0' WHERE id = '${gone.id}'`,
+        `PRAGMA busy_timeout = 2000; UPDATE ackhook_events SET state = 1, token = 'gone:rs' WHERE id = '${gone.id}'`,
       )
       const due = database.prepare(`SELECT due FROM ackhook_events WHERE id = '${first.id}'`)
       const renewals = new Set<unknown>()

@@ -4,16 +4,16 @@ import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { expect, it } from 'vitest'
 import { watchedDatabase } from '../../../../../test/support/watched-database.ts'
-import type { Arrival, Batch, Settlement } from '../../protocol.ts'
-import type { SqliteDatabase } from '../database.ts'
-import { createStorage } from '../storage.ts'
+import type { Arrival, Batch, Settlement } from '../../protocol/batch.ts'
+import type { SqliteDatabase } from '../driver/database.ts'
+import { Storage } from '../storage.ts'
 
 const TERMS = { capacity: 10_000, leaseMs: 10_000, minDelayMs: 10, maxDelayMs: 50, factor: 2 }
 const NOTHING: Batch = {
   arrivals: [],
   bytes: new Uint8Array(),
   settlements: [],
-  held: [],
+  checks: [],
   queries: [],
   take: 0,
 }
@@ -33,12 +33,12 @@ function ordered(index: number): Arrival {
   return [index, `key${index}`, '', `evt_${index}`, 'a.b', 1, 0, 0, 'tenant|conversation', index]
 }
 
-it.each(['complete', 'bury'] as const)(
+it.each(['complete', 'dead-letter'] as const)(
   'goes on with a key that the driver does not read back whole, after %s',
   kind => {
     const folder = mkdtempSync(join(tmpdir(), 'ackhook-sqlite-'))
     const path = join(folder, 'inbox.db')
-    const storage = createStorage(() => openShortened(path), path)
+    const storage = new Storage(() => openShortened(path), path)
     const run = (batch: Partial<Batch>) => {
       const taken = storage.run([{ ...NOTHING, take: 5, ...batch }], TERMS)[0]?.taken ?? []
       if ('kind' in taken) throw new Error(taken.message)
@@ -55,7 +55,7 @@ it.each(['complete', 'bury'] as const)(
       taken = run({ settlements: [settlement] })
     }
     const keys = [0, 1, 2].map(index => `key${index}`)
-    if (kind === 'bury') {
+    if (kind === 'dead-letter') {
       run({ take: 0, queries: keys.map(key => ({ kind: 'redrive', key })) })
       expect(run({})).toHaveLength(1)
     }
@@ -69,7 +69,7 @@ it('finds the rows of a key by the index', () => {
   const seen: string[] = []
   const path = join(folder, 'inbox.db')
   const database = new DatabaseSync(path)
-  const storage = createStorage(
+  const storage = new Storage(
     () => ({
       exec: sql => database.exec(sql),
       close: () => database.close(),

@@ -3,15 +3,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { expect, it } from 'vitest'
-import type { Batch } from '../../protocol.ts'
-import { createStorage } from '../storage.ts'
+import type { Batch } from '../../protocol/batch.ts'
+import { Storage } from '../storage.ts'
 
 const TERMS = { capacity: 10, leaseMs: 10_000, minDelayMs: 10, maxDelayMs: 50, factor: 2 }
 const NOTHING: Batch = {
   arrivals: [],
   bytes: new Uint8Array(),
   settlements: [],
-  held: [],
+  checks: [],
   queries: [],
   take: 0,
 }
@@ -24,7 +24,7 @@ it.each([
 ])('gives back %s', (_, crashes, release, after) => {
   const folder = mkdtempSync(join(tmpdir(), 'ackhook-sqlite-'))
   const path = join(folder, 'inbox.db')
-  const storage = createStorage(() => new DatabaseSync(path), path)
+  const storage = new Storage(() => new DatabaseSync(path), path)
   const run = (batch: Partial<Batch>) => storage.run([{ ...NOTHING, ...batch }], TERMS)[0]
   run({ arrivals: [[1, 'key', '', 'evt_1', 'a.b', 1, 0, 2, null, null]], bytes: new Uint8Array(2) })
   const database = new DatabaseSync(path)

@@ -1,5 +1,5 @@
-import type { SqliteDatabase } from '../database.ts'
-import { FaultError } from '../fault.ts'
+import { FaultError } from '../../protocol/fault.ts'
+import type { SqliteDatabase } from '../driver/database.ts'
 
 /** Counts the changes of {@link TABLES}. Kept in a table: `user_version` belongs to the application. */
 export const SCHEMA_VERSION = 1

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { FaultError } from '../../protocol/fault.ts'
 import { loadDriver } from './driver.ts'
-import { FaultError } from './fault.ts'
-import { isNewEnough } from './schema/sqlite-version.ts'
+import { isNewEnough } from './sqlite-version.ts'
 
 /** A module like `node:sqlite` whose SQLite says it is of this version. */
 function driverOf(version: string, opened: string[] = []) {
@@ -33,7 +33,7 @@ describe('the driver of sqliteInbox', () => {
     expect(opened).toEqual([':memory:', 'a.db'])
   })
 
-  it('is the package where node:sqlite is too old or not there', async () => {
+  it('is the package where node:sqlite is too old or missing', async () => {
     for (const builtin of [{ 'node:sqlite': driverOf('3.51.2') }, {}]) {
       const opened: string[] = []
       const open = await loadDriver(
@@ -52,7 +52,7 @@ describe('the driver of sqliteInbox', () => {
     )
   })
 
-  it('does not hide a driver that is there and fails to load', async () => {
+  it('does not hide a driver that is installed and fails to load', async () => {
     const load = async () => {
       throw Object.assign(new Error('wrong ELF class'), { code: 'ERR_DLOPEN_FAILED' })
     }

@@ -1,9 +1,8 @@
-import type { SqliteDatabase } from '../database.ts'
+import type { SqliteDatabase } from './database.ts'
 
 /**
  * The first version without the WAL-reset bug, in which a commit that meets a checkpoint of another connection
- * can damage the file (https://www.sqlite.org/wal.html#walresetbug). Two processes on one file are allowed
- * here, so nothing older will do.
+ * can damage the file (https://www.sqlite.org/wal.html#walresetbug). Here two processes may share one file.
  */
 export const OLDEST_SQLITE = '3.51.3'
 
