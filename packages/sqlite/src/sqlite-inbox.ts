@@ -178,7 +178,7 @@ class SqliteInbox {
     this.#checkIdle()
   }
 
-  /** Gives a row back. Not repeated: when it fails, the lease expires by itself. */
+  /** Gives a row back. Not repeated: when it fails, the lease expires. */
   async #release({ seq, token }: TakenRow, { begun }: { readonly begun: boolean }): Promise<void> {
     const settlement: Settlement = { kind: 'release', seq, token, begun }
     await this.#batcher.settle(settlement).catch(() => false)

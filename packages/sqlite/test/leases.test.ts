@@ -7,21 +7,21 @@ import { describe, expect, it, vi } from 'vitest'
 import { until } from '../../../test/support/until.ts'
 import { newDelivery, startInbox, withFolder } from './start-inbox.ts'
 
-/** A process whose attempts end when the test says so. */
+/** Attempts that end when the test ends them. */
 function held() {
   const attempts: { readonly attempt: Attempt; finish(verdict: Verdict): void }[] = []
-  const process: Process = (_, attempt) => new Promise(resolve => attempts.push({ attempt, finish: resolve }))
-  return { attempts, process }
+  const run: Process = (_, attempt) => new Promise(resolve => attempts.push({ attempt, finish: resolve }))
+  return { attempts, run }
 }
 
 describe('leases of sqliteInbox', () => {
-  it('are renewed while the handlers run, so that nobody else gets the event', () =>
+  it('are renewed while the handlers run, so that no other process gets the event', () =>
     withFolder(async folder => {
       const path = join(folder, 'inbox.db')
       const one = sqliteInbox({ path, lease: '1s', poll: '20ms' })
       const two = sqliteInbox({ path, lease: '1s', poll: '20ms' })
-      const { attempts, process } = held()
-      await startInbox(one, {}, process)
+      const { attempts, run } = held()
+      await startInbox(one, {}, run)
       const { ran } = await startInbox(two)
       await one.accept(newDelivery())
       await until('it runs', () => attempts.length + ran.length === 1)
@@ -34,16 +34,16 @@ describe('leases of sqliteInbox', () => {
       await Promise.all([one.close(2000), two.close(2000)])
     }))
 
-  it('when lost, abort the attempt, and what it answers afterwards changes nothing', () =>
+  it('when lost, abort the attempt, and its late result changes nothing', () =>
     withFolder(async folder => {
       const path = join(folder, 'inbox.db')
       const inbox = sqliteInbox({ path, lease: '1s', poll: '20ms' })
-      const { attempts, process } = held()
-      const { seen } = await startInbox(inbox, {}, process)
+      const { attempts, run } = held()
+      const { seen } = await startInbox(inbox, {}, run)
       const delivery = newDelivery()
       await inbox.accept(delivery)
       await until('it runs', () => attempts.length === 1)
-      // Somebody else takes it, as after this process stood still.
+      // Another process takes it, as after this one hung.
       const database = new DatabaseSync(path)
       database.exec(
         `PRAGMA busy_timeout = 2000; UPDATE ackhook_events SET token = 'other', due = ${Date.now() + 60_000}`,
@@ -60,7 +60,7 @@ describe('leases of sqliteInbox', () => {
       database.close()
     }))
 
-  it('end with their process, and when nobody else has the file open the next one runs the event at once', () =>
+  it('end with their process, and the next one runs the event at once when no other has the file open', () =>
     withFolder(async folder => {
       const path = join(folder, 'inbox.db')
       await leaveBehind(path, "attempts = 1, token = 'gone', due = 9e15")
@@ -74,11 +74,11 @@ describe('leases of sqliteInbox', () => {
   it.each([
     ['long ago, by a clock that was set forward', 0],
     ['in the far future, by a clock that was set back', 9e15],
-  ])('lapse when nobody renews them for their length, also one that ends %s', (_, due) =>
+  ])('expire when they are not renewed for their length, even one that ends %s', (_, due) =>
     withFolder(async folder => {
       const path = join(folder, 'inbox.db')
       const { database, close } = await openBeside(path)
-      // One second, whatever the lease of who looks at it.
+      // One second, whatever the lease of the process that watches it.
       await leaveBehind(path, `attempts = 1, token = 'gone:rs', due = ${due}`)
       const next = sqliteInbox({ path, lease: '2s', poll: '20ms' })
       const startedAt = performance.now()
@@ -92,12 +92,12 @@ describe('leases of sqliteInbox', () => {
     }),
   )
 
-  it('are not ended by a clock: whoever renews them keeps them', () =>
+  it('are not ended by a clock while they are renewed', () =>
     withFolder(async folder => {
       const path = join(folder, 'inbox.db')
       const one = sqliteInbox({ path, lease: '1s', poll: '20ms' })
-      const { attempts, process } = held()
-      await startInbox(one, {}, process)
+      const { attempts, run } = held()
+      await startInbox(one, {}, run)
       const delivery = newDelivery()
       await one.accept(delivery)
       await until('it runs', () => attempts.length === 1)
@@ -117,14 +117,14 @@ describe('leases of sqliteInbox', () => {
       database.close()
     }))
 
-  it('are seen to be renewed also while the clock stands still', () =>
+  it('are visibly renewed even while the clock does not advance', () =>
     withFolder(async folder => {
       const path = join(folder, 'inbox.db')
       const own = new DatabaseSync(path)
       const inbox = sqliteInbox({ database: own, lease: '1s', poll: '20ms' })
       const clock = vi.spyOn(Date, 'now').mockReturnValue(Date.now())
-      const { attempts, process } = held()
-      await startInbox(inbox, {}, process)
+      const { attempts, run } = held()
+      await startInbox(inbox, {}, run)
       await inbox.accept(newDelivery())
       await until('it runs', () => attempts.length === 1)
       const due = own.prepare('SELECT due FROM ackhook_events')
@@ -136,12 +136,12 @@ describe('leases of sqliteInbox', () => {
       own.close()
     }))
 
-  it('are watched also by a process that is busy, which then runs the event before what waits', () =>
+  it('are watched even by a process that is busy, which then runs the event before what waits', () =>
     withFolder(async folder => {
       const path = join(folder, 'inbox.db')
       const busy = sqliteInbox({ path, lease: '1s', poll: '20ms' })
-      const { attempts, process } = held()
-      const { ran } = await startInbox(busy, { concurrency: 1 }, process)
+      const { attempts, run } = held()
+      const { ran } = await startInbox(busy, { concurrency: 1 }, run)
       const [first, gone, backlog] = [newDelivery(), newDelivery(), newDelivery()]
       await busy.accept(first)
       await until('it runs', () => attempts.length === 1)
@@ -171,7 +171,7 @@ describe('an event of sqliteInbox whose process ended', () => {
   const ONLY_ONE = { attempts: 1, minDelayMs: 10, maxDelayMs: 50, factor: 2 }
   const HOURLY = { attempts: 8, minDelayMs: 3_600_000, maxDelayMs: 3_600_000, factor: 1 }
 
-  it('runs again also when that was its only attempt: what was accepted may not have reached a handler', () =>
+  it('runs again even when that was its only attempt: it may not have reached a handler', () =>
     withFolder(async folder => {
       const path = join(folder, 'inbox.db')
       await leaveBehind(path, "attempts = 1, token = 'gone'")
@@ -247,7 +247,7 @@ describe('an event of sqliteInbox whose process ended', () => {
       await next.close(1000)
     }))
 
-  it('starts its count of crashes again with an attempt that failed by itself', () =>
+  it('starts its count of crashes again with an attempt that failed', () =>
     withFolder(async folder => {
       const path = join(folder, 'inbox.db')
       await leaveBehind(path, "attempts = 3, crashes = 3, token = 'gone'")
@@ -322,7 +322,7 @@ describe('an event of sqliteInbox whose attempts all ended with their process', 
       const [letter] = await last.deadLetters.list()
       expect(letter).toMatchObject({ attempts: 5 })
       await last.deadLetters.redrive(letter?.key ?? '')
-      await until('a redrive begins anew', () => attempts.length === 2)
+      await until('a redrive runs it from attempt 1', () => attempts.length === 2)
       expect(attempts).toMatchObject([
         { number: 5, decision: 'dead-letter' },
         { number: 1, decision: 'run' },

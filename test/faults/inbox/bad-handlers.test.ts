@@ -31,7 +31,7 @@ describe('handlers that misbehave, on sqliteInbox', { timeout: 900_000 }, () => 
     space.remove()
   })
 
-  it('gives the event of a process that stands still to another one, and refuses what comes late', async () => {
+  it('gives the event of a process that hangs to another one, and refuses the late result', async () => {
     const space = createWorkspace()
     const platform = createPlatform()
     // A blocked event loop keeps its events for six leases; one more, and what it takes to notice.
@@ -98,7 +98,7 @@ describe('what ran in a process that was killed, on sqliteInbox', { timeout: 900
     space.remove()
   })
 
-  it('runs again in another process when the lease has lapsed, and not before', async () => {
+  it('runs again in another process when the lease has expired, and not before', async () => {
     const space = createWorkspace()
     const platform = createPlatform()
     const leaseMs = scaled(10_000, 2000)

@@ -10,7 +10,7 @@ import { Storage } from './storage.ts'
 
 const TERMS = { capacity: 10, leaseMs: 10_000, minDelayMs: 10, maxDelayMs: 50, factor: 2 }
 
-/** A real file, whose disk refuses every write while `fails` says so. */
+/** A real file, whose disk refuses every write while `fails` is true. */
 function openOn(path: string, fails: () => boolean): SqliteDatabase {
   return watchedDatabase(new DatabaseSync(path), {
     beforeRun() {
@@ -19,7 +19,7 @@ function openOn(path: string, fails: () => boolean): SqliteDatabase {
   })
 }
 
-it('has the file open again at once when the disk refused a write while handlers run', () => {
+it('opens the file again at once when the disk refused a write while handlers run', () => {
   const folder = mkdtempSync(join(tmpdir(), 'ackhook-sqlite-'))
   const path = join(folder, 'inbox.db')
   let fails = false
@@ -45,13 +45,13 @@ it('has the file open again at once when the disk refused a write while handlers
   fails = true
   storage.renewLeases(TERMS.leaseMs)
   fails = false
-  // A process that finds the file open nowhere takes the leases for those of the dead: see end-leases.
+  // Another process that finds the file open nowhere takes the leases for orphaned: see orphaned.ts.
   expect(openings).toBe(2)
   storage.close()
   rmSync(folder, { recursive: true })
 })
 
-it('waits twice for a file that another process holds, however many results it has to record', () => {
+it('waits twice for a file that another process holds, however many results are to be recorded', () => {
   const folder = mkdtempSync(join(tmpdir(), 'ackhook-sqlite-'))
   const path = join(folder, 'inbox.db')
   const storage = new Storage(() => new DatabaseSync(path), path)
@@ -78,7 +78,7 @@ it('waits twice for a file that another process holds, however many results it h
   rmSync(folder, { recursive: true })
 })
 
-it('fails a question by itself, and what shares its transaction is done', () => {
+it('fails a query alone, and the rest of its transaction is done', () => {
   const folder = mkdtempSync(join(tmpdir(), 'ackhook-sqlite-'))
   const path = join(folder, 'inbox.db')
   const storage = new Storage(() => new DatabaseSync(path), path)

@@ -24,7 +24,7 @@ class Work {
   readonly #wanted: number
   /** Rows taken so far. An arrival that finds a free slot is added. */
   readonly #taken: TakenRow[] = []
-  /** The refs, by key, of accepted arrivals with an ordering key: whether one may run is for `take` to say. */
+  /** The refs, by key, of accepted arrivals with an ordering key: `take` decides whether one may run. */
   readonly #ordered = new Map<string, number>()
 
   constructor(connection: Connection, batches: readonly Batch[], terms: Terms, now: number) {

@@ -3,7 +3,7 @@ import { FaultError } from '../../protocol/fault.ts'
 import { loadDriver } from './driver.ts'
 import { isNewEnough } from './sqlite-version.ts'
 
-/** A module like `node:sqlite` whose SQLite says it is of this version. */
+/** A module like `node:sqlite`, with an SQLite of this version. */
 function driverOf(version: string, opened: string[] = []) {
   return {
     DatabaseSync: class {
@@ -44,7 +44,7 @@ describe('the driver of sqliteInbox', () => {
     }
   })
 
-  it('is refused when none is new enough, and the error says what to install', async () => {
+  it('is refused when none is new enough, with an error that names what to install', async () => {
     const load = loader({ 'node:sqlite': driverOf('3.50.4') })
     await expect(loadDriver(load)).rejects.toThrow(FaultError)
     await expect(loadDriver(load)).rejects.toThrow(

@@ -44,7 +44,7 @@ export class ExpiredLeases {
     const everyMs = leaseMs / POLLS_PER_LEASE
     const now = performance.now()
     if (now - this.#polledAt < everyMs) return
-    // When this thread hung itself, the others may have too: that time is no proof against them.
+    // When this thread itself hung, the others may have too: that time proves nothing against them.
     const sinceMs = Math.min(now - this.#polledAt, 2 * everyMs)
     this.#polledAt = now
     this.#watched = this.#watchAgain(sinceMs)
