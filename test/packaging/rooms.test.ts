@@ -14,7 +14,7 @@ const MIDDLE = [...GROUND, 'observe', 'platform', 'http', 'events']
 const INBOX = [...MIDDLE, 'inbox']
 const RECEIVER = [...INBOX, 'inbox/memory', 'verify', 'worker', 'receiver']
 
-/** What SQLite itself is to the package, and the tables in its file. */
+/** What every room of the SQLite storage builds on. */
 const SQLITE = ['protocol', 'storage/driver', 'storage/schema']
 const STORAGE = [...SQLITE, 'storage/leases', 'storage/rows']
 

@@ -259,7 +259,7 @@ class SqliteInbox {
 const CLOSED: Acceptance = { outcome: 'unavailable', code: 'inbox_unavailable', cause: closedError() }
 
 function closedError(): AckhookError {
-  return new AckhookError('inbox_unavailable', 'The inbox is closed: make another sqliteInbox().')
+  return new AckhookError('inbox_unavailable', 'The inbox is closed: create another one with sqliteInbox().')
 }
 
 function longer(delayMs: number): number {

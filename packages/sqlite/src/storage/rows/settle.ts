@@ -18,7 +18,7 @@ const RENEW = `UPDATE ackhook_events SET due = max(due + 1, ?) WHERE ${IS_LEASED
 // Of a handled event only the id is kept. The bytes are the bulk of a row.
 const COMPLETE = `UPDATE ackhook_events SET state = ${DONE}, due = ?, token = NULL, body = NULL, reason = NULL,
   type = '', namespace = '', order_key = NULL, order_at = NULL WHERE seq = ?`
-// Nearly all rows: without an ordering key no other row becomes a head, and one statement does.
+// Nearly all rows: without an ordering key no other row becomes a head, and one statement is enough.
 const COMPLETE_UNORDERED = `UPDATE ackhook_events SET state = ${DONE}, due = ?, token = NULL, body = NULL, reason = NULL,
   type = '', namespace = '' WHERE ${IS_LEASED} AND order_key IS NULL`
 const RETRY = `UPDATE ackhook_events SET state = ${WAITING}, due = ?, token = NULL, crashes = ?, reason = ? WHERE seq = ?`
