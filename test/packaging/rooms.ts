@@ -9,6 +9,10 @@ const MIDDLE = [...GROUND, 'observe', 'platform', 'http', 'events']
 const INBOX = [...MIDDLE, 'inbox']
 const RECEIVER = [...INBOX, 'inbox/memory', 'verify', 'worker', 'receiver']
 
+/** What every room of the SQLite storage builds on. */
+const SQLITE = ['protocol', 'storage/driver', 'storage/schema']
+const STORAGE = [...SQLITE, 'storage/leases', 'storage/rows']
+
 /** What every command of the CLI may use. */
 const SHARED = ['command', 'terminal', 'secrets']
 
@@ -46,6 +50,16 @@ export const ROOMS: Readonly<Record<string, Rooms>> = {
     verify: [...SHARED, 'delivery', 'doctor'],
     inbox: ['command', 'terminal'],
     '.': [...SHARED, 'delivery', 'doctor', 'send', 'listen', 'replay', 'verify', 'inbox'],
+  },
+  sqlite: {
+    protocol: [],
+    'storage/driver': ['protocol'],
+    'storage/schema': ['protocol', 'storage/driver'],
+    'storage/leases': SQLITE,
+    'storage/rows': [...SQLITE, 'storage/leases'],
+    storage: STORAGE,
+    engine: [...STORAGE, 'storage'],
+    '.': ['protocol', 'storage/driver', 'engine'],
   },
   opentelemetry: { '.': [] },
   redis: { '.': [] },

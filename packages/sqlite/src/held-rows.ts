@@ -1,56 +1,55 @@
 import type { Delivery } from '@ackhook/core'
 import type { Attempt } from '@ackhook/core/spi'
-import type { TakenRow } from './protocol.ts'
+import type { TakenRow } from './protocol/batch-result.ts'
 
-/** A row that this process runs, or whose outcome it is recording. */
-export interface Held {
+/** A row that this process runs, or whose result it is recording. */
+export interface HeldRow {
   readonly row: TakenRow
   readonly delivery: Delivery
   readonly attempt: Attempt
   /** Its handlers have ended; the slot is free. */
-  ended: boolean
-  /** Where it stands among the held ones: theirs to set, negative when it is not one of them. */
+  hasEnded: boolean
+  /** Its index among the held rows, which set it; negative when it is not one of them. */
   place: number
 }
 
 /** The rows that this process holds. */
-export interface HeldRows {
-  readonly size: number
-  add(one: Held): void
-  has(one: Held): boolean
-  /** Whether it was there. */
-  remove(one: Held): boolean
-  /** As they are now: what comes or goes later changes nothing in it. */
-  all(): readonly Held[]
-  clear(): void
-}
+export class HeldRows {
+  /** perf: a list, and no `Map` or `Set` of bodies; see note "maps of bodies". */
+  readonly #rows: HeldRow[] = []
 
-/** A list, and no `Map` or `Set`, for the reason given in `arriving.ts`: each held row keeps an event and its bytes. */
-export function createHeldRows(): HeldRows {
-  const rows: Held[] = []
-  return {
-    get size() {
-      return rows.length
-    },
-    add(one) {
-      one.place = rows.length
-      rows.push(one)
-    },
-    has: one => one.place >= 0,
-    remove(one) {
-      const { place } = one
-      if (place < 0) return false
-      const last = rows.pop()
-      if (last !== undefined && last !== one) {
-        rows[place] = last
-        last.place = place
-      }
-      one.place = -1
-      return true
-    },
-    all: () => [...rows],
-    clear() {
-      for (const one of rows.splice(0)) one.place = -1
-    },
+  get size(): number {
+    return this.#rows.length
+  }
+
+  add(held: HeldRow): void {
+    held.place = this.#rows.length
+    this.#rows.push(held)
+  }
+
+  has(held: HeldRow): boolean {
+    return held.place >= 0
+  }
+
+  /** Whether it was one of them. */
+  remove(held: HeldRow): boolean {
+    const { place } = held
+    if (place < 0) return false
+    const last = this.#rows.pop()
+    if (last !== undefined && last !== held) {
+      this.#rows[place] = last
+      last.place = place
+    }
+    held.place = -1
+    return true
+  }
+
+  /** As they are now: later changes leave this list as it is. */
+  all(): readonly HeldRow[] {
+    return [...this.#rows]
+  }
+
+  clear(): void {
+    for (const held of this.#rows.splice(0)) held.place = -1
   }
 }

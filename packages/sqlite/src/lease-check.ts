@@ -1,29 +1,26 @@
 import type { Batcher } from './engine/batcher.ts'
-import type { Held, HeldRows } from './held-rows.ts'
+import type { HeldRow, HeldRows } from './held-rows.ts'
 
-export interface LeaseWatchParts {
-  readonly held: Pick<HeldRows, 'all'>
+export interface LeaseCheckParts {
+  readonly held: HeldRows
   readonly leaseMs: number
   readonly batcher: Batcher
-  readonly lose: (one: Held) => void
-}
-
-export interface LeaseWatch {
-  stop(): void
+  readonly onLost: (held: HeldRow) => void
 }
 
 /**
- * Asks at a third of a lease whether each held row still is. Renewing is done where the SQL runs; there, to be
- * asked is the sign that the application lives.
+ * Checks every held row at a third of a lease. The renewal itself is done where the SQL runs; there, a check is the
+ * sign that the application lives.
  */
-export function watchLeases({ held, leaseMs, batcher, lose }: LeaseWatchParts): LeaseWatch {
-  async function check(one: Held): Promise<void> {
+export function startLeaseCheck({ held, leaseMs, batcher, onLost }: LeaseCheckParts): { stop(): void } {
+  async function check(one: HeldRow): Promise<void> {
+    const { seq, token } = one.row
     try {
-      const { seq, token } = one.row
-      // One that has just been settled is no longer leased, and not lost either.
-      if (!(await batcher.check({ seq, token })) && !one.ended) lose(one)
+      const isHeld = await batcher.check({ seq, token })
+      // A row that has just been settled is no longer leased, and not lost either.
+      if (!isHeld && !one.hasEnded) onLost(one)
     } catch {
-      // Not known: the next round sees whether somebody has taken it meanwhile.
+      // Not known: the next check finds out whether another process has taken it.
     }
   }
 

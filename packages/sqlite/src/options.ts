@@ -1,21 +1,21 @@
 import { resolve } from 'node:path'
 import { ConfigurationError, type Duration } from '@ackhook/core'
-import { durationMs } from '@ackhook/core/spi'
-import type { SqliteDatabase } from './storage/database.ts'
+import { durationMs, refuseUnknownNames } from '@ackhook/core/spi'
+import type { SqliteDatabase } from './storage/driver/database.ts'
 
 /** Either `path` or `database`. Durations are seconds or strings such as `'30s'`. */
 export interface SqliteInboxOptions {
-  /** The database file, on a local disk; relative to the working directory of this moment. Made when it is not there; its folder must be. */
+  /** The database file, on a local disk; relative to the current working directory. Created when missing, in a folder that exists. */
   readonly path?: string
   /**
-   * A database that is open already, of `node:sqlite` or `@photostructure/sqlite`, with SQLite 3.51.3 or later. It cannot leave its thread, so that every commit stops the event loop for a moment. The
-   * caller closes it, after the receiver.
+   * An open database of `node:sqlite` or `@photostructure/sqlite`, with SQLite 3.51.3 or later. It cannot leave its
+   * thread, so every commit blocks the event loop for a moment. The caller closes it, after the receiver.
    */
   readonly database?: SqliteDatabase
   /**
-   * How long an event of a process that died waits before another one that is running takes it. Renewed at a
-   * third of it, by the thread that works on the file: a process whose event loop is blocked keeps its events for
-   * six times as long. With `database` the event loop renews. Default `'10s'`, with `database` `'60s'`.
+   * How long an event of a process that died waits before another running process takes it. Renewed at a third of
+   * that, by the thread that works on the file: a process whose event loop is blocked keeps its events for six
+   * times as long. With `database` the event loop renews. Default `'10s'`, with `database` `'60s'`.
    */
   readonly lease?: Duration
   /** How often to look for events that another process has received. Default `'500ms'`. */
@@ -36,10 +36,7 @@ export function resolveSqliteOptions(pathOrOptions: string | SqliteInboxOptions)
   if (typeof options !== 'object' || options === null) {
     throw new ConfigurationError('path', "write sqliteInbox('webhooks.db')")
   }
-  const unknown = Object.keys(options).find(name => !NAMES.includes(name))
-  if (unknown !== undefined) {
-    throw new ConfigurationError(unknown, `is no option; the options are ${NAMES.join(', ')}`)
-  }
+  refuseUnknownNames(options, NAMES)
   const source = sourceOf(options)
   return {
     source,
@@ -69,6 +66,6 @@ function sourceOf({ path, database }: SqliteInboxOptions): ResolvedSqliteOptions
       'must name a file on disk; leave the inbox out to keep events in memory',
     )
   }
-  // Now: the file must stay the same one when the application changes its directory and the thread is replaced.
+  // Resolved now: it must stay the same file when the application changes its directory and the thread is replaced.
   return { path: resolve(path) }
 }

@@ -1,47 +1,36 @@
-import {
-  AckhookError,
-  type DeadLetter,
-  type Delivery,
-  type DrainReport,
-  type Inbox,
-  type InboxStats,
-  NonRetryableError,
-} from '@ackhook/core'
+import { AckhookError, type Delivery, type DrainReport, type Inbox, type InboxStats } from '@ackhook/core'
 import {
   ABORT,
   type Acceptance,
   createAttempt,
-  describeError,
+  type DeadLetterStore,
+  identityOf,
   type Process,
   type ProcessingPolicy,
   type RetryPolicy,
+  settlesWithin,
   type Verdict,
 } from '@ackhook/core/spi'
-import { type Batcher, createBatcher } from './engine/batcher.ts'
+import { createDeadLetters } from './dead-letters.ts'
+import { Batcher } from './engine/batcher.ts'
 import type { Engine } from './engine/engine.ts'
-import { createLocalEngine } from './engine/local-engine.ts'
-import { createThreadEngine } from './engine/thread-engine.ts'
-import { toError } from './engine/to-error.ts'
-import { createHeldRows, type Held } from './held-rows.ts'
-import { type LeaseWatch, watchLeases } from './lease-check.ts'
-import { resolveSqliteOptions, type SqliteInboxOptions } from './options.ts'
-import type { Settlement, TakenRow } from './protocol.ts'
-
-interface Running {
-  readonly process: Process
-  readonly policy: ProcessingPolicy
-  readonly leases: LeaseWatch
-}
+import { LocalEngine } from './engine/local-engine.ts'
+import { ThreadEngine } from './engine/thread-engine.ts'
+import { type HeldRow, HeldRows } from './held-rows.ts'
+import { startLeaseCheck } from './lease-check.ts'
+import { type ResolvedSqliteOptions, resolveSqliteOptions, type SqliteInboxOptions } from './options.ts'
+import type { Settlement } from './protocol/batch.ts'
+import type { TakenRow } from './protocol/batch-result.ts'
+import { settlementOf } from './settlement-of.ts'
 
 /** 8 attempts: 5 s, 25 s, 2 min, 10 min, 52 min, 4 h and 12 h apart, less the random part. */
 const RETRY: RetryPolicy = { attempts: 8, minDelayMs: 5000, maxDelayMs: 43_200_000, factor: 5 }
 const CAPACITY = 1_000_000
-/** So often is `onDeadLetter` to be told of an event; a handler that takes the process down then is told no more. */
-const MAX_TELLINGS = 3
-const LISTED = 100
-const MAX_LISTED = 1_000_000
-/** How long the last words of a closing process may take to reach the disk. */
-const LAST_WORDS_MS = 2000
+/** Between attempts to record a result while the file cannot be written. */
+const MIN_RECORD_DELAY_MS = 250
+const MAX_RECORD_DELAY_MS = 5000
+/** How long the last results of a closing inbox may take to reach the disk. */
+const LAST_RESULTS_MS = 2000
 
 /**
  * The inbox in a file, for one machine: an event is acknowledged when it is committed and flushed to disk, and
@@ -53,86 +42,126 @@ const LAST_WORDS_MS = 2000
  * const hooks = webhooks({ secret: process.env['SIGNING_SECRET'], inbox: sqliteInbox('webhooks.db') })
  */
 export function sqliteInbox(pathOrOptions: string | SqliteInboxOptions): Inbox {
-  const { source, leaseMs, pollMs } = resolveSqliteOptions(pathOrOptions)
-  const engine: Engine =
-    'path' in source ? createThreadEngine(source.path) : createLocalEngine(source.database)
-  const held = createHeldRows()
-  let running: Running | undefined
-  let active = 0
-  let closing: Promise<DrainReport> | undefined
-  let wakeTimer: ReturnType<typeof setTimeout> | undefined
-  let onQuiet: (() => void) | undefined
+  const inbox = new SqliteInbox(resolveSqliteOptions(pathOrOptions))
+  return {
+    durable: true,
+    defaultRetry: RETRY,
+    defaultCapacity: CAPACITY,
+    start: (work, policy) => inbox.start(work, policy),
+    accept: delivery => inbox.accept(delivery),
+    close: timeoutMs => inbox.close(timeoutMs),
+    stats: () => inbox.stats(),
+    deadLetters: inbox.deadLetters,
+  }
+}
+
+/** What is known only once processing starts. */
+interface Started {
+  readonly work: Process
+  readonly policy: ProcessingPolicy
+  readonly leaseCheck: { stop(): void }
+}
+
+class SqliteInbox {
+  readonly deadLetters: DeadLetterStore
+  readonly #options: ResolvedSqliteOptions
+  readonly #engine: Engine
+  readonly #batcher: Batcher
+  /** Rows that run here, or whose result is being recorded. */
+  readonly #held = new HeldRows()
+  /** How many of them occupy a slot: their handlers have not ended. */
+  #active = 0
+  #started: Started | undefined
+  #closing: Promise<DrainReport> | undefined
+  #pollTimer: ReturnType<typeof setTimeout> | undefined
+  /** Called when nothing is held and nothing waits for the engine. */
+  #onIdle: (() => void) | undefined
   /** Why the last rows asked for did not come. */
-  let outage: string | undefined
+  #outage: string | undefined
 
-  const batcher: Batcher = createBatcher({
-    engine,
-    toError: fault =>
-      'path' in source
-        ? toError(fault, 'path', `'${source.path}'`)
-        : toError(fault, 'database', 'the database'),
-    slots: requested =>
-      running === undefined || closing !== undefined ? 0 : running.policy.concurrency - active - requested,
-    onTaken: begin,
-    onAsked: tellOnce,
-    onAnswered: lookAgain,
-  })
+  constructor(options: ResolvedSqliteOptions) {
+    const { source } = options
+    this.#options = options
+    this.#engine = 'path' in source ? new ThreadEngine(source.path) : new LocalEngine(source.database)
+    this.#batcher = new Batcher({
+      engine: this.#engine,
+      freeSlots: requested => this.#freeSlots(requested),
+      onRow: (row, arrived) => this.#take(row, arrived),
+      onTaken: error => this.#noteOutage(error),
+      onAnswered: nextDueMs => this.#pollLater(nextDueMs),
+    })
+    this.deadLetters = createDeadLetters(this.#batcher)
+  }
 
-  function begin(row: TakenRow, arrived: Delivery | undefined): void {
+  async start(work: Process, policy: ProcessingPolicy): Promise<void> {
+    if (this.#closing !== undefined) throw closedError()
+    const { leaseMs } = this.#options
+    const { minDelayMs, maxDelayMs, factor } = policy.retry
+    this.#engine.setTerms({ capacity: policy.capacity, leaseMs, minDelayMs, maxDelayMs, factor })
+    await this.#engine.open()
+    // Closed meanwhile: nothing would stop what follows.
+    if (this.#closing !== undefined) throw closedError()
+    const onLost = (held: HeldRow): void => this.#lose(held)
+    const leaseCheck = startLeaseCheck({ held: this.#held, leaseMs, batcher: this.#batcher, onLost })
+    this.#started = { work, policy, leaseCheck }
+    this.#batcher.flushNow()
+  }
+
+  accept(delivery: Delivery): Promise<Acceptance> {
+    return this.#closing === undefined ? this.#batcher.accept(delivery) : Promise.resolve(CLOSED)
+  }
+
+  /** How many rows may be taken, beyond those `requested` before. */
+  #freeSlots(requested: number): number {
+    if (this.#started === undefined || this.#closing !== undefined) return 0
+    return this.#started.policy.concurrency - this.#active - requested
+  }
+
+  /** `arrived`: the delivery, when the row was stored here just now. */
+  #take(row: TakenRow, arrived: Delivery | undefined): void {
     const delivery = arrived ?? row.event
-    if (running === undefined || closing !== undefined || delivery === undefined) {
-      void record({ kind: 'release', seq: row.seq, token: row.token, begun: false })
+    if (this.#started === undefined || this.#closing !== undefined || delivery === undefined) {
+      void this.#release(row, { begun: false })
       return
     }
-    const attempt = createAttempt(row.attempt, row.tellings > 0 ? 'abandon' : 'run')
-    const one: Held = { row, delivery, attempt, ended: false, place: -1 }
-    held.add(one)
-    active++
+    const attempt = createAttempt(row.attempt, row.decision)
+    const held: HeldRow = { row, delivery, attempt, hasEnded: false, place: -1 }
+    this.#held.add(held)
+    this.#active++
     // After the replies of this turn: work must not delay an acknowledgement that is being written.
-    setImmediate(() => void run(one))
+    setImmediate(() => void this.#run(held))
   }
 
-  async function run(one: Held): Promise<void> {
-    const verdict = await verdictOf(one)
-    if (!held.has(one)) return
-    end(one)
-    await settle(one, verdict)
-    held.remove(one)
-    quiet()
+  async #run(held: HeldRow): Promise<void> {
+    const verdict = await this.#running().work(held.delivery, held.attempt)
+    // Lost, or given back by the drain.
+    if (!this.#held.has(held)) return
+    this.#freeSlot(held)
+    await this.#settle(held, verdict)
+    this.#held.remove(held)
+    this.#checkIdle()
   }
 
-  /** Never rejects: what rejects here would end the application, or be held for ever. */
-  async function verdictOf(one: Held): Promise<Verdict> {
-    const { process, policy } = started()
-    if (one.row.tellings > MAX_TELLINGS) return buryUntold(one)
-    try {
-      return await process(one.delivery, one.attempt)
-    } catch (error) {
-      const { attempts, minDelayMs } = policy.retry
-      if (one.row.attempt >= attempts) return { outcome: 'dead', error, notified: false }
-      return { outcome: 'retry', delayMs: minDelayMs, error }
-    }
+  #freeSlot(held: HeldRow): void {
+    if (held.hasEnded) return
+    held.hasEnded = true
+    this.#active--
+    this.#batcher.flushSoon()
   }
 
-  function end(one: Held): void {
-    if (one.ended) return
-    one.ended = true
-    active--
-    batcher.wake()
-  }
-
-  async function settle(one: Held, verdict: Verdict): Promise<void> {
-    const { policy } = started()
-    const settlement = settlementOf(one, verdict, policy)
-    for (let delayMs = 250; held.has(one); delayMs = Math.min(delayMs * 2, 5000)) {
+  /** Records a verdict, and tries again while the file cannot be written and the inbox is open. */
+  async #settle(held: HeldRow, verdict: Verdict): Promise<void> {
+    const { policy } = this.#running()
+    const settlement = settlementOf(held.row, verdict, policy)
+    for (let delayMs = MIN_RECORD_DELAY_MS; this.#held.has(held); delayMs = longer(delayMs)) {
       try {
-        if (!(await batcher.settle(settlement))) lose(one)
+        if (!(await this.#batcher.settle(settlement))) this.#lose(held)
         return
       } catch (error) {
         policy.observe({ kind: 'store_down', operation: 'settle', error })
-        if (closing !== undefined) {
-          if (verdict.outcome === 'completed')
-            policy.observe({ kind: 'completion_lost', ...about(one), error })
+        if (this.#closing !== undefined) {
+          if (settlement.kind === 'complete')
+            policy.observe({ kind: 'completion_lost', ...identityOf(held.delivery), error })
           return
         }
         await new Promise(resolve => setTimeout(resolve, delayMs))
@@ -141,155 +170,98 @@ export function sqliteInbox(pathOrOptions: string | SqliteInboxOptions): Inbox {
   }
 
   /** Another process has the event now: what is left of it here no longer counts. */
-  function lose(one: Held): void {
-    if (!held.remove(one)) return
-    started().policy.observe({ kind: 'lease_lost', ...about(one) })
-    one.attempt.abort(ABORT.leaseLost())
-    end(one)
-    quiet()
+  #lose(held: HeldRow): void {
+    if (!this.#held.remove(held)) return
+    this.#running().policy.observe({ kind: 'lease_lost', ...identityOf(held.delivery) })
+    held.attempt.abort(ABORT.leaseLost())
+    this.#freeSlot(held)
+    this.#checkIdle()
   }
 
-  /** Telling `onDeadLetter` of it took the process down every time, as its handlers did. */
-  function buryUntold(one: Held): Verdict {
-    const { policy } = started()
-    const { id, type, namespace } = about(one)
-    const attempt = one.attempt.number
-    const error = new NonRetryableError(UNTOLD)
-    policy.logger.error(
-      { event: id, type, attempts: attempt },
-      `Event ${id} is given up, and onDeadLetter could not be told: its process died or stood still every time.`,
-    )
-    policy.observe({ kind: 'dead_lettered', id, type, namespace, attempt, error, durationMs: 0 })
-    return { outcome: 'dead', error, notified: false }
+  /** Gives a row back. Not repeated: when it fails, the lease expires. */
+  async #release({ seq, token }: TakenRow, { begun }: { readonly begun: boolean }): Promise<void> {
+    const settlement: Settlement = { kind: 'release', seq, token, begun }
+    await this.#batcher.settle(settlement).catch(() => false)
+    this.#checkIdle()
   }
 
-  /** When an outage begins, and not with every poll of it: of what only works, nobody else would notice. */
-  function tellOnce(error?: Error): void {
-    if (error !== undefined && error.message !== outage) {
-      running?.policy.observe({ kind: 'store_down', operation: 'take', error })
+  /** Observes an outage when it begins, and not with every poll: where no event arrives, nothing else shows it. */
+  #noteOutage(error?: Error): void {
+    if (error !== undefined && error.message !== this.#outage) {
+      this.#started?.policy.observe({ kind: 'store_down', operation: 'take', error })
     }
-    outage = error?.message
+    this.#outage = error?.message
   }
 
-  /** Asks again when the next row is due, and now and then for what another process received. */
-  function lookAgain(nextDueMs: number | undefined): void {
-    clearTimeout(wakeTimer)
-    if (running === undefined || closing !== undefined || running.policy.concurrency === 0) {
-      quiet()
+  /** Takes again when the next row is due, and now and then for what another process received. */
+  #pollLater(nextDueMs: number | undefined): void {
+    clearTimeout(this.#pollTimer)
+    if (this.#closing !== undefined || !this.#started?.policy.concurrency) {
+      this.#checkIdle()
       return
     }
-    wakeTimer = setTimeout(batcher.hurry, Math.min(pollMs, nextDueMs ?? pollMs))
+    const { pollMs } = this.#options
+    this.#pollTimer = setTimeout(() => this.#batcher.flushNow(), Math.min(pollMs, nextDueMs ?? pollMs))
   }
 
-  /** For what nobody waits for: when it fails, the lease lapses by itself. */
-  async function record(settlement: Settlement): Promise<void> {
-    await batcher.settle(settlement).catch(() => false)
-    quiet()
+  close(timeoutMs: number): Promise<DrainReport> {
+    this.#closing ??= this.#close(timeoutMs)
+    return this.#closing
   }
 
-  function quiet(): void {
-    if (held.size === 0 && !batcher.isBusy()) onQuiet?.()
-  }
-
-  function quietWithin(timeoutMs: number): Promise<void> {
-    if (held.size === 0 && !batcher.isBusy()) return Promise.resolve()
-    return new Promise(resolve => {
-      const timer = setTimeout(resolve, timeoutMs)
-      onQuiet = () => {
-        clearTimeout(timer)
-        resolve()
-      }
-      batcher.hurry()
-    })
-  }
-
-  async function close(timeoutMs: number): Promise<DrainReport> {
-    clearTimeout(wakeTimer)
-    await quietWithin(timeoutMs)
-    const left = held.all().filter(({ ended }) => !ended)
-    held.clear()
-    for (const { row, attempt } of left) {
-      attempt.abort(ABORT.drained())
-      void record({ kind: 'release', seq: row.seq, token: row.token, begun: true })
-    }
-    await quietWithin(LAST_WORDS_MS)
-    running?.leases.stop()
-    await engine.close()
+  async #close(timeoutMs: number): Promise<DrainReport> {
+    clearTimeout(this.#pollTimer)
+    await this.#idleWithin(timeoutMs)
+    this.#giveBack()
+    await this.#idleWithin(LAST_RESULTS_MS)
+    this.#started?.leaseCheck.stop()
+    await this.#engine.close()
     // Whatever was accepted is in the file.
     return { lost: 0 }
   }
 
-  function started(): Running {
-    if (running === undefined) throw new Error('start() must come before the first event')
-    return running
+  #giveBack(): void {
+    const unfinished = this.#held.all().filter(({ hasEnded }) => !hasEnded)
+    this.#held.clear()
+    for (const { row, attempt } of unfinished) {
+      attempt.abort(ABORT.drained())
+      void this.#release(row, { begun: true })
+    }
   }
 
-  return {
-    durable: true,
-    defaultRetry: RETRY,
-    defaultCapacity: CAPACITY,
-    async start(process, policy) {
-      if (closing !== undefined) throw closedError()
-      const { capacity, retry } = policy
-      engine.setTerms({ capacity, leaseMs, ...retry })
-      await engine.open()
-      // Closed meanwhile: nobody would stop what follows.
-      if (closing !== undefined) throw closedError()
-      const leases = watchLeases({ held, leaseMs, batcher, lose })
-      running = { process, policy, leases }
-      batcher.hurry()
-    },
-    accept(delivery): Promise<Acceptance> {
-      if (closing === undefined) return batcher.accept(delivery)
-      return Promise.resolve(CLOSED)
-    },
-    close(timeoutMs) {
-      closing ??= close(timeoutMs)
-      return closing
-    },
-    stats: () => batcher.ask({ kind: 'stats' }) as Promise<InboxStats>,
-    deadLetters: {
-      list: ({ limit } = {}) =>
-        batcher.ask({ kind: 'list', limit: wholeLimit(limit) }) as Promise<readonly DeadLetter[]>,
-      get: key => batcher.ask({ kind: 'get', key: String(key) }) as Promise<DeadLetter | undefined>,
-      redrive: key => batcher.ask({ kind: 'redrive', key: String(key) }) as Promise<boolean>,
-      discard: key => batcher.ask({ kind: 'discard', key: String(key) }) as Promise<boolean>,
-    },
+  async #idleWithin(timeoutMs: number): Promise<void> {
+    if (this.#isIdle) return
+    const idle = new Promise<void>(resolve => {
+      this.#onIdle = resolve
+    })
+    this.#batcher.flushNow()
+    await settlesWithin(idle, timeoutMs)
+  }
+
+  #checkIdle(): void {
+    if (this.#isIdle) this.#onIdle?.()
+  }
+
+  get #isIdle(): boolean {
+    return this.#held.size === 0 && !this.#batcher.isBusy
+  }
+
+  stats(): Promise<InboxStats> {
+    return this.#batcher.query({ kind: 'stats' }) as Promise<InboxStats>
+  }
+
+  #running(): Started {
+    if (this.#started === undefined) throw new Error('start() must come before the first event')
+    return this.#started
   }
 }
-
-const UNTOLD =
-  'In every attempt at this event, and whenever onDeadLetter was to be told of it, its process died or stood still.'
 
 const CLOSED: Acceptance = { outcome: 'unavailable', code: 'inbox_unavailable', cause: closedError() }
 
 function closedError(): AckhookError {
-  return new AckhookError('inbox_unavailable', 'The inbox is closed: make another sqliteInbox().')
+  return new AckhookError('inbox_unavailable', 'The inbox is closed: create another one with sqliteInbox().')
 }
 
-/** Whole literals: one that goes on after a spread takes Node 20 two microseconds, and a hidden class each time. */
-function settlementOf({ row }: Held, verdict: Verdict, policy: ProcessingPolicy): Settlement {
-  const { seq, token } = row
-  switch (verdict.outcome) {
-    case 'completed':
-      return { kind: 'complete', seq, token, forgetAt: Math.round(Date.now() + policy.retentionMs) }
-    case 'retry': {
-      const reason = describeError(verdict.error)
-      return { kind: 'retry', seq, token, delayMs: Math.round(verdict.delayMs), reason }
-    }
-    case 'dead': {
-      const reason = describeError(verdict.error)
-      return { kind: 'bury', seq, token, failedAt: Math.round(policy.clock()), reason }
-    }
-  }
-}
-
-/** What is no number lists as many as no limit does. */
-function wholeLimit(limit: number | undefined): number {
-  const wanted = Number(limit ?? LISTED)
-  return Number.isNaN(wanted) ? LISTED : Math.max(0, Math.min(Math.floor(wanted), MAX_LISTED))
-}
-
-function about({ delivery: { id, type, namespace } }: Held): { id: string; type: string; namespace: string } {
-  return { id, type, namespace }
+function longer(delayMs: number): number {
+  return Math.min(delayMs * 2, MAX_RECORD_DELAY_MS)
 }

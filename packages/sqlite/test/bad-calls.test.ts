@@ -30,7 +30,7 @@ async function besides<T>(inbox: Inbox, call: T | PromiseLike<T>): Promise<T> {
   return answer
 }
 
-it('lists dead letters for every limit there is, and fails no delivery beside it', () =>
+it('lists dead letters for any limit, and fails no delivery beside it', () =>
   withInbox(async inbox => {
     for (let index = 0; index < 3; index++) await inbox.accept(newDelivery({ type: 'dies' }))
     await until('all are dead', async () => (await inbox.stats()).dead === 3)
@@ -50,7 +50,7 @@ it('lists dead letters for every limit there is, and fails no delivery beside it
     }
   }))
 
-it('finds nothing for a key that is none, and fails no delivery beside it', () =>
+it('finds nothing for a key of another type, and fails no delivery beside it', () =>
   withInbox(async inbox => {
     const { get, redrive, discard } = inbox.deadLetters
     for (const key of [undefined, Number.NaN, {}, () => {}] as string[]) {
@@ -65,7 +65,7 @@ it('refuses an event that SQLite cannot store, and takes the others that arrive 
     for (const wrong of [
       { receivedAt: Number.NaN },
       { fingerprint: undefined as unknown as number },
-      { order: { key: 'lane', createdAt: Number.POSITIVE_INFINITY } },
+      { order: { key: 'tenant', createdAt: Number.POSITIVE_INFINITY } },
     ]) {
       expect(await besides(inbox, inbox.accept(newDelivery(wrong)))).toMatchObject(REFUSED)
     }

@@ -32,8 +32,8 @@ describe('a clock that is set back under sqliteInbox', () => {
         return { outcome: 'dead', error: new Error('no'), notified: true }
       })
       const dead = newDelivery()
-      const lane = [1, 2].map(createdAt => newDelivery({ order: { key: 'lane', createdAt } }))
-      const deliveries = [dead, newDelivery(), ...lane]
+      const ordered = [1, 2].map(createdAt => newDelivery({ order: { key: 'tenant', createdAt } }))
+      const deliveries = [dead, newDelivery(), ...ordered]
       for (const delivery of deliveries) await inbox.accept(delivery)
       setBack(3_600_000)
       release()

@@ -1,4 +1,4 @@
-// Ends while another connection holds its file: prints what close() said, and that it goes on.
+// Closes while another connection holds its file: prints what close() returned, and that the shutdown goes on.
 
 import { sqliteInbox } from '@ackhook/sqlite'
 import { DatabaseSync } from '@photostructure/sqlite'

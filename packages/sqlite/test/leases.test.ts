@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { Inbox } from '@ackhook/core'
+import { createReceiver, type Inbox, type Observation } from '@ackhook/core'
 import type { Attempt, Process, ProcessingPolicy, Verdict } from '@ackhook/core/spi'
 import { sqliteInbox } from '@ackhook/sqlite'
 import { DatabaseSync } from '@photostructure/sqlite'
@@ -7,21 +7,21 @@ import { describe, expect, it, vi } from 'vitest'
 import { until } from '../../../test/support/until.ts'
 import { newDelivery, startInbox, withFolder } from './start-inbox.ts'
 
-/** A process whose attempts end when the test says so. */
+/** Attempts that end when the test ends them. */
 function held() {
   const attempts: { readonly attempt: Attempt; finish(verdict: Verdict): void }[] = []
-  const process: Process = (_, attempt) => new Promise(resolve => attempts.push({ attempt, finish: resolve }))
-  return { attempts, process }
+  const run: Process = (_, attempt) => new Promise(resolve => attempts.push({ attempt, finish: resolve }))
+  return { attempts, run }
 }
 
 describe('leases of sqliteInbox', () => {
-  it('are renewed while the handlers run, so that nobody else gets the event', () =>
+  it('are renewed while the handlers run, so that no other process gets the event', () =>
     withFolder(async folder => {
       const path = join(folder, 'inbox.db')
       const one = sqliteInbox({ path, lease: '1s', poll: '20ms' })
       const two = sqliteInbox({ path, lease: '1s', poll: '20ms' })
-      const { attempts, process } = held()
-      await startInbox(one, {}, process)
+      const { attempts, run } = held()
+      await startInbox(one, {}, run)
       const { ran } = await startInbox(two)
       await one.accept(newDelivery())
       await until('it runs', () => attempts.length + ran.length === 1)
@@ -34,16 +34,16 @@ describe('leases of sqliteInbox', () => {
       await Promise.all([one.close(2000), two.close(2000)])
     }))
 
-  it('when lost, abort the attempt, and what it answers afterwards changes nothing', () =>
+  it('when lost, abort the attempt, and its late result changes nothing', () =>
     withFolder(async folder => {
       const path = join(folder, 'inbox.db')
       const inbox = sqliteInbox({ path, lease: '1s', poll: '20ms' })
-      const { attempts, process } = held()
-      const { seen } = await startInbox(inbox, {}, process)
+      const { attempts, run } = held()
+      const { seen } = await startInbox(inbox, {}, run)
       const delivery = newDelivery()
       await inbox.accept(delivery)
       await until('it runs', () => attempts.length === 1)
-      // Somebody else takes it, as after this process stood still.
+      // Another process takes it, as after this one hung.
       const database = new DatabaseSync(path)
       database.exec(
         `PRAGMA busy_timeout = 2000; UPDATE ackhook_events SET token = 'other', due = ${Date.now() + 60_000}`,
@@ -60,7 +60,7 @@ describe('leases of sqliteInbox', () => {
       database.close()
     }))
 
-  it('end with their process, and when nobody else has the file open the next one runs the event at once', () =>
+  it('end with their process, and the next one runs the event at once when no other has the file open', () =>
     withFolder(async folder => {
       const path = join(folder, 'inbox.db')
       await leaveBehind(path, "attempts = 1, token = 'gone', due = 9e15")
@@ -74,12 +74,12 @@ describe('leases of sqliteInbox', () => {
   it.each([
     ['long ago, by a clock that was set forward', 0],
     ['in the far future, by a clock that was set back', 9e15],
-  ])('lapse when nobody renews them for their length, also one that ends %s', (_, due) =>
+  ])('expire when they are not renewed for their length, even one that ends %s', (_, due) =>
     withFolder(async folder => {
       const path = join(folder, 'inbox.db')
       const { database, close } = await openBeside(path)
-      // One second, whatever the lease of who looks at it.
-      await leaveBehind(path, `attempts = 1, token = 'gone:rs:0', due = ${due}`)
+      // One second, whatever the lease of the process that watches it.
+      await leaveBehind(path, `attempts = 1, token = 'gone:rs', due = ${due}`)
       const next = sqliteInbox({ path, lease: '2s', poll: '20ms' })
       const startedAt = performance.now()
       const { attempts } = await gather(next)
@@ -92,12 +92,12 @@ describe('leases of sqliteInbox', () => {
     }),
   )
 
-  it('are not ended by a clock: whoever renews them keeps them', () =>
+  it('are not ended by a clock while they are renewed', () =>
     withFolder(async folder => {
       const path = join(folder, 'inbox.db')
       const one = sqliteInbox({ path, lease: '1s', poll: '20ms' })
-      const { attempts, process } = held()
-      await startInbox(one, {}, process)
+      const { attempts, run } = held()
+      await startInbox(one, {}, run)
       const delivery = newDelivery()
       await one.accept(delivery)
       await until('it runs', () => attempts.length === 1)
@@ -117,14 +117,14 @@ describe('leases of sqliteInbox', () => {
       database.close()
     }))
 
-  it('are seen to be renewed also while the clock stands still', () =>
+  it('are visibly renewed even while the clock does not advance', () =>
     withFolder(async folder => {
       const path = join(folder, 'inbox.db')
       const own = new DatabaseSync(path)
       const inbox = sqliteInbox({ database: own, lease: '1s', poll: '20ms' })
       const clock = vi.spyOn(Date, 'now').mockReturnValue(Date.now())
-      const { attempts, process } = held()
-      await startInbox(inbox, {}, process)
+      const { attempts, run } = held()
+      await startInbox(inbox, {}, run)
       await inbox.accept(newDelivery())
       await until('it runs', () => attempts.length === 1)
       const due = own.prepare('SELECT due FROM ackhook_events')
@@ -136,19 +136,19 @@ describe('leases of sqliteInbox', () => {
       own.close()
     }))
 
-  it('are watched also by a process that is busy, which then runs the event before what waits', () =>
+  it('are watched even by a process that is busy, which then runs the event before what waits', () =>
     withFolder(async folder => {
       const path = join(folder, 'inbox.db')
       const busy = sqliteInbox({ path, lease: '1s', poll: '20ms' })
-      const { attempts, process } = held()
-      const { ran } = await startInbox(busy, { concurrency: 1 }, process)
+      const { attempts, run } = held()
+      const { ran } = await startInbox(busy, { concurrency: 1 }, run)
       const [first, gone, backlog] = [newDelivery(), newDelivery(), newDelivery()]
       await busy.accept(first)
       await until('it runs', () => attempts.length === 1)
       for (const delivery of [gone, backlog]) await busy.accept(delivery)
       const database = new DatabaseSync(path)
       database.exec(
-        `PRAGMA busy_timeout = 2000; UPDATE ackhook_events SET state = 1, token = 'gone:rs:0' WHERE id = '${gone.id}'`,
+        `PRAGMA busy_timeout = 2000; UPDATE ackhook_events SET state = 1, token = 'gone:rs' WHERE id = '${gone.id}'`,
       )
       const due = database.prepare(`SELECT due FROM ackhook_events WHERE id = '${first.id}'`)
       const renewals = new Set<unknown>()
@@ -171,7 +171,7 @@ describe('an event of sqliteInbox whose process ended', () => {
   const ONLY_ONE = { attempts: 1, minDelayMs: 10, maxDelayMs: 50, factor: 2 }
   const HOURLY = { attempts: 8, minDelayMs: 3_600_000, maxDelayMs: 3_600_000, factor: 1 }
 
-  it('runs again also when that was its only attempt: what was accepted may not have reached a handler', () =>
+  it('runs again even when that was its only attempt: it may not have reached a handler', () =>
     withFolder(async folder => {
       const path = join(folder, 'inbox.db')
       await leaveBehind(path, "attempts = 1, token = 'gone'")
@@ -182,19 +182,42 @@ describe('an event of sqliteInbox whose process ended', () => {
       await next.close(1000)
     }))
 
-  it('is given up when it ended twice in a row and the attempts are used up', () =>
+  it('runs again after up to four crashes in a row, however few attempts it has, and is abandoned after five', () =>
     withFolder(async folder => {
       const path = join(folder, 'inbox.db')
       await leaveBehind(path, "attempts = 1, token = 'gone'")
-      for (const decision of ['run', 'abandon']) {
+      for (const [number, decision] of [
+        [2, 'run'],
+        [3, 'run'],
+        [4, 'run'],
+        [5, 'run'],
+        [5, 'abandon'],
+      ]) {
         const next = sqliteInbox({ path, poll: '20ms' })
         const { attempts } = await gather(next, () => new Promise(() => {}), {
           retry: ONLY_ONE,
         })
-        await until('it is handed out', () => attempts.length === 1)
-        expect(attempts).toMatchObject([{ number: 2, decision }])
+        await until('it is taken', () => attempts.length === 1)
+        expect(attempts).toMatchObject([{ number, decision }])
         await kill(path, next)
       }
+    }))
+
+  it('waits from the second crash in a row on, by the delays of retry', () =>
+    withFolder(async folder => {
+      const path = join(folder, 'inbox.db')
+      await leaveBehind(path, 'attempts = 2, crashes = 1, token = NULL')
+      const random = vi.spyOn(Math, 'random').mockReturnValue(0.5)
+      const database = new DatabaseSync(path)
+      const next = sqliteInbox({ database, poll: '20ms' })
+      const { attempts } = await gather(next, undefined, { retry: HOURLY })
+      const rows = database.prepare('SELECT state, crashes, due - ? > 1700000 AS waits FROM ackhook_events')
+      await until('it waits', () => (rows.get(Date.now()) as { state: number }).state === 0)
+      expect(rows.get(Date.now())).toEqual({ state: 0, crashes: 2, waits: 1 })
+      expect(attempts).toEqual([])
+      random.mockRestore()
+      await next.close(1000)
+      database.close()
     }))
 
   it('runs again at once after one such attempt, however many failed before', () =>
@@ -224,10 +247,10 @@ describe('an event of sqliteInbox whose process ended', () => {
       await next.close(1000)
     }))
 
-  it('counts as ended once after an attempt that failed by itself', () =>
+  it('starts its count of crashes again with an attempt that failed', () =>
     withFolder(async folder => {
       const path = join(folder, 'inbox.db')
-      await leaveBehind(path, "attempts = 3, lapses = 1, token = 'gone'")
+      await leaveBehind(path, "attempts = 3, crashes = 3, token = 'gone'")
       const first = sqliteInbox({ path, poll: '20ms' })
       const { attempts } = await gather(first, () => (attempts.length === 1 ? FAILED : new Promise(() => {})))
       await until('it failed and runs again', () => attempts.length === 2)
@@ -245,14 +268,15 @@ describe('an event of sqliteInbox whose process ended', () => {
 })
 
 describe('an event of sqliteInbox whose attempts all ended with their process', () => {
+  const SECRET = 'a secret of more than sixteen bytes'
   const DEAD: Verdict = { outcome: 'dead', error: new Error('given up'), notified: true }
-  /** Of five attempts: the process of the one before ended as well. */
-  const LAST_LAPSE = "attempts = 5, lapses = 1, token = 'gone'"
+  /** The process of the fifth attempt ended too. */
+  const FIFTH_CRASH = "attempts = 5, crashes = 4, token = 'gone'"
 
-  it('is handed out once more for onDeadLetter to be told, and buried by the verdict', () =>
+  it('is taken once more to notify onDeadLetter, and dead-lettered by the verdict', () =>
     withFolder(async folder => {
       const path = join(folder, 'inbox.db')
-      await leaveBehind(path, LAST_LAPSE)
+      await leaveBehind(path, FIFTH_CRASH)
       const next = sqliteInbox({ path, poll: '20ms' })
       const { attempts } = await gather(next, () => DEAD)
       await until('it is a dead letter', async () => (await next.stats()).dead === 1)
@@ -261,45 +285,80 @@ describe('an event of sqliteInbox whose attempts all ended with their process', 
       await next.close(1000)
     }))
 
-  it('is told of again when that was not recorded, with the number of the attempt unchanged', () =>
+  it('is notified of again when a drain cut that short, with the number of the attempt unchanged', () =>
     withFolder(async folder => {
       const path = join(folder, 'inbox.db')
-      await leaveBehind(path, LAST_LAPSE)
+      await leaveBehind(path, FIFTH_CRASH)
       const first = sqliteInbox({ path, poll: '20ms' })
-      const { attempts: told } = await gather(first, () => new Promise(() => {}))
-      await until('it is told', () => told.length === 1)
+      const { attempts: cutShort } = await gather(first, () => new Promise(() => {}))
+      await until('onDeadLetter is notified', () => cutShort.length === 1)
       await first.close(0)
       const next = sqliteInbox({ path, poll: '20ms' })
       const { attempts } = await gather(next, () => DEAD)
       await until('it is a dead letter', async () => (await next.stats()).dead === 1)
-      expect([...told, ...attempts]).toMatchObject([
+      expect([...cutShort, ...attempts]).toMatchObject([
         { number: 5, decision: 'abandon' },
         { number: 5, decision: 'abandon' },
       ])
       await next.close(1000)
     }))
 
-  it('is buried without a word to handlers when telling took the process down as well', () =>
+  it('is notified of three times when that ends the process too, then dead-lettered without a notification', () =>
     withFolder(async folder => {
       const path = join(folder, 'inbox.db')
-      await leaveBehind(path, `${LAST_LAPSE}, tellings = 3`)
-      const next = sqliteInbox({ path, poll: '20ms' })
-      const { attempts, seen } = await gather(next)
-      await until('it is a dead letter', async () => (await next.stats()).dead === 1)
-      expect(attempts).toEqual([])
+      await leaveBehind(path, FIFTH_CRASH)
+      for (const decision of ['abandon', 'abandon', 'abandon', 'dead-letter']) {
+        const next = sqliteInbox({ path, poll: '20ms' })
+        const { attempts } = await gather(next, () => new Promise(() => {}))
+        await until('it is taken', () => attempts.length === 1)
+        expect(attempts).toMatchObject([{ number: 5, decision }])
+        await kill(path, next)
+      }
+      const last = sqliteInbox({ path, poll: '20ms' })
+      const { attempts } = await gather(last, () =>
+        attempts.at(-1)?.decision === 'run' ? { outcome: 'completed' } : DEAD,
+      )
+      await until('it is a dead letter', async () => (await last.stats()).dead === 1)
+      const [letter] = await last.deadLetters.list()
+      expect(letter).toMatchObject({ attempts: 5 })
+      await last.deadLetters.redrive(letter?.key ?? '')
+      await until('a redrive runs it from attempt 1', () => attempts.length === 2)
+      expect(attempts).toMatchObject([
+        { number: 5, decision: 'dead-letter' },
+        { number: 1, decision: 'run' },
+      ])
+      await last.close(1000)
+    }))
+
+  it('becomes a dead letter of the receiver without a call of onDeadLetter after three of them', () =>
+    withFolder(async folder => {
+      const path = join(folder, 'inbox.db')
+      await leaveBehind(path, "attempts = 5, crashes = 7, token = 'gone'")
+      const seen: Observation[] = []
+      const inbox = sqliteInbox({ path, poll: '20ms' })
+      const receiver = createReceiver({
+        secret: SECRET,
+        inbox,
+        retry: { minDelay: '10ms', maxDelay: '50ms' },
+        logger: { info() {}, warn() {}, error() {} },
+        observe: one => void seen.push(one),
+      })
+      const called = vi.fn()
+      receiver.on('*', called)
+      receiver.onDeadLetter(called)
+      await receiver.start()
+      await until('it is a dead letter', async () => (await receiver.stats()).dead === 1)
+      expect(called).not.toHaveBeenCalled()
       expect(seen).toContainEqual(expect.objectContaining({ kind: 'dead_lettered', attempt: 5 }))
-      const [letter] = await next.deadLetters.list()
-      expect(letter?.reason).toMatch(/whenever onDeadLetter was to be told/)
-      await next.deadLetters.redrive(letter?.key ?? '')
-      await until('a redrive begins anew', () => attempts.length === 1)
-      expect(attempts).toMatchObject([{ number: 1, decision: 'run' }])
-      await next.close(1000)
+      const [letter] = await receiver.deadLetters.list()
+      expect(letter?.reason).toMatch(/whenever onDeadLetter was called for it/)
+      await receiver.close()
     }))
 
   it('is left alone by a process that only receives', () =>
     withFolder(async folder => {
       const path = join(folder, 'inbox.db')
-      await leaveBehind(path, LAST_LAPSE)
+      await leaveBehind(path, FIFTH_CRASH)
       const web = sqliteInbox({ path, poll: '20ms' })
       const { attempts, seen } = await gather(web, () => DEAD, { concurrency: 0 })
       for (let index = 0; index < 20; index++) await web.accept(newDelivery())

@@ -8,7 +8,7 @@ import { until } from '../../../test/support/until.ts'
 import { newDelivery, startInbox, withFolder } from './start-inbox.ts'
 
 describe('opening the file of sqliteInbox', () => {
-  it('sets and keeps what the promise rests on', () =>
+  it('sets and keeps what durability rests on', () =>
     withFolder(async folder => {
       const path = join(folder, 'inbox.db')
       const inbox = sqliteInbox(path)
@@ -21,12 +21,12 @@ describe('opening the file of sqliteInbox', () => {
       database.close()
     }))
 
-  it('says what is wrong with a file that is no database, and works once that is gone', () =>
+  it('reports a file that is not a database, and works once that is gone', () =>
     withFolder(async folder => {
       const path = join(folder, 'inbox.db')
       writeFileSync(path, 'this is a text of more than a hundred bytes and no database at all, '.repeat(20))
       const inbox = sqliteInbox(path)
-      await expect(startInbox(inbox)).rejects.toThrow(/inbox\.db'.*no SQLite database/)
+      await expect(startInbox(inbox)).rejects.toThrow(/inbox\.db'.*not an SQLite database/)
       expect(await inbox.accept(newDelivery())).toMatchObject({ outcome: 'unavailable' })
       writeFileSync(path, '')
       await startInbox(inbox)
@@ -34,7 +34,7 @@ describe('opening the file of sqliteInbox', () => {
       await inbox.close(1000)
     }))
 
-  it('says what is wrong with a damaged file', () =>
+  it('reports a damaged file', () =>
     withFolder(async folder => {
       const path = join(folder, 'inbox.db')
       const first = sqliteInbox(path)
@@ -44,12 +44,12 @@ describe('opening the file of sqliteInbox', () => {
       const bytes = readFileSync(path)
       writeFileSync(path, bytes.fill(0x5a, 100))
       const second = sqliteInbox(path)
-      await expect(startInbox(second)).rejects.toThrow(/malformed|damaged|no SQLite database/)
+      await expect(startInbox(second)).rejects.toThrow(/malformed|damaged|not an SQLite database/)
       expect(await second.accept(newDelivery())).toMatchObject({ outcome: 'unavailable' })
       await second.close(1000)
     }))
 
-  it('says that the folder is not there, and works once it is', () =>
+  it('reports a missing folder, and works once it exists', () =>
     withFolder(async folder => {
       const path = join(folder, 'missing', 'inbox.db')
       const inbox = sqliteInbox(path)
@@ -61,43 +61,13 @@ describe('opening the file of sqliteInbox', () => {
       await inbox.close(1000)
     }))
 
-  it('says that the path is a folder', () =>
+  it('reports that the path is a folder', () =>
     withFolder(async folder => {
       const inbox = sqliteInbox(folder)
       await expect(startInbox(inbox)).rejects.toThrow(ConfigurationError)
       await expect(startInbox(inbox)).rejects.toThrow(/is a folder: name the file in it/)
       await inbox.close(1000)
     }))
-
-  it.each([
-    ['of an earlier release', 'UPDATE ackhook_schema SET version = 1', true],
-    ['from before the schema had a version', 'DROP TABLE ackhook_schema', true],
-    ['from before the version was written down', 'DROP TABLE ackhook_schema', false],
-  ])('brings a file %s up to date, with what waits in it', (_, change, isFirst) =>
-    withFolder(async folder => {
-      const path = join(folder, 'inbox.db')
-      const first = sqliteInbox(path)
-      await startInbox(first, { concurrency: 0 })
-      const delivery = newDelivery()
-      await first.accept(delivery)
-      await first.close(1000)
-      const database = new DatabaseSync(path)
-      database.exec(change)
-      if (isFirst) {
-        database.exec('ALTER TABLE ackhook_events DROP COLUMN lapses')
-        database.exec('ALTER TABLE ackhook_events DROP COLUMN tellings')
-      }
-      database.close()
-      const second = sqliteInbox(path)
-      const { ran } = await startInbox(second)
-      await until('it runs', () => ran.length === 1)
-      expect(ran).toMatchObject([{ id: delivery.id }])
-      await second.close(1000)
-      const after = new DatabaseSync(path)
-      expect(after.prepare('SELECT version FROM ackhook_schema').all()).toEqual([{ version: 2 }])
-      after.close()
-    }),
-  )
 
   it.each([0, 1, 2, 7])('leaves the user_version %i of an application whose file it shares', version =>
     withFolder(async folder => {
@@ -119,7 +89,7 @@ describe('opening the file of sqliteInbox', () => {
     }),
   )
 
-  it('makes one file when several open it at the same time', () =>
+  it('creates one file when several inboxes open it at the same time', () =>
     withFolder(async folder => {
       const path = join(folder, 'inbox.db')
       const inboxes = Array.from({ length: 4 }, () => sqliteInbox(path))
@@ -134,11 +104,11 @@ describe('opening the file of sqliteInbox', () => {
       ])
       for (const inbox of inboxes) await inbox.close(1000)
       const database = new DatabaseSync(path)
-      expect(database.prepare('SELECT version FROM ackhook_schema').all()).toEqual([{ version: 2 }])
+      expect(database.prepare('SELECT version FROM ackhook_schema').all()).toEqual([{ version: 1 }])
       database.close()
     }))
 
-  it('waits while another process has the file to itself, as when it ends the leases of the dead', () =>
+  it('waits while another process has the file to itself, as when that ends orphaned leases', () =>
     withFolder(async folder => {
       const path = join(folder, 'inbox.db')
       const first = sqliteInbox(path)
@@ -167,13 +137,13 @@ describe('opening the file of sqliteInbox', () => {
       await inbox.close(1000)
     }))
 
-  it('refuses a database in memory that somebody passes', async () => {
+  it('refuses a database in memory', async () => {
     const database = new DatabaseSync(':memory:')
     await expect(startInbox(sqliteInbox({ database }))).rejects.toThrow(/journal_mode is 'memory'/)
     database.close()
   })
 
-  it('works on a database that somebody passes, and leaves it open', () =>
+  it('works on a database of the user, and leaves it open', () =>
     withFolder(async folder => {
       const database = new DatabaseSync(join(folder, 'own.db'))
       const inbox = sqliteInbox({ database })
@@ -188,7 +158,7 @@ describe('opening the file of sqliteInbox', () => {
       database.close()
     }))
 
-  it('sets what the promise rests on in a database that somebody passes', () =>
+  it('sets what durability rests on in a database of the user', () =>
     withFolder(async folder => {
       const database = new DatabaseSync(join(folder, 'own.db'))
       database.exec('PRAGMA journal_mode = TRUNCATE; PRAGMA synchronous = OFF; PRAGMA busy_timeout = 7')
@@ -202,7 +172,7 @@ describe('opening the file of sqliteInbox', () => {
       database.close()
     }))
 
-  it('answers for dead letters and figures before it has started', () =>
+  it('answers queries for dead letters and figures before it has started', () =>
     withFolder(async folder => {
       const inbox = sqliteInbox(join(folder, 'inbox.db'))
       expect(await inbox.stats()).toEqual({ pending: 0, active: 0, dead: 0, oldestPendingMs: 0 })

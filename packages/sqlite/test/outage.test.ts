@@ -8,7 +8,7 @@ import { newDelivery, startInbox, withFolder } from './start-inbox.ts'
 
 type Database = NonNullable<SqliteInboxOptions['database']>
 
-it('observes once, each time it begins, that what is due cannot be taken', () =>
+it('observes an outage once, when due events cannot be taken', () =>
   withFolder(async folder => {
     const path = join(folder, 'inbox.db')
     const { database, tries } = countTransactions(new DatabaseSync(path))
@@ -21,7 +21,7 @@ it('observes once, each time it begins, that what is due cannot be taken', () =>
       delayMs: 20,
       error: new Error('later'),
     }))
-    // Nobody is to wait for the lock in this thread, which holds it.
+    // The lock is held in this thread, which must not wait for it.
     database.exec('PRAGMA busy_timeout = 0')
     await inbox.accept(newDelivery())
     for (const outages of [1, 2]) {

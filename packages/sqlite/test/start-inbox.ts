@@ -32,17 +32,17 @@ function policyWith(parts: Partial<ProcessingPolicy> = {}): ProcessingPolicy {
 
 const complete: Process = async () => ({ outcome: 'completed' })
 
-/** Starts `inbox` and gathers what it runs and observes. */
+/** Starts `inbox` and collects what it runs and observes. */
 export async function startInbox(
   inbox: Inbox,
   parts: Partial<ProcessingPolicy> = {},
-  process: Process = complete,
+  run: Process = complete,
 ): Promise<{ readonly ran: Delivery[]; readonly seen: Observation[] }> {
   const ran: Delivery[] = []
   const seen: Observation[] = []
   const work: Process = (delivery, attempt) => {
     ran.push(delivery)
-    return process(delivery, attempt)
+    return run(delivery, attempt)
   }
   await inbox.start(work, policyWith({ observe: observation => seen.push(observation), ...parts }))
   return { ran, seen }

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest'
 import { until } from '../../../test/support/until.ts'
 import { newDelivery, startInbox, withFolder } from './start-inbox.ts'
 
-it('tells the age of the oldest event that is not finished, also after a redrive of an older one', () =>
+it('reports the age of the oldest unfinished event, even after a redrive of an older one', () =>
   withFolder(async folder => {
     const path = join(folder, 'inbox.db')
     const first = sqliteInbox({ path, poll: '20ms' })
@@ -26,8 +26,8 @@ it('tells the age of the oldest event that is not finished, also after a redrive
     }
     const minutes = async () => Math.round((await web.stats()).oldestPendingMs / 60_000)
     expect(await minutes()).toBe(0)
-    await accept(60_000 * 30, { order: { key: 'lane', createdAt: 1 } })
-    await accept(60_000 * 20, { order: { key: 'lane', createdAt: 2 } })
+    await accept(60_000 * 30, { order: { key: 'tenant', createdAt: 1 } })
+    await accept(60_000 * 20, { order: { key: 'tenant', createdAt: 2 } })
     await accept(60_000 * 10)
     await web.deadLetters.redrive(dead.key)
     expect(await web.stats()).toMatchObject({ pending: 4, active: 0, dead: 0 })
@@ -35,7 +35,7 @@ it('tells the age of the oldest event that is not finished, also after a redrive
     await web.close(1000)
   }))
 
-it('reads no rows to count them, so that deliveries wait for it no longer than for the index', () =>
+it('counts rows by the index alone, so that deliveries do not wait for it long', () =>
   withFolder(async folder => {
     const database = new DatabaseSync(join(folder, 'inbox.db'))
     const seen: string[] = []

@@ -5,8 +5,8 @@ import { expect, it } from 'vitest'
 import { until } from '../../../test/support/until.ts'
 import { newDelivery, startInbox, withFolder } from './start-inbox.ts'
 
-/** What a handler may throw, and nothing can be said of. */
-const UNSPEAKABLE = {
+/** Values that a handler may throw and that cannot be described. */
+const INDESCRIBABLE = {
   'an object without a prototype': Object.create(null),
   'a toString that throws': {
     toString() {
@@ -24,10 +24,10 @@ const UNSPEAKABLE = {
   undefined,
 }
 
-it.each(Object.keys(UNSPEAKABLE))('records an attempt that ended with %s, and goes on', name =>
+it.each(Object.keys(INDESCRIBABLE))('records an attempt that ended with %s, and goes on', name =>
   withFolder(async folder => {
     const inbox = sqliteInbox({ path: join(folder, 'inbox.db'), poll: '20ms' })
-    const error: unknown = UNSPEAKABLE[name as keyof typeof UNSPEAKABLE]
+    const error: unknown = INDESCRIBABLE[name as keyof typeof INDESCRIBABLE]
     const verdicts: Verdict[] = [
       { outcome: 'retry', delayMs: 0, error },
       { outcome: 'dead', error, notified: true },
@@ -43,17 +43,6 @@ it.each(Object.keys(UNSPEAKABLE))('records an attempt that ended with %s, and go
     await inbox.close(1000)
   }),
 )
-
-it('takes a process that rejects for an attempt that failed, until the attempts are used up', () =>
-  withFolder(async folder => {
-    const inbox = sqliteInbox({ path: join(folder, 'inbox.db'), poll: '20ms' })
-    const { ran } = await startInbox(inbox, {}, () => Promise.reject(new Error('broken')))
-    await inbox.accept(newDelivery())
-    await until('it is a dead letter', async () => (await inbox.stats()).dead === 1)
-    expect(ran).toHaveLength(5)
-    expect(await inbox.deadLetters.list()).toMatchObject([{ attempts: 5, reason: 'Error: broken' }])
-    await inbox.close(1000)
-  }))
 
 function revoked(): unknown {
   const { proxy, revoke } = Proxy.revocable({}, {})

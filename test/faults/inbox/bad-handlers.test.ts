@@ -31,7 +31,7 @@ describe('handlers that misbehave, on sqliteInbox', { timeout: 900_000 }, () => 
     space.remove()
   })
 
-  it('gives the event of a process that stands still to another one, and refuses what comes late', async () => {
+  it('gives the event of a process that hangs to another one, and refuses the late result', async () => {
     const space = createWorkspace()
     const platform = createPlatform()
     // A blocked event loop keeps its events for six leases; one more, and what it takes to notice.
@@ -51,27 +51,27 @@ describe('handlers that misbehave, on sqliteInbox', { timeout: 900_000 }, () => 
     space.remove()
   })
 
-  it('gives up an event that ends its process every time, tells onDeadLetter, and handles the others', async () => {
+  it('gives up an event that ends its process every time, notifies onDeadLetter, and handles the others', async () => {
     const space = createWorkspace()
     const platform = createPlatform()
-    const receiver = await fallDown({ space, platform, behaviour: 'exit', falls: 3 })
+    const receiver = await fallDown({ space, platform, behaviour: 'exit', falls: 5 })
     await platform.deliver(() => receiver.url, 'evt_fine')
     await until('the others are handled', () => space.read().done.get('evt_fine') === 1)
     await until('it is a dead letter', async () => (await receiver.ask<InboxStats>('stats')).dead === 1)
-    expect(space.read().begun.get('evt_exit')).toBe(3)
+    expect(space.read().begun.get('evt_exit')).toBe(5)
     expect(space.read().dead.get('evt_exit')).toBe(1)
     await stop(receiver)
     platform.stop()
     space.remove()
   })
 
-  it('tells onDeadLetter again when the process ended before that was recorded, but not for ever', async () => {
+  it('notifies onDeadLetter again when the process ended before that was recorded, but not forever', async () => {
     const space = createWorkspace()
     const platform = createPlatform()
-    // Three attempts, and three times onDeadLetter, which ends the process as well.
-    const receiver = await fallDown({ space, platform, behaviour: 'exit-always', falls: 6 })
+    // Five attempts, and three calls of onDeadLetter, which ends the process too.
+    const receiver = await fallDown({ space, platform, behaviour: 'exit-always', falls: 8 })
     await until('it is a dead letter', async () => (await receiver.ask<InboxStats>('stats')).dead === 1)
-    expect(space.read().begun.get('evt_exit')).toBe(3)
+    expect(space.read().begun.get('evt_exit')).toBe(5)
     expect(space.read().dead.get('evt_exit')).toBe(3)
     await stop(receiver)
     platform.stop()
@@ -98,7 +98,7 @@ describe('what ran in a process that was killed, on sqliteInbox', { timeout: 900
     space.remove()
   })
 
-  it('runs again in another process when the lease has lapsed, and not before', async () => {
+  it('runs again in another process when the lease has expired, and not before', async () => {
     const space = createWorkspace()
     const platform = createPlatform()
     const leaseMs = scaled(10_000, 2000)

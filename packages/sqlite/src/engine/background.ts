@@ -1,15 +1,20 @@
-import { LOOKS } from '../storage/leases/expired.ts'
+import { POLLS_PER_LEASE } from '../storage/leases/expired.ts'
 import type { Storage } from '../storage/storage.ts'
 
 const IDLE_MS = 1000
 const BUSY_MS = 50
 
-/** Forgets old ids in the background: a bite now and then, more often while there is more to forget. */
-export function startPruning(storage: Storage): { stop(): void } {
-  let timer = setTimeout(bite, IDLE_MS).unref()
-  function bite(): void {
-    timer = setTimeout(bite, storage.prune() ? BUSY_MS : IDLE_MS).unref()
+/** Work that goes on until it is stopped. */
+export interface Background {
+  stop(): void
+}
+
+/** Forgets old ids: a few now and then, more often while there are more to forget. */
+export function startPruning(storage: Storage): Background {
+  const prune = (): void => {
+    timer = setTimeout(prune, storage.prune() ? BUSY_MS : IDLE_MS).unref()
   }
+  let timer = setTimeout(prune, IDLE_MS).unref()
   return {
     stop() {
       clearTimeout(timer)
@@ -18,20 +23,20 @@ export function startPruning(storage: Storage): { stop(): void } {
 }
 
 /** Renews the leases of this process at a third of their length, while `isAlive`, and watches those of others. */
-export function startRenewing(
+export function startLeaseRenewal(
   storage: Storage,
   leaseMs: number,
   isAlive: () => boolean = () => true,
-): { stop(): void } {
-  const renewing = setInterval(() => {
-    if (isAlive()) storage.renew(leaseMs)
+): Background {
+  const renewal = setInterval(() => {
+    if (isAlive()) storage.renewLeases(leaseMs)
   }, leaseMs / 3).unref()
-  // Twice as often as there is to look, so that a timer which is a little early costs no whole look.
-  const watching = setInterval(() => storage.watch(leaseMs), leaseMs / LOOKS / 2).unref()
+  // Twice as often as a poll is due, so that a timer which is a little early does not skip one.
+  const polls = setInterval(() => storage.pollLeases(leaseMs), leaseMs / POLLS_PER_LEASE / 2).unref()
   return {
     stop() {
-      clearInterval(renewing)
-      clearInterval(watching)
+      clearInterval(renewal)
+      clearInterval(polls)
     },
   }
 }

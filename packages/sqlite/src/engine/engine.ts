@@ -1,4 +1,8 @@
-import type { Batch, BatchResult, Terms } from '../protocol.ts'
+import { AckhookError, ConfigurationError } from '@ackhook/core'
+import type { Batch } from '../protocol/batch.ts'
+import type { BatchResult } from '../protocol/batch-result.ts'
+import type { Fault } from '../protocol/fault.ts'
+import type { Terms } from '../protocol/terms.ts'
 
 /** Where the SQL runs: a thread of its own, or the calling one when the user brought the database. */
 export interface Engine {
@@ -8,16 +12,15 @@ export interface Engine {
   setTerms(terms: Terms): void
   /** Rejects only when the engine itself broke down; what SQLite refuses is in the result. */
   run(batch: Batch): Promise<BatchResult>
+  /** The error for a fault of this storage. */
+  toError(fault: Fault): AckhookError
   /** Nothing may be run afterwards. */
   close(): Promise<void>
 }
 
-/** For what is asked before a receiver has started: dead letters and figures, which depend on none of this. */
-export const NO_TERMS: Terms = {
-  capacity: 0,
-  leaseMs: 60_000,
-  attempts: Number.MAX_SAFE_INTEGER,
-  minDelayMs: 0,
-  maxDelayMs: 0,
-  factor: 1,
+/** `option` is what the user gave: `path` or `database`. */
+export function toError(fault: Fault, option: string, name: string): AckhookError {
+  const message = `${name}: ${fault.message}`
+  if (fault.kind === 'configuration') return new ConfigurationError(option, message)
+  return new AckhookError('inbox_unavailable', message)
 }

@@ -1,40 +1,52 @@
-import type { Terms } from '../protocol.ts'
-import type { SqliteDatabase } from '../storage/database.ts'
-import { faultOf } from '../storage/fault.ts'
-import { createStorage } from '../storage/storage.ts'
-import { startPruning, startRenewing } from './background.ts'
-import { type Engine, NO_TERMS } from './engine.ts'
-import { toError } from './to-error.ts'
+import type { AckhookError } from '@ackhook/core'
+import type { Batch } from '../protocol/batch.ts'
+import type { BatchResult } from '../protocol/batch-result.ts'
+import type { Fault } from '../protocol/fault.ts'
+import { NO_TERMS, type Terms } from '../protocol/terms.ts'
+import type { SqliteDatabase } from '../storage/driver/database.ts'
+import { faultOf } from '../storage/driver/sqlite-errors.ts'
+import { Storage } from '../storage/storage.ts'
+import { type Background, startLeaseRenewal, startPruning } from './background.ts'
+import { type Engine, toError } from './engine.ts'
 
 /** Works on a database that the user opened, which cannot leave this thread, and which the user closes. */
-export function createLocalEngine(database: SqliteDatabase): Engine {
-  const storage = createStorage(() => database)
-  let terms: Terms = NO_TERMS
-  let pruning: { stop(): void } | undefined
-  let renewing: { stop(): void } | undefined
-  return {
-    async open() {
-      try {
-        storage.open()
-        pruning ??= startPruning(storage)
-      } catch (error) {
-        throw toError(faultOf(error), 'database', 'the database')
-      }
-    },
-    setTerms(next) {
-      terms = next
-      renewing?.stop()
-      renewing = startRenewing(storage, terms.leaseMs)
-    },
-    async run(batch) {
-      const [result] = storage.run([batch], terms)
-      if (result === undefined) throw new Error('the storage answered nothing')
-      return result
-    },
-    async close() {
-      pruning?.stop()
-      renewing?.stop()
-      storage.close()
-    },
+export class LocalEngine implements Engine {
+  readonly #storage: Storage
+  #terms: Terms = NO_TERMS
+  #pruning: Background | undefined
+  #leaseRenewal: Background | undefined
+
+  constructor(database: SqliteDatabase) {
+    this.#storage = new Storage(() => database)
+  }
+
+  async open(): Promise<void> {
+    try {
+      this.#storage.open()
+      this.#pruning ??= startPruning(this.#storage)
+    } catch (error) {
+      throw this.toError(faultOf(error))
+    }
+  }
+
+  setTerms(terms: Terms): void {
+    this.#terms = terms
+    this.#leaseRenewal?.stop()
+    this.#leaseRenewal = startLeaseRenewal(this.#storage, terms.leaseMs)
+  }
+
+  async run(batch: Batch): Promise<BatchResult> {
+    const [result] = this.#storage.run([batch], this.#terms)
+    return result as BatchResult
+  }
+
+  toError(fault: Fault): AckhookError {
+    return toError(fault, 'database', 'the database')
+  }
+
+  async close(): Promise<void> {
+    this.#pruning?.stop()
+    this.#leaseRenewal?.stop()
+    this.#storage.close()
   }
 }

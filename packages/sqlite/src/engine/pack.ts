@@ -1,11 +1,11 @@
 import type { Delivery } from '@ackhook/core'
-import type { Arrival } from '../protocol.ts'
+import type { Arrival, Batch } from '../protocol/batch.ts'
 
 /**
- * Deliveries as they cross to the thread: the bodies in one piece of memory of their own, which moves there. A
- * body by itself is a window on memory it shares with others, and all of that would be copied for each.
+ * Deliveries as they cross to the thread: the bodies in one piece of memory of their own, which moves there. Each body
+ * by itself is a window on memory it shares with others, all of which would be copied.
  */
-export function pack(firstRef: number, deliveries: readonly Delivery[]): Packed {
+export function pack(firstRef: number, deliveries: readonly Delivery[]): Pick<Batch, 'arrivals' | 'bytes'> {
   const bytes = new Uint8Array(deliveries.reduce((sum, { body }) => sum + body.length, 0))
   let offset = 0
   const arrivals = deliveries.map((delivery, index): Arrival => {
@@ -29,14 +29,9 @@ export function pack(firstRef: number, deliveries: readonly Delivery[]): Packed 
 }
 
 /**
- * The key of an order, still another one for every other key. `@photostructure/sqlite` binds a text only up to a
- * NUL, which would make one key of many: of a tenant and a conversation, say, with a NUL between them.
+ * An ordering key without NULs, and still a different one for every other key. `@photostructure/sqlite` binds a text
+ * only up to a NUL, which would make one key of many: of a tenant and a conversation, say, with a NUL between them.
  */
 function withoutNul(key: string): string {
   return key.replace(/[\0\ufdd0]/g, one => (one === '\0' ? '\ufdd00' : '\ufdd01'))
-}
-
-interface Packed {
-  readonly arrivals: readonly Arrival[]
-  readonly bytes: Uint8Array
 }

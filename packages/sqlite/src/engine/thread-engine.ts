@@ -1,166 +1,182 @@
 import { Worker } from 'node:worker_threads'
 import { AckhookError } from '@ackhook/core'
-import type { BatchResult, Terms } from '../protocol.ts'
-import { type Engine, NO_TERMS } from './engine.ts'
+import { settlesWithin } from '@ackhook/core/spi'
+import type { Batch } from '../protocol/batch.ts'
+import type { BatchResult } from '../protocol/batch-result.ts'
+import type { Fault } from '../protocol/fault.ts'
+import { NO_TERMS, type Terms } from '../protocol/terms.ts'
+import { type Engine, toError } from './engine.ts'
 import type { FromThread, ThreadData, ToThread } from './thread-messages.ts'
-import { toError } from './to-error.ts'
 
-/** For the answer to one message. */
+/** A disk that no longer answers must not keep the application from ending. */
+const END_MS = 5000
+
+/** For the result of one batch. */
 interface Waiting {
   readonly id: number
   resolve(result: BatchResult): void
   reject(error: unknown): void
 }
 
-/** A thread that is up, with a file that is open. */
-interface Thread {
-  send(message: ToThread, transfer?: readonly ArrayBuffer[]): void
-  end(): Promise<void>
-}
-
 /** Works on a file in a thread of its own. A thread that dies is replaced at the next call. */
-export function createThreadEngine(path: string): Engine {
-  /** The longest first, as they are answered. Not a `Map`, for the reason given in `arriving.ts`. */
-  const waiting: Waiting[] = []
-  let thread: Thread | undefined
-  let opening: Promise<Thread> | undefined
-  let current: Worker | undefined
-  let closed = false
-  let isFirst = true
-  let terms: Terms = NO_TERMS
-  let lastId = 0
+export class ThreadEngine implements Engine {
+  readonly #path: string
+  /** The oldest first, as they are answered. perf: not a `Map`; see note "maps of bodies". */
+  readonly #waiting: Waiting[] = []
+  /** A thread that is up, with the file open. */
+  #thread: Thread | undefined
+  #opening: Promise<Thread> | undefined
+  /** The worker started last; its end counts. One that could not open the file has been given up. */
+  #worker: Worker | undefined
+  #isFirst = true
+  #isClosed = false
+  #terms: Terms = NO_TERMS
+  #lastId = 0
 
-  function open(): Promise<Thread> {
-    opening ??= startThread().then(
-      async started => {
-        if (closed) {
-          await started.end()
-          throw closedError()
-        }
-        started.send({ kind: 'terms', terms })
-        thread = started
-        isFirst = false
-        return started
-      },
-      error => {
-        opening = undefined
-        throw error
-      },
-    )
-    return opening
+  constructor(path: string) {
+    this.#path = path
   }
 
-  function startThread(): Promise<Thread> {
+  async open(): Promise<void> {
+    if (this.#isClosed) throw this.#closedError()
+    await this.#open()
+  }
+
+  setTerms(terms: Terms): void {
+    this.#terms = terms
+    this.#thread?.send({ kind: 'terms', terms })
+  }
+
+  run(batch: Batch): Promise<BatchResult> {
+    if (this.#isClosed) return Promise.reject(this.#closedError())
+    const id = ++this.#lastId
     return new Promise((resolve, reject) => {
-      const data: ThreadData = { path, isFirst }
-      const worker = new Worker(threadFile(), { workerData: data, name: 'ackhook-sqlite', ...execArgv() })
-      current = worker
-      const ended = new Promise<void>(done => worker.once('exit', () => done()))
-      worker.on('message', (message: FromThread) => {
-        if (message.kind === 'results') settle(message.results)
-        else if (message.kind === 'open') resolve(threadOf(worker, ended))
-        else if (message.kind === 'failed') {
-          // It ends by itself.
-          current = undefined
-          reject(toError(message.fault, 'path', `'${path}'`))
-        }
-      })
-      const gone = (cause: unknown): void => {
-        // The end of one that was given up says nothing about the one after it.
-        if (current !== worker) return
-        const error = new AckhookError('inbox_unavailable', `The thread of '${path}' ended.`, { cause })
-        reject(error)
-        lose(error)
+      const send = (thread: Thread): void => {
+        this.#waiting.push({ id, resolve, reject })
+        // The bytes move to the other thread instead of being copied a second time.
+        thread.send({ kind: 'batch', id, batch }, [batch.bytes.buffer as ArrayBuffer])
       }
-      worker.on('error', gone)
-      worker.on('exit', code => gone(new Error(`exit code ${code}`)))
+      if (this.#thread === undefined) this.#open().then(send).catch(reject)
+      else send(this.#thread)
     })
   }
 
-  function settle(results: readonly (readonly [number, BatchResult])[]): void {
+  toError(fault: Fault): AckhookError {
+    return toError(fault, 'path', `'${this.#path}'`)
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    await settlesWithin(this.#end(), END_MS)
+    // Not terminated: a driver that returns from a call in a terminated thread can abort the process.
+    this.#worker?.unref()
+    this.#fail(this.#closedError())
+  }
+
+  #open(): Promise<Thread> {
+    this.#opening ??= this.#startThread().then(
+      thread => this.#begin(thread),
+      error => {
+        this.#opening = undefined
+        throw error
+      },
+    )
+    return this.#opening
+  }
+
+  async #begin(thread: Thread): Promise<Thread> {
+    if (this.#isClosed) {
+      await thread.end()
+      throw this.#closedError()
+    }
+    thread.send({ kind: 'terms', terms: this.#terms })
+    this.#thread = thread
+    this.#isFirst = false
+    return thread
+  }
+
+  #startThread(): Promise<Thread> {
+    return new Promise((resolve, reject) => {
+      const data: ThreadData = { path: this.#path, isFirst: this.#isFirst }
+      const worker = new Worker(threadFile(), { workerData: data, name: 'ackhook-sqlite', ...execArgv() })
+      this.#worker = worker
+      const thread = new Thread(worker)
+      worker.on('message', (message: FromThread) => {
+        if (message.kind === 'results') this.#answer(message.results)
+        else if (message.kind === 'open') resolve(thread)
+        else {
+          // It ends by itself.
+          this.#worker = undefined
+          reject(this.toError(message.fault))
+        }
+      })
+      const fail = (cause: unknown): void => {
+        // The end of a worker that was given up says nothing about the one after it.
+        if (this.#worker !== worker) return
+        const error = new AckhookError('inbox_unavailable', `The thread of '${this.#path}' ended.`, { cause })
+        reject(error)
+        this.#fail(error)
+      }
+      worker.on('error', fail)
+      worker.on('exit', code => fail(new Error(`exit code ${code}`)))
+    })
+  }
+
+  #answer(results: readonly (readonly [id: number, result: BatchResult])[]): void {
     for (const [id, result] of results) {
-      const index = waiting.findIndex(one => one.id === id)
-      if (index >= 0) waiting.splice(index, 1)[0]?.resolve(result)
+      const index = this.#waiting.findIndex(one => one.id === id)
+      if (index >= 0) this.#waiting.splice(index, 1)[0]?.resolve(result)
     }
   }
 
-  function lose(error: unknown): void {
-    thread = undefined
-    opening = undefined
-    for (const { reject } of waiting.splice(0)) reject(error)
+  #fail(error: unknown): void {
+    this.#thread = undefined
+    this.#opening = undefined
+    for (const { reject } of this.#waiting.splice(0)) reject(error)
   }
 
-  function closedError(): AckhookError {
-    return new AckhookError('inbox_unavailable', `'${path}' is closed.`)
+  async #end(): Promise<void> {
+    const thread = await this.#opening?.catch(() => undefined)
+    await thread?.end()
   }
 
-  return {
-    async open() {
-      if (closed) throw closedError()
-      await open()
-    },
-    setTerms(next) {
-      terms = next
-      thread?.send({ kind: 'terms', terms })
-    },
-    run(batch) {
-      if (closed) return Promise.reject(closedError())
-      const id = ++lastId
-      return new Promise((resolve, reject) => {
-        const post = (to: Thread): void => {
-          waiting.push({ id, resolve, reject })
-          // The bytes move to the other thread instead of being copied a second time.
-          to.send({ kind: 'batch', id, batch }, [batch.bytes.buffer as ArrayBuffer])
-        }
-        if (thread === undefined) open().then(post).catch(reject)
-        else post(thread)
-      })
-    },
-    async close() {
-      closed = true
-      await inTime(async () => (await opening?.catch(() => undefined))?.end())
-      // Not terminated: a driver that comes back from a call in a terminated thread can abort the process.
-      current?.unref()
-      lose(closedError())
-    },
+  #closedError(): AckhookError {
+    return new AckhookError('inbox_unavailable', `'${this.#path}' is closed.`)
   }
 }
 
-const END_MS = 5000
+class Thread {
+  readonly #worker: Worker
+  readonly #ended: Promise<void>
 
-function threadOf(worker: Worker, ended: Promise<void>): Thread {
-  return {
-    send: (message, transfer = []) => worker.postMessage(message, transfer),
-    end() {
-      worker.postMessage({ kind: 'close' } satisfies ToThread)
-      return ended
-    },
+  constructor(worker: Worker) {
+    this.#worker = worker
+    this.#ended = new Promise(resolve => worker.once('exit', () => resolve()))
+  }
+
+  send(message: ToThread, transfer: readonly ArrayBuffer[] = []): void {
+    this.#worker.postMessage(message, transfer)
+  }
+
+  end(): Promise<void> {
+    this.send({ kind: 'close' })
+    return this.#ended
   }
 }
 
-/** A disk that no longer answers must not keep the application from ending. */
-async function inTime(work: () => Promise<unknown>): Promise<void> {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const timeUp = new Promise<void>(resolve => {
-    timer = setTimeout(resolve, END_MS)
-  })
-  await Promise.race([work(), timeUp])
-  clearTimeout(timer)
+/** The tests of this repository run the TypeScript source; their set-up builds first. */
+const IS_SOURCE = import.meta.url.endsWith('.ts')
+
+/** Always the built file: a thread has no loader, and Node 20 cannot run TypeScript. */
+function threadFile(): URL {
+  return new URL(IS_SOURCE ? '../../dist/engine/thread.js' : './thread.js', import.meta.url)
 }
 
 /**
- * A thread inherits the flags of its process. This one is meant for `--eval` and a program from stdin, and Node
- * refuses to run a file with it: what is run so keeps its other flags to itself.
+ * A thread inherits the flags of its process. `--input-type` is meant for `--eval` and a program from stdin, and Node
+ * refuses to run a file with it; a condition of the tests would lead the built thread to TypeScript.
  */
 function execArgv(): { execArgv?: string[] } {
-  return process.execArgv.some(flag => flag.startsWith('--input-type')) ? { execArgv: [] } : {}
-}
-
-/**
- * The built file, also when this module runs from its TypeScript source in the tests of this repository: a
- * thread has no loader of theirs, and Node 20 cannot run TypeScript. Their set-up builds first.
- */
-function threadFile(): URL {
-  const fromSource = import.meta.url.endsWith('.ts')
-  return new URL(fromSource ? '../../dist/engine/thread.js' : './thread.js', import.meta.url)
+  const cannotInherit = IS_SOURCE || process.execArgv.some(flag => flag.startsWith('--input-type'))
+  return cannotInherit ? { execArgv: [] } : {}
 }

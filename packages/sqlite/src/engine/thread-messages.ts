@@ -1,10 +1,12 @@
-import type { Batch, BatchResult, Terms } from '../protocol.ts'
-import type { Fault } from '../storage/fault.ts'
+import type { Batch } from '../protocol/batch.ts'
+import type { BatchResult } from '../protocol/batch-result.ts'
+import type { Fault } from '../protocol/fault.ts'
+import type { Terms } from '../protocol/terms.ts'
 
-/** What a new thread is given. */
+/** What a new thread starts with. */
 export interface ThreadData {
   readonly path: string
-  /** Whether this process has had the file open before: then leases in it may be its own. */
+  /** `false` when this process has had the file open before: then leases in it may be its own. */
   readonly isFirst: boolean
 }
 
@@ -17,4 +19,3 @@ export type FromThread =
   | { readonly kind: 'open' }
   | { readonly kind: 'failed'; readonly fault: Fault }
   | { readonly kind: 'results'; readonly results: readonly (readonly [id: number, result: BatchResult])[] }
-  | { readonly kind: 'closed' }

@@ -1,36 +1,41 @@
 import { existsSync, statSync } from 'node:fs'
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
-import type { Batch, Terms } from '../protocol.ts'
-import { loadDriver } from '../storage/driver.ts'
-import { type Fault, FaultError, faultOf } from '../storage/fault.ts'
+import type { Batch } from '../protocol/batch.ts'
+import { type Fault, FaultError } from '../protocol/fault.ts'
+import { NO_TERMS, type Terms } from '../protocol/terms.ts'
+import { loadDriver } from '../storage/driver/driver.ts'
+import { faultOf } from '../storage/driver/sqlite-errors.ts'
 import { endOrphanedLeases } from '../storage/leases/orphaned.ts'
-import { createStorage, type Storage } from '../storage/storage.ts'
-import { startPruning, startRenewing } from './background.ts'
-import { NO_TERMS } from './engine.ts'
+import { Storage } from '../storage/storage.ts'
+import { type Background, startLeaseRenewal, startPruning } from './background.ts'
 import type { FromThread, ThreadData, ToThread } from './thread-messages.ts'
 
 /**
- * For so many leases the application may say nothing before its leases are left to lapse: a handler that blocks
- * it keeps its event for a while, and one that never ends does not keep it for ever.
+ * For so many leases the application may send nothing before its leases are left to expire: a handler that blocks
+ * the event loop keeps its event for a while, and one that never ends does not keep it forever.
  */
 const SILENT_LEASES = 6
 
 /** The thread that works on the file, so that no wait for the disk is a wait of the application. */
-async function main(port: MessagePort, { path, isFirst }: ThreadData): Promise<void> {
+async function main(port: MessagePort, data: ThreadData): Promise<void> {
   const send = (message: FromThread): void => port.postMessage(message)
   try {
-    const openFile = await loadDriver()
-    if (existsSync(path)) {
-      if (statSync(path).isDirectory()) throw new FaultError(FOLDER)
-      if (isFirst) endOrphanedLeases(openFile(path))
-    }
-    const storage = createStorage(() => openFile(path), path)
-    storage.open()
-    serve(port, storage, send)
+    new Server(port, await openStorage(data), send).start()
     send({ kind: 'open' })
   } catch (error) {
     send({ kind: 'failed', fault: faultOf(error) })
   }
+}
+
+async function openStorage({ path, isFirst }: ThreadData): Promise<Storage> {
+  const openFile = await loadDriver()
+  if (existsSync(path)) {
+    if (statSync(path).isDirectory()) throw new FaultError(FOLDER)
+    if (isFirst) endOrphanedLeases(openFile(path))
+  }
+  const storage = new Storage(() => openFile(path), path)
+  storage.open()
+  return storage
 }
 
 const FOLDER: Fault = {
@@ -38,46 +43,72 @@ const FOLDER: Fault = {
   message: "is a folder: name the file in it, for example 'webhooks.db'",
 }
 
-function serve(port: MessagePort, storage: Storage, send: (message: FromThread) => void): void {
-  const pruning = startPruning(storage)
-  let terms: Terms = NO_TERMS
-  let heardAt = performance.now()
-  // It checks in at a third of a lease while it holds any.
-  const isHeard = (): boolean => performance.now() - heardAt < SILENT_LEASES * terms.leaseMs
-  let renewing = startRenewing(storage, terms.leaseMs, isHeard)
+/** Runs what the application sends. */
+class Server {
+  readonly #port: MessagePort
+  readonly #storage: Storage
+  readonly #send: (message: FromThread) => void
+  readonly #pruning: Background
+  #leaseRenewal: Background
+  #terms: Terms = NO_TERMS
+  /** When the application last sent something. While it holds a lease it checks that at a third of its length. */
+  #heardAt = performance.now()
 
-  port.on('message', (first: ToThread) => {
-    heardAt = performance.now()
+  constructor(port: MessagePort, storage: Storage, send: (message: FromThread) => void) {
+    this.#port = port
+    this.#storage = storage
+    this.#send = send
+    this.#pruning = startPruning(storage)
+    this.#leaseRenewal = this.#startLeaseRenewal()
+  }
+
+  start(): void {
+    this.#port.on('message', (message: ToThread) => this.#receive(message))
+  }
+
+  #receive(first: ToThread): void {
+    this.#heardAt = performance.now()
     const ids: number[] = []
     const batches: Batch[] = []
-    let closing = false
+    let isClosing = false
     // Whatever came in while the last transaction waited for the disk shares the next one.
-    for (let message: ToThread | undefined = first; message !== undefined; message = nextOf(port)) {
-      if (message.kind === 'terms') {
-        terms = message.terms
-        renewing.stop()
-        renewing = startRenewing(storage, terms.leaseMs, isHeard)
-      } else if (message.kind === 'close') closing = true
+    for (let message: ToThread | undefined = first; message !== undefined; message = this.#nextMessage()) {
+      if (message.kind === 'terms') this.#setTerms(message.terms)
+      else if (message.kind === 'close') isClosing = true
       else {
         ids.push(message.id)
         batches.push(message.batch)
       }
     }
     if (batches.length > 0) {
-      const results = storage.run(batches, terms)
-      send({ kind: 'results', results: results.map((result, index) => [ids[index] ?? -1, result]) })
+      const results = this.#storage.run(batches, this.#terms)
+      this.#send({ kind: 'results', results: results.map((result, index) => [ids[index] ?? -1, result]) })
     }
-    if (!closing) return
-    pruning.stop()
-    renewing.stop()
-    storage.close()
-    send({ kind: 'closed' })
-    port.close()
-  })
-}
+    if (isClosing) this.#close()
+  }
 
-function nextOf(port: MessagePort): ToThread | undefined {
-  return (receiveMessageOnPort(port) as { readonly message: ToThread } | undefined)?.message
+  #nextMessage(): ToThread | undefined {
+    return (receiveMessageOnPort(this.#port) as { readonly message: ToThread } | undefined)?.message
+  }
+
+  #setTerms(terms: Terms): void {
+    this.#terms = terms
+    this.#leaseRenewal.stop()
+    this.#leaseRenewal = this.#startLeaseRenewal()
+  }
+
+  #startLeaseRenewal(): Background {
+    const { leaseMs } = this.#terms
+    const isHeard = (): boolean => performance.now() - this.#heardAt < SILENT_LEASES * leaseMs
+    return startLeaseRenewal(this.#storage, leaseMs, isHeard)
+  }
+
+  #close(): void {
+    this.#pruning.stop()
+    this.#leaseRenewal.stop()
+    this.#storage.close()
+    this.#port.close()
+  }
 }
 
 if (parentPort !== null) void main(parentPort, workerData as ThreadData)

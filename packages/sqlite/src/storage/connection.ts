@@ -1,65 +1,67 @@
-import type { SqliteDatabase } from './database.ts'
-import { createLapses } from './leases/expired.ts'
+import type { SqliteDatabase, SqliteStatement } from './driver/database.ts'
+import { ExpiredLeases } from './leases/expired.ts'
 import type { OwnLeases } from './leases/own-leases.ts'
-import { type Arrivals, createArrivals } from './rows/insert.ts'
-import { createLanes } from './rows/ordering.ts'
-import { createTally, type Tally } from './rows/pending-count.ts'
-import { createPrune, type Prune } from './rows/prune.ts'
-import { createQueries, type Queries } from './rows/queries.ts'
-import { createSettlements, type Settlements } from './rows/settle.ts'
-import { createHandOut, type HandOut } from './rows/take.ts'
-import { rollback } from './schema/open-database.ts'
+import { Insert } from './rows/insert.ts'
+import { Ordering } from './rows/ordering.ts'
+import { PendingCount } from './rows/pending-count.ts'
+import { Prune } from './rows/prune.ts'
+import { Queries } from './rows/queries.ts'
+import { Settle } from './rows/settle.ts'
+import { Take } from './rows/take.ts'
+import { rollback } from './schema/schema.ts'
 
-/** A prepared database with every statement on it. */
-export interface Connection {
-  readonly arrivals: Arrivals
-  readonly settlements: Settlements
-  readonly handOut: HandOut
+/** A database whose schema is there, with every statement on it. */
+export class Connection {
+  readonly insert: Insert
+  readonly take: Take
+  readonly settle: Settle
   readonly queries: Queries
   readonly prune: Prune
-  readonly tally: Tally
-  /** Runs `work` in one transaction: all of it is on disk when this returns, none of it when it throws. */
-  transaction<T>(work: () => T): T
-  /** Moves what is in the log into the file, to make room on a full disk. */
-  checkpoint(): void
-  close(): void
-}
+  readonly expired: ExpiredLeases
+  readonly pending: PendingCount
+  readonly #database: SqliteDatabase
+  readonly #begin: SqliteStatement
+  readonly #commit: SqliteStatement
 
-/** `owner`: what begins the tokens of this connection, and of no other. */
-export function createConnection(database: SqliteDatabase, owner: string, own: OwnLeases): Connection {
-  const lanes = createLanes(database)
-  const tally = createTally(database)
-  const begin = database.prepare('BEGIN IMMEDIATE')
-  const commit = database.prepare('COMMIT')
-  return {
-    arrivals: createArrivals(database, lanes, tally),
-    settlements: createSettlements(database, lanes, tally),
-    handOut: createHandOut(database, createLapses(database, own), owner),
-    queries: createQueries(database, lanes, tally),
-    prune: createPrune(database),
-    tally,
-    transaction(work) {
-      begin.run()
-      const { unfinished } = tally
-      try {
-        const result = work()
-        commit.run()
-        return result
-      } catch (error) {
-        tally.unfinished = unfinished
-        rollback(database)
-        throw error
-      }
-    },
-    checkpoint() {
-      try {
-        database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()
-      } catch {
-        // What the transaction says when it is tried again is what counts.
-      }
-    },
-    close() {
-      database.close()
-    },
+  constructor(database: SqliteDatabase, own: OwnLeases, uniqueToken: () => string) {
+    const ordering = new Ordering(database)
+    this.pending = new PendingCount(database)
+    this.expired = new ExpiredLeases(database, own)
+    this.insert = new Insert(database, ordering, this.pending)
+    this.take = new Take(database, this.expired, uniqueToken)
+    this.settle = new Settle(database, ordering, this.pending)
+    this.queries = new Queries(database, ordering, this.pending)
+    this.prune = new Prune(database)
+    this.#database = database
+    this.#begin = database.prepare('BEGIN IMMEDIATE')
+    this.#commit = database.prepare('COMMIT')
+  }
+
+  /** Runs `work` in one transaction: all of it is on disk when this returns, none of it when it throws. */
+  transaction<T>(work: () => T): T {
+    this.#begin.run()
+    const pendingBefore = this.pending.value
+    try {
+      const result = work()
+      this.#commit.run()
+      return result
+    } catch (error) {
+      this.pending.value = pendingBefore
+      rollback(this.#database)
+      throw error
+    }
+  }
+
+  /** Moves what is in the log into the file, to make room on a full disk. */
+  checkpoint(): void {
+    try {
+      this.#database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()
+    } catch {
+      // The transaction that is tried again reports what is wrong.
+    }
+  }
+
+  close(): void {
+    this.#database.close()
   }
 }

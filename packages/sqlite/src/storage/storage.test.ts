@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { expect, it } from 'vitest'
 import { watchedDatabase } from '../../../../test/support/watched-database.ts'
-import type { Batch } from '../protocol.ts'
-import type { SqliteDatabase } from './database.ts'
-import { createStorage } from './storage.ts'
+import type { Batch } from '../protocol/batch.ts'
+import type { SqliteDatabase } from './driver/database.ts'
+import { Storage } from './storage.ts'
 
-const TERMS = { capacity: 10, leaseMs: 10_000, attempts: 5, minDelayMs: 10, maxDelayMs: 50, factor: 2 }
+const TERMS = { capacity: 10, leaseMs: 10_000, minDelayMs: 10, maxDelayMs: 50, factor: 2 }
 
-/** A real file, whose disk refuses every write while `fails` says so. */
+/** A real file, whose disk refuses every write while `fails` is true. */
 function openOn(path: string, fails: () => boolean): SqliteDatabase {
   return watchedDatabase(new DatabaseSync(path), {
     beforeRun() {
@@ -19,12 +19,12 @@ function openOn(path: string, fails: () => boolean): SqliteDatabase {
   })
 }
 
-it('has the file open again at once when the disk refused a write while handlers run', () => {
+it('opens the file again at once when the disk refused a write while handlers run', () => {
   const folder = mkdtempSync(join(tmpdir(), 'ackhook-sqlite-'))
   const path = join(folder, 'inbox.db')
   let fails = false
   let openings = 0
-  const storage = createStorage(() => {
+  const storage = new Storage(() => {
     openings++
     return openOn(path, () => fails)
   }, path)
@@ -34,7 +34,7 @@ it('has the file open again at once when the disk refused a write while handlers
         arrivals: [[1, 'key', '', 'evt_1', 'a.b', 1, 0, 2, null, null]],
         bytes: new Uint8Array(2),
         settlements: [],
-        held: [],
+        checks: [],
         queries: [],
         take: 1,
       },
@@ -43,18 +43,18 @@ it('has the file open again at once when the disk refused a write while handlers
   )
   expect(result?.taken).toMatchObject([{ attempt: 1 }])
   fails = true
-  storage.renew(TERMS.leaseMs)
+  storage.renewLeases(TERMS.leaseMs)
   fails = false
-  // A process that finds the file open nowhere takes the leases for those of the dead: see end-leases.
+  // Another process that finds the file open nowhere takes the leases for orphaned: see orphaned.ts.
   expect(openings).toBe(2)
   storage.close()
   rmSync(folder, { recursive: true })
 })
 
-it('waits twice for a file that another process holds, however many results it has to record', () => {
+it('waits twice for a file that another process holds, however many results are to be recorded', () => {
   const folder = mkdtempSync(join(tmpdir(), 'ackhook-sqlite-'))
   const path = join(folder, 'inbox.db')
-  const storage = createStorage(() => new DatabaseSync(path), path)
+  const storage = new Storage(() => new DatabaseSync(path), path)
   storage.open()
   const other = new DatabaseSync(path)
   other.exec('BEGIN IMMEDIATE')
@@ -62,7 +62,7 @@ it('waits twice for a file that another process holds, however many results it h
     arrivals: [],
     bytes: new Uint8Array(),
     settlements: [{ seq: 1, token: 'mine', kind: 'complete', forgetAt: 0 }],
-    held: [],
+    checks: [],
     queries: [],
     take: 0,
   }
@@ -78,17 +78,17 @@ it('waits twice for a file that another process holds, however many results it h
   rmSync(folder, { recursive: true })
 })
 
-it('fails a question by itself, and what shares its transaction is done', () => {
+it('fails a query alone, and the rest of its transaction is done', () => {
   const folder = mkdtempSync(join(tmpdir(), 'ackhook-sqlite-'))
   const path = join(folder, 'inbox.db')
-  const storage = createStorage(() => new DatabaseSync(path), path)
+  const storage = new Storage(() => new DatabaseSync(path), path)
   const [result] = storage.run(
     [
       {
         arrivals: [[1, 'key', '', 'evt_1', 'a.b', 1, 0, 2, null, null]],
         bytes: new Uint8Array(2),
         settlements: [],
-        held: [],
+        checks: [],
         queries: [{ kind: 'get', key: Symbol('no text') as unknown as string }, { kind: 'stats' }],
         take: 0,
       },
@@ -97,7 +97,7 @@ it('fails a question by itself, and what shares its transaction is done', () => 
   )
   expect(result).toMatchObject({
     admissions: ['accepted'],
-    answers: [{ kind: 'storage' }, { value: { pending: 1 } }],
+    found: [{ kind: 'storage' }, { value: { pending: 1 } }],
   })
   storage.close()
   rmSync(folder, { recursive: true })

@@ -1,91 +1,101 @@
-import type { SqliteDatabase } from '../database.ts'
+import type { SqliteDatabase, SqliteStatement } from '../driver/database.ts'
 import { ACTIVE } from '../schema/states.ts'
 import type { OwnLeases } from './own-leases.ts'
 
-/** A lease that nobody renews any more, as it was when it was seen last. */
-export interface Lapsed {
+/** A lease that its owner no longer renews, as the row was when it was last read. */
+export interface ExpiredLease {
   readonly seq: number
   readonly token: string | null
   readonly due: number
-  readonly attempts: number
   /** In a row, without this one. */
-  readonly lapses: number
-  readonly tellings: number
+  readonly crashes: number
 }
+
+interface WatchedLease extends ExpiredLease {
+  /** For how long its `due` has not moved. */
+  unmovedMs: number
+}
+
+/** How often the leases are read within the length of one. */
+export const POLLS_PER_LEASE = 8
+
+const ACTIVE_ROWS = `SELECT seq, token, due, crashes FROM ackhook_events WHERE state = ${ACTIVE}`
 
 /**
- * Watches the leases of others: one whose `due` has not moved for its whole length has lapsed. No clock is read
- * for that but the monotonic one of this thread, so that a clock that is set, a machine that slept and a process
+ * Watches the leases of other processes: one whose `due` has not moved for its whole length has expired. Only the
+ * monotonic clock of this thread is read for that, so that a clock that is set, a machine that slept and a process
  * id that came again can neither end a lease nor keep one alive.
  */
-export interface Lapses {
-  /** To be called now and then, also while there is no slot for what has lapsed: then it is known when there is. */
-  look(leaseMs: number): void
-  /** Whether there is one that {@link drain} has not given out. Only reads. */
-  isAny(leaseMs: number): boolean
-  /** Each of them once; again when it is still there after the next look. */
-  drain(leaseMs: number): readonly Lapsed[]
-  /** When to look again; infinite while nobody else holds a lease. */
-  nextLookMs(leaseMs: number): number
-}
+export class ExpiredLeases {
+  readonly #own: OwnLeases
+  readonly #activeRows: SqliteStatement
+  #watched = new Map<number, WatchedLease>()
+  /** Found and not drained. */
+  #expired: readonly ExpiredLease[] = []
+  #polledAt = performance.now() - 3_600_000
 
-interface Watched extends Lapsed {
-  /** For how long it was seen to stand still. */
-  stillMs: number
-}
+  constructor(database: SqliteDatabase, own: OwnLeases) {
+    this.#own = own
+    this.#activeRows = database.prepare(ACTIVE_ROWS)
+  }
 
-/** Looks in a lease. */
-export const LOOKS = 8
-
-export function createLapses(database: SqliteDatabase, own: OwnLeases): Lapses {
-  const active = database.prepare(
-    `SELECT seq, token, due, attempts, lapses, tellings FROM ackhook_events WHERE state = ${ACTIVE}`,
-  )
-  let watched = new Map<number, Watched>()
-  let lapsed: readonly Lapsed[] = []
-  let lookedAt = performance.now() - 3_600_000
-
-  function lookInTime(leaseMs: number): void {
-    const everyMs = leaseMs / LOOKS
+  /** To be called now and then, even without a slot for what has expired: then it is known when there is one. Only reads. */
+  poll(leaseMs: number): void {
+    const everyMs = leaseMs / POLLS_PER_LEASE
     const now = performance.now()
-    if (now - lookedAt < everyMs) return
-    // When this thread stood still itself, the others may have too: that time is no proof against them.
-    const sinceMs = Math.min(now - lookedAt, 2 * everyMs)
-    lookedAt = now
-    const next = new Map<number, Watched>()
-    for (const row of active.all() as Lapsed[]) {
-      if (row.token !== null && own.has(row.token)) continue
-      const before = watched.get(row.seq)
-      const stands = before?.token === row.token && before.due === row.due
-      next.set(row.seq, { ...row, stillMs: stands ? before.stillMs + sinceMs : 0 })
-    }
-    watched = next
-    lapsed = [...next.values()].filter(({ token, stillMs }) => stillMs >= lengthOf(token, leaseMs))
+    if (now - this.#polledAt < everyMs) return
+    // When this thread itself hung, the others may have too: that time proves nothing against them.
+    const sinceMs = Math.min(now - this.#polledAt, 2 * everyMs)
+    this.#polledAt = now
+    this.#watched = this.#watchAgain(sinceMs)
+    this.#expired = [...this.#watched.values()].filter(
+      ({ token, unmovedMs }) => unmovedMs >= lengthOf(token, leaseMs),
+    )
   }
 
-  return {
-    look: lookInTime,
-    isAny(leaseMs) {
-      lookInTime(leaseMs)
-      return lapsed.length > 0
-    },
-    drain(leaseMs) {
-      lookInTime(leaseMs)
-      const found = lapsed
-      lapsed = []
-      return found
-    },
-    nextLookMs(leaseMs) {
-      if (watched.size === 0) return Number.POSITIVE_INFINITY
-      return Math.max(0, lookedAt + leaseMs / LOOKS - performance.now())
-    },
+  /** Whether {@link drain} would find any. Only reads. */
+  hasAny(leaseMs: number): boolean {
+    this.poll(leaseMs)
+    return this.#expired.length > 0
+  }
+
+  /** Each of them once; again when it is still there at the next poll. */
+  drain(leaseMs: number): readonly ExpiredLease[] {
+    this.poll(leaseMs)
+    const found = this.#expired
+    this.#expired = []
+    return found
+  }
+
+  /** When to poll again; infinite while no other process holds a lease. */
+  nextPollMs(leaseMs: number): number {
+    if (this.#watched.size === 0) return Number.POSITIVE_INFINITY
+    return Math.max(0, this.#polledAt + leaseMs / POLLS_PER_LEASE - performance.now())
+  }
+
+  #watchAgain(sinceMs: number): Map<number, WatchedLease> {
+    const watched = new Map<number, WatchedLease>()
+    for (const row of this.#activeRows.all() as ExpiredLease[]) {
+      if (row.token !== null && this.#own.has(row.token)) continue
+      const before = this.#watched.get(row.seq)
+      const isUnmoved = before?.token === row.token && before.due === row.due
+      watched.set(row.seq, { ...row, unmovedMs: isUnmoved ? before.unmovedMs + sinceMs : 0 })
+    }
+    return watched
   }
 }
 
-/** The process that holds a lease may have other settings, so its token says how long it is. */
+/** The process that holds a lease may have other settings, so its token names the length. */
 function lengthOf(token: string | null, leaseMs: number): number {
-  // Its owner was found to be gone: see end-leases.
+  // Its owner is dead: see `orphaned.ts`.
   if (token === null) return 0
-  const length = Number.parseInt(token.split(':')[1] ?? '', 36)
-  return Number.isNaN(length) ? leaseMs : length
+  const [, length] = LENGTH.exec(token) ?? []
+  return length === undefined ? leaseMs : Number.parseInt(length, 36)
+}
+
+const LENGTH = /:([0-9a-z]+)$/
+
+/** The token of a new lease: its length follows what makes it unique. */
+export function leaseToken(unique: string, leaseMs: number): string {
+  return `${unique}:${leaseMs.toString(36)}`
 }

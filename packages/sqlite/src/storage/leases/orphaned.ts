@@ -1,14 +1,13 @@
-import type { SqliteDatabase } from '../database.ts'
-import { MIGRATIONS } from '../schema/migrations.ts'
+import type { SqliteDatabase } from '../driver/database.ts'
+import { SCHEMA_VERSION } from '../schema/schema.ts'
 import { ACTIVE } from '../schema/states.ts'
 
 /**
- * Ends every lease in a file that nobody else has open: who held them is dead, and the events need not wait for
- * the leases to lapse. The proof is SQLite's lock on the file, which the operating system takes from a process
- * that ends, however it ends. A living process is without it while it replaces its thread or its connection, and
- * where it opened and closed the file by other means than this library (a POSIX lock falls with any descriptor of
- * its file); its events may then run twice, and none is lost. With the file in use, or with anything else in the
- * way, this does nothing.
+ * Ends every lease in a file that no other process has open: their owners are dead, and the events need not wait for
+ * the leases to expire. The proof is SQLite's lock on the file, which the operating system takes from a process
+ * that ends, however it ends. A living process lacks it while it replaces its thread or its connection, and once
+ * it has opened and closed the file by other means than this library (a POSIX lock falls with any descriptor of
+ * its file); its events may then run twice, and none is lost. Does nothing while the file is in use, or on any error.
  */
 export function endOrphanedLeases(database: SqliteDatabase): void {
   try {
@@ -16,14 +15,14 @@ export function endOrphanedLeases(database: SqliteDatabase): void {
     // In WAL mode the first access then takes the whole file, and keeps it until the connection is closed.
     database.exec('PRAGMA locking_mode = EXCLUSIVE')
     database.exec('BEGIN IMMEDIATE')
-    // No statement is prepared: one that lives on would keep the connection, and the file, beyond close().
+    // Nothing is prepared: a statement that lives on would keep the connection, and the file, beyond close().
     database.exec(
       `UPDATE ackhook_events SET token = NULL
-       WHERE state = ${ACTIVE} AND (SELECT max(version) FROM ackhook_schema) <= ${MIGRATIONS.length}`,
+       WHERE state = ${ACTIVE} AND (SELECT max(version) FROM ackhook_schema) = ${SCHEMA_VERSION}`,
     )
     database.exec('COMMIT')
   } catch {
-    // Whatever is wrong with the file is said when it is opened to work with.
+    // Opening the file for work reports whatever is wrong with it.
   } finally {
     database.close()
   }

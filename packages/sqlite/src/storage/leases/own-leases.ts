@@ -1,5 +1,38 @@
+import type { Batch, Lease } from '../../protocol/batch.ts'
+import type { BatchResult } from '../../protocol/batch-result.ts'
+import { isFault } from '../../protocol/fault.ts'
+
 /**
- * By token, the rows that this process holds and keeps renewing. Kept where the SQL runs and not in the
- * connection, which may have to be replaced while handlers run.
+ * The leases that this process holds and renews. Kept apart from the connection, which may have to be replaced while
+ * handlers run.
  */
-export type OwnLeases = Map<string, number>
+export class OwnLeases {
+  readonly #seqByToken = new Map<string, number>()
+
+  get size(): number {
+    return this.#seqByToken.size
+  }
+
+  has(token: string): boolean {
+    return this.#seqByToken.has(token)
+  }
+
+  /** To be called after the transaction: what was not committed has changed no lease. */
+  track(batch: Batch, { settled, taken }: BatchResult): void {
+    const isRecorded = !isFault(settled)
+    for (const { kind, token } of batch.settlements) {
+      // A release that failed is not repeated: its lease is left to expire.
+      if (isRecorded || kind === 'release') this.#seqByToken.delete(token)
+    }
+    for (const { token, seq } of batch.checks) this.#seqByToken.set(token, seq)
+    if (isFault(taken)) return
+    for (const { token, seq } of taken) this.#seqByToken.set(token, seq)
+  }
+
+  /** Drops those of which `isHeld` is false. */
+  retain(isHeld: (lease: Lease) => boolean): void {
+    for (const [token, seq] of this.#seqByToken) {
+      if (!isHeld({ seq, token })) this.#seqByToken.delete(token)
+    }
+  }
+}

@@ -1,58 +1,93 @@
-import type { Admission, Arrival } from '../../protocol.ts'
-import type { SqliteDatabase } from '../database.ts'
-import { failsAlone, faultOf, sqliteCode, TOO_BIG } from '../fault.ts'
+import type { Arrival } from '../../protocol/batch.ts'
+import type { Admission } from '../../protocol/batch-result.ts'
+import type { SqliteDatabase, SqliteStatement } from '../driver/database.ts'
+import { failsAlone, faultOf, sqliteCode, TOO_BIG } from '../driver/sqlite-errors.ts'
 import { ACTIVE, AT_ONCE, BEHIND, DEAD, DONE, WAITING } from '../schema/states.ts'
-import type { Lanes } from './ordering.ts'
-import type { Tally } from './pending-count.ts'
+import type { Ordering } from './ordering.ts'
+import type { PendingCount } from './pending-count.ts'
 
-/** Takes in what arrived. */
-export interface Arrivals {
-  /** `lease`: for an event that runs at once; it is stored as it would be after being handed out. */
-  admit(arrival: Arrival, body: Uint8Array, capacity: number, now: number, lease: FirstLease | null): Admitted
+/** An event to store, and how. */
+export interface NewRow {
+  readonly arrival: Arrival
+  readonly body: Uint8Array
+  readonly now: number
+  /** For an event that runs at once: its row is stored as if it had been taken. */
+  readonly token: string | null
+  readonly leasedUntil: number
 }
 
-/** The lease of an event that never waited. */
-export interface FirstLease {
-  readonly token: string
-  readonly until: number
-}
-
-interface Admitted {
+interface Inserted {
   readonly admission: Admission
   /** Of the row that was stored. */
   readonly seq?: number
 }
 
-interface Known {
+interface KnownRow {
   readonly seq: number
   readonly state: number
   readonly due: number
   readonly fingerprint: number
 }
 
-export function createArrivals(database: SqliteDatabase, lanes: Lanes, tally: Tally): Arrivals {
-  const insert = database.prepare(
-    `INSERT INTO ackhook_events
-       (key, state, due, attempts, token, fingerprint, accepted_at, received_at, id, type, namespace,
-        order_key, order_at, body)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING`,
-  )
-  const find = database.prepare('SELECT seq, state, due, fingerprint FROM ackhook_events WHERE key = ?')
-  const remove = database.prepare('DELETE FROM ackhook_events WHERE seq = ?')
+const INSERT = `INSERT INTO ackhook_events
+    (key, state, due, attempts, token, fingerprint, accepted_at, received_at, id, type, namespace,
+     order_key, order_at, body)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING`
+const FIND = 'SELECT seq, state, due, fingerprint FROM ackhook_events WHERE key = ?'
+const REMOVE = 'DELETE FROM ackhook_events WHERE seq = ?'
 
-  function store(
-    arrival: Arrival,
-    body: Uint8Array,
-    now: number,
-    lease: FirstLease | null,
-  ): Admitted | undefined {
+/** Stores events that arrive, unless they are known or there is no room. */
+export class Insert {
+  readonly #database: SqliteDatabase
+  readonly #ordering: Ordering
+  readonly #pending: PendingCount
+  readonly #insert: SqliteStatement
+  readonly #find: SqliteStatement
+  readonly #remove: SqliteStatement
+
+  constructor(database: SqliteDatabase, ordering: Ordering, pending: PendingCount) {
+    this.#database = database
+    this.#ordering = ordering
+    this.#pending = pending
+    this.#insert = database.prepare(INSERT)
+    this.#find = database.prepare(FIND)
+    this.#remove = database.prepare(REMOVE)
+  }
+
+  /** Throws only what the other events of the transaction cannot survive either. */
+  admit(row: NewRow, capacity: number): Inserted {
+    try {
+      return this.#admit(row, capacity)
+    } catch (error) {
+      if (failsAlone(error)) return { admission: { refused: reasonOf(error) } }
+      throw error
+    }
+  }
+
+  #admit(row: NewRow, capacity: number): Inserted {
+    const [, key, , , , fingerprint] = row.arrival
+    const isFull = this.#pending.value >= capacity
+    const stored = isFull ? undefined : this.#store(row)
+    if (stored !== undefined) return stored
+    const known = this.#find.get(key) as KnownRow | undefined
+    // A dead letter that comes again was resent on purpose; an id past its retention is a new one.
+    const startsAnew = known?.state === DEAD || (known?.state === DONE && known.due <= row.now)
+    if (known !== undefined && !startsAnew) {
+      return { admission: known.fingerprint === fingerprint ? 'duplicate' : 'conflict' }
+    }
+    if (isFull || known === undefined) return { admission: 'full' }
+    return this.#replace(known.seq, row)
+  }
+
+  /** `undefined` when the key is known. */
+  #store({ arrival, body, now, token, leasedUntil }: NewRow): Inserted | undefined {
     const [, key, namespace, id, type, fingerprint, receivedAt, , orderKey, orderAt] = arrival
-    const { changes, lastInsertRowid } = insert.run(
+    const { changes, lastInsertRowid } = this.#insert.run(
       key,
-      stateOf(orderKey, lease),
-      lease?.until ?? AT_ONCE,
-      lease === null ? 0 : 1,
-      lease?.token ?? null,
+      stateOf(orderKey, token),
+      token === null ? AT_ONCE : leasedUntil,
+      token === null ? 0 : 1,
+      token,
       fingerprint,
       now,
       receivedAt,
@@ -64,62 +99,24 @@ export function createArrivals(database: SqliteDatabase, lanes: Lanes, tally: Ta
       body,
     )
     if (Number(changes) === 0) return undefined
-    tally.unfinished++
+    this.#pending.value++
     const seq = Number(lastInsertRowid)
-    if (orderKey !== null) lanes.enter(seq)
+    if (orderKey !== null) this.#ordering.enter(seq)
     return { admission: 'accepted', seq }
   }
 
-  function admit(
-    arrival: Arrival,
-    body: Uint8Array,
-    capacity: number,
-    now: number,
-    lease: FirstLease | null,
-  ): Admitted {
-    const [, key, , , , fingerprint] = arrival
-    const full = tally.unfinished >= capacity
-    const stored = full ? undefined : store(arrival, body, now, lease)
-    if (stored !== undefined) return stored
-    const known = find.get(key) as Known | undefined
-    // A dead letter that comes again is somebody pressing "resend"; an id past its retention is a new one.
-    const startsAnew = known?.state === DEAD || (known?.state === DONE && known.due <= now)
-    if (known !== undefined && !startsAnew) {
-      return { admission: known.fingerprint === fingerprint ? 'duplicate' : 'conflict' }
-    }
-    if (full || known === undefined) return { admission: 'full' }
-    return replace(known.seq, arrival, body, now, lease)
-  }
-
-  /** What cannot be stored must leave the dead letter that it was to replace. */
-  function replace(
-    seq: number,
-    arrival: Arrival,
-    body: Uint8Array,
-    now: number,
-    lease: FirstLease | null,
-  ): Admitted {
-    database.exec('SAVEPOINT ackhook_replace')
+  /** A row that cannot be stored leaves the dead letter that it was to replace. */
+  #replace(seq: number, row: NewRow): Inserted {
+    this.#database.exec('SAVEPOINT ackhook_replace')
     try {
-      remove.run(seq)
-      const stored = store(arrival, body, now, lease)
-      database.exec('RELEASE ackhook_replace')
+      this.#remove.run(seq)
+      const stored = this.#store(row)
+      this.#database.exec('RELEASE ackhook_replace')
       return stored ?? { admission: 'full' }
     } catch (error) {
-      if (failsAlone(error)) database.exec('ROLLBACK TO ackhook_replace; RELEASE ackhook_replace')
+      if (failsAlone(error)) this.#database.exec('ROLLBACK TO ackhook_replace; RELEASE ackhook_replace')
       throw error
     }
-  }
-
-  return {
-    admit(arrival, body, capacity, now, lease) {
-      try {
-        return admit(arrival, body, capacity, now, lease)
-      } catch (error) {
-        if (failsAlone(error)) return { admission: { refused: reasonOf(error) } }
-        throw error
-      }
-    },
   }
 }
 
@@ -129,7 +126,7 @@ function reasonOf(error: unknown): string {
   return `SQLite cannot store this event: ${faultOf(error).message}`
 }
 
-function stateOf(orderKey: string | null, lease: FirstLease | null): number {
-  if (lease !== null) return ACTIVE
+function stateOf(orderKey: string | null, token: string | null): number {
+  if (token !== null) return ACTIVE
   return orderKey === null ? WAITING : BEHIND
 }

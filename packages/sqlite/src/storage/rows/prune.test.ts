@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { expect, it } from 'vitest'
-import type { SqliteDatabase } from '../database.ts'
+import type { SqliteDatabase } from '../driver/database.ts'
 import { prepareDatabase } from '../schema/open-database.ts'
 import { ACTIVE, DEAD, DONE, WAITING } from '../schema/states.ts'
-import { createPrune } from './prune.ts'
+import { Prune } from './prune.ts'
 
 const NOW = 1_000_000
 
@@ -31,28 +31,28 @@ function withDatabase(body: (database: SqliteDatabase) => void): void {
   }
 }
 
-it('forgets 100,000 ids in bites of 500, whose work does not grow with the file, and nothing else', () => {
+it('forgets 100,000 ids in portions of 500, whose work does not grow with the file, and nothing else', () => {
   withDatabase(database => {
     fill(database, DONE, 100_000, NOW - 100_000)
     fill(database, DONE, 50_000, NOW + 1)
     for (const state of [WAITING, ACTIVE, DEAD]) fill(database, state, 10, 0)
     const changes = database.prepare('SELECT changes() AS rows')
-    const { bite } = createPrune(database)
-    let bites = 0
-    while (bite(NOW)) {
+    const prune = new Prune(database)
+    let portions = 0
+    while (prune.removeSome(NOW)) {
       expect(changes.get()).toEqual({ rows: 500 })
-      bites++
+      portions++
     }
-    expect(bites).toBe(200)
+    expect(portions).toBe(200)
     expect(database.prepare('SELECT count(*) AS rows FROM ackhook_events').get()).toEqual({ rows: 50_030 })
-    expect(bite(NOW)).toBe(false)
+    expect(prune.removeSome(NOW)).toBe(false)
   })
 })
 
 it('finds what to forget by an index, the oldest first', () => {
   const seen: string[] = []
   withDatabase(database => {
-    createPrune({
+    new Prune({
       exec: sql => database.exec(sql),
       close: () => database.close(),
       prepare(sql) {

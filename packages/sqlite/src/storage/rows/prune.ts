@@ -1,24 +1,25 @@
-import type { SqliteDatabase } from '../database.ts'
+import type { SqliteDatabase, SqliteStatement } from '../driver/database.ts'
 import { DONE } from '../schema/states.ts'
 
+const PORTION = 500
+
+const ANY = `SELECT 1 FROM ackhook_events WHERE state = ${DONE} AND due <= ? LIMIT 1`
+const REMOVE = `DELETE FROM ackhook_events WHERE seq IN
+  (SELECT seq FROM ackhook_events WHERE state = ${DONE} AND due <= ? ORDER BY due LIMIT ${PORTION})`
+
 /** Forgets ids whose retention is over. */
-export interface Prune {
+export class Prune {
+  readonly #any: SqliteStatement
+  readonly #remove: SqliteStatement
+
+  constructor(database: SqliteDatabase) {
+    this.#any = database.prepare(ANY)
+    this.#remove = database.prepare(REMOVE)
+  }
+
   /** Forgets a few of them, so that no arrival waits long. Whether there may be more. */
-  bite(now: number): boolean
-}
-
-const BITE = 500
-
-export function createPrune(database: SqliteDatabase): Prune {
-  const any = database.prepare(`SELECT 1 FROM ackhook_events WHERE state = ${DONE} AND due <= ? LIMIT 1`)
-  const remove = database.prepare(
-    `DELETE FROM ackhook_events WHERE seq IN
-       (SELECT seq FROM ackhook_events WHERE state = ${DONE} AND due <= ? ORDER BY due LIMIT ${BITE})`,
-  )
-  return {
-    bite(now) {
-      // Asked first: a deletion that finds nothing would still lock the file.
-      return any.get(now) !== undefined && Number(remove.run(now).changes) === BITE
-    },
+  removeSome(now: number): boolean {
+    // Asked first: a deletion that finds nothing would still lock the file.
+    return this.#any.get(now) !== undefined && Number(this.#remove.run(now).changes) === PORTION
   }
 }

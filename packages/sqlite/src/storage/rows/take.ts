@@ -1,108 +1,111 @@
-import type { StoredEvent, TakenRow, Terms } from '../../protocol.ts'
-import type { SqliteDatabase } from '../database.ts'
-import type { Lapsed, Lapses } from '../leases/expired.ts'
+import { crashDelayMs, crashPolicy } from '@ackhook/core/spi'
+import type { StoredEvent, TakenRow } from '../../protocol/batch-result.ts'
+import type { Terms } from '../../protocol/terms.ts'
+import type { SqliteDatabase, SqliteStatement } from '../driver/database.ts'
+import { type ExpiredLease, type ExpiredLeases, leaseToken } from '../leases/expired.ts'
 import { ACTIVE, AT_ONCE, FIRST, WAITING } from '../schema/states.ts'
-
-/** Hands out rows, each with a lease. */
-export interface HandOut {
-  /** Whether {@link take} would find anything. Only reads. */
-  isDue(terms: Terms, now: number): boolean
-  /** `fresh`: by key, the arrivals of this transaction: the taker has their bytes. */
-  take(limit: number, fresh: ReadonlyMap<string, number>, terms: Terms, now: number): TakenRow[]
-  /** New for every lease. */
-  newToken(terms: Terms): string
-  nextDueMs(terms: Terms, now: number): number | undefined
-  /** Watches the leases of others, also while there is no slot for what they leave. Only reads. */
-  watch(leaseMs: number): void
-}
 
 interface WaitingRow extends Omit<StoredEvent, 'body'> {
   readonly seq: number
-  readonly attempt: number
-  readonly tellings: number
+  readonly attempts: number
+  readonly crashes: number
   /** When its turn came. */
   readonly since: number
 }
 
-/** `owner`: what begins every token of this connection, and of no other. */
-export function createHandOut(database: SqliteDatabase, lapses: Lapses, owner: string): HandOut {
-  const lastDue = database.prepare(
-    `SELECT due FROM ackhook_events WHERE state = ${WAITING} AND due <= ? ORDER BY due DESC LIMIT 1`,
-  )
-  const putBack = database.prepare(
-    `UPDATE ackhook_events SET state = ${WAITING}, due = ?, token = NULL, lapses = lapses + 1, tellings = tellings + ?
-     WHERE seq = ? AND state = ${ACTIVE} AND token IS ? AND due = ?`,
-  )
-  const columns = `seq, key, namespace, id, type, fingerprint, received_at AS receivedAt, tellings,
-       attempts + (tellings = 0) AS attempt`
-  const atOnce = database.prepare(
-    `SELECT ${columns}, iif(due = ${FIRST}, 0, accepted_at) AS since
-     FROM ackhook_events WHERE state = ${WAITING} AND due <= ${AT_ONCE} ORDER BY due, seq LIMIT ?`,
-  )
-  const inTime = database.prepare(
-    `SELECT ${columns}, due AS since FROM ackhook_events
-     WHERE state = ${WAITING} AND due > ${AT_ONCE} AND due <= ? ORDER BY due, seq LIMIT ?`,
-  )
-  const bodyOf = database.prepare('SELECT body FROM ackhook_events WHERE seq = ?')
-  const lease = database.prepare(
-    `UPDATE ackhook_events SET state = ${ACTIVE}, due = ?, attempts = attempts + (tellings = 0), token = ?
-     WHERE seq = ?`,
-  )
-  const nextWaiting = database.prepare(`SELECT min(due) AS due FROM ackhook_events WHERE state = ${WAITING}`)
-  let count = 0
+const COLUMNS = 'seq, key, namespace, id, type, fingerprint, received_at AS receivedAt, attempts, crashes'
 
-  /**
-   * An event that takes its process down must not take down every next one: it waits, and when its attempts are
-   * used up it is only handed out for `onDeadLetter` to be told. Not after one lapse: that is most likely a
-   * deploy, and no handler may have begun yet.
-   */
-  function reclaim({ seq, token, due, attempts, lapses, tellings }: Lapsed, terms: Terms, now: number): void {
-    const isGivenUp = tellings > 0 || (attempts >= terms.attempts && lapses > 0)
-    const delayMs = delayAfterLapse(isGivenUp ? tellings + 1 : lapses + 1, terms)
-    putBack.run(delayMs === 0 ? FIRST : now + delayMs, isGivenUp ? 1 : 0, seq, token, due)
+const LAST_DUE = `SELECT due FROM ackhook_events WHERE state = ${WAITING} AND due <= ? ORDER BY due DESC LIMIT 1`
+const WAITS_FOR_SLOT = `SELECT ${COLUMNS}, iif(due = ${FIRST}, 0, accepted_at) AS since
+  FROM ackhook_events WHERE state = ${WAITING} AND due <= ${AT_ONCE} ORDER BY due, seq LIMIT ?`
+const WAITED_FOR_TIME = `SELECT ${COLUMNS}, due AS since FROM ackhook_events
+  WHERE state = ${WAITING} AND due > ${AT_ONCE} AND due <= ? ORDER BY due, seq LIMIT ?`
+const BODY = 'SELECT body FROM ackhook_events WHERE seq = ?'
+const LEASE = `UPDATE ackhook_events SET state = ${ACTIVE}, due = ?, attempts = ?, token = ? WHERE seq = ?`
+// Nothing changes when the owner has renewed the lease after all.
+const PUT_BACK = `UPDATE ackhook_events SET state = ${WAITING}, due = ?, token = NULL, crashes = crashes + 1
+  WHERE seq = ? AND state = ${ACTIVE} AND token IS ? AND due = ?`
+const NEXT_DUE = `SELECT min(due) AS due FROM ackhook_events WHERE state = ${WAITING}`
+
+/** Takes rows to run, each with a lease. */
+export class Take {
+  readonly #expired: ExpiredLeases
+  readonly #uniqueToken: () => string
+  readonly #lastDue: SqliteStatement
+  readonly #waitsForSlot: SqliteStatement
+  readonly #waitedForTime: SqliteStatement
+  readonly #body: SqliteStatement
+  readonly #lease: SqliteStatement
+  readonly #putBack: SqliteStatement
+  readonly #nextDue: SqliteStatement
+
+  constructor(database: SqliteDatabase, expired: ExpiredLeases, uniqueToken: () => string) {
+    this.#expired = expired
+    this.#uniqueToken = uniqueToken
+    this.#lastDue = database.prepare(LAST_DUE)
+    this.#waitsForSlot = database.prepare(WAITS_FOR_SLOT)
+    this.#waitedForTime = database.prepare(WAITED_FOR_TIME)
+    this.#body = database.prepare(BODY)
+    this.#lease = database.prepare(LEASE)
+    this.#putBack = database.prepare(PUT_BACK)
+    this.#nextDue = database.prepare(NEXT_DUE)
   }
 
-  /** A statement of many columns takes the drivers 40 µs, also when it finds nothing: not asked in vain. */
-  function findWaiting(limit: number, now: number): readonly WaitingRow[] {
-    const last = lastDue.get(now) as { readonly due: number } | undefined
+  /** Whether {@link rows} would find any. Only reads. */
+  isDue({ leaseMs }: Terms, now: number): boolean {
+    return this.#expired.hasAny(leaseMs) || this.#lastDue.get(now) !== undefined
+  }
+
+  /** `arrivals`: the refs, by key, of those of this transaction whose bytes need not be read back. */
+  rows(limit: number, arrivals: ReadonlyMap<string, number>, terms: Terms, now: number): TakenRow[] {
+    for (const lease of this.#expired.drain(terms.leaseMs)) this.#putBackExpired(lease, terms, now)
+    return this.#findWaiting(limit, now).map(row => this.#take(row, arrivals.get(row.key), terms, now))
+  }
+
+  /** New for every lease. */
+  newToken({ leaseMs }: Terms): string {
+    return leaseToken(this.#uniqueToken(), leaseMs)
+  }
+
+  nextDueMs({ leaseMs }: Terms, now: number): number | undefined {
+    const { due } = this.#nextDue.get() as { readonly due: number | null }
+    const nextMs = due === null ? Number.POSITIVE_INFINITY : Math.max(0, due - now)
+    const soonestMs = Math.min(nextMs, this.#expired.nextPollMs(leaseMs))
+    return soonestMs === Number.POSITIVE_INFINITY ? undefined : soonestMs
+  }
+
+  /** An event that ends its process must not end every next one: it waits longer each time. */
+  #putBackExpired({ seq, token, due, crashes }: ExpiredLease, terms: Terms, now: number): void {
+    const delayMs = crashDelayMs(crashes + 1, terms)
+    this.#putBack.run(delayMs === 0 ? FIRST : now + delayMs, seq, token, due)
+  }
+
+  #findWaiting(limit: number, now: number): readonly WaitingRow[] {
+    // perf: a statement of many columns is not asked in vain; see note "wide statements".
+    const last = this.#lastDue.get(now) as { readonly due: number } | undefined
     if (last === undefined) return []
-    const first = atOnce.all(limit) as WaitingRow[]
-    return last.due <= AT_ONCE ? first : merge(first, inTime.all(now, limit) as WaitingRow[], limit)
+    const forSlot = this.#waitsForSlot.all(limit) as WaitingRow[]
+    return last.due <= AT_ONCE
+      ? forSlot
+      : merge(forSlot, this.#waitedForTime.all(now, limit) as WaitingRow[], limit)
   }
 
-  function newToken({ leaseMs }: Terms): string {
-    return `${owner}:${leaseMs.toString(36)}:${(count++).toString(36)}`
-  }
-
-  return {
-    isDue: (terms, now) => lapses.isAny(terms.leaseMs) || lastDue.get(now) !== undefined,
-    newToken,
-    watch: leaseMs => lapses.look(leaseMs),
-    take(limit, fresh, terms, now) {
-      for (const one of lapses.drain(terms.leaseMs)) reclaim(one, terms, now)
-      return findWaiting(limit, now).map((row): TakenRow => {
-        const { seq, key, namespace, id, type, fingerprint, receivedAt, attempt, tellings } = row
-        const token = newToken(terms)
-        lease.run(now + terms.leaseMs, token, seq)
-        const ref = fresh.get(key)
-        if (ref !== undefined) return { seq, token, attempt, tellings, ref }
-        const kept = bodyOf.get(seq) as { readonly body: Uint8Array | null }
-        // No bytes at all are stored as NULL by some drivers.
-        const body = kept.body ?? new Uint8Array(0)
-        const event = { key, namespace, id, type, fingerprint, receivedAt, body }
-        return { seq, token, attempt, tellings, event }
-      })
-    },
-    nextDueMs(terms, now) {
-      const { due } = nextWaiting.get() as { readonly due: number | null }
-      const nextMs = due === null ? Number.POSITIVE_INFINITY : Math.max(0, due - now)
-      const soonestMs = Math.min(nextMs, lapses.nextLookMs(terms.leaseMs))
-      return soonestMs === Number.POSITIVE_INFINITY ? undefined : soonestMs
-    },
+  #take(row: WaitingRow, ref: number | undefined, terms: Terms, now: number): TakenRow {
+    const { seq, key, namespace, id, type, fingerprint, receivedAt, attempts, crashes } = row
+    const decision = crashPolicy(crashes)
+    const attempt = decision === 'run' ? attempts + 1 : attempts
+    const token = this.newToken(terms)
+    this.#lease.run(now + terms.leaseMs, attempt, token, seq)
+    if (ref !== undefined) return { seq, token, attempt, decision, ref }
+    const stored = this.#body.get(seq) as { readonly body: Uint8Array | null }
+    // Some drivers store no bytes at all as NULL.
+    const body = stored.body ?? new Uint8Array(0)
+    const event = { key, namespace, id, type, fingerprint, receivedAt, body }
+    return { seq, token, attempt, decision, event }
   }
 }
 
-/** Of two lists, each in its order, the first `limit` of both: whoever waits longer for a slot goes first. */
+/** Of two lists, each in its order, the first `limit` of both: what waits longer for a slot goes first. */
 function merge(
   one: readonly WaitingRow[],
   other: readonly WaitingRow[],
@@ -121,13 +124,4 @@ function merge(
     }
   }
   return merged
-}
-
-/**
- * Nothing after the first lapse: most likely a deploy. After that events that lapsed together come back apart,
- * so that the one to blame is soon alone when it takes its process down.
- */
-function delayAfterLapse(lapse: number, { minDelayMs, maxDelayMs, factor }: Terms): number {
-  if (lapse < 2) return 0
-  return Math.round(Math.random() * Math.min(maxDelayMs, minDelayMs * factor ** (lapse - 2)))
 }

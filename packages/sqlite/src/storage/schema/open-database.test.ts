@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { expect, it } from 'vitest'
-import type { SqliteDatabase } from '../database.ts'
-import { createStorage } from '../storage.ts'
+import type { SqliteDatabase } from '../driver/database.ts'
+import { Storage } from '../storage.ts'
 
-it('sets what the promise rests on, on every connection it opens, whatever was set before', () => {
+it('sets what durability rests on, on every connection it opens, whatever was set before', () => {
   withFolder(folder => {
     const path = join(folder, 'inbox.db')
     const opened: SqliteDatabase[] = []
@@ -16,7 +16,7 @@ it('sets what the promise rests on, on every connection it opens, whatever was s
       opened.push(database)
       return database
     }
-    for (const storage of [createStorage(open, path), createStorage(open, path)]) storage.open()
+    for (const storage of [new Storage(open, path), new Storage(open, path)]) storage.open()
     expect(opened.map(settingsOf)).toEqual([PROMISED, PROMISED])
     for (const database of opened) database.close()
   })
@@ -30,7 +30,7 @@ it.each([
   withFolder(folder => {
     const database = new DatabaseSync(join(folder, 'inbox.db'))
     database.exec('PRAGMA synchronous = OFF')
-    const storage = createStorage(() => without(database, setting))
+    const storage = new Storage(() => without(database, setting))
     expect(() => storage.open()).toThrow(message)
     database.close()
   })
@@ -40,7 +40,7 @@ it('tries again when another process makes the new file a WAL at that moment', (
   withFolder(folder => {
     const database = new DatabaseSync(join(folder, 'inbox.db'))
     const refusals = ['PRAGMA journal_mode = WAL', 'PRAGMA journal_mode = WAL']
-    const storage = createStorage(() => ({
+    const storage = new Storage(() => ({
       exec: sql => database.exec(sql),
       prepare(sql) {
         if (sql === refusals[0]) {
@@ -58,13 +58,13 @@ it('tries again when another process makes the new file a WAL at that moment', (
   })
 })
 
-/** SQLite passes over what it cannot set, without a word. */
+/** SQLite silently ignores what it cannot set. */
 function without(database: SqliteDatabase, setting: string): SqliteDatabase {
   const other = setting.startsWith('busy_timeout') ? 'PRAGMA busy_timeout = 7' : ''
-  const passedOver = (sql: string): boolean => sql === `PRAGMA ${setting}`
+  const isIgnored = (sql: string): boolean => sql === `PRAGMA ${setting}`
   return {
-    exec: sql => database.exec(passedOver(sql) ? other : sql),
-    prepare: sql => database.prepare(passedOver(sql) ? 'SELECT 1' : sql),
+    exec: sql => database.exec(isIgnored(sql) ? other : sql),
+    prepare: sql => database.prepare(isIgnored(sql) ? 'SELECT 1' : sql),
     close: () => database.close(),
   }
 }

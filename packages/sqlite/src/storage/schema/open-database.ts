@@ -1,49 +1,41 @@
-import type { SqliteDatabase } from '../database.ts'
-import { BUSY, FaultError, sqliteCode } from '../fault.ts'
-import { MIGRATIONS } from './migrations.ts'
-import { repairLanes } from './repair-lanes.ts'
-import {
-  guessSchemaVersion,
-  isNewEnough,
-  OLDEST_SQLITE,
-  readSchemaVersion,
-  sqliteVersion,
-  writeSchemaVersion,
-} from './versions.ts'
+import { FaultError } from '../../protocol/fault.ts'
+import type { SqliteDatabase } from '../driver/database.ts'
+import { BUSY, sqliteCode } from '../driver/sqlite-errors.ts'
+import { isNewEnough, OLDEST_SQLITE, sqliteVersion } from '../driver/sqlite-version.ts'
+import { createSchema } from './schema.ts'
 
-/** Less than the two seconds after which the sender is told to come again. */
+/** Less than the two seconds after which a delivery is refused. */
 const BUSY_TIMEOUT_MS = 1000
 /**
- * Longer while nobody waits for an answer yet: another process may be reading a long log back in. Shorter than the thread
- * is waited for at the end: a process that ends while its driver waits for a lock is aborted by it.
+ * Longer while no delivery waits yet: another process may be reading a long log back in. Shorter than `close` waits for
+ * the thread: a process that ends while its driver waits for a lock is aborted by it.
  */
 const OPEN_TIMEOUT_MS = 4000
-/** 64 MiB of log between checkpoints: with fewer pages, most of the writing is checkpoints. */
+/** 64 MiB of log between checkpoints: with less, most of what is written is checkpoints. */
 const CHECKPOINT_PAGES = 4000
 const PAGE_BYTES = 16_384
 
-/** Sets what the promise rests on, reads it back, and brings the schema up to date. */
+/** Sets the pragmas that durability rests on, reads them back, and creates the tables where there are none. */
 export function prepareDatabase(database: SqliteDatabase): void {
-  // Before anything that may meet another process: also the question for the version reads the file.
+  // Before anything that may meet another process: even asking for the version reads the file.
   database.exec(`PRAGMA busy_timeout = ${OPEN_TIMEOUT_MS}`)
   const version = sqliteVersion(database)
   if (!isNewEnough(version)) {
     refuse(`needs SQLite ${OLDEST_SQLITE} or later; this database is opened with ${version}`)
   }
-  // The size of pages counts only for a file still empty.
+  // Counts only for a file that is still empty.
   database.exec(`PRAGMA page_size = ${PAGE_BYTES}`)
   useWal(database)
   database.exec('PRAGMA synchronous = FULL')
   database.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
   insist(database, 'journal_mode', 'wal')
   insist(database, 'synchronous', 2)
-  migrate(database)
-  repairLanes(database)
+  createSchema(database)
   database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
   insist(database, 'busy_timeout', BUSY_TIMEOUT_MS)
 }
 
-/** Where two processes do this to a new file at the same time, SQLite refuses one of them without any waiting. */
+/** When two processes do this to a new file at the same time, SQLite refuses one of them without waiting. */
 function useWal(database: SqliteDatabase): void {
   const deadline = performance.now() + OPEN_TIMEOUT_MS
   for (;;) {
@@ -52,46 +44,19 @@ function useWal(database: SqliteDatabase): void {
       return
     } catch (error) {
       if (sqliteCode(error) !== BUSY || performance.now() > deadline) throw error
-      // Waits for the other one, as the pragma does not.
+      // Waits for the other process, as the pragma does not.
       database.exec('BEGIN IMMEDIATE; ROLLBACK')
     }
   }
 }
 
-/** A database in memory, or on a file system without shared memory, keeps another journal mode without a word. */
+/** A database in memory, or on a file system without shared memory, silently keeps another journal mode. */
 function insist(database: SqliteDatabase, pragma: string, expected: string | number): void {
   const actual = pragmaOf(database, pragma)
   if (actual === expected) return
   refuse(
     `must be a file on a local disk: ${pragma} is '${String(actual)}' where the promise needs '${expected}'`,
   )
-}
-
-function migrate(database: SqliteDatabase): void {
-  if (readSchemaVersion(database) === MIGRATIONS.length) return
-  database.exec('BEGIN IMMEDIATE')
-  try {
-    // Asked again: another process may have done it while this one waited for the lock.
-    const from = readSchemaVersion(database) ?? guessSchemaVersion(database)
-    if (from > MIGRATIONS.length) {
-      refuse(
-        `was written by a newer release of @ackhook/sqlite (schema ${from}, known up to ${MIGRATIONS.length}): upgrade this one`,
-      )
-    }
-    for (const step of MIGRATIONS.slice(from)) database.exec(step)
-    writeSchemaVersion(database, MIGRATIONS.length)
-    database.exec('COMMIT')
-  } catch (error) {
-    rollback(database)
-    throw error
-  }
-}
-
-/** Many failures have rolled back already; then there is nothing left to roll back. */
-export function rollback(database: SqliteDatabase): void {
-  try {
-    database.exec('ROLLBACK')
-  } catch {}
 }
 
 function pragmaOf(database: SqliteDatabase, pragma: string): unknown {

@@ -5,10 +5,10 @@ export const ACTIVE = 1
 /** Handled: only its id is kept. */
 export const DONE = 2
 export const DEAD = 3
-/** Waits for another event of its key, which is waiting or active. */
+/** Waits for another event of its ordering key, which is waiting or active. */
 export const BEHIND = 4
 
-/** The `due` of a waiting row that waits for nothing but a slot: no clock that is set back can keep it. */
+/** The `due` of a waiting row that needs only a slot: no clock that is set back can delay it. */
 export const AT_ONCE = 0
 /** The same, for what goes before everything that waits. */
 export const FIRST = -1

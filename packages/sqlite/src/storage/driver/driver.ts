@@ -1,18 +1,18 @@
+import { FaultError } from '../../protocol/fault.ts'
 import type { SqliteDatabase } from './database.ts'
-import { FaultError } from './fault.ts'
-import { isNewEnough, OLDEST_SQLITE, sqliteVersion } from './schema/versions.ts'
+import { isNewEnough, OLDEST_SQLITE, sqliteVersion } from './sqlite-version.ts'
 
 /** Opens a database file. */
 export type OpenFile = (path: string) => SqliteDatabase
 
 type Constructor = new (path: string) => SqliteDatabase
 
-/** In the order in which they are tried. The names are data, so that no bundler tries to follow them. */
+/** In the order in which they are tried. Names as data, which no bundler tries to follow. */
 const DRIVERS: readonly string[] = ['node:sqlite', '@photostructure/sqlite']
 
 /**
- * The first driver that this Node has and whose SQLite is new enough. Which SQLite `node:sqlite` brings depends
- * on the release of Node, so an old one is passed over and not an error while there is another.
+ * The first driver whose SQLite is new enough. The release of Node decides which SQLite `node:sqlite` brings, so an
+ * old one is an error only when no other driver is installed.
  */
 export async function loadDriver(
   load: (name: string) => Promise<unknown> = name => import(name),
@@ -21,7 +21,7 @@ export async function loadDriver(
   for (const name of DRIVERS) {
     const DatabaseSync = await constructorOf(name, load)
     if (DatabaseSync === undefined) {
-      seen.push(`${name} is not there`)
+      seen.push(`${name} is not installed`)
       continue
     }
     const version = versionOf(DatabaseSync)

@@ -1,35 +1,19 @@
-/**
- * What went wrong in the storage, as plain data: it may have to cross from one thread to another, where the
- * class of an error is lost.
- */
-export interface Fault {
-  /** `configuration`: only a change of the program or its environment helps. */
-  readonly kind: 'configuration' | 'storage'
-  readonly message: string
-  /** SQLite's primary result code, where SQLite said it. */
-  readonly code?: number
-}
+import { type Fault, FaultError } from '../../protocol/fault.ts'
 
-/** Carries a {@link Fault} up to where the storage is left. */
-export class FaultError extends Error {
-  readonly fault: Fault
-
-  constructor(fault: Fault) {
-    super(fault.message)
-    this.name = 'FaultError'
-    this.fault = fault
-  }
-}
-
+/** SQLite's primary result codes that decide what happens next. */
 export const BUSY = 5
 export const FULL = 13
 export const TOO_BIG = 18
+const LOCKED = 6
+const CONSTRAINT = 19
+const MISMATCH = 20
+const RANGE = 25
 
-/** Besides the size: a rule of the table, a type, a number of a parameter. */
-const ALONE: readonly number[] = [TOO_BIG, 19, 20, 25]
+/** A value that is too large, breaks a rule of the table, or cannot be bound. */
+const FAIL_ALONE: readonly number[] = [TOO_BIG, CONSTRAINT, MISMATCH, RANGE]
 
-/** Codes after which a connection is as good as before: somebody else was writing, no room, one value too large. */
-const HARMLESS: readonly (number | undefined)[] = [BUSY, 6, FULL, TOO_BIG]
+/** After these a connection is as good as before: another process was writing, no room, one value too large. */
+const HARMLESS: readonly (number | undefined)[] = [BUSY, LOCKED, FULL, TOO_BIG]
 
 export function faultOf(error: unknown): Fault {
   if (error instanceof FaultError) return error.fault
@@ -39,12 +23,12 @@ export function faultOf(error: unknown): Fault {
 }
 
 /**
- * Whether an error fails its own statement only, and the transaction goes on: a value that breaks a rule of the
- * table, that is too large or of a type that cannot be bound. Whatever may come from the disk is not among them.
+ * Whether an error fails its own statement only, and the transaction goes on. Nothing that may come from the disk
+ * is among these.
  */
 export function failsAlone(error: unknown): boolean {
   const code = sqliteCode(error)
-  if (code !== undefined) return ALONE.includes(code)
+  if (code !== undefined) return FAIL_ALONE.includes(code)
   const thrown = (error as { readonly code?: unknown } | null | undefined)?.code
   return thrown === 'ERR_INVALID_ARG_TYPE' || thrown === 'ERR_INVALID_ARG_VALUE'
 }
@@ -65,9 +49,9 @@ const HINTS: Readonly<Record<number, string>> = {
   8: ' (this process may not write to the file or to its folder)',
   10: ' (the disk refused to read or write)',
   11: ' (the file is damaged: move it away with its -wal and -shm; then move a copy into its place, if you have one)',
-  [FULL]: ' (the disk is full: free some space; nothing needs a restart)',
+  [FULL]: ' (the disk is full: free some space; no restart is needed)',
   14: ' (the folder must exist and be writable)',
-  26: ' (the file is no SQLite database)',
+  26: ' (the file is not an SQLite database)',
 }
 
 function hint(code: number | undefined): string {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
+import { FaultError } from '../../protocol/fault.ts'
 import { loadDriver } from './driver.ts'
-import { FaultError } from './fault.ts'
-import { isNewEnough } from './schema/versions.ts'
+import { isNewEnough } from './sqlite-version.ts'
 
-/** A module like `node:sqlite` whose SQLite says it is of this version. */
+/** A module like `node:sqlite`, with an SQLite of this version. */
 function driverOf(version: string, opened: string[] = []) {
   return {
     DatabaseSync: class {
@@ -33,7 +33,7 @@ describe('the driver of sqliteInbox', () => {
     expect(opened).toEqual([':memory:', 'a.db'])
   })
 
-  it('is the package where node:sqlite is too old or not there', async () => {
+  it('is the package where node:sqlite is too old or missing', async () => {
     for (const builtin of [{ 'node:sqlite': driverOf('3.51.2') }, {}]) {
       const opened: string[] = []
       const open = await loadDriver(
@@ -44,7 +44,7 @@ describe('the driver of sqliteInbox', () => {
     }
   })
 
-  it('is refused when none is new enough, and the error says what to install', async () => {
+  it('is refused when none is new enough, with an error that names what to install', async () => {
     const load = loader({ 'node:sqlite': driverOf('3.50.4') })
     await expect(loadDriver(load)).rejects.toThrow(FaultError)
     await expect(loadDriver(load)).rejects.toThrow(
@@ -52,7 +52,7 @@ describe('the driver of sqliteInbox', () => {
     )
   })
 
-  it('does not hide a driver that is there and fails to load', async () => {
+  it('does not hide a driver that is installed and fails to load', async () => {
     const load = async () => {
       throw Object.assign(new Error('wrong ELF class'), { code: 'ERR_DLOPEN_FAILED' })
     }

@@ -1,0 +1,36 @@
+import type { Acceptance } from '@ackhook/core/spi'
+import { unavailable } from './answers.ts'
+import type { PendingBatch } from './pending-batch.ts'
+
+/** No sender waits longer than this. When its event is written later all the same, its retry is a duplicate. */
+const DEADLINE_MS = 2000
+const TOO_SLOW = `SQLite has not answered for ${DEADLINE_MS} ms`
+
+/** Refuses deliveries whose batch takes longer than their senders wait. */
+export class DeadlineWatch {
+  #overdue = 0
+
+  /** Whether a batch has had no result for longer than the deadline: the disk hangs. */
+  get isOverdue(): boolean {
+    return this.#overdue > 0
+  }
+
+  /** Watches one batch. Returns what ends the watch. */
+  start({ arrivals }: PendingBatch): () => void {
+    if (arrivals.length === 0) return () => {}
+    let isLate = false
+    const timer = setTimeout(() => {
+      isLate = true
+      this.#overdue++
+      for (const { resolve } of arrivals) resolve(tooSlow())
+    }, DEADLINE_MS)
+    return () => {
+      clearTimeout(timer)
+      if (isLate) this.#overdue--
+    }
+  }
+}
+
+export function tooSlow(): Acceptance {
+  return unavailable(new Error(TOO_SLOW))
+}

@@ -1,0 +1,27 @@
+import type { Delivery } from '@ackhook/core'
+import type { Acceptance } from '@ackhook/core/spi'
+import type { Lease, Query, Settlement } from '../protocol/batch.ts'
+
+/** What waits for its part of a result. */
+export interface Pending<T, Result> {
+  readonly value: T
+  resolve(result: Result): void
+  reject(error: unknown): void
+}
+
+/** Everything that one batch is made of. */
+export interface PendingBatch {
+  readonly arrivals: Pending<Delivery, Acceptance>[]
+  readonly settlements: Pending<Settlement, boolean>[]
+  readonly checks: Pending<Lease, boolean>[]
+  readonly queries: Pending<Query, unknown>[]
+}
+
+export function emptyBatch(): PendingBatch {
+  return { arrivals: [], settlements: [], checks: [], queries: [] }
+}
+
+/** The promise that `queue` is to settle. */
+export function enqueue<T, Result>(queue: Pending<T, Result>[], value: T): Promise<Result> {
+  return new Promise((resolve, reject) => queue.push({ value, resolve, reject }))
+}

@@ -1,0 +1,46 @@
+import type { CrashDecision } from '@ackhook/core/spi'
+import type { Lease } from './batch.ts'
+import type { Fault } from './fault.ts'
+
+/** `refused`, and why: this one event cannot be stored; the others of its batch can. */
+export type Admission = 'accepted' | 'duplicate' | 'conflict' | 'full' | { readonly refused: string }
+
+/** What a query found, or why it failed; the others of its batch did not. */
+export type QueryResult = { readonly value: unknown } | Fault
+
+/** An event as the file keeps it. */
+export interface StoredEvent {
+  readonly key: string
+  readonly namespace: string
+  readonly id: string
+  readonly type: string
+  readonly fingerprint: number
+  readonly receivedAt: number
+  readonly body: Uint8Array
+}
+
+/** A row that was taken, with its lease. */
+export interface TakenRow extends Lease {
+  /** Grows only when the decision is `'run'`. */
+  readonly attempt: number
+  /** What the crashes in a row so far lead to. */
+  readonly decision: CrashDecision
+  /** The arrival, when that was in the same transaction: its sender has the event. */
+  readonly ref?: number
+  /** Absent where there is a `ref`. */
+  readonly event?: StoredEvent
+}
+
+export interface BatchResult {
+  /** One for each arrival, or why none of them is safe. */
+  readonly admissions: readonly Admission[] | Fault
+  /** For each settlement whether the lease still held, or why none was applied. */
+  readonly settled: readonly boolean[] | Fault
+  /** For each lease of `checks` whether it still holds, or why that is not known. */
+  readonly stillHeld: readonly boolean[] | Fault
+  readonly found: readonly QueryResult[] | Fault
+  /** What was taken, or why nothing could be. */
+  readonly taken: readonly TakenRow[] | Fault
+  /** When the next waiting row is due, in milliseconds from now; absent when none is known. */
+  readonly nextDueMs?: number
+}

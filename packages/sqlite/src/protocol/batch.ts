@@ -1,0 +1,50 @@
+/**
+ * An arrived event. Its bytes are the next `bytes` of those of its batch. `ref` is new for every delivery, so
+ * that two deliveries of one event are never taken for each other.
+ */
+export type Arrival = readonly [
+  ref: number,
+  key: string,
+  namespace: string,
+  id: string,
+  type: string,
+  fingerprint: number,
+  receivedAt: number,
+  bytes: number,
+  orderKey: string | null,
+  orderAt: number | null,
+]
+
+/** The right of one process to run the event of a row: the row has this token for as long as the lease holds. */
+export interface Lease {
+  readonly seq: number
+  readonly token: string
+}
+
+/** The result of an attempt. Changes nothing unless the lease still holds. */
+export type Settlement = Lease &
+  (
+    | { readonly kind: 'complete'; readonly forgetAt: number }
+    | { readonly kind: 'retry'; readonly delayMs: number; readonly reason: string }
+    | { readonly kind: 'dead-letter'; readonly failedAt: number; readonly reason: string }
+    /** Given back, to run as soon as a process has a free slot. `begun`: the attempt counts. */
+    | { readonly kind: 'release'; readonly begun: boolean }
+  )
+
+export type Query =
+  | { readonly kind: 'stats' }
+  | { readonly kind: 'list'; readonly limit: number }
+  | { readonly kind: 'get' | 'redrive' | 'discard'; readonly key: string }
+
+/** Everything that one turn of the event loop asks of the storage. */
+export interface Batch {
+  readonly arrivals: readonly Arrival[]
+  /** The bodies of the arrivals, one after the other. */
+  readonly bytes: Uint8Array
+  readonly settlements: readonly Settlement[]
+  /** Leases that this process believes to hold: whether it still does; they are renewed from now on. */
+  readonly checks: readonly Lease[]
+  readonly queries: readonly Query[]
+  /** How many rows may be taken. */
+  readonly take: number
+}

@@ -1,0 +1,11 @@
+/** What the storage must know of the receiver's policy. */
+export interface Terms {
+  readonly capacity: number
+  readonly leaseMs: number
+  readonly minDelayMs: number
+  readonly maxDelayMs: number
+  readonly factor: number
+}
+
+/** For queries made before a receiver has started: dead letters and figures, which depend on none of this. */
+export const NO_TERMS: Terms = { capacity: 0, leaseMs: 60_000, minDelayMs: 0, maxDelayMs: 0, factor: 1 }

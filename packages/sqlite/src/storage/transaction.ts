@@ -1,0 +1,114 @@
+import type { Arrival, Batch } from '../protocol/batch.ts'
+import type { Admission, BatchResult, TakenRow } from '../protocol/batch-result.ts'
+import type { Terms } from '../protocol/terms.ts'
+import type { Connection } from './connection.ts'
+import { isWrite } from './rows/queries.ts'
+
+/** Runs batches as one: one transaction, one wait for the disk. */
+export function commit(connection: Connection, batches: readonly Batch[], terms: Terms): BatchResult[] {
+  const now = Date.now()
+  connection.pending.refresh(now)
+  const work = new Work(connection, batches, terms, now)
+  return work.needsTransaction() ? connection.transaction(() => work.change()) : work.onlyRead()
+}
+
+const NO_ARRIVALS: ReadonlyMap<string, number> = new Map()
+
+/** The work of one transaction, from what it settles to what it takes. */
+class Work {
+  readonly #connection: Connection
+  readonly #batches: readonly Batch[]
+  readonly #terms: Terms
+  readonly #now: number
+  /** How many rows the batches may take together. */
+  readonly #wanted: number
+  /** Rows taken so far. An arrival that finds a free slot is added. */
+  readonly #taken: TakenRow[] = []
+  /** The refs, by key, of accepted arrivals with an ordering key: `take` decides whether one may run. */
+  readonly #ordered = new Map<string, number>()
+
+  constructor(connection: Connection, batches: readonly Batch[], terms: Terms, now: number) {
+    this.#connection = connection
+    this.#batches = batches
+    this.#terms = terms
+    this.#now = now
+    this.#wanted = batches.reduce((sum, { take }) => sum + take, 0)
+  }
+
+  needsTransaction(): boolean {
+    return (
+      this.#batches.some(
+        ({ arrivals, settlements, queries }) =>
+          arrivals.length + settlements.length > 0 || queries.some(isWrite),
+      ) ||
+      (this.#wanted > 0 && this.#connection.take.isDue(this.#terms, this.#now))
+    )
+  }
+
+  /** Takes no row: without the lock of a transaction another process could take it too. */
+  onlyRead(): BatchResult[] {
+    return this.#results(this.#batches.map(() => ({ settled: [], admissions: [] })))
+  }
+
+  change(): BatchResult[] {
+    // Settled first: it makes room, and lets the next event of an ordering key go ahead.
+    const settled = this.#batches.map(batch => this.#settle(batch))
+    this.#take(NO_ARRIVALS)
+    const admissions = this.#batches.map(batch => this.#admitAll(batch))
+    if (this.#ordered.size > 0) this.#take(this.#ordered)
+    return this.#results(settled.map((one, index) => ({ settled: one, admissions: admissions[index] ?? [] })))
+  }
+
+  #settle({ settlements }: Batch): boolean[] {
+    return settlements.map(one => this.#connection.settle.apply(one, this.#now))
+  }
+
+  #take(arrivals: ReadonlyMap<string, number>): void {
+    const free = this.#wanted - this.#taken.length
+    if (free > 0) this.#taken.push(...this.#connection.take.rows(free, arrivals, this.#terms, this.#now))
+  }
+
+  #admitAll({ arrivals, bytes }: Batch): Admission[] {
+    let offset = 0
+    return arrivals.map(arrival => {
+      const [, , , , , , , length] = arrival
+      const body = bytes.subarray(offset, offset + length)
+      offset += length
+      return this.#admit(arrival, body)
+    })
+  }
+
+  #admit(arrival: Arrival, body: Uint8Array): Admission {
+    const { insert, take } = this.#connection
+    const [ref, key, , , , , , , orderKey] = arrival
+    const runsAtOnce = orderKey === null && this.#taken.length < this.#wanted
+    const token = runsAtOnce ? take.newToken(this.#terms) : null
+    const leasedUntil = this.#now + this.#terms.leaseMs
+    const row = { arrival, body, now: this.#now, token, leasedUntil }
+    const { admission, seq } = insert.admit(row, this.#terms.capacity)
+    if (seq === undefined) return admission
+    if (token !== null) this.#taken.push({ seq, token, attempt: 1, decision: 'run', ref })
+    else if (orderKey !== null) this.#ordered.set(key, ref)
+    return admission
+  }
+
+  #results(recorded: readonly Pick<BatchResult, 'settled' | 'admissions'>[]): BatchResult[] {
+    const { settle, queries } = this.#connection
+    const next = this.#nextDue()
+    return this.#batches.map((batch, index) => ({
+      settled: recorded[index]?.settled ?? [],
+      admissions: recorded[index]?.admissions ?? [],
+      stillHeld: batch.checks.map(lease => settle.isHeld(lease)),
+      found: batch.queries.map(query => queries.run(query, this.#now)),
+      taken: this.#taken.splice(0, batch.take),
+      ...next,
+    }))
+  }
+
+  /** Unknown where more rows may be due, and not asked where none was wanted. */
+  #nextDue(): { nextDueMs?: number } {
+    if (this.#wanted === 0 || this.#taken.length === this.#wanted) return {}
+    const nextDueMs = this.#connection.take.nextDueMs(this.#terms, this.#now)
+    return nextDueMs === undefined ? {} : { nextDueMs }
+  }
+}
