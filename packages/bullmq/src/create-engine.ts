@@ -16,8 +16,8 @@ export interface EventWorker {
   disconnect(): Promise<void>
   /** Answers with the jobs that are not locked with their token any more. Rejects while the server is gone. */
   extendJobLocks(jobIds: string[], tokens: string[], lockMs: number): Promise<string[]>
-  /** Sets BullMQ's count of the job's stalls back to none, whatever becomes of the job. */
-  forgiveStalls(jobId: string): Promise<unknown>
+  /** Sets BullMQ's count of the job's stalls to 0, whatever its state. */
+  resetCrashCount(jobId: string): Promise<unknown>
 }
 
 /** What is to be known of a job whose event has come again. */

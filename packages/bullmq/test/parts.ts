@@ -10,12 +10,13 @@ export function unique(prefix: string): string {
 
 export function aDelivery(overrides: Partial<Delivery> = {}): Delivery {
   const id = overrides.id ?? unique('evt_')
+  const event = { id, type: 'conversation.resolved', created_at: new Date().toISOString(), data: {} }
   return {
     key: `key-${id}`,
     namespace: '',
     id,
     type: 'conversation.resolved',
-    body: Buffer.from(JSON.stringify({ id, type: 'conversation.resolved', data: {} })),
+    body: Buffer.from(JSON.stringify(event)),
     fingerprint: 17,
     receivedAt: Date.now(),
     ...overrides,

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { inspect } from 'node:util'
 import { bullmqInbox } from '@ackhook/bullmq'
-import { createReceiver, type Delivery, type Inbox, NonRetryableError } from '@ackhook/core'
+import { createReceiver, type Delivery, type Inbox, NonRetryableError, type Observation } from '@ackhook/core'
 import { sign } from '@ackhook/testing'
 import { Queue, type Span, type Telemetry } from 'bullmq'
 import { Redis } from 'ioredis'
@@ -341,8 +341,11 @@ describe('an event whose process keeps going down', () => {
     return { queue, delivery }
   }
 
-  test('runs again when its process went down twice, as in two deploys', async () => {
-    const { queue } = await stalled(1)
+  test.each([
+    ['twice, as in two deploys', 2],
+    ['four times in a row', 4],
+  ])('runs again when its process went down %s', async (_, crashes) => {
+    const { queue } = await stalled(crashes - 1)
     const worker = opened({ connection: server.url, queue })
     const process = scripted(COMPLETED)
     await worker.start(process, aPolicy())
@@ -350,8 +353,21 @@ describe('an event whose process keeps going down', () => {
     expect(process.runs[0]).toMatchObject({ attempt: 1, decision: 'run' })
   })
 
-  test('is buried after more than ten of them, and a redrive gives it ten more', async () => {
-    const { queue, delivery } = await stalled(10)
+  test('starts the count again with an attempt that fails', async () => {
+    const { queue, delivery } = await stalled(3)
+    const worker = opened({ connection: server.url, queue })
+    const process = scripted({ outcome: 'retry', delayMs: 60_000, error: new Error('bad') })
+    await worker.start(process, aPolicy())
+    await until(async () => process.runs.length === 1 && (await worker.stats()).active === 0)
+    expect(process.runs[0]).toMatchObject({ attempt: 1, decision: 'run' })
+    const client = new Redis(server.url)
+    closing.push(() => client.disconnect())
+    expect(await client.hget(`bull:${queue}:e-${delivery.key}`, 'stc')).toBeNull()
+    expect(await client.hget(`bull:${queue}:e-${delivery.key}`, 'atm')).toBe('1')
+  })
+
+  test('is abandoned from the fifth crash in a row on, and a redrive starts the count again', async () => {
+    const { queue, delivery } = await stalled(4)
     const worker = opened({ connection: server.url, queue })
     const error = new NonRetryableError('Its process died.')
     const process = scripted({ outcome: 'dead', error, notified: false }, COMPLETED)
@@ -370,21 +386,48 @@ describe('an event whose process keeps going down', () => {
     expect(process.runs[1]).toMatchObject({ decision: 'run' })
   })
 
-  test('is buried without a word to onDeadLetter where that took its process down three times', async () => {
-    const { queue, delivery } = await stalled(13)
-    const policy = aPolicy()
+  test.each([
+    [5, 'abandon'],
+    [7, 'abandon'],
+    [8, 'dead-letter'],
+  ])('after %d crashes in a row the decision of its next attempt is to %s', async (crashes, decision) => {
+    const { queue, delivery } = await stalled(crashes - 1)
     const worker = opened({ connection: server.url, queue })
-    const process = scripted(COMPLETED)
-    await worker.start(process, policy)
+    const process = scripted({ outcome: 'dead', error: new Error('bad'), notified: false }, COMPLETED)
+    await worker.start(process, aPolicy())
     await until(async () => (await worker.stats()).dead === 1)
-    expect(process.runs).toEqual([])
-    expect(policy.seen).toContainEqual(
+    expect(process.runs).toMatchObject([{ attempt: 1, decision }])
+    expect(await worker.deadLetters.redrive(delivery.key)).toBe(true)
+    await until(() => process.runs.length === 2)
+    expect(process.runs[1]).toMatchObject({ decision: 'run' })
+  })
+
+  test('is dead-lettered without onDeadLetter where that took its process down three times', async () => {
+    const { queue, delivery } = await stalled(7)
+    const seen: Observation[] = []
+    const logged: string[] = []
+    const inbox = opened({ connection: server.url, queue })
+    const receiver = createReceiver({
+      secret: SECRET,
+      inbox,
+      observe: one => void seen.push(one),
+      logger: { ...SILENT, error: (_, message) => void logged.push(String(message)) },
+    })
+    closing.push(() => receiver.close({ timeout: '1s' }))
+    let [handled, notified] = [0, 0]
+    receiver.on('conversation.resolved', () => void handled++)
+    receiver.onDeadLetter(() => void notified++)
+    await receiver.start()
+    await until(async () => (await receiver.stats()).dead === 1)
+    expect([handled, notified]).toEqual([0, 0])
+    expect(seen).toContainEqual(
       expect.objectContaining({ kind: 'dead_lettered', id: delivery.id, attempt: 1 }),
     )
-    expect((await worker.deadLetters.get(delivery.key))?.reason).toMatch(/died.*onDeadLetter/)
-    expect(await worker.deadLetters.redrive(delivery.key)).toBe(true)
-    await until(() => process.runs.length === 1)
-    expect(process.runs[0]).toMatchObject({ decision: 'run' })
+    expect(logged).toContainEqual(expect.stringContaining(`Event ${delivery.id}`))
+    expect((await inbox.deadLetters.get(delivery.key))?.reason).toMatch(/onDeadLetter.*died/)
+    expect(await inbox.deadLetters.redrive(delivery.key)).toBe(true)
+    await until(() => handled === 1)
+    expect(notified).toBe(0)
   })
 
   test('an attempt whose lock holds another token is withdrawn', async () => {

@@ -68,8 +68,8 @@ export async function createPostgresEngine(
       )
       Object.defineProperty(worker.getBackend(), 'maximumBlockTimeout', MOST_WAIT)
       repeatDeadlocked(worker.getBackend())
-      const forgiveStalls = (jobId: string) => pool.query(FORGIVE, [options.queue, jobId])
-      return Object.assign(worker, { forgiveStalls })
+      const resetCrashCount = (jobId: string) => pool.query(RESET_CRASH_COUNT, [options.queue, jobId])
+      return Object.assign(worker, { resetCrashCount })
     },
     ...(migrates(connection) && { migrating: new Promise(resolve => pool.on('connect', resolve)) }),
     notices: async () => postgresNotices((await pool.query(SETTINGS)).rows[0] ?? {}),
@@ -114,7 +114,7 @@ WITH dead AS (
 )
 SELECT reprocess_job($1, id, 'failed', false, true, true) AS code FROM dead`
 
-const FORGIVE = 'UPDATE job SET stalled_count = 0 WHERE queue = $1 AND id = $2'
+const RESET_CRASH_COUNT = 'UPDATE job SET stalled_count = 0 WHERE queue = $1 AND id = $2'
 
 /**
  * BullMQ's own function removes a job in any state. The row is locked first, so that a redelivery that re-arms the

@@ -1,5 +1,5 @@
 import type { Observer } from '@ackhook/core'
-import { ABORT, type Attempt, createAttempt, type Process, type ProcessingPolicy } from '@ackhook/core/spi'
+import { ABORT, crashPolicy, createAttempt, type Process, type ProcessingPolicy } from '@ackhook/core/spi'
 import { WaitingError } from 'bullmq'
 import type { Engine } from '../create-engine.ts'
 import { type EventJob, toDelivery } from '../engine/event-job.ts'
@@ -7,14 +7,12 @@ import { within } from '../lib/within.ts'
 import type { ResolvedOptions } from '../options.ts'
 import { attemptFailure, delayOfFailure, finalFailure } from './job-errors.ts'
 import { createLeases } from './lock-renewal.ts'
-import { fateOf } from './stalls.ts'
 
 /** How long the attempts may take to notice that they are withdrawn. */
 const GRACE_MS = 1000
 const RETRY_MS = 1000
-/** BullMQ's own limit fails a job without telling anybody, and counts on after a redrive: ours is in stalls.ts. */
+/** BullMQ's own limit fails a job without a notification. Core's crash policy decides instead. */
 const NEVER = 2 ** 31 - 1
-const UNTOLD = 'Its process died in every attempt, and again in onDeadLetter.'
 
 /** This process's share of the work. */
 export interface Work {
@@ -36,9 +34,7 @@ export function startWork({ engine, process, policy, options }: WorkParts): Work
   /** Steps 10 and 11. BullMQ takes the lease; a crash in here lets it lapse, and the event runs again. */
   async function run(job: EventJob, token?: string): Promise<void> {
     const delivery = toDelivery(job)
-    const fate = fateOf(job.stalledCounter)
-    const attempt = createAttempt(job.attemptsMade + 1, fate === 'run' ? 'run' : 'abandon')
-    if (fate === 'bury untold') throw await buryUntold(job, attempt)
+    const attempt = createAttempt(job.attemptsMade + 1, crashPolicy(job.stalledCounter))
     // The receiver decides how often, and may be configured differently where the event was accepted. Set before the
     // handlers: where BullMQ cannot record their success, it takes that for one more failure of the job.
     job.opts.attempts = Math.max(job.opts.attempts ?? 0, attempt.number + 1)
@@ -54,34 +50,22 @@ export function startWork({ engine, process, policy, options }: WorkParts): Work
       await job.moveToWait(token)
       throw new WaitingError()
     }
-    if (verdict.outcome === 'dead') {
-      await forgive(job)
-      throw finalFailure(verdict.error)
-    }
+    await resetCrashCount(job)
+    if (verdict.outcome === 'dead') throw finalFailure(verdict.error)
     throw attemptFailure(verdict.error, verdict.delayMs)
   }
 
-  /** `onDeadLetter` itself takes the process down: the event must not do so for ever. */
-  async function buryUntold(job: EventJob, attempt: Attempt): Promise<Error> {
-    const { id, namespace } = job.data
-    const error = new Error(UNTOLD)
-    const about = { id, namespace, type: job.name, attempt: attempt.number, error, durationMs: 0 }
-    policy.observe({ kind: 'dead_lettered', ...about })
-    policy.logger.error({ event: id, type: job.name }, `Event ${id} is dead-lettered: ${UNTOLD}`)
-    await forgive(job)
-    return finalFailure(error)
-  }
-
   /**
-   * BullMQ counts on when a dead letter is retried, from here or from a dashboard: without this it would be dead
-   * again at once. A crash between this and BullMQ's record of the failure gives the event ten more tries.
+   * Crashes count in a row, and this attempt ended with a verdict. BullMQ itself keeps the count of stalls, also when a
+   * dashboard retries a dead letter, which would then be abandoned again at once. A crash between this and BullMQ's
+   * record of the failure starts a new row.
    */
-  async function forgive(job: EventJob): Promise<void> {
+  async function resetCrashCount(job: EventJob): Promise<void> {
     if (job.stalledCounter === 0) return
     try {
-      await worker.forgiveStalls(job.id!)
+      await worker.resetCrashCount(job.id!)
     } catch (error) {
-      // The verdict stands all the same. Only a retry from a dashboard would find the old count.
+      // The verdict stands all the same. The next crash counts on from the old number.
       policy.observe({ kind: 'store_down', operation: 'work', error })
     }
   }

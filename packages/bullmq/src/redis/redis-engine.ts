@@ -69,7 +69,7 @@ export async function createRedisEngine(
       const worker = new Worker(options.queue, process, { ...settings, ...shared, connection: own })
       return Object.assign(worker, {
         close: closer(worker, blocking),
-        forgiveStalls: async (jobId: string) => own['hdel'](queue.toKey(jobId), 'stc'),
+        resetCrashCount: async (jobId: string) => own['hdel'](queue.toKey(jobId), 'stc'),
       })
     },
     notices: async () => redisNotices(String(await client['info']())),
