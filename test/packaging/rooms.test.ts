@@ -33,6 +33,14 @@ const ROOMS: Readonly<Record<string, Rooms>> = {
     fetch: RECEIVER,
     '.': [...RECEIVER, 'fetch'],
   },
+  bullmq: {
+    engine: [],
+    redis: ['engine'],
+    postgres: ['engine'],
+    accepting: ['engine'],
+    processing: ['engine'],
+    '.': ['engine', 'redis', 'postgres', 'accepting', 'processing'],
+  },
 }
 
 describe.each(Object.entries(ROOMS))('the rooms of %s', (folder, rooms) => {

@@ -101,8 +101,8 @@ export class Acceptor {
       known = await this.#lookups.submit(jobId)
       if (known?.token === data.token) return ANSWER.accepted
       if (known?.dead === false) return duplicateOf(known, delivery)
-      // BullMQ ignores an add with the id of a failed job without a word. One that was requeued or discarded since the
-      // lookup needs another look.
+      // BullMQ silently ignores an add with the id of a failed job, so that job is requeued. If it was requeued or
+      // discarded since the lookup, all of this starts over.
       if (known?.dead && (await this.#engine.requeue(jobId, job))) return ANSWER.accepted
     }
     if (known === undefined) throw new Error(`job ${jobId} is not found after an add: ${REPLICA_FIX}`)

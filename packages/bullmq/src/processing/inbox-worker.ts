@@ -28,7 +28,7 @@ export interface InboxWorkerOptions {
 
 /** Steps 10 and 11: this process's share of the work. */
 export class InboxWorker {
-  readonly #process: Process
+  readonly #work: Process
   readonly #policy: ProcessingPolicy
   readonly #locks: LockRenewal
   readonly #worker: QueueWorker
@@ -41,7 +41,7 @@ export class InboxWorker {
     policy: ProcessingPolicy,
     { leaseMs, limiter }: InboxWorkerOptions,
   ) {
-    this.#process = work
+    this.#work = work
     this.#policy = policy
     const outages = new OutageLog(policy.observe)
     this.#locks = new LockRenewal({
@@ -88,7 +88,7 @@ export class InboxWorker {
     job.opts.attempts = Math.max(job.opts.attempts ?? 0, attempt.number + 1)
     const lock = this.#locks.hold(job.id!, token, attempt)
     if (this.#givingBack) attempt.abort(ABORT.drained())
-    const verdict = await this.#process(delivery, attempt)
+    const verdict = await this.#work(delivery, attempt)
     this.#locks.release(lock)
     await this.#apply(verdict, job, token, lock)
   }

@@ -41,8 +41,8 @@ class RedisEngine implements Engine {
   }
 
   add(jobs: readonly NewJob[]): readonly Promise<boolean>[] {
-    // One connection: Redis answers this before it adds anything. And one question for all of them: it costs half as
-    // much as an add. BullMQ's addBulk would cost more than the adds. See note "adds on Redis".
+    // On one connection Redis answers this before it adds anything.
+    // perf: one question for all jobs, and single adds; see note "adds on Redis".
     const known = this.#client['exists'](...jobs.map(({ opts }) => this.#key(opts.jobId)))
     return jobs.map(async ({ name, data, opts }) => {
       const [anyKnown] = await Promise.all([known, this.queue.add(name, data, opts)])
