@@ -9,14 +9,14 @@ const RETRY = { attempts: 5, minDelay: '50ms', maxDelay: '200ms' }
 /** So many attempts in a row may end with their process. Then the event is abandoned. */
 const MAX_CRASHES = 5
 
-/** Handlers that throw, never settle, block the event loop, end the process, or are too slow for what comes in. */
+/** Handlers that throw, never settle, block the event loop, end the process, or are too slow for the load. */
 export function badHandlers(name: EngineName, scaled: (n: number) => number): void {
   test('those that throw or never settle are retried, and the others do not wait', {
     timeout: SLOW,
   }, async () => {
     const { start, platform, space } = await setUp(name)
     const options = { retry: RETRY, handlerTimeout: '300ms', concurrency: 64 }
-    // A lease that does not lapse on a busy machine: it would run an attempt twice.
+    // A lease that does not expire on a busy machine: an attempt would run twice.
     const receiver = await start({ options, lease: '30s' })
     const count = scaled(1000)
     for (let index = 0; index < count; index++) {
@@ -33,7 +33,7 @@ export function badHandlers(name: EngineName, scaled: (n: number) => number): vo
     await nothingIsLeft(receiver)
   })
 
-  test('the event of a process whose event loop stands still runs in another one, and what comes late changes nothing', {
+  test('the event of a process whose event loop is blocked runs in another one, and the late result changes nothing', {
     timeout: SLOW,
   }, async () => {
     const { start, platform, space } = await setUp(name)
@@ -91,7 +91,7 @@ export function badHandlers(name: EngineName, scaled: (n: number) => number): vo
     const capacity = events / 5
     const workMs = Math.max(100, scaled(1000))
     const options = { capacity, concurrency: capacity / 2 }
-    // The default: on a busy machine a shorter one lapses, and events run twice.
+    // The default: on a busy machine a shorter one expires, and events run twice.
     const receiver = await start({ workMs, lease: '30s', options })
     const warm = Array.from({ length: Math.max(600, capacity) }, (_, i) => `evt_warm_${i}`)
     await Promise.all(warm.map(id => platform.deliver(() => receiver.url, id)))
@@ -110,7 +110,7 @@ export function badHandlers(name: EngineName, scaled: (n: number) => number): vo
     const rss = `RSS ${Math.round(idle / 1e6)} MB idle, ${Math.round(most / 1e6)} MB at most`
     report(`${name}: ${events} events at once, capacity ${capacity}: ${rss}`)
     // Measured 1.2 to 1.75 on both; a bare node:http server takes up to 1.5. What is held after a collection is 1.2
-    // times idle: the rest is garbage that V8 has not come to collect.
+    // times idle: the rest is garbage that V8 has not collected yet.
     expect(most / idle).toBeLessThan(2)
   })
 }
