@@ -1,5 +1,5 @@
 import { createReceiver, type Inbox, NonRetryableError, RetryAfterError } from '@ackhook/core'
-import type { Process } from '@ackhook/core/spi'
+import type { Process, Verdict } from '@ackhook/core/spi'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { startSwitchingProxy } from '../../../test/support/switching-proxy.ts'
 import { postgresEngine, redisEngine, type TestEngine } from './engines.ts'
@@ -44,6 +44,24 @@ describe.each([
     const inbox = engine.inbox(queue, options)
     open.push(inbox)
     return inbox
+  }
+
+  /** One event that BullMQ counts so many stalls of, with a worker that gives it this verdict. */
+  async function runAfterCrashes(crashes: number, verdict: Verdict) {
+    const name = unique('q')
+    const inbox = opened(name)
+    const work = scripted(verdict)
+    await inbox.start(work, aPolicy())
+    const queue = engine.queue(name)
+    open.push({ close: () => queue.close() })
+    const delivery = aDelivery()
+    const jobId = `e-${delivery.key}`
+    await queue.pause()
+    await inbox.accept(delivery)
+    await engine.stall(name, jobId, crashes)
+    await queue.resume()
+    await until(() => work.runs.length === 1)
+    return { queue, jobId, work }
   }
 
   test('an accepted event is run with its exact bytes', async () => {
@@ -187,6 +205,29 @@ describe.each([
     await inbox.accept(delivery)
     await until(() => work.runs.length === 2)
     expect(work.runs.map(({ decision }) => decision)).toEqual(['run', 'run'])
+  })
+
+  test('an attempt that fails starts the count of crashes again', async () => {
+    const { queue, jobId, work } = await runAfterCrashes(4, {
+      outcome: 'retry',
+      delayMs: 60_000,
+      error: new Error('bad'),
+    })
+    await until(async () => (await queue.getDelayedCount()) === 1)
+    expect(work.runs).toMatchObject([{ attempt: 1, decision: 'run' }])
+    expect(await queue.getJob(jobId)).toMatchObject({ stalledCounter: 0, attemptsMade: 1 })
+  })
+
+  test.each([
+    [5, 'abandon'],
+    [7, 'abandon'],
+    [8, 'dead-letter'],
+  ])('after %d crashes in a row the decision is to %s', async (crashes, decision) => {
+    const error = new Error('bad')
+    const { queue, jobId, work } = await runAfterCrashes(crashes, { outcome: 'dead', error, notified: false })
+    await until(async () => (await queue.getFailedCount()) === 1)
+    expect(work.runs).toMatchObject([{ attempt: 1, decision }])
+    expect(await queue.getJob(jobId)).toMatchObject({ stalledCounter: 0, attemptsMade: 1 })
   })
 
   test('a redelivery of a dead letter with other bytes runs with those', async () => {

@@ -353,19 +353,6 @@ describe('an event whose process keeps going down', () => {
     expect(work.runs[0]).toMatchObject({ attempt: 1, decision: 'run' })
   })
 
-  test('starts the count again with an attempt that fails', async () => {
-    const { queue, delivery } = await stalled(3)
-    const worker = opened({ connection: server.url, queue })
-    const work = scripted({ outcome: 'retry', delayMs: 60_000, error: new Error('bad') })
-    await worker.start(work, aPolicy())
-    await until(async () => work.runs.length === 1 && (await worker.stats()).active === 0)
-    expect(work.runs[0]).toMatchObject({ attempt: 1, decision: 'run' })
-    const client = new Redis(server.url)
-    closing.push(() => client.disconnect())
-    expect(await client.hget(`bull:${queue}:e-${delivery.key}`, 'stc')).toBeNull()
-    expect(await client.hget(`bull:${queue}:e-${delivery.key}`, 'atm')).toBe('1')
-  })
-
   test('is abandoned from the fifth crash in a row on, and a redrive starts the count again', async () => {
     const { queue, delivery } = await stalled(4)
     const worker = opened({ connection: server.url, queue })
