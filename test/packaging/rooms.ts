@@ -61,6 +61,14 @@ export const ROOMS: Readonly<Record<string, Rooms>> = {
     engine: [...STORAGE, 'storage'],
     '.': ['protocol', 'storage/driver', 'engine'],
   },
+  bullmq: {
+    engine: [],
+    redis: ['engine'],
+    postgres: ['engine'],
+    accepting: ['engine'],
+    processing: ['engine'],
+    '.': ['engine', 'redis', 'postgres', 'accepting', 'processing'],
+  },
   opentelemetry: { '.': [] },
   redis: { '.': [] },
   testing: {

@@ -6,128 +6,140 @@ import {
   type Inbox,
   type MaybePromise,
 } from '@ackhook/core'
-import { type Acceptance, type Process, type ProcessingPolicy, withDeadline } from '@ackhook/core/spi'
-import { createIntake, FULL, type Intake } from './accepting/accept.ts'
-import { createArrivals } from './accepting/coalesce.ts'
-import { createEngine, type Engine } from './create-engine.ts'
+import {
+  type Acceptance,
+  type Process,
+  type ProcessingPolicy,
+  settlesWithin,
+  withDeadline,
+} from '@ackhook/core/spi'
+import { Acceptor } from './accepting/acceptor.ts'
+import { createEngine } from './create-engine.ts'
 import { createDeadLetters } from './dead-letters.ts'
-import { within } from './lib/within.ts'
-import { type BullmqInboxOptions, resolveOptions } from './options.ts'
-import { startWork, type Work } from './processing/worker.ts'
-import { askToWrite, cannotStart } from './start-check.ts'
+import type { Engine } from './engine/engine.ts'
+import { type BullmqInboxOptions, type ResolvedOptions, resolveOptions } from './options.ts'
+import { InboxWorker } from './processing/inbox-worker.ts'
+import { checkStart, startError } from './start-check.ts'
 import { readStats } from './stats.ts'
 
-/** About a day: 10 s, 50 s, 4 min, 21 min, 1.7 h, 9 h and 12 h, less a random part of each. */
+/** About a day: 10 s, 50 s, 4 min, 21 min, 1.7 h, 9 h and 12 h, each less a random part. */
 const RETRY = { attempts: 8, minDelayMs: 10_000, maxDelayMs: 43_200_000, factor: 5 }
 const CANNOT_SERIALIZE =
   'BullMQ cannot run the events of one key one at a time; use sqliteInbox, or leave the option out and let handlers compare created_at'
 const CLOSE_MS = 1000
-/** About ten round trips, which may be to another continent, or to a server that is being woken. */
+/** About ten round trips, perhaps to another continent, or to a server that has to wake up. */
 const START_MS = 5000
 const MIGRATION_MS = 60_000
 
 /**
  * The durable inbox for many machines: BullMQ on Redis or PostgreSQL. A 2xx is sent only after the server has
- * taken the event, which is as safe there as the server's own settings make it. With `concurrency: 0` a process
+ * stored the event, which is as safe there as the server's own settings make it. With `concurrency: 0` a process
  * only receives; one whose receiver is never mounted only works. Throws `ConfigurationError`.
  *
  * @example
  * const hooks = webhooks({ secret, inbox: bullmqInbox({ connection: 'redis://localhost:6379' }) })
  */
 export function bullmqInbox(options: BullmqInboxOptions): Inbox {
-  const resolved = resolveOptions(options)
-  const arrivals = createArrivals()
-  let opening: Promise<Engine> | undefined
-  let current: Engine | undefined
-  let shutting: Promise<void> | undefined
-  let intake: Intake | undefined
-  let work: Work | undefined
-  let closed = false
-
-  async function engine(): Promise<Engine> {
-    if (closed) throw closedError()
-    opening ??= createEngine(resolved).then(
-      made => {
-        current = made
-        return made
-      },
-      error => {
-        opening = undefined
-        throw error
-      },
-    )
-    return opening
-  }
-
-  async function start(process: Process, policy: ProcessingPolicy): Promise<void> {
-    if (policy.serialize) throw new ConfigurationError('serializeBy', CANNOT_SERIALIZE)
-    const opened = await engine()
-    try {
-      await inTime(begin(opened, process, policy), opened)
-    } catch (cause) {
-      // BullMQ remembers a failed beginning for ever, and one that only took too long must not end under the next
-      // start: that has connections of its own.
-      shut(opened)
-      throw cause instanceof AckhookError ? cause : cannotStart(cause)
-    }
-    intake = createIntake(opened, policy)
-    void tellNotices(opened, policy)
-  }
-
-  async function begin(opened: Engine, process: Process, policy: ProcessingPolicy): Promise<void> {
-    // First the queue: on a server it cannot work with, BullMQ's worker would try again without a pause.
-    await opened.queue.waitUntilReady()
-    await askToWrite(opened, START_MS)
-    if (closed || current !== opened) throw closedError()
-    if (policy.concurrency > 0) work ??= startWork({ engine: opened, process, policy, options: resolved })
-    await work?.ready()
-  }
-
-  function accept(delivery: Delivery): MaybePromise<Acceptance> {
-    if (intake === undefined)
-      throw new ConfigurationError('inbox', 'start() must come before the first event')
-    return intake.isOverrun() ? FULL : arrivals.accept(delivery, intake.accept)
-  }
-
-  async function close(timeoutMs: number): Promise<DrainReport> {
-    closed = true
-    const opened = await opening?.catch(() => undefined)
-    const working = work
-    work = undefined
-    await Promise.all([working?.drain(timeoutMs), arrivals.settled()])
-    if (opened !== undefined) shut(opened)
-    await shutting
-    return { lost: 0 }
-  }
-
-  /** From this line on the engine is nobody's, and the next one is another. */
-  function shut(opened: Engine): void {
-    if (current !== opened) return
-    const [working, before] = [work, shutting]
-    opening = current = work = undefined
-    shutting = (async () => {
-      await within(Promise.resolve(working?.drain(0)), CLOSE_MS)
-      await within(opened.queue.close(), CLOSE_MS)
-      await within(opened.disconnect(), CLOSE_MS)
-      await before
-    })()
-  }
-
+  const inbox = new BullmqInbox(resolveOptions(options))
+  // A plain object, so that a wrapper can spread it.
   return {
     durable: true,
     defaultRetry: RETRY,
     defaultCapacity: 100_000,
     cannotSerialize: CANNOT_SERIALIZE,
-    accept,
-    start,
-    close,
-    stats: async () => readStats((await engine()).queue),
-    deadLetters: createDeadLetters(engine),
+    start: (work, policy) => inbox.start(work, policy),
+    accept: delivery => inbox.accept(delivery),
+    close: timeoutMs => inbox.close(timeoutMs),
+    stats: async () => readStats((await inbox.open()).queue),
+    deadLetters: createDeadLetters(() => inbox.open()),
   }
 }
 
-/** Only tables that are being made may take longer: what is given up is rolled back. */
-async function inTime(begun: Promise<void>, { migrating }: Engine): Promise<void> {
+class BullmqInbox {
+  readonly #options: ResolvedOptions
+  #opening: Promise<Engine> | undefined
+  /** What `#opening` resolved to. */
+  #engine: Engine | undefined
+  #worker: InboxWorker | undefined
+  #acceptor: Acceptor | undefined
+  #shuttingDown: Promise<void> | undefined
+  #closed = false
+
+  constructor(options: ResolvedOptions) {
+    this.#options = options
+  }
+
+  /** The engine, created by the first call that needs it. */
+  async open(): Promise<Engine> {
+    if (this.#closed) throw closedError()
+    this.#opening ??= createEngine(this.#options).then(
+      engine => {
+        this.#engine = engine
+        return engine
+      },
+      error => {
+        this.#opening = undefined
+        throw error
+      },
+    )
+    return this.#opening
+  }
+
+  async start(work: Process, policy: ProcessingPolicy): Promise<void> {
+    if (policy.serialize) throw new ConfigurationError('serializeBy', CANNOT_SERIALIZE)
+    const engine = await this.open()
+    try {
+      await withinStartTime(this.#begin(engine, work, policy), engine)
+    } catch (cause) {
+      // BullMQ never forgets a start that failed, and one that was only too slow must not take effect during the next:
+      // that has connections of its own.
+      this.#shutDown(engine)
+      throw cause instanceof AckhookError ? cause : startError(cause)
+    }
+    this.#acceptor = new Acceptor(engine, policy)
+    void reportNotices(engine, policy)
+  }
+
+  accept(delivery: Delivery): MaybePromise<Acceptance> {
+    if (this.#acceptor === undefined)
+      throw new ConfigurationError('inbox', 'start() must come before the first event')
+    return this.#acceptor.accept(delivery)
+  }
+
+  async close(timeoutMs: number): Promise<DrainReport> {
+    this.#closed = true
+    const engine = await this.#opening?.catch(() => undefined)
+    const worker = this.#worker
+    this.#worker = undefined
+    await Promise.all([worker?.drain(timeoutMs), this.#acceptor?.settled()])
+    if (engine !== undefined) this.#shutDown(engine)
+    await this.#shuttingDown
+    return { lost: 0 }
+  }
+
+  async #begin(engine: Engine, work: Process, policy: ProcessingPolicy): Promise<void> {
+    await checkStart(engine, START_MS)
+    if (this.#closed || this.#engine !== engine) throw closedError()
+    if (policy.concurrency > 0) this.#worker ??= new InboxWorker(engine, work, policy, this.#options)
+    await this.#worker?.ready()
+  }
+
+  /** From here on this inbox has no engine: the next call opens another. */
+  #shutDown(engine: Engine): void {
+    if (this.#engine !== engine) return
+    const [worker, earlier] = [this.#worker, this.#shuttingDown]
+    this.#opening = this.#engine = this.#worker = undefined
+    this.#shuttingDown = (async () => {
+      if (worker !== undefined) await settlesWithin(worker.drain(0), CLOSE_MS)
+      await settlesWithin(engine.queue.close(), CLOSE_MS)
+      await settlesWithin(engine.disconnect(), CLOSE_MS)
+      await earlier
+    })()
+  }
+}
+
+/** Only the creation of tables may take longer: it is rolled back where a start gives up. */
+async function withinStartTime(begun: Promise<void>, { migrating }: Engine): Promise<void> {
   const operation = 'inbox.start'
   if (migrating === undefined) return withDeadline(begun, { operation, ms: START_MS })
   await withDeadline(Promise.race([begun, migrating]), { operation, ms: START_MS })
@@ -138,7 +150,7 @@ function closedError(): AckhookError {
   return new AckhookError('inbox_unavailable', 'The inbox is closed.')
 }
 
-async function tellNotices(engine: Engine, { observe, logger }: ProcessingPolicy): Promise<void> {
+async function reportNotices(engine: Engine, { observe, logger }: ProcessingPolicy): Promise<void> {
   // Managed servers may forbid the question.
   for (const notice of await engine.notices().catch(() => [])) {
     observe({ kind: 'notice', ...notice })

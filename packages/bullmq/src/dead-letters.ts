@@ -1,44 +1,40 @@
 import type { DeadLetter } from '@ackhook/core'
 import { type DeadLetterStore, withDeadline } from '@ackhook/core/spi'
-import type { Engine } from './create-engine.ts'
-import { type EventJob, type EventQueue, jobIdOf, toDelivery } from './engine/event-job.ts'
+import type { Engine } from './engine/engine.ts'
+import { type EventJob, jobIdOf, toDelivery } from './engine/event-job.ts'
 import { NO_REASON } from './processing/job-errors.ts'
 
 const DEADLINE_MS = 5000
-const MOST = 1_000_000
+const MAX_LISTED = 1_000_000
 
-/** BullMQ's failed jobs, of which none is removed. */
-export function createDeadLetters(engine: () => Promise<Engine>): DeadLetterStore {
-  function ask<T>(operation: string, answer: (queue: EventQueue, engine: Engine) => Promise<T>): Promise<T> {
-    const answered = engine().then(opened => answer(opened.queue, opened))
+/** BullMQ's failed jobs, which it never removes by itself. */
+export function createDeadLetters(openEngine: () => Promise<Engine>): DeadLetterStore {
+  function ask<T>(operation: string, answer: (engine: Engine) => Promise<T>): Promise<T> {
+    const answered = openEngine().then(answer)
     return withDeadline(answered, { operation: `deadLetters.${operation}`, ms: DEADLINE_MS })
   }
-
-  async function find(from: EventQueue, key: string): Promise<EventJob | undefined> {
-    const job = await from.getJob(jobIdOf(key))
-    return job !== undefined && (await job.isFailed()) ? job : undefined
-  }
-
   return {
-    list: ({ limit = 100 } = {}) =>
-      ask('list', async from => {
-        const count = Math.min(Math.floor(limit), MOST)
-        if (!(count >= 1)) return []
-        const jobs = await from.getFailed(0, count - 1)
-        // A job may go between the list of ids and the look at each, and somebody else's is no event.
-        return jobs.filter(job => job?.data?.body !== undefined).map(letterOf)
-      }),
-    get: key =>
-      ask('get', async from => {
-        const job = await find(from, key)
-        return job && letterOf(job)
-      }),
-    redrive: key => ask('redrive', (_, { rearm }) => rearm(jobIdOf(key))),
-    discard: key => ask('discard', (_, { discard }) => discard(jobIdOf(key))),
+    list: ({ limit = 100 } = {}) => ask('list', engine => list(engine, limit)),
+    get: key => ask('get', engine => get(engine, key)),
+    redrive: key => ask('redrive', engine => engine.requeue(jobIdOf(key))),
+    discard: key => ask('discard', engine => engine.discard(jobIdOf(key))),
   }
 }
 
-function letterOf(job: EventJob): DeadLetter {
+async function list({ queue }: Engine, limit: number): Promise<readonly DeadLetter[]> {
+  const count = Math.min(Math.floor(limit), MAX_LISTED)
+  if (!(count >= 1)) return []
+  const jobs = await queue.getFailed(0, count - 1)
+  // A job may go after its id was listed, and another producer's job is no event.
+  return jobs.filter(job => job?.data?.body !== undefined).map(toDeadLetter)
+}
+
+async function get({ queue }: Engine, key: string): Promise<DeadLetter | undefined> {
+  const job = await queue.getJob(jobIdOf(key))
+  return job !== undefined && (await job.isFailed()) ? toDeadLetter(job) : undefined
+}
+
+function toDeadLetter(job: EventJob): DeadLetter {
   const { key, namespace, id, type, body, receivedAt } = toDelivery(job)
   const { finishedOn, attemptsMade, failedReason } = job
   return {
@@ -50,7 +46,7 @@ function letterOf(job: EventJob): DeadLetter {
     receivedAt,
     failedAt: finishedOn ?? 0,
     attempts: attemptsMade,
-    // BullMQ forgets an empty one.
+    // BullMQ drops an empty one.
     reason: failedReason || NO_REASON,
   }
 }

@@ -10,10 +10,10 @@ function aCluster(): Cluster {
 describe('a wrong option is refused at construction, with its name and the fix', () => {
   const connection = 'redis://127.0.0.1:6379'
   const wrong: [string, unknown, RegExp][] = [
-    ['nothing at all', undefined, /'options'.*\{ connection/],
+    ['nothing at all', undefined, /'options'.*an object with connection, postgres/],
     ['no engine', {}, /'connection'.*either connection.*or postgres/],
     ['two engines', { connection, postgres: 'postgres://127.0.0.1' }, /'connection'.*either/],
-    ['an option that is none', { connection, conection: 1 }, /'conection'.*options are connection, postgres/],
+    ['an unknown option', { connection, conection: 1 }, /'conection'.*options are connection, postgres/],
     ['a PostgreSQL address for Redis', { connection: 'postgres://127.0.0.1' }, /'connection'.*'postgres'/],
     ['the same in options', { connection: { url: 'postgres://127.0.0.1' } }, /'connection'.*'postgres'/],
     ['the same as a URL', { connection: new URL('postgres://127.0.0.1') }, /'connection'.*'postgres'/],
@@ -34,6 +34,11 @@ describe('a wrong option is refused at construction, with its name and the fix',
     ['a prefix on PostgreSQL', { postgres: 'postgres://127.0.0.1', prefix: 'x' }, /'prefix'.*schema/],
     ['a lease in milliseconds', { connection, lease: 30_000 }, /'lease'/],
     ['a rate limit of none', { connection, rateLimit: { events: 0, per: '1s' } }, /'rateLimit.events'/],
+    [
+      'a rate limit with an unknown name',
+      { connection, rateLimit: { events: 5, time: '1s' } },
+      /'rateLimit.time'.*events, per/,
+    ],
     ['a rate limit without a time', { connection, rateLimit: { events: 5 } }, /'rateLimit.per'/],
   ]
   test.each(wrong)('%s', (_, options, message) => {

@@ -1,8 +1,8 @@
 import { ConfigurationError, type Duration } from '@ackhook/core'
-import { durationMs } from '@ackhook/core/spi'
+import { durationMs, refuseUnknownNames, wholeNumber } from '@ackhook/core/spi'
 import type { PostgresConnectionOptions, RedisConnectionClient, RedisOptions, Telemetry } from 'bullmq'
 
-/** A pool of `pg`, as far as it has to be told from options: its own type and BullMQ's do not fit each other. */
+/** A pool of `pg`, by what distinguishes it from options: its own type and BullMQ's do not fit each other. */
 export interface PostgresPool {
   readonly connect: unknown
   readonly query: unknown
@@ -10,31 +10,31 @@ export interface PostgresPool {
   readonly totalCount: number
 }
 
-/** Where the queue is, on Redis (`connection`) or on PostgreSQL (`postgres`), and how it is worked. */
+/** Where the queue is, on Redis (`connection`) or on PostgreSQL (`postgres`), and how its events are handled. */
 export interface BullmqInboxOptions {
   /**
-   * Redis: an ioredis client or cluster of yours, a `redis://` address, or options of ioredis, which may have BullMQ's
-   * `url`. A client is only duplicated: whatever its settings are, deliveries never wait for it and the worker never
-   * gives up on it.
+   * Redis: your ioredis client or cluster, a `redis://` address, or options of ioredis, including BullMQ's `url`. A
+   * client is only duplicated: whatever its settings are, deliveries never wait for the server for more than a second
+   * and the worker never gives up on it.
    */
   readonly connection?: string | URL | RedisOptions | RedisConnectionClient
   /**
    * PostgreSQL instead of Redis: a `postgres://` address, options of `pg.Pool` (with BullMQ's own `schema` and
-   * `migrate`), or a pool of yours whose `search_path` holds BullMQ's schema.
+   * `migrate`), or your pool, with BullMQ's schema in its `search_path`.
    */
   readonly postgres?: URL | PostgresPool | PostgresConnectionOptions
   /** Name of the BullMQ queue. Default `'ackhook'`. */
   readonly queue?: string
-  /** What all keys in Redis begin with. Default BullMQ's own, `'bull'`. Redis only; a cluster needs a hash tag, `'{ackhook}'`. */
+  /** Prefix of all keys in Redis. Default BullMQ's own, `'bull'`. Redis only; a cluster needs a hash tag, `'{ackhook}'`. */
   readonly prefix?: string
   /**
-   * How long a worker may be silent before its events are given to another: BullMQ's `lockDuration` and
-   * `stalledInterval`. Renewed while handlers run. Default `'30s'`.
+   * How long a worker may be silent before its events go to another: BullMQ's `lockDuration` and `stalledInterval`.
+   * Renewed while handlers run. Default `'30s'`.
    */
   readonly lease?: Duration
-  /** At most so many events in so much time, over all workers together: BullMQ's `limiter`. */
+  /** At most `events` events in `per`, over all workers together: BullMQ's `limiter`. */
   readonly rateLimit?: { readonly events: number; readonly per: Duration }
-  /** BullMQ's telemetry, for example `new BullMQOtel('webhooks')` of `bullmq-otel`. */
+  /** BullMQ's telemetry, for example `new BullMQOtel('webhooks')` from `bullmq-otel`. */
   readonly telemetry?: Telemetry
 }
 
@@ -51,18 +51,13 @@ export interface ResolvedOptions {
 
 const NAMES = ['connection', 'postgres', 'queue', 'prefix', 'lease', 'rateLimit', 'telemetry']
 const DAY_MS = 86_400_000
+const MAX_EVENTS = 1_000_000_000
 /** As Redis reads it: from the first brace on, and not empty. */
 const HASH_TAG = /^[^{]*\{[^}]+\}/
 
 /** Checks every option. Throws {@link ConfigurationError}. */
 export function resolveOptions(options: BullmqInboxOptions): ResolvedOptions {
-  if (typeof options !== 'object' || options === null) {
-    throw new ConfigurationError('options', 'must be an object such as { connection: process.env.REDIS_URL }')
-  }
-  const unknown = Object.keys(options).find(name => !NAMES.includes(name))
-  if (unknown !== undefined) {
-    throw new ConfigurationError(unknown, `is no option; the options are ${NAMES.join(', ')}`)
-  }
+  refuseUnknownNames(options, NAMES)
   const { prefix, rateLimit, telemetry } = options
   if (prefix !== undefined && options.postgres !== undefined) {
     throw new ConfigurationError('prefix', "is for Redis; PostgreSQL has { postgres: { schema: '…' } }")
@@ -76,10 +71,7 @@ export function resolveOptions(options: BullmqInboxOptions): ResolvedOptions {
     queue,
     prefix,
     leaseMs: durationMs(options.lease ?? '30s', { option: 'lease', minMs: 1000, maxMs: 3_600_000 }),
-    limiter: rateLimit && {
-      max: countOf(rateLimit.events),
-      duration: durationMs(rateLimit.per, { option: 'rateLimit.per', minMs: 1, maxMs: DAY_MS }),
-    },
+    limiter: rateLimit && limiterOf(rateLimit),
     telemetry,
   }
 }
@@ -95,7 +87,7 @@ function engineOf({ connection, postgres }: BullmqInboxOptions): ResolvedOptions
   return { kind: 'redis', connection: redisOf(addressOf(connection!)) }
 }
 
-/** A `URL` has no properties of its own: taken for options it would lead to localhost. */
+/** A `URL` has no own properties: taken for options it would lead to localhost. */
 function addressOf<T>(value: T | URL): T | string {
   return value instanceof URL ? value.href : value
 }
@@ -116,7 +108,7 @@ function redisAddress(address: unknown): string {
   if (typeof address === 'string' && /^rediss?:\/\//.test(address)) return address
   throw new ConfigurationError(
     'connection',
-    "must begin with redis:// or rediss://; a PostgreSQL address belongs into the option 'postgres'",
+    "must begin with redis:// or rediss://; a PostgreSQL address goes into the option 'postgres'",
   )
 }
 
@@ -143,12 +135,12 @@ function redisOf(connection: RedisConnection): RedisConnection {
   return { ...connection, url: redisAddress(addressOf(connection['url'])) }
 }
 
-/** Every script of BullMQ's works with several keys, which a cluster wants on one of its nodes. */
+/** BullMQ's scripts work with several keys each, which must be on one node of a cluster. */
 function checkSlot(connection: RedisConnection, key: string): void {
   if (typeof connection === 'string' || connection['isCluster'] !== true || HASH_TAG.test(key)) return
   throw new ConfigurationError(
     'prefix',
-    "must have a hash tag on a Redis Cluster, which keeps keys without one apart: prefix: '{ackhook}'",
+    "must have a hash tag on a Redis Cluster, which spreads keys without one over its nodes: prefix: '{ackhook}'",
   )
 }
 
@@ -159,10 +151,15 @@ function keyPrefixOf(connection: RedisOptions | RedisConnectionClient): unknown 
 
 function nameOf(option: string, name: string): string {
   if (typeof name === 'string' && name !== '' && !name.includes(':')) return name
-  throw new ConfigurationError(option, `must be a name without ':', which BullMQ separates by; got '${name}'`)
+  throw new ConfigurationError(option, `must be a name without ':', BullMQ's separator; got '${name}'`)
 }
 
-function countOf(events: number): number {
-  if (Number.isInteger(events) && events >= 1) return events
-  throw new ConfigurationError('rateLimit.events', `must be a whole number from 1; got ${String(events)}`)
+function limiterOf(
+  rateLimit: NonNullable<BullmqInboxOptions['rateLimit']>,
+): NonNullable<ResolvedOptions['limiter']> {
+  refuseUnknownNames(rateLimit, ['events', 'per'], 'rateLimit')
+  return {
+    max: wholeNumber('rateLimit.events', rateLimit.events, 1, MAX_EVENTS),
+    duration: durationMs(rateLimit.per, { option: 'rateLimit.per', minMs: 1, maxMs: DAY_MS }),
+  }
 }

@@ -1,37 +1,40 @@
 import { AckhookError } from '@ackhook/core'
 import { describeError } from '@ackhook/core/spi'
-import type { Engine } from './create-engine.ts'
+import type { Engine } from './engine/engine.ts'
 
-const AGAIN_MS = 50
-/** What ioredis says of a command whose connection to a server is lost, or is being made again. */
-const LOST = /^MaxRetriesPerRequestError|Stream isn't writeable/
+const RETRY_MS = 50
+/** What ioredis says of a command whose connection is lost, or being made again. */
+const CONNECTION_LOST = /^MaxRetriesPerRequestError|Stream isn't writeable/
 
 /**
- * Who may not write, or finds other tables, is told at the start and not by every delivery. Nothing has this id. A
- * connection that is lost meanwhile, as where a process is held up while it boots, says nothing: there will be another.
+ * Fails at start, not on every delivery, when write permission or BullMQ's tables are missing: it discards a dead letter
+ * that does not exist. A connection that is lost meanwhile, as in a process that hangs while it boots, proves nothing:
+ * the next one is asked.
  */
-export async function askToWrite({ discard }: Pick<Engine, 'discard'>, forMs: number): Promise<void> {
-  const endsAt = performance.now() + forMs
+export async function checkStart(engine: Engine, timeoutMs: number): Promise<void> {
+  // The queue first: on a server it cannot work with, BullMQ's worker would try again without a pause.
+  await engine.queue.waitUntilReady()
+  const endsAt = performance.now() + timeoutMs
   for (;;) {
     try {
-      await discard('none')
+      await engine.discard('none')
       return
     } catch (error) {
-      if (performance.now() > endsAt || !LOST.test(describeError(error))) throw error
-      await new Promise(resolve => setTimeout(resolve, AGAIN_MS))
+      if (performance.now() > endsAt || !CONNECTION_LOST.test(describeError(error))) throw error
+      await new Promise(resolve => setTimeout(resolve, RETRY_MS))
     }
   }
 }
 
-/** Why BullMQ cannot begin, and what to do about it. */
-export function cannotStart(cause: unknown): AckhookError {
-  const what = `BullMQ cannot work with its server (${describeError(cause)})`
-  return new AckhookError('inbox_unavailable', `${what}: ${fixOf(cause)}.`, { cause })
+/** Why BullMQ cannot start, and the fix. */
+export function startError(cause: unknown): AckhookError {
+  const problem = `BullMQ cannot work with its server (${describeError(cause)})`
+  return new AckhookError('inbox_unavailable', `${problem}: ${fixOf(cause)}.`, { cause })
 }
 
 function fixOf(cause: unknown): string {
   const { code, message } = Object(cause) as { readonly code?: unknown; readonly message?: unknown }
-  // Undefined table, undefined function: BullMQ's are elsewhere.
+  // Undefined table, undefined function: BullMQ's are in another schema.
   if (code === '42P01' || code === '42883') {
     return "have BullMQ's schema in the search_path, with new Pool({ options: '-c search_path=bullmq' }) or ALTER ROLE … SET search_path = bullmq"
   }

@@ -5,7 +5,7 @@ import type { EventQueue } from './engine/event-job.ts'
 
 const DEADLINE_MS = 5000
 const SAMPLE = 20
-/** What PostgreSQL counts the waiting jobs of a paused queue as. BullMQ's types have forgotten it. */
+/** As PostgreSQL counts the waiting jobs of a paused queue. BullMQ's types lack it. */
 const PAUSED = 'paused' as JobType
 const COUNTED: readonly JobType[] = ['wait', PAUSED, 'delayed', 'prioritized', 'active', 'failed']
 
@@ -28,21 +28,18 @@ async function read(queue: EventQueue): Promise<InboxStats> {
 }
 
 /**
- * Waiting and running events stand in line, but BullMQ's backends disagree about which end comes first, so both
- * are looked at. The delayed are ordered by when they are due: the oldest has most attempts behind it and the
- * longest delay before it, so it is looked for among the last.
+ * When the oldest of the sampled jobs was added. BullMQ's backends disagree about which end of the waiting and the
+ * active jobs comes first, so both ends are sampled. Delayed jobs are ordered by when they are due, and the oldest has
+ * most attempts behind it and so the longest delay: it is among the last.
  */
 async function oldestOf(queue: EventQueue, counts: Record<string, number>): Promise<number | undefined> {
-  const looks = (['wait', 'active'] as const).flatMap(type => {
+  const times = async (type: JobType, start: number, end: number, ascending: boolean): Promise<number[]> =>
+    (await queue.getJobs([type], start, end, ascending)).map(job => job.timestamp)
+  const samples = (['wait', 'active'] as const).flatMap(type => {
     const last = (counts[type] ?? 0) - 1
-    return last < 0 ? [] : [look(type, 0, 0, true), look(type, Math.max(0, last - SAMPLE), last, false)]
+    return last < 0 ? [] : [times(type, 0, 0, true), times(type, Math.max(0, last - SAMPLE), last, false)]
   })
-  if (counts['delayed']) looks.push(look('delayed', 0, SAMPLE, false))
-  const times = (await Promise.all(looks)).flat()
-  return times.length === 0 ? undefined : Math.min(...times)
-
-  async function look(type: JobType, start: number, end: number, ascending: boolean): Promise<number[]> {
-    const jobs = await queue.getJobs([type], start, end, ascending)
-    return jobs.map(job => job.timestamp)
-  }
+  if (counts['delayed']) samples.push(times('delayed', 0, SAMPLE, false))
+  const sampled = (await Promise.all(samples)).flat()
+  return sampled.length === 0 ? undefined : Math.min(...sampled)
 }

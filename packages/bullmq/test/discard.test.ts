@@ -28,9 +28,9 @@ describe.each([
   async function opened(queue: string, options = {}, ...verdicts: Verdict[]) {
     const inbox = engine.inbox(queue, options)
     closing.push(() => inbox.close(2000))
-    const process = scripted(...verdicts)
-    await inbox.start(process, aPolicy({ concurrency: verdicts.length === 0 ? 0 : 4 }))
-    return { inbox, process }
+    const work = scripted(...verdicts)
+    await inbox.start(work, aPolicy({ concurrency: verdicts.length === 0 ? 0 : 4 }))
+    return { inbox, work }
   }
 
   async function deadLetter(queue: string, receiver: Inbox): Promise<Delivery> {
@@ -43,7 +43,7 @@ describe.each([
   }
 
   test.each([0, 1, 2, 3, 4, 5])(
-    'an event that comes again while its dead letter is discarded is not lost, from step %d of the discarding',
+    'an event that is redelivered while its dead letter is discarded is not lost, from step %d of the discarding',
     async steps => {
       const queue = unique('q')
       const { inbox: receiver } = await opened(queue)
@@ -60,13 +60,13 @@ describe.each([
       expect(await receiver.accept(delivery)).toEqual({ outcome: 'accepted' })
       proxy.release()
       await discarded
-      const { process } = await opened(queue, {}, COMPLETED)
-      await until(() => process.runs.length === 1)
+      const { work } = await opened(queue, {}, COMPLETED)
+      await until(() => work.runs.length === 1)
     },
   )
 
   test.each(STEPS)(
-    'of two deliveries with different bytes that re-arm one dead letter, each that is accepted runs, from step %d',
+    'of two redeliveries of one dead letter with different bytes, each that is accepted runs, from step %d',
     async steps => {
       const queue = unique('q')
       const { inbox: receiver } = await opened(queue)
@@ -75,7 +75,7 @@ describe.each([
       const proxy = await startHoldingProxy(engine.port)
       closing.push(() => proxy.stop())
       const { inbox: slow } = await opened(queue, engine.optionsAt(proxy.port))
-      const { process } = await opened(queue, {}, COMPLETED)
+      const { work } = await opened(queue, {}, COMPLETED)
       proxy.holdAfter(steps)
       const answers = new Map<string, string>()
       const accept = async (inbox: Inbox, sent: Delivery) => {
@@ -84,10 +84,10 @@ describe.each([
       const slowly = accept(slow, corrected)
       await until(() => answers.size === 1 || proxy.holding)
       await accept(receiver, delivery)
-      await until(() => process.runs.length > 0)
+      await until(() => work.runs.length > 0)
       proxy.release()
       await slowly
-      const bodies = () => process.runs.map(run => textOf(run.delivery))
+      const bodies = () => work.runs.map(run => textOf(run.delivery))
       const accepted = [...answers].filter(([, outcome]) => outcome === 'accepted').map(([body]) => body)
       expect(accepted).not.toEqual([])
       await until(() => accepted.every(body => bodies().includes(body)))

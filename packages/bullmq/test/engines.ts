@@ -12,13 +12,13 @@ export interface TestEngine {
   /** Where the inbox finds the server. */
   readonly options: Pick<BullmqInboxOptions, 'connection' | 'postgres'>
   readonly port: number
-  /** The same, through whatever listens at another port. */
+  /** The same, through the proxy at another port. */
   optionsAt(port: number): TestEngine['options']
   /** An inbox on a queue of this server. */
   inbox(queue: string, options?: BullmqInboxOptions): Inbox
   /** BullMQ's own view of the queue. */
   queue(name: string): Queue
-  /** Has BullMQ believe that the job stalled so often. */
+  /** Sets BullMQ's count of the job's stalls. */
   stall(queue: string, jobId: string, times: number): Promise<unknown>
   kill(): Promise<void>
   restart(): Promise<void>
@@ -73,7 +73,7 @@ export async function postgresEngine(config: Readonly<Record<string, string>> = 
   }
 }
 
-/** BullMQ's tables, made once by a deployment and not by a connection. */
+/** Creates BullMQ's tables, as a deployment does once. */
 export async function migrate(url: string): Promise<void> {
   const pool = new Pool({ connectionString: url })
   const client = await pool.connect()

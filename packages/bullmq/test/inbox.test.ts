@@ -1,5 +1,5 @@
 import { createReceiver, type Inbox, NonRetryableError, RetryAfterError } from '@ackhook/core'
-import type { Process } from '@ackhook/core/spi'
+import type { Process, Verdict } from '@ackhook/core/spi'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { startSwitchingProxy } from '../../../test/support/switching-proxy.ts'
 import { postgresEngine, redisEngine, type TestEngine } from './engines.ts'
@@ -46,24 +46,42 @@ describe.each([
     return inbox
   }
 
-  test('an accepted event is handed out with its exact bytes', async () => {
+  /** One event that BullMQ counts so many stalls of, with a worker that gives it this verdict. */
+  async function runAfterCrashes(crashes: number, verdict: Verdict) {
+    const name = unique('q')
+    const inbox = opened(name)
+    const work = scripted(verdict)
+    await inbox.start(work, aPolicy())
+    const queue = engine.queue(name)
+    open.push({ close: () => queue.close() })
+    const delivery = aDelivery()
+    const jobId = `e-${delivery.key}`
+    await queue.pause()
+    await inbox.accept(delivery)
+    await engine.stall(name, jobId, crashes)
+    await queue.resume()
+    await until(() => work.runs.length === 1)
+    return { queue, jobId, work }
+  }
+
+  test('an accepted event is run with its exact bytes', async () => {
     const inbox = opened(unique('q'))
-    const process = scripted(COMPLETED)
-    await inbox.start(process, aPolicy())
+    const work = scripted(COMPLETED)
+    await inbox.start(work, aPolicy())
     const body = Uint8Array.from({ length: 256 }, (_, i) => i)
     const delivery = aDelivery({ body, namespace: 'tenant', type: 'call.started', fingerprint: -5 })
     expect(await inbox.accept(delivery)).toEqual({ outcome: 'accepted' })
-    await until(() => process.runs.length === 1)
-    const { body: bytes, ...rest } = process.runs[0]!.delivery
+    await until(() => work.runs.length === 1)
+    const { body: bytes, ...rest } = work.runs[0]!.delivery
     expect([...bytes]).toEqual([...body])
     const { body: _, ...sent } = delivery
     expect(rest).toEqual(sent)
   })
 
-  test('a duplicate of a waiting event and of a finished one is told and not run', async () => {
+  test('a duplicate of a waiting event and of a finished one is answered as such and not run', async () => {
     const inbox = opened(unique('q'))
-    const process = scripted(COMPLETED)
-    await inbox.start(process, aPolicy())
+    const work = scripted(COMPLETED)
+    await inbox.start(work, aPolicy())
     const delivery = aDelivery()
     const answers = await Promise.all([1, 2, 3].map(() => inbox.accept(delivery)))
     expect(answers.map(answer => answer.outcome).sort()).toContain('accepted')
@@ -73,15 +91,15 @@ describe.each([
       outcome: 'duplicate',
       conflict: true,
     })
-    expect(process.runs.length).toBe(1)
+    expect(work.runs.length).toBe(1)
   })
 
-  test('a dead letter is kept with its reason, and a redelivery re-arms it', async () => {
+  test('a dead letter is kept with its reason, and a redelivery requeues it', async () => {
     const queue = unique('q')
     const inbox = opened(queue)
     const error = new NonRetryableError('no such customer')
-    const process = scripted({ outcome: 'dead', error, notified: false }, COMPLETED)
-    await inbox.start(process, aPolicy())
+    const work = scripted({ outcome: 'dead', error, notified: false }, COMPLETED)
+    await inbox.start(work, aPolicy())
     const delivery = aDelivery()
     await inbox.accept(delivery)
     await until(async () => (await inbox.stats()).dead === 1)
@@ -94,8 +112,8 @@ describe.each([
     expect((await inbox.deadLetters.list()).map(one => one.key)).toEqual([delivery.key])
 
     expect(await inbox.accept(delivery)).toEqual({ outcome: 'accepted' })
-    await until(() => process.runs.length === 2)
-    expect(process.runs[1]).toMatchObject({ attempt: 1 })
+    await until(() => work.runs.length === 2)
+    expect(work.runs[1]).toMatchObject({ attempt: 1 })
     await until(async () => (await inbox.stats()).dead === 0)
   })
 
@@ -108,33 +126,33 @@ describe.each([
   ])('an event whose handler threw %s is a dead letter like any other', async (_, thrown) => {
     const error = thrown()
     const inbox = opened(unique('q'))
-    const process = scripted(
+    const work = scripted(
       { outcome: 'retry', delayMs: 1, error },
       { outcome: 'dead', error, notified: false },
       COMPLETED,
     )
-    await inbox.start(process, aPolicy())
+    await inbox.start(work, aPolicy())
     const delivery = aDelivery()
     await inbox.accept(delivery)
     await until(async () => (await inbox.stats()).dead === 1)
-    expect(process.runs.map(({ attempt }) => attempt)).toEqual([1, 2])
+    expect(work.runs.map(({ attempt }) => attempt)).toEqual([1, 2])
     const [letter] = await inbox.deadLetters.list()
     expect(await inbox.deadLetters.get(delivery.key)).toEqual(letter)
     expect(letter).toMatchObject({ key: delivery.key, attempts: 2, reason: expect.stringMatching(/./) })
     expect(await inbox.accept(delivery)).toEqual({ outcome: 'accepted' })
-    await until(() => process.runs.length === 3)
+    await until(() => work.runs.length === 3)
   })
 
   test('events that arrive together each get their own answer', async () => {
     const inbox = opened(unique('q'))
-    const process = scripted({ outcome: 'dead', error: new Error('bad'), notified: false }, COMPLETED)
-    await inbox.start(process, aPolicy({ concurrency: 1 }))
+    const work = scripted({ outcome: 'dead', error: new Error('bad'), notified: false }, COMPLETED)
+    await inbox.start(work, aPolicy({ concurrency: 1 }))
     const dead = aDelivery()
     await inbox.accept(dead)
     await until(async () => (await inbox.stats()).dead === 1)
     const known = aDelivery()
     await inbox.accept(known)
-    await until(() => process.runs.length === 2)
+    await until(() => work.runs.length === 2)
     const fresh = [aDelivery(), aDelivery()]
     const together = [fresh[0]!, known, dead, { ...known, id: 'evt_x', key: 'key-x' }, fresh[1]!]
     const answers = await Promise.all(together.map(delivery => inbox.accept(delivery)))
@@ -145,82 +163,108 @@ describe.each([
       'accepted',
       'accepted',
     ])
-    await until(() => process.runs.length === 6)
-    expect(process.runs.slice(2).map(({ delivery }) => delivery.id)).toEqual(
+    await until(() => work.runs.length === 6)
+    expect(work.runs.slice(2).map(({ delivery }) => delivery.id)).toEqual(
       expect.arrayContaining([fresh[0]!.id, dead.id, 'evt_x', fresh[1]!.id]),
     )
   })
 
-  test.each([3, 20])('of %d events that arrive together one that cannot be kept fails alone', async count => {
-    const inbox = opened(unique('q'))
-    await inbox.start(scripted(COMPLETED), aPolicy({ concurrency: 0 }))
-    const deliveries = Array.from({ length: count }, () => aDelivery())
-    // PostgreSQL keeps no zero character. Redis does.
-    deliveries[1] = aDelivery({ namespace: '\0' })
-    const answers = await Promise.all(deliveries.map(delivery => inbox.accept(delivery)))
-    const [refused] = answers.splice(1, 1)
-    expect(refused!.outcome).toBe(engine.name === 'Redis' ? 'accepted' : 'unavailable')
-    expect(new Set(answers.map(({ outcome }) => outcome))).toEqual(new Set(['accepted']))
-  })
+  test.each([3, 20])(
+    'of %d events that arrive together one that cannot be stored fails alone',
+    async count => {
+      const inbox = opened(unique('q'))
+      await inbox.start(scripted(COMPLETED), aPolicy({ concurrency: 0 }))
+      const deliveries = Array.from({ length: count }, () => aDelivery())
+      // PostgreSQL stores no zero character. Redis does.
+      deliveries[1] = aDelivery({ namespace: '\0' })
+      const answers = await Promise.all(deliveries.map(delivery => inbox.accept(delivery)))
+      const [refused] = answers.splice(1, 1)
+      expect(refused!.outcome).toBe(engine.name === 'Redis' ? 'accepted' : 'unavailable')
+      expect(new Set(answers.map(({ outcome }) => outcome))).toEqual(new Set(['accepted']))
+    },
+  )
 
-  test('an event that stalled before it was dead has all its tries again, retried or redelivered', async () => {
+  test('an event that stalled before it was dead starts its count of crashes again, retried or redelivered', async () => {
     const name = unique('q')
     const inbox = opened(name)
-    const process = scripted({ outcome: 'dead', error: new Error('bad'), notified: false })
-    await inbox.start(process, aPolicy())
+    const work = scripted({ outcome: 'dead', error: new Error('bad'), notified: false })
+    await inbox.start(work, aPolicy())
     const queue = engine.queue(name)
     open.push({ close: () => queue.close() })
     const delivery = aDelivery()
     const jobId = `e-${delivery.key}`
     await queue.pause()
     await inbox.accept(delivery)
-    await engine.stall(name, jobId, 9)
+    await engine.stall(name, jobId, 4)
     await queue.resume()
     await until(async () => (await inbox.stats()).dead === 1)
     expect((await queue.getJob(jobId))?.stalledCounter).toBe(0)
 
-    // Where the server was away when the count should have been set back.
+    // As where the server was gone when the count should have been reset.
     await engine.stall(name, jobId, 11)
     await inbox.accept(delivery)
-    await until(() => process.runs.length === 2)
-    expect(process.runs.map(({ decision }) => decision)).toEqual(['run', 'run'])
+    await until(() => work.runs.length === 2)
+    expect(work.runs.map(({ decision }) => decision)).toEqual(['run', 'run'])
   })
 
-  test('a dead letter that comes again with other bytes runs with those', async () => {
+  test('an attempt that fails starts the count of crashes again', async () => {
+    const { queue, jobId, work } = await runAfterCrashes(4, {
+      outcome: 'retry',
+      delayMs: 60_000,
+      error: new Error('bad'),
+    })
+    await until(async () => (await queue.getDelayedCount()) === 1)
+    expect(work.runs).toMatchObject([{ attempt: 1, decision: 'run' }])
+    expect(await queue.getJob(jobId)).toMatchObject({ stalledCounter: 0, attemptsMade: 1 })
+  })
+
+  test.each([
+    [5, 'abandon'],
+    [7, 'abandon'],
+    [8, 'dead-letter'],
+  ])('after %d crashes in a row the decision is to %s', async (crashes, decision) => {
+    const error = new Error('bad')
+    const { queue, jobId, work } = await runAfterCrashes(crashes, { outcome: 'dead', error, notified: false })
+    await until(async () => (await queue.getFailedCount()) === 1)
+    expect(work.runs).toMatchObject([{ attempt: 1, decision }])
+    expect(await queue.getJob(jobId)).toMatchObject({ stalledCounter: 0, attemptsMade: 1 })
+  })
+
+  test('a redelivery of a dead letter with other bytes runs with those', async () => {
     const inbox = opened(unique('q'))
-    const process = scripted({ outcome: 'dead', error: new Error('bad'), notified: false }, COMPLETED)
-    await inbox.start(process, aPolicy())
+    const work = scripted({ outcome: 'dead', error: new Error('bad'), notified: false }, COMPLETED)
+    await inbox.start(work, aPolicy())
     const delivery = aDelivery()
     await inbox.accept(delivery)
     await until(async () => (await inbox.stats()).dead === 1)
     await inbox.accept({ ...delivery, body: Buffer.from('corrected'), fingerprint: 99 })
-    await until(() => process.runs.length === 2)
-    expect(Buffer.from(process.runs[1]!.delivery.body).toString()).toBe('corrected')
+    await until(() => work.runs.length === 2)
+    expect(Buffer.from(work.runs[1]!.delivery.body).toString()).toBe('corrected')
   })
 
-  test('a dead letter that was no text runs with the text that comes after it', async () => {
+  test('a dead letter that was no text runs with the text of its redelivery', async () => {
     const inbox = opened(unique('q'))
-    const process = scripted({ outcome: 'dead', error: new Error('bad'), notified: false }, COMPLETED)
-    await inbox.start(process, aPolicy())
+    const work = scripted({ outcome: 'dead', error: new Error('bad'), notified: false }, COMPLETED)
+    await inbox.start(work, aPolicy())
     const delivery = aDelivery({ body: Uint8Array.of(0x7b, 0xff, 0x7d) })
     await inbox.accept(delivery)
     await until(async () => (await inbox.stats()).dead === 1)
     const corrected = { ...delivery, body: Buffer.from('{"name":"é"}'), fingerprint: 99 }
     expect(await inbox.accept(corrected)).toEqual({ outcome: 'accepted' })
-    await until(() => process.runs.length === 2)
-    expect(Buffer.from(process.runs[1]!.delivery.body).toString()).toBe('{"name":"é"}')
+    await until(() => work.runs.length === 2)
+    expect(Buffer.from(work.runs[1]!.delivery.body).toString()).toBe('{"name":"é"}')
   })
 
   test.each(['redriven', 'delivered again'])('a dead letter that is %s waits since then', async how => {
     const inbox = opened(unique('q'))
-    const process = scripted({ outcome: 'dead', error: new Error('bad'), notified: false }, COMPLETED)
+    const work = scripted({ outcome: 'dead', error: new Error('bad'), notified: false }, COMPLETED)
     let finish!: () => void
     const gate = new Promise<void>(resolve => {
       finish = resolve
     })
     await inbox.start(async (delivery, attempt) => {
-      const verdict = await process(delivery, attempt)
-      if (process.runs.length === 2) await gate
+      const verdict = await work(delivery, attempt)
+      if (work.runs.length === 2) await gate
       return verdict
     }, aPolicy())
     const delivery = aDelivery()
@@ -228,41 +272,41 @@ describe.each([
     await inbox.accept(delivery)
     await until(async () => (await inbox.stats()).dead === 1)
     await until(() => performance.now() - acceptedAt > 1000)
-    const rearmedAt = performance.now()
+    const requeuedAt = performance.now()
     if (how === 'redriven') await inbox.deadLetters.redrive(delivery.key)
     else await inbox.accept(delivery)
-    await until(() => process.runs.length === 2)
+    await until(() => work.runs.length === 2)
     const { active, oldestPendingMs } = await inbox.stats()
     finish()
     expect(active).toBe(1)
-    expect(oldestPendingMs).toBeLessThanOrEqual(performance.now() - rearmedAt + 1)
+    expect(oldestPendingMs).toBeLessThanOrEqual(performance.now() - requeuedAt + 1)
   })
 
-  test('a hundred redeliveries at once re-arm a dead letter once', async () => {
+  test('a hundred redeliveries at once requeue a dead letter once', async () => {
     const inbox = opened(unique('q'))
-    const process = scripted({ outcome: 'dead', error: new Error('bad'), notified: false }, COMPLETED)
-    await inbox.start(process, aPolicy())
+    const work = scripted({ outcome: 'dead', error: new Error('bad'), notified: false }, COMPLETED)
+    await inbox.start(work, aPolicy())
     const delivery = aDelivery()
     await inbox.accept(delivery)
     await until(async () => (await inbox.stats()).dead === 1)
     const answers = await Promise.all(Array.from({ length: 100 }, () => inbox.accept(delivery)))
     expect(answers.every(({ outcome }) => outcome === 'accepted' || outcome === 'duplicate')).toBe(true)
     await until(async () => (await inbox.stats()).pending + (await inbox.stats()).active === 0)
-    expect(process.runs.length).toBe(2)
+    expect(work.runs.length).toBe(2)
   })
 
   test('a failed attempt waits as long as the verdict says', async () => {
     const inbox = opened(unique('q'))
     const error = new RetryAfterError('busy', 0.4)
-    const process = scripted({ outcome: 'retry', delayMs: 400, error }, COMPLETED)
+    const work = scripted({ outcome: 'retry', delayMs: 400, error }, COMPLETED)
     const times: number[] = []
     await inbox.start((delivery, attempt) => {
       times.push(performance.now())
-      return process(delivery, attempt)
+      return work(delivery, attempt)
     }, aPolicy())
     await inbox.accept(aDelivery())
-    await until(() => process.runs.length === 2)
-    expect(process.runs.map(run => run.attempt)).toEqual([1, 2])
+    await until(() => work.runs.length === 2)
+    expect(work.runs.map(run => run.attempt)).toEqual([1, 2])
     expect(times[1]! - times[0]!).toBeGreaterThan(390)
   })
 
@@ -289,10 +333,10 @@ describe.each([
       scripted(COMPLETED),
       aPolicy({ concurrency: 0, retry: { ...aPolicy().retry, attempts: 1 } }),
     )
-    const process = scripted({ outcome: 'retry', delayMs: 1, error: new Error('again') }, COMPLETED)
-    await worker.start(process, aPolicy())
+    const work = scripted({ outcome: 'retry', delayMs: 1, error: new Error('again') }, COMPLETED)
+    await worker.start(work, aPolicy())
     await web.accept(aDelivery())
-    await until(() => process.runs.length === 2)
+    await until(() => work.runs.length === 2)
   })
 
   test('a process that only receives runs nothing, and one that only works runs it', async () => {
@@ -303,24 +347,24 @@ describe.each([
     await web.accept(aDelivery())
     expect(await web.stats()).toMatchObject({ pending: 1, active: 0, dead: 0 })
     const worker = opened(name)
-    const process = scripted(COMPLETED)
-    await worker.start(process, aPolicy())
-    await until(() => process.runs.length === 1)
+    const work = scripted(COMPLETED)
+    await worker.start(work, aPolicy())
+    await until(() => work.runs.length === 1)
     expect(idle.runs).toEqual([])
   })
 
-  test('redrive runs a dead letter again, discard forgets it', async () => {
+  test('redrive runs a dead letter again, discard removes it', async () => {
     const inbox = opened(unique('q'))
     const dead = { outcome: 'dead', error: new Error('bad'), notified: false } as const
-    const process = scripted(dead)
-    await inbox.start(process, aPolicy())
+    const work = scripted(dead)
+    await inbox.start(work, aPolicy())
     const delivery = aDelivery()
     await inbox.accept(delivery)
     await until(async () => (await inbox.stats()).dead === 1)
     expect(await inbox.deadLetters.redrive('unknown')).toBe(false)
     expect(await inbox.deadLetters.redrive(delivery.key)).toBe(true)
-    await until(async () => process.runs.length === 2 && (await inbox.stats()).dead === 1)
-    expect(process.runs[1]).toMatchObject({ attempt: 1 })
+    await until(async () => work.runs.length === 2 && (await inbox.stats()).dead === 1)
+    expect(work.runs[1]).toMatchObject({ attempt: 1 })
     expect(await inbox.deadLetters.discard(delivery.key)).toBe(true)
     expect(await inbox.deadLetters.discard(delivery.key)).toBe(false)
     expect(await inbox.deadLetters.list()).toEqual([])
@@ -382,12 +426,12 @@ describe.each([
     expect((await inbox.stats()).pending).toBe(100)
   })
 
-  test('a full queue is asked about some deliveries at a time, and the others are refused at once', async () => {
+  test('a full queue is asked about a few deliveries at a time, and the others are refused at once', async () => {
     const inbox = opened(unique('q'))
     await inbox.start(scripted(COMPLETED), aPolicy({ concurrency: 0, capacity: 1 }))
     const safe = aDelivery()
     expect((await inbox.accept(safe)).outcome).toBe('accepted')
-    // Counted afresh, so that what comes within 50 ms need not wait for a count.
+    // Counted again, so that deliveries within 50 ms do not wait for a count.
     await until(async () => (await inbox.accept(aDelivery())).outcome === 'full')
     const answers = Array.from({ length: 200 }, () => inbox.accept(aDelivery()))
     expect(answers.filter(answer => answer instanceof Promise)).toHaveLength(64)
@@ -398,21 +442,21 @@ describe.each([
     expect(await inbox.accept(safe)).toEqual({ outcome: 'duplicate' })
   })
 
-  test('an event that runs and one that waits for its retry take room as well, a handled one none', async () => {
+  test('running events and those that wait for a retry take room, handled ones do not', async () => {
     const inbox = opened(unique('q'))
-    const process: Process = async ({ type }, attempt) => {
+    const work: Process = async ({ type }, attempt) => {
       if (type === 'a.retried') return { outcome: 'retry', delayMs: 60_000, error: new Error('later') }
       if (type === 'a.running') await new Promise<void>(resolve => attempt.onAbort(() => resolve()))
       return COMPLETED
     }
-    await inbox.start(process, aPolicy({ capacity: 3 }))
+    await inbox.start(work, aPolicy({ capacity: 3 }))
     const accept = async (type: string) => (await inbox.accept(aDelivery({ type }))).outcome
     const stats = () => inbox.stats()
     expect(await Promise.all([accept('a.handled'), accept('a.retried'), accept('a.running')])).toEqual(
       Array(3).fill('accepted'),
     )
     await until(async () => (await stats()).pending === 1 && (await stats()).active === 1)
-    // Asked afresh only when it seems full, and then once in 50 ms.
+    // Counted again only when it seems full, and then every 50 ms.
     await until(async () => (await accept('a.retried')) === 'accepted')
     await until(async () => (await stats()).pending === 2)
     await new Promise(resolve => setTimeout(resolve, 60))
@@ -434,10 +478,10 @@ describe.each([
     expect(await first.close(200)).toEqual({ lost: 0 })
     expect(performance.now() - startedAt).toBeLessThan(4000)
     const second = opened(name)
-    const process = scripted(COMPLETED)
-    await second.start(process, aPolicy())
-    await until(() => process.runs.length === 1)
-    expect(process.runs[0]).toMatchObject({ attempt: 1 })
+    const work = scripted(COMPLETED)
+    await second.start(work, aPolicy())
+    await until(() => work.runs.length === 1)
+    expect(work.runs[0]).toMatchObject({ attempt: 1 })
   })
 
   test('a rate limit holds over all workers', async () => {
@@ -457,7 +501,7 @@ describe.each([
     expect(times[3]! - times[0]!).toBeGreaterThan(800)
   })
 
-  test('stats tell the age of the oldest event', async () => {
+  test('stats report the age of the oldest event', async () => {
     const inbox = opened(unique('q'))
     await inbox.start(scripted(COMPLETED), aPolicy({ concurrency: 0 }))
     expect(await inbox.stats()).toEqual({ pending: 0, active: 0, dead: 0, oldestPendingMs: 0 })
@@ -469,18 +513,18 @@ describe.each([
     expect(oldestPendingMs).toBeGreaterThanOrEqual(30)
   })
 
-  test('a start waits for a server on another continent, 200 ms away', async () => {
+  test('a start succeeds with a server on another continent, 200 ms away', async () => {
     const proxy = await startSwitchingProxy(engine.port, { delayMs: 100 })
     const inbox = engine.inbox(unique('q'), engine.optionsAt(proxy.port))
     open.push({ close: timeoutMs => inbox.close(timeoutMs).then(() => proxy.stop()) })
-    const process = scripted(COMPLETED)
-    await inbox.start(process, aPolicy())
+    const work = scripted(COMPLETED)
+    await inbox.start(work, aPolicy())
     // A new connection for it may take the second that a delivery waits.
     await until(async () => (await inbox.accept(aDelivery())).outcome === 'accepted')
-    await until(() => process.runs.length > 0)
+    await until(() => work.runs.length > 0)
   })
 
-  test('figures count what waits while a dashboard has paused the queue', async () => {
+  test('stats count the waiting events of a queue that a dashboard has paused', async () => {
     const name = unique('q')
     const inbox = opened(name)
     await inbox.start(scripted(COMPLETED), aPolicy())
@@ -494,7 +538,7 @@ describe.each([
     await until(async () => (await inbox.stats()).pending === 0)
   })
 
-  test('events of one key cannot be serialised, and the error says what can', async () => {
+  test('serializeBy is refused, and the error names the inbox that has it', async () => {
     const inbox = opened(unique('q'))
     await expect(async () => inbox.start(scripted(COMPLETED), aPolicy({ serialize: true }))).rejects.toThrow(
       /serializeBy.*BullMQ cannot.*sqliteInbox/,

@@ -15,7 +15,7 @@ afterEach(async () => {
 /** As the receiver runs a handler that ignores its signal: it goes on after the attempt was withdrawn. */
 function slowly(ms: number) {
   const runs: { withdrawn?: string; ended: boolean }[] = []
-  const process: Process = (_, attempt) =>
+  const work: Process = (_, attempt) =>
     new Promise(resolve => {
       const run: (typeof runs)[number] = { ended: false }
       runs.push(run)
@@ -29,10 +29,10 @@ function slowly(ms: number) {
         resolve({ outcome: 'retry', delayMs: 0, error })
       })
     })
-  return { process, runs }
+  return { work, runs }
 }
 
-/** Nothing waits or runs, for as long as an event needs to be handed out again. */
+/** Nothing waits or runs, for as long as an event needs to be taken again. */
 async function untilQuiet(inbox: Inbox, leaseMs = 1000): Promise<void> {
   for (let quietSince = performance.now(); performance.now() - quietSince < 3 * leaseMs; ) {
     const { pending, active } = await inbox.stats()
@@ -55,12 +55,12 @@ describe.each([
   /** Two workers, and an event that one of them runs for four leases. */
   async function longRun() {
     const queue = unique('q')
-    const { process, runs } = slowly(4000)
+    const { work, runs } = slowly(4000)
     const policy = aPolicy({ concurrency: 1 })
     const inboxes = [engine.inbox(queue), engine.inbox(queue)] as const
     for (const inbox of inboxes) {
       closing.push(() => inbox.close(1000))
-      await inbox.start(process, policy)
+      await inbox.start(work, policy)
     }
     await inboxes[0].accept(aDelivery())
     await until(() => runs.length === 1)
@@ -89,16 +89,16 @@ describe.each([
   })
 })
 
-test('an event whose lease lapsed while Redis stood still runs once more, beside its first handler, and is done', async () => {
+test('an event whose lease expired while Redis hung runs once more, beside its first handler, and is done', async () => {
   const server = await startRedis()
   closing.push(() => server.stop())
   const engine = await redisEngine()
   closing.push(() => engine.stop())
   const inbox = engine.inbox(unique('q'), { connection: server.url })
   closing.push(() => inbox.close(1000))
-  const { process, runs } = slowly(6000)
+  const { work, runs } = slowly(6000)
   const policy = aPolicy()
-  await inbox.start(process, policy)
+  await inbox.start(work, policy)
   await inbox.accept(aDelivery())
   await until(() => runs.length === 1)
   server.pause()

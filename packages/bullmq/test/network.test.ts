@@ -10,7 +10,7 @@ import { startSwitchingProxy } from '../../../test/support/switching-proxy.ts'
 import { postgresEngine, redisEngine } from './engines.ts'
 import { aDelivery, aPolicy, COMPLETED, scripted, unique, until } from './parts.ts'
 
-// They wait more than they work, so all run at the same time, each on servers of its own.
+// They wait more than they work, so all run at the same time, each on its own servers.
 
 /** The last one first. */
 type Cleanup = TestContext['onTestFinished']
@@ -87,15 +87,15 @@ test.concurrent.for([
     cleanup(() => proxy.stop())
     const inbox = engine.inbox(unique('q'), { lease: '30s', ...engine.optionsAt(proxy.port) })
     cleanup(async () => void (await inbox.close(1000)))
-    const process = scripted({ outcome: 'retry', delayMs: 600_000, error: new Error('later') }, COMPLETED)
-    await inbox.start(process, aPolicy())
+    const work = scripted({ outcome: 'retry', delayMs: 600_000, error: new Error('later') }, COMPLETED)
+    await inbox.start(work, aPolicy())
     // With an event that waits for its retry BullMQ would wait for longer.
     await inbox.accept(aDelivery())
-    await until(() => process.runs.length === 1)
+    await until(() => work.runs.length === 1)
     await until(async () => (await inbox.stats()).pending === 1)
     proxy.silence()
     await until(async () => (await inbox.accept(aDelivery())).outcome === 'accepted', 30_000)
-    await until(() => process.runs.length > 1, 60_000)
+    await until(() => work.runs.length > 1, 60_000)
   },
 )
 
@@ -108,21 +108,21 @@ test.concurrent('a start that hung on a silent connection takes nothing from the
   cleanup(() => proxy.stop())
   const inbox = engine.inbox(unique('q'), engine.optionsAt(proxy.port))
   cleanup(async () => void (await inbox.close(1000)))
-  const process = scripted(COMPLETED)
+  const work = scripted(COMPLETED)
   await inbox.stats()
   proxy.silence()
   const startedAt = performance.now()
-  await expect(inbox.start(process, aPolicy())).rejects.toThrow('cannot work with its server')
-  await inbox.start(process, aPolicy())
+  await expect(inbox.start(work, aPolicy())).rejects.toThrow('cannot work with its server')
+  await inbox.start(work, aPolicy())
   // By then `pg` has given up on what the first one asked.
   while (performance.now() - startedAt < 12_000) {
     expect(await inbox.accept(aDelivery())).toEqual({ outcome: 'accepted' })
     await new Promise(resolve => setTimeout(resolve, 200))
   }
-  await until(async () => process.runs.length > 1 && (await inbox.stats()).pending === 0)
+  await until(async () => work.runs.length > 1 && (await inbox.stats()).pending === 0)
 })
 
-test.concurrent('migrate: true makes the tables of a schema in one start, of a server that is far away too', async ({
+test.concurrent('migrate: true creates the tables of a schema in one start, on a server far away too', async ({
   expect,
   onTestFinished: cleanup,
 }) => {
@@ -133,16 +133,16 @@ test.concurrent('migrate: true makes the tables of a schema in one start, of a s
   const connectionString = server.url.replace(String(server.port), String(proxy.port))
   const inbox = bullmqInbox({ postgres: { connectionString, schema: 'another', migrate: true, max: 1 } })
   cleanup(async () => void (await inbox.close(1000)))
-  const process = scripted(COMPLETED)
+  const work = scripted(COMPLETED)
   const startedAt = performance.now()
-  await inbox.start(process, aPolicy())
-  // Longer than any other start may take: otherwise this would show nothing.
+  await inbox.start(work, aPolicy())
+  // Longer than any other start may take: otherwise this would prove nothing.
   expect(performance.now() - startedAt).toBeGreaterThan(5200)
   await until(async () => (await inbox.accept(aDelivery())).outcome === 'accepted')
-  await until(() => process.runs.length > 0)
+  await until(() => work.runs.length > 0)
 }, 120_000)
 
-test.concurrent('with migrate: true, too, a start does not wait for a server that stands still', async ({
+test.concurrent('with migrate: true, too, a start does not wait for a server that hangs', async ({
   expect,
   onTestFinished: cleanup,
 }) => {
@@ -155,11 +155,11 @@ test.concurrent('with migrate: true, too, a start does not wait for a server tha
   const { ms } = await ownTime(() =>
     expect(inbox.start(scripted(COMPLETED), aPolicy())).rejects.toMatchObject({ code: 'inbox_unavailable' }),
   )
-  // For tables that are being made it would wait for a minute.
+  // While tables are created it would wait for a minute.
   expect(ms).toBeLessThan(10_000)
 }, 120_000)
 
-test.concurrent('a cluster serves, through a client of the user, and its idle connections stay', async ({
+test.concurrent('a cluster works through a client of the user, and its idle connections stay open', async ({
   expect,
   onTestFinished: cleanup,
 }) => {
@@ -170,13 +170,13 @@ test.concurrent('a cluster serves, through a client of the user, and its idle co
   const policy = aPolicy()
   const inbox = bullmqInbox({ connection: client, prefix: '{ack}', queue: unique('q') })
   cleanup(async () => void (await inbox.close(1000)))
-  const process = scripted(COMPLETED)
-  await inbox.start(process, policy)
+  const work = scripted(COMPLETED)
+  await inbox.start(work, policy)
   await inbox.accept(aDelivery())
-  await until(() => process.runs.length === 1)
+  await until(() => work.runs.length === 1)
   // Longer than a connection may be silent while it is waited for.
   await new Promise(resolve => setTimeout(resolve, 17_000))
   await inbox.accept(aDelivery())
-  await until(() => process.runs.length === 2)
+  await until(() => work.runs.length === 2)
   expect(policy.seen.filter(({ kind }) => kind === 'store_down')).toEqual([])
 }, 60_000)

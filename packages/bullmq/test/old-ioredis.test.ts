@@ -6,7 +6,7 @@ import { until } from './parts.ts'
 
 const SOCKET_TIMEOUT_MS = 1500
 
-test('with ioredis 5, the watch over a connection that was cut does not end the one after it', async () => {
+test('with ioredis 5, the socket timeout of a connection that was cut does not end the next one', async () => {
   const server = await startRedis()
   const users = new Redis5(server.url)
   const connect = await connector(users as never)
@@ -15,7 +15,7 @@ test('with ioredis 5, the watch over a connection that was cut does not end the 
     let closed = 0
     await until(() => ours.status === 'ready')
     ours.on('close', () => closed++)
-    // A command that is under way is what the watch is for.
+    // The timeout runs while a command is under way.
     const waiting = ours.blpop('nothing', 1)
     const cutAt = performance.now()
     await users.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes')

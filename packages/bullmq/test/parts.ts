@@ -3,19 +3,20 @@ import type { CrashDecision, Process, ProcessingPolicy, Verdict } from '@ackhook
 
 let count = 0
 
-/** A name nobody used, for a queue or an event. */
+/** A new name for a queue or an event. */
 export function unique(prefix: string): string {
   return `${prefix}${process.pid}x${(count++).toString(36)}`
 }
 
 export function aDelivery(overrides: Partial<Delivery> = {}): Delivery {
   const id = overrides.id ?? unique('evt_')
+  const event = { id, type: 'conversation.resolved', created_at: new Date().toISOString(), data: {} }
   return {
     key: `key-${id}`,
     namespace: '',
     id,
     type: 'conversation.resolved',
-    body: Buffer.from(JSON.stringify({ id, type: 'conversation.resolved', data: {} })),
+    body: Buffer.from(JSON.stringify(event)),
     fingerprint: 17,
     receivedAt: Date.now(),
     ...overrides,
@@ -42,17 +43,17 @@ export function aPolicy(
   }
 }
 
-/** A process that answers with the given verdicts in turn, the last one for ever, and notes what it is given. */
+/** Returns the given verdicts in turn, then the last one forever, and records what it received. */
 export function scripted(
   ...verdicts: Verdict[]
 ): Process & { runs: { delivery: Delivery; attempt: number; decision: CrashDecision }[] } {
   const runs: { delivery: Delivery; attempt: number; decision: CrashDecision }[] = []
-  const process: Process = async (delivery, attempt) => {
+  const work: Process = async (delivery, attempt) => {
     const { number, decision } = attempt
     runs.push({ delivery, attempt: number, decision })
     return verdicts[Math.min(runs.length, verdicts.length) - 1]!
   }
-  return Object.assign(process, { runs })
+  return Object.assign(work, { runs })
 }
 
 export const COMPLETED: Verdict = { outcome: 'completed' }

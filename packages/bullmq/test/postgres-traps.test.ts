@@ -25,15 +25,15 @@ function opened(options: Parameters<typeof bullmqInbox>[0]): Inbox {
   return inbox
 }
 
-test('a pool of the user serves, and stays the user’s', async () => {
+test('a pool of the user works, and stays the user’s', async () => {
   const pool = new Pool({ connectionString: server.url, options: '-c search_path=bullmq' })
   pool.on('error', () => {})
   closing.push(() => pool.end())
   const inbox = opened({ postgres: pool })
-  const process = scripted(COMPLETED)
-  await inbox.start(process, aPolicy())
+  const work = scripted(COMPLETED)
+  await inbox.start(work, aPolicy())
   await inbox.accept(aDelivery())
-  await until(() => process.runs.length === 1)
+  await until(() => work.runs.length === 1)
   await inbox.close(1000)
   expect((await pool.query('SELECT 1 AS n')).rows).toEqual([{ n: 1 }])
 })
@@ -63,11 +63,11 @@ test('an event whose success could not be recorded in its last attempt runs agai
   closing.push(() => pool.end())
   const queue = unique('q')
   const inbox = opened({ postgres: server.url, queue })
-  const process = scripted(COMPLETED)
+  const work = scripted(COMPLETED)
   const policy = aPolicy({ retry: { ...aPolicy().retry, attempts: 1 } })
   await inbox.start(async (delivery, attempt) => {
-    const verdict = await process(delivery, attempt)
-    if (process.runs.length === 1) {
+    const verdict = await work(delivery, attempt)
+    if (work.runs.length === 1) {
       const check = `state <> 'completed' OR queue <> '${queue}'`
       await pool.query(`ALTER TABLE job ADD CONSTRAINT none CHECK (${check}) NOT VALID`)
     } else {
@@ -77,13 +77,13 @@ test('an event whose success could not be recorded in its last attempt runs agai
   }, policy)
   const delivery = aDelivery()
   await inbox.accept(delivery)
-  await until(() => process.runs.length === 2)
+  await until(() => work.runs.length === 2)
   await until(async () => (await inbox.stats()).active === 0)
   expect(await inbox.stats()).toMatchObject({ pending: 0, dead: 0 })
   expect(await inbox.accept(delivery)).toEqual({ outcome: 'duplicate' })
 })
 
-test('without BullMQ’s tables start rejects and says so', async () => {
+test('without BullMQ’s tables start rejects and names the migration', async () => {
   const inbox = opened({ postgres: { connectionString: server.url, schema: 'elsewhere' } })
   await expect(async () => inbox.start(scripted(COMPLETED), aPolicy())).rejects.toThrow(/migrat/i)
 })
@@ -120,32 +120,35 @@ test.each([
   ['on', []],
   ['local', []],
   ['off', ['postgres_not_durable']],
-])('an operator is told when PostgreSQL may forget: synchronous_commit %s', async (setting, codes) => {
-  const pool = new Pool({
-    connectionString: server.url,
-    options: `-c search_path=bullmq -c synchronous_commit=${setting}`,
-  })
-  closing.push(() => pool.end())
-  const query = pool.query.bind(pool) as (...args: unknown[]) => Promise<unknown>
-  let asked = false
-  pool.query = (async (...args: unknown[]) => {
-    const result = await query(...args)
-    asked ||= String(args[0]).includes('synchronous_commit')
-    return result
-  }) as typeof pool.query
-  const policy = aPolicy({ concurrency: 0 })
-  const inbox = opened({ postgres: pool })
-  await inbox.start(scripted(COMPLETED), policy)
-  await until(() => asked)
-  await until(() => policy.seen.length >= codes.length)
-  expect(policy.seen.map(seen => 'code' in seen && seen.code)).toEqual(codes)
-})
+])(
+  'an operator is notified when PostgreSQL may lose events: synchronous_commit %s',
+  async (setting, codes) => {
+    const pool = new Pool({
+      connectionString: server.url,
+      options: `-c search_path=bullmq -c synchronous_commit=${setting}`,
+    })
+    closing.push(() => pool.end())
+    const query = pool.query.bind(pool) as (...args: unknown[]) => Promise<unknown>
+    let asked = false
+    pool.query = (async (...args: unknown[]) => {
+      const result = await query(...args)
+      asked ||= String(args[0]).includes('synchronous_commit')
+      return result
+    }) as typeof pool.query
+    const policy = aPolicy({ concurrency: 0 })
+    const inbox = opened({ postgres: pool })
+    await inbox.start(scripted(COMPLETED), policy)
+    await until(() => asked)
+    await until(() => policy.seen.length >= codes.length)
+    expect(policy.seen.map(seen => 'code' in seen && seen.code)).toEqual(codes)
+  },
+)
 
-test('an event is not lost whose dead letter is discarded between its add and the look at its job', async () => {
+test('an event whose dead letter is discarded between its add and its lookup is not lost', async () => {
   const queue = unique('q')
   const other = opened({ postgres: server.url, queue })
-  const process = scripted({ outcome: 'dead', error: new Error('bad'), notified: false }, COMPLETED)
-  await other.start(process, aPolicy())
+  const work = scripted({ outcome: 'dead', error: new Error('bad'), notified: false }, COMPLETED)
+  await other.start(work, aPolicy())
   const delivery = aDelivery()
   await other.accept(delivery)
   await until(async () => (await other.stats()).dead === 1)
@@ -170,10 +173,10 @@ test('an event is not lost whose dead letter is discarded between its add and th
   await other.deadLetters.discard(delivery.key)
   discarded = true
   expect(await accepted).toEqual({ outcome: 'accepted' })
-  await until(() => process.runs.length === 2)
+  await until(() => work.runs.length === 2)
 })
 
-test('where looks go to a replica that lags, a delivery is refused with the fix, and its event is handled', async () => {
+test('where lookups go to a replica that lags, a delivery is refused with the fix, and its event is handled', async () => {
   const pool = new Pool({ connectionString: server.url, options: '-c search_path=bullmq' })
   closing.push(() => pool.end())
   const query = pool.query.bind(pool) as (...args: unknown[]) => Promise<unknown>
@@ -183,19 +186,19 @@ test('where looks go to a replica that lags, a delivery is refused with the fix,
       ? { rows: [] }
       : query(...args)) as typeof pool.query
   const inbox = opened({ postgres: pool })
-  const process = scripted(COMPLETED)
-  await inbox.start(process, aPolicy())
+  const work = scripted(COMPLETED)
+  await inbox.start(work, aPolicy())
   const delivery = aDelivery()
   expect(await inbox.accept(delivery)).toMatchObject({
     outcome: 'unavailable',
     cause: { message: expect.stringMatching(/replica lags; send every statement to the primary/) },
   })
-  await until(() => process.runs.length === 1)
+  await until(() => work.runs.length === 1)
   lags = false
   expect(await inbox.accept(delivery)).toEqual({ outcome: 'duplicate' })
 })
 
-test('deliveries that are refused together cost the server a few looks, not one each', async () => {
+test('deliveries that are refused together cost the server a few lookups, not one each', async () => {
   const pool = new Pool({ connectionString: server.url, options: '-c search_path=bullmq' })
   closing.push(() => pool.end())
   const query = pool.query.bind(pool) as (...args: unknown[]) => Promise<unknown>
@@ -235,10 +238,10 @@ test('deliveries are refused within 1.2 s while PostgreSQL is down, and taken wh
   closing.push(() => own.stop())
   await migrate(own.url)
   const inbox = opened({ postgres: own.url })
-  const process = scripted(COMPLETED)
-  await inbox.start(process, aPolicy())
+  const work = scripted(COMPLETED)
+  await inbox.start(work, aPolicy())
   expect((await inbox.accept(aDelivery())).outcome).toBe('accepted')
-  await until(() => process.runs.length === 1)
+  await until(() => work.runs.length === 1)
   await own.kill()
   for (let i = 0; i < 3; i++) {
     const { value, ms } = await ownTime(() => inbox.accept(aDelivery()))
@@ -247,10 +250,10 @@ test('deliveries are refused within 1.2 s while PostgreSQL is down, and taken wh
   }
   await own.restart()
   await until(async () => (await inbox.accept(aDelivery())).outcome === 'accepted')
-  await until(() => process.runs.length >= 2)
+  await until(() => work.runs.length >= 2)
 }, 60_000)
 
-test('an event whose end meets a deadlock is recorded all the same, and does not run again', async () => {
+test('an event whose completion deadlocks is recorded all the same, and does not run again', async () => {
   const pool = new Pool({ connectionString: server.url, options: '-c search_path=bullmq' })
   closing.push(() => pool.end())
   const queue = unique('q')
@@ -271,13 +274,13 @@ test('an event whose end meets a deadlock is recorded all the same, and does not
   await inbox.accept(retried)
   await until(async () => (await inbox.stats()).pending === 1)
 
-  // The end of one event locks its row and then wakes the other, which is due: both are wanted here, the other way round.
+  // The completion of one event locks its row and then wakes the other, which is due. Here both are locked in the other order.
   const client = await pool.connect()
   closing.push(() => client.release())
   const lock = (one: typeof slow) =>
     client.query('SELECT FROM job WHERE queue = $1 AND id = $2 FOR UPDATE', [queue, `e-${one.key}`])
   await client.query('BEGIN')
-  // Who finds the deadlock is who is ended for it: not this one.
+  // PostgreSQL ends the statement that detects the deadlock: it must not be this one.
   await client.query(`SET LOCAL deadlock_timeout = '1min'`)
   await lock(retried)
   await until(async () => (await waiting(pool)) > 0)
@@ -298,7 +301,7 @@ test('an event whose end meets a deadlock is recorded all the same, and does not
   expect(Number(rows[0].deadlocks)).toBeGreaterThan(0)
 })
 
-/** How many statements wait for a row that somebody else has locked. */
+/** How many statements wait for a locked row. */
 async function waiting(pool: Pool): Promise<number> {
   const { rows } = await pool.query(
     `SELECT count(*) AS n FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND state = 'active'`,

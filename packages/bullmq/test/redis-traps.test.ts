@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { inspect } from 'node:util'
 import { bullmqInbox } from '@ackhook/bullmq'
-import { createReceiver, type Delivery, type Inbox, NonRetryableError } from '@ackhook/core'
+import { createReceiver, type Delivery, type Inbox, NonRetryableError, type Observation } from '@ackhook/core'
 import { sign } from '@ackhook/testing'
 import { Queue, type Span, type Telemetry } from 'bullmq'
 import { Redis } from 'ioredis'
@@ -43,20 +43,20 @@ describe('a connection of the user', () => {
       const client = connect(server.url)
       closing.push(() => client.disconnect())
       const inbox = opened({ connection: client })
-      const process = scripted(COMPLETED)
-      await inbox.start(process, aPolicy())
+      const work = scripted(COMPLETED)
+      await inbox.start(work, aPolicy())
       expect(await inbox.accept(aDelivery())).toEqual({ outcome: 'accepted' })
-      await until(() => process.runs.length === 1)
+      await until(() => work.runs.length === 1)
       // An idle worker blocks for longer than the time limit on a command.
       await new Promise(resolve => setTimeout(resolve, 400))
       await inbox.accept(aDelivery())
-      await until(() => process.runs.length === 2)
+      await until(() => work.runs.length === 2)
       await inbox.close(1000)
       expect(await client.ping()).toBe('PONG')
     })
   }
 
-  test('may read numbers as text, which the capacity does not hear of', async () => {
+  test('may read numbers as text, which does not affect the capacity', async () => {
     const client = new Redis(server.url, { stringNumbers: true })
     closing.push(() => client.disconnect())
     const inbox = opened({ connection: client })
@@ -72,12 +72,12 @@ describe('a connection of the user', () => {
   test.each(['a client', 'options'])(
     'may have reasons of its own to reconnect, as %s, which stay in force',
     async form => {
-      const heard: string[] = []
+      const errors: string[] = []
       const reasons = {
         host: server.host,
         port: server.port,
         reconnectOnError: ({ message }: Error) => {
-          heard.push(message)
+          errors.push(message)
           return false
         },
       }
@@ -90,7 +90,7 @@ describe('a connection of the user', () => {
       await inbox.start(scripted(COMPLETED), aPolicy({ concurrency: 0 }))
       await wrong.set(`bull:${queue}:failed`, 'not what BullMQ keeps there')
       await expect(inbox.deadLetters.list()).rejects.toThrow(/WRONGTYPE/)
-      expect(heard).toEqual([expect.stringContaining('WRONGTYPE')])
+      expect(errors).toEqual([expect.stringContaining('WRONGTYPE')])
     },
   )
 
@@ -112,10 +112,10 @@ describe('an address', () => {
   ])('%s leads to its server and database', async (_, connection) => {
     const queue = unique('q')
     const inbox = opened({ connection: connection(`${server.url}/5`), queue })
-    const process = scripted(COMPLETED)
-    await inbox.start(process, aPolicy())
+    const work = scripted(COMPLETED)
+    await inbox.start(work, aPolicy())
     expect(await inbox.accept(aDelivery())).toEqual({ outcome: 'accepted' })
-    await until(() => process.runs.length === 1)
+    await until(() => work.runs.length === 1)
     const client = new Redis(server.url, { db: 5 })
     closing.push(() => client.disconnect())
     expect(await client.exists(`bull:${queue}:meta`)).toBe(1)
@@ -158,28 +158,28 @@ test('a start goes on when its connection is lost meanwhile', async () => {
   closing.push(() => admin.disconnect())
   await admin.call('CLIENT', 'PAUSE', '60000', 'WRITE')
   const inbox = opened({ connection: own.url })
-  const process = scripted(COMPLETED)
+  const work = scripted(COMPLETED)
   const policy = aPolicy()
-  const starting = inbox.start(process, policy)
+  const starting = inbox.start(work, policy)
   await until(async () => /flags=b.*cmd=eval/.test(String(await admin.client('LIST'))))
   await admin.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes')
   await admin.call('CLIENT', 'UNPAUSE')
   await starting
   await inbox.accept(aDelivery())
-  await until(() => process.runs.length === 1)
+  await until(() => work.runs.length === 1)
   expect(policy.seen.filter(({ kind }) => kind === 'store_down')).toEqual([])
 })
 
 describe('the id of a job', () => {
-  test.each(['123456789', 'a:b', '0:1', '-_'])('is one BullMQ takes, with the key %s', async key => {
+  test.each(['123456789', 'a:b', '0:1', '-_'])('is one that BullMQ accepts, with the key %s', async key => {
     const inbox = opened({ connection: server.url })
-    const process = scripted(COMPLETED)
-    await inbox.start(process, aPolicy())
+    const work = scripted(COMPLETED)
+    await inbox.start(work, aPolicy())
     expect(await inbox.accept(aDelivery({ key: Buffer.from(key).toString('base64url') }))).toEqual({
       outcome: 'accepted',
     })
     expect(await inbox.accept(aDelivery({ key: key.replaceAll(':', '') }))).toEqual({ outcome: 'accepted' })
-    await until(() => process.runs.length === 2)
+    await until(() => work.runs.length === 2)
   })
 })
 
@@ -198,7 +198,7 @@ describe('when Redis is gone', () => {
 
   const connections = {
     'an address': (url: string) => url,
-    'a client with the defaults of ioredis, which wait for ever': (url: string) => {
+    'a client with the defaults of ioredis, which wait forever': (url: string) => {
       const client = new Redis(url)
       client.on('error', () => {})
       closing.push(() => client.disconnect())
@@ -214,10 +214,10 @@ describe('when Redis is gone', () => {
   for (const [name, connection] of Object.entries(connections)) {
     test(`deliveries are refused within 1.2 s, with ${name}`, async () => {
       const inbox = opened({ connection: connection(own.url) })
-      const process = scripted(COMPLETED)
-      await inbox.start(process, aPolicy())
+      const work = scripted(COMPLETED)
+      await inbox.start(work, aPolicy())
       await inbox.accept(aDelivery())
-      await until(() => process.runs.length === 1)
+      await until(() => work.runs.length === 1)
       await own.kill()
       for (let i = 0; i < 3; i++) {
         const { outcome, ms } = await answerTime(inbox)
@@ -226,11 +226,11 @@ describe('when Redis is gone', () => {
       }
       await own.restart()
       await until(async () => (await inbox.accept(aDelivery())).outcome === 'accepted')
-      await until(() => process.runs.length === 2)
+      await until(() => work.runs.length === 2)
     })
   }
 
-  test('deliveries are refused within 1.2 s when it stands still', async () => {
+  test('deliveries are refused within 1.2 s when it hangs', async () => {
     const inbox = opened({ connection: own.url })
     await inbox.start(scripted(COMPLETED), aPolicy())
     own.pause()
@@ -242,7 +242,7 @@ describe('when Redis is gone', () => {
     }
   })
 
-  test('a full queue refuses what goes on coming, and no failed count ends the process', async () => {
+  test('a full queue refuses further deliveries, and no failed count ends the process', async () => {
     const inbox = opened({ connection: own.url })
     await inbox.start(scripted(COMPLETED), aPolicy({ concurrency: 0, capacity: 1 }))
     expect(await inbox.accept(aDelivery())).toEqual({ outcome: 'accepted' })
@@ -250,7 +250,7 @@ describe('when Redis is gone', () => {
     own.pause()
     closing.push(() => own.resume())
     const answers = Array.from({ length: 100 }, () => inbox.accept(aDelivery()))
-    // For longer than a count is trusted, while as many look ups as there may be are without an answer.
+    // For longer than a count is trusted, while as many lookups as are allowed have no answer.
     for (let i = 0; i < 20; i++) {
       await new Promise(resolve => setTimeout(resolve, 10))
       answers.push(inbox.accept(aDelivery()))
@@ -263,15 +263,15 @@ describe('when Redis is gone', () => {
 
   test('an event whose acknowledgement failed runs once, however often the sender repeats it', async () => {
     const inbox = opened({ connection: own.url })
-    const process = scripted(COMPLETED)
-    await inbox.start(process, aPolicy())
+    const work = scripted(COMPLETED)
+    await inbox.start(work, aPolicy())
     const delivery = aDelivery()
     own.pause()
     expect((await inbox.accept(delivery)).outcome).toBe('unavailable')
     own.resume()
     await until(async () => ['accepted', 'duplicate'].includes((await inbox.accept(delivery)).outcome))
-    await until(async () => process.runs.length > 0 && (await inbox.stats()).active === 0)
-    expect(process.runs.length).toBe(1)
+    await until(async () => work.runs.length > 0 && (await inbox.stats()).active === 0)
+    expect(work.runs.length).toBe(1)
   })
 
   test('the sender gets 503 with Retry-After within 1.2 s, from a start without Redis too', async () => {
@@ -295,24 +295,24 @@ describe('when Redis is gone', () => {
   test('start rejects, and a later one succeeds', async () => {
     await own.kill()
     const inbox = opened({ connection: own.url })
-    const process = scripted(COMPLETED)
+    const work = scripted(COMPLETED)
     const policy = aPolicy()
     const error = {
       code: 'inbox_unavailable',
       message: expect.stringContaining('check that it runs, and that the option `connection`'),
     }
-    await expect(async () => inbox.start(process, policy)).rejects.toMatchObject(error)
+    await expect(async () => inbox.start(work, policy)).rejects.toMatchObject(error)
     await own.restart()
     await until(async () => {
       try {
-        await inbox.start(process, aPolicy())
+        await inbox.start(work, aPolicy())
         return true
       } catch {
         return false
       }
     })
     await inbox.accept(aDelivery())
-    await until(() => process.runs.length === 1)
+    await until(() => work.runs.length === 1)
   })
 
   test('close ends in time', async () => {
@@ -326,7 +326,7 @@ describe('when Redis is gone', () => {
 })
 
 describe('an event whose process keeps going down', () => {
-  /** As BullMQ counts them: a job that stalled so often, and is with a worker that goes down with it once more. */
+  /** In BullMQ's terms: a job that stalled so often before, and whose worker has just gone down with it once more. */
   async function stalled(times: number): Promise<{ queue: string; delivery: Delivery }> {
     const queue = unique('q')
     const inbox = opened({ connection: server.url, queue })
@@ -341,23 +341,26 @@ describe('an event whose process keeps going down', () => {
     return { queue, delivery }
   }
 
-  test('runs again when its process went down twice, as in two deploys', async () => {
-    const { queue } = await stalled(1)
+  test.each([
+    ['twice, as in two deploys', 2],
+    ['four times in a row', 4],
+  ])('runs again when its process went down %s', async (_, crashes) => {
+    const { queue } = await stalled(crashes - 1)
     const worker = opened({ connection: server.url, queue })
-    const process = scripted(COMPLETED)
-    await worker.start(process, aPolicy())
-    await until(() => process.runs.length === 1)
-    expect(process.runs[0]).toMatchObject({ attempt: 1, decision: 'run' })
+    const work = scripted(COMPLETED)
+    await worker.start(work, aPolicy())
+    await until(() => work.runs.length === 1)
+    expect(work.runs[0]).toMatchObject({ attempt: 1, decision: 'run' })
   })
 
-  test('is buried after more than ten of them, and a redrive gives it ten more', async () => {
-    const { queue, delivery } = await stalled(10)
+  test('is abandoned from the fifth crash in a row on, and a redrive starts the count again', async () => {
+    const { queue, delivery } = await stalled(4)
     const worker = opened({ connection: server.url, queue })
     const error = new NonRetryableError('Its process died.')
-    const process = scripted({ outcome: 'dead', error, notified: false }, COMPLETED)
-    await worker.start(process, aPolicy())
+    const work = scripted({ outcome: 'dead', error, notified: false }, COMPLETED)
+    await worker.start(work, aPolicy())
     await until(async () => (await worker.stats()).dead === 1)
-    expect(process.runs).toMatchObject([{ attempt: 1, decision: 'abandon' }])
+    expect(work.runs).toMatchObject([{ attempt: 1, decision: 'abandon' }])
     expect(await worker.deadLetters.get(delivery.key)).toMatchObject({
       attempts: 1,
       reason: 'NonRetryableError: Its process died.',
@@ -366,25 +369,52 @@ describe('an event whose process keeps going down', () => {
     const queueOfBullmq = new Queue(queue, { connection: { host: server.host, port: server.port } })
     closing.push(() => queueOfBullmq.close())
     await (await queueOfBullmq.getJob(`e-${delivery.key}`))?.retry()
-    await until(() => process.runs.length === 2)
-    expect(process.runs[1]).toMatchObject({ decision: 'run' })
+    await until(() => work.runs.length === 2)
+    expect(work.runs[1]).toMatchObject({ decision: 'run' })
   })
 
-  test('is buried without a word to onDeadLetter where that took its process down three times', async () => {
-    const { queue, delivery } = await stalled(13)
-    const policy = aPolicy()
+  test.each([
+    [5, 'abandon'],
+    [7, 'abandon'],
+    [8, 'dead-letter'],
+  ])('after %d crashes in a row the decision of its next attempt is to %s', async (crashes, decision) => {
+    const { queue, delivery } = await stalled(crashes - 1)
     const worker = opened({ connection: server.url, queue })
-    const process = scripted(COMPLETED)
-    await worker.start(process, policy)
+    const work = scripted({ outcome: 'dead', error: new Error('bad'), notified: false }, COMPLETED)
+    await worker.start(work, aPolicy())
     await until(async () => (await worker.stats()).dead === 1)
-    expect(process.runs).toEqual([])
-    expect(policy.seen).toContainEqual(
+    expect(work.runs).toMatchObject([{ attempt: 1, decision }])
+    expect(await worker.deadLetters.redrive(delivery.key)).toBe(true)
+    await until(() => work.runs.length === 2)
+    expect(work.runs[1]).toMatchObject({ decision: 'run' })
+  })
+
+  test('is dead-lettered without onDeadLetter where that took its process down three times', async () => {
+    const { queue, delivery } = await stalled(7)
+    const seen: Observation[] = []
+    const logged: string[] = []
+    const inbox = opened({ connection: server.url, queue })
+    const receiver = createReceiver({
+      secret: SECRET,
+      inbox,
+      observe: one => void seen.push(one),
+      logger: { ...SILENT, error: (_, message) => void logged.push(String(message)) },
+    })
+    closing.push(() => receiver.close({ timeout: '1s' }))
+    let [handled, notified] = [0, 0]
+    receiver.on('conversation.resolved', () => void handled++)
+    receiver.onDeadLetter(() => void notified++)
+    await receiver.start()
+    await until(async () => (await receiver.stats()).dead === 1)
+    expect([handled, notified]).toEqual([0, 0])
+    expect(seen).toContainEqual(
       expect.objectContaining({ kind: 'dead_lettered', id: delivery.id, attempt: 1 }),
     )
-    expect((await worker.deadLetters.get(delivery.key))?.reason).toMatch(/died.*onDeadLetter/)
-    expect(await worker.deadLetters.redrive(delivery.key)).toBe(true)
-    await until(() => process.runs.length === 1)
-    expect(process.runs[0]).toMatchObject({ decision: 'run' })
+    expect(logged).toContainEqual(expect.stringContaining(`Event ${delivery.id}`))
+    expect((await inbox.deadLetters.get(delivery.key))?.reason).toMatch(/onDeadLetter.*died/)
+    expect(await inbox.deadLetters.redrive(delivery.key)).toBe(true)
+    await until(() => handled === 1)
+    expect(notified).toBe(0)
   })
 
   test('an attempt whose lock holds another token is withdrawn', async () => {
@@ -406,7 +436,7 @@ describe('an event whose process keeps going down', () => {
     await until(async () => (await first.stats()).active === 1)
     const client = new Redis(server.url)
     closing.push(() => client.disconnect())
-    await client.set(`bull:${queue}:e-${delivery.key}:lock`, 'somebody else')
+    await client.set(`bull:${queue}:e-${delivery.key}:lock`, 'another worker')
     await until(() => reasons.length === 1)
     expect(reasons).toEqual(['lease_lost'])
   })
@@ -427,7 +457,7 @@ test('with telemetry each event carries the context of its own delivery, however
   }
 })
 
-test('what Redis refuses is told without the event, whose data belong in no log', async () => {
+test('an error of Redis is reported without the event, whose data belongs in no log', async () => {
   const full = await startRedis({ config: { maxmemory: '1mb', 'maxmemory-policy': 'noeviction' } })
   closing.push(() => full.stop())
   const inbox = opened({ connection: full.url })
@@ -442,7 +472,7 @@ test('what Redis refuses is told without the event, whose data belong in no log'
   expect(inspect([seen, answer], { depth: 9, maxStringLength: null })).not.toContain('of-the-customer')
 })
 
-test('an operator is told when Redis may forget what was acknowledged', async () => {
+test('an operator is notified when Redis may lose acknowledged events', async () => {
   const careless = await startRedis({ config: { maxmemory: '64mb', 'maxmemory-policy': 'allkeys-lru' } })
   closing.push(() => careless.stop())
   const policy = aPolicy({ concurrency: 0 })
@@ -457,7 +487,7 @@ test('an operator is told when Redis may forget what was acknowledged', async ()
   )
 })
 
-/** A trace is the text that is in the context. */
+/** A trace is the text in the context. */
 function telemetryOf(context: AsyncLocalStorage<string>): Telemetry<string> {
   const span: Span<string> = {
     setSpanOnContext: active => active,

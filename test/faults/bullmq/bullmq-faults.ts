@@ -9,7 +9,7 @@ import { allHandled, CONCURRENCY, cleanUp, type EngineName, idle, report, setUp 
 const SLOW = 900_000
 
 export interface FaultPlan {
-  /** `1` is the load of which the documentation speaks. */
+  /** `1` is the load that the documentation states. */
   readonly scale: number
   readonly engines: readonly EngineName[]
   /** Where a process is killed while it handles one event. */
@@ -51,15 +51,15 @@ export function bullmqFaults({ scale, engines, points }: FaultPlan): void {
         const goal = platform.acked.size + 50
         await until('the server is at work', () => platform.acked.size >= goal, 60_000)
         await server.kill()
-        const heard = platform.attempts.length + 8
-        await until('the sender hears of it', () => platform.attempts.length >= heard, 60_000)
+        const noticed = platform.attempts.length + 8
+        await until('the sender notices', () => platform.attempts.length >= noticed, 60_000)
         await server.restart()
       }
       await load.finish()
       const repeated = await allHandled(setting)
       const refused = platform.attempts.filter(({ status }) => status === 503)
       const slowest = Math.max(...refused.map(({ tookMs }) => tookMs))
-      // Beside other tests the sender, too, waits for the processor.
+      // Beside other tests the sender waits for the processor too.
       expect(slowest).toBeLessThan(scale < 1 ? 3000 : 1200)
       const { size } = platform.acked
       report(
@@ -114,7 +114,7 @@ export function bullmqFaults({ scale, engines, points }: FaultPlan): void {
 }
 
 /**
- * For each point of a crash: whether the sender has heard 202 by then, what it hears when it sends the event again,
+ * For each point of a crash: whether the sender has received 202 by then, what a redelivery is answered,
  * and how often the handler may begin and ends. A job that was accepted may have begun in the process that died a
  * moment later.
  */
@@ -129,7 +129,7 @@ const POINTS = {
 }
 export const ALL_POINTS = Object.keys(POINTS) as (keyof typeof POINTS)[]
 
-/** New events all the time, by a few connections, each repeated until it is acknowledged. */
+/** Sends new events continuously over a few connections, each repeated until it is acknowledged. */
 function startLoad(platform: Platform, url: () => string | undefined): { finish(): Promise<unknown> } {
   let sending = true
   let count = 0

@@ -18,7 +18,7 @@ interface Server {
   readonly engine: NonNullable<ChildSettings['engine']>
   kill(): Promise<void>
   restart(): Promise<void>
-  /** As if the only event of the queue had taken so many processes down. */
+  /** As if the only event of the queue had crashed so many processes. */
   countStalls(queue: string, times: number): Promise<void>
 }
 
@@ -102,7 +102,7 @@ export async function setUp(name: EngineName, connections?: number): Promise<Set
   }
 }
 
-/** Every acknowledged event is handled. Answers how many attempts were begun beyond one for each event. */
+/** Every acknowledged event is handled. Resolves to the number of attempts beyond one for each event. */
 export async function allHandled({ platform, space }: Setting): Promise<number> {
   const missing = () => {
     const { done } = space.read()
@@ -115,7 +115,7 @@ export async function allHandled({ platform, space }: Setting): Promise<number> 
   return [...space.read().begun.values()].reduce((sum, times) => sum + times - 1, 0)
 }
 
-/** No attempt begins for as long as a lease takes to lapse and be noticed. */
+/** No attempt begins for as long as an expired lease takes to be noticed. */
 export async function idle(space: Workspace): Promise<void> {
   const begun = () => [...space.read().begun.values()].reduce((sum, times) => sum + times, 0)
   for (let before = -1, now = begun(); before !== now; now = begun()) {

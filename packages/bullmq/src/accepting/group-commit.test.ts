@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest'
 import type { NewJob } from '../engine/event-job.ts'
-import { createBatches } from './group-commit.ts'
+import { GroupCommit } from './group-commit.ts'
 
 function job(jobId: string, body = '{}'): NewJob {
   const data = { id: jobId, namespace: '', receivedAt: 0, fingerprint: 0, body, token: jobId }
@@ -35,8 +35,9 @@ function heldServer() {
   return { batches, add }
 }
 
-function batchesOf(send: (jobs: readonly NewJob[]) => Promise<boolean>[], deadlineMs: number) {
-  return createBatches({ send, textOf: ({ data }) => data.body.length, deadlineMs })
+function submitTo(send: (jobs: readonly NewJob[]) => Promise<boolean>[], deadlineMs: number) {
+  const group = new GroupCommit({ send, lengthOf: ({ data }: NewJob) => data.body.length, deadlineMs })
+  return (one: NewJob) => group.submit(one)
 }
 
 const turn = () => new Promise(resolve => setImmediate(resolve))
@@ -44,35 +45,35 @@ const turn = () => new Promise(resolve => setImmediate(resolve))
 /** Its deadline passes while another test runs. */
 const neverAnswered = (answer: Promise<boolean>) => void answer.catch(() => {})
 
-/** A server that has not answered the first job yet: what comes now goes in batches. */
+/** A server that has not answered the first job yet: further jobs go in batches. */
 function busyServer(deadlineMs = 1000) {
   const { batches, add } = heldServer()
-  const put = batchesOf(add, deadlineMs)
-  void put(job('first'))
+  const submit = submitTo(add, deadlineMs)
+  void submit(job('first'))
   batches.length = 0
-  return { batches, put }
+  return { batches, submit }
 }
 
-test('a job goes at once while nothing is under way, and hears its own answer', async () => {
+test('a job is sent at once while nothing is under way, and gets its own answer', async () => {
   const { batches, add } = heldServer()
-  const put = batchesOf(add, 1000)
+  const submit = submitTo(add, 1000)
   for (const own of [true, false]) {
-    const answer = put(job('a'))
+    const answer = submit(job('a'))
     expect(batches.at(-1)!.ids).toEqual(['a'])
     batches.at(-1)!.answer(own)
     expect(await answer).toBe(own)
   }
-  const failing = put(job('a'))
+  const failing = submit(job('a'))
   batches.at(-1)!.fail(new Error('connection closed'))
   await expect(failing).rejects.toThrow('connection closed')
-  void put(job('b'))
+  void submit(job('b'))
   expect(batches.at(-1)!.ids).toEqual(['b'])
 })
 
-test('jobs of one turn go together behind the first, and each hears its own answer', async () => {
+test('jobs of one turn go together behind the first, and each gets its own answer', async () => {
   const { batches, add } = heldServer()
-  const put = batchesOf(add, 1000)
-  const answers = Promise.all([put(job('a')), put(job('b')), put(job('c')), put(job('d'))])
+  const submit = submitTo(add, 1000)
+  const answers = Promise.all([submit(job('a')), submit(job('b')), submit(job('c')), submit(job('d'))])
   await turn()
   expect(batches.map(({ ids }) => ids)).toEqual([['a'], ['b', 'c', 'd']])
   batches[0]!.answer(true)
@@ -81,10 +82,10 @@ test('jobs of one turn go together behind the first, and each hears its own answ
 })
 
 test('what arrives while two batches are under way goes with the third', async () => {
-  const { batches, put } = busyServer()
+  const { batches, submit } = busyServer()
   const answers: Promise<boolean>[] = []
   for (const id of ['a', 'b', 'c', 'd']) {
-    answers.push(put(job(id)))
+    answers.push(submit(job(id)))
     await turn()
   }
   expect(batches.map(({ ids }) => ids)).toEqual([['a'], ['b']])
@@ -95,9 +96,9 @@ test('what arrives while two batches are under way goes with the third', async (
   expect(await Promise.all(answers)).toEqual([false, false, false, false])
 })
 
-test('a batch holds no more than 100 jobs, and no more than one large body after another', async () => {
-  const { batches, put } = busyServer()
-  for (let i = 0; i < 150; i++) neverAnswered(put(job(`small${i}`)))
+test('a batch has at most 100 jobs, and is full after its large bodies', async () => {
+  const { batches, submit } = busyServer()
+  for (let i = 0; i < 150; i++) neverAnswered(submit(job(`small${i}`)))
   await turn()
   expect(batches.map(({ ids }) => ids.length)).toEqual([100])
   await turn()
@@ -105,15 +106,15 @@ test('a batch holds no more than 100 jobs, and no more than one large body after
 
   const other = busyServer()
   const large = 'x'.repeat(3_000_000)
-  for (const id of ['a', 'b', 'c']) neverAnswered(other.put(job(id, large)))
+  for (const id of ['a', 'b', 'c']) neverAnswered(other.submit(job(id, large)))
   await turn()
   await turn()
   expect(other.batches.map(({ ids }) => ids)).toEqual([['a', 'b'], ['c']])
 })
 
 test('a job that fails leaves the others of its batch alone', async () => {
-  const { batches, put } = busyServer()
-  const answers = Promise.allSettled([put(job('a')), put(job('b')), put(job('c'))])
+  const { batches, submit } = busyServer()
+  const answers = Promise.allSettled([submit(job('a')), submit(job('b')), submit(job('c'))])
   await turn()
   batches[0]!.fail(new Error('no such character'), 1)
   batches[0]!.answer(true, true, true)
@@ -121,10 +122,10 @@ test('a job that fails leaves the others of its batch alone', async () => {
 })
 
 test('a failure fails its own batch', async () => {
-  const { batches, put } = busyServer()
-  const failing = put(job('a'))
+  const { batches, submit } = busyServer()
+  const failing = submit(job('a'))
   await turn()
-  const fine = put(job('b'))
+  const fine = submit(job('b'))
   await turn()
   batches[0]!.fail(new Error('connection closed'))
   batches[1]!.answer(false)
@@ -132,22 +133,22 @@ test('a failure fails its own batch', async () => {
   expect(await fine).toBe(false)
 })
 
-test('a server that stands still holds up nothing that comes after it', async () => {
-  const { batches, put } = busyServer(50)
-  const stuck = [put(job('a'))]
+test('a server that hangs blocks no later job', async () => {
+  const { batches, submit } = busyServer(50)
+  const stuck = [submit(job('a'))]
   await turn()
-  stuck.push(put(job('b')))
+  stuck.push(submit(job('b')))
   await turn()
   for (const answer of stuck) await expect(answer).rejects.toThrow('within 50 ms')
-  const later = put(job('c'))
+  const later = submit(job('c'))
   await turn()
   batches.at(-1)!.answer(false)
   expect(await later).toBe(false)
 })
 
-test('what waited for longer than the deadline was refused by then, and is not sent any more', async () => {
-  const { batches, put } = busyServer(50)
-  const answers = Array.from({ length: 450 }, (_, i) => put(job(String(i))))
+test('a job that waited for longer than the deadline is rejected and not sent', async () => {
+  const { batches, submit } = busyServer(50)
+  const answers = Array.from({ length: 450 }, (_, i) => submit(job(String(i))))
   const settled = await Promise.allSettled(answers)
   expect(settled.every(({ status }) => status === 'rejected')).toBe(true)
   expect(batches.reduce((sum, { ids }) => sum + ids.length, 0)).toBeLessThanOrEqual(400)

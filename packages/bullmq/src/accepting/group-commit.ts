@@ -1,10 +1,10 @@
 import { withDeadline } from '@ackhook/core/spi'
 
-/** Batches under way at one time: while they are, what arrives is collected for the next. */
-const UNDER_WAY = 2
-const MOST_ITEMS = 100
-/** So that a batch of large bodies is no burden to the server: 4 million characters. */
-const MOST_TEXT = 4_000_000
+/** While so many batches are under way, further items are collected for the next one. */
+const MAX_BATCHES = 2
+const MAX_ITEMS = 100
+/** Characters in one batch, so that large bodies do not add up to a burden for the server. */
+const MAX_TEXT = 4_000_000
 
 interface Waiting<Item, Answer> {
   readonly item: Item
@@ -13,89 +13,95 @@ interface Waiting<Item, Answer> {
   readonly reject: (error: unknown) => void
 }
 
-/** What is asked of the server for many items at once. Each has an answer of its own, and a failure of its own. */
-export interface BatchWork<Item, Answer> {
+export interface GroupCommitOptions<Item, Answer> {
+  /** Sends several items at once. Each has an answer of its own, and a failure of its own. */
   readonly send: (items: readonly Item[]) => readonly Promise<Answer>[]
-  /** Characters that an item brings with it. */
-  readonly textOf?: (item: Item) => number
+  /** The characters of an item. */
+  readonly lengthOf?: (item: Item) => number
   readonly deadlineMs: number
 }
 
 /**
- * Group commit: what arrives together goes to the server together, and shares what the server has to do for each
- * statement (on PostgreSQL a commit, on Redis the look whether an id is known). What arrives while nothing is under
- * way is sent at once, by itself, and its deadline is the caller's.
+ * Sends together what arrives together, so that it shares what the server does for each statement: on PostgreSQL a
+ * commit, on Redis the lookup of known ids. An item that arrives while nothing is under way is sent at once.
  */
-export function createBatches<Item, Answer>({
-  send,
-  textOf = () => 0,
-  deadlineMs,
-}: BatchWork<Item, Answer>): (item: Item) => Promise<Answer> {
-  const waiting: Waiting<Item, Answer>[] = []
-  let underWay = 0
-  let oneUnderWay = false
-  let scheduled = false
+export class GroupCommit<Item, Answer> {
+  readonly #send: GroupCommitOptions<Item, Answer>['send']
+  readonly #lengthOf: (item: Item) => number
+  readonly #deadlineMs: number
+  /** The oldest first. */
+  readonly #waiting: Waiting<Item, Answer>[] = []
+  #batches = 0
+  #singleUnderWay = false
+  #scheduled = false
 
-  function schedule(): void {
-    if (scheduled || underWay >= UNDER_WAY || waiting.length === 0) return
-    scheduled = true
-    setImmediate(() => {
-      scheduled = false
-      giveUp()
-      if (waiting.length > 0) void go(take())
+  constructor({ send, lengthOf = () => 0, deadlineMs }: GroupCommitOptions<Item, Answer>) {
+    this.#send = send
+    this.#lengthOf = lengthOf
+    this.#deadlineMs = deadlineMs
+  }
+
+  submit(item: Item): Promise<Answer> {
+    const isIdle = !this.#singleUnderWay && this.#batches === 0 && this.#waiting.length === 0
+    if (isIdle) return this.#sendSingle(item)
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ item, since: performance.now(), resolve, reject })
+      this.#schedule()
     })
   }
 
-  async function go(batch: readonly Waiting<Item, Answer>[]): Promise<void> {
-    underWay++
-    schedule()
-    try {
-      const answers = send(batch.map(({ item }) => item))
-      for (const [i, { resolve, reject }] of batch.entries()) answers[i]!.then(resolve, reject)
-      // A server that stands still must not hold up what arrives after that.
-      await withDeadline(Promise.allSettled(answers), { operation: 'inbox.accept', ms: deadlineMs })
-    } catch (error) {
-      for (const { reject } of batch) reject(error)
-    }
-    underWay--
-    schedule()
-  }
-
-  /** Who waited for so long was refused already, and will come again. */
-  function giveUp(): void {
-    const oldest = performance.now() - deadlineMs
-    while (waiting.length > 0 && waiting[0]!.since < oldest) {
-      waiting.shift()!.reject(new Error(`not sent within ${deadlineMs} ms`))
-    }
-  }
-
-  function take(): readonly Waiting<Item, Answer>[] {
-    let count = 0
-    for (let text = 0; count < waiting.length && count < MOST_ITEMS && text < MOST_TEXT; count++) {
-      text += textOf(waiting[count]!.item)
-    }
-    return waiting.splice(0, count)
-  }
-
   /**
-   * Spares a delivery that comes alone the turn, the timer and the promises of a batch: 5 to 7 % of an add on Redis.
-   * It takes no place of a batch, so that a server that never answers it holds up no other.
+   * perf: without the turn, the timer and the promises of a batch; see note "single add". It counts as no batch, so
+   * that a server that never answers it blocks no other item. Its deadline is the caller's.
    */
-  function sendOne(item: Item): Promise<Answer> {
-    const answer = send([item])[0]!
+  #sendSingle(item: Item): Promise<Answer> {
+    const answer = this.#send([item])[0]!
     const ended = () => {
-      oneUnderWay = false
+      this.#singleUnderWay = false
     }
-    oneUnderWay = true
+    this.#singleUnderWay = true
     answer.then(ended, ended)
     return answer
   }
 
-  return item => {
-    if (!oneUnderWay && underWay === 0 && waiting.length === 0) return sendOne(item)
-    return new Promise((resolve, reject) => {
-      waiting.push({ item, since: performance.now(), resolve, reject })
-      schedule()
+  #schedule(): void {
+    if (this.#scheduled || this.#batches >= MAX_BATCHES || this.#waiting.length === 0) return
+    this.#scheduled = true
+    setImmediate(() => {
+      this.#scheduled = false
+      this.#rejectExpired()
+      if (this.#waiting.length > 0) void this.#sendBatch(this.#takeBatch())
     })
+  }
+
+  /** Their callers have been answered by now, and the senders will repeat the deliveries. */
+  #rejectExpired(): void {
+    const oldest = performance.now() - this.#deadlineMs
+    while (this.#waiting.length > 0 && this.#waiting[0]!.since < oldest) {
+      this.#waiting.shift()!.reject(new Error(`not sent within ${this.#deadlineMs} ms`))
+    }
+  }
+
+  #takeBatch(): readonly Waiting<Item, Answer>[] {
+    let count = 0
+    for (let text = 0; count < this.#waiting.length && count < MAX_ITEMS && text < MAX_TEXT; count++) {
+      text += this.#lengthOf(this.#waiting[count]!.item)
+    }
+    return this.#waiting.splice(0, count)
+  }
+
+  async #sendBatch(batch: readonly Waiting<Item, Answer>[]): Promise<void> {
+    this.#batches++
+    this.#schedule()
+    try {
+      const answers = this.#send(batch.map(({ item }) => item))
+      for (const [i, { resolve, reject }] of batch.entries()) answers[i]!.then(resolve, reject)
+      // A server that hangs must not block the batches after this one.
+      await withDeadline(Promise.allSettled(answers), { operation: 'inbox.accept', ms: this.#deadlineMs })
+    } catch (error) {
+      for (const { reject } of batch) reject(error)
+    }
+    this.#batches--
+    this.#schedule()
   }
 }

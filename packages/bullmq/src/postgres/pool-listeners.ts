@@ -1,26 +1,29 @@
 import { EventEmitter } from 'node:events'
 
-export interface NotedListeners {
-  /** Notes which listeners come with what is made. */
-  note<T>(make: () => T): T
-  remove(): void
-}
+type Listener = (error: Error) => void
 
-/** BullMQ leaves a listener for errors on the user's pool for each of its connections. */
-export function notedListeners(pool: object | undefined): NotedListeners {
-  const emitter = pool instanceof EventEmitter ? pool : new EventEmitter()
-  const noted: ((error: Error) => void)[] = []
-  return {
-    note(make) {
-      const before = new Set(emitter.listeners('error'))
-      const made = make()
-      for (const listener of emitter.listeners('error') as typeof noted) {
-        if (!before.has(listener)) noted.push(listener)
-      }
-      return made
-    },
-    remove() {
-      for (const listener of noted.splice(0)) emitter.off('error', listener)
-    },
+/** BullMQ leaves a listener for errors on the user's pool with each of its connections. These are taken off again. */
+export class PoolListeners {
+  readonly #emitter: EventEmitter
+  readonly #added: Listener[] = []
+
+  constructor(pool: object | undefined) {
+    this.#emitter = pool instanceof EventEmitter ? pool : new EventEmitter()
+  }
+
+  /** Remembers the listeners that `make` adds. */
+  track<T>(make: () => T): T {
+    const before = new Set(this.#listeners())
+    const made = make()
+    this.#added.push(...this.#listeners().filter(listener => !before.has(listener)))
+    return made
+  }
+
+  remove(): void {
+    for (const listener of this.#added.splice(0)) this.#emitter.off('error', listener)
+  }
+
+  #listeners(): Listener[] {
+    return this.#emitter.listeners('error') as Listener[]
   }
 }

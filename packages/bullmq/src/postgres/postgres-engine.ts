@@ -1,137 +1,159 @@
-import { createPostgresBackend, isPgPool, type PostgresConnectionOptions, withBackend } from 'bullmq'
-import type { Engine, KnownJob } from '../create-engine.ts'
+import type { StoreNotice } from '@ackhook/core/spi'
+import {
+  createPostgresBackend,
+  isPgPool,
+  type PostgresConnectionOptions,
+  type QueueOptions,
+  withBackend,
+} from 'bullmq'
+import type {
+  Engine,
+  EngineSettings,
+  JobProcessor,
+  KnownJob,
+  QueueWorker,
+  WorkerSettings,
+} from '../engine/engine.ts'
 import type { EventQueue, JobData, NewJob } from '../engine/event-job.ts'
-import type { ResolvedOptions } from '../options.ts'
 import { postgresNotices } from './notices.ts'
-import { notedListeners } from './pool-listeners.ts'
-import { repeatDeadlocked } from './retry-deadlocks.ts'
+import { PoolListeners } from './pool-listeners.ts'
+import { retryDeadlocks } from './retry-deadlocks.ts'
+import {
+  COUNT_UNFINISHED,
+  DISCARD,
+  DURABILITY_SETTINGS,
+  LOOK_UP,
+  REQUEUE,
+  RESET_CRASH_COUNT,
+} from './statements.ts'
 
 const { Queue, Worker } = withBackend(createPostgresBackend)
+type PostgresQueue = InstanceType<typeof Queue<JobData, unknown, string>>
+
+/** perf: from so many jobs on, one statement for all is faster than one for each; see note "bulk add". */
+const MIN_BULK = 8
+/** After this a connection that does not answer is replaced: the network may have dropped it. */
+const QUERY_TIMEOUT_MS = 10_000
+/** As on Redis. BullMQ's hour relies on the connection that listens for new jobs, which may have gone silent. */
+const MAX_BLOCK_S = { get: () => 10 }
 
 export async function createPostgresEngine(
-  options: ResolvedOptions,
+  settings: EngineSettings,
   connection: PostgresConnectionOptions,
 ): Promise<Engine> {
-  const shared = {
-    connection: limited(connection),
-    ...(options.telemetry && { telemetry: options.telemetry }),
+  return new PostgresEngine(settings, connection)
+}
+
+class PostgresEngine implements Engine {
+  readonly queue: EventQueue
+  readonly traced: boolean
+  readonly migrating?: Promise<unknown>
+  readonly #name: string
+  /** What queue and worker have in common. */
+  readonly #shared: QueueOptions<PostgresConnectionOptions>
+  readonly #listeners: PoolListeners
+  readonly #queue: PostgresQueue
+  readonly #pool: ReturnType<PostgresQueue['getBackend']>['connection']['pool']
+
+  constructor({ queue, telemetry }: EngineSettings, connection: PostgresConnectionOptions) {
+    this.#name = queue
+    this.#shared = { connection: withTimeouts(connection), ...(telemetry && { telemetry }) }
+    this.traced = telemetry !== undefined
+    this.#listeners = new PoolListeners(isPgPool(connection) ? connection : undefined)
+    this.#queue = this.#listeners.track(() => new Queue<JobData, unknown, string>(queue, this.#shared))
+    this.queue = this.#queue as unknown as EventQueue
+    const backend = this.#queue.getBackend()
+    retryDeadlocks(backend)
+    this.#pool = backend.connection.pool
+    if (migrates(connection)) this.migrating = new Promise(resolve => this.#pool.on('connect', resolve))
   }
-  const listeners = notedListeners(isPgPool(connection) ? connection : undefined)
-  const queue = listeners.note(() => new Queue<JobData, unknown, string>(options.queue, shared))
-  const backend = queue.getBackend()
-  repeatDeadlocked(backend)
-  const { pool } = backend.connection
 
-  const addOne = ({ name, data, opts }: NewJob): Promise<unknown> => queue.add(name, data, opts)
-
-  /** Few jobs are added each by itself: the statement for many takes as long as six of them. */
-  function addAll(jobs: readonly NewJob[]): ReadonlyMap<NewJob, Promise<unknown>> {
-    const sorted = jobs.toSorted(byId)
-    if (jobs.length < MANY) return new Map(sorted.map(job => [job, addOne(job)]))
-    const all = queue.addBulk(sorted)
-    const orAlone = (job: NewJob) =>
-      all.catch(error => (isOfValues(error) ? addOne(job) : Promise.reject(error)))
-    return new Map(sorted.map(job => [job, orAlone(job)]))
+  add(jobs: readonly NewJob[]): readonly Promise<boolean>[] {
+    const adds = this.#addEach(jobs)
+    // After the adds: a dead letter that made an add do nothing may be discarded at the same time, and a lookup before
+    // the add would not show that.
+    const lookup = Promise.allSettled(adds.values()).then(() =>
+      this.lookUp(jobs.map(({ opts }) => opts.jobId)),
+    )
+    return jobs.map(async job => {
+      const [known] = await Promise.all([lookup, adds.get(job)])
+      return known.get(job.opts.jobId)?.token === job.data.token
+    })
   }
 
-  /** BullMQ's own look would fetch whole rows, of 27 columns, and one at a time. */
-  async function look(jobIds: readonly string[]): Promise<ReadonlyMap<string, KnownJob>> {
-    const { rows } = await pool.query(LOOK, [options.queue, jobIds])
+  async lookUp(jobIds: readonly string[]): Promise<ReadonlyMap<string, KnownJob>> {
+    const { rows } = await this.#pool.query(LOOK_UP, [this.#name, jobIds])
     return new Map(
       rows.map(({ id, fingerprint, token, dead }) => [id, { fingerprint: Number(fingerprint), token, dead }]),
     )
   }
 
-  return {
-    queue: queue as unknown as EventQueue,
-    traced: options.telemetry !== undefined,
-    add(jobs) {
-      const adds = addAll(jobs)
-      // After the add: a dead letter that made the add do nothing may be discarded beside it, and a look that came
-      // before or between would not tell.
-      const looked = Promise.allSettled(adds.values()).then(() => look(jobs.map(({ opts }) => opts.jobId)))
-      return jobs.map(async job => {
-        const [there] = await Promise.all([looked, adds.get(job)])
-        return there.get(job.opts.jobId)?.token === job.data.token
-      })
-    },
-    look,
-    countHeld: async () => Number((await pool.query(HELD, [options.queue])).rows[0].held),
-    async rearm(jobId, again) {
-      const values = [options.queue, jobId, again?.name, again && JSON.stringify(again.data), Date.now()]
-      return (await pool.query(REARM, values)).rows[0]?.code === 1
-    },
-    discard: async jobId => (await pool.query(DISCARD, [options.queue, jobId])).rows[0]?.n === 1,
-    newWorker(process, settings) {
-      const worker = listeners.note(
-        () => new Worker<JobData, unknown, string>(options.queue, process, { ...settings, ...shared }),
-      )
-      Object.defineProperty(worker.getBackend(), 'maximumBlockTimeout', MOST_WAIT)
-      repeatDeadlocked(worker.getBackend())
-      const forgiveStalls = (jobId: string) => pool.query(FORGIVE, [options.queue, jobId])
-      return Object.assign(worker, { forgiveStalls })
-    },
-    ...(migrates(connection) && { migrating: new Promise(resolve => pool.on('connect', resolve)) }),
-    notices: async () => postgresNotices((await pool.query(SETTINGS)).rows[0] ?? {}),
-    async disconnect() {
-      await queue.disconnect()
-      listeners.remove()
-    },
+  async countUnfinished(): Promise<number> {
+    const { rows } = await this.#pool.query(COUNT_UNFINISHED, [this.#name])
+    return Number(rows[0].unfinished)
+  }
+
+  async requeue(jobId: string, redelivery?: Pick<NewJob, 'name' | 'data'>): Promise<boolean> {
+    const values = [
+      this.#name,
+      jobId,
+      redelivery?.name,
+      redelivery && JSON.stringify(redelivery.data),
+      Date.now(),
+    ]
+    const { rows } = await this.#pool.query(REQUEUE, values)
+    return rows[0]?.code === 1
+  }
+
+  async discard(jobId: string): Promise<boolean> {
+    const { rows } = await this.#pool.query(DISCARD, [this.#name, jobId])
+    return rows[0]?.n === 1
+  }
+
+  newWorker(run: JobProcessor, settings: WorkerSettings): QueueWorker {
+    const worker = this.#listeners.track(
+      () => new Worker<JobData, unknown, string>(this.#name, run, { ...settings, ...this.#shared }),
+    )
+    Object.defineProperty(worker.getBackend(), 'maximumBlockTimeout', MAX_BLOCK_S)
+    retryDeadlocks(worker.getBackend())
+    return Object.assign(worker, {
+      resetCrashCount: (jobId: string) => this.#pool.query(RESET_CRASH_COUNT, [this.#name, jobId]),
+    })
+  }
+
+  async notices(): Promise<readonly StoreNotice[]> {
+    const { rows } = await this.#pool.query(DURABILITY_SETTINGS)
+    return postgresNotices(rows[0] ?? {})
+  }
+
+  async disconnect(): Promise<void> {
+    await this.#queue.disconnect()
+    this.#listeners.remove()
+  }
+
+  #addEach(jobs: readonly NewJob[]): ReadonlyMap<NewJob, Promise<unknown>> {
+    const sorted = jobs.toSorted(byId)
+    if (jobs.length < MIN_BULK) return new Map(sorted.map(job => [job, this.#addOne(job)]))
+    const bulk = this.#queue.addBulk(sorted)
+    const orAlone = (job: NewJob) =>
+      bulk.catch(error => (isRefusedValue(error) ? this.#addOne(job) : Promise.reject(error)))
+    return new Map(sorted.map(job => [job, orAlone(job)]))
+  }
+
+  #addOne({ name, data, opts }: NewJob): Promise<unknown> {
+    return this.#queue.add(name, data, opts)
   }
 }
 
-const MANY = 8
-
-/** One order everywhere: batches of two processes that hold the same events would wait for each other's rows. */
+/** The same order in every process: batches with the same events would otherwise wait for each other's rows. */
 function byId(a: NewJob, b: NewJob): number {
   return a.opts.jobId < b.opts.jobId ? -1 : 1
 }
 
-/** Whether PostgreSQL refused what it was given to keep (class 22): one job's fault, not that of its neighbours. */
-function isOfValues(error: { readonly code?: unknown }): boolean {
+/** Whether PostgreSQL refused a value it cannot store (class 22): one job's fault, and not its neighbours'. */
+function isRefusedValue(error: { readonly code?: unknown }): boolean {
   return String(error.code).startsWith('22')
 }
-
-const LOOK = `
-SELECT id, data->>'fingerprint' AS fingerprint, data->>'token' AS token, state = 'failed' AS dead
-FROM job WHERE queue = $1 AND id = ANY($2)`
-
-/** One count for each of BullMQ's indexes: its own counts read every job of the retention. */
-const HELD = `
-SELECT (SELECT count(*) FROM job WHERE queue = $1 AND state = 'waiting')
-  + (SELECT count(*) FROM job WHERE queue = $1 AND state = 'delayed')
-  + (SELECT count(*) FROM job WHERE queue = $1 AND state = 'active') AS held`
-
-/**
- * BullMQ's own function moves the job but leaves its data. The job is written first, and only if it is dead: the
- * row stays locked until it is moved, and who comes next finds it waiting.
- */
-const REARM = `
-WITH dead AS (
-  UPDATE job SET name = COALESCE($3, name), data = COALESCE($4::jsonb, data), stalled_count = 0,
-    added_at_ms = $5
-  WHERE queue = $1 AND id = $2 AND state = 'failed' RETURNING id
-)
-SELECT reprocess_job($1, id, 'failed', false, true, true) AS code FROM dead`
-
-const FORGIVE = 'UPDATE job SET stalled_count = 0 WHERE queue = $1 AND id = $2'
-
-/**
- * BullMQ's own function removes a job in any state. The row is locked first, so that a redelivery that re-arms the
- * event at the same time either finds it gone or keeps it.
- */
-const DISCARD = `
-WITH dead AS (SELECT id FROM job WHERE queue = $1 AND id = $2 AND state = 'failed' FOR UPDATE)
-SELECT remove($1, id, false) AS n FROM dead`
-
-/** As they are for this user and database. */
-const SETTINGS = `
-SELECT current_setting('synchronous_commit') AS "synchronous_commit", current_setting('fsync') AS "fsync"`
-
-/** After this a connection that does not answer is replaced: the network may have forgotten it. */
-const QUERY_MS = 10_000
-/** As on Redis. BullMQ's hour relies on the connection that tells of new jobs, which may have gone silent. */
-const MOST_WAIT = { get: () => 10 }
 
 /** As BullMQ decides it. */
 function migrates(connection: PostgresConnectionOptions): boolean {
@@ -139,9 +161,9 @@ function migrates(connection: PostgresConnectionOptions): boolean {
   return connection.migrate ?? connection.skipMigrations === false
 }
 
-/** A pool waits for ever for a server that does not answer, and would pile up what waits. */
-function limited(connection: PostgresConnectionOptions): PostgresConnectionOptions {
+/** By default a pool waits forever for a server that does not answer, and queues up whatever else comes. */
+function withTimeouts(connection: PostgresConnectionOptions): PostgresConnectionOptions {
   if (isPgPool(connection)) return connection
   const config = typeof connection === 'string' ? { connectionString: connection } : connection
-  return { connectionTimeoutMillis: 5000, query_timeout: QUERY_MS, ...config }
+  return { connectionTimeoutMillis: 5000, query_timeout: QUERY_TIMEOUT_MS, ...config }
 }

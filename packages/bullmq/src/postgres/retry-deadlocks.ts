@@ -1,29 +1,29 @@
-/** What runs each of BullMQ's operations on PostgreSQL, which are one statement each. */
+/** Runs each of BullMQ's operations on PostgreSQL, every one of them a single statement. */
 interface Backend {
   query(text: string, params?: readonly unknown[]): Promise<unknown>
 }
 
-const TRIES = 5
-/** Deadlock detected; serialization failure, where that is how the database is set. */
-const UNDONE: ReadonlySet<unknown> = new Set(['40P01', '40001'])
-const MOST_WAIT_MS = 50
+const MAX_TRIES = 5
+/** Deadlock detected; and serialization failure, where the database is set to that isolation level. */
+const ROLLED_BACK: ReadonlySet<unknown> = new Set(['40P01', '40001'])
+const MAX_WAIT_MS = 50
 
 /**
- * PostgreSQL ends one of two statements that wait for each other, and all that it did is undone. BullMQ's do so now and
- * then: the end of a job also wakes the jobs that are due, in no fixed order. BullMQ takes it for a failure of the
- * server, and a job whose end was not recorded runs again when its lease has lapsed. Here it is repeated instead.
+ * Repeats a statement that PostgreSQL rolled back because of a deadlock. BullMQ's statements deadlock now and then: the
+ * one that ends a job also wakes the jobs that are due, in no fixed order. BullMQ would take that for a failure of the
+ * server, and the job would run again when its lock expires.
  */
-export function repeatDeadlocked(backend: object): void {
+export function retryDeadlocks(backend: object): void {
   const query = (backend as Backend).query.bind(backend)
-  async function repeated(text: string, params?: readonly unknown[]): Promise<unknown> {
+  async function queryAgain(text: string, params?: readonly unknown[]): Promise<unknown> {
     for (let tries = 1; ; tries++) {
       try {
         return await query(text, params)
       } catch (error) {
-        if (tries === TRIES || !UNDONE.has((error as { readonly code?: unknown }).code)) throw error
-        await new Promise(resolve => setTimeout(resolve, Math.random() * MOST_WAIT_MS))
+        if (tries === MAX_TRIES || !ROLLED_BACK.has((error as { readonly code?: unknown }).code)) throw error
+        await new Promise(resolve => setTimeout(resolve, Math.random() * MAX_WAIT_MS))
       }
     }
   }
-  Object.defineProperty(backend, 'query', { value: repeated })
+  Object.defineProperty(backend, 'query', { value: queryAgain })
 }

@@ -1,118 +1,121 @@
 import type { AckhookError } from '@ackhook/core'
 import { ABORT, type Attempt } from '@ackhook/core/spi'
 
-/** What an attempt holds its event by. */
-export interface Lease {
-  /** Somebody else may have the event now: nothing of this attempt counts any more. */
+/** The lock under which an attempt runs its job. */
+export interface JobLock {
+  /** Another worker may have the job now: this attempt no longer counts. */
   readonly lost: boolean
 }
 
-/** The leases of the attempts that run in this process. */
-export interface Leases {
-  /** Of an attempt that begins: BullMQ has just taken the lease for it, under this token. */
-  hold(jobId: string, token: string, attempt: Attempt): Lease
-  /** Of an attempt that has ended. */
-  release(lease: Lease): void
-  /** Withdraws every attempt. */
-  abort(reason: () => AckhookError): void
-  stop(): void
-}
-
-export interface LeasesParts {
+export interface LockRenewalOptions {
   readonly leaseMs: number
-  /** Renews the leases of these jobs, each under its token. Answers with the jobs whose lease is not there any more. */
+  /** Renews the locks of these jobs, each with its token. Resolves to the jobs that are no longer locked with it. */
   readonly renew: (jobIds: string[], tokens: string[], leaseMs: number) => Promise<readonly string[]>
   /** A renewal failed. It is tried again. */
   readonly onError: (error: Error) => void
 }
 
-interface Held {
+interface HeldLock extends JobLock {
   readonly jobId: string
   readonly token: string
   readonly attempt: Attempt
-  /** When the server was last asked for the lease and gave it: it lasts from then at least. */
-  since: number
+  /** When the last successful request for the lock was sent: it holds for `leaseMs` from then at least. */
+  renewedAt: number
   lost: boolean
 }
 
 const RENEWALS_PER_LEASE = 4
 
 /**
- * Instead of BullMQ's own renewal, which goes by the clock of the day and by the id of the job: a clock that is set
- * back stops it without a word, and where an event is handed out twice in one process, the end of the first attempt
- * ends the renewals of the second, whose lease lapses, and so on.
+ * Renews the locks of all attempts of this process with one timer and one request, in place of BullMQ's own renewal.
+ * That goes by the wall clock and by the id of the job: a clock that is set back stops it silently, and where a job runs
+ * twice in one process, the end of the first attempt ends the renewal for the second, whose lock then expires too.
  *
- * One timer and one request for all attempts. A renewal that fails or is not answered is tried again until the lease
- * must have lapsed; then the attempt is withdrawn, whatever the server would say.
+ * A renewal that fails or is not answered is tried again until the lock must have expired. Then the attempt is
+ * withdrawn, whatever the server would answer.
  */
-export function createLeases({ leaseMs, renew, onError }: LeasesParts): Leases {
-  const periodMs = leaseMs / RENEWALS_PER_LEASE
-  /** By job: the server gives each to one attempt at a time, which is the last one that began. */
-  const held = new Map<string, Held>()
-  let timer: ReturnType<typeof setTimeout> | undefined
+export class LockRenewal {
+  readonly #leaseMs: number
+  readonly #periodMs: number
+  readonly #renew: LockRenewalOptions['renew']
+  readonly #onError: LockRenewalOptions['onError']
+  /** By job: the server gives each to one attempt at a time, the one that began last. */
+  readonly #held = new Map<string, HeldLock>()
+  #timer: ReturnType<typeof setTimeout> | undefined
 
-  function schedule(ms: number): void {
-    // What the server has answered is read first, should the event loop have stood still meanwhile.
-    timer = setTimeout(() => setImmediate(look), ms)
+  constructor({ leaseMs, renew, onError }: LockRenewalOptions) {
+    this.#leaseMs = leaseMs
+    this.#periodMs = leaseMs / RENEWALS_PER_LEASE
+    this.#renew = renew
+    this.#onError = onError
   }
 
-  function look(): void {
-    if (timer === undefined) return
-    timer = undefined
+  /** For an attempt that begins: BullMQ has just locked its job with this token. */
+  hold(jobId: string, token: string, attempt: Attempt): JobLock {
+    const earlier = this.#held.get(jobId)
+    // The job was taken here once more: the earlier attempt has not noticed yet that its lock expired.
+    if (earlier !== undefined) this.#lose(earlier)
+    const lock = { jobId, token, attempt, renewedAt: performance.now(), lost: false }
+    this.#held.set(jobId, lock)
+    if (this.#timer === undefined) this.#schedule(this.#periodMs)
+    return lock
+  }
+
+  /** For an attempt that has ended. */
+  release(lock: JobLock): void {
+    const { jobId } = lock as HeldLock
+    if (this.#held.get(jobId) === lock) this.#held.delete(jobId)
+  }
+
+  /** Withdraws every attempt. */
+  abortAll(reason: () => AckhookError): void {
+    for (const { attempt } of this.#held.values()) attempt.abort(reason())
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+  }
+
+  #schedule(ms: number): void {
+    // After a pause of the event loop, the answers of the server are read before locks are judged.
+    this.#timer = setTimeout(() => setImmediate(() => this.#check()), ms)
+  }
+
+  #check(): void {
+    if (this.#timer === undefined) return
+    this.#timer = undefined
     const now = performance.now()
-    const due: Held[] = []
-    let nextMs = periodMs
-    for (const lease of held.values()) {
-      const leftMs = lease.since + leaseMs - now
-      if (leftMs <= 0) lose(lease)
+    const due: HeldLock[] = []
+    let nextMs = this.#periodMs
+    for (const lock of this.#held.values()) {
+      const leftMs = lock.renewedAt + this.#leaseMs - now
+      if (leftMs <= 0) this.#lose(lock)
       else nextMs = Math.min(nextMs, leftMs)
-      if (!lease.lost && now - lease.since >= periodMs / 2) due.push(lease)
+      if (!lock.lost && now - lock.renewedAt >= this.#periodMs / 2) due.push(lock)
     }
-    if (due.length > 0) void renewAll(due, now)
-    if (held.size > 0) schedule(nextMs)
+    if (due.length > 0) void this.#renewAll(due, now)
+    if (this.#held.size > 0) this.#schedule(nextMs)
   }
 
-  async function renewAll(due: readonly Held[], sentAt: number): Promise<void> {
+  async #renewAll(due: readonly HeldLock[], sentAt: number): Promise<void> {
     try {
       const jobIds = due.map(({ jobId }) => jobId)
       const tokens = due.map(({ token }) => token)
-      const lost = new Set(await renew(jobIds, tokens, leaseMs))
-      for (const lease of due) {
-        if (lost.has(lease.jobId)) lose(lease)
-        else lease.since = Math.max(lease.since, sentAt)
+      const lost = new Set(await this.#renew(jobIds, tokens, this.#leaseMs))
+      for (const lock of due) {
+        if (lost.has(lock.jobId)) this.#lose(lock)
+        else lock.renewedAt = Math.max(lock.renewedAt, sentAt)
       }
     } catch (error) {
-      onError(error as Error)
+      this.#onError(error as Error)
     }
   }
 
-  function lose(lease: Held): void {
-    if (held.get(lease.jobId) !== lease) return
-    held.delete(lease.jobId)
-    lease.lost = true
-    lease.attempt.abort(ABORT.leaseLost())
-  }
-
-  return {
-    hold(jobId, token, attempt) {
-      const earlier = held.get(jobId)
-      // It is handed out here once more: the earlier attempt has not heard yet that its lease has lapsed.
-      if (earlier !== undefined) lose(earlier)
-      const lease = { jobId, token, attempt, since: performance.now(), lost: false }
-      held.set(jobId, lease)
-      if (timer === undefined) schedule(periodMs)
-      return lease
-    },
-    release(lease) {
-      const { jobId } = lease as Held
-      if (held.get(jobId) === lease) held.delete(jobId)
-    },
-    abort(reason) {
-      for (const { attempt } of held.values()) attempt.abort(reason())
-    },
-    stop() {
-      clearTimeout(timer)
-      timer = undefined
-    },
+  #lose(lock: HeldLock): void {
+    if (this.#held.get(lock.jobId) !== lock) return
+    this.#held.delete(lock.jobId)
+    lock.lost = true
+    lock.attempt.abort(ABORT.leaseLost())
   }
 }

@@ -1,18 +1,18 @@
 import { Cluster } from 'ioredis'
 import { expect, test } from 'vitest'
-import { connector, end, FOR_DELIVERIES, FOR_WORK } from './connections.ts'
+import { connector, disconnect, FOR_DELIVERIES, FOR_WORK } from './connections.ts'
 
 test.each([
   ['deliveries', FOR_DELIVERIES],
   ['the worker', FOR_WORK],
-])('the connections of %s ask the masters of a cluster, wherever those of the user read', async (_, use) => {
+])('the connections for %s ask the masters of a cluster, wherever those of the user read', async (_, use) => {
   const users = new Cluster([{ host: '127.0.0.1', port: 1 }], { scaleReads: 'slave', lazyConnect: true })
   const connect = await connector(users)
   const ours = connect(use)
   try {
     expect(ours['options']).toMatchObject({ scaleReads: 'master' })
   } finally {
-    end(ours)
+    disconnect(ours)
     users.disconnect()
   }
 })

@@ -2,88 +2,75 @@ import { ConfigurationError } from '@ackhook/core'
 import type { RedisConnectionClient, RedisOptions } from 'bullmq'
 
 type Overrides = Readonly<Record<string, unknown>>
-/** As ioredis has it: 1 for a new connection, 2 also for the command once more on it. */
+/** Opens a connection of our own: like the user's, except for what we depend on. */
+export type Connect = (overrides: Overrides) => RedisConnectionClient
+/** As ioredis has it: 1 for a new connection, 2 to send the command again on it as well. */
 type Reconnect = boolean | 1 | 2
 
 /** Never give up on the server, whatever the user's own client does. */
 const ALWAYS = {
   lazyConnect: false,
   retryStrategy: (times: number): number => Math.min(times * 100, 2000),
-  // BullMQ and this package count with what Redis counts.
+  // BullMQ and this package calculate with Redis' numbers.
   stringNumbers: false,
 }
-/** A delivery must fail at once when the server is gone: the sender repeats it, so nothing is kept back here. */
+/** A delivery must fail at once when the server is gone: the sender repeats it, so nothing is queued here. */
 export const FOR_DELIVERIES: Overrides = {
   ...ALWAYS,
   enableOfflineQueue: false,
   maxRetriesPerRequest: 0,
   reconnectOnError: reconnectOn('fail'),
-  // A connection that the network has forgotten says nothing, for ever: deliveries have given up on it by then.
+  // A connection that the network has dropped silently never ends by itself. Deliveries have given up by then.
   socketTimeout: 3000,
 }
-/** The worker waits for its server for ever, and for jobs longer than any time limit on a command. */
+/** The worker waits for its server forever, and for jobs longer than any time limit on a command. */
 export const FOR_WORK: Overrides = {
   ...ALWAYS,
   enableOfflineQueue: true,
   maxRetriesPerRequest: null,
   commandTimeout: undefined,
   reconnectOnError: reconnectOn('repeat'),
-  // BullMQ waits for a job for 10 s at most.
+  // BullMQ blocks for a job for 10 s at most.
   socketTimeout: 15_000,
 }
 
-/** Between two attempts to connect, ioredis' disconnect() tells nobody and leaves its commands pending. */
-export function end(client: RedisConnectionClient): void {
-  if (client['status'] === 'reconnecting') client['status'] = 'wait'
-  client.disconnect?.()
-}
-
-/** Makes connections of our own, like the user's but for what we depend on. */
-export async function connector(
-  connection: string | RedisOptions | RedisConnectionClient,
-): Promise<(overrides: Overrides) => RedisConnectionClient> {
+export async function connector(connection: string | RedisOptions | RedisConnectionClient): Promise<Connect> {
   if (isClient(connection)) {
     return overrides =>
-      silent(
+      ignoreErrors(
         connection.isCluster
-          ? ofCluster(connection, overrides)
+          ? duplicateCluster(connection, overrides)
           : connection.duplicate(withReasonsOf(connection, overrides)),
       )
   }
   const { Redis } = await import('ioredis').catch(cause => {
     throw new ConfigurationError('connection', "needs the package 'ioredis': npm install ioredis", { cause })
   })
-  if (typeof connection === 'string') return overrides => silent(new Redis(connection, { ...overrides }))
-  // BullMQ's own option: ioredis would connect to localhost.
+  if (typeof connection === 'string')
+    return overrides => ignoreErrors(new Redis(connection, { ...overrides }))
+  // `url` is BullMQ's own option: ioredis would ignore it and connect to localhost.
   const { url, ...options } = connection
   return overrides => {
     const ours = { ...options, ...withReasonsOf(connection, overrides) }
-    return silent(url === undefined ? new Redis(ours) : new Redis(url, ours))
+    return ignoreErrors(url === undefined ? new Redis(ours) : new Redis(url, ours))
   }
 }
 
-function ofCluster(cluster: RedisConnectionClient, overrides: Overrides): RedisConnectionClient {
-  // A cluster knows its masters by itself.
-  const { retryStrategy, reconnectOnError, ...redisOptions } = overrides
-  return cluster.duplicate([], {
-    clusterRetryStrategy: retryStrategy,
-    // A replica that lags tells neither of a job that is there nor of a dead letter.
-    scaleReads: 'master',
-    lazyConnect: false,
-    enableOfflineQueue: overrides['enableOfflineQueue'],
-    redisOptions: { ...cluster['options'].redisOptions, ...redisOptions },
-  })
+/** Between two attempts to connect, the disconnect() of ioredis emits nothing and leaves its commands pending. */
+export function disconnect(client: RedisConnectionClient): void {
+  if (client['status'] === 'reconnecting') client['status'] = 'wait'
+  client.disconnect?.()
 }
 
-/** BullMQ tells of errors while it listens; one that comes before or after must not end the process. */
-export function silent(client: RedisConnectionClient): RedisConnectionClient {
+/** BullMQ reports errors while it listens. An error before or after that must not end the process. */
+export function ignoreErrors(client: RedisConnectionClient): RedisConnectionClient {
   client.on?.('error', () => {})
-  client.on?.('close', () => stopWatch(client))
+  client.on?.('close', () => clearSocketTimeout(client))
   return client
 }
 
-/** ioredis 5 leaves the timer of `socketTimeout` behind, which then ends the next connection, or keeps the process. */
-function stopWatch(client: RedisConnectionClient): void {
+/** ioredis 5 leaves the timer of `socketTimeout` running, which ends the next connection or keeps the process alive. */
+function clearSocketTimeout(client: RedisConnectionClient): void {
   clearTimeout(client['socketTimeoutTimer'])
   client['socketTimeoutTimer'] = undefined
 }
@@ -94,9 +81,22 @@ function isClient(
   return typeof connection === 'object' && typeof connection['duplicate'] === 'function'
 }
 
+function duplicateCluster(cluster: RedisConnectionClient, overrides: Overrides): RedisConnectionClient {
+  // A cluster finds its masters by itself.
+  const { retryStrategy, reconnectOnError, ...redisOptions } = overrides
+  return cluster.duplicate([], {
+    clusterRetryStrategy: retryStrategy,
+    // A replica that lags knows neither the newest jobs nor the newest dead letters.
+    scaleReads: 'master',
+    lazyConnect: false,
+    enableOfflineQueue: overrides['enableOfflineQueue'],
+    redisOptions: { ...cluster['options'].redisOptions, ...redisOptions },
+  })
+}
+
 /**
- * After a failover behind one address the open connections still lead to the old master, which answers READONLY, or
- * UNBLOCKED to who waits for a job. A new connection leads to the new one.
+ * After a failover behind one address, open connections still lead to the old master. It answers READONLY, or
+ * UNBLOCKED to a command that waits for a job. A new connection leads to the new master.
  */
 function reconnectOn(then: 'fail' | 'repeat'): (error: Error) => Reconnect {
   return ({ message }) => (/READONLY|^UNBLOCKED/.test(message) ? (then === 'repeat' ? 2 : 1) : false)

@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest'
 import { redisNotices } from './notices.ts'
 
-test('a Redis that keeps everything gives no notice', () => {
+test('no notice for a Redis that keeps everything', () => {
   expect(redisNotices('# Memory\r\nmaxmemory_policy:noeviction\r\naof_enabled:1\r\n')).toEqual([])
 })
 
-test('a Redis that says nothing of itself gives no notice', () => {
+test('no notice for a Redis that reports no settings', () => {
   expect(redisNotices('')).toEqual([])
 })
 
-test('eviction and a missing append-only file are told', () => {
+test('a notice each for eviction and for a missing append-only file', () => {
   const notices = redisNotices('maxmemory_policy:allkeys-lru\r\naof_enabled:0\r\n')
   expect(notices.map(({ code }) => code)).toEqual(['redis_evicts', 'redis_not_durable'])
   expect(notices[0]?.message).toContain('allkeys-lru')

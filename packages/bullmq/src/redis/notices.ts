@@ -1,8 +1,8 @@
-import type { Notice } from '../create-engine.ts'
+import type { StoreNotice } from '@ackhook/core/spi'
 
-/** From the text of `INFO`: settings under which Redis may forget what was acknowledged. */
-export function redisNotices(info: string): readonly Notice[] {
-  const notices: Notice[] = []
+/** From the text of `INFO`: settings under which Redis may lose acknowledged events. */
+export function redisNotices(info: string): readonly StoreNotice[] {
+  const notices: StoreNotice[] = []
   const policy = field(info, 'maxmemory_policy')
   if (policy !== undefined && policy !== 'noeviction') {
     notices.push({

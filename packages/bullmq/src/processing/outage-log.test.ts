@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest'
-import { tellOutages } from './worker.ts'
+import { OutageLog } from './outage-log.ts'
 
 afterEach(() => {
   vi.useRealTimers()
@@ -7,14 +7,18 @@ afterEach(() => {
 
 const GONE = new Error('connect ECONNREFUSED')
 
-test('each error of an outage is told once, however long it lasts and often it is noticed', () => {
-  vi.useFakeTimers()
+function aLog() {
   const observe = vi.fn()
-  const { tell } = tellOutages(observe)
+  return { observe, outages: new OutageLog(observe) }
+}
+
+test('each error of an outage is reported once, however long it lasts and often it occurs', () => {
+  vi.useFakeTimers()
+  const { observe, outages } = aLog()
   const reset = new Error('read ECONNRESET')
   for (let second = 0; second < 60; second++) {
-    tell(GONE)
-    tell(reset)
+    outages.report(GONE)
+    outages.report(reset)
     vi.advanceTimersByTime(1000)
   }
   expect(observe.mock.calls.flat()).toEqual(
@@ -25,21 +29,19 @@ test('each error of an outage is told once, however long it lasts and often it i
 test.each([
   ['another error', (): void => {}, new Error('READONLY')],
   ['the same error after a quiet time', (): unknown => vi.advanceTimersByTime(10_000), GONE],
-])('%s is told', (_, between, error) => {
+])('%s is reported', (_, between, error) => {
   vi.useFakeTimers()
-  const observe = vi.fn()
-  const { tell } = tellOutages(observe)
-  tell(GONE)
+  const { observe, outages } = aLog()
+  outages.report(GONE)
   between()
-  tell(error)
+  outages.report(error)
   expect(observe).toHaveBeenCalledTimes(2)
 })
 
-test('the same error is told after the engine has answered', () => {
-  const observe = vi.fn()
-  const { tell, over } = tellOutages(observe)
-  tell(GONE)
-  over()
-  tell(GONE)
+test('the same error is reported again after the engine has answered', () => {
+  const { observe, outages } = aLog()
+  outages.report(GONE)
+  outages.reset()
+  outages.report(GONE)
   expect(observe).toHaveBeenCalledTimes(2)
 })

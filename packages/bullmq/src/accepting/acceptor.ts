@@ -1,0 +1,146 @@
+import type { Delivery, MaybePromise } from '@ackhook/core'
+import {
+  type Acceptance,
+  ANSWER,
+  createTokens,
+  MAX_LOOKUPS_WHEN_FULL,
+  type ProcessingPolicy,
+  withDeadline,
+} from '@ackhook/core/spi'
+import type { JobsOptions } from 'bullmq'
+import type { Engine, KnownJob } from '../engine/engine.ts'
+import { BACKOFF, jobIdOf, type NewJob, toJobData } from '../engine/event-job.ts'
+import { CapacityCounter } from './capacity-counter.ts'
+import { GroupCommit } from './group-commit.ts'
+import { SingleFlight } from './single-flight.ts'
+
+/** BullMQ and its clients wait forever for a server that is gone; the sender would wait with them. */
+const DEADLINE_MS = 1000
+const SLOW_MS = 250
+const MAX_TRIES = 3
+const REPLICA_FIX =
+  'the server may be asked through a pooler whose replica lags; send every statement to the primary'
+
+/** Step 8: a delivery becomes a job, once. */
+export class Acceptor {
+  readonly #engine: Engine
+  readonly #policy: ProcessingPolicy
+  readonly #capacity: CapacityCounter
+  readonly #flights = new SingleFlight(delivery => this.#acceptWithinDeadline(delivery))
+  readonly #adds: GroupCommit<NewJob, boolean>
+  /** Batched, because lookups one by one would cost a full server more than the deliveries do. */
+  readonly #lookups: GroupCommit<string, KnownJob | undefined>
+  readonly #jobOptions: JobsOptions
+  readonly #newToken = createTokens()
+  #lookupsWhenFull = 0
+
+  constructor(engine: Engine, policy: ProcessingPolicy) {
+    this.#engine = engine
+    this.#policy = policy
+    this.#capacity = new CapacityCounter(engine, policy.capacity, DEADLINE_MS)
+    this.#adds = new GroupCommit({
+      send: jobs => engine.add(jobs),
+      lengthOf: ({ data }) => data.body.length,
+      deadlineMs: DEADLINE_MS,
+    })
+    this.#lookups = new GroupCommit({ send: jobIds => this.#sendLookup(jobIds), deadlineMs: DEADLINE_MS })
+    this.#jobOptions = {
+      attempts: policy.retry.attempts,
+      backoff: { type: BACKOFF },
+      // The finished job is the memory of its id.
+      removeOnComplete: { age: Math.ceil(policy.retentionMs / 1000) },
+      removeOnFail: false,
+    }
+  }
+
+  accept(delivery: Delivery): MaybePromise<Acceptance> {
+    const refusesUnseen = this.#lookupsWhenFull >= MAX_LOOKUPS_WHEN_FULL && this.#capacity.isKnownFull()
+    return refusesUnseen ? ANSWER.full : this.#flights.accept(delivery)
+  }
+
+  /** Resolves when every delivery under way has its answer. */
+  settled(): Promise<void> {
+    return this.#flights.settled()
+  }
+
+  async #acceptWithinDeadline(delivery: Delivery): Promise<Acceptance> {
+    const { observe } = this.#policy
+    const startedAt = performance.now()
+    let hasRoom = false
+    try {
+      const room = this.#capacity.reserve()
+      hasRoom = typeof room === 'boolean' ? room : await room
+      const answer = hasRoom ? this.#store(delivery) : this.#refuse(delivery)
+      const leftMs = Math.max(1, DEADLINE_MS - (performance.now() - startedAt))
+      const acceptance = await withDeadline(answer, { operation: 'inbox.accept', ms: leftMs })
+      const durationMs = performance.now() - startedAt
+      if (durationMs > SLOW_MS) observe({ kind: 'store_slow', operation: 'accept', durationMs })
+      return acceptance
+    } catch (error) {
+      const cause = withoutPayload(error)
+      // A job that is added after all does no harm: the sender's retry is its duplicate.
+      observe({ kind: 'store_down', operation: 'accept', error: cause })
+      return { outcome: 'unavailable', code: 'inbox_unavailable', cause }
+    } finally {
+      // Also where there was no answer: otherwise this room would be missing until the connection ends.
+      if (hasRoom) this.#capacity.release()
+    }
+  }
+
+  /**
+   * An add is atomic and does nothing where the id is known. A known job with our token is our own: a client may send
+   * a command again when its reply was lost, and on Redis the known job may be another one of the batch.
+   */
+  async #store(delivery: Delivery): Promise<Acceptance> {
+    const jobId = jobIdOf(delivery.key)
+    const data = toJobData(delivery, this.#newToken())
+    const job = { name: delivery.type, data, opts: { jobId, ...this.#jobOptions } }
+    let known: KnownJob | undefined
+    for (let tries = 0; tries < MAX_TRIES; tries++) {
+      if (await this.#add(job)) return ANSWER.accepted
+      known = await this.#lookups.submit(jobId)
+      if (known?.token === data.token) return ANSWER.accepted
+      if (known?.dead === false) return duplicateOf(known, delivery)
+      // BullMQ silently ignores an add with the id of a failed job, so that job is requeued. If it was requeued or
+      // discarded since the lookup, all of this starts over.
+      if (known?.dead && (await this.#engine.requeue(jobId, job))) return ANSWER.accepted
+    }
+    if (known === undefined) throw new Error(`job ${jobId} is not found after an add: ${REPLICA_FIX}`)
+    throw new Error(`job ${jobId} changed its state ${MAX_TRIES} times`)
+  }
+
+  #add(job: NewJob): Promise<boolean> {
+    // With telemetry each add is a span of its own delivery, so it is made in that delivery's context.
+    return this.#engine.traced ? this.#engine.add([job])[0]! : this.#adds.submit(job)
+  }
+
+  /** Refuses a new event. A duplicate needs no room. */
+  async #refuse(delivery: Delivery): Promise<Acceptance> {
+    if (this.#lookupsWhenFull >= MAX_LOOKUPS_WHEN_FULL) return ANSWER.full
+    this.#lookupsWhenFull++
+    try {
+      const known = await this.#lookups.submit(jobIdOf(delivery.key))
+      return known === undefined || known.dead ? ANSWER.full : duplicateOf(known, delivery)
+    } finally {
+      this.#lookupsWhenFull--
+    }
+  }
+
+  #sendLookup(jobIds: readonly string[]): readonly Promise<KnownJob | undefined>[] {
+    const lookup = this.#engine.lookUp(jobIds)
+    return jobIds.map(async jobId => (await lookup).get(jobId))
+  }
+}
+
+function duplicateOf(known: KnownJob, delivery: Delivery): Acceptance {
+  return known.fingerprint === delivery.fingerprint ? ANSWER.duplicate : ANSWER.conflict
+}
+
+/** Where ioredis puts the arguments of a refused command, and PostgreSQL the refused values. */
+const QUOTING = ['command', 'detail', 'where'] as const
+
+/** The same error without what it quotes of an event: loggers print all of an error, and payload belongs in no log. */
+function withoutPayload(error: unknown): unknown {
+  if (error instanceof Error) for (const name of QUOTING) Reflect.deleteProperty(error, name)
+  return error
+}

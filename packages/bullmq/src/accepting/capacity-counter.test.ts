@@ -1,0 +1,80 @@
+import { expect, it, vi } from 'vitest'
+import { CapacityCounter } from './capacity-counter.ts'
+
+const DEADLINE_MS = 200
+
+/** An engine with `unfinished` events, which counts them when its gate is open. */
+function anEngine(unfinished: number) {
+  const engine = {
+    unfinished,
+    counts: 0,
+    gate: Promise.resolve(),
+    async countUnfinished() {
+      engine.counts++
+      const counted = engine.unfinished
+      await engine.gate
+      return counted
+    },
+  }
+  return engine
+}
+
+/** A counter that found the engine full, longer ago than it trusts that. */
+async function aFullCounter(engine: ReturnType<typeof anEngine>, capacity: number) {
+  const counter = new CapacityCounter(engine, capacity, DEADLINE_MS)
+  while (await counter.reserve()) engine.unfinished++
+  await new Promise(resolve => setTimeout(resolve, 60))
+  return counter
+}
+
+it('gives away the room that a count found once', async () => {
+  const engine = anEngine(0)
+  const counter = await aFullCounter(engine, 10)
+  for (let i = 0; i < 10; i++) counter.release()
+  engine.unfinished = 7
+  const reserved = await Promise.all(Array.from({ length: 30 }, () => counter.reserve()))
+  expect(reserved.filter(Boolean)).toHaveLength(3)
+})
+
+it('counts what is being added twice rather than not at all', async () => {
+  const engine = anEngine(0)
+  const counter = await aFullCounter(engine, 10)
+  engine.unfinished = 0
+  expect(await counter.reserve()).toBe(false)
+})
+
+it('no longer counts what was not added in the end', async () => {
+  const engine = anEngine(0)
+  const counter = await aFullCounter(engine, 10)
+  for (let i = 0; i < 10; i++) counter.release()
+  engine.unfinished = 0
+  expect(await counter.reserve()).toBe(true)
+})
+
+it('knows that the engine is full without asking it, and while it is asked', async () => {
+  const engine = anEngine(0)
+  const counter = await aFullCounter(engine, 3)
+  const { counts } = engine
+  expect(counter.isKnownFull()).toBe(false)
+  expect(engine.counts).toBe(counts)
+  let open = (): void => {}
+  engine.gate = new Promise(resolve => {
+    open = resolve
+  })
+  const reserved = counter.reserve()
+  expect(counter.isKnownFull()).toBe(true)
+  open()
+  expect(await reserved).toBe(false)
+  expect(engine.counts).toBe(counts + 1)
+})
+
+it('rejects when the engine does not answer, and asks again', async () => {
+  const engine = anEngine(0)
+  const counter = await aFullCounter(engine, 3)
+  engine.gate = new Promise(() => {})
+  await expect(counter.reserve()).rejects.toThrow(`inbox.count did not answer within ${DEADLINE_MS} ms`)
+  engine.gate = Promise.resolve()
+  for (let i = 0; i < 3; i++) counter.release()
+  engine.unfinished = 0
+  await vi.waitFor(async () => expect(await counter.reserve()).toBe(true))
+})

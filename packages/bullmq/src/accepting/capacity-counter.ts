@@ -1,0 +1,81 @@
+import type { MaybePromise } from '@ackhook/core'
+import { withDeadline } from '@ackhook/core/spi'
+import type { Engine } from '../engine/engine.ts'
+
+const REFRESH_MS = 1000
+const RECHECK_MS = 50
+
+/**
+ * Counts the events that wait or run, closely enough to refuse more. A count for each delivery would be another round
+ * trip: so the engine counts once a second, deliveries of this process are added in between, and where that leaves no
+ * room the engine counts again, at most every 50 ms. Several processes together may exceed the capacity by what they
+ * accept in a second.
+ */
+export class CapacityCounter {
+  readonly #engine: Pick<Engine, 'countUnfinished'>
+  readonly #capacity: number
+  readonly #deadlineMs: number
+  /** The engine's last count. */
+  #counted = 0
+  /** Reserved here, as far as the last count may not include it. */
+  #reserved = 0
+  /** Being added: a count may include them or not, and counting them twice is better than not at all. */
+  #underWay = 0
+  #countedAt = Number.NEGATIVE_INFINITY
+  #counting: Promise<void> | undefined
+
+  constructor(engine: Pick<Engine, 'countUnfinished'>, capacity: number, deadlineMs: number) {
+    this.#engine = engine
+    this.#capacity = capacity
+    this.#deadlineMs = deadlineMs
+  }
+
+  /** Reserves room for one event; `false` when there is none. Rejects when the engine had to count and did not answer. */
+  reserve(): MaybePromise<boolean> {
+    if (!this.#hasRoom()) return this.#ageMs() > RECHECK_MS && this.#count().then(() => this.#take())
+    // A count that fails decides nothing: the delivery itself finds out whether the engine answers.
+    if (this.#ageMs() > REFRESH_MS) this.#count().catch(() => {})
+    return this.#take()
+  }
+
+  /** The reserved event is added, or its delivery has been answered otherwise: from now on the engine counts it. */
+  release(): void {
+    this.#underWay--
+  }
+
+  /** Whether the last count left no room, and is fresh or being repeated. Never asks the engine. */
+  isKnownFull(): boolean {
+    return !this.#hasRoom() && (this.#counting !== undefined || this.#ageMs() <= RECHECK_MS)
+  }
+
+  #hasRoom(): boolean {
+    return this.#counted + this.#reserved < this.#capacity
+  }
+
+  #ageMs(): number {
+    return performance.now() - this.#countedAt
+  }
+
+  /** Checks and reserves in one step: several deliveries may have waited for the same count. */
+  #take(): boolean {
+    if (!this.#hasRoom()) return false
+    this.#reserved++
+    this.#underWay++
+    return true
+  }
+
+  #count(): Promise<void> {
+    this.#counting ??= this.#askEngine().finally(() => {
+      this.#countedAt = performance.now()
+      this.#counting = undefined
+    })
+    return this.#counting
+  }
+
+  async #askEngine(): Promise<void> {
+    const included = this.#reserved - this.#underWay
+    const count = this.#engine.countUnfinished()
+    this.#counted = await withDeadline(count, { operation: 'inbox.count', ms: this.#deadlineMs })
+    this.#reserved -= included
+  }
+}

@@ -1,0 +1,46 @@
+import type { Delivery } from '@ackhook/core'
+import { type Acceptance, ANSWER } from '@ackhook/core/spi'
+
+type Accept = (delivery: Delivery) => Promise<Acceptance>
+
+interface Flight {
+  readonly fingerprint: number
+  readonly answer: Promise<Acceptance>
+}
+
+/**
+ * Lets the first of several concurrent deliveries of one event go to the server; the others wait for its answer.
+ * Otherwise all of them might find the event new and be answered `accepted`. It would run only once all the same.
+ */
+export class SingleFlight {
+  readonly #accept: Accept
+  /** By the key of the event. */
+  readonly #flights = new Map<string, Flight>()
+
+  constructor(accept: Accept) {
+    this.#accept = accept
+  }
+
+  accept(delivery: Delivery): Promise<Acceptance> {
+    const { key, fingerprint } = delivery
+    const first = this.#flights.get(key)
+    if (first !== undefined) return this.#follow(first, delivery)
+    const flight = { fingerprint, answer: this.#accept(delivery) }
+    this.#flights.set(key, flight)
+    return flight.answer.finally(() => this.#flights.delete(key))
+  }
+
+  /** Resolves when every delivery under way has its answer. */
+  async settled(): Promise<void> {
+    await Promise.allSettled([...this.#flights.values()].map(({ answer }) => answer))
+  }
+
+  async #follow(first: Flight, delivery: Delivery): Promise<Acceptance> {
+    const answer = await first.answer
+    if (answer.outcome === 'accepted') {
+      return first.fingerprint === delivery.fingerprint ? ANSWER.duplicate : ANSWER.conflict
+    }
+    // Whether a duplicate is also a conflict depends on the bytes: each asks for itself.
+    return answer.outcome === 'duplicate' ? this.#accept(delivery) : answer
+  }
+}

@@ -1,0 +1,125 @@
+import {
+  ABORT,
+  crashPolicy,
+  createAttempt,
+  type Process,
+  type ProcessingPolicy,
+  settlesWithin,
+  type Verdict,
+} from '@ackhook/core/spi'
+import { WaitingError } from 'bullmq'
+import type { Engine, QueueWorker, WorkerSettings } from '../engine/engine.ts'
+import { type EventJob, toDelivery } from '../engine/event-job.ts'
+import { deadLetterError, delayOf, retryError } from './job-errors.ts'
+import { type JobLock, LockRenewal } from './lock-renewal.ts'
+import { OutageLog } from './outage-log.ts'
+
+/** How long withdrawn attempts may take to end. */
+const GRACE_MS = 1000
+/** BullMQ's 15 s would leave the events waiting for as long after the server is back. */
+const RETRY_MS = 1000
+/** BullMQ's own limit fails a job without a notification. Core's crash policy decides instead. */
+const NO_LIMIT = 2 ** 31 - 1
+
+export interface InboxWorkerOptions {
+  readonly leaseMs: number
+  readonly limiter: WorkerSettings['limiter'] | undefined
+}
+
+/** Steps 10 and 11: this process's share of the work. */
+export class InboxWorker {
+  readonly #work: Process
+  readonly #policy: ProcessingPolicy
+  readonly #locks: LockRenewal
+  readonly #worker: QueueWorker
+  /** The drain ran out of time: what still runs goes back to the queue. */
+  #givingBack = false
+
+  constructor(
+    engine: Engine,
+    work: Process,
+    policy: ProcessingPolicy,
+    { leaseMs, limiter }: InboxWorkerOptions,
+  ) {
+    this.#work = work
+    this.#policy = policy
+    const outages = new OutageLog(policy.observe)
+    this.#locks = new LockRenewal({
+      leaseMs,
+      renew: (jobIds, tokens, ms) => this.#worker.extendJobLocks(jobIds, tokens, ms),
+      onError: error => outages.report(error),
+    })
+    this.#worker = engine.newWorker((job, token) => this.#attempt(job, token!), {
+      concurrency: policy.concurrency,
+      lockDuration: leaseMs,
+      skipLockRenewal: true,
+      stalledInterval: leaseMs,
+      maxStalledCount: NO_LIMIT,
+      runRetryDelay: RETRY_MS,
+      settings: { backoffStrategy: delayOf },
+      ...(limiter && { limiter }),
+    })
+    this.#worker.on('error', error => outages.report(error))
+    this.#worker.on('failed', () => outages.reset())
+  }
+
+  ready(): Promise<unknown> {
+    return this.#worker.waitUntilReady()
+  }
+
+  /** Takes no more jobs, waits for the running ones, then gives back what is left. */
+  async drain(timeoutMs: number): Promise<void> {
+    const closed = this.#worker.close()
+    if (!(await settlesWithin(closed, timeoutMs))) {
+      this.#givingBack = true
+      this.#locks.abortAll(ABORT.drained)
+      await settlesWithin(closed, GRACE_MS)
+      this.#worker.disconnect().catch(() => {})
+    }
+    this.#locks.stop()
+  }
+
+  /** BullMQ has locked the job. After a crash in here the lock expires, and the job runs again. */
+  async #attempt(job: EventJob, token: string): Promise<void> {
+    const delivery = toDelivery(job)
+    const attempt = createAttempt(job.attemptsMade + 1, crashPolicy(job.stalledCounter))
+    // The worker's policy decides how often, and may differ from the accepting process's. Set before the handlers run:
+    // if BullMQ cannot record their success, it treats that as one more failure of the job.
+    job.opts.attempts = Math.max(job.opts.attempts ?? 0, attempt.number + 1)
+    const lock = this.#locks.hold(job.id!, token, attempt)
+    if (this.#givingBack) attempt.abort(ABORT.drained())
+    const verdict = await this.#work(delivery, attempt)
+    this.#locks.release(lock)
+    await this.#apply(verdict, job, token, lock)
+  }
+
+  /** Returns where the job is complete. Throws what makes BullMQ retry, fail or leave it. */
+  async #apply(verdict: Verdict, job: EventJob, token: string, lock: JobLock): Promise<void> {
+    if (verdict.outcome === 'completed') return
+    // The attempt was withdrawn. The worker that has the job now decides.
+    if (lock.lost && verdict.outcome === 'retry') throw new WaitingError()
+    // The drain ended this attempt, and not the event: another worker takes it at once, with all its attempts.
+    if (this.#givingBack) {
+      await job.moveToWait(token)
+      throw new WaitingError()
+    }
+    await this.#resetCrashCount(job)
+    if (verdict.outcome === 'dead') throw deadLetterError(verdict.error)
+    throw retryError(verdict.error, verdict.delayMs)
+  }
+
+  /**
+   * Crashes count in a row, and this attempt ended with a verdict. BullMQ itself keeps the count of stalls, also when a
+   * dashboard retries a dead letter, which would then be abandoned again at once. A crash between this and BullMQ's
+   * record of the failure starts a new row.
+   */
+  async #resetCrashCount(job: EventJob): Promise<void> {
+    if (job.stalledCounter === 0) return
+    try {
+      await this.#worker.resetCrashCount(job.id!)
+    } catch (error) {
+      // The verdict stands all the same. The next crash counts on from the old number.
+      this.#policy.observe({ kind: 'store_down', operation: 'work', error })
+    }
+  }
+}

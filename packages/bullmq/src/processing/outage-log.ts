@@ -1,0 +1,30 @@
+import type { Observer } from '@ackhook/core'
+
+/** While the engine is gone, its worker tries once a second. An error after so long a silence is another outage's. */
+const QUIET_MS = 10_000
+/** Some messages contain what changes each time. */
+const MAX_KNOWN = 20
+
+/** Reports each error of an outage to the observer once: they come many times a second, and alternate. */
+export class OutageLog {
+  readonly #observe: Observer
+  /** By message. */
+  readonly #lastAt = new Map<string, number>()
+
+  constructor(observe: Observer) {
+    this.#observe = observe
+  }
+
+  report(error: Error): void {
+    const now = performance.now()
+    const lastAt = this.#lastAt.get(error.message) ?? Number.NEGATIVE_INFINITY
+    if (this.#lastAt.size >= MAX_KNOWN) this.#lastAt.clear()
+    this.#lastAt.set(error.message, now)
+    if (now - lastAt >= QUIET_MS) this.#observe({ kind: 'store_down', operation: 'work', error })
+  }
+
+  /** The engine answers again. */
+  reset(): void {
+    this.#lastAt.clear()
+  }
+}
