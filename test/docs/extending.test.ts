@@ -2,8 +2,8 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { DedupeStore, Inbox, Receiver, WebhookEvent } from '@ackhook/core'
-import { adapterCases, adapterSuiteOptions } from '@ackhook/testing/adapter-suite'
-import { inboxCases } from '@ackhook/testing/inbox-suite'
+import { adapterSuite, adapterSuiteOptions } from '@ackhook/testing/adapter-suite'
+import { inboxSuite } from '@ackhook/testing/inbox-suite'
 import { storeSuite } from '@ackhook/testing/store-suite'
 import { getRequestListener } from '@hono/node-server'
 import { Pool } from 'pg'
@@ -66,18 +66,19 @@ describe('the store of the guide', () => {
 })
 
 describe('the inbox of the guide', () => {
-  const capabilities = { durable: true, serialize: false, forgets: true }
-  it.each(inboxCases(capabilities))('$id: $name', async ({ run }) => {
-    const { postgresInbox, TABLE } = await example<InboxGuide>('writing-an-inbox')
-    const pools = await poolsOf(TABLE, 'webhook_events', 3)
-    let opened = 0
-    const open = () => postgresInbox(pools[opened++] as Pool)
-    try {
-      await run({ open, reopen: open })
-    } finally {
-      await Promise.all(pools.map(pool => pool.end()))
-    }
+  const cases = inboxSuite({
+    capabilities: { durable: true, serialize: false, forgets: true },
+    async open() {
+      const { postgresInbox, TABLE } = await example<InboxGuide>('writing-an-inbox')
+      const pools = await poolsOf(TABLE, 'webhook_events', 3)
+      let opened = 0
+      return {
+        createInbox: () => postgresInbox(pools[opened++] as Pool),
+        close: async () => void (await Promise.all(pools.map(pool => pool.end()))),
+      }
+    },
   })
+  it.each(cases)('$id: $name', async ({ run }) => run())
 })
 
 describe('the adapter of the guide', () => {
@@ -105,9 +106,8 @@ describe('the adapter of the guide', () => {
   })
   afterAll(() => server.close())
 
-  it.each(adapterCases)('$id: $name', async ({ run }) => {
-    await run({ url: `${base}/plain`, parsedUrl: `${base}/parsed`, handled: () => events })
-  })
+  const open = () => ({ url: `${base}/plain`, parsedUrl: `${base}/parsed`, handled: () => events })
+  it.each(adapterSuite({ open }))('$id: $name', async ({ run }) => run())
 })
 
 it('has a guide for each suite', () => {
