@@ -143,7 +143,7 @@ const CLAIMED: Reply = [OUTCOME.claimed, 0]
  * The claim of a single key, first by the plain command: nearly every claim is of a new event. When the key is not
  * free, or Redis has no memory, the script decides.
  */
-// perf: the command costs Redis a third of the script; see note "single-key claim"
+// perf: the command costs Redis a third of the script; note 21
 export async function claimSingleKey(
   client: RedisClient,
   key: string,

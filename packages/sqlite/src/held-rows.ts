@@ -15,7 +15,7 @@ export interface HeldRow {
 
 /** The rows that this process holds. */
 export class HeldRows {
-  /** perf: a list, and no `Map` or `Set` of bodies; see note "maps of bodies". */
+  /** perf: a list, and no `Map` or `Set` of bodies; note 2. */
   readonly #rows: HeldRow[] = []
 
   get size(): number {

@@ -51,7 +51,7 @@ export class GroupCommit<Item, Answer> {
   }
 
   /**
-   * perf: without the turn, the timer and the promises of a batch; see note "single add". It counts as no batch, so
+   * perf: without the turn, the timer and the promises of a batch; note 22. It counts as no batch, so
    * that a server that never answers it blocks no other item. Its deadline is the caller's.
    */
   #sendSingle(item: Item): Promise<Answer> {

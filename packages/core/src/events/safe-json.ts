@@ -13,7 +13,7 @@ const PROTO = '__proto__'
 
 /**
  * Keys can hide behind escapes, so a text with any Unicode escape is suspect as well. Both kinds of poison hold the
- * letters "proto", and searching for a short word is ten times faster. perf: note "short searches".
+ * letters "proto", and searching for a short word is ten times faster. perf: note 15.
  */
 function isSuspect(text: string): boolean {
   if (text.includes('\\u00')) return true

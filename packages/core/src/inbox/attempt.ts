@@ -19,7 +19,7 @@ export function createAttempt(number: number, decision: CrashDecision = 'run'): 
   return new LazyAttempt(number, decision)
 }
 
-/** perf: a literal with a getter is far slower to make than an instance; see note "attempts". */
+/** perf: a literal with a getter is far slower to make than an instance; note 6. */
 class LazyAttempt implements Attempt {
   readonly number: number
   readonly decision: CrashDecision

@@ -18,7 +18,7 @@ export function writeReply(request: IncomingMessage, response: ServerResponse, r
   linger(request, () => response.end())
 }
 
-/** Head and body in one `write`: `end(body)` alone leaves the socket a second, empty piece. perf: note "one write". */
+/** Head and body in one `write`: `end(body)` alone leaves the socket a second, empty piece. perf: note 10. */
 function writeAtOnce(request: IncomingMessage, response: ServerResponse, body: string): void {
   const { socket } = response
   // Without a socket the reply waits behind an earlier one on the same connection.

@@ -7,7 +7,7 @@ interface Together {
 
 /** Deliveries on their way to the file, by ref: those that are taken at once need not be read back. */
 export class InFlight {
-  /** perf: a list of the few batches under way, and no `Map` of deliveries; see note "maps of bodies". */
+  /** perf: a list of the few batches under way, and no `Map` of deliveries; note 2. */
   readonly #batches: Together[] = []
   #nextRef = 1
 

@@ -48,7 +48,7 @@ function storeMark(fingerprint: number): number {
   return (fingerprint >>> 0) % 10_000
 }
 
-/** Stands in for the delivery of a finished entry. perf: frees the event and its bytes at once; see note "entries". */
+/** Stands in for the delivery of a finished entry. perf: frees the event and its bytes at once; note 1. */
 export const NO_DELIVERY: Delivery = {
   key: '',
   namespace: '',

@@ -1,5 +1,5 @@
 import { platform } from '#platform'
-import { andThen } from '../../lib/maybe-promise.ts'
+import { isPromise } from '../../lib/maybe-promise.ts'
 import type { Acceptance } from '../acceptance.ts'
 import type { Verdict } from '../inbox.ts'
 import type { Entry } from './entry.ts'
@@ -97,7 +97,9 @@ export class PerRequestScheduler implements Scheduler {
 
   #start(entry: Entry): void {
     if (entry.phase !== 'held') return
-    void andThen(this.#parts.run(entry), verdict => this.#end(verdict, entry))
+    const verdict = this.#parts.run(entry)
+    if (isPromise(verdict)) void verdict.then(known => this.#end(known, entry))
+    else this.#end(verdict, entry)
   }
 
   #end(verdict: Verdict, entry: Entry): void {

@@ -2,7 +2,7 @@ import type { Timeout, Timeouts } from '../platform.ts'
 
 /**
  * One timer for any number of timeouts of one length: they are due in the order in which they were set, and nearly
- * all are cancelled at once. perf: note "timeouts".
+ * all are cancelled at once. perf: note 17.
  */
 export function createTimeouts(ms: number): Timeouts {
   return new TimeoutList(ms)
