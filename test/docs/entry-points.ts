@@ -66,7 +66,7 @@ export const PARTS: Readonly<Record<string, readonly string[]>> = {
     'wholeNumber',
     'withDeadline',
   ],
-  '@ackhook/core/node': ['readRawBody', 'writeReply'],
+  '@ackhook/core/node': ['fromNodeRequest', 'isBeingRead', 'isNodeRequest', 'readRawBody', 'writeReply'],
   '@ackhook/express': ['captureRawBody'],
   '@ackhook/testing': ['formatTimestamp', 'post'],
   '@ackhook/testing/adapter-suite': ['adapterSuiteOptions'],
