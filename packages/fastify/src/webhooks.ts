@@ -93,7 +93,7 @@ function mount(scope: FastifyInstance, path: string, receiver: FastifyReceiver):
   scope.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
   scope.all<{ Body?: FastifyRequest['raw'] }>(path, (request, reply) => {
     reply.hijack()
-    replyTo(receiver, fromNodeRequest(request.raw, request, request.body), answer =>
+    replyTo(receiver, fromNodeRequest(request.raw, request, request.body ?? request.raw), answer =>
       writeReply(request.raw, reply.raw, answer),
     )
   })

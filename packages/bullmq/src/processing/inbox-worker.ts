@@ -27,6 +27,9 @@ export interface InboxWorkerOptions {
 }
 
 /** Steps 10 and 11: this process's share of the work. */
+/** The verdict of an attempt that did not complete its event. */
+type Failed = Exclude<Verdict, { outcome: 'completed' }>
+
 export class InboxWorker {
   readonly #work: Process
   readonly #policy: ProcessingPolicy
@@ -90,12 +93,13 @@ export class InboxWorker {
     if (this.#givingBack) attempt.abort(ABORT.drained())
     const verdict = await this.#work(delivery, attempt)
     this.#locks.release(lock)
+    if (verdict.outcome === 'completed') return
+    if (attempt.decision === 'run' || verdict.outcome === 'dead') await this.#resetCrashCount(job, lock)
     await this.#apply(verdict, job, token, lock)
   }
 
-  /** Returns where the job is complete. Throws what makes BullMQ retry, fail or leave it. */
-  async #apply(verdict: Verdict, job: EventJob, token: string, lock: JobLock): Promise<void> {
-    if (verdict.outcome === 'completed') return
+  /** Throws what makes BullMQ retry, fail or leave the job. */
+  async #apply(verdict: Failed, job: EventJob, token: string, lock: JobLock): Promise<never> {
     // The attempt was withdrawn. The worker that has the job now decides.
     if (lock.lost && verdict.outcome === 'retry') throw new WaitingError()
     // The drain ended this attempt, and not the event: another worker takes it at once, with all its attempts.
@@ -103,22 +107,20 @@ export class InboxWorker {
       await job.moveToWait(token)
       throw new WaitingError()
     }
-    await this.#resetCrashCount(job)
     if (verdict.outcome === 'dead') throw deadLetterError(verdict.error)
     throw retryError(verdict.error, verdict.delayMs)
   }
 
   /**
-   * Crashes count in a row, and this attempt ended with a verdict. BullMQ itself keeps the count of stalls, also when a
-   * dashboard retries a dead letter, which would then be abandoned again at once. A crash between this and BullMQ's
-   * record of the failure starts a new row.
+   * Only consecutive crashes count, and this attempt did not crash. BullMQ itself keeps the count of stalls, also when a
+   * dashboard retries a dead letter, which would then be abandoned again at once.
    */
-  async #resetCrashCount(job: EventJob): Promise<void> {
-    if (job.stalledCounter === 0) return
+  async #resetCrashCount(job: EventJob, lock: JobLock): Promise<void> {
+    if (job.stalledCounter === 0 || lock.lost) return
     try {
       await this.#worker.resetCrashCount(job.id!)
     } catch (error) {
-      // The verdict stands all the same. The next crash counts on from the old number.
+      // The verdict still applies; the next crash adds to the old count.
       this.#policy.observe({ kind: 'store_down', operation: 'work', error })
     }
   }

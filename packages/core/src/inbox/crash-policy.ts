@@ -16,8 +16,9 @@ const MAX_CRASHES = 5
 const MAX_NOTIFY_ATTEMPTS = 3
 
 /**
- * Decides by the number of crashes in a row: attempts, or calls of `onDeadLetter`, during which the process died or
- * hung. An attempt that completes or fails starts the count again.
+ * Decides by the number of crashes in a row: attempts, or notifications of `onDeadLetter`, that ended with their
+ * process. An attempt that ends in any other way starts the count again: it completes, fails, or a drain cuts it short.
+ * A notification that a drain cuts short does not.
  */
 export function crashPolicy(crashes: number): CrashDecision {
   if (crashes < MAX_CRASHES) return 'run'

@@ -20,7 +20,7 @@ describe.each([
   ['node', node],
   ['web', web],
 ])('the platform of %s', (_, platform) => {
-  it('rings an timeout in time, unless it was cancelled', () => {
+  it('fires a timeout in time, unless it was cancelled', () => {
     vi.useFakeTimers()
     const timeouts = platform.createTimeouts(1000)
     const [late, never] = [vi.fn(), vi.fn()]
@@ -137,4 +137,17 @@ describe('the process warnings of Node', () => {
       ['no stack', { type: 'AckhookWarning', detail: 'Error: down' }],
     ])
   })
+})
+
+it('runs work after the replies as a plain function, which Workers insist on', async () => {
+  const real = globalThis.queueMicrotask
+  vi.stubGlobal('queueMicrotask', function (this: unknown, work: () => void) {
+    if (this !== undefined && this !== globalThis) throw new TypeError('Illegal invocation')
+    real(work)
+  })
+  const work = vi.fn()
+  web.afterReplies(work)
+  node.afterReplies(work)
+  await vi.waitFor(() => expect(work).toHaveBeenCalledTimes(2))
+  vi.unstubAllGlobals()
 })

@@ -4,7 +4,6 @@ import type { EventHandler, EventSchemas, KnownEvents } from '../events/event-ty
 import { createDeliveryFactory } from '../inbox/delivery.ts'
 import type { DeadLetterStore } from '../inbox/inbox.ts'
 import { wholeNumber } from '../lib/check-option.ts'
-import { durationMs } from '../lib/duration.ts'
 import { createRefusalLog, createStoreLog } from '../observe/failure-log.ts'
 import { guardObserver } from '../observe/guards.ts'
 import { createSecrets } from '../verify/secrets.ts'
@@ -53,8 +52,7 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
     },
     handle,
     start: () => lifecycle.start(),
-    close: async ({ timeout = '10s' } = {}) =>
-      lifecycle.close(durationMs(timeout, { option: 'timeout', minMs: 0, maxMs: 3_600_000 })),
+    close: async ({ timeout = '10s' } = {}) => lifecycle.close(timeout),
     stats: async () => inbox.stats(),
     deadLetters: deadLettersOf(inbox.deadLetters),
     tap(tap) {
@@ -87,7 +85,11 @@ function connect<Context>(
     },
     createProcess() {
       handlers.freeze()
-      return tapProcess(createWorker({ ...resolved, handlers, decode, observe }), taps, { handlers, decode })
+      return tapProcess(createWorker({ ...resolved, handlers, decode, observe }), taps, {
+        handlers,
+        decode,
+        logger,
+      })
     },
   })
   const handle = createRequestHandler({

@@ -6,6 +6,7 @@ import type { DrainReport, Inbox, Process, ProcessingPolicy } from '../inbox/inb
 import { isAnothers, leaveInbox, takeInbox } from '../inbox/inbox-owner.ts'
 import { keepAlive } from '../inbox/keep-alive.ts'
 import { withDeadline } from '../lib/deadline.ts'
+import { type Duration, durationMs } from '../lib/duration.ts'
 import { isPromise, type MaybePromise } from '../lib/maybe-promise.ts'
 
 /** A start may take longer than a sender waits. */
@@ -18,7 +19,7 @@ export interface LifecycleParts {
   readonly createProcess: () => Process
 }
 
-/** When a receiver's inbox begins, what it accepts, and when it ends. */
+/** Starts, guards and drains the inbox of one receiver. */
 export class Lifecycle {
   readonly #inbox: Inbox
   readonly #policy: ProcessingPolicy
@@ -55,8 +56,9 @@ export class Lifecycle {
     }
   }
 
-  close(timeoutMs: number): Promise<DrainReport> {
-    this.#draining ??= this.#drain(timeoutMs)
+  /** Throws for an unusable timeout, unless the drain has begun already. */
+  close(timeout: Duration): Promise<DrainReport> {
+    this.#draining ??= this.#drain(durationMs(timeout, { option: 'timeout', minMs: 0, maxMs: 3_600_000 }))
     return this.#draining
   }
 

@@ -3,6 +3,7 @@ import { Refusal } from '../errors/refusal.ts'
 import type { DecodeEvent } from '../events/decode-event.ts'
 import type { WebhookEvent } from '../events/event-types.ts'
 import type { Process, Verdict } from '../inbox/inbox.ts'
+import type { Logger } from '../observe/logger.ts'
 import type { HandlerRegistry } from '../worker/handler-registry.ts'
 
 /** One finished attempt, as a test sees it. */
@@ -44,7 +45,7 @@ export function tapReceiver(receiver: object, tap: Tap): void {
 export function tapProcess(
   run: Process,
   taps: readonly Tap[],
-  parts: { readonly handlers: HandlerRegistry; readonly decode: DecodeEvent },
+  parts: { readonly handlers: HandlerRegistry; readonly decode: DecodeEvent; readonly logger: Logger },
 ): Process {
   if (taps.length === 0) return run
   return async (delivery, attempt, limit) => {
@@ -53,7 +54,13 @@ export function tapProcess(
     const verdict = await run(delivery, attempt, limit)
     const { id, namespace } = delivery
     const matched = event === undefined ? 0 : parts.handlers.match(event.type).length
-    for (const tap of taps) tap({ event, id, namespace, attempt: attempt.number, matched, verdict })
+    for (const tap of taps) {
+      try {
+        tap({ event, id, namespace, attempt: attempt.number, matched, verdict })
+      } catch (err) {
+        parts.logger.error({ err, event: id }, 'A tap threw; the verdict stands.')
+      }
+    }
     return verdict
   }
 }

@@ -311,3 +311,13 @@ describe('an attempt that the inbox withdraws', () => {
     expect(seen).toMatchObject([{ kind: 'attempt_failed' }])
   })
 })
+
+it.each([
+  ['a clock that throws', { clock: raise('no clock') }, event],
+  ['an event whose created_at a handler made odd', {}, { ...event, created_at: Symbol('odd') as never }],
+])('completes an attempt in spite of %s', async (_, parts, odd) => {
+  const { process, handlers, seen } = worker(parts)
+  handlers.add('a.b', async () => {})
+  expect(await process({ ...delivery, event: odd }, createAttempt(1))).toEqual({ outcome: 'completed' })
+  expect(seen).toEqual([{ kind: 'completed', ...about, attempt: 1, durationMs: expect.any(Number) }])
+})

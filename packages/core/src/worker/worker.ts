@@ -181,6 +181,11 @@ function toReadableError(thrown: unknown): unknown {
 }
 
 function lagOf(event: WebhookEvent | undefined, clock: () => number): { lagMs?: number } {
-  const createdAt = Date.parse(event?.created_at ?? '')
-  return Number.isNaN(createdAt) ? {} : { lagMs: clock() - createdAt }
+  try {
+    const lagMs = clock() - Date.parse(event?.created_at ?? '')
+    return Number.isNaN(lagMs) ? {} : { lagMs }
+  } catch {
+    // The clock is the user's, and a handler may have changed the event: neither undoes its success.
+    return {}
+  }
 }

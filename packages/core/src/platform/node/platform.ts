@@ -5,6 +5,8 @@ import { createMac } from './hmac.ts'
 import { processWarnings } from './process-warnings.ts'
 import { createTimeouts } from './timeouts.ts'
 
+/** The real one, even when a test fakes timers later. */
+const realSetImmediate = setImmediate
 const KEY_BYTES = 16
 const keyBytes = Buffer.alloc(KEY_BYTES)
 
@@ -26,7 +28,6 @@ export const platform: Platform = {
     return hasBom ? buffer.toString('utf8', 3) : buffer.toString()
   },
   sharesTurns: true,
-  // The real one, also for a test that fakes timers later.
-  afterReplies: setImmediate,
+  afterReplies: work => void realSetImmediate(work),
   defaultLogger: processWarnings,
 }

@@ -19,7 +19,8 @@ export const platform: Platform = {
   decodeText: bytes => decoder.decode(bytes),
   sharesTurns: false,
   // A microtask runs whatever becomes of its request; a timer may not.
-  afterReplies: queueMicrotask,
+  // Called as a plain function: Workers refuse any other `this`.
+  afterReplies: work => queueMicrotask(work),
   defaultLogger: { info() {}, warn() {}, error() {} },
 }
 
