@@ -134,6 +134,11 @@ describe('an upcast', () => {
     expect(decode({ contract: { upcast: () => new Upcast() as never } })).toBeInstanceOf(Upcast)
   })
 
+  it('cannot give an event another id in place', () => {
+    const upcast = (old: object) => Object.assign(old, { id: 'evt_2' }) as never
+    expect(decode({ contract: { upcast } })).toMatchObject({ id: event.id })
+  })
+
   it('cannot give an event another id', () => {
     expect(decode({ contract: { upcast: old => ({ ...old, id: 'evt_2' }) } })).toEqual(event)
   })
@@ -172,5 +177,26 @@ describe('an upcast', () => {
       throw new Error('asked')
     }
     expect(decode({ contract: { upcast }, sent: '[]' })).toMatchObject({ code: 'envelope_invalid' })
+  })
+})
+
+describe('bytes that are not UTF-8', () => {
+  const bytesOf = (id: Uint8Array | string, data = '') =>
+    Buffer.concat([
+      Buffer.from('{"id":"evt_'),
+      Buffer.from(id),
+      Buffer.from('","type":"a.b","created_at":"2026-01-01T00:00:00Z","data":{"text":"'),
+      Buffer.from(data, 'latin1'),
+      Buffer.from('"}}'),
+    ])
+  const decodeBytes = createDecoder(resolveContract(), {})
+
+  it.each([0xff, 0xfe, 0xe9])('are refused in an id: %i', byte => {
+    expect(decodeBytes(bytesOf(Uint8Array.of(byte)))).toMatchObject({ code: 'envelope_invalid' })
+  })
+
+  it('are let pass in data, and so is a genuine U+FFFD in an id', () => {
+    expect(decodeBytes(bytesOf('1', '\xff'))).toMatchObject({ id: 'evt_1' })
+    expect(decodeBytes(bytesOf('\uFFFD'))).toMatchObject({ id: 'evt_\uFFFD' })
   })
 })

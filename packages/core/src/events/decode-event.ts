@@ -15,6 +15,7 @@ export function createDecoder(contract: Contract, schemas: EventSchemas): Decode
   return body => {
     const event = parseEnvelope(platform.decodeText(body), contract)
     if (event instanceof Refusal) return event
+    if (isLossy(event, body)) return new Refusal('envelope_invalid', { detail: LOSSY })
     const current = contract.upcast === undefined ? event : upcast(event, contract.upcast)
     if (current instanceof Refusal) return current
     const schema = byType.get(current.type)
@@ -22,20 +23,37 @@ export function createDecoder(contract: Contract, schemas: EventSchemas): Decode
   }
 }
 
+const LOSSY = "'id' or 'type' is not valid UTF-8"
+
+/**
+ * Whether the id or the type may have lost bytes that are not UTF-8. Each such byte became U+FFFD, and two ids that
+ * differ only there would be one.
+ */
+function isLossy({ id, type }: UncheckedEvent, body: Uint8Array): boolean {
+  if (!id.includes('\uFFFD') && !type.includes('\uFFFD')) return false
+  try {
+    new TextDecoder('utf-8', { fatal: true }).decode(body)
+    return false
+  } catch {
+    return true
+  }
+}
+
 function upcast(event: UncheckedEvent, step: NonNullable<Contract['upcast']>): UncheckedEvent | Refusal {
+  const { id, type } = event
   try {
     const answer = step(event)
     // Its rejection would be unhandled: the event is refused for being a promise.
     if (isPromise(answer)) Promise.resolve(answer).catch(() => {})
-    // The id was signed and is what the event is remembered by: an upcast may not give it another.
-    const current = answer?.id === event.id ? answer : { ...answer, id: event.id }
+    // The id was signed and is what the event is remembered by: an upcast may not give it another, also not in place.
+    const current = answer?.id === id ? answer : { ...answer, id }
     const fault = envelopeFault(current, PUBLISHED_FIELDS)
     if (fault === undefined) return current
     return new Refusal('event_invalid', {
-      detail: `contract.upcast answered no event for '${event.type}': ${fault}; is it asynchronous?`,
+      detail: `contract.upcast answered no event for '${type}': ${fault}; is it asynchronous?`,
     })
   } catch (cause) {
-    return new Refusal('event_invalid', { detail: `contract.upcast threw for '${event.type}'`, cause })
+    return new Refusal('event_invalid', { detail: `contract.upcast threw for '${type}'`, cause })
   }
 }
 

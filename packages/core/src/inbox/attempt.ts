@@ -8,6 +8,8 @@ export interface Attempt {
   /** What `crashPolicy` decided. Unless it is `'run'`, the number is that of the last attempt that ran. */
   readonly decision: CrashDecision
   readonly signal: AbortSignal
+  /** Why the attempt was withdrawn, if it was. */
+  readonly abortReason: AckhookError | undefined
   /** Withdraws the attempt: the signal aborts, and the result of the handlers no longer counts. */
   abort(reason: AckhookError): void
   /** `listener` is called when the attempt is withdrawn, or at once when it already was. */
@@ -24,7 +26,7 @@ class LazyAttempt implements Attempt {
   readonly number: number
   readonly decision: CrashDecision
   #controller: AbortController | undefined
-  #reason: AckhookError | undefined
+  abortReason: AckhookError | undefined
   #listener: ((reason: AckhookError) => void) | undefined
 
   constructor(number: number, decision: CrashDecision) {
@@ -35,21 +37,21 @@ class LazyAttempt implements Attempt {
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController()
-      if (this.#reason !== undefined) this.#controller.abort(this.#reason)
+      if (this.abortReason !== undefined) this.#controller.abort(this.abortReason)
     }
     return this.#controller.signal
   }
 
   abort(reason: AckhookError): void {
-    if (this.#reason !== undefined) return
-    this.#reason = reason
+    if (this.abortReason !== undefined) return
+    this.abortReason = reason
     this.#controller?.abort(reason)
     this.#listener?.(reason)
   }
 
   onAbort(listener: (reason: AckhookError) => void): void {
     this.#listener = listener
-    if (this.#reason !== undefined) listener(this.#reason)
+    if (this.abortReason !== undefined) listener(this.abortReason)
   }
 }
 

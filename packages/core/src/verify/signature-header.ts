@@ -13,13 +13,15 @@ const MAX_SIGNATURES = 16
 const DIGEST = /^[0-9a-fA-F]{64}$/
 
 /**
- * Reads the signature header. Spaces around commas, any order, empty elements and unknown schemes are fine.
+ * Reads the signature header. Spaces around commas, any order, empty elements and unknown schemes are fine, and a
+ * signature of another form is ignored beside a well-formed one: a sender may add a form.
  * Two `t` are not: that is also how a header that was sent twice looks once a server has joined its lines.
  */
 export function parseSignatureHeader(value: string, scheme: string): SignatureHeader | Refusal {
   if (value.length > MAX_LENGTH) return malformed(`longer than ${MAX_LENGTH} characters`)
   let timestamp: string | undefined
   const signatures: string[] = []
+  let hasOtherForm = false
   for (let start = 0; start <= value.length; ) {
     const comma = value.indexOf(',', start)
     const end = comma === -1 ? value.length : comma
@@ -34,12 +36,14 @@ export function parseSignatureHeader(value: string, scheme: string): SignatureHe
       if (timestamp !== undefined) return malformed('more than one t: was the header sent twice?')
       timestamp = text
     } else if (equals === scheme.length && element.startsWith(scheme)) {
-      if (!DIGEST.test(text)) return malformed(`a ${scheme} that is not 64 hexadecimal digits`)
-      if (signatures.push(text) > MAX_SIGNATURES) return malformed(`more than ${MAX_SIGNATURES} ${scheme}`)
+      if (!DIGEST.test(text)) hasOtherForm = true
+      else if (signatures.push(text) > MAX_SIGNATURES)
+        return malformed(`more than ${MAX_SIGNATURES} ${scheme}`)
     }
   }
   if (timestamp === undefined) return malformed('no t')
-  if (signatures.length === 0) return malformed(`no ${scheme}`)
+  if (signatures.length === 0)
+    return malformed(hasOtherForm ? `a ${scheme} that is not 64 hexadecimal digits` : `no ${scheme}`)
   return { timestamp, signatures }
 }
 

@@ -304,7 +304,18 @@ describe('an attempt that the inbox withdraws', () => {
     expect(logger.lines).toEqual([])
   })
 
-  it('is told from another error of ours', async () => {
+  it.each([ABORT.leaseLost(), ABORT.drained()])(
+    'is not confused with one whose handler throws the reason of another attempt: %s',
+    async reason => {
+      const { process, handlers, seen } = worker()
+      handlers.add('a.b', raise(reason))
+      expect(await process(delivery, createAttempt(1))).toMatchObject({ outcome: 'retry', error: reason })
+      expect(await process(delivery, createAttempt(3))).toMatchObject({ outcome: 'dead', error: reason })
+      expect(seen).toMatchObject([{ kind: 'attempt_failed' }, { kind: 'dead_lettered' }])
+    },
+  )
+
+  it('is distinguished from another error of ours', async () => {
     const { process, handlers, seen } = worker()
     handlers.add('a.b', raise(new AckhookError('in_flight', 'mine')))
     expect(await process(delivery, createAttempt(1))).toMatchObject({ outcome: 'retry' })

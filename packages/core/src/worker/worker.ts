@@ -109,7 +109,7 @@ class Worker {
     const { delivery, attempt, limit, event } = running
     const readable = toReadableError(thrown)
     const durationMs = durationOf(running)
-    if (isWithdrawn(readable)) {
+    if (isWithdrawn(readable, attempt)) {
       observe?.({ kind: 'attempt_withdrawn', ...about(running), error: readable, durationMs })
       return { outcome: 'retry', delayMs: 0, error: readable }
     }
@@ -158,9 +158,13 @@ function durationOf({ startedAt }: Running): number {
   return startedAt === undefined ? 0 : performance.now() - startedAt
 }
 
-/** The inbox withdrew the attempt and says so itself: this was no failure, and attempts are left. */
-function isWithdrawn(error: unknown): boolean {
-  return error instanceof AckhookError && (error.code === 'lease_lost' || error.code === 'drain_timeout')
+/**
+ * Whether the inbox withdrew this attempt: then nothing failed, and attempts are left. Only its own reason counts: a
+ * handler may throw what aborted another attempt.
+ */
+function isWithdrawn(error: unknown, { abortReason }: Attempt): boolean {
+  if (abortReason === undefined || error !== abortReason) return false
+  return abortReason.code === 'lease_lost' || abortReason.code === 'drain_timeout'
 }
 
 /** Of several errors, one that rules out another attempt. An abandoned event is dead whatever else is wrong with it. */
