@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import type { Server } from 'node:http'
+import { createServer, type Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { createReceiver, memoryStore } from '@ackhook/core'
@@ -375,4 +375,17 @@ it('refuses a wrong option where the hooks are made', () => {
   expect(() => webhooks({ secret: SECRET, tolerance: 0 })).toThrow(
     expect.objectContaining({ option: 'tolerance' }),
   )
+})
+
+it('answers where its method handle is called with a response, as connect does', async () => {
+  const { hooks, handled } = hooksWith()
+  const server = createServer(
+    (request, response) => void (hooks.handle as (...both: unknown[]) => unknown)(request, response),
+  )
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  leftovers.push(() => server.close())
+  const reply = await post(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`)
+  expect(reply.status).toBe(202)
+  await vi.waitFor(() => expect(handled).toHaveLength(1))
 })

@@ -1,7 +1,7 @@
-import type { EventSchemas, KnownEvents, Receiver, ReceiverOptions } from '@ackhook/core'
+import type { EventSchemas, KnownEvents, Receiver, ReceiverOptions, WebhookRequest } from '@ackhook/core'
 import { toNodeHandler } from '@ackhook/core/node'
 import { toReceiver } from '@ackhook/core/spi'
-import type { Request, RequestHandler } from 'express'
+import type { Request, RequestHandler, Response } from 'express'
 
 /** A request handler to mount and a receiver to register handlers on. */
 export type ExpressWebhooks<Events> = RequestHandler & Receiver<Events, Request>
@@ -21,5 +21,9 @@ export function webhooks<const Schemas extends EventSchemas = Record<never, neve
   optionsOrReceiver: ReceiverOptions<Schemas, Request> | Receiver<KnownEvents<Schemas>, Request>,
 ): ExpressWebhooks<KnownEvents<Schemas>> {
   const receiver = toReceiver(optionsOrReceiver)
-  return Object.assign(toNodeHandler(receiver), receiver)
+  const listener = toNodeHandler(receiver)
+  // Connect calls the method `handle` of what it mounts, where there is one, with the response.
+  const handle = (request: WebhookRequest<Request>, response?: Response) =>
+    response === undefined ? receiver.handle(request) : listener(request as unknown as Request, response)
+  return Object.assign(listener, receiver, { handle: handle as typeof receiver.handle })
 }

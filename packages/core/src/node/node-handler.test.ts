@@ -7,6 +7,7 @@ import {
   type Server,
   type ServerResponse,
 } from 'node:http'
+import { connect as connectHttp2, createServer as createHttp2Server } from 'node:http2'
 import { type AddressInfo, connect } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { eventBody, signedRequest, watch } from '../../../../test/support/receiving.ts'
@@ -258,6 +259,43 @@ describe('a Node handler', () => {
     }
   })
 
+  it('writes no body to HEAD, where Node may refuse one', async () => {
+    const { receiver } = watch()
+    const handler = toNodeHandler(receiver as never)
+    const server = createServer({ rejectNonStandardBodyWrites: true }, handler).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    leftovers.push(() => server.close())
+    const { port } = server.address() as AddressInfo
+    const reply = await fetch(`http://127.0.0.1:${port}/`, { method: 'HEAD' })
+    expect([reply.status, await reply.text()]).toEqual([405, ''])
+  })
+
+  it.each([
+    ['too large', { bodyLimit: 100 }, 413],
+    ['too slow', { bodyTimeout: '20ms' }, 408],
+  ] as const)('ends the upload of a body that is %s over HTTP/2', async (_, options, status) => {
+    const warned = vi.fn()
+    process.on('warning', warned)
+    const { receiver } = watch(options as never)
+    const server = createHttp2Server(toNodeHandler(receiver as never) as never).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const session = connectHttp2(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+    leftovers.push(
+      () => session.destroy(),
+      () => server.close(),
+    )
+    const stream = session.request({ ':method': 'POST', ...(signedRequest().headers as object) })
+    const closed = new Promise<void>(resolve => stream.once('close', resolve))
+    stream.on('error', () => {}).write(Buffer.alloc(1000))
+    const [headers] = await once(stream, 'response')
+    expect(headers[':status']).toBe(status)
+    stream.resume()
+    await closed
+    expect(session.destroyed).toBe(false)
+    process.off('warning', warned)
+    expect(warned).not.toHaveBeenCalled()
+  })
+
   it('does not mind a header called __proto__', async () => {
     const { port, headers } = await serve()
     const received = await raw(port, socket =>
@@ -348,6 +386,19 @@ describe('bytes that somebody else read', () => {
 })
 
 describe('writing a reply', () => {
+  it('ends a response whose head was written and that nothing would end', async () => {
+    const { receiver } = watch()
+    const handler = toNodeHandler(receiver as never)
+    const { port } = await listen((request, response) => {
+      response.writeHead(200, { 'content-length': '5' }).flushHeaders()
+      handler(request, response)
+    })
+    const received = await raw(port, socket =>
+      socket.write('POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n'),
+    )
+    expect(received).toMatch(/^HTTP\/1\.1 200 /)
+  })
+
   it('leaves a response alone that somebody has answered', async () => {
     const { url } = await listen((request, response) => {
       response.end('mine')

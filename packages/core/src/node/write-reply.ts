@@ -1,28 +1,41 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ServerHttp2Stream } from 'node:http2'
 import type { WebhookReply } from '../http/request.ts'
 
+/** Of HTTP/2: the stream is over, and nothing was wrong. */
+const NO_ERROR = 0
 const LINGER_MS = 500
 const LINGER_BYTES = 1_048_576
 
-/** Writes a reply as it stands. */
+/** Writes a reply as it stands. A response whose head something else wrote is ended: its sender would wait forever. */
 export function writeReply(request: IncomingMessage, response: ServerResponse, reply: WebhookReply): void {
-  if (response.headersSent || response.destroyed) return
-  if (request.complete || request.readableEnded) {
-    response.writeHead(reply.status, reply.headers)
-    writeAtOnce(request, response, reply.body)
+  if (response.writableEnded || response.destroyed) return
+  if (response.headersSent) {
+    response.destroy()
     return
   }
-  response.writeHead(reply.status, { ...reply.headers, connection: 'close' })
-  response.flushHeaders()
-  response.write(reply.body)
-  linger(request, () => response.end())
+  const body = request.method === 'HEAD' ? '' : reply.body
+  if (request.complete || request.readableEnded) {
+    response.writeHead(reply.status, reply.headers)
+    writeAtOnce(request, response, body)
+  } else if (request.httpVersionMajor === 2) {
+    response.writeHead(reply.status, reply.headers)
+    response.end(body)
+    // Ends the upload as well. HTTP/2 has no `connection: close`, and others may share the connection.
+    ;(response as unknown as { stream: ServerHttp2Stream }).stream.close(NO_ERROR)
+  } else {
+    response.writeHead(reply.status, { ...reply.headers, connection: 'close' })
+    response.flushHeaders()
+    if (body !== '') response.write(body)
+    linger(request, () => response.end())
+  }
 }
 
 /** Head and body in one `write`: `end(body)` alone leaves the socket a second, empty piece. perf: note 10. */
 function writeAtOnce(request: IncomingMessage, response: ServerResponse, body: string): void {
   const { socket } = response
   // Without a socket the reply waits behind an earlier one on the same connection.
-  if (socket === null || request.httpVersionMajor !== 1) {
+  if (socket === null || body === '' || request.httpVersionMajor !== 1) {
     response.end(body)
     return
   }
