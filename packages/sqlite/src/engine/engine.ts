@@ -2,7 +2,7 @@ import { AckhookError, ConfigurationError } from '@ackhook/core'
 import type { Batch } from '../protocol/batch.ts'
 import type { BatchResult } from '../protocol/batch-result.ts'
 import type { Fault } from '../protocol/fault.ts'
-import type { Terms } from '../protocol/terms.ts'
+import type { Terms } from '../protocol/storage-policy.ts'
 
 /** Where the SQL runs: a thread of its own, or the calling one when the user brought the database. */
 export interface Engine {

@@ -4,7 +4,7 @@ import { settlesWithin } from '@ackhook/core/spi'
 import type { Batch } from '../protocol/batch.ts'
 import type { BatchResult } from '../protocol/batch-result.ts'
 import type { Fault } from '../protocol/fault.ts'
-import { NO_TERMS, type Terms } from '../protocol/terms.ts'
+import { NO_TERMS, type Terms } from '../protocol/storage-policy.ts'
 import { type Engine, toError } from './engine.ts'
 import type { FromThread, ThreadData, ToThread } from './thread-messages.ts'
 

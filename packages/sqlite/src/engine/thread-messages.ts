@@ -1,7 +1,7 @@
 import type { Batch } from '../protocol/batch.ts'
 import type { BatchResult } from '../protocol/batch-result.ts'
 import type { Fault } from '../protocol/fault.ts'
-import type { Terms } from '../protocol/terms.ts'
+import type { Terms } from '../protocol/storage-policy.ts'
 
 /** What a new thread starts with. */
 export interface ThreadData {

@@ -1,6 +1,6 @@
 import type { Arrival, Batch } from '../protocol/batch.ts'
 import type { Admission, BatchResult, TakenRow } from '../protocol/batch-result.ts'
-import type { Terms } from '../protocol/terms.ts'
+import type { Terms } from '../protocol/storage-policy.ts'
 import type { Connection } from './connection.ts'
 import { isWrite } from './rows/queries.ts'
 

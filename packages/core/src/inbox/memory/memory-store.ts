@@ -1,5 +1,5 @@
 import { refuseUnknownNames, wholeNumber } from '../../lib/check-option.ts'
-import { onceAMinute } from '../../observe/failure-log.ts'
+import { onceAMinute } from '../../lib/once-a-minute.ts'
 import type { Claim, DedupeStore, StoreNotice } from '../dedupe-store.ts'
 
 /** Options of {@link memoryStore}. */
@@ -26,10 +26,10 @@ export function memoryStore(options: MemoryStoreOptions = {}): DedupeStore {
   const maxIds = wholeNumber('maxIds', options.maxIds ?? 1_000_000, 1, MOST)
   const maxClaims = wholeNumber('maxClaims', options.maxClaims ?? 1_000_000, 1, MOST)
   const leases = new Map<string, Lease>()
-  const sayNow = onceAMinute()
+  const shouldReport = onceAMinute()
   let report: ((notice: StoreNotice) => void) | undefined
   const handled = new RememberedIds(maxIds, () => {
-    const more = report && sayNow('ids_evicted')
+    const more = report && shouldReport('ids_evicted')
     if (more !== undefined) report?.(evictionNotice(maxIds, more))
   })
 

@@ -1,8 +1,8 @@
 import { crashDelayMs, crashPolicy } from '@ackhook/core/spi'
 import type { StoredEvent, TakenRow } from '../../protocol/batch-result.ts'
-import type { Terms } from '../../protocol/terms.ts'
+import type { Terms } from '../../protocol/storage-policy.ts'
 import type { SqliteDatabase, SqliteStatement } from '../driver/database.ts'
-import { type ExpiredLease, type ExpiredLeases, leaseToken } from '../leases/expired.ts'
+import { type ExpiredLease, type ExpiredLeases, leaseToken } from '../leases/expired-leases.ts'
 import { ACTIVE, AT_ONCE, FIRST, WAITING } from '../schema/states.ts'
 
 interface WaitingRow extends Omit<StoredEvent, 'body'> {
