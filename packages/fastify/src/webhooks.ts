@@ -76,9 +76,9 @@ function sharedReceiver({ receiver, ...rest }: { readonly receiver: FastifyRecei
       'must be what createReceiver(options) answers; or leave it out, and give the options here',
     )
   }
-  const [unheard] = Object.keys(rest)
-  if (unheard !== undefined) {
-    throw new ConfigurationError(unheard, 'would be passed over beside a receiver: give it to createReceiver')
+  const [ignored] = Object.keys(rest)
+  if (ignored !== undefined) {
+    throw new ConfigurationError(ignored, 'would be passed over beside a receiver: give it to createReceiver')
   }
   return receiver
 }

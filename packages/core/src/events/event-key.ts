@@ -11,7 +11,7 @@ export function eventKey(namespace: string, id: string): MaybePromise<string> {
 }
 
 /**
- * A cheap mark of the exact bytes, to notice one id used for two different bodies. It only ever reports: the
+ * A cheap checksum of the exact bytes, to notice one id used for two different bodies. It only ever reports: the
  * sender is authentic by then, and whether it repeats a body byte for byte is not published.
  */
 export function bodyFingerprint(body: Uint8Array): number {

@@ -22,8 +22,8 @@ export function guardObserver(observe: Observer, logger: Logger): Observer {
     logger.error({ err, kind }, 'The option observe threw.')
   return (observation: Observation) => {
     try {
-      const told: unknown = observe(observation)
-      if (isPromise(told)) Promise.resolve(told).catch(err => failed(err, observation.kind))
+      const result: unknown = observe(observation)
+      if (isPromise(result)) Promise.resolve(result).catch(err => failed(err, observation.kind))
     } catch (err) {
       failed(err, observation.kind)
     }

@@ -114,7 +114,7 @@ export class Batcher {
       const result = await engine.run(toBatch(batch, pack(firstRef, deliveries), take))
       nextDueMs = result.nextDueMs
       this.#receive(batch, result)
-      if (take > 0) this.#noteTaken(batch, result.taken, take)
+      if (take > 0) this.#finishTake(batch, result.taken, take)
     } catch (error) {
       answerFailed(batch, error)
       if (take > 0 && batch.arrivals.length === 0) onTaken(error as Error)
@@ -139,7 +139,7 @@ export class Batcher {
     }
   }
 
-  #noteTaken(batch: PendingBatch, taken: BatchResult['taken'], take: number): void {
+  #finishTake(batch: PendingBatch, taken: BatchResult['taken'], take: number): void {
     const { engine, onTaken } = this.#parts
     if (!isFault(taken)) {
       this.#hasBacklog = taken.length === take

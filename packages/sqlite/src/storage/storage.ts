@@ -2,7 +2,7 @@ import { createTokens } from '@ackhook/core/spi'
 import type { Batch } from '../protocol/batch.ts'
 import type { BatchResult } from '../protocol/batch-result.ts'
 import type { Fault } from '../protocol/fault.ts'
-import type { Terms } from '../protocol/storage-policy.ts'
+import type { StoragePolicy } from '../protocol/storage-policy.ts'
 import { Connection } from './connection.ts'
 import type { SqliteDatabase } from './driver/database.ts'
 import { FULL, faultOf, spoilsConnection, sqliteCode } from './driver/sqlite-errors.ts'
@@ -32,8 +32,8 @@ export class Storage {
   }
 
   /** Runs batches as one: one transaction, one wait for the disk. Never throws. */
-  run(batches: readonly Batch[], terms: Terms): BatchResult[] {
-    const results = this.#run(batches, terms)
+  run(batches: readonly Batch[], policy: StoragePolicy): BatchResult[] {
+    const results = this.#run(batches, policy)
     for (const [index, batch] of batches.entries()) this.#own.track(batch, results[index] as BatchResult)
     return results
   }
@@ -91,41 +91,41 @@ export class Storage {
     }
   }
 
-  #run(batches: readonly Batch[], terms: Terms): BatchResult[] {
+  #run(batches: readonly Batch[], policy: StoragePolicy): BatchResult[] {
     if (batches.some(({ arrivals }) => arrivals.length > 0) && this.#file?.isInPlace() === false) {
       const rest = batches.map(batch => ({ ...batch, arrivals: [] }))
-      return this.#run(rest, terms).map(result => ({ ...result, admissions: GONE }))
+      return this.#run(rest, policy).map(result => ({ ...result, admissions: GONE }))
     }
     try {
-      return this.#commit(batches, terms)
+      return this.#commit(batches, policy)
     } catch (error) {
       this.#recover(error)
-      return this.#runWithoutArrivals(batches, terms, faultOf(error))
+      return this.#runWithoutArrivals(batches, policy, faultOf(error))
     }
   }
 
   /** Results of handlers must not stay unrecorded for want of room for arrivals. */
-  #runWithoutArrivals(batches: readonly Batch[], terms: Terms, fault: Fault): BatchResult[] {
+  #runWithoutArrivals(batches: readonly Batch[], policy: StoragePolicy, fault: Fault): BatchResult[] {
     const failed = { admissions: fault, settled: fault, stillHeld: fault, found: fault, taken: fault }
     const rest = batches.map(batch => ({ ...batch, arrivals: [], take: 0 }))
     if (rest.every(isEmpty)) return batches.map(() => failed)
     try {
       // All of them at once: where another process holds the file, every try waits for a second.
-      return this.#commit(rest, terms).map(result => ({ ...result, admissions: fault, taken: fault }))
+      return this.#commit(rest, policy).map(result => ({ ...result, admissions: fault, taken: fault }))
     } catch (error) {
       this.#recover(error)
       return batches.map(() => failed)
     }
   }
 
-  #commit(batches: readonly Batch[], terms: Terms): BatchResult[] {
+  #commit(batches: readonly Batch[], policy: StoragePolicy): BatchResult[] {
     const connection = this.#open()
     try {
-      return commit(connection, batches, terms)
+      return commit(connection, batches, policy)
     } catch (error) {
       if (sqliteCode(error) !== FULL) throw error
       connection.checkpoint()
-      return commit(connection, batches, terms)
+      return commit(connection, batches, policy)
     }
   }
 

@@ -35,9 +35,9 @@ async function completeLater(state: State, entry: Entry, first: MaybePromise<boo
   finish(state, entry)
 }
 
-function remember({ store, policy }: State, { key, token, mark }: Entry): MaybePromise<boolean> {
+function remember({ store, policy }: State, { key, token, storedFingerprint }: Entry): MaybePromise<boolean> {
   try {
-    return store.complete(key, token, { retentionMs: policy.retentionMs, fingerprint: mark })
+    return store.complete(key, token, { retentionMs: policy.retentionMs, fingerprint: storedFingerprint })
   } catch (error) {
     return Promise.reject(error)
   }
