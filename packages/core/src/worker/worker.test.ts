@@ -81,7 +81,7 @@ describe('an event that took its process down in every attempt', () => {
     expect(onDeadLetter.mock.calls).toEqual([
       [
         {
-          error: expect.objectContaining({ message: expect.stringContaining('its process died') }),
+          error: expect.objectContaining({ message: expect.stringContaining('The process died or hung') }),
           attempt: 3,
           delivery: withoutEvent,
         },
