@@ -8,6 +8,7 @@ import { type Reply, runScript, type Script } from './scripts.ts'
 export interface ScriptParts {
   readonly client: RedisClient
   readonly breaker: Breaker
+  /** One timer for all commands. perf: note 18. */
   readonly timeouts: Timeouts
   /** A faster way to run the script for a single key. */
   readonly runSingle?: (client: RedisClient, key: string, args: readonly string[]) => Promise<Reply>

@@ -82,7 +82,7 @@ function orderOf<Context>(
   return { key, createdAt: Number.isNaN(createdAt) ? clock() : createdAt }
 }
 
-/** perf: a literal would soon be allocated where only a full collection frees it; note 3. */
+/** A literal would soon be allocated where only a full collection frees it. perf: note 3. */
 class VerifiedDelivery implements Delivery {
   readonly key: string
   readonly namespace: string

@@ -7,7 +7,7 @@ interface BatchInFlight {
 
 /** Deliveries on their way to the file, by ref: those that are taken at once need not be read back. */
 export class InFlight {
-  /** perf: a list of the few batches under way, and no `Map` of deliveries; note 2. */
+  /** A list of the few batches under way, not a `Map` of deliveries. perf: note 2. */
   readonly #batches: BatchInFlight[] = []
   #nextRef = 1
 

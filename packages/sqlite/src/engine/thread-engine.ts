@@ -21,7 +21,7 @@ interface Waiting {
 /** Works on a file in a thread of its own. A thread that dies is replaced at the next call. */
 export class ThreadEngine implements Engine {
   readonly #path: string
-  /** The oldest first, as they are answered. perf: not a `Map`; note 2. */
+  /** The oldest first, as they are answered. Not a `Map`. perf: note 2. */
   readonly #waiting: Waiting[] = []
   /** A thread that is up, with the file open. */
   #thread: Thread | undefined

@@ -48,7 +48,7 @@ function toStoredFingerprint(fingerprint: number): number {
   return (fingerprint >>> 0) % 10_000
 }
 
-/** Stands in for the delivery of a finished entry. perf: frees the event and its bytes at once; note 1. */
+/** Stands in for the delivery of a finished entry, so that the event and its bytes are freed at once. perf: note 1. */
 export const NO_DELIVERY: Delivery = {
   key: '',
   namespace: '',

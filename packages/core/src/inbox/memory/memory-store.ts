@@ -69,7 +69,7 @@ const CLAIMED: Claim = { outcome: 'claimed' }
 
 /**
  * Half of what a `Map` of V8 has room for. It reuses the room of deleted keys only when they are half of it: with more
- * ids than this, steady traffic would make it throw one day, and no handled id would be remembered any more.
+ * ids than this, steady traffic would eventually make it throw, and ids would no longer be remembered. perf: note 20.
  */
 const MAX_ENTRIES = 2 ** 23
 
@@ -98,7 +98,7 @@ function evictionNotice(maxIds: number, more: string): StoreNotice {
 /**
  * Ids of handled events with the fingerprint of their bytes, each for a time of its own, a bounded number of them. A ring of
  * slots in the order of arrival, and a map from an id to its slot: finding the oldest key of a large `Map` takes longer
- * the more were deleted before it. Why not `lru-cache`: docs/decisions/0003-remembered-ids-keep-a-ring.md.
+ * the more were deleted before it. Why not `lru-cache`: docs/decisions/0003-remembered-ids-keep-a-ring.md. perf: note 19.
  */
 class RememberedIds {
   readonly #max: number

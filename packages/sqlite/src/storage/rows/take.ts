@@ -81,7 +81,7 @@ export class Take {
   }
 
   #findWaiting(limit: number, now: number): readonly WaitingRow[] {
-    // perf: a statement of many columns is not asked in vain; note 23.
+    // A statement of many columns runs only if a row may be due. perf: note 23.
     const last = this.#lastDue.get(now) as { readonly due: number } | undefined
     if (last === undefined) return []
     const forSlot = this.#waitsForSlot.all(limit) as WaitingRow[]
