@@ -7,7 +7,7 @@ it('parses JSON', () => {
   expect(parseSafeJson('null')).toBeNull()
 })
 
-it('throws a SyntaxError for what is no JSON', () => {
+it('throws a SyntaxError for a text that is not JSON', () => {
   expect(() => parseSafeJson('{"__proto__":')).toThrow(SyntaxError)
 })
 

@@ -28,7 +28,7 @@ export interface Delivery {
 /** From the option `serializeBy`: events of one key run one at a time. */
 export interface SerialOrder {
   readonly key: string
-  /** The event's `created_at` in milliseconds since the epoch, or when it arrived if that is no instant. */
+  /** The event's `created_at` in milliseconds since the epoch, or when it arrived if that is not a valid time. */
   readonly createdAt: number
 }
 

@@ -13,7 +13,7 @@ export function belongsToAnother(inbox: Inbox, owner: object): boolean {
   return (owners.get(inbox) ?? owner) !== owner
 }
 
-/** Called after the drain. Whether the inbox can serve another receiver then is its own decision. */
+/** Called after the drain. The inbox decides whether another receiver may then use it. */
 export function releaseInbox(inbox: Inbox): void {
   owners.delete(inbox)
 }

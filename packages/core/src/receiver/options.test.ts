@@ -144,7 +144,7 @@ describe('what is given', () => {
     expect(() => resolve(options)).toThrow(expect.objectContaining({ option }))
   })
 
-  it.each([undefined, null, 'secret', 7])('is refused when it is no object: %j', options => {
+  it.each([undefined, null, 'secret', 7])('is refused when it is not an object: %j', options => {
     expect(() => resolveOptions(options as never)).toThrow(expect.objectContaining({ option: 'options' }))
   })
 

@@ -24,7 +24,7 @@ export interface BatcherParts {
 
 /** How long a settlement waits for an arrival to share the disk with, while no waiting row needs its slot. */
 const LAZY_MS = 3
-/** A crash repeats what is settled and not recorded, so that is kept few. */
+/** A crash repeats every unrecorded result, so few may wait. */
 const LAZY_LIMIT = 8
 
 /** Gathers what one turn of the event loop asks of the storage into one batch. */
@@ -90,7 +90,7 @@ export class Batcher {
     })
   }
 
-  /** The same with the next arrival, or a little later: what no sender waits for must not make one wait for the disk. */
+  /** The same with the next arrival, or a little later: results must not delay a sender. */
   flushSoon(): void {
     if (this.#hasBacklog || this.#next.settlements.length >= LAZY_LIMIT) this.flushNow()
     else if (!this.#isScheduled) this.#lazyTimer ??= setTimeout(() => this.flushNow(), LAZY_MS)

@@ -104,7 +104,7 @@ export class Storage {
     }
   }
 
-  /** Results of handlers must not stay unrecorded for want of room for arrivals. */
+  /** A full disk must not stop handler results from being recorded. */
   #runWithoutArrivals(batches: readonly Batch[], policy: StoragePolicy, fault: Fault): BatchResult[] {
     const failed = { admissions: fault, settled: fault, stillHeld: fault, found: fault, taken: fault }
     const rest = batches.map(batch => ({ ...batch, arrivals: [], take: 0 }))
@@ -136,7 +136,7 @@ export class Storage {
     if (this.#own.size > 0) this.#holdFile()
   }
 
-  /** A process that starts meanwhile takes the leases in a file that no process has open for those of the dead. */
+  /** A process that starts meanwhile would take the leases in an unopened file for those of dead processes. */
   #holdFile(): void {
     try {
       this.#open()
@@ -146,7 +146,7 @@ export class Storage {
   }
 }
 
-/** No later process would find what arrives. What is in the file goes on, for as long as this one lives. */
+/** An event stored now would be invisible to later processes. Events already in the file go on while this one lives. */
 const GONE: Fault = {
   kind: 'storage',
   message:

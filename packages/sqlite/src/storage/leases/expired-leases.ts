@@ -7,7 +7,7 @@ export interface ExpiredLease {
   readonly seq: number
   readonly token: string | null
   readonly due: number
-  /** In a row, without this one. */
+  /** Consecutive crashes before this one. */
   readonly crashes: number
 }
 
