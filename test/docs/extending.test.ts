@@ -2,12 +2,13 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { DedupeStore, Inbox, Receiver, WebhookEvent } from '@ackhook/core'
+import { ABORT, type ProcessingPolicy, type Verdict } from '@ackhook/core/spi'
 import { adapterSuite, adapterSuiteOptions } from '@ackhook/testing/adapter-suite'
 import { inboxSuite } from '@ackhook/testing/inbox-suite'
 import { storeSuite } from '@ackhook/testing/store-suite'
 import { getRequestListener } from '@hono/node-server'
 import { Pool } from 'pg'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { type PostgresServer, startPostgres } from '../support/postgres.ts'
 import { ROOT } from '../support/workspace-packages.ts'
 import { allBlocks } from './blocks.ts'
@@ -79,7 +80,40 @@ describe('the inbox of the guide', () => {
     },
   })
   it.each(cases)('$id: $name', async ({ run }) => run())
+
+  it('keeps its count of crashes over a notification that a drain cuts short', async () => {
+    const { postgresInbox, TABLE } = await example<InboxGuide>('writing-an-inbox')
+    const [pool] = (await poolsOf(TABLE, 'webhook_events', 1)) as [Pool]
+    await pool.query(
+      `INSERT INTO webhook_events (key, namespace, id, type, body, fingerprint, received_at, state, crashes)
+       VALUES ('k', '', 'evt_1', 'a.b', '', 0, 0, 'notifying', 5)`,
+    )
+    const decisions: string[] = []
+    const inbox = postgresInbox(pool)
+    await inbox.start((_delivery, { decision }): Verdict => {
+      decisions.push(decision)
+      return decisions.length === 1
+        ? { outcome: 'retry', delayMs: 0, error: ABORT.drained() }
+        : { outcome: 'dead', error: new Error('it crashed'), notified: true }
+    }, POLICY)
+    await vi.waitFor(() => expect(decisions).toEqual(['abandon', 'abandon']), 10_000)
+    await inbox.close(1000)
+    await pool.end()
+  })
 })
+
+const POLICY: ProcessingPolicy = {
+  acknowledge: 'immediately',
+  concurrency: 1,
+  capacity: 10,
+  handlerTimeoutMs: 1000,
+  retry: { attempts: 5, minDelayMs: 1, maxDelayMs: 1, factor: 1 },
+  retentionMs: 60_000,
+  serialize: false,
+  clock: Date.now,
+  observe() {},
+  logger: { info() {}, warn() {}, error() {} },
+}
 
 describe('the adapter of the guide', () => {
   interface Context {

@@ -50,7 +50,7 @@ async function deliver(url, id) {
 async function waitUntil(condition, what) {
   const giveUpAt = Date.now() + 60_000
   while (!condition()) {
-    if (Date.now() > giveUpAt) throw new Error(`waited in vain until ${what}`)
+    if (Date.now() > giveUpAt) throw new Error(`timed out waiting until ${what}`)
     await new Promise(resolve => setTimeout(resolve, 50))
   }
 }

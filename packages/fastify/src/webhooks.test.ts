@@ -101,7 +101,7 @@ it('leaves a receiver open that it was handed', async () => {
   await receiver.close()
 })
 
-it('names what is no receiver, and an option that belongs to the receiver', async () => {
+it('refuses a value that is not a receiver, and names an option that belongs to the receiver', async () => {
   const register = async (options: object) => newApp().register(webhooks, options as never)
   await expect(register({ receiver: undefined })).rejects.toThrow(/'receiver'.*createReceiver/)
   await expect(register({ receiver: { secret } })).rejects.toThrow(/'receiver'.*createReceiver/)

@@ -32,11 +32,11 @@ declare module 'fastify' {
 }
 
 /**
- * Webhooks for Fastify 5. Only this route gets raw bytes, whatever parsers the app has. `fastify.log` is the
- * logger by default, where the app has one, and the request is the context of `secret` and `namespace`. Processing starts in `onReady`;
- * `app.close()` drains it first, from `preClose` on, unless the receiver was handed in: whoever made that one closes
- * it. Replies go straight to the socket: `onResponse` hooks run, `onSend` hooks do not. Throws `ConfigurationError`
- * for a wrong option.
+ * Webhooks for Fastify 5. Only this route gets raw bytes, whatever parsers the app has. `fastify.log` is the logger by
+ * default, where the app has one, and the request is the context of `secret` and `namespace`. Processing starts in
+ * `onReady`; `app.close()` drains it first, from `preClose` on, unless you passed in a receiver, which you close
+ * yourself. Replies go straight to the socket: `onResponse` hooks run, `onSend` hooks do not. Throws
+ * `ConfigurationError` for a wrong option.
  *
  * @example
  * await app.register(webhooks, { secret: process.env['SIGNING_SECRET'] })
@@ -76,15 +76,15 @@ function sharedReceiver({ receiver, ...rest }: { readonly receiver: FastifyRecei
       'must be what createReceiver(options) answers; or leave it out, and give the options here',
     )
   }
-  const [unheard] = Object.keys(rest)
-  if (unheard !== undefined) {
-    throw new ConfigurationError(unheard, 'would be passed over beside a receiver: give it to createReceiver')
+  const [ignored] = Object.keys(rest)
+  if (ignored !== undefined) {
+    throw new ConfigurationError(ignored, 'would be passed over beside a receiver: give it to createReceiver')
   }
   return receiver
 }
 
 function mount(scope: FastifyInstance, path: string, receiver: FastifyReceiver): void {
-  // Fastify refuses a Content-Type it cannot read before any parser is asked; the signature says more.
+  // Fastify refuses a Content-Type it cannot read before any parser is asked; the signature decides instead.
   scope.addHook('onRequest', (request, _reply, done) => {
     request.headers = { 'content-type': 'application/octet-stream' }
     done()

@@ -21,7 +21,7 @@ export const ATTRIBUTE = {
 export type Operation = 'receive' | 'process'
 
 /** What every span and messaging metric has in common. The destination is the event type, as subscriptions name it. */
-// perf: callers add to the object instead of spreading it; note 7
+// Callers add to the object instead of spreading it. perf: note 7.
 export function operationAttributes(operation: Operation, type?: string): Attributes {
   const attributes: Attributes = {
     [ATTRIBUTE.system]: 'webhook',

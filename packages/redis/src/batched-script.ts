@@ -8,6 +8,7 @@ import { type Reply, runScript, type Script } from './scripts.ts'
 export interface ScriptParts {
   readonly client: RedisClient
   readonly breaker: Breaker
+  /** One timer for all commands. perf: note 18. */
   readonly timeouts: Timeouts
   /** A faster way to run the script for a single key. */
   readonly runSingle?: (client: RedisClient, key: string, args: readonly string[]) => Promise<Reply>
@@ -31,7 +32,7 @@ interface Command {
 }
 
 /** Redis serves no other client while a script runs: more calls than these go in another command. */
-const MOST_IN_ONE_COMMAND = 100
+const MAX_CALLS_PER_COMMAND = 100
 
 /**
  * One method of the store. A call on its own is sent at once; while one is under way, all calls of one tick travel in
@@ -40,7 +41,7 @@ const MOST_IN_ONE_COMMAND = 100
 export class BatchedScript {
   readonly #script: Script
   readonly #parts: ScriptParts
-  readonly #mostCalls: number
+  readonly #maxCalls: number
   #waiting: Call[] = []
   /** Commands that are not settled. */
   #underWay = 0
@@ -49,7 +50,7 @@ export class BatchedScript {
     this.#script = script
     this.#parts = parts
     // A command for Redis Cluster may only name keys of one slot, and two ids share one only by chance.
-    this.#mostCalls = parts.client.isCluster === true ? 1 : MOST_IN_ONE_COMMAND
+    this.#maxCalls = parts.client.isCluster === true ? 1 : MAX_CALLS_PER_COMMAND
   }
 
   /**
@@ -63,7 +64,7 @@ export class BatchedScript {
   #add(call: Call): void {
     this.#waiting.push(call)
     const { length } = this.#waiting
-    if (length >= this.#mostCalls || (this.#underWay === 0 && length === 1)) this.#flush()
+    if (length >= this.#maxCalls || (this.#underWay === 0 && length === 1)) this.#flush()
     // After the requests that this turn of the event loop reads, and before it waits for more.
     else if (length === 1) setImmediate(() => this.#flush())
   }

@@ -15,7 +15,7 @@ export interface HeldRow {
 
 /** The rows that this process holds. */
 export class HeldRows {
-  /** perf: a list, and no `Map` or `Set` of bodies; note 2. */
+  /** A list, not a `Map` or `Set` of bodies. perf: note 2. */
   readonly #rows: HeldRow[] = []
 
   get size(): number {

@@ -3,7 +3,7 @@ import type { Lease, Settlement } from './protocol/batch.ts'
 
 /** What a verdict changes in the file. */
 export function settlementOf({ seq, token }: Lease, verdict: Verdict, policy: ProcessingPolicy): Settlement {
-  // perf: whole literals, no spreads; note 7.
+  // Whole literals, no spreads. perf: note 7.
   switch (verdict.outcome) {
     case 'completed':
       return { kind: 'complete', seq, token, forgetAt: Math.round(Date.now() + policy.retentionMs) }

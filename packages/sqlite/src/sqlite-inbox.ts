@@ -87,7 +87,7 @@ class SqliteInbox {
       engine: this.#engine,
       freeSlots: requested => this.#freeSlots(requested),
       onRow: (row, arrived) => this.#take(row, arrived),
-      onTaken: error => this.#noteOutage(error),
+      onTaken: error => this.#reportOutage(error),
       onAnswered: nextDueMs => this.#pollLater(nextDueMs),
     })
     this.deadLetters = createDeadLetters(this.#batcher)
@@ -97,7 +97,7 @@ class SqliteInbox {
     if (this.#closing !== undefined) throw closedError()
     const { leaseMs } = this.#options
     const { minDelayMs, maxDelayMs, factor } = policy.retry
-    this.#engine.setTerms({ capacity: policy.capacity, leaseMs, minDelayMs, maxDelayMs, factor })
+    this.#engine.setPolicy({ capacity: policy.capacity, leaseMs, minDelayMs, maxDelayMs, factor })
     await this.#engine.open()
     // Closed meanwhile: nothing would stop what follows.
     if (this.#closing !== undefined) throw closedError()
@@ -186,7 +186,7 @@ class SqliteInbox {
   }
 
   /** Observes an outage when it begins, and not with every poll: where no event arrives, nothing else shows it. */
-  #noteOutage(error?: Error): void {
+  #reportOutage(error?: Error): void {
     if (error !== undefined && error.message !== this.#outage) {
       this.#started?.policy.observe({ kind: 'store_down', operation: 'take', error })
     }

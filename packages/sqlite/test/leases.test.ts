@@ -351,7 +351,7 @@ describe('an event of sqliteInbox whose attempts all ended with their process', 
       expect(called).not.toHaveBeenCalled()
       expect(seen).toContainEqual(expect.objectContaining({ kind: 'dead_lettered', attempt: 5 }))
       const [letter] = await receiver.deadLetters.list()
-      expect(letter?.reason).toMatch(/whenever onDeadLetter was called for it/)
+      expect(letter?.reason).toMatch(/in every call of onDeadLetter for it/)
       await receiver.close()
     }))
 

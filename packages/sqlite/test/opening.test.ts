@@ -189,7 +189,7 @@ describe('opening the file of sqliteInbox', () => {
       [{ database: {} }, /'database'/],
       [{ path: 'a.db', lease: 0 }, /'lease'/],
       [{ path: 'a.db', poll: 'often' }, /'poll'/],
-      [{ path: 'a.db', leese: 1 }, /'leese'.*is no option/],
+      [{ path: 'a.db', leese: 1 }, /'leese'.*is not an option/],
       [undefined, /'path'/],
     ]
     for (const [options, message] of wrong) {

@@ -82,7 +82,7 @@ export class Acceptor {
       observe({ kind: 'store_down', operation: 'accept', error: cause })
       return { outcome: 'unavailable', code: 'inbox_unavailable', cause }
     } finally {
-      // Also where there was no answer: otherwise this room would be missing until the connection ends.
+      // Release the slot even without an answer, or it would stay reserved until the connection ends.
       if (hasRoom) this.#capacity.release()
     }
   }

@@ -51,8 +51,8 @@ export class GroupCommit<Item, Answer> {
   }
 
   /**
-   * perf: without the turn, the timer and the promises of a batch; note 22. It counts as no batch, so
-   * that a server that never answers it blocks no other item. Its deadline is the caller's.
+   * Without the turn, the timer and the promises of a batch. It does not count as one, so that a server that never
+   * answers it blocks no other item. Its deadline is the caller's. perf: note 22.
    */
   #sendSingle(item: Item): Promise<Answer> {
     const answer = this.#send([item])[0]!

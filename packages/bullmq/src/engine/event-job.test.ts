@@ -46,7 +46,7 @@ test.each([
   ['of another producer', { id: 'e-1', data: { hello: 'world' } }],
   ['without data', { id: 'e-1', data: undefined }],
   ['with an id of its own', { id: '17', data: toJobData(delivery, 'token') }],
-])('a job %s is no delivery, and the error says so', (_, job) => {
+])('a job %s is not an Ackhook delivery, and the error says so', (_, job) => {
   expect(() => toDelivery({ ...job, queueName: 'shared', name: 'x' } as EventJob)).toThrow(
     /queue 'shared'.*queue of its own/,
   )

@@ -50,7 +50,7 @@ export function toDelivery(job: EventJob): Delivery {
   if (typeof id !== 'string' || typeof body !== 'string' || job.id?.startsWith(ID_PREFIX) !== true) {
     throw new ConfigurationError(
       'queue',
-      `job ${job.id} of queue '${job.queueName}' is no delivery; give the inbox a queue of its own`,
+      `job ${job.id} of queue '${job.queueName}' is not an Ackhook delivery; give the inbox a queue of its own`,
     )
   }
   const key = job.id.slice(ID_PREFIX.length)

@@ -30,7 +30,7 @@ import {
 const { Queue, Worker } = withBackend(createPostgresBackend)
 type PostgresQueue = InstanceType<typeof Queue<JobData, unknown, string>>
 
-/** perf: from so many jobs on, one statement for all is faster than one for each; note 27. */
+/** From so many jobs on, one statement for all is faster than one for each. perf: note 27. */
 const MIN_BULK = 8
 /** After this a connection that does not answer is replaced: the network may have dropped it. */
 const QUERY_TIMEOUT_MS = 10_000

@@ -26,10 +26,10 @@ export interface InboxWorkerOptions {
   readonly limiter: WorkerSettings['limiter'] | undefined
 }
 
-/** Steps 10 and 11: this process's share of the work. */
 /** The verdict of an attempt that did not complete its event. */
 type Failed = Exclude<Verdict, { outcome: 'completed' }>
 
+/** Steps 10 and 11: this process's share of the work. */
 export class InboxWorker {
   readonly #work: Process
   readonly #policy: ProcessingPolicy

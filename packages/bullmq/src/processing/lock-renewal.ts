@@ -28,8 +28,8 @@ const RENEWALS_PER_LEASE = 4
 
 /**
  * Renews the locks of all attempts of this process with one timer and one request, in place of BullMQ's own renewal.
- * That goes by the wall clock and by the id of the job: a clock that is set back stops it silently, and where a job runs
- * twice in one process, the end of the first attempt ends the renewal for the second, whose lock then expires too.
+ * That uses the wall clock and identifies a lock by job id: a clock that is set back stops it silently, and where a job
+ * runs twice in one process, the end of the first attempt ends the renewal for the second, whose lock then expires too.
  *
  * A renewal that fails or is not answered is tried again until the lock must have expired. Then the attempt is
  * withdrawn, whatever the server would answer.

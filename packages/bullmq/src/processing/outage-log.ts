@@ -1,8 +1,10 @@
 import type { Observer } from '@ackhook/core'
 
-/** While the engine is gone, its worker tries once a second. An error after so long a silence is another outage's. */
+/**
+ * While the engine is gone, its worker tries once a second. An error after this long without one starts a new outage.
+ */
 const QUIET_MS = 10_000
-/** Some messages contain what changes each time. */
+/** Some messages differ every time, so the map is bounded. */
 const MAX_KNOWN = 20
 
 /** Reports each error of an outage to the observer once: they come many times a second, and alternate. */

@@ -42,7 +42,7 @@ class RedisEngine implements Engine {
 
   add(jobs: readonly NewJob[]): readonly Promise<boolean>[] {
     // On one connection Redis answers this before it adds anything.
-    // perf: one question for all jobs, and single adds; note 26.
+    // One question for all jobs, and single adds. perf: note 26.
     const known = this.#client['exists'](...jobs.map(({ opts }) => this.#key(opts.jobId)))
     return jobs.map(async ({ name, data, opts }) => {
       const [anyKnown] = await Promise.all([known, this.queue.add(name, data, opts)])

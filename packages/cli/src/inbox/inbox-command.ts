@@ -2,10 +2,10 @@ import { Command } from 'commander'
 import type { Finish } from '../command/finish.ts'
 import { parseCount, withJson } from '../command/shared-options.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import { discard, redrive } from './change.ts'
 import type { ChangeFlags, InboxFlags, ListFlags } from './inbox-flags.ts'
-import { list, show, stats } from './inspect.ts'
 import type { OpenInbox } from './open-inbox.ts'
+import { list, show, stats } from './read-commands.ts'
+import { discard, redrive } from './redrive-and-discard.ts'
 
 /** `open` is a parameter so that tests can use an inbox in memory. */
 export function inboxCommand(terminal: Terminal, finish: Finish, open: OpenInbox): Command {

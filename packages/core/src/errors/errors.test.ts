@@ -56,7 +56,7 @@ describe('RetryAfterError', () => {
     },
   )
 
-  it('refuses what is no time', () => {
+  it('refuses an invalid time', () => {
     expect(() => new RetryAfterError('m', Number.NaN)).toThrow(ConfigurationError)
     expect(() => new RetryAfterError('m', new Date('never'))).toThrow(ConfigurationError)
     expect(() => new RetryAfterError('m', null as unknown as number)).toThrow(ConfigurationError)

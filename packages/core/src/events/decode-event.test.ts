@@ -172,7 +172,7 @@ describe('an upcast', () => {
     })
   })
 
-  it('is not asked for what is no envelope', () => {
+  it('is not called for a body that is not an envelope', () => {
     const upcast = () => {
       throw new Error('asked')
     }

@@ -17,7 +17,7 @@ describe('an envelope', () => {
     expect(parse({ ...fields, version: 2 })).toEqual({ ...fields, version: 2 })
   })
 
-  it('is refused as json_invalid when it is no JSON', () => {
+  it('is refused as json_invalid when it is not JSON', () => {
     for (const text of ['', 'x', '{', `${JSON.stringify(fields)}x`]) {
       const result = parseEnvelope(text, contract) as Refusal
       expect(result).toBeInstanceOf(Refusal)

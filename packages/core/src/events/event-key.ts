@@ -4,14 +4,14 @@ import type { MaybePromise } from '../lib/maybe-promise.ts'
 /**
  * The key under which an event is remembered: a hash of namespace and id. The length in front keeps
  * `('a', 'bc')` and `('ab', 'c')` apart; the hash keeps every store's key short, whatever the platform puts
- * into an id, and never holds the request's text alive. 128 bits: two ids meet by chance once in 2^64.
+ * into an id, and never holds the request's text alive. 128 bits: a collision becomes likely only at about 2^64 ids.
  */
 export function eventKey(namespace: string, id: string): MaybePromise<string> {
   return platform.hashText(`${namespace.length}:${namespace}${id}`)
 }
 
 /**
- * A cheap mark of the exact bytes, to notice one id used for two different bodies. It only ever reports: the
+ * A cheap checksum of the exact bytes, to notice one id used for two different bodies. It only ever reports: the
  * sender is authentic by then, and whether it repeats a body byte for byte is not published.
  */
 export function bodyFingerprint(body: Uint8Array): number {

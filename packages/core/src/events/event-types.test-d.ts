@@ -162,7 +162,7 @@ const tenants = createReceiver<Record<never, never>, { tenant: string }>({
 })
 expectTypeOf(tenants.handle).parameter(0).toHaveProperty('context').toEqualTypeOf<{ tenant: string }>()
 createReceiver({
-  // @ts-expect-error: a secret is no number
+  // @ts-expect-error: a secret is not a number
   secret: () => 7,
 })
 

@@ -26,6 +26,7 @@ export type ConversationResolvedData = {
  * }
  */
 export interface EventMap {
+  // Sample data for tests: DEFAULT_DATA in packages/testing/src/requests/create-event.ts.
   'conversation.resolved': ConversationResolvedData
 }
 

@@ -7,7 +7,7 @@ it('parses JSON', () => {
   expect(parseSafeJson('null')).toBeNull()
 })
 
-it('throws a SyntaxError for what is no JSON', () => {
+it('throws a SyntaxError for a text that is not JSON', () => {
   expect(() => parseSafeJson('{"__proto__":')).toThrow(SyntaxError)
 })
 
@@ -20,7 +20,7 @@ it.each([
   ['{"constructor":{"prototype":{"polluted":1}},"a":1}', { a: 1 }],
   ['{"const\\u0072uctor":{"prototype":1}}', {}],
   ['{"a":{"constructor":{"prototype":null}}}', { a: {} }],
-])('removes the poison of %s', (text, value) => {
+])('removes the hostile keys of %s', (text, value) => {
   const parsed = parseSafeJson(text)
   expect(JSON.stringify(parsed)).toBe(JSON.stringify(value))
   const copy = Object.assign({}, parsed) as { polluted?: unknown }

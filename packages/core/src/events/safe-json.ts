@@ -5,14 +5,14 @@
  */
 export function parseSafeJson(text: string): unknown {
   const value: unknown = JSON.parse(text)
-  if (isSuspect(text)) removePoison(value)
+  if (isSuspect(text)) removeHostileKeys(value)
   return value
 }
 
 const PROTO = '__proto__'
 
 /**
- * Keys can hide behind escapes, so a text with any Unicode escape is suspect as well. Both kinds of poison hold the
+ * Keys can hide behind escapes, so a text with any Unicode escape is suspect as well. Both kinds of hostile key hold the
  * letters "proto", and searching for a short word is ten times faster. perf: note 15.
  */
 function isSuspect(text: string): boolean {
@@ -21,7 +21,7 @@ function isSuspect(text: string): boolean {
 }
 
 /** Walks with a list of its own instead of recursion: JSON.parse accepts a nesting deeper than the stack. */
-function removePoison(root: unknown): void {
+function removeHostileKeys(root: unknown): void {
   const open: object[] = []
   if (isObject(root)) open.push(root)
   for (let node = open.pop(); node !== undefined; node = open.pop()) {

@@ -15,12 +15,12 @@ export async function readRequestBody(request: Request, limits: BodyLimits): Pro
     : readCounting(request, limits)
 }
 
-/** What no server takes for a length (`''`, `-5`) cuts no body either. */
+/** Servers ignore any other value (`''`, `-5`), so it does not limit the body. */
 const LENGTH = /^\d+$/
 
 /**
- * With a declared length the server itself cuts the body there, and its own way to read is the fastest (perf: note 11).
- * Only a request that no server made can be longer; it is refused once read.
+ * With a declared length the server itself cuts the body there, and its own way to read is the fastest. Only a request
+ * that no server made can be longer; it is refused once read. perf: note 11.
  */
 async function readWhole(request: Request, limits: BodyLimits): Promise<Uint8Array | Refusal> {
   try {

@@ -1,12 +1,14 @@
 import { AckhookError } from '../errors/errors.ts'
 import type { HandlerContext } from '../events/event-types.ts'
-import type { CrashDecision } from './crash-policy.ts'
+import { ABANDONED, type CrashDecision } from './crash-policy.ts'
 
 /** One attempt at one event, shared by the inbox and the worker. */
 export interface Attempt {
   readonly number: number
-  /** What `crashPolicy` decided. Unless it is `'run'`, the number is that of the last attempt that ran. */
+  /** What `crashPolicy` decided. Unless it is `'run'`, no handler runs and `number` is that of the last attempt begun. */
   readonly decision: CrashDecision
+  /** Why the event becomes a dead letter, where the decision is `'abandon'`. */
+  readonly abandonReason: string
   readonly signal: AbortSignal
   /** Why the attempt was withdrawn, if it was. */
   readonly abortReason: AckhookError | undefined
@@ -16,22 +18,24 @@ export interface Attempt {
   onAbort(listener: (reason: AckhookError) => void): void
 }
 
-/** An attempt whose `AbortSignal` is made only when a handler asks for it; most never do. */
-export function createAttempt(number: number, decision: CrashDecision = 'run'): Attempt {
-  return new LazyAttempt(number, decision)
+/** An attempt whose `AbortSignal` is made only when a handler asks for it; most never do. `why`: its `abandonReason`. */
+export function createAttempt(number: number, decision: CrashDecision = 'run', why?: string): Attempt {
+  return new LazyAttempt(number, decision, why ?? ABANDONED)
 }
 
-/** perf: a literal with a getter is far slower to make than an instance; note 6. */
+/** A literal with a getter is far slower to make than an instance. perf: note 6. */
 class LazyAttempt implements Attempt {
   readonly number: number
   readonly decision: CrashDecision
+  readonly abandonReason: string
   #controller: AbortController | undefined
   abortReason: AckhookError | undefined
   #listener: ((reason: AckhookError) => void) | undefined
 
-  constructor(number: number, decision: CrashDecision) {
+  constructor(number: number, decision: CrashDecision, abandonReason: string) {
     this.number = number
     this.decision = decision
+    this.abandonReason = abandonReason
   }
 
   get signal(): AbortSignal {

@@ -10,7 +10,7 @@ export type CrashDecision =
   | 'dead-letter'
 
 /** Why an abandoned event is dead. */
-export const ABANDONED = 'In every recent attempt at this event its process died or hung.'
+export const ABANDONED = 'The process died or hung in every recent attempt at this event.'
 
 const MAX_CRASHES = 5
 const MAX_NOTIFY_ATTEMPTS = 3

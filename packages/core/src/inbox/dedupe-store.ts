@@ -54,7 +54,7 @@ export interface ClaimOptions {
 export interface CompleteOptions {
   readonly retentionMs: number
   /**
-   * A small mark of the body, to notice one id used for two bodies: a whole number of at most 32 bits. The memory inbox
+   * A short checksum of the body, to notice one id used for two bodies: a whole number of at most 32 bits. The memory inbox
    * passes 0 to 9,999, because a store pays for the bytes of millions of ids.
    */
   readonly fingerprint: number

@@ -39,7 +39,7 @@ it('takes the namespace from the option or from the request', async () => {
   })
 })
 
-it('refuses a namespace that is no string: all tenants would share their ids', () => {
+it('refuses a namespace that is not a string: all tenants would share their ids', () => {
   expect(() => deliver({ namespace: () => undefined as unknown as string })).toThrow(ConfigurationError)
   expect(() => deliver({ namespace: () => undefined as unknown as string })).toThrow('it answered undefined')
 })
@@ -60,7 +60,7 @@ it.each([
   ['object', () => ({ key: 'k' })],
   ['a promise: it must not be asynchronous', async () => 'k'],
   ['a promise: it must not be asynchronous', async () => Promise.reject(new Error('late'))],
-])('refuses a key to serialise by that is no string: %s', async (got, serializeBy) => {
+])('refuses a key to serialise by that is not a string: %s', async (got, serializeBy) => {
   expect(() => deliver({ serializeBy: serializeBy as never })).toThrow(ConfigurationError)
   expect(() => deliver({ serializeBy: serializeBy as never })).toThrow(
     `Option 'serializeBy': the function must answer a string, or undefined for no order; it answered ${got}`,

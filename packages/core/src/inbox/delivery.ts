@@ -28,7 +28,7 @@ export interface Delivery {
 /** From the option `serializeBy`: events of one key run one at a time. */
 export interface SerialOrder {
   readonly key: string
-  /** The event's `created_at` in milliseconds since the epoch, or when it arrived if that is no instant. */
+  /** The event's `created_at` in milliseconds since the epoch, or when it arrived if that is not a valid time. */
   readonly createdAt: number
 }
 
@@ -82,7 +82,7 @@ function orderOf<Context>(
   return { key, createdAt: Number.isNaN(createdAt) ? clock() : createdAt }
 }
 
-/** perf: a literal would soon be allocated where only a full collection frees it; note 3. */
+/** A literal would soon be allocated where only a full collection frees it. perf: note 3. */
 class VerifiedDelivery implements Delivery {
   readonly key: string
   readonly namespace: string

@@ -4,19 +4,19 @@ import type { Inbox } from './inbox.ts'
 const owners = new WeakMap<Inbox, object>()
 
 /** An inbox serves one receiver. With two, each would complete events that only the other can handle. */
-export function takeInbox(inbox: Inbox, owner: object): void {
-  if (isAnothers(inbox, owner)) throw new ConfigurationError('inbox', TAKEN)
+export function claimInbox(inbox: Inbox, owner: object): void {
+  if (belongsToAnother(inbox, owner)) throw new ConfigurationError('inbox', OWNED_BY_ANOTHER)
   owners.set(inbox, owner)
 }
 
-export function isAnothers(inbox: Inbox, owner: object): boolean {
+export function belongsToAnother(inbox: Inbox, owner: object): boolean {
   return (owners.get(inbox) ?? owner) !== owner
 }
 
-/** Called after the drain. Whether the inbox can serve another receiver then is its own decision. */
-export function leaveInbox(inbox: Inbox): void {
+/** Called after the drain. The inbox decides whether another receiver may then use it. */
+export function releaseInbox(inbox: Inbox): void {
   owners.delete(inbox)
 }
 
-export const TAKEN =
+export const OWNED_BY_ANOTHER =
   'it serves another receiver already, whose handlers would get these events. Make an inbox for each receiver, or share one receiver: every adapter takes a receiver instead of options'

@@ -1,7 +1,7 @@
 import { ConfigurationError } from '../errors/errors.ts'
 
 /**
- * Throws for what is no object, which would leave every default in place without a word, and for a name that is no
+ * Throws if `options` is not an object, because every default would then silently apply, and for a name that is not an
  * option, which would be ignored. `option` is the one that holds these; none for the options themselves.
  */
 export function refuseUnknownNames(options: object, known: readonly string[], option = ''): void {
@@ -11,7 +11,10 @@ export function refuseUnknownNames(options: object, known: readonly string[], op
   }
   const unknown = Object.keys(options).find(name => !known.includes(name))
   if (unknown === undefined) return
-  throw new ConfigurationError(`${option && `${option}.`}${unknown}`, `is no option; the options are ${list}`)
+  throw new ConfigurationError(
+    `${option && `${option}.`}${unknown}`,
+    `is not an option; the options are ${list}`,
+  )
 }
 
 /** The value of an option that is one of a few texts. Throws {@link ConfigurationError} for any other. */

@@ -1,4 +1,4 @@
-/** What may be there at once or only later. */
+/** A value, or a promise of one. */
 export type MaybePromise<T> = T | Promise<T>
 
 /**

@@ -52,7 +52,7 @@ export function captureRawBody(request: IncomingMessage, _response: unknown, byt
 
 /**
  * Reads the bytes of one stream, and counts what is read, whatever `Content-Length` says. By listeners, which
- * stay on the request and hold nothing once the body is there. perf: notes 4 and 8.
+ * stay on the request and hold nothing once the body is there. perf: notes 4, 8.
  */
 class BodyReader {
   readonly #request: IncomingMessage

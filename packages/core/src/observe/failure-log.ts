@@ -1,5 +1,6 @@
 import { CODES, type RefusalCode } from '../errors/codes.ts'
 import type { Refusal } from '../errors/refusal.ts'
+import { onceAMinute } from '../lib/once-a-minute.ts'
 import type { Logger } from './logger.ts'
 import type { Observation } from './observation.ts'
 
@@ -14,9 +15,9 @@ const HINTS: Partial<Record<RefusalCode, string>> = {
 
 /** Logs why requests were refused: a wrong secret must be seen, and a flood of forgeries must not fill a disk. */
 export function createRefusalLog(logger: Logger): (refusal: Refusal) => void {
-  const sayNow = onceAMinute()
+  const shouldReport = onceAMinute()
   return ({ code, detail, cause }) => {
-    const more = sayNow(code)
+    const more = shouldReport(code)
     if (more === undefined) return
     const { status, message } = CODES[code]
     const reason = detail === undefined ? message : `${detail}.`
@@ -34,35 +35,15 @@ export function createRefusalLog(logger: Logger): (refusal: Refusal) => void {
  * notices, and nothing is handled until someone does.
  */
 export function createStoreLog(logger: Logger): (observation: Observation) => void {
-  const sayNow = onceAMinute()
+  const shouldReport = onceAMinute()
   return observation => {
     if (observation.kind !== 'store_down') return
     const { kind: code, operation, error: err } = observation
-    const more = sayNow(operation)
+    const more = shouldReport(operation)
     if (more === undefined) return
     logger.error(
       { code, operation, err },
       `The inbox or its store failed in '${operation}'${more}. Until it works, deliveries may be refused, and events wait or run again; none that it holds is lost.`,
     )
-  }
-}
-
-const QUIET_MS = 60_000
-
-/**
- * Whether to log a reason now: at once, then once a minute. `undefined` for "not now", otherwise how many were left
- * out meanwhile, in words.
- */
-export function onceAMinute(): (reason: string) => string | undefined {
-  const seen = new Map<string, { at: number; unsaid: number }>()
-  return reason => {
-    const now = performance.now()
-    const last = seen.get(reason)
-    if (last !== undefined && now - last.at < QUIET_MS) {
-      last.unsaid++
-      return undefined
-    }
-    seen.set(reason, { at: now, unsaid: 0 })
-    return last?.unsaid ? ` (and ${last.unsaid} more since the last report)` : ''
   }
 }

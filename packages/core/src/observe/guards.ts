@@ -2,7 +2,7 @@ import { isPromise } from '../lib/maybe-promise.ts'
 import type { Logger } from './logger.ts'
 import type { Observation, Observer } from './observation.ts'
 
-/** A logger is a guest like an observer: when it throws, at once or later, the line is lost and nothing else. */
+/** A logger that throws or rejects loses its line and affects nothing else. */
 export function guardLogger(logger: Logger): Logger {
   const guarded = (level: keyof Logger) => (fields: object, message: string) => {
     try {
@@ -14,16 +14,16 @@ export function guardLogger(logger: Logger): Logger {
 }
 
 /**
- * An observer is a guest: what it throws must neither change a reply nor stop a handler. One that is `async` is not
- * waited for, but its rejection is caught: unhandled, it would end the process.
+ * An error in an observer must neither change a reply nor stop a handler. One that is `async` is not waited for, but
+ * its rejection is caught: unhandled, it would end the process.
  */
 export function guardObserver(observe: Observer, logger: Logger): Observer {
   const failed = (err: unknown, kind: Observation['kind']) =>
     logger.error({ err, kind }, 'The option observe threw.')
   return (observation: Observation) => {
     try {
-      const told: unknown = observe(observation)
-      if (isPromise(told)) Promise.resolve(told).catch(err => failed(err, observation.kind))
+      const result: unknown = observe(observation)
+      if (isPromise(result)) Promise.resolve(result).catch(err => failed(err, observation.kind))
     } catch (err) {
       failed(err, observation.kind)
     }

@@ -37,7 +37,7 @@ export type Observation =
     })
   /** No handler matched; the event is complete. */
   | (OfEvent & { readonly kind: 'unhandled' })
-  /** All handlers of an event resolved. `lagMs`: since `created_at`, absent when that is no instant. */
+  /** All handlers of an event resolved. `lagMs`: since `created_at`, absent when that is not a valid time. */
   | (OfEvent & {
       readonly kind: 'completed'
       readonly attempt: number

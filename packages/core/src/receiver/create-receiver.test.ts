@@ -540,7 +540,7 @@ describe('close', () => {
     expect(start).not.toHaveBeenCalled()
   })
 
-  it('tells a prober that is no POST what it would have told it before', async () => {
+  it('gives a probe that is not a POST the same answer as before', async () => {
     const { receiver } = watch()
     await receiver.close()
     expect((await receiver.handle({ ...signedRequest(), method: 'GET' })).status).toBe(405)

@@ -3,7 +3,7 @@ import { Refusal } from '../errors/refusal.ts'
 import type { Acceptance } from '../inbox/acceptance.ts'
 import type { Delivery } from '../inbox/delivery.ts'
 import type { DrainReport, Inbox, Process, ProcessingPolicy } from '../inbox/inbox.ts'
-import { isAnothers, leaveInbox, takeInbox } from '../inbox/inbox-owner.ts'
+import { belongsToAnother, claimInbox, releaseInbox } from '../inbox/inbox-owner.ts'
 import { keepAlive } from '../inbox/keep-alive.ts'
 import { withDeadline } from '../lib/deadline.ts'
 import { type Duration, durationMs } from '../lib/duration.ts'
@@ -86,14 +86,14 @@ export class Lifecycle {
   async #startInbox(): Promise<void> {
     const process = this.#createProcess()
     try {
-      takeInbox(this.#inbox, this)
+      claimInbox(this.#inbox, this)
       await this.#inbox.start(process, this.#policy)
       this.#started = true
     } catch (cause) {
       // The next request or call tries again: what the inbox needs may be back by then.
       this.#starting = undefined
-      if (isAnothers(this.#inbox, this)) throw cause
-      leaveInbox(this.#inbox)
+      if (belongsToAnother(this.#inbox, this)) throw cause
+      releaseInbox(this.#inbox)
       // Observed here: deliveries that wait for a slow start are answered before it fails.
       this.#policy.observe({ kind: 'store_down', operation: 'start', error: cause })
       throw cause
@@ -105,9 +105,9 @@ export class Lifecycle {
     // An inbox that hangs while it starts must not keep the process.
     if (!this.#started && this.#starting !== undefined)
       await withDeadline(this.#starting, { operation: 'inbox.start', ms: timeoutMs }).catch(() => {})
-    if (isAnothers(this.#inbox, this)) return { lost: 0 }
+    if (belongsToAnother(this.#inbox, this)) return { lost: 0 }
     const report = await this.#inbox.close(Math.max(0, Math.ceil(endsAt - performance.now())))
-    leaveInbox(this.#inbox)
+    releaseInbox(this.#inbox)
     if (report.lost > 0) {
       this.#policy.logger.error(
         report,

@@ -144,7 +144,7 @@ describe('what is given', () => {
     expect(() => resolve(options)).toThrow(expect.objectContaining({ option }))
   })
 
-  it.each([undefined, null, 'secret', 7])('is refused when it is no object: %j', options => {
+  it.each([undefined, null, 'secret', 7])('is refused when it is not an object: %j', options => {
     expect(() => resolveOptions(options as never)).toThrow(expect.objectContaining({ option: 'options' }))
   })
 
@@ -156,7 +156,7 @@ describe('what is given', () => {
       "must be 'immediately' or 'after-processing'; got 'never'",
     )
     expect(() => resolve({ capacity: 0 })).toThrow('must be a whole number from 1 to 1000000000; got 0')
-    expect(() => resolve({ tolerence: 1 })).toThrow('is no option; the options are secret, tolerance,')
+    expect(() => resolve({ tolerence: 1 })).toThrow('is not an option; the options are secret, tolerance,')
   })
 
   it('is checked where the receiver is made, the secret included', () => {

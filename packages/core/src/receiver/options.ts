@@ -32,7 +32,10 @@ export interface ReceiverOptions<Schemas extends EventSchemas = Record<never, ne
   readonly retry?: RetryOptions
   /** Events handled at one time. Default 16. `0` with a durable inbox: this process only receives. */
   readonly concurrency?: number
-  /** Events waiting or running, beyond which the reply is 503. Default 10,000; durable inboxes: 1,000,000. */
+  /**
+   * Events waiting or running, beyond which the reply is 503. Default 10,000; 100,000 with `bullmqInbox`, 1,000,000
+   * with `sqliteInbox`.
+   */
   readonly capacity?: number
   /** How long handlers of one event may take before the attempt counts as failed. Default `'60s'`. */
   readonly handlerTimeout?: Duration
@@ -53,7 +56,7 @@ export interface ReceiverOptions<Schemas extends EventSchemas = Record<never, ne
   readonly contract?: ContractOptions
   /** A Standard Schema for the data of each type. An event that does not match is answered 422. */
   readonly events?: Schemas
-  /** Told of everything that happens, without payloads. */
+  /** Called for everything that happens, without payload data. */
   readonly observe?: Observer
   /** Default: warnings and errors as process warnings on Node, nothing elsewhere. pino, `fastify.log` and `console` fit. */
   readonly logger?: Logger

@@ -22,8 +22,8 @@ export interface Receiver<Events = KnownEvents<Record<never, never>>, Context = 
   onError(handler: FailureHandler<AnyEvent<Events>>): this
   /**
    * No attempt follows: they are used up, a handler threw `NonRetryableError`, a drain of the memory inbox leaves no
-   * time for the next one, the process died in every recent attempt, or on Workers the request is gone. At least once
-   * an event.
+   * time for the next one, the process died in every recent attempt, or on Workers the request is gone. Called at
+   * least once per event.
    */
   onDeadLetter(handler: FailureHandler<AnyEvent<Events>>): this
   /** From a raw request to the reply to write. Never rejects. */

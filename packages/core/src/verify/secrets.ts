@@ -11,7 +11,7 @@ export type Secret = string | readonly string[]
 
 /**
  * Secrets by the request's context, for many workspaces behind one route. Answer `null` for a workspace you do
- * not know (401); anything else that is no usable secret, and any exception, is a fault here (500).
+ * not know (401); anything else that is not a usable secret, and any exception, is a fault here (500).
  */
 export type SecretResolver<Context> = (context: Context) => MaybePromise<Secret | null>
 

@@ -30,7 +30,7 @@ it('asks for no secret before the form of the header is right', () => {
   expect(verify('v1=x')).toMatchObject({ code: 'signature_malformed' })
   expect(verify(good('abc'))).toMatchObject({
     code: 'timestamp_malformed',
-    detail: 't is no timestamp in auto',
+    detail: 't is not a timestamp in any accepted form',
   })
   expect(secret).not.toHaveBeenCalled()
   void verify(good())
@@ -63,7 +63,7 @@ it('names the unit that the contract pins', () => {
   const { verify } = verifier(SECRET, { timestampUnit: 'milliseconds' })
   expect(verify(good())).toMatchObject({
     code: 'timestamp_malformed',
-    detail: 't is no timestamp in milliseconds',
+    detail: 't is not a timestamp in milliseconds',
   })
   expect(verify(good(now))).toBeUndefined()
 })

@@ -33,7 +33,8 @@ export function createVerifier<Context>(parts: VerifierParts<Context>): VerifyRe
     if (header instanceof Refusal) return header
     const timestampMs = parseTimestamp(header.timestamp, contract.timestampUnit)
     if (timestampMs === undefined) {
-      return new Refusal('timestamp_malformed', { detail: `t is no timestamp in ${contract.timestampUnit}` })
+      const form = contract.timestampUnit === 'auto' ? 'any accepted form' : contract.timestampUnit
+      return new Refusal('timestamp_malformed', { detail: `t is not a timestamp in ${form}` })
     }
     const signed = { header, timestampMs, body }
     if (typeof macs !== 'function') return verifySigned(signed, macs, parts)

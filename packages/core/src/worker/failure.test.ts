@@ -52,7 +52,7 @@ it('tells the log when there is nobody to tell', async () => {
     {
       level: 'error',
       fields: { ...fields, attempt: 5 },
-      message: 'Event evt_1 (a.b) is given up after attempt 5.',
+      message: 'Event evt_1 (a.b) is dead-lettered after attempt 5.',
     },
   ])
 })

@@ -56,7 +56,7 @@ function logFailure(logger: Logger, { error, attempt, delivery, retryInMs }: Fai
   const { id, type } = delivery
   const fields = { err: error, event: id, type, attempt }
   if (retryInMs === undefined)
-    logger.error(fields, `Event ${id} (${type}) is given up after attempt ${attempt}.`)
+    logger.error(fields, `Event ${id} (${type}) is dead-lettered after attempt ${attempt}.`)
   else
     logger.warn(fields, `Attempt ${attempt} at event ${id} (${type}) failed; the next is in ${retryInMs} ms.`)
 }

@@ -119,7 +119,7 @@ describe('registering', () => {
     expect(() => new HandlerRegistry().add([], () => {})).toThrow(ConfigurationError)
   })
 
-  it('refuses what is no function, by the name of the call', () => {
+  it('refuses a value that is not a function, and names the call', () => {
     const registry = new HandlerRegistry()
     const wrong = undefined as never
     expect(() => registry.add('a.b', wrong)).toThrow("Option 'on('a.b')': the handler must be a function")

@@ -81,7 +81,7 @@ describe('an event that took its process down in every attempt', () => {
     expect(onDeadLetter.mock.calls).toEqual([
       [
         {
-          error: expect.objectContaining({ message: expect.stringContaining('its process died') }),
+          error: expect.objectContaining({ message: expect.stringContaining('The process died or hung') }),
           attempt: 3,
           delivery: withoutEvent,
         },
@@ -133,7 +133,7 @@ describe('an attempt that succeeds', () => {
     expect(await running).toEqual({ outcome: 'completed' })
   })
 
-  it('knows no lag when created_at is no instant', async () => {
+  it('observes no lag when created_at is not a valid time', async () => {
     const { process, seen } = worker()
     await process({ ...delivery, event: { ...event, created_at: 'soon' } }, createAttempt(1))
     expect(seen.at(-1)).not.toHaveProperty('lagMs')

@@ -4,7 +4,6 @@ import { Refusal } from '../errors/refusal.ts'
 import type { DecodeEvent } from '../events/decode-event.ts'
 import type { WebhookEvent } from '../events/event-types.ts'
 import { type Attempt, AttemptContext } from '../inbox/attempt.ts'
-import { ABANDONED } from '../inbox/crash-policy.ts'
 import type { Delivery } from '../inbox/delivery.ts'
 import type { Process, StartLimit, Verdict } from '../inbox/inbox.ts'
 import { comesTooLate, type RetryPolicy, retryDelayMs } from '../inbox/retry.ts'
@@ -81,7 +80,7 @@ class Worker {
 
   #run(running: Running, event: WebhookEvent): MaybePromise<unknown> {
     const { delivery, attempt } = running
-    if (attempt.decision === 'abandon') throw new NonRetryableError(ABANDONED)
+    if (attempt.decision === 'abandon') throw new NonRetryableError(attempt.abandonReason)
     const { handlers, observe } = this.#parts
     let matching = handlers.match(event.type)
     if (matching.length === 0) {
@@ -134,7 +133,7 @@ class Worker {
     const error = new NonRetryableError(UNNOTIFIED)
     logger.error(
       { event: id, type, attempts: attempt },
-      `Event ${id} (${type}) is given up without a call of onDeadLetter: ${UNNOTIFIED}`,
+      `Event ${id} (${type}) is dead-lettered without a call of onDeadLetter: ${UNNOTIFIED}`,
     )
     observe?.({ kind: 'dead_lettered', id, type, namespace, attempt, error, durationMs: 0 })
     return { outcome: 'dead', error, notified: false }
@@ -143,7 +142,7 @@ class Worker {
 
 const COMPLETED: Verdict = { outcome: 'completed' }
 const UNNOTIFIED =
-  'In every recent attempt at this event, and whenever onDeadLetter was called for it, its process died or hung.'
+  'The process died or hung in every recent attempt at this event, and in every call of onDeadLetter for it.'
 
 function about({ delivery: { id, type, namespace }, attempt }: Running): {
   id: string
@@ -168,10 +167,10 @@ function isWithdrawn(error: unknown, { abortReason }: Attempt): boolean {
 }
 
 /** Of several errors, one that rules out another attempt. An abandoned event is dead whatever else is wrong with it. */
-function decidingError(thrown: unknown, { decision }: Attempt): unknown {
+function decidingError(thrown: unknown, { decision, abandonReason }: Attempt): unknown {
   const final = errorsOf(thrown).find(one => one instanceof NonRetryableError)
   if (final !== undefined) return final
-  return decision === 'abandon' ? new NonRetryableError(ABANDONED, { cause: thrown }) : thrown
+  return decision === 'abandon' ? new NonRetryableError(abandonReason, { cause: thrown }) : thrown
 }
 
 /** Some values throw when they are inspected at all: a revoked proxy, a getter. */

@@ -1,4 +1,4 @@
-import { POLLS_PER_LEASE } from '../storage/leases/expired.ts'
+import { POLLS_PER_LEASE } from '../storage/leases/expired-leases.ts'
 import type { Storage } from '../storage/storage.ts'
 
 const IDLE_MS = 1000

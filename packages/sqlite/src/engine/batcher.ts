@@ -24,7 +24,7 @@ export interface BatcherParts {
 
 /** How long a settlement waits for an arrival to share the disk with, while no waiting row needs its slot. */
 const LAZY_MS = 3
-/** A crash repeats what is settled and not recorded, so that is kept few. */
+/** A crash repeats every unrecorded result, so few may wait. */
 const LAZY_LIMIT = 8
 
 /** Gathers what one turn of the event loop asks of the storage into one batch. */
@@ -90,7 +90,7 @@ export class Batcher {
     })
   }
 
-  /** The same with the next arrival, or a little later: what no sender waits for must not make one wait for the disk. */
+  /** The same with the next arrival, or a little later: results must not delay a sender. */
   flushSoon(): void {
     if (this.#hasBacklog || this.#next.settlements.length >= LAZY_LIMIT) this.flushNow()
     else if (!this.#isScheduled) this.#lazyTimer ??= setTimeout(() => this.flushNow(), LAZY_MS)
@@ -114,7 +114,7 @@ export class Batcher {
       const result = await engine.run(toBatch(batch, pack(firstRef, deliveries), take))
       nextDueMs = result.nextDueMs
       this.#receive(batch, result)
-      if (take > 0) this.#noteTaken(batch, result.taken, take)
+      if (take > 0) this.#finishTake(batch, result.taken, take)
     } catch (error) {
       answerFailed(batch, error)
       if (take > 0 && batch.arrivals.length === 0) onTaken(error as Error)
@@ -139,7 +139,7 @@ export class Batcher {
     }
   }
 
-  #noteTaken(batch: PendingBatch, taken: BatchResult['taken'], take: number): void {
+  #finishTake(batch: PendingBatch, taken: BatchResult['taken'], take: number): void {
     const { engine, onTaken } = this.#parts
     if (!isFault(taken)) {
       this.#hasBacklog = taken.length === take

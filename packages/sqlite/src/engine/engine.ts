@@ -2,14 +2,14 @@ import { AckhookError, ConfigurationError } from '@ackhook/core'
 import type { Batch } from '../protocol/batch.ts'
 import type { BatchResult } from '../protocol/batch-result.ts'
 import type { Fault } from '../protocol/fault.ts'
-import type { Terms } from '../protocol/terms.ts'
+import type { StoragePolicy } from '../protocol/storage-policy.ts'
 
 /** Where the SQL runs: a thread of its own, or the calling one when the user brought the database. */
 export interface Engine {
   /** Opens the file. Rejects with what is wrong with it; may be called again then. */
   open(): Promise<void>
   /** To be called before the first event. */
-  setTerms(terms: Terms): void
+  setPolicy(policy: StoragePolicy): void
   /** Rejects only when the engine itself broke down; what SQLite refuses is in the result. */
   run(batch: Batch): Promise<BatchResult>
   /** The error for a fault of this storage. */

@@ -1,14 +1,14 @@
 import type { Delivery } from '@ackhook/core'
 
-interface Together {
+interface BatchInFlight {
   readonly firstRef: number
   readonly deliveries: readonly Delivery[]
 }
 
 /** Deliveries on their way to the file, by ref: those that are taken at once need not be read back. */
 export class InFlight {
-  /** perf: a list of the few batches under way, and no `Map` of deliveries; note 2. */
-  readonly #batches: Together[] = []
+  /** A list of the few batches under way, not a `Map` of deliveries. perf: note 2. */
+  readonly #batches: BatchInFlight[] = []
   #nextRef = 1
 
   /** Returns the ref of the first; the others have the next ones. No ref is given twice. */

@@ -2,7 +2,7 @@ import type { AckhookError } from '@ackhook/core'
 import type { Batch } from '../protocol/batch.ts'
 import type { BatchResult } from '../protocol/batch-result.ts'
 import type { Fault } from '../protocol/fault.ts'
-import { NO_TERMS, type Terms } from '../protocol/terms.ts'
+import { NO_POLICY, type StoragePolicy } from '../protocol/storage-policy.ts'
 import type { SqliteDatabase } from '../storage/driver/database.ts'
 import { faultOf } from '../storage/driver/sqlite-errors.ts'
 import { Storage } from '../storage/storage.ts'
@@ -12,7 +12,7 @@ import { type Engine, toError } from './engine.ts'
 /** Works on a database that the user opened, which cannot leave this thread, and which the user closes. */
 export class LocalEngine implements Engine {
   readonly #storage: Storage
-  #terms: Terms = NO_TERMS
+  #policy: StoragePolicy = NO_POLICY
   #pruning: Background | undefined
   #leaseRenewal: Background | undefined
 
@@ -29,14 +29,14 @@ export class LocalEngine implements Engine {
     }
   }
 
-  setTerms(terms: Terms): void {
-    this.#terms = terms
+  setPolicy(policy: StoragePolicy): void {
+    this.#policy = policy
     this.#leaseRenewal?.stop()
-    this.#leaseRenewal = startLeaseRenewal(this.#storage, terms.leaseMs)
+    this.#leaseRenewal = startLeaseRenewal(this.#storage, policy.leaseMs)
   }
 
   async run(batch: Batch): Promise<BatchResult> {
-    const [result] = this.#storage.run([batch], this.#terms)
+    const [result] = this.#storage.run([batch], this.#policy)
     return result as BatchResult
   }
 

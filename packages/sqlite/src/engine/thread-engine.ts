@@ -4,7 +4,7 @@ import { settlesWithin } from '@ackhook/core/spi'
 import type { Batch } from '../protocol/batch.ts'
 import type { BatchResult } from '../protocol/batch-result.ts'
 import type { Fault } from '../protocol/fault.ts'
-import { NO_TERMS, type Terms } from '../protocol/terms.ts'
+import { NO_POLICY, type StoragePolicy } from '../protocol/storage-policy.ts'
 import { type Engine, toError } from './engine.ts'
 import type { FromThread, ThreadData, ToThread } from './thread-messages.ts'
 
@@ -21,7 +21,7 @@ interface Waiting {
 /** Works on a file in a thread of its own. A thread that dies is replaced at the next call. */
 export class ThreadEngine implements Engine {
   readonly #path: string
-  /** The oldest first, as they are answered. perf: not a `Map`; note 2. */
+  /** The oldest first, as they are answered. Not a `Map`. perf: note 2. */
   readonly #waiting: Waiting[] = []
   /** A thread that is up, with the file open. */
   #thread: Thread | undefined
@@ -30,7 +30,7 @@ export class ThreadEngine implements Engine {
   #worker: Worker | undefined
   #isFirst = true
   #isClosed = false
-  #terms: Terms = NO_TERMS
+  #policy: StoragePolicy = NO_POLICY
   #lastId = 0
 
   constructor(path: string) {
@@ -42,9 +42,9 @@ export class ThreadEngine implements Engine {
     await this.#open()
   }
 
-  setTerms(terms: Terms): void {
-    this.#terms = terms
-    this.#thread?.send({ kind: 'terms', terms })
+  setPolicy(policy: StoragePolicy): void {
+    this.#policy = policy
+    this.#thread?.send({ kind: 'policy', policy })
   }
 
   run(batch: Batch): Promise<BatchResult> {
@@ -89,7 +89,7 @@ export class ThreadEngine implements Engine {
       await thread.end()
       throw this.#closedError()
     }
-    thread.send({ kind: 'terms', terms: this.#terms })
+    thread.send({ kind: 'policy', policy: this.#policy })
     this.#thread = thread
     this.#isFirst = false
     return thread

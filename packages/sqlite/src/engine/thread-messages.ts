@@ -1,7 +1,7 @@
 import type { Batch } from '../protocol/batch.ts'
 import type { BatchResult } from '../protocol/batch-result.ts'
 import type { Fault } from '../protocol/fault.ts'
-import type { Terms } from '../protocol/terms.ts'
+import type { StoragePolicy } from '../protocol/storage-policy.ts'
 
 /** What a new thread starts with. */
 export interface ThreadData {
@@ -11,7 +11,7 @@ export interface ThreadData {
 }
 
 export type ToThread =
-  | { readonly kind: 'terms'; readonly terms: Terms }
+  | { readonly kind: 'policy'; readonly policy: StoragePolicy }
   | { readonly kind: 'batch'; readonly id: number; readonly batch: Batch }
   | { readonly kind: 'close' }
 

@@ -2,10 +2,10 @@ import { existsSync, statSync } from 'node:fs'
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import type { Batch } from '../protocol/batch.ts'
 import { type Fault, FaultError } from '../protocol/fault.ts'
-import { NO_TERMS, type Terms } from '../protocol/terms.ts'
+import { NO_POLICY, type StoragePolicy } from '../protocol/storage-policy.ts'
 import { loadDriver } from '../storage/driver/driver.ts'
 import { faultOf } from '../storage/driver/sqlite-errors.ts'
-import { endOrphanedLeases } from '../storage/leases/orphaned.ts'
+import { endOrphanedLeases } from '../storage/leases/orphaned-leases.ts'
 import { Storage } from '../storage/storage.ts'
 import { type Background, startLeaseRenewal, startPruning } from './background.ts'
 import type { FromThread, ThreadData, ToThread } from './thread-messages.ts'
@@ -50,9 +50,9 @@ class Server {
   readonly #send: (message: FromThread) => void
   readonly #pruning: Background
   #leaseRenewal: Background
-  #terms: Terms = NO_TERMS
+  #policy: StoragePolicy = NO_POLICY
   /** When the application last sent something. While it holds a lease it checks that at a third of its length. */
-  #heardAt = performance.now()
+  #lastMessageAt = performance.now()
 
   constructor(port: MessagePort, storage: Storage, send: (message: FromThread) => void) {
     this.#port = port
@@ -67,13 +67,13 @@ class Server {
   }
 
   #receive(first: ToThread): void {
-    this.#heardAt = performance.now()
+    this.#lastMessageAt = performance.now()
     const ids: number[] = []
     const batches: Batch[] = []
     let isClosing = false
     // Whatever came in while the last transaction waited for the disk shares the next one.
     for (let message: ToThread | undefined = first; message !== undefined; message = this.#nextMessage()) {
-      if (message.kind === 'terms') this.#setTerms(message.terms)
+      if (message.kind === 'policy') this.#setPolicy(message.policy)
       else if (message.kind === 'close') isClosing = true
       else {
         ids.push(message.id)
@@ -81,7 +81,7 @@ class Server {
       }
     }
     if (batches.length > 0) {
-      const results = this.#storage.run(batches, this.#terms)
+      const results = this.#storage.run(batches, this.#policy)
       this.#send({ kind: 'results', results: results.map((result, index) => [ids[index] ?? -1, result]) })
     }
     if (isClosing) this.#close()
@@ -91,16 +91,16 @@ class Server {
     return (receiveMessageOnPort(this.#port) as { readonly message: ToThread } | undefined)?.message
   }
 
-  #setTerms(terms: Terms): void {
-    this.#terms = terms
+  #setPolicy(policy: StoragePolicy): void {
+    this.#policy = policy
     this.#leaseRenewal.stop()
     this.#leaseRenewal = this.#startLeaseRenewal()
   }
 
   #startLeaseRenewal(): Background {
-    const { leaseMs } = this.#terms
-    const isHeard = (): boolean => performance.now() - this.#heardAt < SILENT_LEASES * leaseMs
-    return startLeaseRenewal(this.#storage, leaseMs, isHeard)
+    const { leaseMs } = this.#policy
+    const isAppAlive = (): boolean => performance.now() - this.#lastMessageAt < SILENT_LEASES * leaseMs
+    return startLeaseRenewal(this.#storage, leaseMs, isAppAlive)
   }
 
   #close(): void {

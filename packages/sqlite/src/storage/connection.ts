@@ -1,5 +1,5 @@
 import type { SqliteDatabase, SqliteStatement } from './driver/database.ts'
-import { ExpiredLeases } from './leases/expired.ts'
+import { ExpiredLeases } from './leases/expired-leases.ts'
 import type { OwnLeases } from './leases/own-leases.ts'
 import { Insert } from './rows/insert.ts'
 import { Ordering } from './rows/ordering.ts'

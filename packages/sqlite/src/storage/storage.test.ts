@@ -45,7 +45,7 @@ it('opens the file again at once when the disk refused a write while handlers ru
   fails = true
   storage.renewLeases(TERMS.leaseMs)
   fails = false
-  // Another process that finds the file open nowhere takes the leases for orphaned: see orphaned.ts.
+  // Another process that finds the file open nowhere takes the leases for orphaned: see orphaned-leases.ts.
   expect(openings).toBe(2)
   storage.close()
   rmSync(folder, { recursive: true })

@@ -2,13 +2,13 @@ import { createTokens } from '@ackhook/core/spi'
 import type { Batch } from '../protocol/batch.ts'
 import type { BatchResult } from '../protocol/batch-result.ts'
 import type { Fault } from '../protocol/fault.ts'
-import type { Terms } from '../protocol/terms.ts'
+import type { StoragePolicy } from '../protocol/storage-policy.ts'
 import { Connection } from './connection.ts'
 import type { SqliteDatabase } from './driver/database.ts'
 import { FULL, faultOf, spoilsConnection, sqliteCode } from './driver/sqlite-errors.ts'
 import { type FileIdentity, fileIdentity } from './file-identity.ts'
 import { OwnLeases } from './leases/own-leases.ts'
-import { prepareDatabase } from './schema/open-database.ts'
+import { prepareDatabase } from './schema/prepare-database.ts'
 import { commit } from './transaction.ts'
 
 /** The file, as the thread that works on it sees it. */
@@ -32,8 +32,8 @@ export class Storage {
   }
 
   /** Runs batches as one: one transaction, one wait for the disk. Never throws. */
-  run(batches: readonly Batch[], terms: Terms): BatchResult[] {
-    const results = this.#run(batches, terms)
+  run(batches: readonly Batch[], policy: StoragePolicy): BatchResult[] {
+    const results = this.#run(batches, policy)
     for (const [index, batch] of batches.entries()) this.#own.track(batch, results[index] as BatchResult)
     return results
   }
@@ -91,41 +91,41 @@ export class Storage {
     }
   }
 
-  #run(batches: readonly Batch[], terms: Terms): BatchResult[] {
+  #run(batches: readonly Batch[], policy: StoragePolicy): BatchResult[] {
     if (batches.some(({ arrivals }) => arrivals.length > 0) && this.#file?.isInPlace() === false) {
       const rest = batches.map(batch => ({ ...batch, arrivals: [] }))
-      return this.#run(rest, terms).map(result => ({ ...result, admissions: GONE }))
+      return this.#run(rest, policy).map(result => ({ ...result, admissions: GONE }))
     }
     try {
-      return this.#commit(batches, terms)
+      return this.#commit(batches, policy)
     } catch (error) {
       this.#recover(error)
-      return this.#runWithoutArrivals(batches, terms, faultOf(error))
+      return this.#runWithoutArrivals(batches, policy, faultOf(error))
     }
   }
 
-  /** Results of handlers must not stay unrecorded for want of room for arrivals. */
-  #runWithoutArrivals(batches: readonly Batch[], terms: Terms, fault: Fault): BatchResult[] {
+  /** A full disk must not stop handler results from being recorded. */
+  #runWithoutArrivals(batches: readonly Batch[], policy: StoragePolicy, fault: Fault): BatchResult[] {
     const failed = { admissions: fault, settled: fault, stillHeld: fault, found: fault, taken: fault }
     const rest = batches.map(batch => ({ ...batch, arrivals: [], take: 0 }))
     if (rest.every(isEmpty)) return batches.map(() => failed)
     try {
       // All of them at once: where another process holds the file, every try waits for a second.
-      return this.#commit(rest, terms).map(result => ({ ...result, admissions: fault, taken: fault }))
+      return this.#commit(rest, policy).map(result => ({ ...result, admissions: fault, taken: fault }))
     } catch (error) {
       this.#recover(error)
       return batches.map(() => failed)
     }
   }
 
-  #commit(batches: readonly Batch[], terms: Terms): BatchResult[] {
+  #commit(batches: readonly Batch[], policy: StoragePolicy): BatchResult[] {
     const connection = this.#open()
     try {
-      return commit(connection, batches, terms)
+      return commit(connection, batches, policy)
     } catch (error) {
       if (sqliteCode(error) !== FULL) throw error
       connection.checkpoint()
-      return commit(connection, batches, terms)
+      return commit(connection, batches, policy)
     }
   }
 
@@ -136,7 +136,7 @@ export class Storage {
     if (this.#own.size > 0) this.#holdFile()
   }
 
-  /** A process that starts meanwhile takes the leases in a file that no process has open for those of the dead. */
+  /** A process that starts meanwhile would take the leases in an unopened file for those of dead processes. */
   #holdFile(): void {
     try {
       this.#open()
@@ -146,7 +146,7 @@ export class Storage {
   }
 }
 
-/** No later process would find what arrives. What is in the file goes on, for as long as this one lives. */
+/** An event stored now would be invisible to later processes. Events already in the file go on while this one lives. */
 const GONE: Fault = {
   kind: 'storage',
   message:

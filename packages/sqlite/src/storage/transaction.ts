@@ -1,24 +1,30 @@
 import type { Arrival, Batch } from '../protocol/batch.ts'
 import type { Admission, BatchResult, TakenRow } from '../protocol/batch-result.ts'
-import type { Terms } from '../protocol/terms.ts'
+import type { StoragePolicy } from '../protocol/storage-policy.ts'
 import type { Connection } from './connection.ts'
 import { isWrite } from './rows/queries.ts'
 
 /** Runs batches as one: one transaction, one wait for the disk. */
-export function commit(connection: Connection, batches: readonly Batch[], terms: Terms): BatchResult[] {
+export function commit(
+  connection: Connection,
+  batches: readonly Batch[],
+  policy: StoragePolicy,
+): BatchResult[] {
   const now = Date.now()
   connection.pending.refresh(now)
-  const work = new Work(connection, batches, terms, now)
-  return work.needsTransaction() ? connection.transaction(() => work.change()) : work.onlyRead()
+  const transaction = new BatchTransaction(connection, batches, policy, now)
+  return transaction.needsTransaction()
+    ? connection.transaction(() => transaction.change())
+    : transaction.onlyRead()
 }
 
 const NO_ARRIVALS: ReadonlyMap<string, number> = new Map()
 
 /** The work of one transaction, from what it settles to what it takes. */
-class Work {
+class BatchTransaction {
   readonly #connection: Connection
   readonly #batches: readonly Batch[]
-  readonly #terms: Terms
+  readonly #policy: StoragePolicy
   readonly #now: number
   /** How many rows the batches may take together. */
   readonly #wanted: number
@@ -27,10 +33,10 @@ class Work {
   /** The refs, by key, of accepted arrivals with an ordering key: `take` decides whether one may run. */
   readonly #ordered = new Map<string, number>()
 
-  constructor(connection: Connection, batches: readonly Batch[], terms: Terms, now: number) {
+  constructor(connection: Connection, batches: readonly Batch[], policy: StoragePolicy, now: number) {
     this.#connection = connection
     this.#batches = batches
-    this.#terms = terms
+    this.#policy = policy
     this.#now = now
     this.#wanted = batches.reduce((sum, { take }) => sum + take, 0)
   }
@@ -41,7 +47,7 @@ class Work {
         ({ arrivals, settlements, queries }) =>
           arrivals.length + settlements.length > 0 || queries.some(isWrite),
       ) ||
-      (this.#wanted > 0 && this.#connection.take.isDue(this.#terms, this.#now))
+      (this.#wanted > 0 && this.#connection.take.isDue(this.#policy, this.#now))
     )
   }
 
@@ -65,7 +71,7 @@ class Work {
 
   #take(arrivals: ReadonlyMap<string, number>): void {
     const free = this.#wanted - this.#taken.length
-    if (free > 0) this.#taken.push(...this.#connection.take.rows(free, arrivals, this.#terms, this.#now))
+    if (free > 0) this.#taken.push(...this.#connection.take.rows(free, arrivals, this.#policy, this.#now))
   }
 
   #admitAll({ arrivals, bytes }: Batch): Admission[] {
@@ -82,10 +88,10 @@ class Work {
     const { insert, take } = this.#connection
     const [ref, key, , , , , , , orderKey] = arrival
     const runsAtOnce = orderKey === null && this.#taken.length < this.#wanted
-    const token = runsAtOnce ? take.newToken(this.#terms) : null
-    const leasedUntil = this.#now + this.#terms.leaseMs
+    const token = runsAtOnce ? take.newToken(this.#policy) : null
+    const leasedUntil = this.#now + this.#policy.leaseMs
     const row = { arrival, body, now: this.#now, token, leasedUntil }
-    const { admission, seq } = insert.admit(row, this.#terms.capacity)
+    const { admission, seq } = insert.admit(row, this.#policy.capacity)
     if (seq === undefined) return admission
     if (token !== null) this.#taken.push({ seq, token, attempt: 1, decision: 'run', ref })
     else if (orderKey !== null) this.#ordered.set(key, ref)
@@ -108,7 +114,7 @@ class Work {
   /** Unknown where more rows may be due, and not asked where none was wanted. */
   #nextDue(): { nextDueMs?: number } {
     if (this.#wanted === 0 || this.#taken.length === this.#wanted) return {}
-    const nextDueMs = this.#connection.take.nextDueMs(this.#terms, this.#now)
+    const nextDueMs = this.#connection.take.nextDueMs(this.#policy, this.#now)
     return nextDueMs === undefined ? {} : { nextDueMs }
   }
 }

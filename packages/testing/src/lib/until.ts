@@ -8,7 +8,7 @@ export async function until<T>(read: () => MaybePromise<T | undefined | false>, 
   for (;;) {
     const value = await read()
     if (value !== undefined && value !== false) return value
-    if (performance.now() > deadline) throw new Error(`waited ${WAIT_MS} ms in vain until ${what}`)
+    if (performance.now() > deadline) throw new Error(`timed out after ${WAIT_MS} ms waiting until ${what}`)
     await new Promise(resolve => setTimeout(resolve, 5))
   }
 }

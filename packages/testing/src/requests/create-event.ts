@@ -44,6 +44,7 @@ export function createEvent<const Type extends string>(
   } as unknown as EventFor<EventMap, Type>
 }
 
+/** Sample data for each type of `EventMap` in packages/core/src/events/event-types.ts. */
 const DEFAULT_DATA = new Map<string, (random: Random) => Record<string, unknown>>([
   [
     'conversation.resolved',

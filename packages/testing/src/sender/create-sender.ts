@@ -3,7 +3,7 @@ import { wholeNumber } from '@ackhook/core/spi'
 import { type Random, seededRandom } from '../lib/seeded-random.ts'
 import { AttemptSender, type AttemptSeries } from './attempt-sender.ts'
 import { EndpointHealth, type HealthReport } from './endpoint-health.ts'
-import { MOST } from './faults.ts'
+import { MAX_COUNT } from './faults.ts'
 import { runConcurrently } from './run-concurrently.ts'
 import type { SendAttempt } from './send-attempt.ts'
 import { type ResolvedSender, resolveSender, type SenderOptions } from './sender-options.ts'
@@ -96,7 +96,7 @@ class EventSender implements Sender {
     events: readonly AnyEvent[],
     { concurrency = 1 }: SendAllOptions = {},
   ): Promise<readonly SendReport[]> {
-    wholeNumber('concurrency', concurrency, 1, MOST)
+    wholeNumber('concurrency', concurrency, 1, MAX_COUNT)
     const { faults, seed } = this.#options
     const order = shuffleSome([...events.keys()], faults.disorder, seededRandom(seed))
     const reports = new Map<number, SendReport>()

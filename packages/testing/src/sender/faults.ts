@@ -49,7 +49,7 @@ export interface Faults {
 
 const DAY_MS = 86_400_000
 /** The largest count that an option takes. */
-export const MOST = 1_000_000
+export const MAX_COUNT = 1_000_000
 
 const NAMES = [
   'duplicate',
@@ -102,7 +102,7 @@ function rotationOf(rotation: NonNullable<FaultOptions['rotation']>): NonNullabl
   }
   return {
     secret,
-    after: wholeNumber('faults.rotation.after', after, 0, MOST),
-    overlap: wholeNumber('faults.rotation.overlap', overlap, 0, MOST),
+    after: wholeNumber('faults.rotation.after', after, 0, MAX_COUNT),
+    overlap: wholeNumber('faults.rotation.overlap', overlap, 0, MAX_COUNT),
   }
 }

@@ -1,7 +1,7 @@
 import { ConfigurationError, type Duration } from '@ackhook/core'
 import { durationMs, oneOf, refuseUnknownNames, wholeNumber } from '@ackhook/core/spi'
 import type { FakeClock } from '../lib/fake-clock.ts'
-import { type FaultOptions, type Faults, MOST, resolveFaults } from './faults.ts'
+import { type FaultOptions, type Faults, MAX_COUNT, resolveFaults } from './faults.ts'
 
 /**
  * Options of {@link createSender}. The platform has not published its acknowledgement timeout, number of
@@ -100,14 +100,14 @@ export function resolveSender(options: SenderOptions): ResolvedSender {
   return {
     url: urlOf(options.url),
     secrets,
-    attempts: wholeNumber('attempts', options.attempts ?? 8, 1, MOST),
+    attempts: wholeNumber('attempts', options.attempts ?? 8, 1, MAX_COUNT),
     timeoutMs: duration('timeout', options.timeout ?? '10s', DAY_MS),
     minDelayMs,
     maxDelayMs: Math.max(minDelayMs, duration('maxDelay', options.maxDelay ?? '1h', 30 * DAY_MS)),
     factor: atLeastOne('factor', options.factor ?? 3),
     retryWindowMs: duration('retryWindow', options.retryWindow ?? '24h', 365 * DAY_MS),
     honourRetryAfter: options.honourRetryAfter ?? true,
-    unhealthyAfter: wholeNumber('unhealthyAfter', options.unhealthyAfter ?? 5, 1, MOST),
+    unhealthyAfter: wholeNumber('unhealthyAfter', options.unhealthyAfter ?? 5, 1, MAX_COUNT),
     timestampUnit: oneOf('timestampUnit', options.timestampUnit ?? 'seconds', UNITS),
     header: textOf('header', options.header ?? 'X-Service-Signature', HTTP_TOKEN, 'an HTTP header name'),
     scheme: textOf('scheme', options.scheme ?? 'v1', LABEL, "a label such as 'v1'"),

@@ -63,7 +63,7 @@ function answerClaim(state: State, entry: Entry, claim: Claim): MaybePromise<Acc
   finish(state, entry)
   switch (claim.outcome) {
     case 'completed':
-      return claim.fingerprint === entry.mark ? ANSWER.duplicate : ANSWER.conflict
+      return claim.fingerprint === entry.storedFingerprint ? ANSWER.duplicate : ANSWER.conflict
     case 'in_flight':
       return claim
     case 'full':

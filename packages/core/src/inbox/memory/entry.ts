@@ -8,7 +8,7 @@ export class Entry {
   /** Without what later attempts do not need once the first has failed; {@link NO_DELIVERY} once finished. */
   delivery: Delivery
   /** What a store compares bodies by. */
-  readonly mark: number
+  readonly storedFingerprint: number
   /** Proves the lease. New for every delivery, and again when an expired lease is taken once more. */
   token: string
   /** Monotonic milliseconds. */
@@ -33,7 +33,7 @@ export class Entry {
   constructor(delivery: Delivery, token: string, leaseMs: number) {
     this.key = delivery.key
     this.delivery = delivery
-    this.mark = storeMark(delivery.fingerprint)
+    this.storedFingerprint = toStoredFingerprint(delivery.fingerprint)
     this.token = token
     this.acceptedAt = performance.now()
     this.leasedUntil = this.acceptedAt + leaseMs
@@ -41,14 +41,14 @@ export class Entry {
 }
 
 /**
- * Redis holds one shared object for each number below 10,000, so this mark takes no memory there. In return one
+ * Redis holds one shared object for each number below 10,000, so this fingerprint takes no memory there. In return one
  * changed body in 10,000 goes unreported; none runs twice.
  */
-function storeMark(fingerprint: number): number {
+function toStoredFingerprint(fingerprint: number): number {
   return (fingerprint >>> 0) % 10_000
 }
 
-/** Stands in for the delivery of a finished entry. perf: frees the event and its bytes at once; note 1. */
+/** Stands in for the delivery of a finished entry, so that the event and its bytes are freed at once. perf: note 1. */
 export const NO_DELIVERY: Delivery = {
   key: '',
   namespace: '',

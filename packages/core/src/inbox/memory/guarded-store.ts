@@ -77,7 +77,7 @@ export class GuardedStore implements Required<Omit<DedupeStore, 'bounded'>> {
     throw error
   }
 
-  /** A courtesy: the lease expires by itself. */
+  /** Best effort: the lease expires anyway. */
   async #releaseQuietly(key: string, token: string): Promise<void> {
     try {
       await this.#store.release(key, token)

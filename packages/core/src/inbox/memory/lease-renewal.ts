@@ -12,7 +12,7 @@ export interface LeaseRenewalParts {
 
 /** How many leases are renewed before other work gets its turn. */
 const SLICE = 500
-/** Longer than a round takes: no second round may join one that is merely slow. */
+/** Longer than a round takes, so that a slow round is not mistaken for a dead one. */
 const SLOW_ROUND_MS = 5000
 
 /** Renews every lease of this process at a third of its length, for as long as there are any. */

@@ -20,8 +20,8 @@ describe('the options', () => {
   })
 
   it('are refused when one is misspelt, or when a store is passed instead', () => {
-    expect(() => memoryInbox({ leese: '1s' } as object)).toThrow("Option 'leese': is no option")
-    expect(() => memoryInbox(memoryStore() as object)).toThrow("Option 'claim': is no option")
+    expect(() => memoryInbox({ leese: '1s' } as object)).toThrow("Option 'leese': is not an option")
+    expect(() => memoryInbox(memoryStore() as object)).toThrow("Option 'claim': is not an option")
   })
 })
 

@@ -5,9 +5,9 @@ import { type Duration, durationMs } from '../../lib/duration.ts'
 import { createTokens } from '../../lib/tokens.ts'
 import type { DedupeStore } from '../dedupe-store.ts'
 import type { Inbox, InboxStats, Process, ProcessingPolicy } from '../inbox.ts'
-import { TAKEN } from '../inbox-owner.ts'
+import { OWNED_BY_ANOTHER } from '../inbox-owner.ts'
 import { accept, redrive } from './accepting.ts'
-import { DeadLetterList } from './dead-letters.ts'
+import { DeadLetterList } from './dead-letter-list.ts'
 import { drain } from './draining.ts'
 import { GuardedStore } from './guarded-store.ts'
 import { LeaseRenewal } from './lease-renewal.ts'
@@ -49,7 +49,8 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
     },
     async start(run, policy) {
       // Checked here too: two copies of this library do not know each other's receivers.
-      if (state !== undefined) throw new ConfigurationError('inbox', state.isDraining ? CLOSED : TAKEN)
+      if (state !== undefined)
+        throw new ConfigurationError('inbox', state.isDraining ? CLOSED : OWNED_BY_ANOTHER)
       state = createState(parts, run, policy)
       try {
         await state.store.start(notice => {

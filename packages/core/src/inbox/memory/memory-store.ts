@@ -1,5 +1,5 @@
 import { refuseUnknownNames, wholeNumber } from '../../lib/check-option.ts'
-import { onceAMinute } from '../../observe/failure-log.ts'
+import { onceAMinute } from '../../lib/once-a-minute.ts'
 import type { Claim, DedupeStore, StoreNotice } from '../dedupe-store.ts'
 
 /** Options of {@link memoryStore}. */
@@ -23,13 +23,13 @@ export interface MemoryStoreOptions {
  */
 export function memoryStore(options: MemoryStoreOptions = {}): DedupeStore {
   refuseUnknownNames(options, ['maxIds', 'maxClaims'])
-  const maxIds = wholeNumber('maxIds', options.maxIds ?? 1_000_000, 1, MOST)
-  const maxClaims = wholeNumber('maxClaims', options.maxClaims ?? 1_000_000, 1, MOST)
+  const maxIds = wholeNumber('maxIds', options.maxIds ?? 1_000_000, 1, MAX_ENTRIES)
+  const maxClaims = wholeNumber('maxClaims', options.maxClaims ?? 1_000_000, 1, MAX_ENTRIES)
   const leases = new Map<string, Lease>()
-  const sayNow = onceAMinute()
+  const shouldReport = onceAMinute()
   let report: ((notice: StoreNotice) => void) | undefined
   const handled = new RememberedIds(maxIds, () => {
-    const more = report && sayNow('ids_evicted')
+    const more = report && shouldReport('ids_evicted')
     if (more !== undefined) report?.(evictionNotice(maxIds, more))
   })
 
@@ -69,9 +69,9 @@ const CLAIMED: Claim = { outcome: 'claimed' }
 
 /**
  * Half of what a `Map` of V8 has room for. It reuses the room of deleted keys only when they are half of it: with more
- * ids than this, steady traffic would make it throw one day, and no handled id would be remembered any more.
+ * ids than this, steady traffic would eventually make it throw, and ids would no longer be remembered. perf: note 20.
  */
-const MOST = 2 ** 23
+const MAX_ENTRIES = 2 ** 23
 
 interface Lease {
   readonly token: string
@@ -96,16 +96,16 @@ function evictionNotice(maxIds: number, more: string): StoreNotice {
 }
 
 /**
- * Ids of handled events with the mark of their bytes, each for a time of its own, a bounded number of them. A ring of
+ * Ids of handled events with the fingerprint of their bytes, each for a time of its own, a bounded number of them. A ring of
  * slots in the order of arrival, and a map from an id to its slot: finding the oldest key of a large `Map` takes longer
- * the more were deleted before it. Why not `lru-cache`: docs/decisions/0003-remembered-ids-keep-a-ring.md.
+ * the more were deleted before it. Why not `lru-cache`: docs/decisions/0003-remembered-ids-keep-a-ring.md. perf: note 19.
  */
 class RememberedIds {
   readonly #max: number
   readonly #onEarlyEviction: () => void
   readonly #slots = new Map<string, number>()
   readonly #keys: (string | undefined)[] = []
-  readonly #marks: number[] = []
+  readonly #fingerprints: number[] = []
   /** Monotonic milliseconds. */
   readonly #until: number[] = []
   #next = 0
@@ -116,21 +116,21 @@ class RememberedIds {
     this.#onEarlyEviction = onEarlyEviction
   }
 
-  /** The mark of an id that is remembered. */
+  /** The fingerprint of an id that is remembered. */
   get(key: string): number | undefined {
     const slot = this.#slots.get(key)
     if (slot === undefined) return undefined
-    if ((this.#until[slot] as number) > performance.now()) return this.#marks[slot]
+    if ((this.#until[slot] as number) > performance.now()) return this.#fingerprints[slot]
     this.#slots.delete(key)
     this.#keys[slot] = undefined
     return undefined
   }
 
   /** Remembers an id. Evicts the one that was remembered first when there is no room. */
-  set(key: string, mark: number, ms: number): void {
+  set(key: string, fingerprint: number, ms: number): void {
     const now = performance.now()
     const slot = this.#slots.get(key) ?? this.#takeSlot(key, now)
-    this.#marks[slot] = mark
+    this.#fingerprints[slot] = fingerprint
     this.#until[slot] = now + ms
   }
 

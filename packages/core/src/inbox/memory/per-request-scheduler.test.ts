@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import type { Acceptance } from '../acceptance.ts'
-import type { CrashDecision } from '../crash-policy.ts'
+import type { Attempt } from '../attempt.ts'
 import type { Delivery } from '../delivery.ts'
 import type { Process, ProcessingPolicy, Verdict } from '../inbox.ts'
 import { NO_DELIVERY } from './entry.ts'
@@ -18,6 +18,7 @@ const policy: ProcessingPolicy = {
   observe() {},
   logger: { info() {}, warn() {}, error() {} },
 }
+const REQUEST_ENDED = 'The request that ran this event ended before its handlers did.'
 const COMPLETED: Verdict = { outcome: 'completed' }
 const RETRY: Verdict = { outcome: 'retry', delayMs: 1000, error: new Error('not now') }
 const DEAD: Verdict = { outcome: 'dead', error: new Error('no use'), notified: true }
@@ -25,10 +26,14 @@ const DEAD: Verdict = { outcome: 'dead', error: new Error('no use'), notified: t
 /** An inbox whose attempts end when the test says so, or never, as when their request is gone. */
 function working(more: Partial<ProcessingPolicy> = {}) {
   const inbox = memoryInbox()
-  const runs: { id: string; number: number; decision: CrashDecision; end: (verdict: Verdict) => void }[] = []
-  const run: Process = ({ id }, { number, decision }) => {
+  const runs: (Pick<Attempt, 'number' | 'decision'> & {
+    id: string
+    abandonReason?: string
+    end: (verdict: Verdict) => void
+  })[] = []
+  const run: Process = ({ id }, { number, decision, abandonReason }) => {
     if (decision === 'abandon') {
-      runs.push({ id, number, decision, end() {} })
+      runs.push({ id, number, decision, abandonReason, end() {} })
       return DEAD
     }
     return new Promise(end => runs.push({ id, number, decision, end }))
@@ -144,8 +149,9 @@ it('abandons an event that is overdue, reports it, and runs its redelivery', asy
   expect(waits).toHaveLength(2)
   expect(inbox.deadLetters.get('a')).toMatchObject({
     attempts: 1,
-    reason: expect.stringContaining('died or hung'),
+    reason: expect.stringContaining(REQUEST_ENDED),
   })
+  expect(runs[1]?.abandonReason).toBe(REQUEST_ENDED)
   expect(accept('a')).toEqual({ outcome: 'accepted' })
   expect(inbox.deadLetters.get('a')).toBeUndefined()
 })

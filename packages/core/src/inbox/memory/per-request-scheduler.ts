@@ -5,7 +5,7 @@ import type { Verdict } from '../inbox.ts'
 import type { Entry } from './entry.ts'
 import type { Scheduler, SchedulerParts } from './scheduler.ts'
 
-/** How much later than its timer a live request is heard from. */
+/** How late a timer of a live request may fire. */
 const GRACE_MS = 1000
 /** How long a retry that finds no room waits. */
 const NO_ROOM_MS = 100
@@ -21,8 +21,8 @@ export class PerRequestScheduler implements Scheduler {
   readonly #parts: SchedulerParts
   /** An attempt that is older is over, even if its verdict never came. */
   readonly #limitMs: number
-  /** Monotonic milliseconds when each entry was last heard from: in the future while it waits for a retry. */
-  readonly #heardAt = new Map<Entry, number>()
+  /** Monotonic milliseconds when each entry last showed a sign of life: in the future while it waits for a retry. */
+  readonly #lastSeenAt = new Map<Entry, number>()
   /** Entries that take one of the `concurrency` places. */
   readonly #running = new Set<Entry>()
   /** Which entry runs, or waits for a retry, for each ordering key. */
@@ -43,10 +43,10 @@ export class PerRequestScheduler implements Scheduler {
     if (now < this.#nextSweepAt) return []
     this.#nextSweepAt = now + GRACE_MS
     const overdue: Entry[] = []
-    for (const [entry, heardAt] of this.#heardAt) {
-      if (now - heardAt > this.#limitMs) this.#running.delete(entry)
+    for (const [entry, lastSeenAt] of this.#lastSeenAt) {
+      if (now - lastSeenAt > this.#limitMs) this.#running.delete(entry)
       // Twice, because `onError` and `onDeadLetter` may take as long as the handlers.
-      if (now - heardAt > 2 * this.#limitMs) overdue.push(entry)
+      if (now - lastSeenAt > 2 * this.#limitMs) overdue.push(entry)
     }
     return overdue
   }
@@ -74,7 +74,7 @@ export class PerRequestScheduler implements Scheduler {
   }
 
   enqueueAfter(entry: Entry, delayMs: number): void {
-    this.#heardAt.set(entry, performance.now() + delayMs)
+    this.#lastSeenAt.set(entry, performance.now() + delayMs)
     entry.retryTimer = setTimeout(() => this.enqueue(entry), delayMs)
   }
 
@@ -83,7 +83,7 @@ export class PerRequestScheduler implements Scheduler {
     const key = entry.delivery.order?.key
     if (key !== undefined && this.#keyHolders.get(key) === entry) this.#keyHolders.delete(key)
     this.#running.delete(entry)
-    this.#heardAt.delete(entry)
+    this.#lastSeenAt.delete(entry)
   }
 
   #hasRoom(): boolean {
@@ -92,7 +92,7 @@ export class PerRequestScheduler implements Scheduler {
 
   #takePlace(entry: Entry): void {
     this.#running.add(entry)
-    this.#heardAt.set(entry, performance.now())
+    this.#lastSeenAt.set(entry, performance.now())
   }
 
   #start(entry: Entry): void {

@@ -13,7 +13,7 @@ export class QueueingScheduler implements Scheduler {
   readonly #parts: SchedulerParts
   readonly #queue: ReadyQueue
   #active = 0
-  #hasTurnAhead = false
+  #isScheduled = false
   /** Monotonic milliseconds. */
   #turnEndsAt = 0
 
@@ -29,7 +29,7 @@ export class QueueingScheduler implements Scheduler {
   enqueue(entry: Entry): void {
     clearTimeout(entry.retryTimer)
     entry.retryTimer = undefined
-    this.#takeTurn()
+    this.#scheduleRun()
     this.#queue.push(entry)
   }
 
@@ -39,15 +39,15 @@ export class QueueingScheduler implements Scheduler {
 
   remove(entry: Entry): void {
     clearTimeout(entry.retryTimer)
-    if (this.#queue.remove?.(entry) === true) this.#takeTurn()
+    if (this.#queue.remove?.(entry) === true) this.#scheduleRun()
   }
 
   /** After the replies of the current turn: an attempt must not delay an acknowledgement that is being written. */
-  #takeTurn(): void {
-    if (this.#hasTurnAhead) return
-    this.#hasTurnAhead = true
+  #scheduleRun(): void {
+    if (this.#isScheduled) return
+    this.#isScheduled = true
     platform.afterReplies(() => {
-      this.#hasTurnAhead = false
+      this.#isScheduled = false
       this.#turnEndsAt = performance.now() + TURN_MS
       this.#startReady()
     })
@@ -56,7 +56,7 @@ export class QueueingScheduler implements Scheduler {
   #startReady(): void {
     while (this.#active < this.#parts.policy.concurrency) {
       if (performance.now() > this.#turnEndsAt) {
-        this.#takeTurn()
+        this.#scheduleRun()
         return
       }
       const entry = this.#queue.shift()

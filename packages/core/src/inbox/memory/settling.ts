@@ -1,7 +1,6 @@
 import { type AckhookError, NonRetryableError } from '../../errors/errors.ts'
 import type { MaybePromise } from '../../lib/maybe-promise.ts'
 import { ABORT, createAttempt } from '../attempt.ts'
-import { ABANDONED } from '../crash-policy.ts'
 import { type Delivery, identityOf } from '../delivery.ts'
 import type { Verdict } from '../inbox.ts'
 import { askedDelayMs, comesTooLate } from '../retry.ts'
@@ -107,10 +106,13 @@ export async function abandon(state: State, entry: Entry): Promise<void> {
   const delivery = forLater(entry.delivery)
   // Its timeout has aborted the attempt, or its promises ended with the request and may not be settled from here.
   entry.attempt = undefined
-  const ended = withdraw(state, entry, new NonRetryableError(ABANDONED))
-  if (entry.acknowledged) await state.process(delivery, createAttempt(entry.attempts, 'abandon'))
+  const ended = withdraw(state, entry, new NonRetryableError(REQUEST_ENDED))
+  if (entry.acknowledged)
+    await state.process(delivery, createAttempt(entry.attempts, 'abandon', REQUEST_ENDED))
   await ended
 }
+
+const REQUEST_ENDED = 'The request that ran this event ended before its handlers did.'
 
 /** Without the event, which a handler may have changed, and without what belongs to an answered request. */
 function forLater({ event: _, waitUntil: __, ...rest }: Delivery): Delivery {

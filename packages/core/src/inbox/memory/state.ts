@@ -1,5 +1,5 @@
 import type { Process, ProcessingPolicy } from '../inbox.ts'
-import type { DeadLetterList } from './dead-letters.ts'
+import type { DeadLetterList } from './dead-letter-list.ts'
 import { type Entry, NO_DELIVERY } from './entry.ts'
 import type { GuardedStore } from './guarded-store.ts'
 import type { LeaseRenewal } from './lease-renewal.ts'

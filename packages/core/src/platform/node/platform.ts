@@ -15,7 +15,7 @@ export const platform: Platform = {
   createMac,
   createTimeouts,
   hashText(text) {
-    // perf: a digest as a Buffer costs as much again as the hash; note 14.
+    // A digest as a Buffer costs as much again as the hash. perf: note 14.
     const digest = hash('sha256', text, 'binary')
     for (let i = 0; i < KEY_BYTES; i++) keyBytes[i] = digest.charCodeAt(i)
     return keyBytes.toString('base64url')

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { expect, it } from 'vitest'
 import type { SqliteDatabase } from '../driver/database.ts'
-import { prepareDatabase } from '../schema/open-database.ts'
+import { prepareDatabase } from '../schema/prepare-database.ts'
 import { ACTIVE, DEAD, DONE, WAITING } from '../schema/states.ts'
 import { Prune } from './prune.ts'
 

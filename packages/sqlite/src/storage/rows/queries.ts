@@ -17,7 +17,7 @@ const LETTER = `SELECT key, namespace, id, type, body, received_at AS receivedAt
   FROM ackhook_events WHERE state = ${DEAD}`
 const LIST = `${LETTER} ORDER BY due DESC, seq DESC LIMIT ?`
 const GET = `${LETTER} AND key = ?`
-// perf: the index has both; the time of arrival is only in the rows; note 25.
+// The index has both; the time of arrival is only in the rows. perf: note 25.
 const COUNT = 'SELECT count(*) AS count, min(seq) AS first FROM ackhook_events WHERE state = ?'
 const OLDEST = 'SELECT min(accepted_at) AS oldest FROM ackhook_events WHERE seq IN (?, ?, ?)'
 const REDRIVE = `UPDATE ackhook_events SET seq = (SELECT max(seq) + 1 FROM ackhook_events),

@@ -7,7 +7,7 @@ import type { PendingCount } from './pending-count.ts'
 
 interface LeasedRow {
   readonly isOrdered: number
-  /** In a row, before this lease. */
+  /** Consecutive crashes before this one. */
   readonly crashes: number
 }
 

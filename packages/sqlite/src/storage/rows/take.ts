@@ -1,8 +1,8 @@
 import { crashDelayMs, crashPolicy } from '@ackhook/core/spi'
 import type { StoredEvent, TakenRow } from '../../protocol/batch-result.ts'
-import type { Terms } from '../../protocol/terms.ts'
+import type { StoragePolicy } from '../../protocol/storage-policy.ts'
 import type { SqliteDatabase, SqliteStatement } from '../driver/database.ts'
-import { type ExpiredLease, type ExpiredLeases, leaseToken } from '../leases/expired.ts'
+import { type ExpiredLease, type ExpiredLeases, leaseToken } from '../leases/expired-leases.ts'
 import { ACTIVE, AT_ONCE, FIRST, WAITING } from '../schema/states.ts'
 
 interface WaitingRow extends Omit<StoredEvent, 'body'> {
@@ -52,22 +52,22 @@ export class Take {
   }
 
   /** Whether {@link rows} would find any. Only reads. */
-  isDue({ leaseMs }: Terms, now: number): boolean {
+  isDue({ leaseMs }: StoragePolicy, now: number): boolean {
     return this.#expired.hasAny(leaseMs) || this.#lastDue.get(now) !== undefined
   }
 
   /** `arrivals`: the refs, by key, of those of this transaction whose bytes need not be read back. */
-  rows(limit: number, arrivals: ReadonlyMap<string, number>, terms: Terms, now: number): TakenRow[] {
-    for (const lease of this.#expired.drain(terms.leaseMs)) this.#putBackExpired(lease, terms, now)
-    return this.#findWaiting(limit, now).map(row => this.#take(row, arrivals.get(row.key), terms, now))
+  rows(limit: number, arrivals: ReadonlyMap<string, number>, policy: StoragePolicy, now: number): TakenRow[] {
+    for (const lease of this.#expired.drain(policy.leaseMs)) this.#putBackExpired(lease, policy, now)
+    return this.#findWaiting(limit, now).map(row => this.#take(row, arrivals.get(row.key), policy, now))
   }
 
   /** New for every lease. */
-  newToken({ leaseMs }: Terms): string {
+  newToken({ leaseMs }: StoragePolicy): string {
     return leaseToken(this.#uniqueToken(), leaseMs)
   }
 
-  nextDueMs({ leaseMs }: Terms, now: number): number | undefined {
+  nextDueMs({ leaseMs }: StoragePolicy, now: number): number | undefined {
     const { due } = this.#nextDue.get() as { readonly due: number | null }
     const nextMs = due === null ? Number.POSITIVE_INFINITY : Math.max(0, due - now)
     const soonestMs = Math.min(nextMs, this.#expired.nextPollMs(leaseMs))
@@ -75,13 +75,13 @@ export class Take {
   }
 
   /** An event that ends its process must not end every next one: it waits longer each time. */
-  #putBackExpired({ seq, token, due, crashes }: ExpiredLease, terms: Terms, now: number): void {
-    const delayMs = crashDelayMs(crashes + 1, terms)
+  #putBackExpired({ seq, token, due, crashes }: ExpiredLease, policy: StoragePolicy, now: number): void {
+    const delayMs = crashDelayMs(crashes + 1, policy)
     this.#putBack.run(delayMs === 0 ? FIRST : now + delayMs, seq, token, due)
   }
 
   #findWaiting(limit: number, now: number): readonly WaitingRow[] {
-    // perf: a statement of many columns is not asked in vain; note 23.
+    // A statement of many columns runs only if a row may be due. perf: note 23.
     const last = this.#lastDue.get(now) as { readonly due: number } | undefined
     if (last === undefined) return []
     const forSlot = this.#waitsForSlot.all(limit) as WaitingRow[]
@@ -90,12 +90,12 @@ export class Take {
       : merge(forSlot, this.#waitedForTime.all(now, limit) as WaitingRow[], limit)
   }
 
-  #take(row: WaitingRow, ref: number | undefined, terms: Terms, now: number): TakenRow {
+  #take(row: WaitingRow, ref: number | undefined, policy: StoragePolicy, now: number): TakenRow {
     const { seq, key, namespace, id, type, fingerprint, receivedAt, attempts, crashes } = row
     const decision = crashPolicy(crashes)
     const attempt = decision === 'run' ? attempts + 1 : attempts
-    const token = this.newToken(terms)
-    this.#lease.run(now + terms.leaseMs, attempt, token, seq)
+    const token = this.newToken(policy)
+    this.#lease.run(now + policy.leaseMs, attempt, token, seq)
     if (ref !== undefined) return { seq, token, attempt, decision, ref }
     const stored = this.#body.get(seq) as { readonly body: Uint8Array | null }
     // Some drivers store no bytes at all as NULL.

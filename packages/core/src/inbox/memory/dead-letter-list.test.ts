@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { describeError, NonRetryableError } from '../../errors/errors.ts'
 import type { Delivery } from '../delivery.ts'
-import { DeadLetterList } from './dead-letters.ts'
+import { DeadLetterList } from './dead-letter-list.ts'
 
 const delivery = (key: string) =>
   ({ key, namespace: 'n', id: `id-${key}`, type: 'a.b', body: new Uint8Array(1), receivedAt: 1 }) as Delivery

@@ -4,10 +4,10 @@ import { ACTIVE } from '../schema/states.ts'
 
 /**
  * Ends every lease in a file that no other process has open: their owners are dead, and the events need not wait for
- * the leases to expire. The proof is SQLite's lock on the file, which the operating system takes from a process
- * that ends, however it ends. A living process lacks it while it replaces its thread or its connection, and once
- * it has opened and closed the file by other means than this library (a POSIX lock falls with any descriptor of
- * its file); its events may then run twice, and none is lost. Does nothing while the file is in use, or on any error.
+ * the leases to expire. The proof is SQLite's lock on the file, which the operating system releases when a process
+ * ends. A living process lacks it (a) while it replaces its thread or connection, (b) after it opened and closed the
+ * file by other means. Its events may then run twice; none is lost. Does nothing while the file is in use, or on any
+ * error.
  */
 export function endOrphanedLeases(database: SqliteDatabase): void {
   try {

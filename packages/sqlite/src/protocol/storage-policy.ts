@@ -1,5 +1,5 @@
 /** What the storage must know of the receiver's policy. */
-export interface Terms {
+export interface StoragePolicy {
   readonly capacity: number
   readonly leaseMs: number
   readonly minDelayMs: number
@@ -8,4 +8,10 @@ export interface Terms {
 }
 
 /** For queries made before a receiver has started: dead letters and figures, which depend on none of this. */
-export const NO_TERMS: Terms = { capacity: 0, leaseMs: 60_000, minDelayMs: 0, maxDelayMs: 0, factor: 1 }
+export const NO_POLICY: StoragePolicy = {
+  capacity: 0,
+  leaseMs: 60_000,
+  minDelayMs: 0,
+  maxDelayMs: 0,
+  factor: 1,
+}

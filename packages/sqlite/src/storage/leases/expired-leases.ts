@@ -7,7 +7,7 @@ export interface ExpiredLease {
   readonly seq: number
   readonly token: string | null
   readonly due: number
-  /** In a row, without this one. */
+  /** Consecutive crashes before this one. */
   readonly crashes: number
 }
 
@@ -87,7 +87,7 @@ export class ExpiredLeases {
 
 /** The process that holds a lease may have other settings, so its token names the length. */
 function lengthOf(token: string | null, leaseMs: number): number {
-  // Its owner is dead: see `orphaned.ts`.
+  // Its owner is dead: see `orphaned-leases.ts`.
   if (token === null) return 0
   const [, length] = LENGTH.exec(token) ?? []
   return length === undefined ? leaseMs : Number.parseInt(length, 36)
