@@ -55,7 +55,10 @@ export interface ReceiverOptions<Schemas extends EventSchemas = Record<never, ne
   readonly events?: Schemas
   /** Told of everything that happens, without payloads. */
   readonly observe?: Observer
-  /** Default: warnings and errors as process warnings on Node, nothing elsewhere. pino, `fastify.log` and `console` fit. */
+  /**
+   * Default: warnings and errors as process warnings, or on the console where process warnings do not exist or are off
+   * (`--no-warnings`). pino, `fastify.log` and `console` fit.
+   */
   readonly logger?: Logger
   /** Milliseconds since the epoch, for the tolerance check and for records. Default `Date.now`. */
   readonly clock?: () => number
