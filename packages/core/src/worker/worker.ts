@@ -6,7 +6,7 @@ import type { WebhookEvent } from '../events/event-types.ts'
 import { type Attempt, AttemptContext } from '../inbox/attempt.ts'
 import { ABANDONED } from '../inbox/crash-policy.ts'
 import type { Delivery } from '../inbox/delivery.ts'
-import type { Process, StartLimit, Verdict } from '../inbox/inbox.ts'
+import type { Process, ProcessingPolicy, StartLimit, Verdict } from '../inbox/inbox.ts'
 import { comesTooLate, type RetryPolicy, retryDelayMs } from '../inbox/retry.ts'
 import { isPromise, type MaybePromise } from '../lib/maybe-promise.ts'
 import type { Observer } from '../observe/observation.ts'
@@ -19,6 +19,7 @@ export interface WorkerParts extends NotifyParts {
   readonly handlers: HandlerRegistry
   readonly decode: DecodeEvent
   readonly retry: RetryPolicy
+  readonly acknowledge: ProcessingPolicy['acknowledge']
   readonly clock: () => number
   readonly observe: Observer | undefined
 }
@@ -105,7 +106,7 @@ class Worker {
   }
 
   async #failed(running: Running, thrown: unknown): Promise<Verdict> {
-    const { observe, retry, handlers } = this.#parts
+    const { observe, retry, handlers, acknowledge } = this.#parts
     const { delivery, attempt, limit, event } = running
     const readable = toReadableError(thrown)
     const durationMs = durationOf(running)
@@ -116,9 +117,11 @@ class Worker {
     const error = decidingError(readable, attempt)
     const delayMs = retryDelayMs(error, attempt.number, retry)
     if (delayMs !== undefined && !comesTooLate(delayMs, limit?.lastStartAt)) {
-      observe?.({ kind: 'attempt_failed', ...about(running), error, retryInMs: delayMs, durationMs })
-      const failure = { error, attempt: attempt.number, delivery, retryInMs: delayMs }
-      await notifyFailure(handlers.listeners.onError, failure, event, this.#parts)
+      const senderRepeats = acknowledge === 'after-processing'
+      const next = senderRepeats ? {} : { retryInMs: delayMs }
+      observe?.({ kind: 'attempt_failed', ...about(running), error, ...next, durationMs })
+      const failure = { error, attempt: attempt.number, delivery, ...next }
+      await notifyFailure(handlers.listeners.onError, failure, event, { ...this.#parts, senderRepeats })
       return { outcome: 'retry', delayMs, error }
     }
     observe?.({ kind: 'dead_lettered', ...about(running), error, durationMs })
