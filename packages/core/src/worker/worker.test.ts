@@ -164,6 +164,25 @@ describe('an event that comes back as bytes', () => {
     expect(handler).toHaveBeenCalledWith(event, expect.anything())
   })
 
+  it('fails when decoding it takes longer than the handlers may, and runs none of them late', async () => {
+    let decoded: (event: WebhookEvent) => void = () => {}
+    const decode = () => new Promise<WebhookEvent>(resolve => (decoded = resolve))
+    const { process, handlers } = worker({ decode, handlerTimeoutMs: 20 })
+    const handler = vi.fn()
+    handlers.add('a.b', handler)
+    expect(await process({ ...withoutEvent } as Delivery, createAttempt(1))).toMatchObject({
+      outcome: 'retry',
+      error: { code: 'handler_timeout' },
+    })
+    decoded(event)
+    await new Promise(resolve => setImmediate(resolve))
+    expect(handler).not.toHaveBeenCalled()
+    expect(await process({ ...withoutEvent } as Delivery, createAttempt(1, 'abandon'))).toMatchObject({
+      outcome: 'dead',
+      error: expect.any(NonRetryableError),
+    })
+  }, 2000)
+
   it('fails when it can no longer be read, and is handed on without an event', async () => {
     const cause = new Error('schema')
     const { process, handlers } = worker({

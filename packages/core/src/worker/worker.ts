@@ -63,7 +63,7 @@ class Worker {
     try {
       const handling = running.event === undefined ? this.#decode(running) : this.#run(running, running.event)
       if (!isPromise(handling)) return this.#completed(running)
-      return handling.then(
+      return limitAttempt(handling, attempt, this.#timeouts).then(
         () => this.#completed(running),
         thrown => this.#failed(running, thrown),
       )
@@ -76,6 +76,8 @@ class Worker {
     const event = await this.#parts.decode(running.delivery.body)
     if (event instanceof Refusal)
       throw new AckhookError(event.code, event.detail ?? event.code, { cause: event.cause })
+    // A schema that took too long: the attempt has ended without its handlers.
+    if (running.attempt.abortReason !== undefined) throw running.attempt.abortReason
     running.event = event
     await this.#run(running, event)
   }
@@ -90,8 +92,7 @@ class Worker {
       observe?.({ kind: 'unhandled', id, type: event.type, namespace })
       matching = handlers.listeners.onUnhandled
     }
-    const handling = runHandlers(matching, event, new AttemptContext(delivery, attempt))
-    return isPromise(handling) ? limitAttempt(handling, attempt, this.#timeouts) : handling
+    return runHandlers(matching, event, new AttemptContext(delivery, attempt))
   }
 
   #completed(running: Running): Verdict {
