@@ -1,5 +1,5 @@
 import { platform } from '#platform'
-import { AckhookError, errorsOf, NonRetryableError } from '../errors/errors.ts'
+import { AckhookError, errorsOf, hasCode, NonRetryableError } from '../errors/errors.ts'
 import { Refusal } from '../errors/refusal.ts'
 import type { DecodeEvent } from '../events/decode-event.ts'
 import type { WebhookEvent } from '../events/event-types.ts'
@@ -173,7 +173,7 @@ function isWithdrawn(error: unknown, { abortReason }: Attempt): boolean {
 
 /** Of several errors, one that rules out another attempt. An abandoned event is dead whatever else is wrong with it. */
 function decidingError(thrown: unknown, { decision }: Attempt): unknown {
-  const final = errorsOf(thrown).find(one => one instanceof NonRetryableError)
+  const final = errorsOf(thrown).find(one => hasCode(one, 'non_retryable'))
   if (final !== undefined) return final
   return decision === 'abandon' ? new NonRetryableError(ABANDONED, { cause: thrown }) : thrown
 }
