@@ -27,6 +27,7 @@ it('maps every code to the status the design names', () => {
     422: ['event_invalid'],
     500: ['body_unavailable', 'handler_failed', 'secret_unavailable', 'internal_error'],
     503: [
+      'schema_unavailable',
       'in_flight',
       'capacity_exceeded',
       'store_unavailable',

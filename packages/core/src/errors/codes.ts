@@ -19,6 +19,7 @@ export type RefusalCode =
   | 'json_invalid'
   | 'envelope_invalid'
   | 'event_invalid'
+  | 'schema_unavailable'
   | 'in_flight'
   | 'capacity_exceeded'
   | 'store_unavailable'
@@ -82,6 +83,10 @@ export const CODES: Readonly<Record<ReplyCode, CodeEntry>> = {
   envelope_invalid: { status: 400, message: 'The body is not an event envelope.' },
   event_invalid: { status: 422, message: 'The event does not have the shape this receiver expects.' },
 
+  schema_unavailable: {
+    status: 503,
+    message: 'The event could not be checked in time; send it again later.',
+  },
   in_flight: { status: 503, message: 'This event is being processed elsewhere; send it again later.' },
   capacity_exceeded: { status: 503, message: 'Too many events are waiting; send it again later.' },
   store_unavailable: { status: 503, message: 'The memory of event ids is unavailable; send it again later.' },

@@ -92,3 +92,43 @@ export function describeError(error: unknown): string {
     return 'an error without a text'
   }
 }
+
+/**
+ * Marks the errors of every copy of this package: a handler may throw one of a copy in another `node_modules`, which
+ * `instanceof` does not know.
+ */
+const BRAND = Symbol.for('ackhook.error')
+Object.defineProperty(AckhookError.prototype, BRAND, { value: true })
+
+/**
+ * Whether it is an {@link AckhookError} with this code, of any copy of this package. Never throws, whatever a handler
+ * has thrown.
+ */
+export function hasCode<Code extends 'non_retryable' | 'retry_after'>(
+  error: unknown,
+  code: Code,
+): error is Code extends 'retry_after' ? RetryAfterError : NonRetryableError {
+  try {
+    const one = error as { code?: unknown; [BRAND]?: unknown } | null | undefined
+    return one?.[BRAND] === true && one.code === code
+  } catch {
+    return false
+  }
+}
+
+const shared = globalThis as { [key: symbol]: Set<string> | undefined }
+const COPIES = Symbol.for('ackhook.copies')
+/** Where the copies of this package in the process are. All of them share it. */
+const copies = shared[COPIES] ?? new Set()
+shared[COPIES] = copies
+// Here and not in a module of its own: a bundler would leave that out where only an error class is imported. The place
+// tells a copy from a file that is evaluated again, as hot reloading does.
+copies.add(import.meta.url)
+
+/** The places of all copies, once, if there are several. */
+export function unreportedCopies(): readonly string[] {
+  const places = [...copies]
+  if (places.length < 2) return []
+  copies.clear()
+  return places
+}

@@ -43,6 +43,21 @@ describe('a schema', () => {
     expect(await decode({ schemas })).toEqual({ ...event, data: { late: true } })
   })
 
+  it('that does not answer in time refuses the event for now; a synchronous one sets no timer', async () => {
+    vi.useFakeTimers()
+    const waiting = decode({ schemas: { 'message.delivered': schema(() => new Promise(() => {})) } })
+    await vi.advanceTimersByTimeAsync(5000)
+    expect(await waiting).toMatchObject({
+      code: 'schema_unavailable',
+      detail: "the schema of 'message.delivered' did not answer within 5000 ms",
+    })
+    const setTimer = vi.spyOn(globalThis, 'setTimeout')
+    await decode({ schemas: { 'message.delivered': schema(() => ({ value: {} })) } })
+    expect(setTimer).not.toHaveBeenCalled()
+    vi.restoreAllMocks()
+    vi.useRealTimers()
+  })
+
   it('is asked for its own type only, and an inherited name is no schema', async () => {
     const schemas = { other: schema(() => ({ issues: [{ message: 'never' }] })) }
     expect(await decode({ schemas })).toEqual(event)

@@ -1,6 +1,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { platform } from '#platform'
 import { Refusal } from '../errors/refusal.ts'
+import { answerInTime, DeadlineError } from '../lib/deadline.ts'
 import { isPromise, type MaybePromise } from '../lib/maybe-promise.ts'
 import { type Contract, PUBLISHED_FIELDS, type UncheckedEvent } from './contract.ts'
 import { envelopeFault, parseEnvelope } from './envelope.ts'
@@ -59,10 +60,14 @@ function upcast(event: UncheckedEvent, step: NonNullable<Contract['upcast']>): U
 
 async function validate(event: UncheckedEvent, schema: StandardSchemaV1): Promise<WebhookEvent | Refusal> {
   try {
-    const result = await schema['~standard'].validate(event.data)
+    const result = await answerInTime(
+      schema['~standard'].validate(event.data),
+      `the schema of '${event.type}'`,
+    )
     if (result.issues === undefined) return { ...event, data: result.value } as WebhookEvent
     return new Refusal('event_invalid', { detail: describe(event.type, result.issues) })
   } catch (cause) {
+    if (cause instanceof DeadlineError) return new Refusal('schema_unavailable', { detail: cause.message })
     return new Refusal('event_invalid', { detail: `the schema of '${event.type}' threw`, cause })
   }
 }

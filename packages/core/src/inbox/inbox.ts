@@ -120,7 +120,7 @@ export interface DeadLetterStore {
   /** The newest first. */
   list(options?: { readonly limit?: number }): MaybePromise<readonly DeadLetter[]>
   get(key: string): MaybePromise<DeadLetter | undefined>
-  /** Runs it again with a new count of attempts. `false` when there is no such dead letter. */
+  /** Runs it again with a new count of attempts. `false` when there is no such dead letter, or no room to run it. */
   redrive(key: string): MaybePromise<boolean>
   /** Deletes it. `false` when there is no such dead letter. */
   discard(key: string): MaybePromise<boolean>

@@ -1,4 +1,4 @@
-import { ConfigurationError, errorsOf, NonRetryableError, RetryAfterError } from '../errors/errors.ts'
+import { ConfigurationError, errorsOf, hasCode } from '../errors/errors.ts'
 import { refuseUnknownNames } from '../lib/check-option.ts'
 import { type Duration, durationMs } from '../lib/duration.ts'
 
@@ -72,7 +72,7 @@ export function retryDelayMs(
   policy: RetryPolicy,
   random: () => number = Math.random,
 ): number | undefined {
-  if (error instanceof NonRetryableError || attempt >= policy.attempts) return undefined
+  if (hasCode(error, 'non_retryable') || attempt >= policy.attempts) return undefined
   const askedMs = askedDelayMs(error)
   if (askedMs !== undefined) return Math.min(askedMs, WEEK_MS)
   const full = Math.min(policy.maxDelayMs, policy.minDelayMs * policy.factor ** (attempt - 1))
@@ -81,6 +81,6 @@ export function retryDelayMs(
 
 /** How long a handler asked to wait: the longest, when several failed. */
 export function askedDelayMs(error: unknown): number | undefined {
-  const asked = errorsOf(error).flatMap(one => (one instanceof RetryAfterError ? [one.delayMs] : []))
+  const asked = errorsOf(error).flatMap(one => (hasCode(one, 'retry_after') ? [one.delayMs] : []))
   return asked.length > 0 ? Math.max(...asked) : undefined
 }

@@ -1,3 +1,5 @@
+import { isPromise, type MaybePromise } from './maybe-promise.ts'
+
 /** A promise that did not settle in time. It may still settle later: see `late`. */
 export class DeadlineError extends Error {
   constructor(operation: string, ms: number) {
@@ -37,6 +39,15 @@ export function withDeadline<T>(
       },
     )
   })
+}
+
+/** How long an asynchronous function of the user may hold up a reply. */
+const USER_DEADLINE_MS = 5000
+
+/** What a user's function answered. Only an answer that is a promise gets a timer. */
+export function answerInTime<T>(answer: MaybePromise<T>, operation: string): MaybePromise<T> {
+  if (!isPromise(answer)) return answer
+  return withDeadline(Promise.resolve(answer), { operation, ms: USER_DEADLINE_MS })
 }
 
 /** Whether `promise` settles, either way, within `ms`. Never rejects. */

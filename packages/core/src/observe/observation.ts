@@ -44,12 +44,12 @@ export type Observation =
       readonly durationMs: number
       readonly lagMs?: number
     })
-  /** An attempt failed and another follows. */
+  /** An attempt failed and another follows. With `'after-processing'` the sender decides when: no `retryInMs`. */
   | (OfEvent & {
       readonly kind: 'attempt_failed'
       readonly attempt: number
       readonly error: unknown
-      readonly retryInMs: number
+      readonly retryInMs?: number
       readonly durationMs: number
     })
   /** No attempt follows. */

@@ -113,6 +113,7 @@ describe.each([
 
   it('has a default logger that takes every level', () => {
     vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+    for (const level of ['warn', 'error'] as const) vi.spyOn(console, level).mockImplementation(() => {})
     for (const level of ['info', 'warn', 'error'] as const) platform.defaultLogger[level]({}, 'text')
     vi.restoreAllMocks()
   })
@@ -135,6 +136,36 @@ describe('the process warnings of Node', () => {
       ['slow', { type: 'AckhookWarning', code: 'store_down' }],
       ['broken', { type: 'AckhookWarning', detail: expect.stringContaining('platform.test.ts') }],
       ['no stack', { type: 'AckhookWarning', detail: 'Error: down' }],
+    ])
+  })
+})
+
+describe('the console', () => {
+  afterEach(() => {
+    vi.restoreAllMocks()
+  })
+
+  it.each([
+    ['without process warnings (Workers)', web, () => {}],
+    ['with process warnings off', node, () => vi.spyOn(process, 'listenerCount').mockReturnValue(0)],
+    [
+      'without process.emitWarning',
+      node,
+      () => vi.spyOn(process as { emitWarning?: unknown }, 'emitWarning', 'get').mockReturnValue(undefined),
+    ],
+  ])('gets warnings and errors %s', (_, platform, prepare) => {
+    const lines: unknown[] = []
+    vi.spyOn(console, 'warn').mockImplementation((...line) => lines.push(['warn', ...line]))
+    vi.spyOn(console, 'error').mockImplementation((...line) => lines.push(['error', ...line]))
+    const err = Object.assign(new Error('down'), { payload: 'private' })
+    err.stack = 'Error: down\n    at here'
+    prepare()
+    platform.defaultLogger.info({}, 'not shown')
+    platform.defaultLogger.warn({ code: 'store_down', err: 'text' }, 'slow')
+    platform.defaultLogger.error({ err }, 'broken')
+    expect(lines).toEqual([
+      ['warn', '[store_down] AckhookWarning: slow'],
+      ['error', 'AckhookWarning: broken\nError: down\n    at here'],
     ])
   })
 })

@@ -1,3 +1,4 @@
+import { unreportedCopies } from '../errors/errors.ts'
 import { createDecoder } from '../events/decode-event.ts'
 import { eventKey } from '../events/event-key.ts'
 import type { EventHandler, EventSchemas, KnownEvents } from '../events/event-types.ts'
@@ -6,6 +7,7 @@ import type { DeadLetterStore } from '../inbox/inbox.ts'
 import { wholeNumber } from '../lib/check-option.ts'
 import { createRefusalLog, createStoreLog } from '../observe/failure-log.ts'
 import { guardObserver } from '../observe/guards.ts'
+import type { Logger } from '../observe/logger.ts'
 import { createSecrets } from '../verify/secrets.ts'
 import { createVerifier } from '../verify/verify-request.ts'
 import { HandlerRegistry } from '../worker/handler-registry.ts'
@@ -85,6 +87,7 @@ function connect<Context>(
     },
     createProcess() {
       handlers.freeze()
+      warnOfCopies(logger)
       return tapProcess(createWorker({ ...resolved, handlers, decode, observe }), taps, {
         handlers,
         decode,
@@ -102,6 +105,16 @@ function connect<Context>(
     observe,
   })
   return { lifecycle, handle }
+}
+
+/** At start, when most of what an application imports has been loaded. */
+function warnOfCopies(logger: Logger): void {
+  const copies = unreportedCopies()
+  if (copies.length === 0) return
+  logger.warn(
+    { code: 'core_loaded_twice' },
+    `Copies of @ackhook/core are loaded from ${copies.join(' and ')}; instanceof fails between them. Keep one: npm ls @ackhook/core shows them.`,
+  )
 }
 
 function deadLettersOf(store: DeadLetterStore): DeadLetters {

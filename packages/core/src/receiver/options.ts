@@ -58,7 +58,10 @@ export interface ReceiverOptions<Schemas extends EventSchemas = Record<never, ne
   readonly events?: Schemas
   /** Called for everything that happens, without payload data. */
   readonly observe?: Observer
-  /** Default: warnings and errors as process warnings on Node, nothing elsewhere. pino, `fastify.log` and `console` fit. */
+  /**
+   * Default: warnings and errors as process warnings, or on the console where process warnings do not exist or are off
+   * (`--no-warnings`). pino, `fastify.log` and `console` fit.
+   */
   readonly logger?: Logger
   /** Milliseconds since the epoch, for the tolerance check and for records. Default `Date.now`. */
   readonly clock?: () => number

@@ -125,6 +125,23 @@ describe('secrets by request', () => {
     expect(await create(async () => failing())(0)).toMatchObject(refused)
   })
 
+  it('are a 500 when the function does not answer in time; one that answers at once sets no timer', async () => {
+    vi.useFakeTimers()
+    const waiting = create(() => new Promise(() => {}))(0)
+    await vi.advanceTimersByTimeAsync(5000)
+    expect(await waiting).toMatchObject({
+      code: 'secret_unavailable',
+      cause: { message: 'the secret function did not answer within 5000 ms' },
+    })
+    const setTimer = vi.spyOn(globalThis, 'setTimeout')
+    await create(() => A)(0)
+    expect(setTimer).not.toHaveBeenCalled()
+    await create(async () => A)(0)
+    expect([setTimer.mock.calls.length, vi.getTimerCount()]).toEqual([1, 0])
+    vi.restoreAllMocks()
+    vi.useRealTimers()
+  })
+
   it('may be a thenable that has nothing but then', async () => {
     const thenable = Object.fromEntries([['then', (use: (secret: string) => void) => use(A)]])
     await signs(await create(() => thenable)(0), A)

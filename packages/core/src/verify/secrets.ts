@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache'
 import { platform } from '#platform'
 import { ConfigurationError } from '../errors/errors.ts'
 import { Refusal } from '../errors/refusal.ts'
+import { answerInTime } from '../lib/deadline.ts'
 import type { MaybePromise } from '../lib/maybe-promise.ts'
 import type { Logger } from '../observe/logger.ts'
 import type { Mac } from '../platform/platform.ts'
@@ -51,7 +52,7 @@ function perRequest<Context>(
   const prepared = new LRUCache<string, Mac>({ max: MAX_PREPARED, memoMethod: platform.createMac })
   return async context => {
     try {
-      const secret = await resolve(context)
+      const secret = await answerInTime(resolve(context), 'the secret function')
       if (secret === null)
         return new Refusal('secret_unknown', { detail: 'the secret function answered null' })
       const secrets = listOf(secret)

@@ -88,3 +88,19 @@ it('does not wait for ever for a listener', async () => {
   expect(await notified).toBe(false)
   expect(logger.lines[0]?.fields['err']).toMatchObject({ name: 'DeadlineError' })
 })
+
+it('leaves no timer behind when a listener answers a thenable that throws', async () => {
+  vi.useFakeTimers()
+  const thenable = Object.fromEntries([
+    [
+      'then',
+      () => {
+        throw new Error('no')
+      },
+    ],
+  ])
+  const { notified, logger } = notify(dead, () => thenable)
+  expect(await notified).toBe(false)
+  expect(logger.lines).toMatchObject([{ level: 'error' }])
+  expect(vi.getTimerCount()).toBe(0)
+})

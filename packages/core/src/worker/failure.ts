@@ -12,7 +12,7 @@ export interface Failure {
   readonly attempt: number
   /** Id, type, namespace and bytes of the event, as they were accepted. */
   readonly delivery: Delivery
-  /** Milliseconds until the next attempt; absent when there is none. */
+  /** Milliseconds until the next attempt; absent when none is planned here. */
   readonly retryInMs?: number
 }
 
@@ -25,6 +25,8 @@ export type FailureHandler<Event = WebhookEvent> = (
 export interface NotifyParts {
   readonly logger: Logger
   readonly handlerTimeoutMs: number
+  /** No attempt is planned here: the sender was not acknowledged, and repeats the event. */
+  readonly senderRepeats?: boolean
 }
 
 /**
@@ -35,15 +37,18 @@ export async function notifyFailure(
   listeners: readonly FailureHandler[],
   failure: Failure,
   event: WebhookEvent | undefined,
-  { logger, handlerTimeoutMs }: NotifyParts,
+  { logger, handlerTimeoutMs, senderRepeats = false }: NotifyParts,
 ): Promise<boolean> {
-  if (listeners.length === 0) logFailure(logger, failure)
+  if (listeners.length === 0) logFailure(logger, failure, senderRepeats)
   let notified = listeners.length > 0
   for (const listener of listeners) {
     try {
       const result = listener(failure, event)
       if (isPromise(result))
-        await withDeadline(result, { operation: 'onError or onDeadLetter', ms: handlerTimeoutMs })
+        await withDeadline(Promise.resolve(result), {
+          operation: 'onError or onDeadLetter',
+          ms: handlerTimeoutMs,
+        })
     } catch (err) {
       notified = false
       logger.error({ err, event: failure.delivery.id }, 'An onError or onDeadLetter handler failed.')
@@ -52,11 +57,16 @@ export async function notifyFailure(
   return notified
 }
 
-function logFailure(logger: Logger, { error, attempt, delivery, retryInMs }: Failure): void {
+function logFailure(
+  logger: Logger,
+  { error, attempt, delivery, retryInMs }: Failure,
+  senderRepeats: boolean,
+): void {
   const { id, type } = delivery
   const fields = { err: error, event: id, type, attempt }
-  if (retryInMs === undefined)
-    logger.error(fields, `Event ${id} (${type}) is dead-lettered after attempt ${attempt}.`)
-  else
-    logger.warn(fields, `Attempt ${attempt} at event ${id} (${type}) failed; the next is in ${retryInMs} ms.`)
+  const failed = `Attempt ${attempt} at event ${id} (${type}) failed`
+  if (retryInMs !== undefined) logger.warn(fields, `${failed}; the next is in ${retryInMs} ms.`)
+  else if (senderRepeats)
+    logger.warn(fields, `${failed}; none is planned here: the sender repeats the event.`)
+  else logger.error(fields, `Event ${id} (${type}) is dead-lettered after attempt ${attempt}.`)
 }

@@ -98,6 +98,14 @@ describe('the time limit of an attempt', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
+  it('leaves nothing that would ring when a thenable throws', async () => {
+    const throwing = Object.fromEntries([['then', raise(new Error('no'))]]) as unknown as Promise<void>
+    const attempt = createAttempt(1)
+    await expect(limitAttempt(throwing, attempt, timeouts)).rejects.toThrow('no')
+    await vi.advanceTimersByTimeAsync(1000)
+    expect(attempt.signal.aborted).toBe(false)
+  })
+
   it('aborts the signal and rejects when the time is up', async () => {
     const attempt = createAttempt(1)
     const { signal } = attempt

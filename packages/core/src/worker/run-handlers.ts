@@ -42,7 +42,8 @@ export function limitAttempt(
       timeout.cancel()
       reject(reason)
     })
-    running.then(
+    // A thenable of some library may throw here, which would leave the timeout behind.
+    Promise.resolve(running).then(
       () => {
         timeout.cancel()
         resolve(undefined)

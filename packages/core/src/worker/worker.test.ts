@@ -30,6 +30,7 @@ function worker(parts: Partial<WorkerParts> = {}) {
     handlers,
     logger,
     handlerTimeoutMs: 1000,
+    acknowledge: 'immediately',
     decode: () => event,
     retry: { attempts: 3, minDelayMs: 1000, maxDelayMs: 1000, factor: 1 },
     clock: () => Date.UTC(2026, 0, 1) + 250,
@@ -163,6 +164,25 @@ describe('an event that comes back as bytes', () => {
     expect(handler).toHaveBeenCalledWith(event, expect.anything())
   })
 
+  it('fails when decoding it takes longer than the handlers may, and runs none of them late', async () => {
+    let decoded: (event: WebhookEvent) => void = () => {}
+    const decode = () => new Promise<WebhookEvent>(resolve => (decoded = resolve))
+    const { process, handlers } = worker({ decode, handlerTimeoutMs: 20 })
+    const handler = vi.fn()
+    handlers.add('a.b', handler)
+    expect(await process({ ...withoutEvent } as Delivery, createAttempt(1))).toMatchObject({
+      outcome: 'retry',
+      error: { code: 'handler_timeout' },
+    })
+    decoded(event)
+    await new Promise(resolve => setImmediate(resolve))
+    expect(handler).not.toHaveBeenCalled()
+    expect(await process({ ...withoutEvent } as Delivery, createAttempt(1, 'abandon'))).toMatchObject({
+      outcome: 'dead',
+      error: expect.any(NonRetryableError),
+    })
+  }, 2000)
+
   it('fails when it can no longer be read, and is handed on without an event', async () => {
     const cause = new Error('schema')
     const { process, handlers } = worker({
@@ -209,6 +229,27 @@ describe('an attempt that fails', () => {
       },
     ])
     expect(dead).not.toHaveBeenCalled()
+  })
+
+  it('announces no attempt where the sender repeats the event', async () => {
+    const { process, handlers, seen, logger } = worker({ acknowledge: 'after-processing' })
+    const error = new Error('no')
+    handlers.add('a.b', raise(error))
+    expect(await process(delivery, createAttempt(1))).toMatchObject({ outcome: 'retry' })
+    expect(logger.lines.map(({ level, message }) => [level, message])).toEqual([
+      ['warn', 'Attempt 1 at event evt_1 (a.b) failed; none is planned here: the sender repeats the event.'],
+    ])
+    const failed = vi.fn()
+    handlers.addListener('onError', failed)
+    await process(delivery, createAttempt(1))
+    expect(failed.mock.calls[0]?.[0]).toEqual({ error, attempt: 1, delivery })
+    expect(seen[1]).toEqual({
+      kind: 'attempt_failed',
+      ...about,
+      attempt: 1,
+      error,
+      durationMs: expect.any(Number),
+    })
   })
 
   it('is the last one when the attempts are used up', async () => {

@@ -1,11 +1,11 @@
 import { platform } from '#platform'
-import { AckhookError, errorsOf, NonRetryableError } from '../errors/errors.ts'
+import { AckhookError, errorsOf, hasCode, NonRetryableError } from '../errors/errors.ts'
 import { Refusal } from '../errors/refusal.ts'
 import type { DecodeEvent } from '../events/decode-event.ts'
 import type { WebhookEvent } from '../events/event-types.ts'
 import { type Attempt, AttemptContext } from '../inbox/attempt.ts'
 import type { Delivery } from '../inbox/delivery.ts'
-import type { Process, StartLimit, Verdict } from '../inbox/inbox.ts'
+import type { Process, ProcessingPolicy, StartLimit, Verdict } from '../inbox/inbox.ts'
 import { comesTooLate, type RetryPolicy, retryDelayMs } from '../inbox/retry.ts'
 import { isPromise, type MaybePromise } from '../lib/maybe-promise.ts'
 import type { Observer } from '../observe/observation.ts'
@@ -18,6 +18,7 @@ export interface WorkerParts extends NotifyParts {
   readonly handlers: HandlerRegistry
   readonly decode: DecodeEvent
   readonly retry: RetryPolicy
+  readonly acknowledge: ProcessingPolicy['acknowledge']
   readonly clock: () => number
   readonly observe: Observer | undefined
 }
@@ -61,7 +62,7 @@ class Worker {
     try {
       const handling = running.event === undefined ? this.#decode(running) : this.#run(running, running.event)
       if (!isPromise(handling)) return this.#completed(running)
-      return handling.then(
+      return limitAttempt(handling, attempt, this.#timeouts).then(
         () => this.#completed(running),
         thrown => this.#failed(running, thrown),
       )
@@ -74,6 +75,8 @@ class Worker {
     const event = await this.#parts.decode(running.delivery.body)
     if (event instanceof Refusal)
       throw new AckhookError(event.code, event.detail ?? event.code, { cause: event.cause })
+    // A schema that took too long: the attempt has ended without its handlers.
+    if (running.attempt.abortReason !== undefined) throw running.attempt.abortReason
     running.event = event
     await this.#run(running, event)
   }
@@ -88,8 +91,7 @@ class Worker {
       observe?.({ kind: 'unhandled', id, type: event.type, namespace })
       matching = handlers.listeners.onUnhandled
     }
-    const handling = runHandlers(matching, event, new AttemptContext(delivery, attempt))
-    return isPromise(handling) ? limitAttempt(handling, attempt, this.#timeouts) : handling
+    return runHandlers(matching, event, new AttemptContext(delivery, attempt))
   }
 
   #completed(running: Running): Verdict {
@@ -104,7 +106,7 @@ class Worker {
   }
 
   async #failed(running: Running, thrown: unknown): Promise<Verdict> {
-    const { observe, retry, handlers } = this.#parts
+    const { observe, retry, handlers, acknowledge } = this.#parts
     const { delivery, attempt, limit, event } = running
     const readable = toReadableError(thrown)
     const durationMs = durationOf(running)
@@ -115,9 +117,11 @@ class Worker {
     const error = decidingError(readable, attempt)
     const delayMs = retryDelayMs(error, attempt.number, retry)
     if (delayMs !== undefined && !comesTooLate(delayMs, limit?.lastStartAt)) {
-      observe?.({ kind: 'attempt_failed', ...about(running), error, retryInMs: delayMs, durationMs })
-      const failure = { error, attempt: attempt.number, delivery, retryInMs: delayMs }
-      await notifyFailure(handlers.listeners.onError, failure, event, this.#parts)
+      const senderRepeats = acknowledge === 'after-processing'
+      const next = senderRepeats ? {} : { retryInMs: delayMs }
+      observe?.({ kind: 'attempt_failed', ...about(running), error, ...next, durationMs })
+      const failure = { error, attempt: attempt.number, delivery, ...next }
+      await notifyFailure(handlers.listeners.onError, failure, event, { ...this.#parts, senderRepeats })
       return { outcome: 'retry', delayMs, error }
     }
     observe?.({ kind: 'dead_lettered', ...about(running), error, durationMs })
@@ -168,7 +172,7 @@ function isWithdrawn(error: unknown, { abortReason }: Attempt): boolean {
 
 /** Of several errors, one that rules out another attempt. An abandoned event is dead whatever else is wrong with it. */
 function decidingError(thrown: unknown, { decision, abandonReason }: Attempt): unknown {
-  const final = errorsOf(thrown).find(one => one instanceof NonRetryableError)
+  const final = errorsOf(thrown).find(one => hasCode(one, 'non_retryable'))
   if (final !== undefined) return final
   return decision === 'abandon' ? new NonRetryableError(abandonReason, { cause: thrown }) : thrown
 }

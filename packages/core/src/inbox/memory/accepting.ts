@@ -30,15 +30,18 @@ export function accept(state: State, delivery: Delivery): MaybePromise<Acceptanc
   }
 }
 
-/** Runs a dead letter again. `false` when there is none, or no room for it. */
+/** Runs a dead letter again, whatever comes of it. `false` when there is none, or no room for it. */
 export async function redrive(state: State, key: string): Promise<boolean> {
   const delivery = state.deadLetters.deliveryOf(key)
   // After a drain nothing would run it.
   if (delivery === undefined || state.isDraining) return false
   const { outcome } = await accept(state, delivery)
   if (outcome === 'failed') keepDeadLetter(state, delivery, { attempts: 1, error: 'the redrive failed' })
-  return outcome === 'accepted' || outcome === 'processed'
+  return RAN.has(outcome)
 }
+
+/** What a redrive leads to when its event is run, whether or not that succeeds. */
+const RAN: ReadonlySet<Acceptance['outcome']> = new Set(['accepted', 'processed', 'dead_lettered', 'failed'])
 
 function answerDuplicate(known: Entry, { fingerprint }: Delivery): Acceptance {
   if (!known.acknowledged) return CLAIM_UNDER_WAY

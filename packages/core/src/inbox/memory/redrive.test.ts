@@ -123,7 +123,7 @@ describe('dead letters', () => {
     })
     const redriven = receiver.deadLetters.redrive('evt_1')
     await settle()
-    expect(await redriven).toBe(false)
+    expect(await redriven).toBe(true)
     expect(await receiver.deadLetters.list()).toMatchObject([{ reason: 'the redrive failed' }])
     handler.mockImplementation(() => undefined as never)
     const again = receiver.deadLetters.redrive('evt_1')

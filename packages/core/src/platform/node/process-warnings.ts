@@ -1,16 +1,23 @@
 import type { Logger } from '../../observe/logger.ts'
+import { consoleLogger } from '../console-logger.ts'
 
 /**
  * The logger when none was given: warnings and errors become process warnings, which Node prints to stderr
- * and any `process.on('warning')` listener receives. A failing handler must be visible without any set-up.
+ * and any `process.on('warning')` listener receives. A failing handler must be visible without any set-up, so what
+ * would reach no one goes to the console.
  */
 export const processWarnings: Logger = {
   info() {},
-  warn: emit,
-  error: emit,
+  warn: (fields, message) => emit('warn', fields, message),
+  error: (fields, message) => emit('error', fields, message),
 }
 
-function emit(fields: object, message: string): void {
+function emit(level: 'warn' | 'error', fields: object, message: string): void {
+  // Node prints warnings from a listener of its own, which `--no-warnings` and NODE_NO_WARNINGS leave out.
+  if (typeof process.emitWarning !== 'function' || process.listenerCount('warning') === 0) {
+    consoleLogger[level](fields, message)
+    return
+  }
   const { code, err } = fields as { code?: unknown; err?: unknown }
   process.emitWarning(message, {
     type: 'AckhookWarning',

@@ -1,3 +1,4 @@
+import { consoleLogger } from '../console-logger.ts'
 import type { Platform } from '../platform.ts'
 import { crc32 } from './crc32.ts'
 import { createMac } from './hmac.ts'
@@ -21,7 +22,7 @@ export const platform: Platform = {
   // A microtask runs whatever becomes of its request; a timer may not.
   // Called as a plain function: Workers refuse any other `this`.
   afterReplies: work => queueMicrotask(work),
-  defaultLogger: { info() {}, warn() {}, error() {} },
+  defaultLogger: consoleLogger,
 }
 
 function base64url(bytes: Uint8Array): string {

@@ -1,0 +1,62 @@
+import { execFileSync } from 'node:child_process'
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+
+// Plain Node runs the built files, and a copy of those with the error classes.
+const built = new URL('../dist/', import.meta.url)
+const folder = mkdtempSync(join(tmpdir(), 'ackhook-copy-'))
+beforeAll(() => {
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
+  cpSync(fileURLToPath(new URL('errors', built)), join(folder, 'errors'), { recursive: true })
+})
+afterAll(() => rmSync(folder, { recursive: true }))
+
+const SECRET = 'whsec_0123456789abcdef'
+
+/** Runs one event, whose first attempt throws, in a process with two copies. */
+function run(thrown: string): { readonly at: number[]; readonly dead: number; readonly warnings: string[] } {
+  const script = `
+    import { createHmac } from 'node:crypto'
+    import { createReceiver } from '${built}index.js'
+    import { NonRetryableError, RetryAfterError } from '${folder}/errors/errors.js'
+    const at = [], warnings = []
+    let dead = 0
+    const logger = { info() {}, warn: ({ code }) => warnings.push(code), error() {} }
+    const make = () => createReceiver({ secret: '${SECRET}', logger, retry: { minDelay: '10ms', maxDelay: '10ms' } })
+    const receiver = make().onError(() => {}).onDeadLetter(() => dead++)
+    receiver.on('*', () => {
+      at.push(performance.now())
+      if (at.length === 1) throw ${thrown}
+    })
+    await make().start()
+    const body = JSON.stringify({ id: 'evt_1', type: 'a.b', created_at: '2026-01-01T00:00:00Z', data: {} })
+    const t = Math.floor(Date.now() / 1000)
+    const v1 = createHmac('sha256', '${SECRET}').update(t + '.' + body).digest('hex')
+    const headers = { 'x-service-signature': 't=' + t + ',v1=' + v1 }
+    await receiver.handle({ method: 'POST', headers, body: new TextEncoder().encode(body) })
+    await receiver.close()
+    console.log(JSON.stringify({ at, dead, warnings }))`
+  const output = execFileSync(process.execPath, ['--input-type=module', '-e', script], {
+    encoding: 'utf8',
+    timeout: 30_000,
+  })
+  return JSON.parse(output)
+}
+
+it('a NonRetryableError of another copy of core ends the attempts; two copies are reported once', () => {
+  const { at, dead, warnings } = run("new NonRetryableError('never')")
+  expect([at.length, dead, warnings]).toEqual([1, 1, ['core_loaded_twice']])
+})
+
+it('a NonRetryableError of another copy counts among several errors', () => {
+  expect(run("new AggregateError([new Error('no'), new NonRetryableError('never')])").dead).toBe(1)
+})
+
+it('a RetryAfterError of another copy is waited for', () => {
+  const { at } = run("new RetryAfterError('busy', 0.4)")
+  expect(at).toHaveLength(2)
+  expect((at[1] as number) - (at[0] as number)).toBeGreaterThanOrEqual(395)
+})
