@@ -1,4 +1,4 @@
-import type { DedupeStore } from '@ackhook/core'
+import { createReceiver, type DedupeStore, type Observation } from '@ackhook/core'
 import type { Claim, StoreNotice } from '@ackhook/core/spi'
 import { redisStore } from '@ackhook/redis'
 import { Redis as Redis6 } from 'ioredis'
@@ -116,6 +116,48 @@ test('scripts that Redis has forgotten are loaded again', async () => {
   expect(await store.claim('id', 'b', lease)).toMatchObject({ outcome: 'in_flight' })
   await server.restart()
   expect(await store.claim('id', 'b', lease)).toEqual(CLAIMED)
+})
+
+describe('start', () => {
+  const secret = 'a-secret-of-at-least-16-bytes'
+
+  test.each([
+    ['is silent', () => server.pause(), () => server.resume()],
+    ['is gone', () => server.kill(), () => server.restart()],
+  ] as const)(
+    'rejects within the timeout while Redis %s, and succeeds once it answers',
+    async (_, stop, begin) => {
+      await stop()
+      const observed: Observation[] = []
+      const store = connected(url => new Redis6(url))
+      const receiver = createReceiver({ secret, store, observe: one => observed.push(one) })
+      const { error, ms } = await timed(receiver.start())
+      await begin()
+      expect(error).toMatchObject({
+        code: 'store_unavailable',
+        message: expect.stringMatching(/^Redis does not answer \(.+\): check that it runs/),
+      })
+      expect(ms).toBeLessThan(1200)
+      expect(observed.map(({ kind }) => kind)).toEqual(['store_down'])
+      await until('the receiver starts', () =>
+        receiver.start().then(
+          () => true,
+          () => false,
+        ),
+      )
+      await receiver.close()
+    },
+  )
+
+  test("resolves with a notice for onStoreError: 'process'", async () => {
+    server.pause()
+    const notices: StoreNotice[] = []
+    const store = connected(url => new Redis6(url), { onStoreError: 'process' })
+    await store.start?.(notice => notices.push(notice))
+    expect(await store.claim('id', 'a', lease)).toEqual(CLAIMED)
+    expect(notices.map(({ code }) => code)).toEqual(['redis_failing_open'])
+    server.resume()
+  })
 })
 
 describe("onStoreError: 'process'", () => {
