@@ -142,9 +142,9 @@ export class BatchedScript {
   }
 }
 
-/** One key holds something else: the other calls must not fail with it. */
+/** One key holds something else, or is new to a full Redis: the other calls must not fail with it. */
 function isOfOneKey(cause: unknown): boolean {
-  return cause instanceof Error && cause.message.includes('WRONGTYPE')
+  return cause instanceof Error && /WRONGTYPE|OOM/.test(cause.message)
 }
 
 function rejectAll(calls: readonly Call[], message: string, cause: unknown): void {

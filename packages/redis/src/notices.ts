@@ -1,3 +1,4 @@
+import { AckhookError } from '@ackhook/core'
 import type { StoreNotice } from '@ackhook/core/spi'
 
 export function mayEvict(policy: string): StoreNotice {
@@ -19,6 +20,11 @@ export function failingOpen(error: unknown): StoreNotice {
     code: 'redis_failing_open',
     message: `Redis is unavailable (${reasonOf(error)}). Events are accepted without it, as onStoreError: 'process' asks: duplicates may run until it is back.`,
   }
+}
+
+export function notAnswering(cause: unknown): AckhookError {
+  const message = `Redis does not answer (${reasonOf(cause)}): check that it runs, and that the client of redisStore has its address, password and TLS settings.`
+  return new AckhookError('store_unavailable', message, { cause })
 }
 
 function reasonOf(error: unknown): string {

@@ -11,7 +11,7 @@ import { BatchedScript } from './batched-script.ts'
 import { Breaker } from './breaker.ts'
 import { evictionPolicies } from './eviction-policy.ts'
 import { isConnectionError } from './is-connection-error.ts'
-import { failingOpen, mayEvict, policyUnknown } from './notices.ts'
+import { failingOpen, mayEvict, notAnswering, policyUnknown } from './notices.ts'
 import { type RedisStoreOptions, type ResolvedOptions, resolveOptions } from './options.ts'
 import type { RedisClient } from './redis-client.ts'
 import { CLAIM, COMPLETE, claimSingleKey, EXTEND, OUTCOME, RELEASE, type Reply } from './scripts.ts'
@@ -92,7 +92,10 @@ class RedisStore {
     return isTrue(await this.#releases.run(this.#options.prefix + key, [token]))
   }
 
-  /** Checks the eviction policy. Never rejects: the receiver starts even while Redis is away. */
+  /**
+   * Checks the eviction policy. Rejects when Redis does not answer, as an inbox does whose engine is away: the next
+   * request or call of `start()` tries again. With `failOpen` it reports that instead.
+   */
   async start(report: (notice: StoreNotice) => void): Promise<void> {
     this.#report = report
     const permit = this.#breaker.enter()
@@ -106,10 +109,19 @@ class RedisStore {
       if (evicting !== undefined) report(mayEvict(evicting))
       else if (policies.includes(undefined)) report(policyUnknown('INFO memory does not name it'))
     } catch (error) {
-      if (isConnectionError(error)) permit?.failed(error)
-      else permit?.succeeded()
-      report(policyUnknown(error))
+      if (isConnectionError(error)) {
+        permit?.failed(error)
+        this.#startWithout(error)
+      } else {
+        permit?.succeeded()
+        report(policyUnknown(error))
+      }
     }
+  }
+
+  #startWithout(cause: unknown): void {
+    if (!this.#options.failOpen) throw notAnswering(cause)
+    this.#claimAnyway(cause)
   }
 
   /** Reported once for each outage, not for each event. */

@@ -97,6 +97,9 @@ for i, key in ipairs(KEYS) do
   if value and value ~= mine and ${IS_LEASED} then
     replies[i] = 0
   else
+    -- A full Redis checks for memory only until the first write of a script, and PEXPIRE takes none. So whatever
+    -- has a key can be completed: an event that was handled must not run again because Redis became full meanwhile.
+    if value then redis.call('PEXPIRE', key, retention) end
     redis.call('SET', key, fingerprint, 'PX', retention)
     replies[i] = 1
   end

@@ -4,7 +4,6 @@ import { redisStore } from '@ackhook/redis'
 import { Cluster, Redis } from 'ioredis'
 import { Redis as Redis5 } from 'ioredis5'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { ownTime } from '../../../test/support/own-time.ts'
 import { type RedisServer, startRedis } from '../../../test/support/redis.ts'
 import { startRedisCluster } from '../../../test/support/redis-cluster.ts'
 import { CLAIM } from '../src/scripts.ts'
@@ -134,19 +133,6 @@ describe('the check of maxmemory-policy', () => {
     await store.start?.(() => {})
     expect(await store.claim('blind', 'token', lease)).toEqual({ outcome: 'claimed' })
     blind.disconnect()
-  })
-
-  test('does not keep a receiver from starting when Redis is silent', async () => {
-    server.pause()
-    const silent = new Redis(server.url)
-    try {
-      const { value, ms } = await ownTime(() => noticesOf(silent, '200ms'))
-      expect(value).toMatchObject([{ code: 'redis_policy_unknown' }])
-      expect(ms).toBeLessThan(1200)
-    } finally {
-      silent.disconnect()
-      server.resume()
-    }
   })
 
   test('checks every master of a Cluster', async () => {

@@ -1,4 +1,4 @@
-import type { DedupeStore } from '@ackhook/core'
+import { createReceiver, type DedupeStore, type Observation } from '@ackhook/core'
 import type { Claim, StoreNotice } from '@ackhook/core/spi'
 import { redisStore } from '@ackhook/redis'
 import { Redis as Redis6 } from 'ioredis'
@@ -118,6 +118,48 @@ test('scripts that Redis has forgotten are loaded again', async () => {
   expect(await store.claim('id', 'b', lease)).toEqual(CLAIMED)
 })
 
+describe('start', () => {
+  const secret = 'a-secret-of-at-least-16-bytes'
+
+  test.each([
+    ['is silent', () => server.pause(), () => server.resume()],
+    ['is gone', () => server.kill(), () => server.restart()],
+  ] as const)(
+    'rejects within the timeout while Redis %s, and succeeds once it answers',
+    async (_, stop, begin) => {
+      await stop()
+      const observed: Observation[] = []
+      const store = connected(url => new Redis6(url))
+      const receiver = createReceiver({ secret, store, observe: one => observed.push(one) })
+      const { error, ms } = await timed(receiver.start())
+      await begin()
+      expect(error).toMatchObject({
+        code: 'store_unavailable',
+        message: expect.stringMatching(/^Redis does not answer \(.+\): check that it runs/),
+      })
+      expect(ms).toBeLessThan(1200)
+      expect(observed.map(({ kind }) => kind)).toEqual(['store_down'])
+      await until('the receiver starts', () =>
+        receiver.start().then(
+          () => true,
+          () => false,
+        ),
+      )
+      await receiver.close()
+    },
+  )
+
+  test("resolves with a notice for onStoreError: 'process'", async () => {
+    server.pause()
+    const notices: StoreNotice[] = []
+    const store = connected(url => new Redis6(url), { onStoreError: 'process' })
+    await store.start?.(notice => notices.push(notice))
+    expect(await store.claim('id', 'a', lease)).toEqual(CLAIMED)
+    expect(notices.map(({ code }) => code)).toEqual(['redis_failing_open'])
+    server.resume()
+  })
+})
+
 describe("onStoreError: 'process'", () => {
   test('claims without Redis while it is away, and reports each outage once', async () => {
     const notices: StoreNotice[] = []
@@ -186,12 +228,67 @@ describe('an error reply of Redis', () => {
 describe('when Redis is full', () => {
   test('a completion that finds no room does not stop claims of known ids', async () => {
     const store = connected(url => new Redis6(url))
-    await Promise.all(['running', 'handled'].map(key => store.claim(key, 'a', lease)))
+    await store.claim('running', 'a', lease)
     await fill()
-    const failed = await timed(store.complete('handled', 'a', { retentionMs: 60_000, fingerprint: 70_000 }))
+    // Its lease has expired, so there is no key whose memory it could use.
+    const failed = await timed(store.complete('expired', 'a', { retentionMs: 60_000, fingerprint: 70_000 }))
     expect(failed.error).toEqual(UNAVAILABLE)
     expect(await store.claim('running', 'b', lease)).toMatchObject({ outcome: 'in_flight' })
   })
+
+  test('whatever was claimed before can be completed, one at a time and in one command', async () => {
+    const store = connected(url => new Redis6(url))
+    const keys = Array.from({ length: 20 }, (_, i) => `id${i}`)
+    await Promise.all(keys.map(key => store.claim(key, 'a', lease)))
+    await fillWithData()
+    const [first, ...others] = keys as [string, ...string[]]
+    const completion = { retentionMs: 60_000, fingerprint: 70_000 }
+    expect(await store.complete(first, 'a', completion)).toBe(true)
+    expect(await Promise.all(others.map(key => store.complete(key, 'a', completion)))).toEqual(
+      others.map(() => true),
+    )
+    const again = await Promise.all(keys.map(key => store.claim(key, 'b', lease)))
+    expect(again).toEqual(keys.map(() => ({ outcome: 'completed', fingerprint: 70_000 })))
+    expect(await client.pttl('ackhook:id0')).toBeGreaterThan(30_000)
+    expect(await store.claim('new', 'b', lease)).toEqual({ outcome: 'full' })
+  })
+
+  test('a completion without a key fails alone, not the others of its command', async () => {
+    const store = connected(url => new Redis6(url))
+    await Promise.all(['one', 'two'].map(key => store.claim(key, 'a', lease)))
+    await fillWithData()
+    const completion = { retentionMs: 60_000, fingerprint: 70_000 }
+    // The first call of a tick is sent by itself.
+    const keys = ['running', 'expired', 'one', 'two']
+    const done = await Promise.allSettled(keys.map(key => store.complete(key, 'a', completion)))
+    expect(done.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'fulfilled', 'fulfilled'])
+    expect(await store.claim('two', 'b', lease)).toMatchObject({ outcome: 'completed' })
+  })
+
+  test('a key of another owner is still refused', async () => {
+    const store = connected(url => new Redis6(url))
+    await store.claim('id', 'a', lease)
+    await fillWithData()
+    expect(await store.complete('id', 'b', { retentionMs: 60_000, fingerprint: 7 })).toBe(false)
+    expect(await store.extend('id', 'a', 1000)).toBe(true)
+  })
+
+  /** Writes until Redis refuses, as another application on it would. */
+  const fillWithData = async () => {
+    await client.config('SET', 'maxmemory-policy', 'noeviction')
+    const used = Number(/^used_memory:(\d+)/m.exec(await client.info('memory'))?.[1])
+    await client.config('SET', 'maxmemory', String(used + 2_000_000))
+    let refusal: unknown
+    for (let i = 0; refusal === undefined && i < 1000; i++) {
+      refusal = await client.set(`other:${i}`, 'x'.repeat(100_000)).then(
+        () => undefined,
+        error => error,
+      )
+    }
+    expect(String(refusal)).toMatch(/OOM/)
+    // What the buffers of connections give back must not make room again.
+    await client.config('SET', 'maxmemory', String(used + 1_000_000))
+  }
 
   const fill = async () => {
     await client.config('SET', 'maxmemory-policy', 'noeviction')
