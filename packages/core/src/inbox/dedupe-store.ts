@@ -29,6 +29,11 @@ export interface DedupeStore {
    * the lease is `claimed` again: a client library may resend a command whose reply was lost.
    */
   claim(key: string, token: string, options: ClaimOptions): MaybePromise<Claim>
+  /**
+   * The fingerprint that `key` was completed with, while it is remembered. Only for a store that can tell at once and at
+   * little cost: a full inbox asks it, so that a duplicate is answered as one all the same.
+   */
+  handled?(key: string): number | undefined
   /** Renews the lease. `false` when `token` no longer holds it. */
   extend(key: string, token: string, leaseMs: number): MaybePromise<boolean>
   /**

@@ -1,8 +1,10 @@
+import { platform } from '#platform'
 import { ConfigurationError } from '../errors/errors.ts'
 import { bodyFingerprint, eventKey } from '../events/event-key.ts'
 import type { WebhookEvent } from '../events/event-types.ts'
 import type { WebhookRequest } from '../http/request.ts'
 import { isPromise, type MaybePromise } from '../lib/maybe-promise.ts'
+import type { RunInContext } from '../platform/platform.ts'
 
 /** One authentic event between its request and its handlers. */
 export interface Delivery {
@@ -21,6 +23,8 @@ export interface Delivery {
   readonly event?: WebhookEvent
   /** Asks the platform to keep this process alive for work after the reply (Workers). */
   readonly waitUntil?: (work: Promise<unknown>) => void
+  /** Runs work in the async context of the request. Only where the reply waits for the handlers. */
+  readonly runInContext?: RunInContext
   /** Its place among the events that run one at a time. Absent when it has none. */
   readonly order?: SerialOrder
 }
@@ -40,6 +44,7 @@ export function identityOf({ id, type, namespace }: Delivery): Pick<Delivery, 'i
 export interface DeliveryParts<Context> {
   readonly namespace: string | ((context: Context) => string)
   readonly serializeBy: ((event: WebhookEvent) => string | null | undefined) | undefined
+  readonly acknowledge?: 'immediately' | 'after-processing'
   readonly clock: () => number
 }
 
@@ -58,6 +63,7 @@ export function createDeliveryFactory<Context>(parts: DeliveryParts<Context>): C
       const delivery = new VerifiedDelivery(key, namespace, event, body, parts.clock())
       if (order !== undefined) delivery.order = order
       if (waitUntil !== undefined) delivery.waitUntil = waitUntil
+      if (parts.acknowledge === 'after-processing') delivery.runInContext = platform.keepContext()
       return delivery
     }
     const key = eventKey(namespace, event.id)
@@ -94,6 +100,7 @@ class VerifiedDelivery implements Delivery {
   readonly event: WebhookEvent
   declare order?: SerialOrder
   declare waitUntil?: NonNullable<Delivery['waitUntil']>
+  declare runInContext?: RunInContext
 
   constructor(key: string, namespace: string, event: WebhookEvent, body: Uint8Array, receivedAt: number) {
     this.key = key

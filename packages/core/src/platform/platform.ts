@@ -25,11 +25,19 @@ export interface Platform {
    * connections end with the request that made them.
    */
   readonly sharesTurns: boolean
+  /**
+   * Keeps the current async context, as `AsyncLocalStorage` has it: the answer runs work in it. On Workers an attempt
+   * never leaves its request, so there is nothing to keep.
+   */
+  keepContext(): RunInContext
   /** Runs `work` once the replies of this turn are written. */
   afterReplies(work: () => void): void
   /** Where warnings and errors go when the user gave no logger. */
   readonly defaultLogger: Logger
 }
+
+/** Runs `work` in the async context in which this function was made. */
+export type RunInContext = <T>(work: () => T) => T
 
 /** Timeouts that all fire equally long after they were set. */
 export interface Timeouts {

@@ -1,3 +1,4 @@
+import { platform } from '#platform'
 import { unreportedCopies } from '../errors/errors.ts'
 import { createDecoder } from '../events/decode-event.ts'
 import { eventKey } from '../events/event-key.ts'
@@ -75,6 +76,8 @@ function connect<Context>(
   const observe = resolved.observe && guardObserver(resolved.observe, logger)
   const logStore = createStoreLog(logger)
   const decode = createDecoder(resolved.contract, resolved.schemas)
+  // Not at start, which may be within the first request.
+  const runInContext = platform.keepContext()
   const lifecycle = new Lifecycle({
     inbox,
     policy: {
@@ -88,7 +91,7 @@ function connect<Context>(
     createProcess() {
       handlers.freeze()
       warnOfCopies(logger)
-      return tapProcess(createWorker({ ...resolved, handlers, decode, observe }), taps, {
+      return tapProcess(createWorker({ ...resolved, handlers, decode, observe, runInContext }), taps, {
         handlers,
         decode,
         logger,

@@ -9,7 +9,7 @@ import type { Process, ProcessingPolicy, StartLimit, Verdict } from '../inbox/in
 import { comesTooLate, type RetryPolicy, retryDelayMs } from '../inbox/retry.ts'
 import { isPromise, type MaybePromise } from '../lib/maybe-promise.ts'
 import type { Observer } from '../observe/observation.ts'
-import type { Timeouts } from '../platform/platform.ts'
+import type { RunInContext, Timeouts } from '../platform/platform.ts'
 import { type NotifyParts, notifyFailure } from './failure.ts'
 import type { HandlerRegistry } from './handler-registry.ts'
 import { limitAttempt, runHandlers } from './run-handlers.ts'
@@ -19,6 +19,8 @@ export interface WorkerParts extends NotifyParts {
   readonly decode: DecodeEvent
   readonly retry: RetryPolicy
   readonly acknowledge: ProcessingPolicy['acknowledge']
+  /** The async context of the receiver. Attempts start in the turn of any request, whose context is not theirs. */
+  readonly runInContext: RunInContext
   readonly clock: () => number
   readonly observe: Observer | undefined
 }
@@ -29,7 +31,10 @@ export interface WorkerParts extends NotifyParts {
  */
 export function createWorker(parts: WorkerParts): Process {
   const worker = new Worker(parts)
-  return (delivery, attempt, limit) => worker.process({ delivery, attempt, limit, event: delivery.event })
+  return (delivery, attempt, limit) => {
+    const runInContext = delivery.runInContext ?? parts.runInContext
+    return runInContext(() => worker.process({ delivery, attempt, limit, event: delivery.event }))
+  }
 }
 
 /** One attempt under way. */

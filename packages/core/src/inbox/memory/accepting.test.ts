@@ -29,6 +29,38 @@ describe('capacity', () => {
     expect(await send({ id: 'c' })).toMatchObject({ status: 202 })
   })
 
+  it('does not keep a duplicate of a handled event from being one, changed bytes included', async () => {
+    const { receiver, send, seen } = watch({ capacity: 1 })
+    receiver.on('*', event => (event.id === 'handled' ? undefined : new Promise(() => {})))
+    await send({ id: 'handled' })
+    await settle()
+    expect(await send({ id: 'running' })).toMatchObject({ status: 202 })
+    expect(await send({ id: 'handled' })).toMatchObject({ status: 200, code: 'duplicate' })
+    expect(await send({ id: 'handled', data: {} })).toMatchObject({ status: 200, code: 'duplicate' })
+    expect(of(seen, 'duplicate').map(duplicate => duplicate.conflict)).toEqual([false, true])
+    expect(await send({ id: 'new' })).toMatchObject({ status: 503, code: 'capacity_exceeded' })
+    await settle()
+    expect(await receiver.stats()).toMatchObject({ active: 1, pending: 0 })
+  })
+
+  it('claims nothing from a store that cannot answer at once, or fails to', async () => {
+    const handled = vi.fn(() => {
+      throw new Error('no')
+    })
+    const silent = storeThat()
+    for (const store of [
+      { ...silent, handled: undefined as never },
+      { ...storeThat(), handled },
+    ]) {
+      const { receiver, send } = watch({ capacity: 1, store })
+      receiver.on('*', () => new Promise(() => {}))
+      await send({ id: 'running' })
+      expect(await send({ id: 'new' })).toMatchObject({ status: 503, code: 'capacity_exceeded' })
+      expect(store.claim).toHaveBeenCalledTimes(1)
+    }
+    expect(handled).toHaveBeenCalledTimes(1)
+  })
+
   it('of the store answers 503 too', async () => {
     const { receiver, send } = watch({ store: memoryStore({ maxClaims: 1 }) })
     receiver.on('*', () => new Promise(() => {}))

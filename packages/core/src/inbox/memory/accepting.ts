@@ -3,7 +3,7 @@ import { type Acceptance, ANSWER } from '../acceptance.ts'
 import type { Claim } from '../dedupe-store.ts'
 import type { Delivery } from '../delivery.ts'
 import { keepAlive } from '../keep-alive.ts'
-import { Entry } from './entry.ts'
+import { Entry, toStoredFingerprint } from './entry.ts'
 import { abandon, giveBack, keepDeadLetter } from './settling.ts'
 import { finish, type State } from './state.ts'
 
@@ -16,10 +16,10 @@ export function accept(state: State, delivery: Delivery): MaybePromise<Acceptanc
   for (const entry of scheduler.overdue?.() ?? []) keepAlive(delivery, abandon(state, entry), policy.logger)
   const known = entries.get(delivery.key)
   if (known !== undefined) return answerDuplicate(known, delivery)
-  if (entries.size >= policy.capacity) return ANSWER.full
+  if (entries.size >= policy.capacity) return answerHandled(state, delivery) ?? ANSWER.full
   const entry = new Entry(delivery, state.newToken(), leaseMs)
   const refusal = scheduler.reserve?.(entry)
-  if (refusal !== undefined) return refusal
+  if (refusal !== undefined) return answerHandled(state, delivery) ?? refusal
   entries.set(entry.key, entry)
   // A crash from here to the acknowledgement leaves a lease that expires; the sender's retry runs then.
   try {
@@ -46,6 +46,13 @@ const RAN: ReadonlySet<Acceptance['outcome']> = new Set(['accepted', 'processed'
 function answerDuplicate(known: Entry, { fingerprint }: Delivery): Acceptance {
   if (!known.acknowledged) return CLAIM_UNDER_WAY
   return known.delivery.fingerprint === fingerprint ? ANSWER.duplicate : ANSWER.conflict
+}
+
+/** Without room a claim would be in vain, so only a store that answers at once is asked for what it remembers. */
+function answerHandled({ store }: State, { key, fingerprint }: Delivery): Acceptance | undefined {
+  const handled = store.handled(key)
+  if (handled === undefined) return undefined
+  return handled === toStoredFingerprint(fingerprint) ? ANSWER.duplicate : ANSWER.conflict
 }
 
 async function answerLater(state: State, entry: Entry, claim: Promise<Claim>): Promise<Acceptance> {

@@ -44,7 +44,7 @@ export class Entry {
  * Redis holds one shared object for each number below 10,000, so this fingerprint takes no memory there. In return one
  * changed body in 10,000 goes unreported; none runs twice.
  */
-function toStoredFingerprint(fingerprint: number): number {
+export function toStoredFingerprint(fingerprint: number): number {
   return (fingerprint >>> 0) % 10_000
 }
 

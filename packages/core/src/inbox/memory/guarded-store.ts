@@ -32,6 +32,14 @@ export class GuardedStore implements Required<Omit<DedupeStore, 'bounded'>> {
     )
   }
 
+  handled(key: string): number | undefined {
+    try {
+      return this.#store.handled?.(key)
+    } catch {
+      return undefined
+    }
+  }
+
   extend(key: string, token: string, leaseMs: number): MaybePromise<boolean> {
     return this.#guard('extend', () => this.#store.extend(key, token, leaseMs))
   }

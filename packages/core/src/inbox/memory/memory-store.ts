@@ -45,6 +45,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): DedupeStore {
       leases.set(key, { token, expiresAt: performance.now() + leaseMs })
       return CLAIMED
     },
+    handled: key => handled.get(key),
     extend(key, token, leaseMs) {
       const lease = liveLease(leases, key)
       if (lease?.token !== token) return false

@@ -112,6 +112,17 @@ it('retries by a timer of the same request, once there is room', async () => {
   expect(runs.at(-1)).toMatchObject({ id: 'a', number: 2 })
 })
 
+it('answers a duplicate of a handled event as one, also without room', async () => {
+  const { accept, runs } = working()
+  accept('handled')
+  await turn()
+  runs[0]?.end(COMPLETED)
+  await turn()
+  for (const id of ['a', 'b']) accept(id)
+  expect(accept('c')).toEqual({ outcome: 'full' })
+  expect(accept('handled')).toEqual({ outcome: 'duplicate' })
+})
+
 it('has room again once attempts must be over by the clock, even without a verdict', async () => {
   const { accept } = working()
   for (const id of ['a', 'b']) accept(id)

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { hash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import type { Platform } from '../platform.ts'
@@ -27,6 +28,7 @@ export const platform: Platform = {
     const hasBom = buffer[0] === 0xef && buffer[1] === 0xbb && buffer[2] === 0xbf
     return hasBom ? buffer.toString('utf8', 3) : buffer.toString()
   },
+  keepContext: () => AsyncLocalStorage.snapshot(),
   sharesTurns: true,
   afterReplies: work => void realSetImmediate(work),
   defaultLogger: processWarnings,
