@@ -14,6 +14,8 @@ const OPEN_TIMEOUT_MS = 4000
 /** 64 MiB of log between checkpoints: with less, most of what is written is checkpoints. */
 const CHECKPOINT_PAGES = 4000
 const PAGE_BYTES = 16_384
+/** A log that grew beyond this, while another process was reading, shrinks to it afterwards. */
+const MAX_KEPT_LOG_BYTES = 64 * 1024 * 1024
 
 /** Sets the pragmas that durability rests on, reads them back, and creates the tables where there are none. */
 export function prepareDatabase(database: SqliteDatabase): void {
@@ -28,6 +30,7 @@ export function prepareDatabase(database: SqliteDatabase): void {
   useWal(database)
   database.exec('PRAGMA synchronous = FULL')
   database.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
+  database.exec(`PRAGMA journal_size_limit = ${MAX_KEPT_LOG_BYTES}`)
   insist(database, 'journal_mode', 'wal')
   insist(database, 'synchronous', 2)
   createSchema(database)

@@ -1,0 +1,28 @@
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import { sqliteInbox } from '@ackhook/sqlite'
+import { DatabaseSync } from '@photostructure/sqlite'
+import { expect, it } from 'vitest'
+import { newDelivery, startInbox, withFolder } from './start-inbox.ts'
+
+const MIB = 1024 * 1024
+
+it('shrinks a log that a long reader made grow, to 64 MiB', () =>
+  withFolder(async folder => {
+    const path = join(folder, 'inbox.db')
+    const inbox = sqliteInbox(path)
+    await startInbox(inbox, { concurrency: 0 })
+    const accept = (bytes: number) => inbox.accept(newDelivery({ body: new Uint8Array(bytes) }))
+    await accept(1)
+    const reader = new DatabaseSync(path)
+    reader.exec('BEGIN')
+    reader.prepare('SELECT count(*) FROM ackhook_events').get()
+    for (let i = 0; i < 100; i++) await accept(MIB)
+    expect(statSync(`${path}-wal`).size).toBeGreaterThan(90 * MIB)
+    reader.exec('COMMIT')
+    reader.close()
+    // One commit checkpoints the log, and one begins it again.
+    for (let i = 0; i < 3; i++) await accept(1)
+    expect(statSync(`${path}-wal`).size).toBeLessThanOrEqual(64 * MIB)
+    await inbox.close(1000)
+  }))
