@@ -272,7 +272,8 @@ test('an event whose completion deadlocks is recorded all the same, and does not
   }, aPolicy())
   await inbox.accept(slow)
   await inbox.accept(retried)
-  await until(async () => (await inbox.stats()).pending === 1)
+  // It waits for its retry, and no longer for its first attempt.
+  await until(async () => runs.includes(retried.id) && (await inbox.stats()).pending === 1)
 
   // The completion of one event locks its row and then wakes the other, which is due. Here both are locked in the other order.
   const client = await pool.connect()
