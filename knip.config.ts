@@ -52,20 +52,35 @@ const config: KnipConfig = {
       project: packageSources,
       ignoreDependencies: ['@photostructure/sqlite'],
     },
+    // Chosen by name, where node:sqlite is too old.
+    'packages/emulator': {
+      entry: packageTests,
+      project: packageSources,
+      ignoreDependencies: ['@photostructure/sqlite'],
+    },
     // The peers that the tests under test/ run them with.
     'packages/hono': {
       entry: packageTests,
       project: packageSources,
       ignoreDependencies: ['@hono/node-server'],
     },
+    // A peer that only `ui/` bundles, and frameworks that its tests mount it in.
+    'packages/dashboard': { entry: packageTests, project: packageSources, ignoreDependencies: ['fastify'] },
+    ui: { entry: ['build.mjs!', 'src/*/main.tsx!'], project: ['src/**/*.{ts,tsx}!', 'build.mjs!'] },
     // An optional peer that its tests run it with.
-    'packages/cli': { entry: packageTests, project: packageSources, ignoreDependencies: ['@ackhook/sqlite'] },
+    'packages/cli': {
+      entry: packageTests,
+      project: packageSources,
+      ignoreDependencies: ['@ackhook/sqlite', '@ackhook/bullmq'],
+    },
     'packages/redis': { entry: packageTests, project: packageSources, ignoreDependencies: ['ioredis'] },
     'examples/*': { entry: ['src/*.mjs!'], project: ['src/**/*.mjs!'] },
     test: {
       entry: [
         '**/*.test.ts',
         'faults/**/fixtures/*.mjs',
+        // Started by their path.
+        'faults/inbox/*-child.mjs',
         '{vectors,runtimes,support}/*.mjs',
         'packaging/*.{check,heavy,config}.ts',
         'packaging/pack.ts',
@@ -73,7 +88,8 @@ const config: KnipConfig = {
       ],
       project: ['**/*.{ts,mjs}', '!packaging/fixtures/**'],
       // For tests that are being written.
-      ignoreDependencies: ['fast-check', 'supertest', '@types/supertest'],
+      // axe-core is put into a page as text.
+      ignoreDependencies: ['fast-check', 'supertest', '@types/supertest', 'axe-core'],
     },
   },
 }

@@ -14,8 +14,8 @@ const patient = { testTimeout: 60_000, hookTimeout: 60_000 }
 
 export default defineConfig({
   test: {
-    // Most of the time goes into waiting for servers and processes. Vitest leaves one of two cores unused.
-    maxWorkers: 2,
+    // Most of the time goes into waiting for servers and processes: two of three workers use half of two cores.
+    maxWorkers: 3,
     coverage: {
       provider: 'v8',
       include: ['packages/core/src/**/*.ts'],

@@ -9,8 +9,8 @@ import { statSync } from 'node:fs'
 import { currentMajor, findNode } from './lib/find-node.mjs'
 
 const SUBJECTS = ['verify', 'http', 'redis', 'durable', 'memory', 'scale']
-/** Measured when they are named: ten minutes of load, and where the time goes. */
-const APART = ['flat', 'profile']
+/** Measured when they are named: ten minutes of load, what expires, what piles up, and where the time goes. */
+const APART = ['flat', 'forget', 'growth', 'profile', 'emulator']
 /** What every run measures on this version of Node too, beside the one it is started with. */
 const OTHER_NODE = { major: 24, subjects: ['verify', 'http'] }
 

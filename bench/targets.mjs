@@ -49,7 +49,7 @@ const atMost = (what, most, measured, unit = '') => ({
   limit: `at most ${most.toLocaleString('en-GB')}${unit}`,
 })
 
-const TARGETS = { verify, http, redis, durable, memory, flat, scale }
+const TARGETS = { verify, http, redis, durable, memory, flat, scale, forget, emulator }
 
 function verify({ whole, alone }) {
   return [
@@ -142,6 +142,10 @@ function flat({ growth, seconds }) {
   return [atMost(`RSS after ${showNumber(seconds)} s of load ÷ RSS after the warm-up`, 1.1, growth)]
 }
 
+function forget({ cpu }) {
+  return [atMost('sqliteInbox, 1,000,000 expired ids: CPU of an event ÷ that without', 1.1, cpu)]
+}
+
 /** Trying secrets one after the other is linear by design, and only where the first ones do not match. */
 function scale({ handlers, goodSecret, lastSecret, ids, waiting }) {
   const grows = (what, { most, growth }) =>
@@ -156,6 +160,15 @@ function scale({ handlers, goodSecret, lastSecret, ids, waiting }) {
       lastSecret.most,
       lastSecret.growth,
     ),
+  ]
+}
+
+function emulator({ startMs, ingest, idle, slowestP95 }) {
+  return [
+    atMost('emulator: start in a new process, ms', 300, startMs),
+    atLeast('emulator: events taken in, in batches of 100, events/s', 1000, ingest),
+    atMost('emulator: slowest filter or text at 100,000 deliveries, p95, ms', 100, slowestP95),
+    atMost('emulator: processor while 10,000 retries wait, % of a core', 1, idle),
   ]
 }
 

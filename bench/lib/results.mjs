@@ -9,7 +9,18 @@ const DATA = new URL('../results.json', import.meta.url)
 const REPORT = new URL('../RESULTS.md', import.meta.url)
 const IMAGES = new URL('../../docs/images/', import.meta.url)
 
-const ORDER = ['verify', 'http', 'redis', 'durable', 'memory', 'flat', 'scale']
+const ORDER = [
+  'verify',
+  'http',
+  'redis',
+  'durable',
+  'memory',
+  'flat',
+  'scale',
+  'forget',
+  'growth',
+  'emulator',
+]
 /** Kept once for each version of Node; of the others the last run counts. */
 const PER_NODE = ['verify', 'http']
 

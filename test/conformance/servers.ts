@@ -54,8 +54,7 @@ async function startFastify(
     done(null, JSON.parse(body as string)),
   )
   await app.register(forFastify.webhooks, { ...options, path: '/plain' })
-  await app.register(forFastify.webhooks, {
-    receiver: app.webhooks,
+  await app.register(forFastify.webhooksOf(app.webhooks), {
     prefix: '/parsed',
     path: '/',
     decorateAs: 'parsedWebhooks',

@@ -13,7 +13,12 @@ describe('sqliteInbox', () => {
       close: () => rmSync(folder, { recursive: true }),
     }
   }
-  const capabilities = { durable: true, serialize: true, forgets: true }
+  const capabilities = {
+    durable: true,
+    serialize: true,
+    forgets: true,
+    browse: true,
+  }
   for (const { id, name, run } of inboxSuite({ open, capabilities })) {
     it(`${id}: ${name}`, { timeout: 60_000 }, run)
   }

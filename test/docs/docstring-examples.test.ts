@@ -74,6 +74,7 @@ const AROUND: Readonly<Record<string, string>> = {
 }
 const APPS: Readonly<Record<string, string>> = {
   '@ackhook/fastify': "declare const app: import('fastify').FastifyInstance",
+  '@ackhook/dashboard': "declare const app: import('hono').Hono",
   '@ackhook/hono': "declare const app: import('hono').Hono",
 }
 

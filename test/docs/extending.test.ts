@@ -71,7 +71,7 @@ describe('the inbox of the guide', () => {
     capabilities: { durable: true, serialize: false, forgets: true },
     async open() {
       const { postgresInbox, TABLE } = await example<InboxGuide>('writing-an-inbox')
-      const pools = await poolsOf(TABLE, 'webhook_events', 3)
+      const pools = await poolsOf(TABLE, 'webhook_events, webhook_processes', 4)
       let opened = 0
       return {
         createInbox: () => postgresInbox(pools[opened++] as Pool),

@@ -1,23 +1,89 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, expect, inject, it } from 'vitest'
+import { afterEach, describe, expect, inject, it } from 'vitest'
 import { readmeBlocks } from '../support/readme-blocks.ts'
 import { type NewUser, newUser } from './new-user.ts'
 
 const README = 'packages/testing/README.md'
+const COMMONJS = 'docs/commonjs.md'
 let user: NewUser
 afterEach(() => user.leave())
 
+function write(files: Readonly<Record<string, string>>): void {
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(user.folder, name), text)
+}
+
+/** The handlers of the README and their test. The last file of a name: that of Jest. */
+function ofReadme(name: string): string {
+  const blocks = [...readmeBlocks(README, 'handlers'), ...readmeBlocks(README, 'jest')]
+  return blocks.findLast(one => one.flags['file'] === name)?.text ?? ''
+}
+
 it('runs the unit test of the README with Jest', async () => {
   user = await newUser(inject('registry'))
-  const blocks = [...readmeBlocks(README, 'handlers'), ...readmeBlocks(README, 'jest')]
-  for (const name of ['webhooks.js', 'webhooks.test.js']) {
-    // The last one of a name: that of Jest.
-    writeFileSync(join(user.folder, name), blocks.findLast(one => one.flags['file'] === name)?.text ?? '')
-  }
-  writeFileSync(join(user.folder, 'package.json'), '{ "type": "module", "private": true }')
+  write({
+    'webhooks.js': ofReadme('webhooks.js'),
+    'webhooks.test.js': ofReadme('webhooks.test.js'),
+    'package.json': '{ "type": "module", "private": true }',
+  })
   await user.run('npm install --save-dev @ackhook/core @ackhook/testing jest@30.5.2')
-  const command = blocks.find(one => one.language === 'sh')?.text
+  const command = readmeBlocks(README, 'jest').find(one => one.language === 'sh')?.text
   // Jest reports to standard error.
   expect(await user.run(`${command} 2>&1`)).toMatch(/Tests: +1 passed, 1 total/)
 })
+
+describe(COMMONJS, () => {
+  it('makes Jest run the unit test of a CommonJS project', async () => {
+    user = await newUser(inject('registry'))
+    await user.run('npm init -y && npm install @ackhook/core @ackhook/testing @ackhook/express express')
+    write({
+      'webhooks.js': toCommonJs(ofReadme('webhooks.js')),
+      'webhooks.test.js': toCommonJs(ofReadme('webhooks.test.js')),
+    })
+    write({ 'adapter.test.js': "test('the adapter loads', () => void require('@ackhook/express'))" })
+    await user.follow(COMMONJS, 'jest-commonjs')
+    expect(await user.run('npx jest 2>&1')).toMatch(/Tests: +2 passed, 2 total/)
+  })
+
+  it('makes ts-jest run it, and names the settings of TypeScript that work', async () => {
+    user = await newUser(inject('registry'))
+    const packages = ['core', 'testing', 'express', 'sqlite'].map(name => `@ackhook/${name}`).join(' ')
+    await user.run(`npm init -y && npm install ${packages} express @types/express @types/node@20`)
+    write({
+      'webhooks.ts': DURABLE,
+      'webhooks.test.ts': `${MOCK}\n${ofReadme('webhooks.test.js').replace('./webhooks.js', './webhooks')}`,
+    })
+    await user.follow(COMMONJS, 'ts-jest')
+    expect(await user.run('npx tsc --noEmit')).toBe('')
+    expect(await user.run('npx jest 2>&1')).toMatch(/Tests: +1 passed, 1 total/)
+
+    write({ 'probe.ts': "export { createReceiver } from '@ackhook/core'" })
+    const check = (settings: string) =>
+      user.run(`npx tsc --noEmit --strict --types jest,node --target es2022 ${settings} probe.ts || true`)
+    const ignored = '--ignoreConfig --ignoreDeprecations 6.0'
+    expect(await check(`${ignored} --module node20`)).toBe('')
+    expect(await check(`${ignored} --module commonjs --moduleResolution bundler`)).toBe('')
+    expect(await check(`${ignored} --module node16`)).toContain('TS1479')
+    expect(await check(`${ignored} --module node18`)).toContain('TS1479')
+    expect(await check(`${ignored} --module commonjs --moduleResolution node10`)).toContain('TS2307')
+  })
+})
+
+function toCommonJs(text: string): string {
+  const exported = [...text.matchAll(/^export const (\w+)/gm)].map(one => one[1])
+  const required = text
+    .replace(/^import (\{.*\}) from (.*)$/gm, 'const $1 = require($2)')
+    .replace(/^export const/gm, 'const')
+  return exported.length === 0 ? required : `${required}\nmodule.exports = { ${exported.join(', ')} }\n`
+}
+
+const DURABLE = `import { webhooks } from '@ackhook/express'
+import { sqliteInbox } from '@ackhook/sqlite'
+
+export const closed: string[] = []
+export const hooks = webhooks({ secret: 'whsec_only-for-tests', inbox: sqliteInbox('webhooks.db') })
+hooks.on('conversation.resolved', async event => {
+  closed.push(event.data.conversation_id)
+})
+`
+const MOCK = readmeBlocks(COMMONJS, 'jest-mock')[0]?.text

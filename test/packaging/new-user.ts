@@ -39,8 +39,8 @@ export async function newUser(registry: string, path: readonly string[] = []): P
     PATH: [...path, process.env['PATH']].join(':'),
     PORT: port,
     NPM_CONFIG_REGISTRY: registry,
-    // What npx asks a person before it installs.
-    NPM_CONFIG_YES: 'true',
+    // npx asks before it installs: a page that needs the answer has forgotten a line.
+    NPM_CONFIG_YES: 'false',
     NEXT_TELEMETRY_DISABLED: '1',
     WRANGLER_SEND_METRICS: 'false',
   }

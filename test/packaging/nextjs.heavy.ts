@@ -5,7 +5,7 @@ import { allBlocks } from '../docs/blocks.ts'
 import { type NewUser, newUser } from './new-user.ts'
 
 const PAGE = 'docs/getting-started/nextjs.md'
-const SEND = `export ACKHOOK_SECRET=only-for-trying-it-out
+const SEND = `export SIGNING_SECRET=only-for-trying-it-out
 npx ackhook send conversation.resolved --to http://localhost:3000/webhooks`
 let user: NewUser
 afterEach(() => user.leave())

@@ -13,6 +13,10 @@ const RECEIVER = [...INBOX, 'inbox/memory', 'verify', 'worker', 'receiver']
 const SQLITE = ['protocol', 'storage/driver', 'storage/schema']
 const STORAGE = [...SQLITE, 'storage/leases', 'storage/rows']
 
+/** What the deliveries of the emulator rest on. */
+const EMULATOR = ['clock', 'endpoints', 'errors', 'events', 'lib', 'options', 'security', 'storage']
+const OPERATIONS = [...EMULATOR, 'delivery', 'feed', 'messages']
+
 /** What every command of the CLI may use. */
 const SHARED = ['command', 'terminal', 'secrets']
 
@@ -44,13 +48,15 @@ export const ROOMS: Readonly<Record<string, Rooms>> = {
     'doctor/checks': ['doctor/evidence'],
     'doctor/guesses': ['doctor/evidence'],
     doctor: ['delivery', 'secrets', 'doctor/evidence', 'doctor/checks', 'doctor/guesses'],
-    send: SHARED,
+    send: [...SHARED, 'delivery'],
     listen: [...SHARED, 'delivery', 'doctor'],
     replay: [...SHARED, 'delivery'],
     verify: [...SHARED, 'delivery', 'doctor'],
     inbox: ['command', 'terminal'],
-    '.': [...SHARED, 'delivery', 'doctor', 'send', 'listen', 'replay', 'verify', 'inbox'],
+    emulator: [...SHARED, 'delivery'],
+    '.': [...SHARED, 'delivery', 'doctor', 'send', 'listen', 'replay', 'verify', 'inbox', 'emulator'],
   },
+  client: { '.': [] },
   sqlite: {
     protocol: [],
     'storage/driver': ['protocol'],
@@ -65,9 +71,38 @@ export const ROOMS: Readonly<Record<string, Rooms>> = {
     engine: [],
     redis: ['engine'],
     postgres: ['engine'],
-    accepting: ['engine'],
+    retention: ['engine'],
+    accepting: ['engine', 'retention'],
     processing: ['engine'],
-    '.': ['engine', 'redis', 'postgres', 'accepting', 'processing'],
+    '.': ['engine', 'redis', 'postgres', 'retention', 'accepting', 'processing'],
+  },
+  // `#page` is what `ui/` builds.
+  dashboard: {
+    protocol: [],
+    security: [],
+    options: ['protocol'],
+    api: ['protocol', 'options'],
+    mount: ['protocol', 'security', 'options', 'api'],
+    '.': ['options', 'mount'],
+  },
+  emulator: {
+    errors: [],
+    lib: ['errors'],
+    clock: [],
+    feed: ['errors'],
+    security: [],
+    events: ['errors', 'lib'],
+    storage: ['lib'],
+    options: ['lib', 'security'],
+    endpoints: ['clock', 'errors', 'lib', 'security', 'storage'],
+    delivery: EMULATOR,
+    messages: ['errors', 'lib', 'storage'],
+    api: OPERATIONS,
+    // The routes share the reading and writing of JSON.
+    http: ['api', 'errors', 'feed', 'lib', 'security', 'http/openapi', 'http/routes'],
+    'http/openapi': [],
+    'http/routes': ['api', 'errors', 'lib', 'messages', 'security', 'http'],
+    '.': [...OPERATIONS, 'api', 'http'],
   },
   opentelemetry: { '.': [] },
   redis: { '.': [] },

@@ -41,7 +41,7 @@ describe(WORKERS, () => {
     await user.follow(WORKERS, 'without-hono')
     await user.start('npx wrangler dev --port 3000')
     const send = 'npx ackhook send conversation.resolved --to http://localhost:3000/ --duplicate'
-    expect(await user.run(`export ACKHOOK_SECRET=${secret}; ${send}`)).toMatch(
+    expect(await user.run(`export SIGNING_SECRET=${secret}; ${send}`)).toMatch(
       /200 processed[\s\S]*200 duplicate/,
     )
     await user.prints(/cnv_\w+ was resolved by ai/)

@@ -6,8 +6,11 @@ import { exportedNames } from './exported-names.ts'
 /** Which of our packages each may import. Siblings never import each other. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   '@ackhook/core': [],
+  // It is for what an app sends, and an app may send without receiving.
+  '@ackhook/client': [],
   '@ackhook/testing': ['@ackhook/core'],
-  ackhook: ['@ackhook/core', '@ackhook/testing'],
+  '@ackhook/emulator': ['@ackhook/core', '@ackhook/testing', '@ackhook/sqlite'],
+  ackhook: ['@ackhook/core', '@ackhook/dashboard', '@ackhook/emulator', '@ackhook/testing'],
 }
 const ONLY_CORE = ['@ackhook/core']
 
@@ -83,6 +86,13 @@ describe.each(workspacePackages())('$manifest.name', ({ path, manifest }) => {
       if (version !== undefined) expect([name, range, includes(range, version)]).toEqual([name, range, true])
     }
   })
+})
+
+it('of the SQLite package, the emulator imports the choice of a driver and nothing else', () => {
+  const specifiers = publishedSources(`${ROOT}packages/emulator/`).flatMap(file =>
+    [...readFileSync(file, 'utf8').matchAll(/from '(@ackhook\/sqlite[^']*)'/g)].map(match => match[1]),
+  )
+  expect(new Set(specifiers)).toEqual(new Set(['@ackhook/sqlite/driver']))
 })
 
 it('is checked by the build of the whole: every package is a reference of the root tsconfig', () => {

@@ -1,7 +1,9 @@
 import { execFile } from 'node:child_process'
-import { cpSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { RECEIVER_OPTIONS } from '@ackhook/core/spi'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { ROOT, workspacePackages } from '../support/workspace-packages.ts'
 import { run } from './run.ts'
@@ -14,6 +16,19 @@ const consumers = workspacePackages().map(one => one.folder)
 /** Hono's own declarations say `Uint8Array<ArrayBuffer>`, which TypeScript has since 5.7. Ours beside them must hold. */
 const FAULTS_OF_PEERS: Readonly<Record<string, RegExp>> = {
   ts54: /^node_modules\/hono\/dist\/.*: error TS2315: Type 'Uint8Array' is not generic\.\n/gm,
+}
+
+const STRICT = {
+  module: 'nodenext',
+  moduleResolution: 'nodenext',
+  target: 'es2022',
+  lib: ['es2022'],
+  types: ['node'],
+  strict: true,
+  exactOptionalPropertyTypes: true,
+  noUncheckedIndexedAccess: true,
+  skipLibCheck: true,
+  noEmit: true,
 }
 
 beforeAll(async () => {
@@ -31,22 +46,86 @@ describe.each(['ts54', 'ts57', 'ts59', 'ts60', 'ts70'])('%s', compiler => {
     { module: 'esnext', moduleResolution: 'bundler' },
   ])('compiles a consumer of every package under $moduleResolution', async resolution => {
     const name = `tsconfig.${compiler}.${resolution.moduleResolution}.json`
-    const compilerOptions = {
-      ...resolution,
-      target: 'es2022',
-      lib: ['es2022'],
-      types: ['node'],
-      strict: true,
-      exactOptionalPropertyTypes: true,
-      noUncheckedIndexedAccess: true,
-      skipLibCheck: false,
-      noEmit: true,
-    }
+    const compilerOptions = { ...STRICT, ...resolution, skipLibCheck: false }
     const files = consumers.map(folder => `${folder}.ts`)
     writeFileSync(join(project, name), JSON.stringify({ compilerOptions, files }))
     const output = await compile(compiler, name)
     expect(output.replace(FAULTS_OF_PEERS[compiler] ?? '', '')).toBe('')
   })
+})
+
+/** What the compiler says about each line of mistakes.ts. Fastify's own overloads come before the last three. */
+const MESSAGES: Readonly<Record<string, RegExp>> = {
+  'forgotten secret':
+    /Property 'secret' is missing in type '\{\}' but required in type 'ReceiverOptions<.*>'\.$/,
+  'forgotten secret in Hono':
+    /Property 'secret' is missing in type '\{\}' but required in type 'ReceiverOptions<.*>'\.$/,
+  'forgotten secret in Fastify':
+    /Property 'secret' is missing in type '\{ path: string; \}' but required in type 'FastifyWebhooksOptions'\.$/,
+  'misspelt option':
+    /'secrets' does not exist in type 'ReceiverOptions<.*>'\. Did you mean to write 'secret'\?$/,
+  'misspelt option beside others': /'tolerence' does not exist in .*\. Did you mean to write 'tolerance'\?$/,
+  'misspelt option of Fastify':
+    /'pth' does not exist in type 'FastifyRegisterOptions<FastifyWebhooksOptions>'\.$/,
+  'bare number': /Type 'number' is not assignable to type 'false \| `\$\{number\}[a-z]+`.*'\.$/,
+  'text for a number': /Type 'string' is not assignable to type 'number'\.$/,
+  'store as inbox': /Type 'DedupeStore' is missing the following properties from type 'Inbox': accept, /,
+  'inbox as store': /Type 'Inbox' is missing the following properties from type 'DedupeStore': claim, /,
+  'misspelt field':
+    /'resolvedBy' does not exist on type 'ConversationResolvedData'\. Did you mean 'resolved_by'\?$/,
+  'misspelt type of a category':
+    /the types '"conversation\.resolved" \| .*' and '"conversation\.resolvd"' have no overlap\.$/,
+  'forgotten handler': /Expected 2 arguments, but got 1\.$/,
+  'options for a receiver':
+    /'secret' does not exist in type 'Pick<Receiver<never, FetchContext<unknown>>, "handle">'\.$/,
+  'test without options': /Expected 2 arguments, but got 1\.$/,
+  'seconds in RetryAfterError':
+    /Argument of type '60' is not assignable to parameter of type '.*`\$\{number\}s`.*'\.$/,
+}
+
+describe.each(['ts59', 'ts60', 'ts70'])('%s', compiler => {
+  it('says what is wrong about the commonest mistakes', async () => {
+    const name = `tsconfig.${compiler}.mistakes.json`
+    writeFileSync(join(project, name), JSON.stringify({ compilerOptions: STRICT, files: ['mistakes.ts'] }))
+    const lines = readFileSync(join(project, 'mistakes.ts'), 'utf8').split('\n')
+    const said = new Map<string, string>()
+    for (const error of (await compile(compiler, name)).split(/^(?=\S+\(\d+,\d+\): error)/m)) {
+      const line = lines[Number(/^mistakes\.ts\((\d+),/.exec(error)?.[1]) - 1] ?? ''
+      said.set(/^\/\* (.*) \*\//.exec(line)?.[1] ?? error, error.trimEnd())
+    }
+    expect([...said.keys()].sort()).toEqual(Object.keys(MESSAGES).sort())
+    for (const [mistake, message] of Object.entries(MESSAGES)) expect(said.get(mistake)).toMatch(message)
+  })
+})
+
+it.each(['ts59', 'ts60'])('%s completes the options of webhooks, and nothing else', compiler => {
+  const ts = createRequire(join(project, 'package.json'))(compiler)
+  const file = join(project, 'completion.ts')
+  const text = "import { webhooks } from '@ackhook/express'\nwebhooks({  })"
+  const read = (path: string) => (path === file ? text : ts.sys.readFile(path))
+  const service = ts.createLanguageService({
+    ...ts.sys,
+    useCaseSensitiveFileNames: () => ts.sys.useCaseSensitiveFileNames,
+    getScriptFileNames: () => [file],
+    getScriptVersion: () => '1',
+    getScriptSnapshot: (path: string) => {
+      const content = read(path)
+      return content === undefined ? undefined : ts.ScriptSnapshot.fromString(content)
+    },
+    getCurrentDirectory: () => project,
+    getCompilationSettings: () => ({
+      module: ts.ModuleKind.NodeNext,
+      moduleResolution: ts.ModuleResolutionKind.NodeNext,
+      target: ts.ScriptTarget.ES2022,
+      strict: true,
+    }),
+    getDefaultLibFileName: (options: object) => ts.getDefaultLibFilePath(options),
+    readFile: read,
+  })
+  const completion = service.getCompletionsAtPosition(file, text.indexOf('{  }') + 2, {})
+  expect(completion?.entries.map((entry: { name: string }) => entry.name).sort()).toEqual(
+    [...RECEIVER_OPTIONS].sort(),
+  )
 })
 
 /** What the compiler has to say, whether it is content or not. */

@@ -31,6 +31,7 @@ function spied() {
     extend: vi.fn(inner.extend),
     complete: vi.fn(inner.complete),
     release: vi.fn(inner.release),
+    forget: vi.fn(inner.forget),
     start: vi.fn(),
   }
   const calls = () =>

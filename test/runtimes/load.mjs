@@ -1,7 +1,7 @@
 import { createReceiver, toFetchHandler } from '@ackhook/core'
 
 /** Fewer than the events that come at once, and an end of handlers that is worth waiting for. */
-const options = { concurrency: 4, handlerTimeout: 1 }
+const options = { concurrency: 4, handlerTimeout: '1s' }
 
 /** Receivers for what the conformance suite cannot ask: which of them handled what, and what they hold. */
 export function createLoad({ secretOf, ...quiet }) {

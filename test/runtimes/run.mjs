@@ -6,11 +6,15 @@ import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { sign } from '@ackhook/testing'
 import { adapterSuite, adapterSuiteOptions } from '@ackhook/testing/adapter-suite'
+import { behaves } from './behaves.mjs'
+import { startFaults } from './client-faults.mjs'
 import { DECLARED } from './declared.mjs'
 import { overload } from './overload.mjs'
 import { runtimes } from './runtimes.mjs'
 
 const CASE_MS = 60_000
+/** Below every port that a system hands out, and with no service of its own. */
+const REFUSED = 'http://127.0.0.1:1029'
 const wanted = process.argv[2]
 let failures = 0
 
@@ -23,6 +27,13 @@ for (const runtime of runtimes.filter(({ name }) => wanted === undefined || name
     const { secret } = adapterSuiteOptions
     const overloaded = await overload(server.base, { secret, endsWithRequest: runtime.endsWithRequest })
     report(runtime, 'more events than are handled at once', overloaded)
+    const behaviour = await behaves(server.base, {
+      secret,
+      output: server.output,
+      endsWithRequest: runtime.endsWithRequest,
+    })
+    report(runtime, 'output, time limits and contexts', behaviour)
+    report(runtime, 'the client against a server with faults', await callsClient(server.base, runtime))
     for (const adapter of ['hono', 'fetch']) {
       report(runtime, `one delivery through ${adapter}`, await delivers(server.base, adapter))
       report(
@@ -45,13 +56,16 @@ function report({ name }, what, wrong) {
 
 function start({ name, command: [program, ...args] }) {
   const env = { ...process.env, SIGNING_SECRET: adapterSuiteOptions.secret, NODE_NO_WARNINGS: '1' }
-  const child = spawn(program, args, { env, stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(program, args, { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', chunk => (output += chunk))
+  child.stderr.pipe(process.stderr)
   return new Promise((resolve, reject) => {
     child.once('exit', code => reject(new Error(`${name} ended with ${code} before it listened`)))
     createInterface(child.stdout).on('line', line => {
       const port = /(?:listening on |"port":)(\d+)/.exec(line)?.[1]
       if (port === undefined) return
-      resolve({ base: `http://127.0.0.1:${port}`, stop: () => child.kill('SIGKILL') })
+      resolve({ base: `http://127.0.0.1:${port}`, output: () => output, stop: () => child.kill('SIGKILL') })
     })
   })
 }
@@ -65,6 +79,22 @@ async function getJson(url) {
   const response = await fetch(url, { signal: AbortSignal.timeout(CASE_MS) })
   if (!response.ok) throw new Error(`${url} answered ${response.status}`)
   return response.json()
+}
+
+/** `@ackhook/client` on the runtime, against a server here. */
+async function callsClient(base, { tellsUnsent }) {
+  const faults = await startFaults()
+  const body = JSON.stringify({ faults: faults.url, refused: REFUSED, tells: tellsUnsent === true })
+  try {
+    const response = await fetch(`${base}/client`, {
+      method: 'POST',
+      body,
+      signal: AbortSignal.timeout(CASE_MS),
+    })
+    return response.ok ? await response.json() : [`answered ${response.status}`]
+  } finally {
+    faults.close()
+  }
 }
 
 /** Signed outside, accepted, handled inside, and refused as a duplicate. */

@@ -10,8 +10,10 @@ const host = `${platform}-${arch}`
 /** The program inside a package that holds the binary of this machine: no install script has to run. */
 const program = (name, file) => require.resolve(`${name}/package.json`).replace('package.json', file)
 
+/** `tellsUnsent`: an error of `fetch` shows that nothing was sent. */
 const node = major => ({
   name: `Node ${major}`,
+  tellsUnsent: true,
   command: [program(`node${major}-${host}`, 'bin/node'), here('serve-node.mjs')],
 })
 
@@ -26,6 +28,7 @@ export const runtimes = [
   node(26),
   {
     name: 'Bun',
+    tellsUnsent: true,
     command: [program(`@oven/bun-${host.replace('arm64', 'aarch64')}`, 'bin/bun'), here('serve-bun.mjs')],
   },
   {

@@ -2,7 +2,11 @@ using Workerd = import "/workerd/workerd.capnp";
 
 # No compatibility flag on purpose: the core needs nothing of nodejs_compat.
 const config :Workerd.Config = (
-  services = [(name = "app", worker = .app)],
+  services = [
+    (name = "app", worker = .app),
+    # For the client: the server that it calls is on this machine.
+    (name = "internet", network = (allow = ["local"])),
+  ],
   sockets = [(name = "http", address = "127.0.0.1:0", http = (), service = "app")],
 );
 

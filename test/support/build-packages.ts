@@ -11,4 +11,5 @@ export function setup(): void {
   const root = fileURLToPath(new URL('../..', import.meta.url))
   const typescript = dirname(createRequire(import.meta.url).resolve('typescript/package.json'))
   execFileSync(process.execPath, [join(typescript, 'bin', 'tsc'), '-b'], { cwd: root, stdio: 'inherit' })
+  execFileSync(process.execPath, [join(root, 'ui', 'build.mjs')], { cwd: root, stdio: 'inherit' })
 }

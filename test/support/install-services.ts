@@ -1,7 +1,11 @@
+import { requireBrowser } from './require-browser.ts'
 import { requireProgram } from './require-program.ts'
 
 /** Vitest runs this once, before any test and in one process: two installations must not meet. */
 export function setup(): void {
   requireProgram('redis-server')
   requireProgram('postgres')
+  requireBrowser()
+  requireProgram('pgbouncer')
+  requireProgram('openssl')
 }

@@ -22,6 +22,7 @@ export function storeThat(overrides: Partial<DedupeStore> = {}) {
     extend: vi.fn(methods.extend),
     complete: vi.fn(methods.complete),
     release: vi.fn(methods.release),
+    forget: vi.fn(methods.forget),
   }
 }
 

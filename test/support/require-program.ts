@@ -5,7 +5,7 @@ import { findProgram } from './find-program.ts'
  * The path of a server's program, installed from Debian's packages when it is missing and this user may do so.
  * Throws with the one line to run otherwise: a test that skips itself would be an unseen failure.
  */
-export function requireProgram(name: 'redis-server' | 'postgres'): string {
+export function requireProgram(name: keyof typeof PACKAGES): string {
   const found = findProgram(name)
   if (found !== undefined) return found
   const install = `apt-get update && apt-get install -y --no-install-recommends ${PACKAGES[name]}`
@@ -20,4 +20,10 @@ export function requireProgram(name: 'redis-server' | 'postgres'): string {
   throw new Error(`These tests need ${name}. Run as root: ${install}`)
 }
 
-const PACKAGES = { 'redis-server': 'redis-server', postgres: 'postgresql' } as const
+const PACKAGES = {
+  'redis-server': 'redis-server',
+  postgres: 'postgresql',
+  'chromium-headless-shell': 'chromium-headless-shell',
+  pgbouncer: 'pgbouncer',
+  openssl: 'openssl',
+} as const

@@ -378,11 +378,11 @@ const timestamps = [
     instant(0),
     unit('seconds'),
   ),
-  time('tolerance-600-old', 'A wider tolerance.', 'accepted', seconds(-600), { tolerance: 600 }),
+  time('tolerance-600-old', 'A wider tolerance.', 'accepted', seconds(-600), { tolerance: '600s' }),
   time('tolerance-601-old', 'Outside a wider tolerance.', 'timestamp_too_old', seconds(-601), {
-    tolerance: 600,
+    tolerance: '600s',
   }),
-  time('tolerance-1-old', 'A narrow tolerance.', 'timestamp_too_old', seconds(-2), { tolerance: 1 }),
+  time('tolerance-1-old', 'A narrow tolerance.', 'timestamp_too_old', seconds(-2), { tolerance: '1s' }),
   time('tolerance-off', 'The check is turned off.', 'accepted', seconds(-315_360_000), { tolerance: false }),
   time('tolerance-off-malformed', 'Turned off, t must still be a time.', 'timestamp_malformed', 'abc', {
     tolerance: false,
@@ -812,6 +812,239 @@ const stories = [
   ),
 ]
 
+// --- What the tests of other projects ask, translated to this contract: stripe-node's and Standard Webhooks' of
+// signatures, octokit's of its middleware. README.md says which differ by design.
+
+const asked = (id, about, ...requests) => ({ id, about, requests })
+const withOptions = (options, { id, about, requests }) => ({ id, about, options, requests })
+const one = (id, about, reason, signature, rest) => asked(id, about, request(reason, { signature, ...rest }))
+const at = (id, about, reason, t, options) =>
+  withOptions(options, one(id, about, reason, `t=${t},v1=${hmac(t, BODY)}`))
+const INDENTED = JSON.stringify(JSON.parse(BODY), null, 2)
+const MULTILINGUAL = envelope({ data: { text: 'Zażółć gęślą jaźń, 会話, 🙂\u2028' } })
+const NO_JSON = '[123; no } json at all'
+
+const stripe = [
+  asked('stripe-genuine', 'An indented body under a genuine header.', signed('accepted', INDENTED)),
+  asked(
+    'stripe-bytes',
+    'The bytes count, whatever type they had in memory.',
+    signed('accepted', MULTILINGUAL),
+  ),
+  asked('stripe-no-json', 'What is signed need not be JSON.', signed('json_invalid', NO_JSON)),
+  one(
+    'stripe-no-json-forged',
+    'Forged and not JSON: only the first is told.',
+    'signature_mismatch',
+    `t=${T},v1=${WRONG}`,
+    {
+      body: NO_JSON,
+    },
+  ),
+  one('stripe-bad-header', 'A header of one word.', 'signature_malformed', 'bad_header'),
+  one(
+    'stripe-sentence',
+    'A header that is a sentence.',
+    'signature_malformed',
+    'This is no signature, is it?',
+  ),
+  one(
+    'stripe-bad-header-empty-body',
+    'A header of one word over nothing.',
+    'signature_malformed',
+    'bad_header',
+    {
+      body: '',
+    },
+  ),
+  asked('stripe-empty-body', 'Nothing, genuinely signed.', signed('json_invalid', '')),
+  one('stripe-header-missing', 'No header.', 'signature_missing', undefined),
+  one('stripe-header-empty', 'An empty header.', 'signature_malformed', ''),
+  one('stripe-header-list', 'The header as a list.', 'signature_malformed', [
+    `t=${T},v1=${GOOD}`,
+    `t=${T},v1=${GOOD}`,
+  ]),
+  one(
+    'stripe-only-scheme-v0',
+    'No signature of the expected scheme.',
+    'signature_malformed',
+    `t=${T},v0=${GOOD}`,
+  ),
+  one(
+    'stripe-signature-a-word',
+    'A signature that is a word.',
+    'signature_malformed',
+    `t=${T},v1=bad_signature`,
+  ),
+  one('stripe-signature-wrong', 'No signature that matches.', 'signature_mismatch', `t=${T},v1=${WRONG}`),
+  one('stripe-one-of-two', 'One good signature is enough.', 'accepted', `t=${T},v1=${GOOD},v1=potato`),
+  one('stripe-another-body', 'The signature of another body.', 'signature_mismatch', `t=${T},v1=${GOOD}`, {
+    body: INDENTED,
+  }),
+  asked(
+    'stripe-other-kind-of-event',
+    'Genuine, and of another shape.',
+    signed('envelope_invalid', '{"id":"evt_1","object":"x"}'),
+  ),
+  at('stripe-15-s-old-of-10', 'Older than the tolerance.', 'timestamp_too_old', seconds(-15), {
+    tolerance: '10s',
+  }),
+  at('stripe-9-s-old-of-10', 'Within the tolerance.', 'accepted', seconds(-9), { tolerance: '10s' }),
+  at('stripe-400-s-old', 'Older than the default.', 'timestamp_too_old', seconds(-400)),
+  at('stripe-100-s-old', 'Within the default.', 'accepted', seconds(-100)),
+  at('stripe-old-without-tolerance', 'Years old, without a tolerance.', 'accepted', seconds(-99_999_999), {
+    tolerance: false,
+  }),
+  at(
+    'stripe-five-digits',
+    'By design: ten digits, even without a tolerance.',
+    'timestamp_malformed',
+    '12345',
+    {
+      tolerance: false,
+    },
+  ),
+  at('stripe-fraction', 'By design: no fraction of a second.', 'timestamp_malformed', `${T}.25`),
+  withOptions(
+    { secret: `${secret} ` },
+    one('stripe-secret-space', 'A secret with a space behind it.', 'signature_mismatch', `t=${T},v1=${GOOD}`),
+  ),
+]
+
+const standard = [
+  asked('standard-genuine', 'The published form.', signed('accepted')),
+  asked('standard-id-missing', 'No id.', signed('envelope_invalid', without('id'))),
+  one('standard-timestamp-missing', 'No timestamp.', 'signature_malformed', `v1=${GOOD}`),
+  at('standard-timestamp-a-word', 'A timestamp that is a word.', 'timestamp_malformed', 'hello'),
+  one('standard-signature-missing', 'No signature.', 'signature_malformed', `t=${T}`),
+  one('standard-header-missing', 'No header.', 'signature_missing', undefined),
+  one(
+    'standard-signature-garbage',
+    'Letters that are no digest.',
+    'signature_malformed',
+    `t=${T},v1=qwertyuiopasdfghjkl`,
+  ),
+  one(
+    'standard-signature-part',
+    'A part of the signature.',
+    'signature_malformed',
+    `t=${T},v1=${GOOD.slice(0, 8)}`,
+  ),
+  one('standard-signature-empty', 'An empty signature.', 'signature_malformed', `t=${T},v1=`),
+  withOptions(
+    { contract: { header: 'webhook-signature' } },
+    {
+      id: 'standard-other-header',
+      about: 'The same under another name.',
+      requests: [request('accepted', { headers: [['webhook-signature', `t=${T},v1=${GOOD}`]] })],
+    },
+  ),
+  at('standard-old', 'A second older than five minutes.', 'timestamp_too_old', seconds(-301)),
+  at('standard-new', 'A second more than five minutes ahead.', 'timestamp_too_new', seconds(301)),
+  one(
+    'standard-several',
+    'Wrong ones and another version around a good one.',
+    'accepted',
+    `t=${T},v1=${WRONG},v2=${GOOD},v1=${GOOD},v1=${hmac(T, 'x')}`,
+  ),
+  one(
+    'standard-several-none',
+    'Only another version is good.',
+    'signature_mismatch',
+    `t=${T},v1=${WRONG},v2=${GOOD}`,
+  ),
+  one(
+    'standard-several-by-spaces',
+    'By design: commas separate signatures.',
+    'signature_malformed',
+    `t=${T},v1=${WRONG} v1=${GOOD}`,
+  ),
+  withOptions(
+    { secret: secret.slice('whsec_'.length) },
+    one(
+      'standard-secret-without-prefix',
+      'By design: the prefix is a part of the secret.',
+      'signature_mismatch',
+      `t=${T},v1=${GOOD}`,
+    ),
+  ),
+  one(
+    'standard-base64',
+    'By design: hexadecimal.',
+    'signature_malformed',
+    `t=${T},v1=${Buffer.from(GOOD, 'hex').toString('base64')}`,
+  ),
+]
+
+const octokit = [
+  asked('octokit-genuine', 'The event of the README.', signed('accepted')),
+  asked('octokit-redelivered', 'The same delivery again.', signed('accepted'), signed('duplicate')),
+  one(
+    'octokit-no-json-unsigned',
+    'By design: the signature comes before the JSON.',
+    'signature_mismatch',
+    `t=${T},v1=${GOOD}`,
+    {
+      body: 'invalid',
+    },
+  ),
+  asked('octokit-no-json', 'Signed, and not JSON.', signed('json_invalid', 'invalid')),
+  asked(
+    'octokit-put',
+    'By design: 405, and not a page that does not exist.',
+    signed('method_not_allowed', BODY, { method: 'PUT' }),
+  ),
+  asked('octokit-get', 'The same for GET.', request('method_not_allowed', { method: 'GET', body: '' })),
+  asked('octokit-name-missing', 'No name of the event.', signed('envelope_invalid', without('type'))),
+  asked('octokit-id-missing', 'No id of the delivery.', signed('envelope_invalid', without('id'))),
+  one('octokit-signature-missing', 'By design: 401.', 'signature_missing', undefined),
+  asked('octokit-one-chunk', 'A body in one part.', signed('accepted', [[BODY, 1]])),
+  asked(
+    'octokit-chunks',
+    'A body in several parts.',
+    signed('accepted', [
+      [BODY.slice(0, 20), 1],
+      [BODY.slice(20), 1],
+    ]),
+  ),
+  asked(
+    'octokit-split-character',
+    'A character of two bytes, one in each part.',
+    signed('accepted', splitIn(envelope({ data: { a: 'ݔ' } }), 'ݔ')),
+  ),
+  asked(
+    'octokit-half-character',
+    'By design: half a character is no JSON, and is not replaced.',
+    signed('json_invalid', [[Buffer.from([226]), 1]]),
+  ),
+  asked('octokit-empty', 'No part at all.', signed('json_invalid', '')),
+  asked(
+    'octokit-no-content-type',
+    'By design: Content-Type is not part of the contract.',
+    signed('accepted', BODY, { headers: [] }),
+  ),
+  asked(
+    'octokit-special-characters',
+    'Characters that serializers write differently.',
+    signed('accepted', MULTILINGUAL),
+  ),
+  one('octokit-sha1', 'The form of an older algorithm.', 'signature_malformed', `sha1=${GOOD.slice(0, 40)}`),
+  one('octokit-wrong-secret', 'Another secret.', 'signature_mismatch', `t=${T},v1=${WRONG}`),
+  one('octokit-wrong-payload', 'Another payload.', 'signature_mismatch', `t=${T},v1=${GOOD}`, {
+    body: `${BODY} `,
+  }),
+]
+
+/** The bytes of a text in two parts, split inside this character. */
+function splitIn(text, character) {
+  const bytes = bytesOf(text)
+  const index = bytes.indexOf(Buffer.from(character)) + 1
+  return [
+    [bytes.subarray(0, index), 1],
+    [bytes.subarray(index), 1],
+  ]
+}
+
 const counts = {
   header: write('header.json', 'The signature header.', headers),
   timestamp: write('timestamp.json', 'The t of the signature header.', timestamps),
@@ -819,5 +1052,6 @@ const counts = {
   envelope: write('envelope.json', 'The JSON of a body that is rightly signed.', envelopes),
   request: write('request.json', 'Method, Content-Encoding and Content-Type.', heads),
   dedupe: write('dedupe.json', 'Several requests to one receiver.', stories),
+  others: write('others.json', 'What the tests of other projects ask.', [...stripe, ...standard, ...octokit]),
 }
 process.stdout.write(`${JSON.stringify(counts)}\n`)

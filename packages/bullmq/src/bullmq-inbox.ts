@@ -4,23 +4,30 @@ import {
   type Delivery,
   type DrainReport,
   type Inbox,
+  type InboxStats,
   type MaybePromise,
 } from '@ackhook/core'
 import {
   type Acceptance,
+  type InboxProcess,
+  type MinuteCount,
   type Process,
   type ProcessingPolicy,
   settlesWithin,
   withDeadline,
 } from '@ackhook/core/spi'
 import { Acceptor } from './accepting/acceptor.ts'
+import { BROWSING, browse } from './browse.ts'
 import { createEngine } from './create-engine.ts'
 import { createDeadLetters } from './dead-letters.ts'
 import type { Engine } from './engine/engine.ts'
+import { jobIdOf } from './engine/event-job.ts'
 import { type BullmqInboxOptions, type ResolvedOptions, resolveOptions } from './options.ts'
 import { InboxWorker } from './processing/inbox-worker.ts'
+import { OutageLog } from './processing/outage-log.ts'
+import { Pruner } from './retention/pruner.ts'
 import { checkStart, startError } from './start-check.ts'
-import { readStats } from './stats.ts'
+import { Stats } from './stats.ts'
 
 /** About a day: 10 s, 50 s, 4 min, 21 min, 1.7 h, 9 h and 12 h, each less a random part. */
 const RETRY = { attempts: 8, minDelayMs: 10_000, maxDelayMs: 43_200_000, factor: 5 }
@@ -29,6 +36,7 @@ const CANNOT_SERIALIZE =
 const CLOSE_MS = 1000
 /** About ten round trips, perhaps to another continent, or to a server that has to wake up. */
 const START_MS = 5000
+const ASK_MS = 5000
 const MIGRATION_MS = 60_000
 
 /**
@@ -40,18 +48,25 @@ const MIGRATION_MS = 60_000
  * const hooks = webhooks({ secret, inbox: bullmqInbox({ connection: 'redis://localhost:6379' }) })
  */
 export function bullmqInbox(options: BullmqInboxOptions): Inbox {
-  const inbox = new BullmqInbox(resolveOptions(options))
+  const resolved = resolveOptions(options)
+  const inbox = new BullmqInbox(resolved)
   // A plain object, so that a wrapper can spread it.
   return {
     durable: true,
+    location: locationOf(resolved),
     defaultRetry: RETRY,
     defaultCapacity: 100_000,
     cannotSerialize: CANNOT_SERIALIZE,
     start: (work, policy) => inbox.start(work, policy),
     accept: delivery => inbox.accept(delivery),
     close: timeoutMs => inbox.close(timeoutMs),
-    stats: async () => readStats((await inbox.open()).queue),
-    deadLetters: createDeadLetters(() => inbox.open()),
+    stats: () => inbox.stats(),
+    deadLetters: createDeadLetters(() => inbox.connect()),
+    forget: key => inbox.forget(key),
+    browse: query => browse(() => inbox.connect(), query),
+    browsing: BROWSING[resolved.engine.kind],
+    processes: () => inbox.processes(),
+    throughput: () => inbox.throughput(),
   }
 }
 
@@ -60,8 +75,11 @@ class BullmqInbox {
   #opening: Promise<Engine> | undefined
   /** What `#opening` resolved to. */
   #engine: Engine | undefined
+  /** Of `#engine`. */
+  #stats: Stats | undefined
   #worker: InboxWorker | undefined
   #acceptor: Acceptor | undefined
+  #pruner: Pruner | undefined
   #shuttingDown: Promise<void> | undefined
   #closed = false
 
@@ -75,6 +93,7 @@ class BullmqInbox {
     this.#opening ??= createEngine(this.#options).then(
       engine => {
         this.#engine = engine
+        this.#stats = new Stats(engine)
         return engine
       },
       error => {
@@ -85,18 +104,32 @@ class BullmqInbox {
     return this.#opening
   }
 
+  /** The engine, connected: on Redis a call before that fails, as deliveries should. */
+  async connect(): Promise<Engine> {
+    const engine = await this.open()
+    await engine.queue.waitUntilReady()
+    return engine
+  }
+
   async start(work: Process, policy: ProcessingPolicy): Promise<void> {
     if (policy.serialize) throw new ConfigurationError('serializeBy', CANNOT_SERIALIZE)
     const engine = await this.open()
+    const outages = new OutageLog(policy.observe, 'prune')
+    const pruner = new Pruner(engine, policy, error => outages.report(error))
     try {
-      await withinStartTime(this.#begin(engine, work, policy), engine)
+      await withinStartTime(this.#begin(engine, work, policy, pruner), engine)
     } catch (cause) {
       // BullMQ never forgets a start that failed, and one that was only too slow must not take effect during the next:
       // that has connections of its own.
+      void pruner.stop()
       this.#shutDown(engine)
-      throw cause instanceof AckhookError ? cause : startError(cause)
+      throw cause instanceof AckhookError ? cause : startError(cause, engine.connectionError)
     }
-    this.#acceptor = new Acceptor(engine, policy)
+    this.#acceptor = new Acceptor(engine, policy, pruner)
+    this.#pruner = pruner
+    pruner.start()
+    // What takes long to count is counted by the time somebody asks.
+    void this.stats().catch(() => {})
     void reportNotices(engine, policy)
   }
 
@@ -106,21 +139,47 @@ class BullmqInbox {
     return this.#acceptor.accept(delivery)
   }
 
+  forget(key: string): Promise<boolean> {
+    const answer = this.connect().then(engine => engine.forget(jobIdOf(key)))
+    return withDeadline(answer, { operation: 'forget', ms: ASK_MS })
+  }
+
+  processes(): Promise<readonly InboxProcess[]> {
+    const answer = this.connect().then(async ({ board }) => (await board.read()).processes)
+    return withDeadline(answer, { operation: 'processes', ms: ASK_MS })
+  }
+
+  async stats(): Promise<InboxStats> {
+    await withDeadline(this.connect(), { operation: 'stats', ms: ASK_MS })
+    return this.#stats!.read()
+  }
+
+  throughput(): Promise<readonly MinuteCount[]> {
+    const answer = this.connect().then(({ board }) => board.minutes())
+    return withDeadline(answer, { operation: 'throughput', ms: ASK_MS })
+  }
+
   async close(timeoutMs: number): Promise<DrainReport> {
     this.#closed = true
     const engine = await this.#opening?.catch(() => undefined)
     const worker = this.#worker
     this.#worker = undefined
-    await Promise.all([worker?.drain(timeoutMs), this.#acceptor?.settled()])
+    await Promise.all([worker?.drain(timeoutMs), this.#acceptor?.settled(), this.#pruner?.stop()])
     if (engine !== undefined) this.#shutDown(engine)
     await this.#shuttingDown
     return { lost: 0 }
   }
 
-  async #begin(engine: Engine, work: Process, policy: ProcessingPolicy): Promise<void> {
+  async #begin(engine: Engine, work: Process, policy: ProcessingPolicy, pruner: Pruner): Promise<void> {
     await checkStart(engine, START_MS)
-    if (this.#closed || this.#engine !== engine) throw closedError()
-    if (policy.concurrency > 0) this.#worker ??= new InboxWorker(engine, work, policy, this.#options)
+    const mustNotGoOn = () => this.#closed || this.#engine !== engine
+    if (mustNotGoOn()) throw closedError()
+    await policy.handlers?.share(engine.board)
+    // A worker that begins after this start has failed would be drained by no one.
+    if (mustNotGoOn()) throw closedError()
+    const onError = (error: Error) => pruner.relieve(error)
+    if (policy.concurrency > 0)
+      this.#worker ??= new InboxWorker(engine, work, policy, { ...this.#options, onError })
     await this.#worker?.ready()
   }
 
@@ -128,7 +187,8 @@ class BullmqInbox {
   #shutDown(engine: Engine): void {
     if (this.#engine !== engine) return
     const [worker, earlier] = [this.#worker, this.#shuttingDown]
-    this.#opening = this.#engine = this.#worker = undefined
+    this.#stats?.stop()
+    this.#opening = this.#engine = this.#stats = this.#worker = undefined
     this.#shuttingDown = (async () => {
       if (worker !== undefined) await settlesWithin(worker.drain(0), CLOSE_MS)
       await settlesWithin(engine.queue.close(), CLOSE_MS)
@@ -136,6 +196,11 @@ class BullmqInbox {
       await earlier
     })()
   }
+}
+
+/** For messages of core. */
+function locationOf({ queue, prefix }: ResolvedOptions): string {
+  return prefix === undefined ? `queue '${queue}'` : `queue '${queue}' with the prefix '${prefix}'`
 }
 
 /** Only the creation of tables may take longer: it is rolled back where a start gives up. */

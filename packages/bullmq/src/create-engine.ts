@@ -1,7 +1,11 @@
+import { ConfigurationError } from '@ackhook/core'
+import { withDeadline } from '@ackhook/core/spi'
 import type { Engine } from './engine/engine.ts'
 import type { ResolvedOptions } from './options.ts'
 import { createPostgresEngine } from './postgres/postgres-engine.ts'
 import { createRedisEngine } from './redis/redis-engine.ts'
+
+const DEADLINE_MS = 5000
 
 export async function createEngine({
   engine: { kind, connection },
@@ -12,5 +16,20 @@ export async function createEngine({
     : createPostgresEngine(settings, connection))
   // The call that failed rejects. Without a listener BullMQ would print the error as well.
   engine.queue.on('error', () => {})
+  if (!settings.create) {
+    try {
+      await withDeadline(requireQueue(engine, settings), { operation: 'opening', ms: DEADLINE_MS })
+    } catch (error) {
+      void engine.disconnect()
+      throw error
+    }
+  }
   return engine
+}
+
+async function requireQueue({ queue }: Engine, { prefix }: Pick<ResolvedOptions, 'prefix'>): Promise<void> {
+  // BullMQ writes it whenever it opens a queue.
+  if ((await queue.getVersion()) !== null) return
+  const prefixed = prefix === undefined ? '' : ` with the prefix '${prefix}'`
+  throw new ConfigurationError('queue', `there is no queue '${queue.name}'${prefixed} on this server`)
 }

@@ -1,7 +1,8 @@
-import type { DeadLetter } from '@ackhook/core'
+import type { DeadLetter, ListOptions } from '@ackhook/core'
 import { type DeadLetterStore, withDeadline } from '@ackhook/core/spi'
 import type { Engine } from './engine/engine.ts'
-import { type EventJob, jobIdOf, toDelivery } from './engine/event-job.ts'
+import { jobIdOf, toDelivery } from './engine/event-job.ts'
+import { cursorOf, type ListedJob, listedJob, type Place, placeOf } from './engine/job-list.ts'
 import { NO_REASON } from './processing/job-errors.ts'
 
 const DEADLINE_MS = 5000
@@ -14,28 +15,39 @@ export function createDeadLetters(openEngine: () => Promise<Engine>): DeadLetter
     return withDeadline(answered, { operation: `deadLetters.${operation}`, ms: DEADLINE_MS })
   }
   return {
-    list: ({ limit = 100 } = {}) => ask('list', engine => list(engine, limit)),
+    list: async (options = {}) => {
+      const after = options.after === undefined ? undefined : placeOf(options.after)
+      return ask('list', engine => list(engine, { ...options, after }))
+    },
     get: key => ask('get', engine => get(engine, key)),
     redrive: key => ask('redrive', engine => engine.requeue(jobIdOf(key))),
     discard: key => ask('discard', engine => engine.discard(jobIdOf(key))),
   }
 }
 
-async function list({ queue }: Engine, limit: number): Promise<readonly DeadLetter[]> {
+async function list(
+  engine: Engine,
+  {
+    limit = 100,
+    order = 'newest',
+    after,
+  }: Omit<ListOptions, 'after'> & { readonly after?: Place | undefined },
+): Promise<readonly DeadLetter[]> {
   const count = Math.min(Math.floor(limit), MAX_LISTED)
   if (!(count >= 1)) return []
-  const jobs = await queue.getFailed(0, count - 1)
-  // A job may go after its id was listed, and another producer's job is no event.
-  return jobs.filter(job => job?.data?.body !== undefined).map(toDeadLetter)
+  const jobs = await engine.list({ state: 'dead', order, after, limit: count })
+  // Another producer's job is no event.
+  return jobs.filter(({ data }) => data?.body !== undefined).map(job => toDeadLetter(job, engine.queue.name))
 }
 
 async function get({ queue }: Engine, key: string): Promise<DeadLetter | undefined> {
   const job = await queue.getJob(jobIdOf(key))
-  return job !== undefined && (await job.isFailed()) ? toDeadLetter(job) : undefined
+  if (job === undefined || !(await job.isFailed())) return undefined
+  return toDeadLetter(listedJob(job, job.finishedOn), queue.name)
 }
 
-function toDeadLetter(job: EventJob): DeadLetter {
-  const { key, namespace, id, type, body, receivedAt } = toDelivery(job)
+function toDeadLetter(job: ListedJob, queueName: string): DeadLetter {
+  const { key, namespace, id, type, body, receivedAt } = toDelivery({ ...job, queueName })
   const { finishedOn, attemptsMade, failedReason } = job
   return {
     key,
@@ -48,5 +60,6 @@ function toDeadLetter(job: EventJob): DeadLetter {
     attempts: attemptsMade,
     // BullMQ drops an empty one.
     reason: failedReason || NO_REASON,
+    cursor: cursorOf(job),
   }
 }

@@ -20,7 +20,8 @@ export interface BullmqInboxOptions {
   readonly connection?: string | URL | RedisOptions | RedisConnectionClient
   /**
    * PostgreSQL instead of Redis: a `postgres://` address, options of `pg.Pool` (with BullMQ's own `schema` and
-   * `migrate`), or your pool, with BullMQ's schema in its `search_path`.
+   * `migrate`), or your pool, with BullMQ's schema in its `search_path`. Opens at most 10 connections; `max` sets another
+   * bound, of at least 2.
    */
   readonly postgres?: URL | PostgresPool | PostgresConnectionOptions
   /** Name of the BullMQ queue. Default `'ackhook'`. */
@@ -28,14 +29,20 @@ export interface BullmqInboxOptions {
   /** Prefix of all keys in Redis. Default BullMQ's own, `'bull'`. Redis only; a cluster needs a hash tag, `'{ackhook}'`. */
   readonly prefix?: string
   /**
-   * How long a worker may be silent before its events go to another: BullMQ's `lockDuration` and `stalledInterval`.
-   * Renewed while handlers run. Default `'30s'`.
+   * How long a worker may be silent before its events go to another: BullMQ's `lockDuration`. Renewed while handlers run.
+   * The events of a process that died run again after one and a quarter of it at most; those of one whose event loop is
+   * blocked stay with it for four fifths at least. Default `'11s'`: 14 s and 8.8 s.
    */
   readonly lease?: Duration
   /** At most `events` events in `per`, over all workers together: BullMQ's `limiter`. */
   readonly rateLimit?: { readonly events: number; readonly per: Duration }
   /** BullMQ's telemetry, for example `new BullMQOtel('webhooks')` from `bullmq-otel`. */
   readonly telemetry?: Telemetry
+  /**
+   * Whether to create the queue where there is none. Default `true`. With `false`, for tools that look into an inbox, a
+   * queue that does not exist is a `ConfigurationError`.
+   */
+  readonly create?: boolean
 }
 
 export interface ResolvedOptions {
@@ -47,9 +54,10 @@ export interface ResolvedOptions {
   readonly leaseMs: number
   readonly limiter: { readonly max: number; readonly duration: number } | undefined
   readonly telemetry: Telemetry | undefined
+  readonly create: boolean
 }
 
-const NAMES = ['connection', 'postgres', 'queue', 'prefix', 'lease', 'rateLimit', 'telemetry']
+const NAMES = ['connection', 'postgres', 'queue', 'prefix', 'lease', 'rateLimit', 'telemetry', 'create']
 const DAY_MS = 86_400_000
 const MAX_EVENTS = 1_000_000_000
 /** As Redis reads it: from the first brace on, and not empty. */
@@ -58,7 +66,8 @@ const HASH_TAG = /^[^{]*\{[^}]+\}/
 /** Checks every option. Throws {@link ConfigurationError}. */
 export function resolveOptions(options: BullmqInboxOptions): ResolvedOptions {
   refuseUnknownNames(options, NAMES)
-  const { prefix, rateLimit, telemetry } = options
+  const { prefix, rateLimit, telemetry, create = true } = options
+  if (typeof create !== 'boolean') throw new ConfigurationError('create', 'must be true or false')
   if (prefix !== undefined && options.postgres !== undefined) {
     throw new ConfigurationError('prefix', "is for Redis; PostgreSQL has { postgres: { schema: '…' } }")
   }
@@ -70,9 +79,10 @@ export function resolveOptions(options: BullmqInboxOptions): ResolvedOptions {
     engine,
     queue,
     prefix,
-    leaseMs: durationMs(options.lease ?? '30s', { option: 'lease', minMs: 1000, maxMs: 3_600_000 }),
+    leaseMs: durationMs(options.lease ?? '11s', { option: 'lease', minMs: 1000, maxMs: 3_600_000 }),
     limiter: rateLimit && limiterOf(rateLimit),
     telemetry,
+    create,
   }
 }
 
@@ -97,9 +107,17 @@ function postgresOf(postgres: PostgresPool | PostgresConnectionOptions): Postgre
     throw new ConfigurationError('postgres', 'must begin with postgres:// or postgresql://')
   }
   if ((typeof postgres === 'object' && postgres !== null) || typeof postgres === 'string') {
+    checkPoolSize(postgres)
     return postgres as PostgresConnectionOptions
   }
   throw new ConfigurationError('postgres', 'must be a pool of pg, its options or an address')
+}
+
+/** The worker listens on one connection for as long as it lives. */
+function checkPoolSize(postgres: object | string): void {
+  const { max } = { ...Object(postgres), ...Object(postgres)['options'] }
+  if (max === undefined || max >= 2) return
+  throw new ConfigurationError('postgres', `must have a pool of at least two connections; got max: ${max}`)
 }
 
 type RedisConnection = string | RedisOptions | RedisConnectionClient

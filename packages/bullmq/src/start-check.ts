@@ -13,7 +13,9 @@ const CONNECTION_LOST = /^MaxRetriesPerRequestError|Stream isn't writeable/
  */
 export async function checkStart(engine: Engine, timeoutMs: number): Promise<void> {
   // The queue first: on a server it cannot work with, BullMQ's worker would try again without a pause.
-  await engine.queue.waitUntilReady()
+  const ready = engine.queue.waitUntilReady()
+  await (engine.refused === undefined ? ready : Promise.race([ready, engine.refused]))
+  await engine.prepare()
   const endsAt = performance.now() + timeoutMs
   for (;;) {
     try {
@@ -26,8 +28,10 @@ export async function checkStart(engine: Engine, timeoutMs: number): Promise<voi
   }
 }
 
-/** Why BullMQ cannot start, and the fix. */
-export function startError(cause: unknown): AckhookError {
+/** Why BullMQ cannot start, and the fix. A client that keeps trying says why in `connectionError`. */
+export function startError(error: unknown, connectionError?: Error): AckhookError {
+  const timedOut = (error as { readonly name?: unknown } | null)?.name === 'DeadlineError'
+  const cause = timedOut ? (connectionError ?? error) : error
   const problem = `BullMQ cannot work with its server (${describeError(cause)})`
   return new AckhookError('inbox_unavailable', `${problem}: ${fixOf(cause)}.`, { cause })
 }
@@ -38,6 +42,13 @@ function fixOf(cause: unknown): string {
   if (code === '42P01' || code === '42883') {
     return "have BullMQ's schema in the search_path, with new Pool({ options: '-c search_path=bullmq' }) or ALTER ROLE … SET search_path = bullmq"
   }
+  // Invalid password, invalid authorization.
+  if (code === '28P01' || code === '28000' || /^(?:NOAUTH|WRONGPASS) /.test(String(message))) {
+    return 'give it the right password, and the username if there is one'
+  }
+  if (/EPROTO|SSL|TLS|certificate/i.test(`${String(code)} ${String(message)}`)) {
+    return 'use TLS on both sides or on neither (rediss:// and the option `tls` for Redis, `ssl` for PostgreSQL), with a certificate that the client trusts'
+  }
   // Insufficient privilege, read-only transaction, and what Redis says of either.
   if (
     code === '42501' ||
@@ -46,5 +57,5 @@ function fixOf(cause: unknown): string {
   ) {
     return 'give it a user that may write, and the address of the primary'
   }
-  return 'check that it runs, and that the option `connection` or `postgres` leads to it'
+  return 'check that it runs, and that the option `connection` or `postgres` leads to it, with TLS where the server has it and without elsewhere'
 }

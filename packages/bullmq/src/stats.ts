@@ -1,45 +1,69 @@
 import type { InboxStats } from '@ackhook/core'
 import { withDeadline } from '@ackhook/core/spi'
-import type { JobType } from 'bullmq'
-import type { EventQueue } from './engine/event-job.ts'
+import type { Engine } from './engine/engine.ts'
 
 const DEADLINE_MS = 5000
-const SAMPLE = 20
-/** As PostgreSQL counts the waiting jobs of a paused queue. BullMQ's types lack it. */
-const PAUSED = 'paused' as JobType
-const COUNTED: readonly JobType[] = ['wait', PAUSED, 'delayed', 'prioritized', 'active', 'failed']
-
-/** BullMQ's own counts, over all processes. */
-export function readStats(queue: EventQueue): Promise<InboxStats> {
-  return withDeadline(read(queue), { operation: 'stats', ms: DEADLINE_MS })
-}
-
-async function read(queue: EventQueue): Promise<InboxStats> {
-  const { [PAUSED]: paused = 0, ...counts } = await queue.getJobCounts(...COUNTED)
-  counts['wait'] = (counts['wait'] ?? 0) + paused
-  const { active = 0, failed = 0, ...waiting } = counts
-  const oldest = await oldestOf(queue, counts)
-  return {
-    pending: Object.values(waiting).reduce((sum, n) => sum + n, 0),
-    active,
-    dead: failed,
-    oldestPendingMs: oldest === undefined ? 0 : Math.max(0, Date.now() - oldest),
-  }
-}
+/** A count of so many events that takes longer than this is not repeated for every question. */
+const MANY = 10_000
+const QUICK_MS = 15
+/** How old it may become. */
+const MAX_AGE_MS = 10_000
+const REFRESH_MS = 7000
+/** After the last question for so long, nothing is counted any more. Metrics are often read once a minute. */
+const ASKED_MS = 150_000
 
 /**
- * When the oldest of the sampled jobs was added. BullMQ's backends disagree about which end of the waiting and the
- * active jobs comes first, so both ends are sampled. Delayed jobs are ordered by when they are due, and the oldest has
- * most attempts behind it and so the longest delay: it is among the last.
+ * The counts of all processes. On PostgreSQL a million waiting events take seconds to count: then the counts are repeated in
+ * the background, as long as somebody asks for them, and are up to 10 s old.
  */
-async function oldestOf(queue: EventQueue, counts: Record<string, number>): Promise<number | undefined> {
-  const times = async (type: JobType, start: number, end: number, ascending: boolean): Promise<number[]> =>
-    (await queue.getJobs([type], start, end, ascending)).map(job => job.timestamp)
-  const samples = (['wait', 'active'] as const).flatMap(type => {
-    const last = (counts[type] ?? 0) - 1
-    return last < 0 ? [] : [times(type, 0, 0, true), times(type, Math.max(0, last - SAMPLE), last, false)]
-  })
-  if (counts['delayed']) samples.push(times('delayed', 0, SAMPLE, false))
-  const sampled = (await Promise.all(samples)).flat()
-  return sampled.length === 0 ? undefined : Math.min(...sampled)
+export class Stats {
+  readonly #engine: Pick<Engine, 'readCounts'>
+  #last: InboxStats | undefined
+  #lastAt = Number.NEGATIVE_INFINITY
+  #isSlow = false
+  #askedAt = Number.NEGATIVE_INFINITY
+  #reading: Promise<InboxStats> | undefined
+  #timer: ReturnType<typeof setTimeout> | undefined
+
+  constructor(engine: Pick<Engine, 'readCounts'>) {
+    this.#engine = engine
+  }
+
+  async read(): Promise<InboxStats> {
+    this.#askedAt = performance.now()
+    const isFresh = this.#isSlow && this.#askedAt - this.#lastAt < MAX_AGE_MS
+    return isFresh ? this.#last! : this.#count()
+  }
+
+  stop(): void {
+    this.#askedAt = Number.NEGATIVE_INFINITY
+    clearTimeout(this.#timer)
+  }
+
+  #count(): Promise<InboxStats> {
+    this.#reading ??= this.#askEngine().finally(() => {
+      this.#reading = undefined
+    })
+    return this.#reading
+  }
+
+  async #askEngine(): Promise<InboxStats> {
+    const startedAt = performance.now()
+    const counts = this.#engine.readCounts()
+    const { oldestAt, ...rest } = await withDeadline(counts, { operation: 'stats', ms: DEADLINE_MS })
+    this.#lastAt = performance.now()
+    const isLarge = rest.pending + rest.active + rest.dead >= MANY
+    this.#isSlow = isLarge && this.#lastAt - startedAt > QUICK_MS
+    this.#last = { ...rest, oldestPendingMs: oldestAt === undefined ? 0 : Math.max(0, Date.now() - oldestAt) }
+    this.#repeat()
+    return this.#last
+  }
+
+  #repeat(): void {
+    clearTimeout(this.#timer)
+    if (!this.#isSlow || performance.now() - this.#askedAt > ASKED_MS) return
+    // A failure shows at the next question.
+    this.#timer = setTimeout(() => this.#count().catch(() => {}), REFRESH_MS)
+    this.#timer.unref()
+  }
 }

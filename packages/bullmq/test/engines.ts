@@ -20,6 +20,10 @@ export interface TestEngine {
   queue(name: string): Queue
   /** Sets BullMQ's count of the job's stalls. */
   stall(queue: string, jobId: string, times: number): Promise<unknown>
+  /** Gives the job's lock to another worker, as after a lease that expired. */
+  steal(queue: string, jobId: string): Promise<unknown>
+  /** Makes the postponed events of the queue long overdue. */
+  age(queue: string): Promise<unknown>
   kill(): Promise<void>
   restart(): Promise<void>
   stop(): Promise<void>
@@ -39,6 +43,17 @@ export async function redisEngine(config: Readonly<Record<string, string>> = {})
     async stall(queue, jobId, times) {
       const client = new Redis(server.url)
       await client.hset(`bull:${queue}:${jobId}`, 'stc', times)
+      client.disconnect()
+    },
+    async age(queue) {
+      const client = new Redis(server.url)
+      const key = `bull:${queue}:ackhook-postponed`
+      for (const id of await client.zrange(key, '0', '-1')) await client.zadd(key, '1', id)
+      client.disconnect()
+    },
+    async steal(queue, jobId) {
+      const client = new Redis(server.url)
+      await client.set(`bull:${queue}:${jobId}:lock`, 'of another worker', 'PX', 60_000)
       client.disconnect()
     },
     kill: () => server.kill(),
@@ -64,6 +79,20 @@ export async function postgresEngine(config: Readonly<Record<string, string>> = 
         queue,
         jobId,
         times,
+      ])
+      await pool.end()
+    },
+    async age(queue) {
+      const pool = new Pool({ connectionString: server.url, options: '-c search_path=bullmq' })
+      await pool.query("UPDATE ackhook_postponed SET due_at = 'epoch' WHERE queue = $1", [queue])
+      await pool.end()
+    },
+    async steal(queue, jobId) {
+      const pool = new Pool({ connectionString: server.url, options: '-c search_path=bullmq' })
+      await pool.query('UPDATE job SET lock_token = $3 WHERE queue = $1 AND id = $2', [
+        queue,
+        jobId,
+        'of another worker',
       ])
       await pool.end()
     },

@@ -3,8 +3,12 @@ import { afterAll, beforeAll, describe, test } from 'vitest'
 import { postgresEngine, redisEngine, type TestEngine } from './engines.ts'
 import { unique } from './parts.ts'
 
-/** BullMQ forgets an id when the next event is handled after its retention, and counts in seconds. */
-const CAPABILITIES = { durable: true, serialize: false, forgets: false }
+const CAPABILITIES = {
+  durable: true,
+  serialize: false,
+  forgets: true,
+  browse: true,
+}
 
 describe.each([
   ['Redis', redisEngine],

@@ -297,7 +297,7 @@ describe.each([
 
   test('a failed attempt waits as long as the verdict says', async () => {
     const inbox = opened(unique('q'))
-    const error = new RetryAfterError('busy', 0.4)
+    const error = new RetryAfterError('busy', '400ms')
     const work = scripted({ outcome: 'retry', delayMs: 400, error }, COMPLETED)
     const times: number[] = []
     await inbox.start((delivery, attempt) => {

@@ -1,9 +1,9 @@
 import type { Inbox } from '@ackhook/core'
-import type { Process } from '@ackhook/core/spi'
+import type { Process, Verdict } from '@ackhook/core/spi'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { startRedis } from '../../../test/support/redis.ts'
 import { postgresEngine, redisEngine, type TestEngine } from './engines.ts'
-import { aDelivery, aPolicy, unique, until } from './parts.ts'
+import { aDelivery, aPolicy, COMPLETED, unique, until } from './parts.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -73,6 +73,38 @@ describe.each([
     expect(runs).toEqual([{ ended: true }])
     expect(policy.seen.filter(({ kind }) => kind === 'store_down')).toEqual([])
   })
+
+  // As after a pause of the event loop: the handlers end before anything tells that the lock is gone.
+  test.each([
+    ['handled', COMPLETED],
+    ['failed', { outcome: 'retry', delayMs: 0, error: new Error('no') }],
+  ] as const)(
+    'what a process records of an event that another one has is refused, and observed: %s',
+    async (_, verdict) => {
+      const queue = unique('q')
+      let finish = (_: Verdict) => {}
+      let running = false
+      const inbox = engine.inbox(queue, { lease: '30s' })
+      closing.push(() => inbox.close(1000))
+      const policy = aPolicy({ concurrency: 1 })
+      const work: Process = () =>
+        new Promise(resolve => {
+          running = true
+          finish = resolve
+        })
+      await inbox.start(work, policy)
+      const { key, id, type, namespace } = aDelivery()
+      await inbox.accept(aDelivery({ key, id }))
+      await until(() => running)
+      await engine.steal(queue, `e-${key}`)
+      finish(verdict)
+      await until(() => policy.seen.some(({ kind }) => kind === 'lease_lost'))
+      expect(policy.seen.filter(({ kind }) => kind === 'lease_lost')).toEqual([
+        { kind: 'lease_lost', id, type, namespace },
+      ])
+      expect((await inbox.stats()).active).toBe(1)
+    },
+  )
 
   test('a clock that is set back by an hour takes no lease away, and what waits runs', async () => {
     const real = Date.now

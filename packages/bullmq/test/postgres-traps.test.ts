@@ -4,6 +4,7 @@ import { Pool } from 'pg'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { ownTime } from '../../../test/support/own-time.ts'
 import { type PostgresServer, startPostgres } from '../../../test/support/postgres.ts'
+import { REPLACE_HANDLED } from '../src/postgres/statements.ts'
 import { migrate } from './engines.ts'
 import { aDelivery, aPolicy, COMPLETED, scripted, unique, until } from './parts.ts'
 
@@ -144,58 +145,48 @@ test.each([
   },
 )
 
-test('an event whose dead letter is discarded between its add and its lookup is not lost', async () => {
+test('an event that is redelivered while its job is being replaced by its id is a duplicate, and does not run again', async () => {
   const queue = unique('q')
-  const other = opened({ postgres: server.url, queue })
-  const work = scripted({ outcome: 'dead', error: new Error('bad'), notified: false }, COMPLETED)
-  await other.start(work, aPolicy())
-  const delivery = aDelivery()
-  await other.accept(delivery)
-  await until(async () => (await other.stats()).dead === 1)
-
   const pool = new Pool({ connectionString: server.url, options: '-c search_path=bullmq' })
   closing.push(() => pool.end())
-  const query = pool.query.bind(pool) as (...args: unknown[]) => Promise<unknown>
-  let added = false
-  let discarded = false
-  // A statement may be slow to arrive, such as on a new connection.
-  pool.query = (async (...args: unknown[]) => {
-    const sql = JSON.stringify(args[0])
-    if (sql.includes('FROM job WHERE queue = $1 AND id = ANY')) await until(() => discarded)
-    const result = await query(...args)
-    added ||= sql.includes('add_job')
-    return result
-  }) as typeof pool.query
-  const inbox = opened({ postgres: pool, queue })
-  await inbox.start(scripted(COMPLETED), aPolicy({ concurrency: 0 }))
+  const inbox = opened({ postgres: server.url, queue })
+  const work = scripted(COMPLETED)
+  await inbox.start(work, aPolicy())
+  const delivery = aDelivery()
+  await inbox.accept(delivery)
+  const jobs = () => pool.query(`SELECT state FROM job WHERE queue = $1`, [queue])
+  await until(async () => (await jobs()).rows[0]?.state === 'completed')
+
+  const client = await pool.connect()
+  closing.push(() => client.release())
+  await client.query('BEGIN')
+  const now = Date.now()
+  expect((await client.query(REPLACE_HANDLED, [queue, now, 10, now])).rows).toEqual([{ n: '1' }])
+  const before = await waiting(pool)
   const accepted = inbox.accept(delivery)
-  await until(() => added)
-  await other.deadLetters.discard(delivery.key)
-  discarded = true
-  expect(await accepted).toEqual({ outcome: 'accepted' })
-  await until(() => work.runs.length === 2)
+  // Its add waits to see what becomes of the job.
+  await until(async () => (await waiting(pool)) > before)
+  await client.query('COMMIT')
+  expect(await accepted).toEqual({ outcome: 'duplicate' })
+  expect((await jobs()).rows).toEqual([])
+  expect(work.runs).toHaveLength(1)
 })
 
-test('where lookups go to a replica that lags, a delivery is refused with the fix, and its event is handled', async () => {
+test('new events are accepted on the primary alone, also where other statements read from a replica that lags', async () => {
   const pool = new Pool({ connectionString: server.url, options: '-c search_path=bullmq' })
   closing.push(() => pool.end())
   const query = pool.query.bind(pool) as (...args: unknown[]) => Promise<unknown>
-  let lags = true
   pool.query = (async (...args: unknown[]) =>
-    lags && String(args[0]).includes('FROM job WHERE queue = $1 AND id = ANY')
+    String(args[0]).includes('FROM job WHERE queue = $1 AND id = ANY')
       ? { rows: [] }
       : query(...args)) as typeof pool.query
   const inbox = opened({ postgres: pool })
   const work = scripted(COMPLETED)
   await inbox.start(work, aPolicy())
   const delivery = aDelivery()
-  expect(await inbox.accept(delivery)).toMatchObject({
-    outcome: 'unavailable',
-    cause: { message: expect.stringMatching(/replica lags; send every statement to the primary/) },
-  })
-  await until(() => work.runs.length === 1)
-  lags = false
+  expect(await inbox.accept(delivery)).toEqual({ outcome: 'accepted' })
   expect(await inbox.accept(delivery)).toEqual({ outcome: 'duplicate' })
+  await until(() => work.runs.length === 1)
 })
 
 test('deliveries that are refused together cost the server a few lookups, not one each', async () => {
@@ -218,6 +209,43 @@ test('deliveries that are refused together cost the server a few lookups, not on
   expect(statements).toBeLessThan(6)
 })
 
+test.each([
+  [10, undefined],
+  [3, 3],
+])('a process opens %d connections at most, whatever arrives and runs', async (most, max) => {
+  const name = unique('app')
+  const pool = new Pool({ connectionString: server.url })
+  closing.push(() => pool.end())
+  const connectionString = `${server.url}?application_name=${name}`
+  const inbox = opened({
+    postgres: max === undefined ? connectionString : { connectionString, max },
+    queue: name,
+  })
+  const work = scripted(COMPLETED)
+  await inbox.start(work, aPolicy({ concurrency: 50 }))
+  const seen: number[] = []
+  const count = async () => {
+    // BullMQ names the connection that it listens on after the queue.
+    const { rows } = await pool.query(
+      'SELECT count(*) AS n FROM pg_stat_activity WHERE application_name = $1',
+      [name],
+    )
+    seen.push(Number(rows[0].n))
+  }
+  const answers = Promise.all(Array.from({ length: 300 }, () => inbox.accept(aDelivery())))
+  let accepted = Number.POSITIVE_INFINITY
+  // A busy machine refuses some of them.
+  void answers.then(all => {
+    accepted = all.filter(({ outcome }) => outcome === 'accepted').length
+  })
+  await until(async () => {
+    await Promise.all([count(), inbox.stats(), inbox.deadLetters.list()])
+    return work.runs.length >= accepted
+  })
+  expect(Math.max(...seen)).toBeGreaterThan(1)
+  expect(Math.max(...seen)).toBeLessThanOrEqual(most)
+})
+
 test('two processes that get the same events in opposite orders do not wait for each other', async () => {
   const queue = unique('q')
   const inboxes = [opened({ postgres: server.url, queue }), opened({ postgres: server.url, queue })]
@@ -232,6 +260,79 @@ test('two processes that get the same events in opposite orders do not wait for 
   }
   expect(await inboxes[0]!.stats()).toMatchObject({ pending: 1000 })
 })
+
+test('deliveries are accepted while the ends of many events wait for the server', async () => {
+  const pool = new Pool({ connectionString: server.url, options: '-c search_path=bullmq' })
+  closing.push(() => pool.end())
+  const queue = unique('q')
+  const inbox = opened({ postgres: server.url, queue, lease: '30s' })
+  let running = 0
+  let release = (): void => {}
+  const released = new Promise<void>(resolve => {
+    release = resolve
+  })
+  await inbox.start(
+    async () => {
+      running++
+      await released
+      return COMPLETED
+    },
+    aPolicy({ concurrency: 40 }),
+  )
+  await Promise.all(Array.from({ length: 40 }, () => inbox.accept(aDelivery())))
+  await until(() => running === 40)
+  const client = await pool.connect()
+  closing.push(() => client.release())
+  await client.query('BEGIN')
+  await client.query('SELECT FROM job WHERE queue = $1 FOR UPDATE', [queue])
+  const before = await waiting(pool)
+  release()
+  await until(async () => (await waiting(pool)) > before + 3)
+  for (let i = 0; i < 10; i++) {
+    expect(await inbox.accept(aDelivery())).toEqual({ outcome: 'accepted' })
+  }
+  await client.query('ROLLBACK')
+  await until(async () => (await inbox.stats()).active === 0)
+})
+
+test('the event of a dead process runs before those that came after it', async () => {
+  const pool = new Pool({ connectionString: server.url, options: '-c search_path=bullmq' })
+  closing.push(() => pool.end())
+  const queue = unique('q')
+  const receiving = opened({ postgres: server.url, queue })
+  await receiving.start(scripted(COMPLETED), aPolicy({ concurrency: 0 }))
+  const deliveries = Array.from({ length: 40 }, () => aDelivery())
+  for (const delivery of deliveries) await receiving.accept(delivery)
+  await pool.query(
+    `UPDATE job SET state = 'active', lock_token = 'dead', locked_until_ms = 1 WHERE queue = $1 AND id = $2`,
+    [queue, `e-${deliveries[0]!.key}`],
+  )
+  const working = opened({ postgres: server.url, queue })
+  const runs: string[] = []
+  let release = (): void => {}
+  const released = new Promise<void>(resolve => {
+    release = resolve
+  })
+  await working.start(
+    async ({ id }) => {
+      runs.push(id)
+      await released
+      return COMPLETED
+    },
+    aPolicy({ concurrency: 2 }),
+  )
+  const isBack = async () => {
+    const { rows } = await pool.query('SELECT state FROM job WHERE queue = $1 AND id = $2', [
+      queue,
+      `e-${deliveries[0]!.key}`,
+    ])
+    return rows[0]?.state === 'waiting' || runs.includes(deliveries[0]!.id)
+  }
+  await until(isBack)
+  release()
+  await until(() => runs.length === 40)
+  expect(runs.indexOf(deliveries[0]!.id)).toBeLessThan(5)
+}, 60_000)
 
 test('deliveries are refused within 1.2 s while PostgreSQL is down, and taken when it is back', async () => {
   const own = await startPostgres()

@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module'
 import { Command } from 'commander'
 import type { Finish } from './command/finish.ts'
+import { emulatorCommand } from './emulator/emulator-command.ts'
 import { inboxCommand } from './inbox/inbox-command.ts'
 import { openInbox } from './inbox/open-inbox.ts'
 import { listenCommand } from './listen/listen-command.ts'
@@ -19,6 +20,7 @@ export function createProgram(terminal: Terminal, finish: Finish): Command {
     .addHelpText('after', HELP)
   program
     .addCommand(sendCommand(terminal, finish))
+    .addCommand(emulatorCommand(terminal, finish))
     .addCommand(listenCommand(terminal, finish))
     .addCommand(replayCommand(terminal, finish))
     .addCommand(verifyCommand(terminal, finish))
@@ -45,9 +47,9 @@ function routeOutput(command: Command, terminal: Terminal): void {
 
 const HELP = `
 Secret:
-  ACKHOOK_SECRET            the signing secret of the endpoint
-  ACKHOOK_SECRET_2 ... _9   the other secrets during a rotation
-  --env-file <file>         reads them from a file
+  SIGNING_SECRET            the signing secret of the endpoint
+  SIGNING_SECRET_2 ... _9   the other secrets during a rotation
+  --secrets-file <file>     reads them from a file, such as .env
 
 Exit codes:
   0  everything was acknowledged, verified or found
@@ -55,7 +57,7 @@ Exit codes:
   2  the command could not start: a wrong option, an unreadable file, no secret
 
 Examples:
-  $ export ACKHOOK_SECRET=whsec_only-for-trying-out
+  $ export SIGNING_SECRET=only-for-trying-it-out
   $ ackhook send conversation.resolved --to http://localhost:3000/webhooks
   $ ackhook listen --port 4000 --forward http://localhost:3000/webhooks --save deliveries
   $ ackhook verify deliveries`

@@ -1,8 +1,11 @@
+import { execFile } from 'node:child_process'
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { memoryStore } from '@ackhook/core'
 import { createEvent, signedRequest } from '@ackhook/testing'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { type ReceivingServer, startReceiver } from './receiving-server.ts'
@@ -27,6 +30,13 @@ afterEach(async () => {
   await receiver.close()
   await rm(folder, { recursive: true })
 })
+
+const REFUSES_ALL = {
+  '~standard': { version: 1, vendor: 'test', validate: () => ({ issues: [{ message: 'no' }] }) },
+} as const
+
+/** A store that is out of reach. */
+const OUT_OF_REACH = { ...memoryStore(), claim: () => Promise.reject(new Error('no connection')) }
 
 interface Reply {
   readonly code: string
@@ -90,10 +100,143 @@ describe('send', () => {
 
   test('a forged signature ends with 1 and advice where to look', async () => {
     const args = ['send', 'conversation.resolved', '--to', receiver.url]
-    const { code, out } = await runCli(args, { env: { ACKHOOK_SECRET: OTHER_SECRET } })
-    expect(out).toMatch(/✗ 1 event sent, 0 acknowledged, 1 not[\s\S]*401 unauthorized[\s\S]*another secret/)
+    const { code, out } = await runCli(args, { env: { SIGNING_SECRET: OTHER_SECRET } })
+    expect(out).toMatch(/✗ 1 event sent, 0 acknowledged, 1 not[\s\S]*401 unauthorized/)
+    expect(out).toMatch(/1\. The secret[\s\S]*2\. The unit of t[\s\S]*3\. The clock[\s\S]*4\. The header/)
     expect(code).toBe(1)
     expect(receiver.refusals).toEqual(['signature_mismatch'])
+  })
+
+  test('follows the contract of the receiver', async () => {
+    const contract = {
+      header: 'X-Platform-Signature',
+      scheme: 'v2',
+      timestampUnit: 'milliseconds',
+      fields: { id: 'event_id', type: 'event' },
+    } as const
+    const other = await startReceiver(SECRET, { contract })
+    const args = ['send', 'conversation.resolved', '--to', other.url, '--id', 'evt_9']
+    const flags = [
+      ['--header', 'x-platform-signature'],
+      ['--scheme', 'v2'],
+      ['--timestamp-unit', 'milliseconds'],
+      ['--field', 'id=event_id', '--field', 'type=event'],
+    ]
+    for (const left of flags) {
+      const rest = flags.filter(one => one !== left).flat()
+      const { code, out } = await runCli([...args, ...rest])
+      expect(out).toContain(left[0] === '--field' ? 'Name them: --field id=event_id' : '401 unauthorized')
+      expect(code).toBe(1)
+    }
+    expect(other.refusals).toEqual([
+      'signature_missing',
+      'signature_malformed',
+      'timestamp_malformed',
+      'envelope_invalid',
+    ])
+    expect((await runCli([...args, ...flags.flat()])).code).toBe(0)
+    expect(other.handled).toMatchObject([{ id: 'evt_9', type: 'conversation.resolved' }])
+    await other.close()
+  })
+
+  test.each([
+    ['422 event_invalid', 'does not match the schema', { events: { 'conversation.resolved': REFUSES_ALL } }],
+    [
+      '500 secret_unavailable',
+      'is SIGNING_SECRET set',
+      { secret: () => Promise.reject(new Error('no vault')) },
+    ],
+    ['503 store_unavailable', '--attempts', { store: OUT_OF_REACH }],
+  ])('the hint for %s says %j', async (reply, hint, options) => {
+    const other = await startReceiver(SECRET, options)
+    const { out } = await runCli(['send', 'conversation.resolved', '--to', other.url])
+    await other.close()
+    expect(out).toContain(reply)
+    expect(out).toContain(hint)
+  })
+
+  test('a reply that is not from a receiver is not taken for one', async () => {
+    const server = createServer((request, response) => {
+      response.writeHead(Number(request.url?.slice(1))).end()
+    }).listen(0, '127.0.0.1')
+    await new Promise(resolve => server.once('listening', resolve))
+    const { port } = server.address() as AddressInfo
+    const hints: Record<string, RegExp> = {
+      200: /not from a receiver of Ackhook: check the path/,
+      302: /A redirect is no acknowledgement/,
+      403: /asks for a login/,
+      404: /Nothing is mounted/,
+    }
+    for (const [status, hint] of Object.entries(hints)) {
+      const { out } = await runCli([
+        'send',
+        'conversation.resolved',
+        '--to',
+        `http://127.0.0.1:${port}/${status}`,
+      ])
+      expect(out).toMatch(hint)
+    }
+    server.close()
+  })
+
+  test('asks whether a type is misspelt, and says when its data is unknown', async () => {
+    const misspelt = await runCli(['send', 'conversation.resolvd', '--to', receiver.url])
+    expect(misspelt.err).toContain('no type conversation.resolvd so far; did you mean conversation.resolved?')
+    expect(misspelt.code).toBe(0)
+    const unknown = await runCli(['send', 'call.started', '--to', receiver.url])
+    expect(unknown.err).toContain('the data of call.started is not known')
+    const own = await runCli(['send', 'call.started', '--to', receiver.url, '--data', '{"n":1}'])
+    expect([own.err, (await send()).err]).toEqual(['', ''])
+  })
+
+  test('--list prints the published type and the planned ones, which are marked as guesses', async () => {
+    const { code, out } = await runCli(['send', '--list'], { env: {} })
+    expect(code).toBe(0)
+    expect(out).toMatch(
+      /^Published\n {2}conversation\.resolved .*"resolved_by":"ai"[\s\S]*guesses[\s\S]*call\.missed/,
+    )
+    const { types } = JSON.parse((await runCli(['send', '--list', '--json'], { env: {} })).out)
+    const published = types.filter((one: { published: boolean }) => one.published)
+    expect(published.map((one: { type: string }) => one.type)).toEqual(['conversation.resolved'])
+    expect(types).toContainEqual(expect.objectContaining({ type: 'message.delivered', published: false }))
+    const example = types.find((one: { type: string }) => one.type === 'call.missed')
+    const sent = await runCli([
+      'send',
+      'call.missed',
+      '--to',
+      receiver.url,
+      '--data',
+      JSON.stringify(example.data),
+    ])
+    expect(sent.code).toBe(0)
+  })
+
+  test('names what is missing without a type or an address', async () => {
+    const withoutType = await runCli(['send', '--to', receiver.url])
+    expect(withoutType).toMatchObject({ code: 2, err: expect.stringContaining('--list') })
+    const withoutAddress = await runCli(['send', 'conversation.resolved'])
+    expect(withoutAddress).toMatchObject({ code: 2, err: expect.stringContaining('--to') })
+  })
+
+  test('--dry-run prints the signed request, and sends nothing', async () => {
+    const { code, out } = await send('--dry-run', '--id', 'evt_1')
+    expect(out).toMatch(
+      /^POST \/webhooks HTTP\/1\.1\nhost: 127[\s\S]*x-service-signature: t=\d{10},v1=[0-9a-f]{64}\n\n\{"id":"evt_1"/,
+    )
+    const json = JSON.parse((await send('--dry-run', '--json')).out)
+    expect(json).toMatchObject({ method: 'POST', url: receiver.url })
+    expect(code).toBe(0)
+    expect(receiver.handled).toEqual([])
+    expect((await fetch(json.url, json)).status).toBe(202)
+  })
+
+  test('--curl prints a command that sends the event', async () => {
+    const { code, out } = await send('--curl', '--data', `{"note":"it's \\"quoted\\" $HOME"}`)
+    expect(code).toBe(0)
+    expect(receiver.handled).toEqual([])
+    const { stdout } = await promisify(execFile)('sh', ['-c', out])
+    expect(stdout).toContain('202 Accepted')
+    expect(receiver.handled).toMatchObject([{ data: { note: `it's "quoted" $HOME` } }])
   })
 
   test('an address where nothing listens ends with 1 and a hint', async () => {
@@ -210,6 +353,14 @@ describe('replay', () => {
     const anew = await runCli(['replay', directory, '--to', receiver.url, '--resign'])
     expect(anew.out).toContain('202 accepted')
     expect(anew.code).toBe(0)
+    const contract = { header: 'x-other', timestampUnit: 'iso8601' } as const
+    const other = await startReceiver(SECRET, { contract })
+    const flags = ['--resign', '--header', 'x-other']
+    const wrong = await runCli(['replay', directory, '--to', other.url, ...flags])
+    expect(wrong.out).toMatch(/401 unauthorized[\s\S]*2\. The unit of t/)
+    const args = ['replay', directory, '--to', other.url, ...flags, '--timestamp-unit', 'iso8601']
+    expect((await runCli(args)).code).toBe(0)
+    await other.close()
   })
 })
 
@@ -223,10 +374,10 @@ describe('verify', () => {
     expect(good.out).toMatch(/✓ .*verifies/)
     expect(good.code).toBe(0)
 
-    const env = { ACKHOOK_SECRET: `${SECRET}\n` }
+    const env = { SIGNING_SECRET: `${SECRET}\n` }
     const bad = await runCli(['verify', directory], { env })
     expect(bad.out).toMatch(
-      /✗ .*does not verify: signature_mismatch\n {2}The secret from ACKHOOK_SECRET ends with a newline/,
+      /✗ .*does not verify: signature_mismatch\n {2}The secret from SIGNING_SECRET ends with a newline/,
     )
     expect(bad.code).toBe(1)
 
@@ -234,6 +385,21 @@ describe('verify', () => {
     expect(JSON.parse(json.out).deliveries).toMatchObject([
       { type: 'a.b', verified: false, findings: [{ cause: 'secret-trailing-white-space', proven: true }] },
     ])
+  })
+
+  test('reads type and id where the contract has them', async () => {
+    const flags = ['--field', 'id=event_id', '--field', 'type=event']
+    const { cli, url } = await startListening(['--save', 'saved', '--count', '1', ...flags])
+    const sent = await runCli(['send', 'conversation.resolved', '--to', url, '--id', 'evt_7', ...flags])
+    expect(sent.out).toContain('202 accepted')
+    expect((await cli.ended).out).toMatch(/✓ .*conversation\.resolved {2}evt_7 {2}verified/)
+    const [name] = await readdir(join(folder, 'saved'))
+    expect(name).toMatch(/_conversation\.resolved_evt_7\.json$/)
+    const { out } = await runCli(['verify', join(folder, 'saved'), ...flags])
+    expect(out).toMatch(/✓ .*conversation\.resolved evt_7 {2}verifies/)
+    const wrong = await runCli(['verify', join(folder, 'saved'), '--field', 'ident=event_id'])
+    expect(wrong.err).toContain('id=event_id')
+    expect(wrong.code).toBe(2)
   })
 
   test('a file that is not a saved delivery is an error with the reason', async () => {
@@ -253,17 +419,20 @@ describe('verify', () => {
 })
 
 describe('secrets', () => {
-  test('come from an env file', async () => {
+  test('come from a file', async () => {
     await writeFile(
       join(folder, '.env'),
-      `# secret\nACKHOOK_SECRET="${SECRET}"\nACKHOOK_SECRET_2=${OTHER_SECRET}\n`,
+      `# secret\nSIGNING_SECRET="${SECRET}"\nSIGNING_SECRET_2=${OTHER_SECRET}\n`,
     )
-    const args = ['send', 'a.b', '--to', receiver.url, '--env-file', '.env']
+    const args = ['send', 'a.b', '--to', receiver.url, '--secrets-file', '.env']
     expect((await runCli(args, { cwd: folder, env: {} })).code).toBe(0)
     await writeFile(join(folder, '.env'), 'OTHER=1\n')
     const empty = await runCli(args, { cwd: folder, env: {} })
-    expect(empty.err).toContain('.env does not set ACKHOOK_SECRET')
+    expect(empty.err).toContain('.env does not set SIGNING_SECRET')
     expect(empty.code).toBe(2)
+    const missing = await runCli([...args.slice(0, -1), 'missing'], { cwd: folder, env: {} })
+    expect(missing.err).toContain('cannot read the secrets file missing')
+    expect(missing.code).toBe(2)
   })
 
   test('on the command line work, with a warning', async () => {
@@ -274,12 +443,12 @@ describe('secrets', () => {
 
   test('that are missing without a prompt end with 2 and the fix', async () => {
     const { code, err } = await runCli(['send', 'a.b', '--to', receiver.url], { env: {} })
-    expect(err).toMatch(/no signing secret: set ACKHOOK_SECRET/)
+    expect(err).toMatch(/no signing secret: set SIGNING_SECRET/)
     expect(code).toBe(2)
   })
 
   test('are never printed or written to a saved delivery', async () => {
-    const env = { ACKHOOK_SECRET: SECRET, ACKHOOK_SECRET_2: OTHER_SECRET }
+    const env = { SIGNING_SECRET: SECRET, SIGNING_SECRET_2: OTHER_SECRET }
     const { cli, url } = await startListening(['--save', 'saved'], { env })
     await fetch(url, signedRequest(createEvent('a.b'), { secret: OTHER_SECRET }))
     await fetch(url, signedRequest(createEvent('a.b'), { secret: 'whsec_quite_another_one' }))
@@ -357,14 +526,20 @@ describe('the command line itself', () => {
     expect(await cli.ended).toMatchObject({ code: 0, err: '' })
   })
 
-  test.each([[], ['send'], ['listen'], ['replay'], ['verify'], ['inbox']])(
-    'has help with examples: %s',
-    async (...path) => {
-      const { code, out } = await runCli([...path, '--help'])
-      expect(out).toMatch(/Examples:\n {2}\$ /)
-      expect(code).toBe(0)
-    },
-  )
+  test.each([
+    [],
+    ['send'],
+    ['listen'],
+    ['replay'],
+    ['verify'],
+    ['inbox'],
+    ['emulator'],
+    ['emulator', 'start'],
+  ])('has help with examples: %s', async (...path) => {
+    const { code, out } = await runCli([...path, '--help'])
+    expect(out).toMatch(/Examples:\n {2}\$ /)
+    expect(code).toBe(0)
+  })
 
   test('prints no colours without a terminal', async () => {
     expect((await send()).out).not.toContain('\u001b')

@@ -12,7 +12,7 @@ import { type ReadmeBlock, readmeBlocks } from '../../../test/support/readme-blo
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 const run = promisify(execFile)
-const PACKAGES = ['core', 'express', 'testing', 'cli']
+const PACKAGES = ['core', 'express', 'testing', 'sqlite', 'emulator', 'dashboard', 'cli']
 const MINUTES = 60_000
 
 let scratch: string

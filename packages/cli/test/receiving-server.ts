@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { createReceiver, type WebhookEvent } from '@ackhook/core'
+import { createReceiver, type ReceiverOptions, type WebhookEvent } from '@ackhook/core'
 import { toNodeHandler } from '@ackhook/core/node'
 
 export interface ReceivingServer {
@@ -14,7 +14,10 @@ export interface ReceivingServer {
 const SILENT = { info() {}, warn() {}, error() {} }
 
 /** A real receiver behind `node:http` on a free port. */
-export async function startReceiver(secret: string): Promise<ReceivingServer> {
+export async function startReceiver(
+  secret: string,
+  options: Partial<ReceiverOptions> = {},
+): Promise<ReceivingServer> {
   const handled: WebhookEvent[] = []
   const refusals: string[] = []
   const receiver = createReceiver({
@@ -23,6 +26,7 @@ export async function startReceiver(secret: string): Promise<ReceivingServer> {
     observe: seen => {
       if (seen.kind === 'rejected') refusals.push(seen.code)
     },
+    ...options,
   })
   receiver.on('*', event => {
     handled.push(event)
@@ -36,7 +40,7 @@ export async function startReceiver(secret: string): Promise<ReceivingServer> {
     async close() {
       server.closeAllConnections()
       server.close()
-      await receiver.close({ timeout: 1 })
+      await receiver.close({ timeout: '1s' })
     },
   }
 }

@@ -7,7 +7,7 @@ export const SECRET = 'whsec_0123456789abcdef'
 export const OTHER_SECRET = 'whsec_fedcba9876543210'
 
 export interface CliOptions {
-  /** In addition to PATH. Default: only ACKHOOK_SECRET. */
+  /** In addition to PATH. Default: only SIGNING_SECRET. */
   readonly env?: Readonly<Record<string, string>>
   readonly cwd?: string
 }
@@ -29,7 +29,7 @@ export interface RunningCli {
 export function startCli(args: readonly string[], options: CliOptions = {}): RunningCli {
   const child = spawn(process.execPath, [MAIN, ...args], {
     cwd: options.cwd,
-    env: { PATH: process.env['PATH'], ...(options.env ?? { ACKHOOK_SECRET: SECRET }) },
+    env: { PATH: process.env['PATH'], ...(options.env ?? { SIGNING_SECRET: SECRET }) },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let out = ''

@@ -30,7 +30,7 @@ test('Ctrl-C ends a long run in order, with the results so far', async () => {
   const receiver = await startReceiver(SECRET)
   const stop = new AbortController()
   const terminal = fakeTerminal({
-    env: { ACKHOOK_SECRET: SECRET },
+    env: { SIGNING_SECRET: SECRET },
     stop: stop.signal,
     progress: () => ({ advance: () => stop.abort(), stop() {} }),
   })
@@ -44,7 +44,7 @@ test('Ctrl-C ends a long run in order, with the results so far', async () => {
 })
 
 test('a secret that every receiver refuses is an error at the start', async () => {
-  const terminal = fakeTerminal({ env: { ACKHOOK_SECRET: 'short' } })
+  const terminal = fakeTerminal({ env: { SIGNING_SECRET: 'short' } })
   expect(await run(['listen', '--port', '0'], terminal)).toBe(2)
   expect(terminal.complained[0]).toContain('at least 16 bytes')
   expect(() => createReceiver({ secret: 'short' })).toThrow(/at least 16 bytes/)

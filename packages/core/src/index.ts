@@ -13,6 +13,7 @@ export {
   NonRetryableError,
   RetryAfterError,
 } from './errors/errors.ts'
+export type { Duration } from './errors/parse-duration.ts'
 export type {
   Contract,
   ContractOptions,
@@ -26,22 +27,25 @@ export {
   type EventFor,
   type EventHandler,
   type EventMap,
+  type EventOf,
   type EventPattern,
   type EventSchemas,
   type HandlerContext,
+  type HandlerOf,
   isEvent,
   type KnownEvents,
+  type SchemaEvents,
   type WebhookEvent,
 } from './events/event-types.ts'
 export { type FetchContext, type FetchWebhookHandler, toFetchHandler } from './fetch/to-fetch-handler.ts'
 export type { BodyLimits, HeaderSource, ReadBody, WebhookReply, WebhookRequest } from './http/request.ts'
 export type { DedupeStore } from './inbox/dedupe-store.ts'
 export type { Delivery, SerialOrder } from './inbox/delivery.ts'
-export type { DeadLetter, DrainReport, Inbox, InboxStats } from './inbox/inbox.ts'
+export type { DeadLetter, DrainReport, Inbox, InboxStats, ListOptions } from './inbox/inbox.ts'
 export { type MemoryInboxOptions, memoryInbox } from './inbox/memory/memory-inbox.ts'
 export { type MemoryStoreOptions, memoryStore } from './inbox/memory/memory-store.ts'
 export type { RetryOptions } from './inbox/retry.ts'
-export type { Duration } from './lib/duration.ts'
+
 export type { MaybePromise } from './lib/maybe-promise.ts'
 export type { Logger } from './observe/logger.ts'
 export type { Observation, Observer } from './observe/observation.ts'

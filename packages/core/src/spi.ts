@@ -10,13 +10,28 @@ export { describeError } from './errors/errors.ts'
 export { Refusal } from './errors/refusal.ts'
 export { resolveContract } from './events/contract.ts'
 export { eventKey } from './events/event-key.ts'
+export { KNOWN_TYPES } from './events/event-types.ts'
 export { readRequestBody } from './fetch/read-request-body.ts'
 export { replyTo } from './http/reply.ts'
 export { type Acceptance, ANSWER, MAX_LOOKUPS_WHEN_FULL } from './inbox/acceptance.ts'
 export { ABORT, type Attempt, createAttempt } from './inbox/attempt.ts'
+export type {
+  BrowsedEvent,
+  BrowseQuery,
+  BrowseState,
+  BrowseSupport,
+  MinuteCount,
+} from './inbox/browse.ts'
 export { type CrashDecision, crashDelayMs, crashPolicy } from './inbox/crash-policy.ts'
 export type { Claim, ClaimOptions, CompleteOptions, StoreNotice } from './inbox/dedupe-store.ts'
 export { identityOf } from './inbox/delivery.ts'
+export type {
+  BoardView,
+  HandlerBoard,
+  HandlerSharing,
+  InboxProcess,
+  PublishedHandlers,
+} from './inbox/handler-board.ts'
 export type {
   DeadLetterStore,
   Process,
@@ -28,10 +43,13 @@ export type { RetryPolicy } from './inbox/retry.ts'
 export { oneOf, refuseUnknownNames, wholeNumber } from './lib/check-option.ts'
 export { settlesWithin, withDeadline } from './lib/deadline.ts'
 export { durationMs } from './lib/duration.ts'
+export { nearest } from './lib/nearest.ts'
 export { createTokens } from './lib/tokens.ts'
 export { createTimeouts } from './platform/create-timeouts.ts'
 export type { Timeout, Timeouts } from './platform/platform.ts'
+export { type InspectedReceiver, inspectReceiver } from './receiver/inspect.ts'
+export { RECEIVER_OPTIONS } from './receiver/options.ts'
 export { type Tap, type TappedAttempt, tapReceiver } from './receiver/tap.ts'
-export { toReceiver } from './receiver/to-receiver.ts'
+export { requireReceiver, toReceiver, wrongFramework } from './receiver/to-receiver.ts'
 export { parseSignatureHeader, type SignatureHeader } from './verify/signature-header.ts'
 export { parseTimestamp } from './verify/timestamp.ts'

@@ -1,2 +1,2 @@
 export { captureRawBody } from '@ackhook/core/node'
-export { type ExpressWebhooks, webhooks } from './webhooks.ts'
+export { type ExpressWebhooks, webhooks, webhooksOf } from './webhooks.ts'

@@ -1,5 +1,5 @@
 import { type ConversationResolvedData, createReceiver, type Receiver } from '@ackhook/core'
-import { captureRawBody, type ExpressWebhooks, webhooks } from '@ackhook/express'
+import { captureRawBody, type ExpressWebhooks, webhooks, webhooksOf } from '@ackhook/express'
 import express, { type Request, type RequestHandler } from 'express'
 import { expectTypeOf } from 'vitest'
 import { z } from 'zod'
@@ -44,7 +44,11 @@ webhooks({ secret, events: { 'a.b': z.object({ n: z.number() }) } }).on('a.b', e
 })
 
 // A receiver can be shared.
-expectTypeOf(webhooks(createReceiver({ secret }))).toExtend<ExpressWebhooks<unknown>>()
+const shared = webhooksOf(createReceiver({ secret, events: { 'a.b': z.object({ n: z.number() }) } }))
+expectTypeOf(shared).toExtend<ExpressWebhooks<unknown>>()
+shared.on('a.b', event => {
+  expectTypeOf(event.data).toEqualTypeOf<{ n: number }>()
+})
 app.use(express.json({ verify: captureRawBody }))
 // @ts-expect-error: misspelt
 webhooks({ secret, tolerence: 5 })

@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { createReceiver, memoryStore } from '@ackhook/core'
-import { captureRawBody, webhooks } from '@ackhook/express'
+import { captureRawBody, webhooks, webhooksOf } from '@ackhook/express'
 import type { Express, Request } from 'express'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { EXPRESS_VERSIONS } from '../../../test/support/express-versions.ts'
@@ -352,8 +352,8 @@ describe.each(EXPRESS_VERSIONS)('%s', (_, express) => {
     const handled: string[] = []
     receiver.on('*', event => handled.push(event.id))
     const app = express()
-    app.post('/webhooks', webhooks(receiver))
-    app.post('/webhooks/again', webhooks(receiver))
+    app.post('/webhooks', webhooksOf(receiver))
+    app.post('/webhooks/again', webhooksOf(receiver))
     const { url } = await listen(app)
     expect((await post(url)).status).toBe(202)
     expect((await post(`${url}/again`)).status).toBe(200)
@@ -372,7 +372,7 @@ describe.each(EXPRESS_VERSIONS)('%s', (_, express) => {
 
 it('refuses a wrong option where the hooks are made', () => {
   expect(() => webhooks({ secret: '' })).toThrow(expect.objectContaining({ option: 'secret' }))
-  expect(() => webhooks({ secret: SECRET, tolerance: 0 })).toThrow(
+  expect(() => webhooks({ secret: SECRET, tolerance: '0s' })).toThrow(
     expect.objectContaining({ option: 'tolerance' }),
   )
 })

@@ -1,14 +1,14 @@
 import type { EventSchemas, KnownEvents, Receiver, ReceiverOptions, WebhookRequest } from '@ackhook/core'
 import { toNodeHandler } from '@ackhook/core/node'
-import { toReceiver } from '@ackhook/core/spi'
+import { requireReceiver, toReceiver } from '@ackhook/core/spi'
 import type { Request, RequestHandler, Response } from 'express'
 
 /** A request handler to mount and a receiver to register handlers on. */
 export type ExpressWebhooks<Events> = RequestHandler & Receiver<Events, Request>
 
 /**
- * Webhooks for Express 4 and 5: options, or a receiver to share. Mount it before any body parser. The request
- * is the context of `secret` and `namespace`. Throws `ConfigurationError` for a wrong option.
+ * Webhooks for Express 4 and 5. Mount it before any body parser. The request is the context of `secret` and `namespace`.
+ * Throws `ConfigurationError` for a wrong option.
  *
  * @example
  * const hooks = webhooks({ secret: process.env['SIGNING_SECRET'] })
@@ -18,9 +18,20 @@ export type ExpressWebhooks<Events> = RequestHandler & Receiver<Events, Request>
  * app.post('/webhooks', hooks)
  */
 export function webhooks<const Schemas extends EventSchemas = Record<never, never>>(
-  optionsOrReceiver: ReceiverOptions<Schemas, Request> | Receiver<KnownEvents<Schemas>, Request>,
+  options: ReceiverOptions<Schemas, Request>,
 ): ExpressWebhooks<KnownEvents<Schemas>> {
-  const receiver = toReceiver(optionsOrReceiver)
+  return webhooksOf(toReceiver(options))
+}
+
+/**
+ * The same for a receiver that something else shares.
+ *
+ * @example
+ * const receiver = createReceiver({ secret: process.env['SIGNING_SECRET'] })
+ * app.post('/webhooks', webhooksOf(receiver))
+ */
+export function webhooksOf<Events>(receiver: Receiver<Events, Request>): ExpressWebhooks<Events> {
+  requireReceiver(receiver, 'webhooksOf')
   const listener = toNodeHandler(receiver)
   // Connect calls the method `handle` of what it mounts, where there is one, with the response.
   const handle = (request: WebhookRequest<Request>, response?: Response) =>

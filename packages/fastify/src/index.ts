@@ -1,1 +1,7 @@
-export { type FastifyReceiver, type FastifyWebhooksOptions, webhooks } from './webhooks.ts'
+export {
+  type FastifyMountOptions,
+  type FastifyReceiver,
+  type FastifyWebhooksOptions,
+  webhooks,
+  webhooksOf,
+} from './webhooks.ts'

@@ -1,13 +1,33 @@
-import { createReceiver } from '@ackhook/core'
+import { createReceiver, type SchemaEvents } from '@ackhook/core'
 import Fastify from 'fastify'
 import { expectTypeOf } from 'vitest'
-import { type FastifyReceiver, webhooks } from './index.ts'
+import { z } from 'zod'
+import { type FastifyReceiver, webhooks, webhooksOf } from './index.ts'
 
 const app = Fastify()
 
 await app.register(webhooks, { path: '/webhooks', secret: ['a', 'b'], prefix: '/v1', tolerance: '10m' })
 await app.register(webhooks, { secret: request => request.headers['x-tenant'] as string })
-await app.register(webhooks, { receiver: createReceiver({ secret: 'x' }) })
+await app.register(webhooksOf(createReceiver({ secret: 'x' })))
+
+// Schemas: a receiver knows its own, and app.webhooks those that are merged into the event types.
+const events = { 'invoice.paid': z.object({ amount: z.coerce.number() }) }
+declare module '@ackhook/core' {
+  interface EventMap extends SchemaEvents<typeof events> {}
+}
+const receiver = createReceiver({ secret: 'x', events: { 'order.sent': z.object({ order: z.string() }) } })
+await app.register(webhooksOf(receiver), { path: '/orders', decorateAs: 'orders' })
+receiver.on('order.sent', event => {
+  expectTypeOf(event.data).toEqualTypeOf<{ order: string }>()
+})
+await app.register(webhooks, { secret: 'x', events })
+app.webhooks
+  .on('invoice.paid', event => {
+    expectTypeOf(event.data).toEqualTypeOf<{ amount: number }>()
+  })
+  .on('invoice.*', event => {
+    if (event.type === 'invoice.paid') expectTypeOf(event.data.amount).toEqualTypeOf<number>()
+  })
 
 expectTypeOf(app.webhooks).toEqualTypeOf<FastifyReceiver>()
 app.webhooks.on('conversation.resolved', event => {

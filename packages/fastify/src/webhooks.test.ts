@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import { ConfigurationError, createReceiver } from '@ackhook/core'
 import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify'
 import { afterEach, expect, it, vi } from 'vitest'
-import { type FastifyReceiver, webhooks } from './index.ts'
+import { type FastifyReceiver, webhooks, webhooksOf } from './index.ts'
 
 const secret = 'whsec_fastify_0123456789'
 const apps: FastifyInstance[] = []
@@ -93,7 +93,7 @@ it('starts processing when the app is ready', async () => {
 it('leaves a receiver open that it was handed', async () => {
   const receiver = createReceiver({ secret })
   const app = newApp()
-  await app.register(webhooks, { receiver })
+  await app.register(webhooksOf(receiver))
   await app.ready()
   await app.close()
   const request = { method: 'POST', headers: {}, body: new Uint8Array(), context: undefined }

@@ -6,7 +6,14 @@ import {
   type ReceiverOptions,
 } from '@ackhook/core'
 import { fromNodeRequest, writeReply } from '@ackhook/core/node'
-import { replyTo, toReceiver } from '@ackhook/core/spi'
+import {
+  RECEIVER_OPTIONS,
+  refuseUnknownNames,
+  replyTo,
+  requireReceiver,
+  toReceiver,
+  wrongFramework,
+} from '@ackhook/core/spi'
 import type { FastifyInstance, FastifyPluginAsync, FastifyRequest, RegisterOptions } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import { drainOnClose } from './drain-on-close.ts'
@@ -14,19 +21,24 @@ import { drainOnClose } from './drain-on-close.ts'
 /** The receiver that `app.webhooks` is. */
 export type FastifyReceiver = Receiver<KnownEvents<Record<never, never>>, FastifyRequest>
 
-/** Where to mount, and beside it the options of a receiver, or a `receiver` that something else shares. */
-export type FastifyWebhooksOptions = {
+/** Where to mount, and under which name. */
+export interface FastifyMountOptions {
   /** Path of the route. Default `'/webhooks'`. It answers every method: all but POST get 405. */
   readonly path?: string
   /** Laid before `path`, as in every plugin of Fastify. */
   readonly prefix?: string
   /** The name on the Fastify instance. Default `'webhooks'`; a second registration needs another. */
   readonly decorateAs?: string
-} & (ReceiverOptions<EventSchemas, FastifyRequest> | { readonly receiver: FastifyReceiver })
+}
+
+/** Where to mount, and beside it the options of a receiver. */
+export interface FastifyWebhooksOptions
+  extends FastifyMountOptions,
+    ReceiverOptions<EventSchemas, FastifyRequest> {}
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Register handlers here, before the app is ready. */
+    /** Register handlers here, before the app is ready. `SchemaEvents` of core tells it of schemas. */
     webhooks: FastifyReceiver
   }
 }
@@ -34,8 +46,7 @@ declare module 'fastify' {
 /**
  * Webhooks for Fastify 5. Only this route gets raw bytes, whatever parsers the app has. `fastify.log` is the logger by
  * default, where the app has one, and the request is the context of `secret` and `namespace`. Processing starts in
- * `onReady`; `app.close()` drains it first, from `preClose` on, unless you passed in a receiver, which you close
- * yourself. Replies go straight to the socket: `onResponse` hooks run, `onSend` hooks do not. Throws
+ * `onReady`; `app.close()` drains it first, from `preClose` on. Replies go straight to the socket: `onResponse` hooks run, `onSend` hooks do not. Throws
  * `ConfigurationError` for a wrong option.
  *
  * @example
@@ -49,10 +60,46 @@ export const webhooks: FastifyPluginAsync<FastifyWebhooksOptions> = fastifyPlugi
   fastify: '5.x',
 })
 
-async function plugin(
-  app: FastifyInstance,
-  options: FastifyWebhooksOptions & RegisterOptions,
-): Promise<void> {
+/**
+ * The same for a receiver that something else shares, and whose handlers you register on itself. You close it yourself
+ * too.
+ *
+ * @example
+ * const receiver = createReceiver({ secret: process.env['SIGNING_SECRET'] })
+ * await app.register(webhooksOf(receiver), { path: '/webhooks' })
+ */
+export function webhooksOf<Events>(
+  receiver: Receiver<Events, FastifyRequest>,
+): FastifyPluginAsync<FastifyMountOptions> {
+  requireReceiver(receiver, 'webhooksOf')
+  const shared = receiver as unknown as FastifyReceiver
+  return fastifyPlugin(
+    async (app: FastifyInstance, options: object) => plugin(app, { ...options, receiver: shared }),
+    {
+      name: '@ackhook/fastify',
+      fastify: '5.x',
+    },
+  )
+}
+
+type PluginOptions = FastifyMountOptions &
+  RegisterOptions &
+  (ReceiverOptions<EventSchemas, FastifyRequest> | { readonly receiver: FastifyReceiver })
+
+const OPTIONS = [
+  'path',
+  'prefix',
+  'decorateAs',
+  'receiver',
+  'logLevel',
+  'logSerializers',
+  ...RECEIVER_OPTIONS,
+]
+
+async function plugin(app: FastifyInstance, options: PluginOptions): Promise<void> {
+  if (typeof app?.decorate !== 'function')
+    throw wrongFramework('webhooks of @ackhook/fastify', 'an app of Fastify')
+  refuseUnknownNames(options, OPTIONS)
   const { path = '/webhooks', decorateAs = 'webhooks', prefix, logLevel, logSerializers, ...rest } = options
   const receiver = toReceiver('receiver' in rest ? sharedReceiver(rest) : { ...loggerOf(app), ...rest })
   if (app.hasDecorator(decorateAs)) {
@@ -73,12 +120,15 @@ function sharedReceiver({ receiver, ...rest }: { readonly receiver: FastifyRecei
   if (typeof receiver?.handle !== 'function') {
     throw new ConfigurationError(
       'receiver',
-      'must be what createReceiver(options) answers; or leave it out, and give the options here',
+      'must be what createReceiver(options) returns: write webhooksOf(receiver); or give the options here',
+      { page: 'receivers' },
     )
   }
   const [ignored] = Object.keys(rest)
   if (ignored !== undefined) {
-    throw new ConfigurationError(ignored, 'would be passed over beside a receiver: give it to createReceiver')
+    throw new ConfigurationError(ignored, 'would be ignored beside a receiver: give it to createReceiver', {
+      page: 'receivers',
+    })
   }
   return receiver
 }

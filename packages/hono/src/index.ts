@@ -1,1 +1,1 @@
-export { type HonoWebhooks, webhooks } from './webhooks.ts'
+export { type HonoWebhooks, webhooks, webhooksOf } from './webhooks.ts'

@@ -1,6 +1,8 @@
+import { createReceiver } from '@ackhook/core'
 import { type Context, Hono } from 'hono'
 import { expectTypeOf } from 'vitest'
-import { webhooks } from './index.ts'
+import { z } from 'zod'
+import { webhooks, webhooksOf } from './index.ts'
 
 const hooks = webhooks({ secret: c => c.env.SIGNING_SECRET, namespace: c => c.req.param('workspace') ?? '' })
 
@@ -24,3 +26,9 @@ new Hono<Env>().post('/webhooks', typed)
 webhooks({ secret: (c: Context<Env>) => c.env.SECRET })
 // @ts-expect-error: no such option
 webhooks({ secret: 'x', secrets: [] })
+
+const shared = webhooksOf(createReceiver({ secret: 'x', events: { 'a.b': z.object({ n: z.number() }) } }))
+new Hono().post('/webhooks', shared)
+shared.on('a.b', event => {
+  expectTypeOf(event.data).toEqualTypeOf<{ n: number }>()
+})

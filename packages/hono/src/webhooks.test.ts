@@ -3,7 +3,7 @@ import { createReceiver } from '@ackhook/core'
 import { serve } from '@hono/node-server'
 import { type Context, Hono } from 'hono'
 import { expect, it, onTestFinished, vi } from 'vitest'
-import { webhooks } from './index.ts'
+import { webhooks, webhooksOf } from './index.ts'
 
 const secret = 'whsec_hono_0123456789'
 const quiet = { info() {}, warn() {}, error() {} }
@@ -48,7 +48,7 @@ it('is a handler and a receiver in one object', async () => {
 
 it('takes a receiver that something else shares', async () => {
   const receiver = createReceiver(options)
-  const app = new Hono().post('/webhooks', webhooks(receiver))
+  const app = new Hono().post('/webhooks', webhooksOf(receiver))
   expect((await app.request('/webhooks', delivery('evt_1'))).status).toBe(202)
   expect((await receiver.stats()).dead).toBe(0)
 })

@@ -9,7 +9,7 @@ import type {
   WebhookRequest,
 } from '@ackhook/core'
 import { isBeingRead, isNodeRequest, readRawBody } from '@ackhook/core/node'
-import { readRequestBody, replyTo, toReceiver } from '@ackhook/core/spi'
+import { readRequestBody, replyTo, requireReceiver, toReceiver, wrongFramework } from '@ackhook/core/spi'
 import type { Context } from 'hono'
 
 /** A handler to mount and a receiver to register handlers on. */
@@ -17,8 +17,7 @@ export type HonoWebhooks<Events, C extends Context = Context> = ((c: C) => Promi
   Receiver<Events, C>
 
 /**
- * Webhooks for Hono 4 on Node, Bun, Deno and Workers: options, or a receiver to share. Hono's context is the
- * context of `secret` and `namespace`, so that a secret can come from `c.env`. Where there is an execution
+ * Webhooks for Hono 4 on Node, Bun, Deno and Workers. Hono's context is the context of `secret` and `namespace`, so that a secret can come from `c.env`. Where there is an execution
  * context, the work after the reply is given to its `waitUntil`. Throws `ConfigurationError` for a wrong option.
  *
  * @example
@@ -31,16 +30,28 @@ export type HonoWebhooks<Events, C extends Context = Context> = ((c: C) => Promi
 export function webhooks<
   const Schemas extends EventSchemas = Record<never, never>,
   C extends Context = Context,
->(
-  optionsOrReceiver: ReceiverOptions<Schemas, C> | Receiver<KnownEvents<Schemas>, C>,
-): HonoWebhooks<KnownEvents<Schemas>, C> {
-  const receiver = toReceiver(optionsOrReceiver)
+>(options: ReceiverOptions<Schemas, C>): HonoWebhooks<KnownEvents<Schemas>, C> {
+  return webhooksOf(toReceiver(options))
+}
+
+/**
+ * The same for a receiver that something else shares.
+ *
+ * @example
+ * const receiver = createReceiver({ secret: process.env['SIGNING_SECRET'] })
+ * app.post('/webhooks', webhooksOf(receiver))
+ */
+export function webhooksOf<Events, C extends Context = Context>(
+  receiver: Receiver<Events, C>,
+): HonoWebhooks<Events, C> {
+  requireReceiver(receiver, 'webhooksOf')
   const handler = (c: C): Promise<Response> =>
-    new Promise(resolve =>
+    new Promise(resolve => {
+      if (c?.req?.raw === undefined) throw wrongFramework('webhooks of @ackhook/hono', 'a context of Hono')
       replyTo(receiver, fromContext(c), ({ status, headers, body }) =>
         resolve(new Response(body, { status, headers })),
-      ),
-    )
+      )
+    })
   return Object.assign(handler, receiver)
 }
 

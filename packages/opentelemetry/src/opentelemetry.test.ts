@@ -82,7 +82,7 @@ describe('spans', () => {
     const { receiver, deliver, spansOf } = setUp({ retry: { attempts: 3, minDelay: '1ms' } })
     receiver.on('conversation.resolved', (_event, { attempt }) => {
       if (attempt === 1) throw new TypeError(SECRET_DATA)
-      if (attempt === 2) throw new RetryAfterError(SECRET_DATA, 0)
+      if (attempt === 2) throw new RetryAfterError(SECRET_DATA, '0s')
       throw SECRET_DATA
     })
     receiver.onError(() => {})
@@ -236,6 +236,7 @@ describe('metrics', () => {
     receiver.onDeadLetter(() => {})
     let reads = 0
     const counted = { stats: () => receiver.stats().finally(() => reads++) }
+    telemetry.watch(counted, { attributes: { endpoint: 'first' } })
     const stop = telemetry.watch(counted, { attributes: { endpoint: 'a' } })
     await deliver('evt_dead')
     await deliver('evt_running')
@@ -478,3 +479,10 @@ function milliseconds(span: ReadableSpan | undefined): number {
   const [seconds, nanoseconds] = span?.duration ?? [-1, 0]
   return seconds * 1000 + nanoseconds / 1e6
 }
+
+it('refuses a misspelt option', () => {
+  expect(() => opentelemetry({ tracer: 1 } as never)).toThrow(expect.objectContaining({ option: 'tracer' }))
+  expect(() => opentelemetry({ meterprovider: 1 } as never)).toThrow("did you mean 'meterProvider'?")
+  const { telemetry, receiver } = { telemetry: opentelemetry(), receiver: createReceiver({ secret }) }
+  expect(() => telemetry.watch(receiver, { attribute: {} } as never)).toThrow("did you mean 'attributes'?")
+})

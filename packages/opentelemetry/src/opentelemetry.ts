@@ -5,6 +5,7 @@ import {
   type Observation,
   type Observer,
 } from '@ackhook/core'
+import { refuseUnknownNames } from '@ackhook/core/spi'
 import {
   type Attributes,
   type BatchObservableCallback,
@@ -72,6 +73,7 @@ const SCOPE = '@ackhook/opentelemetry'
  * }))
  */
 export function opentelemetry(options: OpenTelemetryOptions = {}): OpenTelemetry {
+  refuseUnknownNames(options, ['observe', 'tracerProvider', 'meterProvider'])
   const { observe } = options
   if (observe !== undefined && typeof observe !== 'function') {
     throw new ConfigurationError('observe', 'must be a function')
@@ -89,6 +91,7 @@ class Telemetry {
   // Made at the first use: a meter of the global provider stays silent forever if it is older than the SDK.
   #instruments: Instruments | undefined
   #watched: WatchedReceiver | undefined
+  #stop: () => void = () => {}
   /** The use by two receivers has been reported. */
   #reported = false
 
@@ -109,12 +112,17 @@ class Telemetry {
     }
   }
 
-  watch(receiver: WatchedReceiver, { attributes = {} }: WatchOptions = {}): () => void {
+  watch(receiver: WatchedReceiver, options: WatchOptions = {}): () => void {
+    refuseUnknownNames(options, ['attributes'])
+    const { attributes = {} } = options
     if (this.#watched !== undefined && this.#watched !== receiver) throw oneEach('receiver')
+    // A second call for the same receiver replaces the first: two would report each gauge twice.
+    this.#stop()
     this.#watched = receiver
-    const stop = reportGauges(this.#meter(), receiver, attributes)
+    this.#stop = reportGauges(this.#meter(), receiver, attributes)
     return () => {
-      stop()
+      if (this.#watched !== receiver) return
+      this.#stop()
       this.#watched = undefined
     }
   }

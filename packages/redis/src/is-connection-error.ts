@@ -9,3 +9,8 @@ export function isConnectionError(cause: unknown): boolean {
   if (!(cause instanceof Error) || cause.name !== 'ReplyError') return true
   return NOT_SERVING.test(cause.message)
 }
+
+/** Whether Redis refuses this client altogether: a wrong or missing password, or a user that is disabled. */
+export function isRefused(cause: unknown): boolean {
+  return cause instanceof Error && /^(?:NOAUTH|WRONGPASS) /.test(cause.message)
+}

@@ -27,6 +27,11 @@ export function notAnswering(cause: unknown): AckhookError {
   return new AckhookError('store_unavailable', message, { cause })
 }
 
+export function refused(cause: unknown): AckhookError {
+  const message = `Redis refuses the client of redisStore (${reasonOf(cause)}): give the client the right password, and the username if there is one.`
+  return new AckhookError('store_unavailable', message, { cause })
+}
+
 function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }

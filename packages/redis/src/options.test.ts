@@ -8,7 +8,7 @@ const client: RedisClient = { evalsha: never, eval: never, call: never }
 
 test.each([
   ['prefix', { prefix: 5 }],
-  ['timeout', { timeout: 0 }],
+  ['timeout', { timeout: '0s' }],
   ['timeout', { timeout: 1000 }],
   ['timeout', { timeout: 'soon' }],
   ['onStoreError', { onStoreError: 'ignore' }],

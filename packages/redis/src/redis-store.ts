@@ -1,4 +1,4 @@
-import type { DedupeStore } from '@ackhook/core'
+import type { AckhookError, DedupeStore } from '@ackhook/core'
 import {
   type Claim,
   type ClaimOptions,
@@ -10,11 +10,11 @@ import {
 import { BatchedScript } from './batched-script.ts'
 import { Breaker } from './breaker.ts'
 import { evictionPolicies } from './eviction-policy.ts'
-import { isConnectionError } from './is-connection-error.ts'
-import { failingOpen, mayEvict, notAnswering, policyUnknown } from './notices.ts'
+import { isConnectionError, isRefused } from './is-connection-error.ts'
+import { failingOpen, mayEvict, notAnswering, policyUnknown, refused } from './notices.ts'
 import { type RedisStoreOptions, type ResolvedOptions, resolveOptions } from './options.ts'
 import type { RedisClient } from './redis-client.ts'
-import { CLAIM, COMPLETE, claimSingleKey, EXTEND, OUTCOME, RELEASE, type Reply } from './scripts.ts'
+import { CLAIM, COMPLETE, claimSingleKey, EXTEND, FORGET, OUTCOME, RELEASE, type Reply } from './scripts.ts'
 
 const CLAIMED: Claim = { outcome: 'claimed' }
 const FULL: Claim = { outcome: 'full' }
@@ -38,6 +38,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     extend: (key, token, leaseMs) => store.extend(key, token, leaseMs),
     complete: (key, token, completion) => store.complete(key, token, completion),
     release: (key, token) => store.release(key, token),
+    forget: key => store.forget(key),
     start: report => store.start(report),
   }
 }
@@ -50,6 +51,7 @@ class RedisStore {
   readonly #extensions: BatchedScript
   readonly #completions: BatchedScript
   readonly #releases: BatchedScript
+  readonly #forgets: BatchedScript
   #report: ((notice: StoreNotice) => void) | undefined
   /** The present outage has been reported. */
   #failingOpen = false
@@ -62,6 +64,7 @@ class RedisStore {
     this.#extensions = new BatchedScript(EXTEND, parts)
     this.#completions = new BatchedScript(COMPLETE, parts)
     this.#releases = new BatchedScript(RELEASE, parts)
+    this.#forgets = new BatchedScript(FORGET, parts)
   }
 
   async claim(key: string, token: string, { leaseMs }: ClaimOptions): Promise<Claim> {
@@ -92,9 +95,13 @@ class RedisStore {
     return isTrue(await this.#releases.run(this.#options.prefix + key, [token]))
   }
 
+  async forget(key: string): Promise<boolean> {
+    return isTrue(await this.#forgets.run(this.#options.prefix + key, []))
+  }
+
   /**
-   * Checks the eviction policy. Rejects when Redis does not answer, as an inbox does whose engine is away: the next
-   * request or call of `start()` tries again. With `failOpen` it reports that instead.
+   * Checks the eviction policy. Rejects when Redis does not answer or refuses the password, as an inbox does whose engine
+   * is away: the next request or call of `start()` tries again. With `failOpen` it reports that instead.
    */
   async start(report: (notice: StoreNotice) => void): Promise<void> {
     this.#report = report
@@ -111,7 +118,10 @@ class RedisStore {
     } catch (error) {
       if (isConnectionError(error)) {
         permit?.failed(error)
-        this.#startWithout(error)
+        this.#startWithout(error, notAnswering(error))
+      } else if (isRefused(error)) {
+        permit?.succeeded()
+        this.#startWithout(error, refused(error))
       } else {
         permit?.succeeded()
         report(policyUnknown(error))
@@ -119,8 +129,8 @@ class RedisStore {
     }
   }
 
-  #startWithout(cause: unknown): void {
-    if (!this.#options.failOpen) throw notAnswering(cause)
+  #startWithout(cause: unknown, error: AckhookError): void {
+    if (!this.#options.failOpen) throw error
     this.#claimAnyway(cause)
   }
 

@@ -3,7 +3,7 @@ import type { RedisClient } from './redis-client.ts'
 
 /** One Lua script and the digest that Redis knows it by. */
 export interface Script {
-  readonly name: 'claim' | 'extend' | 'complete' | 'release'
+  readonly name: 'claim' | 'extend' | 'complete' | 'release' | 'forget'
   readonly lua: string
   readonly sha: string
   /** How many numbers it replies with for each key. */
@@ -28,7 +28,7 @@ export const OUTCOME = {
 const LEASED = 't'
 const IS_LEASED = `string.byte(value) == ${LEASED.charCodeAt(0)}`
 
-// The four methods of a dedupe store. Redis runs a script as one atomic step.
+// The methods of a dedupe store. Redis runs a script as one atomic step.
 //
 // Values of a key
 //   t<token>        leased to the owner of that token; expires with the key
@@ -114,6 +114,18 @@ export const RELEASE: Script = script(
 local replies = {}
 for i, key in ipairs(KEYS) do
   replies[i] = redis.call('GET', key) == '${LEASED}' .. ARGV[i] and redis.call('DEL', key) or 0
+end
+return replies`,
+)
+
+/** No arguments. Replies with 1 for a handled key, which is free now, 0 for one that is leased or free. */
+export const FORGET: Script = script(
+  'forget',
+  `
+local replies = {}
+for i, key in ipairs(KEYS) do
+  local value = redis.call('GET', key)
+  replies[i] = value and not (${IS_LEASED}) and redis.call('DEL', key) or 0
 end
 return replies`,
 )

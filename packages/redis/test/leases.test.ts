@@ -39,7 +39,7 @@ test('an event whose handlers run for three leases is refused by every other pro
   release()
   await until('it is known to be handled', async () => (await other.hooks.handle(request())).status === 200)
   expect([one.ran, other.ran]).toEqual([[event.id], []])
-  await Promise.all([one, other].map(({ hooks }) => hooks.close({ timeout: 1 })))
+  await Promise.all([one, other].map(({ hooks }) => hooks.close({ timeout: '1s' })))
 })
 
 /** A receiver with a connection of its own, as in a process of its own. */
@@ -49,7 +49,7 @@ function receiver(handler: () => Promise<void>) {
   const ran: string[] = []
   const hooks = createReceiver({
     secret,
-    inbox: memoryInbox({ store: redisStore(client), lease: LEASE_MS / 1000 }),
+    inbox: memoryInbox({ store: redisStore(client), lease: `${LEASE_MS}ms` }),
     logger: { info() {}, warn() {}, error() {} },
   })
   hooks.on('*', event => {

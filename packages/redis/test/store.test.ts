@@ -98,7 +98,7 @@ describe('the check of maxmemory-policy', () => {
       observe: observation => observed.push(observation),
       logger: { info() {}, warn: (...args: unknown[]) => logged.push(args), error() {} },
     })
-    await receiver.start()
+    await receiver.on('*', () => {}).start()
     expect(observed).toContainEqual(expect.objectContaining({ kind: 'notice', code: 'redis_may_evict' }))
     expect(logged).toHaveLength(1)
     await receiver.close()

@@ -121,6 +121,37 @@ test('scripts that Redis has forgotten are loaded again', async () => {
 describe('start', () => {
   const secret = 'a-secret-of-at-least-16-bytes'
 
+  describe.each([
+    ['ioredis 5', (url: string, options: object) => new Redis5(url, options)],
+    ['ioredis 6', (url: string, options: object) => new Redis6(url, options)],
+  ] as const)('with %s', (_, connect) => {
+    test.each([
+      ['a wrong password', { password: 'wrong' }, 'WRONGPASS'],
+      ['no password', {}, 'NOAUTH'],
+    ])('rejects %s, and says so', async (_, options, reply) => {
+      const locked = await startRedis({ config: { requirepass: 'right' } })
+      const observed: Observation[] = []
+      try {
+        client = connect(locked.url, options)
+        client.on('error', () => {})
+        const receiver = createReceiver({
+          secret,
+          store: redisStore(client),
+          observe: one => observed.push(one),
+        })
+        await expect(receiver.start()).rejects.toMatchObject({
+          code: 'store_unavailable',
+          message: expect.stringMatching(
+            `^Redis refuses the client of redisStore \\(${reply} .+\\): give the client the right password`,
+          ),
+        })
+        expect(observed.filter(({ kind }) => kind === 'notice')).toEqual([])
+      } finally {
+        await locked.stop()
+      }
+    })
+  })
+
   test.each([
     ['is silent', () => server.pause(), () => server.resume()],
     ['is gone', () => server.kill(), () => server.restart()],

@@ -1,12 +1,21 @@
 import type { Delivery } from '@ackhook/core'
 import type { Attempt } from '@ackhook/core/spi'
-import type { TakenRow } from './protocol/batch-result.ts'
+import type { KeyRun } from './key-runs.ts'
+import type { Lease } from './protocol/batch.ts'
 
 /** A row that this process runs, or whose result it is recording. */
 export interface HeldRow {
-  readonly row: TakenRow
+  readonly row: Lease
   readonly delivery: Delivery
   readonly attempt: Attempt
+  /** The run of its ordering key, where other rows waited behind it. */
+  readonly run: KeyRun | undefined
+  /** The row before it in that run, until its result is recorded: only that gives this row its lease. */
+  before: HeldRow | undefined
+  /** The row that began after it in that run. */
+  after: HeldRow | undefined
+  /** Whether its result could be recorded. Set when its handlers have ended. */
+  recorded: Promise<boolean> | undefined
   /** Its handlers have ended; the slot is free. */
   hasEnded: boolean
   /** Its index among the held rows, which set it; negative when it is not one of them. */

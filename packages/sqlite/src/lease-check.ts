@@ -25,7 +25,10 @@ export function startLeaseCheck({ held, leaseMs, batcher, onLost }: LeaseCheckPa
   }
 
   const timer = setInterval(() => {
-    for (const one of held.all()) void check(one)
+    for (const one of held.all()) {
+      // Without a lease yet.
+      if (one.before === undefined) void check(one)
+    }
   }, leaseMs / 3)
   return {
     stop() {

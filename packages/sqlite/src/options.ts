@@ -3,7 +3,7 @@ import { ConfigurationError, type Duration } from '@ackhook/core'
 import { durationMs, refuseUnknownNames } from '@ackhook/core/spi'
 import type { SqliteDatabase } from './storage/driver/database.ts'
 
-/** Either `path` or `database`. Durations are seconds or strings such as `'30s'`. */
+/** Either `path` or `database`. Durations are strings with a unit, such as `'30s'`. */
 export interface SqliteInboxOptions {
   /** The database file, on a local disk; relative to the current working directory. Created when missing, in a folder that exists. */
   readonly path?: string
@@ -20,15 +20,27 @@ export interface SqliteInboxOptions {
   readonly lease?: Duration
   /** How often to look for events that another process has received. Default `'500ms'`. */
   readonly poll?: Duration
+  /**
+   * Whether to create the file and its tables where there are none. Default `true`. With `false`, for tools that look
+   * into an inbox, a file without one is a `ConfigurationError` and is not changed.
+   */
+  readonly create?: boolean
 }
 
 export interface ResolvedSqliteOptions {
   readonly source: { readonly path: string } | { readonly database: SqliteDatabase }
   readonly leaseMs: number
   readonly pollMs: number
+  readonly create: boolean
 }
 
-const NAMES: readonly string[] = ['path', 'database', 'lease', 'poll'] satisfies (keyof SqliteInboxOptions)[]
+const NAMES: readonly string[] = [
+  'path',
+  'database',
+  'lease',
+  'poll',
+  'create',
+] satisfies (keyof SqliteInboxOptions)[]
 
 /** Checks every option and fills in every default. Throws `ConfigurationError`. */
 export function resolveSqliteOptions(pathOrOptions: string | SqliteInboxOptions): ResolvedSqliteOptions {
@@ -38,6 +50,8 @@ export function resolveSqliteOptions(pathOrOptions: string | SqliteInboxOptions)
   }
   refuseUnknownNames(options, NAMES)
   const source = sourceOf(options)
+  const { create = true } = options
+  if (typeof create !== 'boolean') throw new ConfigurationError('create', 'must be true or false')
   return {
     source,
     leaseMs: durationMs(options.lease ?? ('path' in source ? '10s' : '60s'), {
@@ -46,6 +60,7 @@ export function resolveSqliteOptions(pathOrOptions: string | SqliteInboxOptions)
       maxMs: 3_600_000,
     }),
     pollMs: durationMs(options.poll ?? '500ms', { option: 'poll', minMs: 10, maxMs: 3_600_000 }),
+    create,
   }
 }
 

@@ -2,9 +2,15 @@ import { AckhookError, type Delivery, type DrainReport, type Inbox, type InboxSt
 import {
   ABORT,
   type Acceptance,
+  type Attempt,
+  type BoardView,
+  type BrowsedEvent,
+  type BrowseQuery,
   createAttempt,
   type DeadLetterStore,
+  type HandlerBoard,
   identityOf,
+  type MinuteCount,
   type Process,
   type ProcessingPolicy,
   type RetryPolicy,
@@ -17,9 +23,11 @@ import type { Engine } from './engine/engine.ts'
 import { LocalEngine } from './engine/local-engine.ts'
 import { ThreadEngine } from './engine/thread-engine.ts'
 import { type HeldRow, HeldRows } from './held-rows.ts'
+import { type KeyRun, KeyRuns } from './key-runs.ts'
 import { startLeaseCheck } from './lease-check.ts'
 import { type ResolvedSqliteOptions, resolveSqliteOptions, type SqliteInboxOptions } from './options.ts'
-import type { Settlement } from './protocol/batch.ts'
+import { BROWSING, browse } from './pages.ts'
+import type { Lease, Settlement } from './protocol/batch.ts'
 import type { TakenRow } from './protocol/batch-result.ts'
 import { settlementOf } from './settlement-of.ts'
 
@@ -34,7 +42,7 @@ const LAST_RESULTS_MS = 2000
 
 /**
  * The inbox in a file, for one machine: an event is acknowledged when it is committed and flushed to disk, and
- * its row is the memory of its id. Several processes of one machine may open the same file.
+ * the file remembers its id. Several processes of one machine may open the same file.
  *
  * Throws `ConfigurationError` for a wrong option; `start` rejects when the file cannot be worked with.
  *
@@ -45,6 +53,7 @@ export function sqliteInbox(pathOrOptions: string | SqliteInboxOptions): Inbox {
   const inbox = new SqliteInbox(resolveSqliteOptions(pathOrOptions))
   return {
     durable: true,
+    ...inbox.location,
     defaultRetry: RETRY,
     defaultCapacity: CAPACITY,
     start: (work, policy) => inbox.start(work, policy),
@@ -52,6 +61,11 @@ export function sqliteInbox(pathOrOptions: string | SqliteInboxOptions): Inbox {
     close: timeoutMs => inbox.close(timeoutMs),
     stats: () => inbox.stats(),
     deadLetters: inbox.deadLetters,
+    forget: key => inbox.forget(key),
+    browse: query => inbox.browse(query),
+    browsing: BROWSING,
+    throughput: () => inbox.throughput(),
+    processes: async () => (await inbox.board.read()).processes,
   }
 }
 
@@ -64,11 +78,14 @@ interface Started {
 
 class SqliteInbox {
   readonly deadLetters: DeadLetterStore
+  /** Where the processes on this file publish what they handle. */
+  readonly board: HandlerBoard
   readonly #options: ResolvedSqliteOptions
   readonly #engine: Engine
   readonly #batcher: Batcher
   /** Rows that run here, or whose result is being recorded. */
   readonly #held = new HeldRows()
+  readonly #runs = new KeyRuns()
   /** How many of them occupy a slot: their handlers have not ended. */
   #active = 0
   #started: Started | undefined
@@ -80,17 +97,28 @@ class SqliteInbox {
   #outage: string | undefined
 
   constructor(options: ResolvedSqliteOptions) {
-    const { source } = options
+    const { source, create } = options
     this.#options = options
-    this.#engine = 'path' in source ? new ThreadEngine(source.path) : new LocalEngine(source.database)
+    this.#engine =
+      'path' in source ? new ThreadEngine(source.path, create) : new LocalEngine(source.database, create)
     this.#batcher = new Batcher({
       engine: this.#engine,
       freeSlots: requested => this.#freeSlots(requested),
+      readAhead: () => this.#runs.readAhead,
       onRow: (row, arrived) => this.#take(row, arrived),
       onTaken: error => this.#reportOutage(error),
       onAnswered: nextDueMs => this.#pollLater(nextDueMs),
     })
-    this.deadLetters = createDeadLetters(this.#batcher)
+    this.deadLetters = createDeadLetters(this.#batcher, this.#runs)
+    this.board = {
+      publish: async own => void (await this.#batcher.query({ kind: 'publish', own })),
+      read: () => this.#batcher.query({ kind: 'board' }) as Promise<BoardView>,
+    }
+  }
+
+  get location(): Pick<Inbox, 'location'> {
+    const { source } = this.#options
+    return 'path' in source ? { location: `file ${source.path}` } : {}
   }
 
   async start(work: Process, policy: ProcessingPolicy): Promise<void> {
@@ -99,6 +127,7 @@ class SqliteInbox {
     const { minDelayMs, maxDelayMs, factor } = policy.retry
     this.#engine.setPolicy({ capacity: policy.capacity, leaseMs, minDelayMs, maxDelayMs, factor })
     await this.#engine.open()
+    await policy.handlers?.share(this.board)
     // Closed meanwhile: nothing would stop what follows.
     if (this.#closing !== undefined) throw closedError()
     const onLost = (held: HeldRow): void => this.#lose(held)
@@ -108,7 +137,9 @@ class SqliteInbox {
   }
 
   accept(delivery: Delivery): Promise<Acceptance> {
-    return this.#closing === undefined ? this.#batcher.accept(delivery) : Promise.resolve(CLOSED)
+    if (this.#closing !== undefined) return Promise.resolve(CLOSED)
+    if (delivery.order !== undefined) this.#runs.giveWayTo(delivery.order)
+    return this.#batcher.accept(delivery)
   }
 
   /** How many rows may be taken, beyond those `requested` before. */
@@ -124,22 +155,64 @@ class SqliteInbox {
       void this.#release(row, { begun: false })
       return
     }
-    const attempt = createAttempt(row.attempt, row.decision)
-    const held: HeldRow = { row, delivery, attempt, hasEnded: false, place: -1 }
+    const { behind } = row
+    const run = behind && this.#runs.start(behind, this.#batcher.ordersUnderWay())
+    this.#begin(row, delivery, createAttempt(row.attempt, row.decision, row.mark), run)
+  }
+
+  #begin(
+    { seq, token }: Lease,
+    delivery: HeldRow['delivery'],
+    attempt: Attempt,
+    run: KeyRun | undefined,
+  ): HeldRow {
+    const held: HeldRow = {
+      row: { seq, token },
+      delivery,
+      attempt,
+      run,
+      before: undefined,
+      after: undefined,
+      recorded: undefined,
+      hasEnded: false,
+      place: -1,
+    }
     this.#held.add(held)
     this.#active++
     // After the replies of this turn: work must not delay an acknowledgement that is being written.
     setImmediate(() => void this.#run(held))
+    return held
   }
 
   async #run(held: HeldRow): Promise<void> {
     const verdict = await this.#running().work(held.delivery, held.attempt)
     // Lost, or given back by the drain.
-    if (!this.#held.has(held)) return
+    if (!this.#held.has(held)) {
+      if (held.run !== undefined) this.#runs.end(held.run)
+      return
+    }
+    if (held.run !== undefined) this.#continueRun(held, held.run, verdict)
     this.#freeSlot(held)
-    await this.#settle(held, verdict)
+    held.recorded = this.#settle(held, verdict)
+    const isRecorded = await held.recorded
+    if (isRecorded && held.after !== undefined) held.after.before = undefined
+    held.after = undefined
     this.#held.remove(held)
     this.#checkIdle()
+  }
+
+  /** Begins the next event of the key before the result of this one is on the disk, which it then gets its lease from. */
+  #continueRun(held: HeldRow, run: KeyRun, { outcome }: Verdict): void {
+    const mayGoOn = outcome === 'completed' && this.#closing === undefined
+    const next = mayGoOn ? this.#runs.next(run) : undefined
+    if (next === undefined) {
+      this.#runs.end(run)
+      // Others wait behind this one.
+      this.#batcher.flushNow()
+      return
+    }
+    held.after = this.#begin(next, next.event, createAttempt(next.attempt), run)
+    held.after.before = held
   }
 
   #freeSlot(held: HeldRow): void {
@@ -149,24 +222,32 @@ class SqliteInbox {
     this.#batcher.flushSoon()
   }
 
-  /** Records a verdict, and tries again while the file cannot be written and the inbox is open. */
-  async #settle(held: HeldRow, verdict: Verdict): Promise<void> {
+  /**
+   * Records a verdict, and tries again while the file cannot be written and the inbox is open. Whether it was recorded;
+   * otherwise the row is lost, or left to its lease.
+   */
+  async #settle(held: HeldRow, verdict: Verdict): Promise<boolean> {
     const { policy } = this.#running()
-    const settlement = settlementOf(held.row, verdict, policy)
+    const settlement = settlementOf(held.row, verdict, policy, held.after?.row)
     for (let delayMs = MIN_RECORD_DELAY_MS; this.#held.has(held); delayMs = longer(delayMs)) {
+      const { before } = held
       try {
-        if (!(await this.#batcher.settle(settlement))) this.#lose(held)
-        return
+        if (await this.#batcher.settle(settlement)) return true
+        // The result that gives it its lease could not be recorded: this one comes after it.
+        if (before !== undefined && (await before.recorded)) continue
+        this.#lose(held)
+        return false
       } catch (error) {
         policy.observe({ kind: 'store_down', operation: 'settle', error })
         if (this.#closing !== undefined) {
           if (settlement.kind === 'complete')
             policy.observe({ kind: 'completion_lost', ...identityOf(held.delivery), error })
-          return
+          return false
         }
-        await new Promise(resolve => setTimeout(resolve, delayMs))
+        await (before?.recorded ?? new Promise<void>(resolve => setTimeout(resolve, delayMs)))
       }
     }
+    return false
   }
 
   /** Another process has the event now: what is left of it here no longer counts. */
@@ -175,11 +256,13 @@ class SqliteInbox {
     this.#running().policy.observe({ kind: 'lease_lost', ...identityOf(held.delivery) })
     held.attempt.abort(ABORT.leaseLost())
     this.#freeSlot(held)
+    // Its lease would have come from this one.
+    if (held.after !== undefined) this.#lose(held.after)
     this.#checkIdle()
   }
 
   /** Gives a row back. Not repeated: when it fails, the lease expires. */
-  async #release({ seq, token }: TakenRow, { begun }: { readonly begun: boolean }): Promise<void> {
+  async #release({ seq, token }: Lease, { begun }: { readonly begun: boolean }): Promise<void> {
     const settlement: Settlement = { kind: 'release', seq, token, begun }
     await this.#batcher.settle(settlement).catch(() => false)
     this.#checkIdle()
@@ -248,6 +331,18 @@ class SqliteInbox {
 
   stats(): Promise<InboxStats> {
     return this.#batcher.query({ kind: 'stats' }) as Promise<InboxStats>
+  }
+
+  forget(key: string): Promise<boolean> {
+    return this.#batcher.query({ kind: 'forget', key: String(key) }) as Promise<boolean>
+  }
+
+  browse(query: BrowseQuery): Promise<readonly BrowsedEvent[]> {
+    return browse(this.#batcher, query)
+  }
+
+  throughput(): Promise<readonly MinuteCount[]> {
+    return this.#batcher.query({ kind: 'throughput' }) as Promise<readonly MinuteCount[]>
   }
 
   #running(): Started {

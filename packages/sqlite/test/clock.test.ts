@@ -102,9 +102,9 @@ it('remembers an id until its retention is over, and not after', () =>
     const { ran } = await startInbox(inbox, { retentionMs: 3_600_000 })
     const [event, other] = [newDelivery(), newDelivery()]
     for (const one of [event, other]) await inbox.accept(one)
-    const done = database.prepare('SELECT count(*) AS rows FROM ackhook_events WHERE state = 2')
+    const done = database.prepare('SELECT count(*) AS rows FROM ackhook_ids')
     await until('both are handled', () => (done.get() as { rows: number }).rows === 2)
-    database.exec(`UPDATE ackhook_events SET due = due - 120000 WHERE key = '${other.key}'`)
+    database.exec(`UPDATE ackhook_ids SET forget_at = forget_at - 120000 WHERE key = '${other.key}'`)
     setBack(-3_540_000)
     await until('what is older is forgotten', () => (done.get() as { rows: number }).rows === 1)
     expect(await inbox.accept(event)).toEqual({ outcome: 'duplicate' })

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ConfigurationError } from '@ackhook/core'
 import { sqliteInbox } from '@ackhook/sqlite'
@@ -153,7 +153,7 @@ describe('opening the file of sqliteInbox', () => {
       expect(new Set(answers.map(({ outcome }) => outcome))).toEqual(new Set(['accepted']))
       await until('all ran', () => ran.length === 50)
       await inbox.close(1000)
-      const row = database.prepare('SELECT count(*) AS count FROM ackhook_events WHERE state = 2').get()
+      const row = database.prepare('SELECT count(*) AS count FROM ackhook_ids').get()
       expect(row).toEqual({ count: 50 })
       database.close()
     }))
@@ -170,6 +170,27 @@ describe('opening the file of sqliteInbox', () => {
       expect(database.prepare('PRAGMA busy_timeout').get()).toEqual({ timeout: 1000 })
       await inbox.close(1000)
       database.close()
+    }))
+
+  it('creates and changes nothing with create: false', () =>
+    withFolder(async folder => {
+      const path = join(folder, 'app.db')
+      const missing = sqliteInbox({ path, create: false })
+      await expect(startInbox(missing)).rejects.toThrow(/app\.db': does not exist/)
+      await missing.close(0)
+      expect(existsSync(path)).toBe(false)
+
+      const app = new DatabaseSync(path)
+      app.exec('CREATE TABLE users (id)')
+      for (const source of [{ path }, { database: app }]) {
+        const foreign = sqliteInbox({ ...source, create: false })
+        await expect(startInbox(foreign)).rejects.toThrow(ConfigurationError)
+        await expect(foreign.stats()).rejects.toThrow(/is not the file of an inbox/)
+        await foreign.close(0)
+      }
+      expect(app.prepare('SELECT name FROM sqlite_schema').all()).toEqual([{ name: 'users' }])
+      expect(app.prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'delete' })
+      app.close()
     }))
 
   it('answers queries for dead letters and figures before it has started', () =>
@@ -189,6 +210,7 @@ describe('opening the file of sqliteInbox', () => {
       [{ database: {} }, /'database'/],
       [{ path: 'a.db', lease: 0 }, /'lease'/],
       [{ path: 'a.db', poll: 'often' }, /'poll'/],
+      [{ path: 'a.db', create: 'no' }, /'create'/],
       [{ path: 'a.db', leese: 1 }, /'leese'.*is not an option/],
       [undefined, /'path'/],
     ]

@@ -1,5 +1,6 @@
-import { Agent, request } from 'node:http'
+import { type Agent, request } from 'node:http'
 import { sign } from '@ackhook/testing'
+import { keepAliveAgent } from '../../support/keep-alive-agent.ts'
 import { SECRET } from './receiver-process.ts'
 
 /** One attempt of the platform: the status, or `undefined` when there was no reply. */
@@ -16,9 +17,9 @@ export interface Platform {
   /** The ids that were answered 2xx. */
   readonly acked: ReadonlySet<string>
   readonly attempts: readonly Attempted[]
-  once(url: string, id: string, data?: object): Promise<number | undefined>
+  once(url: string, id: string, data?: object, type?: string): Promise<number | undefined>
   /** Until it is acknowledged, or `stop` was called. `url` is asked for before each attempt. */
-  deliver(url: () => string | undefined, id: string, data?: object): Promise<void>
+  deliver(url: () => string | undefined, id: string, data?: object, type?: string): Promise<void>
   stop(): void
 }
 
@@ -26,14 +27,19 @@ const RETRY_MS = 50
 
 /** `connections`: how many it opens to the receiver at most. Deliveries beyond that wait for one. */
 export function createPlatform({ connections = Number.POSITIVE_INFINITY } = {}): Platform {
-  const agent = new Agent({ keepAlive: true, maxSockets: connections })
+  const agent = keepAliveAgent(connections)
   const acked = new Set<string>()
   const attempts: Attempted[] = []
   let stopped = false
 
-  async function once(url: string, id: string, data: object = {}): Promise<number | undefined> {
+  async function once(
+    url: string,
+    id: string,
+    data: object = {},
+    type = 'conversation.resolved',
+  ): Promise<number | undefined> {
     const startedAt = Date.now()
-    const body = JSON.stringify({ id, type: 'conversation.resolved', created_at: CREATED_AT, data })
+    const body = JSON.stringify({ id, type, created_at: CREATED_AT, data })
     const status = await post(agent, url, body)
     attempts.push({ status, startedAt, tookMs: Date.now() - startedAt, url })
     if (status !== undefined && status >= 200 && status < 300) acked.add(id)
@@ -44,10 +50,10 @@ export function createPlatform({ connections = Number.POSITIVE_INFINITY } = {}):
     acked,
     attempts,
     once,
-    async deliver(url, id, data) {
+    async deliver(url, id, data, type) {
       while (!stopped && !acked.has(id)) {
         const to = url()
-        if (to !== undefined) await once(to, id, data)
+        if (to !== undefined) await once(to, id, data, type)
         if (!acked.has(id)) await new Promise(resolve => setTimeout(resolve, RETRY_MS))
       }
     },

@@ -49,7 +49,16 @@ const receiver = createReceiver({
   ...options,
 })
 
-receiver.on('*', async (event, { attempt }) => {
+for (const pattern of settings.patterns ?? ['*']) receiver.on(pattern, handlerOf(pattern))
+
+function handlerOf(pattern) {
+  return async (event, { attempt }) => {
+    if (settings.patterns !== undefined) write('by', event.id, pattern)
+    await handle(event, attempt)
+  }
+}
+
+async function handle(event, attempt) {
   write('begin', event.id, attempt)
   await misbehave(event.data.behaviour, attempt, event.id)
   if (killAt === 'mid-handler') {
@@ -59,7 +68,8 @@ receiver.on('*', async (event, { attempt }) => {
   }
   if (workMs > 0) await sleep(workMs)
   write('done', event.id, attempt)
-})
+}
+
 receiver.onDeadLetter(({ delivery }, event) => {
   write('dead', delivery.id)
   if (event?.data.behaviour === 'exit-always') process.exit(1)
@@ -122,10 +132,10 @@ function liveBytes() {
   return heapUsed + arrayBuffers
 }
 
-const handle = toNodeHandler(receiver)
+const respond = toNodeHandler(receiver)
 const server = createServer((request, response) => {
   response.on('finish', () => dieAt('after-reply'))
-  handle(request, response)
+  respond(request, response)
 })
 
 async function stats() {

@@ -8,12 +8,15 @@ export type Mode = 'memory' | 'after' | 'sqlite'
 export const SECRET = 'whsec_inbox_faults_0123456789'
 
 export interface ChildSettings {
-  readonly mode: Mode | 'bullmq'
+  /** `bare`: node:http alone. It answers only `rss`. */
+  readonly mode: Mode | 'bullmq' | 'bare'
   readonly ledger: string
   readonly database: string
   /** Where the queue of `bullmq` is. */
   readonly engine?: Pick<BullmqInboxOptions, 'connection' | 'postgres'>
   readonly queue?: string
+  /** Of its handlers; which of them an event ran is in the ledger. Default: `*`. */
+  readonly patterns?: readonly string[]
   /** Does not block, whatever the event asks for. */
   readonly steady?: boolean
   readonly killAt?: string | undefined
@@ -40,13 +43,17 @@ export interface ReceiverProcess {
   ask<T>(question: 'rss' | 'live' | 'old' | 'stats'): Promise<T>
 }
 
-const CHILD = fileURLToPath(new URL('receiver-child.mjs', import.meta.url))
+function programOf(mode: ChildSettings['mode']): string {
+  const file = mode === 'bare' ? 'bare-child.mjs' : 'receiver-child.mjs'
+  return fileURLToPath(new URL(file, import.meta.url))
+}
 
 /** Starts one and resolves when it listens. */
 export async function startReceiver(settings: ChildSettings): Promise<ReceiverProcess> {
+  const { v8Flags = [] } = settings
   const child: ChildProcess = spawn(
     process.execPath,
-    ['--expose-gc', CHILD, JSON.stringify({ ...settings, secret: SECRET })],
+    ['--expose-gc', ...v8Flags, programOf(settings.mode), JSON.stringify({ ...settings, secret: SECRET })],
     {
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
       env: { ...process.env, ...settings.env },

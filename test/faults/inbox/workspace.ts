@@ -9,6 +9,8 @@ interface Ledger {
   /** Attempts whose handler ran to its end, by event id. */
   readonly done: ReadonlyMap<string, number>
   readonly dead: ReadonlyMap<string, number>
+  /** The patterns of the handlers that an event ran, by its id. */
+  readonly ranBy: ReadonlyMap<string, ReadonlySet<string>>
   /** When the first drain began, in milliseconds since the epoch. */
   readonly drainingAt: number | undefined
 }
@@ -38,14 +40,16 @@ function parse(text: string): Ledger {
     done: new Map<string, number>(),
     dead: new Map<string, number>(),
   }
+  const ranBy = new Map<string, Set<string>>()
   let drainingAt: number | undefined
   for (const line of text.split('\n')) {
-    const [what = '', subject = ''] = line.split(' ')
+    const [what = '', subject = '', detail = ''] = line.split(' ')
+    if (what === 'by') ranBy.set(subject, (ranBy.get(subject) ?? new Set()).add(detail))
     if (what === 'draining') drainingAt ??= Number(subject)
     const map = (counts as Record<string, Map<string, number> | undefined>)[what]
     map?.set(subject, (map.get(subject) ?? 0) + 1)
   }
-  return { begun: counts.begin, done: counts.done, dead: counts.dead, drainingAt }
+  return { begun: counts.begin, done: counts.done, dead: counts.dead, ranBy, drainingAt }
 }
 
 /** A count of the full run, or the part of it that `FAULT_SCALE` asks for; never less than `least`. */

@@ -72,5 +72,6 @@ export function setNxStore(client: Redis): DedupeStore {
     extend: async () => true,
     complete: async () => true,
     release: async () => true,
+    forget: async () => true,
   }
 }

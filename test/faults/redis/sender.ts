@@ -1,5 +1,6 @@
-import { Agent, request } from 'node:http'
+import { request } from 'node:http'
 import { sign } from '@ackhook/testing'
+import { keepAliveAgent } from '../../support/keep-alive-agent.ts'
 import { SECRET } from './receiver-process.ts'
 
 export interface Reply {
@@ -22,7 +23,7 @@ export interface Sender {
 }
 
 export function createSender(connections: number): Sender {
-  const agent = new Agent({ keepAlive: true, maxSockets: connections })
+  const agent = keepAliveAgent(connections)
   const replies: Reply[] = []
 
   function deliver(url: string, id: string): Promise<Reply> {

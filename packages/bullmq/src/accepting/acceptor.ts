@@ -10,6 +10,7 @@ import {
 import type { JobsOptions } from 'bullmq'
 import type { Engine, KnownJob } from '../engine/engine.ts'
 import { BACKOFF, jobIdOf, type NewJob, toJobData } from '../engine/event-job.ts'
+import type { Pruner } from '../retention/pruner.ts'
 import { CapacityCounter } from './capacity-counter.ts'
 import { GroupCommit } from './group-commit.ts'
 import { SingleFlight } from './single-flight.ts'
@@ -25,18 +26,20 @@ const REPLICA_FIX =
 export class Acceptor {
   readonly #engine: Engine
   readonly #policy: ProcessingPolicy
+  readonly #pruner: Pick<Pruner, 'relieve'>
   readonly #capacity: CapacityCounter
   readonly #flights = new SingleFlight(delivery => this.#acceptWithinDeadline(delivery))
-  readonly #adds: GroupCommit<NewJob, boolean>
+  readonly #adds: GroupCommit<NewJob, boolean | KnownJob>
   /** Batched, because lookups one by one would cost a full server more than the deliveries do. */
   readonly #lookups: GroupCommit<string, KnownJob | undefined>
   readonly #jobOptions: JobsOptions
   readonly #newToken = createTokens()
   #lookupsWhenFull = 0
 
-  constructor(engine: Engine, policy: ProcessingPolicy) {
+  constructor(engine: Engine, policy: ProcessingPolicy, pruner: Pick<Pruner, 'relieve'>) {
     this.#engine = engine
     this.#policy = policy
+    this.#pruner = pruner
     this.#capacity = new CapacityCounter(engine, policy.capacity, DEADLINE_MS)
     this.#adds = new GroupCommit({
       send: jobs => engine.add(jobs),
@@ -47,8 +50,8 @@ export class Acceptor {
     this.#jobOptions = {
       attempts: policy.retry.attempts,
       backoff: { type: BACKOFF },
-      // The finished job is the memory of its id.
-      removeOnComplete: { age: Math.ceil(policy.retentionMs / 1000) },
+      // Until the pruner replaces it, the finished job is the memory of its id.
+      removeOnComplete: false,
       removeOnFail: false,
     }
   }
@@ -72,12 +75,17 @@ export class Acceptor {
       hasRoom = typeof room === 'boolean' ? room : await room
       const answer = hasRoom ? this.#store(delivery) : this.#refuse(delivery)
       const leftMs = Math.max(1, DEADLINE_MS - (performance.now() - startedAt))
-      const acceptance = await withDeadline(answer, { operation: 'inbox.accept', ms: leftMs })
+      const acceptance = await withDeadline(answer, {
+        operation: 'inbox.accept',
+        ms: leftMs,
+        ofMs: DEADLINE_MS,
+      })
       const durationMs = performance.now() - startedAt
       if (durationMs > SLOW_MS) observe({ kind: 'store_slow', operation: 'accept', durationMs })
       return acceptance
     } catch (error) {
       const cause = withoutPayload(error)
+      this.#pruner.relieve(cause)
       // A job that is added after all does no harm: the sender's retry is its duplicate.
       observe({ kind: 'store_down', operation: 'accept', error: cause })
       return { outcome: 'unavailable', code: 'inbox_unavailable', cause }
@@ -93,12 +101,13 @@ export class Acceptor {
    */
   async #store(delivery: Delivery): Promise<Acceptance> {
     const jobId = jobIdOf(delivery.key)
-    const data = toJobData(delivery, this.#newToken())
+    const data = toJobData(delivery, this.#newToken(), this.#policy.retentionMs)
     const job = { name: delivery.type, data, opts: { jobId, ...this.#jobOptions } }
     let known: KnownJob | undefined
     for (let tries = 0; tries < MAX_TRIES; tries++) {
-      if (await this.#add(job)) return ANSWER.accepted
-      known = await this.#lookups.submit(jobId)
+      const added = await this.#add(job)
+      if (added === true) return ANSWER.accepted
+      known = added || (await this.#lookups.submit(jobId))
       if (known?.token === data.token) return ANSWER.accepted
       if (known?.dead === false) return duplicateOf(known, delivery)
       // BullMQ silently ignores an add with the id of a failed job, so that job is requeued. If it was requeued or
@@ -109,7 +118,7 @@ export class Acceptor {
     throw new Error(`job ${jobId} changed its state ${MAX_TRIES} times`)
   }
 
-  #add(job: NewJob): Promise<boolean> {
+  #add(job: NewJob): Promise<boolean | KnownJob> {
     // With telemetry each add is a span of its own delivery, so it is made in that delivery's context.
     return this.#engine.traced ? this.#engine.add([job])[0]! : this.#adds.submit(job)
   }

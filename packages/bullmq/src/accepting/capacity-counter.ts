@@ -4,11 +4,14 @@ import type { Engine } from '../engine/engine.ts'
 
 const REFRESH_MS = 1000
 const RECHECK_MS = 50
+/** A count that takes long is repeated less often, so that it keeps the server busy for a small part of the time. */
+const MAX_SHARE = 0.05
+const MANY = 10_000
 
 /**
  * Counts the events that wait or run, closely enough to refuse more. A count for each delivery would be another round
  * trip: so the engine counts once a second, deliveries of this process are added in between, and where that leaves no
- * room the engine counts again, at most every 50 ms. Several processes together may exceed the capacity by what they
+ * room the engine counts again, at most every 50 ms; both less often where a count takes long. Several processes together may exceed the capacity by what they
  * accept in a second.
  */
 export class CapacityCounter {
@@ -22,6 +25,7 @@ export class CapacityCounter {
   /** Being added: a count may include them or not, and counting them twice is better than not at all. */
   #underWay = 0
   #countedAt = Number.NEGATIVE_INFINITY
+  #tookMs = 0
   #counting: Promise<void> | undefined
 
   constructor(engine: Pick<Engine, 'countUnfinished'>, capacity: number, deadlineMs: number) {
@@ -32,9 +36,9 @@ export class CapacityCounter {
 
   /** Reserves room for one event; `false` when there is none. Rejects when the engine had to count and did not answer. */
   reserve(): MaybePromise<boolean> {
-    if (!this.#hasRoom()) return this.#ageMs() > RECHECK_MS && this.#count().then(() => this.#take())
+    if (!this.#hasRoom()) return this.#isOlderThan(RECHECK_MS) && this.#count().then(() => this.#take())
     // A count that fails decides nothing: the delivery itself finds out whether the engine answers.
-    if (this.#ageMs() > REFRESH_MS) this.#count().catch(() => {})
+    if (this.#isOlderThan(REFRESH_MS)) this.#count().catch(() => {})
     return this.#take()
   }
 
@@ -45,15 +49,15 @@ export class CapacityCounter {
 
   /** Whether the last count left no room, and is fresh or being repeated. Never asks the engine. */
   isKnownFull(): boolean {
-    return !this.#hasRoom() && (this.#counting !== undefined || this.#ageMs() <= RECHECK_MS)
+    return !this.#hasRoom() && (this.#counting !== undefined || !this.#isOlderThan(RECHECK_MS))
   }
 
   #hasRoom(): boolean {
     return this.#counted + this.#reserved < this.#capacity
   }
 
-  #ageMs(): number {
-    return performance.now() - this.#countedAt
+  #isOlderThan(ms: number): boolean {
+    return performance.now() - this.#countedAt > Math.max(ms, this.#tookMs / MAX_SHARE)
   }
 
   /** Checks and reserves in one step: several deliveries may have waited for the same count. */
@@ -73,9 +77,11 @@ export class CapacityCounter {
   }
 
   async #askEngine(): Promise<void> {
+    const startedAt = performance.now()
     const included = this.#reserved - this.#underWay
-    const count = this.#engine.countUnfinished()
+    const count = this.#engine.countUnfinished(this.#capacity)
     this.#counted = await withDeadline(count, { operation: 'inbox.count', ms: this.#deadlineMs })
     this.#reserved -= included
+    this.#tookMs = this.#counted < MANY ? 0 : performance.now() - startedAt
   }
 }

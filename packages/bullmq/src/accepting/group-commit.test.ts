@@ -3,7 +3,7 @@ import type { NewJob } from '../engine/event-job.ts'
 import { GroupCommit } from './group-commit.ts'
 
 function job(jobId: string, body = '{}'): NewJob {
-  const data = { id: jobId, namespace: '', receivedAt: 0, fingerprint: 0, body, token: jobId }
+  const data = { id: jobId, namespace: '', receivedAt: 0, fingerprint: 0, retentionMs: 0, body, token: jobId }
   return { name: 'a.b', data, opts: { jobId } }
 }
 

@@ -1,6 +1,9 @@
+import type { InboxStats } from '@ackhook/core'
 import type { StoreNotice } from '@ackhook/core/spi'
 import type { Processor, Telemetry, WorkerOptions } from 'bullmq'
-import type { EventQueue, JobData, NewJob } from './event-job.ts'
+import type { EventBoard } from './event-board.ts'
+import type { EventQueue, JobData, NewJob, Remembered } from './event-job.ts'
+import type { JobQuery, ListedJob } from './job-list.ts'
 
 export type WorkerSettings = Omit<WorkerOptions, 'connection' | 'prefix' | 'telemetry'>
 export type JobProcessor = Processor<JobData, unknown, string>
@@ -11,12 +14,15 @@ export interface EngineSettings {
   /** Redis only. */
   readonly prefix: string | undefined
   readonly telemetry: Telemetry | undefined
+  /** Whether the queue is created where there is none. */
+  readonly create: boolean
 }
 
 /** The part of BullMQ's worker that is used here, whatever its backend. */
 export interface QueueWorker {
   on(event: 'error', listener: (error: Error) => void): unknown
-  on(event: 'failed', listener: () => void): unknown
+  on(event: 'completed', listener: () => void): unknown
+  on(event: 'failed', listener: (job: { readonly finishedOn?: number } | undefined) => void): unknown
   waitUntilReady(): Promise<unknown>
   close(): Promise<void>
   disconnect(): Promise<void>
@@ -26,31 +32,51 @@ export interface QueueWorker {
   resetCrashCount(jobId: string): Promise<unknown>
 }
 
-/** What a redelivery is compared with: the job that already has its id. */
-export interface KnownJob {
-  readonly fingerprint: number
-  /** The token of the delivery that the job was made from. */
-  readonly token: string
+/** What a redelivery is compared with: the job that already has its id, or what is remembered of it. */
+export interface KnownJob extends Remembered {
   /** Whether the job is kept as failed: a dead letter. */
   readonly dead: boolean
+}
+
+export interface QueueCounts extends Omit<InboxStats, 'oldestPendingMs'> {
+  /** When the oldest of the unfinished events was accepted, in milliseconds since the epoch. */
+  readonly oldestAt: number | undefined
+}
+
+/** One bite of pruning. Times are milliseconds since the epoch. */
+export interface Bite {
+  readonly now: number
+  /** Jobs that were handled before this are replaced by their ids. */
+  readonly handledBefore: number
+  readonly limit: number
+  /** Beside another process that prunes: the server needs the room now. */
+  readonly isUrgent: boolean
 }
 
 /** BullMQ on one server, with its connections. The two engines promise the same. */
 export interface Engine {
   readonly queue: EventQueue
+  readonly board: EventBoard
   /** Whether the user set BullMQ's telemetry. */
   readonly traced: boolean
   /** Only where BullMQ creates its tables at start, which takes longer: resolves when the server is reached. */
   readonly migrating?: Promise<unknown>
+  /** Only where a client keeps trying: rejects when the server refuses it for good, as with a wrong password. */
+  readonly refused?: Promise<never>
+  /** Why there is no connection, as far as the client says so. */
+  readonly connectionError?: Error | undefined
+  /** Creates what this package stores beside BullMQ, where it is missing. */
+  prepare(): Promise<void>
   /**
-   * Adds the jobs whose ids are new. Each has its own answer: `true` when the job is stored and is this delivery's,
-   * `false` when a lookup has to decide that.
+   * Adds the jobs whose ids are new, neither jobs nor remembered. Each has its own answer: `true` when the job is stored
+   * and is this delivery's, what there is of the id when it is not, and `false` when a lookup has to decide.
    */
-  add(jobs: readonly NewJob[]): readonly Promise<boolean>[]
+  add(jobs: readonly NewJob[]): readonly Promise<boolean | KnownJob>[]
   /** The jobs that exist, each as it was at one moment, by id. */
   lookUp(jobIds: readonly string[]): Promise<ReadonlyMap<string, KnownJob>>
-  /** How many events wait or run. */
-  countUnfinished(): Promise<number>
+  /** How many events wait or run. It may stop counting at the limit. */
+  countUnfinished(limit: number): Promise<number>
+  readCounts(): Promise<QueueCounts>
   /**
    * Moves a dead letter back to the waiting jobs in one step, with fresh counts of attempts and crashes, and with the
    * name and data of `redelivery` where there is one. `false` when the job is no longer a dead letter.
@@ -58,6 +84,17 @@ export interface Engine {
   requeue(jobId: string, redelivery?: Pick<NewJob, 'name' | 'data'>): Promise<boolean>
   /** Removes the job in one step if it is a dead letter: one that was just requeued must stay. */
   discard(jobId: string): Promise<boolean>
+  /** Forgets the id of a handled event in one step. `false` when it is not remembered as handled. */
+  forget(jobId: string): Promise<boolean>
+  /** One page. Jobs of other producers may be among them. */
+  list(query: JobQuery): Promise<readonly ListedJob[]>
+  /**
+   * Replaces handled jobs by what is remembered of them, each in one step, and forgets ids whose retention is over. Does
+   * nothing while another process has jobs to replace. Resolves to whether there may be more.
+   */
+  prune(bite: Bite): Promise<boolean>
+  /** Whether the server refused to store because it has no memory left, so that pruning helps. */
+  isFull(error: unknown): boolean
   newWorker(run: JobProcessor, settings: WorkerSettings): QueueWorker
   /** What an operator should know about the server's settings. */
   notices(): Promise<readonly StoreNotice[]>

@@ -12,7 +12,7 @@ const delivery = {
 }
 
 function thereAndBack(body: Uint8Array) {
-  const data = toJobData({ ...delivery, body }, 'token')
+  const data = toJobData({ ...delivery, body }, 'token', 1000)
   const job = { id: jobIdOf(delivery.key), name: delivery.type, data: JSON.parse(JSON.stringify(data)) }
   return { data, delivery: toDelivery(job as EventJob) }
 }
@@ -45,7 +45,7 @@ test.each([
 test.each([
   ['of another producer', { id: 'e-1', data: { hello: 'world' } }],
   ['without data', { id: 'e-1', data: undefined }],
-  ['with an id of its own', { id: '17', data: toJobData(delivery, 'token') }],
+  ['with an id of its own', { id: '17', data: toJobData(delivery, 'token', 1000) }],
 ])('a job %s is not an Ackhook delivery, and the error says so', (_, job) => {
   expect(() => toDelivery({ ...job, queueName: 'shared', name: 'x' } as EventJob)).toThrow(
     /queue 'shared'.*queue of its own/,

@@ -2,17 +2,23 @@ import { isUtf8 } from 'node:buffer'
 import { ConfigurationError, type Delivery } from '@ackhook/core'
 import type { Job, JobsOptions, Queue } from 'bullmq'
 
+/** What stays of an event that was handled, until its retention is over. */
+export interface Remembered {
+  /** New for every delivery: shows whether an existing job was made from this one. */
+  readonly token: string
+  readonly fingerprint: number
+}
+
 /** What is stored of a delivery, beside its type (the job's name) and its key (in the job's id). */
-export interface JobData {
+export interface JobData extends Remembered {
+  /** How long the id is remembered after the event was handled: the receiving process decides, and not the one that prunes. */
+  readonly retentionMs: number
   readonly id: string
   readonly namespace: string
   readonly receivedAt: number
-  readonly fingerprint: number
   /** The exact bytes that were signed, as text: re-serialized JSON would differ. In base64 where text cannot hold them. */
   readonly body: string
   readonly encoding?: 'base64'
-  /** New for every delivery: shows whether an existing job was made from this one. */
-  readonly token: string
 }
 
 /** A job as BullMQ adds it. */
@@ -35,17 +41,21 @@ export function jobIdOf(key: string): string {
   return ID_PREFIX + key
 }
 
-export function toJobData(delivery: Delivery, token: string): JobData {
+/** What outlives the body comes first, so that it is found on Redis without parsing the rest. */
+export function toJobData(delivery: Delivery, token: string, retentionMs: number): JobData {
   const { id, namespace, receivedAt, fingerprint, body } = delivery
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
+  const head = { token, fingerprint, retentionMs, id, namespace, receivedAt }
   // PostgreSQL stores JSON, but no zero character in it.
   return isUtf8(bytes) && !bytes.includes(0)
-    ? { id, namespace, receivedAt, fingerprint, token, body: bytes.toString('utf8') }
-    : { id, namespace, receivedAt, fingerprint, token, body: bytes.toString('base64'), encoding: 'base64' }
+    ? { ...head, body: bytes.toString('utf8') }
+    : { ...head, body: bytes.toString('base64'), encoding: 'base64' }
 }
 
 /** Throws for a job that another producer added to the queue. */
-export function toDelivery(job: EventJob): Delivery {
+export function toDelivery(
+  job: Pick<EventJob, 'name' | 'data' | 'queueName'> & { readonly id?: string | undefined },
+): Delivery {
   const { id, namespace, receivedAt, fingerprint, body, encoding } = job.data ?? {}
   if (typeof id !== 'string' || typeof body !== 'string' || job.id?.startsWith(ID_PREFIX) !== true) {
     throw new ConfigurationError(

@@ -1,3 +1,4 @@
+import { AckhookError, ConfigurationError } from '@ackhook/core'
 import type { StoreNotice } from '@ackhook/core/spi'
 import {
   createPostgresBackend,
@@ -7,45 +8,78 @@ import {
   withBackend,
 } from 'bullmq'
 import type {
+  Bite,
   Engine,
   EngineSettings,
   JobProcessor,
   KnownJob,
+  QueueCounts,
   QueueWorker,
   WorkerSettings,
 } from '../engine/engine.ts'
+import type { EventBoard } from '../engine/event-board.ts'
 import type { EventQueue, JobData, NewJob } from '../engine/event-job.ts'
+import type { JobQuery, ListedJob } from '../engine/job-list.ts'
+import { BOARD_IS_MISSING, CREATE_BOARD } from './board-tables.ts'
+import { leaveConnections } from './leave-connections.ts'
 import { postgresNotices } from './notices.ts'
 import { PoolListeners } from './pool-listeners.ts'
-import { retryDeadlocks } from './retry-deadlocks.ts'
+import { PostgresBoard } from './postgres-board.ts'
+import { listJobs } from './postgres-job-list.ts'
+import { retryDeadlocks, retryingDeadlocks } from './retry-deadlocks.ts'
 import {
+  ACCEPT,
   COUNT_UNFINISHED,
   DISCARD,
   DURABILITY_SETTINGS,
+  FORGET,
+  FORGET_EXPIRED,
   LOOK_UP,
+  READ_COUNTS,
+  RECLAIM,
+  REPLACE_HANDLED,
   REQUEUE,
   RESET_CRASH_COUNT,
 } from './statements.ts'
+import { ARE_MISSING, CREATE_TABLES } from './tables.ts'
 
 const { Queue, Worker } = withBackend(createPostgresBackend)
 type PostgresQueue = InstanceType<typeof Queue<JobData, unknown, string>>
 
-/** From so many jobs on, one statement for all is faster than one for each. perf: note 27. */
-const MIN_BULK = 8
 /** After this a connection that does not answer is replaced: the network may have dropped it. */
 const QUERY_TIMEOUT_MS = 10_000
+/** Of a process, for everything. A server with the default `max_connections` of 100 serves nine processes. */
+const MAX_CONNECTIONS = 10
+/** Of these the worker listens on one, and leaves the others to deliveries, which send two batches at a time. */
+const KEPT_CONNECTIONS = 4
 /** As on Redis. BullMQ's hour relies on the connection that listens for new jobs, which may have gone silent. */
 const MAX_BLOCK_S = { get: () => 10 }
+
+/** What this package stores beside BullMQ's tables: how to see that it is missing, and how to create it. */
+const TABLES = [
+  [ARE_MISSING, CREATE_TABLES],
+  [BOARD_IS_MISSING, CREATE_BOARD],
+] as const
 
 export async function createPostgresEngine(
   settings: EngineSettings,
   connection: PostgresConnectionOptions,
 ): Promise<Engine> {
+  // BullMQ requires it in the middle of its work, and throws without a code.
+  if (!isPgPool(connection)) {
+    await import('pg').catch(cause => {
+      throw new ConfigurationError('connection', "needs the package 'pg': npm install pg", {
+        cause,
+        page: 'missing-packages',
+      })
+    })
+  }
   return new PostgresEngine(settings, connection)
 }
 
 class PostgresEngine implements Engine {
   readonly queue: EventQueue
+  readonly board: EventBoard
   readonly traced: boolean
   readonly migrating?: Promise<unknown>
   readonly #name: string
@@ -55,42 +89,66 @@ class PostgresEngine implements Engine {
   readonly #queue: PostgresQueue
   readonly #pool: ReturnType<PostgresQueue['getBackend']>['connection']['pool']
 
-  constructor({ queue, telemetry }: EngineSettings, connection: PostgresConnectionOptions) {
+  constructor({ queue, telemetry, create }: EngineSettings, connection: PostgresConnectionOptions) {
     this.#name = queue
-    this.#shared = { connection: withTimeouts(connection), ...(telemetry && { telemetry }) }
+    this.#shared = { connection: withLimits(connection), ...(telemetry && { telemetry }) }
     this.traced = telemetry !== undefined
     this.#listeners = new PoolListeners(isPgPool(connection) ? connection : undefined)
-    this.#queue = this.#listeners.track(() => new Queue<JobData, unknown, string>(queue, this.#shared))
+    this.#queue = this.#listeners.track(
+      () => new Queue<JobData, unknown, string>(queue, { ...this.#shared, skipMetasUpdate: !create }),
+    )
     this.queue = this.#queue as unknown as EventQueue
     const backend = this.#queue.getBackend()
     retryDeadlocks(backend)
+    // A traced add comes this way.
+    backend.addJob = async ({ name, data, opts }, jobId) => {
+      await this.#accept([{ name, data: JSON.parse(data), opts: { ...opts, jobId } }])
+      return jobId
+    }
     this.#pool = backend.connection.pool
+    this.board = new PostgresBoard(this.#pool, queue)
     if (migrates(connection)) this.migrating = new Promise(resolve => this.#pool.on('connect', resolve))
   }
 
-  add(jobs: readonly NewJob[]): readonly Promise<boolean>[] {
-    const adds = this.#addEach(jobs)
-    // After the adds: a dead letter that made an add do nothing may be discarded at the same time, and a lookup before
-    // the add would not show that.
-    const lookup = Promise.allSettled(adds.values()).then(() =>
-      this.lookUp(jobs.map(({ opts }) => opts.jobId)),
-    )
-    return jobs.map(async job => {
-      const [known] = await Promise.all([lookup, adds.get(job)])
-      return known.get(job.opts.jobId)?.token === job.data.token
-    })
+  async prepare(): Promise<void> {
+    try {
+      for (const [isMissing, create] of TABLES) {
+        const { rows } = await this.#pool.query(isMissing)
+        if (rows[0].missing) await this.#pool.query(create)
+      }
+    } catch (cause) {
+      throw (cause as { readonly code?: unknown }).code === '42501' ? mayNotCreate(cause) : cause
+    }
+  }
+
+  add(jobs: readonly NewJob[]): readonly Promise<boolean | KnownJob>[] {
+    if (this.traced) return jobs.map(job => this.#addTraced(job))
+    const all = this.#accept(jobs)
+    // One value that PostgreSQL cannot store refuses the statement, but not the other jobs.
+    const orAlone = (job: NewJob, error: unknown) =>
+      jobs.length > 1 && isRefusedValue(error) ? this.#accept([job]) : Promise.reject(error)
+    return jobs.map(async job => answerTo(job, await all.catch(error => orAlone(job, error))))
   }
 
   async lookUp(jobIds: readonly string[]): Promise<ReadonlyMap<string, KnownJob>> {
     const { rows } = await this.#pool.query(LOOK_UP, [this.#name, jobIds])
-    return new Map(
-      rows.map(({ id, fingerprint, token, dead }) => [id, { fingerprint: Number(fingerprint), token, dead }]),
-    )
+    return byIdOf(rows)
   }
 
-  async countUnfinished(): Promise<number> {
-    const { rows } = await this.#pool.query(COUNT_UNFINISHED, [this.#name])
+  async countUnfinished(limit: number): Promise<number> {
+    const { rows } = await this.#pool.query(COUNT_UNFINISHED, [this.#name, limit])
     return Number(rows[0].unfinished)
+  }
+
+  async readCounts(): Promise<QueueCounts> {
+    const { rows } = await this.#pool.query(READ_COUNTS, [this.#name])
+    const { pending, active, dead, oldest } = rows[0]
+    return {
+      pending: Number(pending),
+      active: Number(active),
+      dead: Number(dead),
+      oldestAt: oldest === null ? undefined : Number(oldest),
+    }
   }
 
   async requeue(jobId: string, redelivery?: Pick<NewJob, 'name' | 'data'>): Promise<boolean> {
@@ -110,12 +168,46 @@ class PostgresEngine implements Engine {
     return rows[0]?.n === 1
   }
 
+  async forget(jobId: string): Promise<boolean> {
+    // Asked again, because the job may just have been replaced by its id.
+    for (let tries = 0; tries < 2; tries++) {
+      const { rows } = await this.#pool.query(FORGET, [this.#name, jobId])
+      if (rows.length > 0) return true
+    }
+    return false
+  }
+
+  list(query: JobQuery): Promise<readonly ListedJob[]> {
+    return listJobs(this.#pool, this.#name, query)
+  }
+
+  async prune({ now, handledBefore, limit }: Bite): Promise<boolean> {
+    const counts = [
+      await this.#pool.query(REPLACE_HANDLED, [this.#name, handledBefore, limit, now]),
+      await this.#pool.query(FORGET_EXPIRED, [this.#name, now, limit]),
+    ]
+    return counts.some(({ rows }) => Number(rows[0].n) === limit)
+  }
+
+  /** A disk that is full has no room for the record of a deletion either. */
+  isFull(): boolean {
+    return false
+  }
+
   newWorker(run: JobProcessor, settings: WorkerSettings): QueueWorker {
-    const worker = this.#listeners.track(
-      () => new Worker<JobData, unknown, string>(this.#name, run, { ...settings, ...this.#shared }),
-    )
-    Object.defineProperty(worker.getBackend(), 'maximumBlockTimeout', MAX_BLOCK_S)
-    retryDeadlocks(worker.getBackend())
+    // The queue's pool: BullMQ would open a second one of the same size.
+    const options = { ...settings, ...this.#shared, connection: this.#pool }
+    const worker = this.#listeners.track(() => new Worker<JobData, unknown, string>(this.#name, run, options))
+    const backend = worker.getBackend()
+    // With a pool BullMQ assumes that its tables are in its default schema. It checks later than now.
+    Object.assign(backend.connection, { schema: this.#queue.getBackend().connection.schema })
+    Object.defineProperty(backend, 'maximumBlockTimeout', MAX_BLOCK_S)
+    leaveConnections(backend, Math.max(1, sizeOf(this.#pool) - KEPT_CONNECTIONS))
+    retryDeadlocks(backend)
+    backend.moveStalledJobsToWait = async () => {
+      const { rows } = await this.#pool.query(RECLAIM, [this.#name, Date.now()])
+      return rows.map(({ id }) => id)
+    }
     return Object.assign(worker, {
       resetCrashCount: (jobId: string) => this.#pool.query(RESET_CRASH_COUNT, [this.#name, jobId]),
     })
@@ -131,18 +223,31 @@ class PostgresEngine implements Engine {
     this.#listeners.remove()
   }
 
-  #addEach(jobs: readonly NewJob[]): ReadonlyMap<NewJob, Promise<unknown>> {
-    const sorted = jobs.toSorted(byId)
-    if (jobs.length < MIN_BULK) return new Map(sorted.map(job => [job, this.#addOne(job)]))
-    const bulk = this.#queue.addBulk(sorted)
-    const orAlone = (job: NewJob) =>
-      bulk.catch(error => (isRefusedValue(error) ? this.#addOne(job) : Promise.reject(error)))
-    return new Map(sorted.map(job => [job, orAlone(job)]))
+  async #accept(jobs: readonly NewJob[]): Promise<ReadonlyMap<string, KnownJob>> {
+    const values = [this.#name, JSON.stringify(jobs.toSorted(byId).map(toEntry))]
+    const { rows } = await retryingDeadlocks(() => this.#pool.query(ACCEPT, values))
+    return byIdOf(rows)
   }
 
-  #addOne({ name, data, opts }: NewJob): Promise<unknown> {
-    return this.#queue.add(name, data, opts)
+  /** BullMQ makes a span of its add, and stores the span's context with the job. */
+  async #addTraced({ name, data, opts }: NewJob): Promise<boolean> {
+    await this.#queue.add(name, data, opts)
+    return false
   }
+}
+
+/** As BullMQ passes it to its own functions. */
+function toEntry({ name, data, opts }: NewJob): object {
+  return { id: opts.jobId, name, data, opts, timestamp: Date.now(), attempts: opts.attempts }
+}
+
+function byIdOf(rows: readonly (KnownJob & { readonly id: string })[]): ReadonlyMap<string, KnownJob> {
+  return new Map(rows.map(({ id, ...known }) => [id, known]))
+}
+
+function answerTo({ data, opts }: NewJob, found: ReadonlyMap<string, KnownJob>): boolean | KnownJob {
+  const known = found.get(opts.jobId)
+  return known?.token === data.token || (known ?? false)
 }
 
 /** The same order in every process: batches with the same events would otherwise wait for each other's rows. */
@@ -151,8 +256,22 @@ function byId(a: NewJob, b: NewJob): number {
 }
 
 /** Whether PostgreSQL refused a value it cannot store (class 22): one job's fault, and not its neighbours'. */
-function isRefusedValue(error: { readonly code?: unknown }): boolean {
-  return String(error.code).startsWith('22')
+function isRefusedValue(error: unknown): boolean {
+  return String((error as { readonly code?: unknown }).code).startsWith('22')
+}
+
+function mayNotCreate(cause: unknown): AckhookError {
+  return new AckhookError(
+    'inbox_unavailable',
+    "The user of the option `postgres` may not create Ackhook's own tables in BullMQ's schema: start the inbox once with a user that may, and grant this one the rights on them.",
+    { cause },
+  )
+}
+
+/** BullMQ's type of a pool lacks it. */
+function sizeOf(pool: object): number {
+  const { options } = pool as { readonly options?: { readonly max?: number } }
+  return options?.max ?? MAX_CONNECTIONS
 }
 
 /** As BullMQ decides it. */
@@ -162,8 +281,16 @@ function migrates(connection: PostgresConnectionOptions): boolean {
 }
 
 /** By default a pool waits forever for a server that does not answer, and queues up whatever else comes. */
-function withTimeouts(connection: PostgresConnectionOptions): PostgresConnectionOptions {
+function withLimits(connection: PostgresConnectionOptions): PostgresConnectionOptions {
   if (isPgPool(connection)) return connection
   const config = typeof connection === 'string' ? { connectionString: connection } : connection
-  return { connectionTimeoutMillis: 5000, query_timeout: QUERY_TIMEOUT_MS, ...config }
+  return {
+    max: MAX_CONNECTIONS,
+    connectionTimeoutMillis: 5000,
+    query_timeout: QUERY_TIMEOUT_MS,
+    // The worker listens on one of them, and would not notice that the network has dropped it.
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+    ...config,
+  }
 }

@@ -15,15 +15,17 @@ const MAX_WAIT_MS = 50
  */
 export function retryDeadlocks(backend: object): void {
   const query = (backend as Backend).query.bind(backend)
-  async function queryAgain(text: string, params?: readonly unknown[]): Promise<unknown> {
-    for (let tries = 1; ; tries++) {
-      try {
-        return await query(text, params)
-      } catch (error) {
-        if (tries === MAX_TRIES || !ROLLED_BACK.has((error as { readonly code?: unknown }).code)) throw error
-        await new Promise(resolve => setTimeout(resolve, Math.random() * MAX_WAIT_MS))
-      }
+  const queryAgain: Backend['query'] = (text, params) => retryingDeadlocks(() => query(text, params))
+  Object.defineProperty(backend, 'query', { value: queryAgain })
+}
+
+export async function retryingDeadlocks<T>(query: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await query()
+    } catch (error) {
+      if (tries === MAX_TRIES || !ROLLED_BACK.has((error as { readonly code?: unknown }).code)) throw error
+      await new Promise(resolve => setTimeout(resolve, Math.random() * MAX_WAIT_MS))
     }
   }
-  Object.defineProperty(backend, 'query', { value: queryAgain })
 }

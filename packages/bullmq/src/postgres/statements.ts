@@ -1,13 +1,68 @@
+/** Adds the jobs whose ids are new, and answers what there is of each id then. $1 queue, $2 jobs as JSON. */
+export const ACCEPT = 'SELECT id, token, fingerprint, dead FROM ackhook_accept($1, $2)'
+
 /** The jobs of a batch. BullMQ's own lookup would fetch whole rows of 27 columns, one at a time. $1 queue, $2 ids. */
 export const LOOK_UP = `
-SELECT id, data->>'fingerprint' AS fingerprint, data->>'token' AS token, state = 'failed' AS dead
-FROM job WHERE queue = $1 AND id = ANY($2)`
+SELECT id, data->>'token' AS token, (data->>'fingerprint')::integer AS fingerprint, state = 'failed' AS dead
+FROM job WHERE queue = $1 AND id = ANY($2)
+UNION ALL
+SELECT id, token, fingerprint, false FROM ackhook_remembered WHERE queue = $1 AND id = ANY($2)`
 
-/** One count on each of BullMQ's indexes: its own counts read every job of the retention. $1 queue. */
+/**
+ * Replaces handled jobs by their ids, as far as no other statement holds them. A process at a time: the others do nothing.
+ * $1 queue, $2 handled before, $3 limit, $4 now. Answers how many there were.
+ */
+export const REPLACE_HANDLED = `
+WITH turn AS MATERIALIZED (
+  SELECT pg_try_advisory_xact_lock(hashtext('ackhook:prune'), hashtext($1)) AS mine
+), handled AS (
+  SELECT queue, id FROM job
+  WHERE queue = $1 AND state = 'completed' AND finished_at_ms <= $2 AND data ? 'token' AND (SELECT mine FROM turn)
+  ORDER BY finished_at_ms LIMIT $3 FOR UPDATE SKIP LOCKED
+), removed AS (
+  DELETE FROM job USING handled WHERE job.queue = handled.queue AND job.id = handled.id
+  RETURNING job.queue, job.id, data->>'token' AS token, (data->>'fingerprint')::integer AS fingerprint,
+    finished_at_ms + round((data->>'retentionMs')::numeric)::bigint AS forget_at_ms
+), remembered AS (
+  INSERT INTO ackhook_remembered (queue, id, token, fingerprint, forget_at_ms)
+  SELECT queue, id, token, fingerprint, forget_at_ms FROM removed WHERE forget_at_ms > $4
+  ON CONFLICT (queue, id) DO UPDATE SET token = EXCLUDED.token, fingerprint = EXCLUDED.fingerprint,
+    forget_at_ms = EXCLUDED.forget_at_ms
+)
+SELECT count(*) AS n FROM removed`
+
+/** $1 queue, $2 now, $3 limit. Answers how many there were. */
+export const FORGET_EXPIRED = `
+WITH expired AS (
+  SELECT queue, id FROM ackhook_remembered WHERE queue = $1 AND forget_at_ms <= $2
+  ORDER BY forget_at_ms LIMIT $3 FOR UPDATE SKIP LOCKED
+), forgotten AS (
+  DELETE FROM ackhook_remembered r USING expired WHERE r.queue = expired.queue AND r.id = expired.id RETURNING 1
+)
+SELECT count(*) AS n FROM forgotten`
+
+/** Each from one of BullMQ's indexes, up to a limit. $1 queue, $2 limit. */
 export const COUNT_UNFINISHED = `
-SELECT (SELECT count(*) FROM job WHERE queue = $1 AND state = 'waiting')
-  + (SELECT count(*) FROM job WHERE queue = $1 AND state = 'delayed')
+SELECT (SELECT count(*) FROM (SELECT FROM job WHERE queue = $1 AND state = 'waiting' LIMIT $2) AS waiting)
+  + (SELECT count(*) FROM (SELECT FROM job WHERE queue = $1 AND state = 'delayed' LIMIT $2) AS delayed)
   + (SELECT count(*) FROM job WHERE queue = $1 AND state = 'active') AS unfinished`
+
+/**
+ * Delayed jobs are ordered by when they are due: the oldest has most attempts behind it and so the longest delay, and is
+ * among the last. $1 queue.
+ */
+export const READ_COUNTS = `
+SELECT (SELECT count(*) FROM job WHERE queue = $1 AND state = 'waiting')
+    + (SELECT count(*) FROM job WHERE queue = $1 AND state = 'delayed') AS pending,
+  (SELECT count(*) FROM job WHERE queue = $1 AND state = 'active') AS active,
+  (SELECT count(*) FROM job WHERE queue = $1 AND state = 'failed') AS dead,
+  LEAST(
+    (SELECT added_at_ms FROM job WHERE queue = $1 AND state = 'waiting' ORDER BY priority, seq LIMIT 1),
+    (SELECT min(added_at_ms) FROM job WHERE queue = $1 AND state = 'active'),
+    (SELECT min(added_at_ms) FROM (
+      SELECT added_at_ms FROM job WHERE queue = $1 AND state = 'delayed' ORDER BY process_at_ms DESC LIMIT 20
+    ) AS last)
+  ) AS oldest`
 
 /**
  * BullMQ's own function moves a job but leaves its data. So the job is written first, if it is dead: its row stays
@@ -17,7 +72,7 @@ SELECT (SELECT count(*) FROM job WHERE queue = $1 AND state = 'waiting')
 export const REQUEUE = `
 WITH dead AS (
   UPDATE job SET name = COALESCE($3, name), data = COALESCE($4::jsonb, data), stalled_count = 0,
-    added_at_ms = $5
+    added_at_ms = $5, progress = NULL
   WHERE queue = $1 AND id = $2 AND state = 'failed' RETURNING id
 )
 SELECT reprocess_job($1, id, 'failed', false, true, true) AS code FROM dead`
@@ -30,9 +85,30 @@ export const DISCARD = `
 WITH dead AS (SELECT id FROM job WHERE queue = $1 AND id = $2 AND state = 'failed' FOR UPDATE)
 SELECT remove($1, id, false) AS n FROM dead`
 
+/**
+ * Returns events whose lock has expired to the waiting ones, at their old place and with one more crash. BullMQ's own
+ * statement reads every job of the queue, as no index covers its mark, and puts them behind all that wait.
+ * $1 queue, $2 now.
+ */
+export const RECLAIM = `
+WITH expired AS (
+  SELECT queue, id FROM job WHERE queue = $1 AND state = 'active' AND locked_until_ms < $2 FOR UPDATE SKIP LOCKED
+), reclaimed AS (
+  UPDATE job SET state = 'waiting', lock_token = NULL, locked_until_ms = NULL, stalled_count = stalled_count + 1
+  FROM expired WHERE job.queue = expired.queue AND job.id = expired.id RETURNING job.queue, job.id
+)
+SELECT id, publish_event(queue, 'stalled', jsonb_build_object('jobId', id)), pg_notify('bullmq_jobs', queue)
+FROM reclaimed`
+
 /** $1 queue, $2 id. */
 export const RESET_CRASH_COUNT = 'UPDATE job SET stalled_count = 0 WHERE queue = $1 AND id = $2'
 
 /** As they are for this user and database. */
 export const DURABILITY_SETTINGS = `
 SELECT current_setting('synchronous_commit') AS "synchronous_commit", current_setting('fsync') AS "fsync"`
+
+/** Forgets a handled event: its job, or what is remembered of it. $1 queue, $2 id. */
+export const FORGET = `
+WITH handled AS (SELECT id FROM job WHERE queue = $1 AND id = $2 AND state = 'completed' FOR UPDATE),
+remembered AS (DELETE FROM ackhook_remembered WHERE queue = $1 AND id = $2 RETURNING id)
+SELECT remove($1, id, false) AS n FROM handled UNION ALL SELECT 1 FROM remembered`

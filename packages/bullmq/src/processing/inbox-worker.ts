@@ -2,32 +2,44 @@ import {
   ABORT,
   crashPolicy,
   createAttempt,
+  identityOf,
   type Process,
   type ProcessingPolicy,
   settlesWithin,
   type Verdict,
 } from '@ackhook/core/spi'
-import { WaitingError } from 'bullmq'
+import { DelayedError, WaitingError } from 'bullmq'
 import type { Engine, QueueWorker, WorkerSettings } from '../engine/engine.ts'
+import { type EventBoard, markOf } from '../engine/event-board.ts'
 import { type EventJob, toDelivery } from '../engine/event-job.ts'
 import { deadLetterError, delayOf, retryError } from './job-errors.ts'
 import { type JobLock, LockRenewal } from './lock-renewal.ts'
+import { watchRecord } from './lost-record.ts'
+import { MinuteCounter } from './minute-counter.ts'
 import { OutageLog } from './outage-log.ts'
 
 /** How long withdrawn attempts may take to end. */
 const GRACE_MS = 1000
 /** BullMQ's 15 s would leave the events waiting for as long after the server is back. */
 const RETRY_MS = 1000
+/**
+ * BullMQ looks for expired locks so often. Where the process that looked last is the one that died, the next looks up to two
+ * periods later: a dead process's events run again after one and a quarter of a lease.
+ */
+const CHECKS_PER_LEASE = 8
 /** BullMQ's own limit fails a job without a notification. Core's crash policy decides instead. */
 const NO_LIMIT = 2 ** 31 - 1
 
 export interface InboxWorkerOptions {
   readonly leaseMs: number
   readonly limiter: WorkerSettings['limiter'] | undefined
+  /** BullMQ could not take or record an event. It tries again. */
+  readonly onError: (error: Error) => void
 }
 
+type Postponed = Extract<Verdict, { outcome: 'postponed' }>
 /** The verdict of an attempt that did not complete its event. */
-type Failed = Exclude<Verdict, { outcome: 'completed' }>
+type Failed = Exclude<Verdict, { outcome: 'completed' } | Postponed>
 
 /** Steps 10 and 11: this process's share of the work. */
 export class InboxWorker {
@@ -35,6 +47,8 @@ export class InboxWorker {
   readonly #policy: ProcessingPolicy
   readonly #locks: LockRenewal
   readonly #worker: QueueWorker
+  readonly #board: EventBoard
+  readonly #minutes: MinuteCounter
   /** The drain ran out of time: what still runs goes back to the queue. */
   #givingBack = false
 
@@ -42,11 +56,13 @@ export class InboxWorker {
     engine: Engine,
     work: Process,
     policy: ProcessingPolicy,
-    { leaseMs, limiter }: InboxWorkerOptions,
+    { leaseMs, limiter, onError }: InboxWorkerOptions,
   ) {
     this.#work = work
     this.#policy = policy
-    const outages = new OutageLog(policy.observe)
+    this.#board = engine.board
+    this.#minutes = new MinuteCounter(minute => engine.board.count(minute))
+    const outages = new OutageLog(policy.observe, 'work')
     this.#locks = new LockRenewal({
       leaseMs,
       renew: (jobIds, tokens, ms) => this.#worker.extendJobLocks(jobIds, tokens, ms),
@@ -56,14 +72,22 @@ export class InboxWorker {
       concurrency: policy.concurrency,
       lockDuration: leaseMs,
       skipLockRenewal: true,
-      stalledInterval: leaseMs,
+      stalledInterval: leaseMs / CHECKS_PER_LEASE,
       maxStalledCount: NO_LIMIT,
       runRetryDelay: RETRY_MS,
       settings: { backoffStrategy: delayOf },
       ...(limiter && { limiter }),
     })
-    this.#worker.on('error', error => outages.report(error))
-    this.#worker.on('failed', () => outages.reset())
+    this.#worker.on('error', error => {
+      outages.report(error)
+      onError(error)
+    })
+    this.#worker.on('completed', () => this.#minutes.add('handled'))
+    this.#worker.on('failed', job => {
+      outages.reset()
+      // One that is retried is not finished.
+      if (job?.finishedOn) this.#minutes.add('deadLettered')
+    })
   }
 
   ready(): Promise<unknown> {
@@ -80,19 +104,26 @@ export class InboxWorker {
       this.#worker.disconnect().catch(() => {})
     }
     this.#locks.stop()
+    await settlesWithin(this.#minutes.flush(), GRACE_MS)
   }
 
   /** BullMQ has locked the job. After a crash in here the lock expires, and the job runs again. */
   async #attempt(job: EventJob, token: string): Promise<void> {
     const delivery = toDelivery(job)
-    const attempt = createAttempt(job.attemptsMade + 1, crashPolicy(job.stalledCounter))
+    const attempt = createAttempt(job.attemptsMade + 1, crashPolicy(job.stalledCounter), markOf(job.progress))
     // The worker's policy decides how often, and may differ from the accepting process's. Set before the handlers run:
     // if BullMQ cannot record their success, it treats that as one more failure of the job.
     job.opts.attempts = Math.max(job.opts.attempts ?? 0, attempt.number + 1)
-    const lock = this.#locks.hold(job.id!, token, attempt)
+    const lock = this.#locks.hold(job.id!, token, attempt, () =>
+      this.#policy.observe({ kind: 'lease_lost', ...identityOf(delivery) }),
+    )
     if (this.#givingBack) attempt.abort(ABORT.drained())
     const verdict = await this.#work(delivery, attempt)
     this.#locks.release(lock)
+    watchRecord(job, () => this.#locks.lose(lock))
+    if (verdict.outcome === 'postponed') return this.#postpone(verdict, job, token, lock)
+    // Counted as postponed by mistake it would only keep room from others, and its entry is dropped in time.
+    if (attempt.mark > 0) this.#board.resume(job.id!).catch(() => {})
     if (verdict.outcome === 'completed') return
     if (attempt.decision === 'run' || verdict.outcome === 'dead') await this.#resetCrashCount(job, lock)
     await this.#apply(verdict, job, token, lock)
@@ -109,6 +140,26 @@ export class InboxWorker {
     }
     if (verdict.outcome === 'dead') throw deadLetterError(verdict.error)
     throw retryError(verdict.error, verdict.delayMs)
+  }
+
+  /** Delays the job, at no cost of an attempt. Another process may take it then. */
+  async #postpone({ delayMs, mark }: Postponed, job: EventJob, token: string, lock: JobLock): Promise<never> {
+    if (lock.lost) throw new WaitingError()
+    await this.#resetCrashCount(job, lock)
+    try {
+      await this.#board.postpone(job.id!, { delayMs, mark })
+    } catch (error) {
+      // It waits all the same, with the mark of before.
+      this.#policy.observe({ kind: 'store_down', operation: 'postpone', error })
+    }
+    try {
+      await job.moveToDelayed(Date.now() + Math.ceil(delayMs), token)
+    } catch (error) {
+      // As a failure of the job it would cost an attempt. Its lock expires, and it comes back.
+      this.#policy.observe({ kind: 'store_down', operation: 'postpone', error })
+      throw new WaitingError()
+    }
+    throw new DelayedError()
   }
 
   /**

@@ -19,12 +19,14 @@ interface HeldLock extends JobLock {
   readonly jobId: string
   readonly token: string
   readonly attempt: Attempt
+  readonly onLost: () => void
   /** When the last successful request for the lock was sent: it holds for `leaseMs` from then at least. */
   renewedAt: number
   lost: boolean
 }
 
-const RENEWALS_PER_LEASE = 4
+/** A lock is at most one and a half periods old when the event loop is blocked: it then lasts for four fifths of a lease. */
+const RENEWALS_PER_LEASE = 8
 
 /**
  * Renews the locks of all attempts of this process with one timer and one request, in place of BullMQ's own renewal.
@@ -50,12 +52,12 @@ export class LockRenewal {
     this.#onError = onError
   }
 
-  /** For an attempt that begins: BullMQ has just locked its job with this token. */
-  hold(jobId: string, token: string, attempt: Attempt): JobLock {
+  /** For an attempt that begins: BullMQ has just locked its job with this token. `onLost`: it no longer counts. */
+  hold(jobId: string, token: string, attempt: Attempt, onLost: () => void = () => {}): JobLock {
     const earlier = this.#held.get(jobId)
     // The job was taken here once more: the earlier attempt has not noticed yet that its lock expired.
     if (earlier !== undefined) this.#lose(earlier)
-    const lock = { jobId, token, attempt, renewedAt: performance.now(), lost: false }
+    const lock = { jobId, token, attempt, onLost, renewedAt: performance.now(), lost: false }
     this.#held.set(jobId, lock)
     if (this.#timer === undefined) this.#schedule(this.#periodMs)
     return lock
@@ -65,6 +67,16 @@ export class LockRenewal {
   release(lock: JobLock): void {
     const { jobId } = lock as HeldLock
     if (this.#held.get(jobId) === lock) this.#held.delete(jobId)
+  }
+
+  /** For a lock that has turned out to be another worker's, also after its attempt has ended. `onLost` is called once. */
+  lose(lock: JobLock): void {
+    const held = lock as HeldLock
+    if (held.lost) return
+    held.lost = true
+    this.release(held)
+    held.onLost()
+    held.attempt.abort(ABORT.leaseLost())
   }
 
   /** Withdraws every attempt. */
@@ -113,9 +125,7 @@ export class LockRenewal {
   }
 
   #lose(lock: HeldLock): void {
-    if (this.#held.get(lock.jobId) !== lock) return
-    this.#held.delete(lock.jobId)
-    lock.lost = true
-    lock.attempt.abort(ABORT.leaseLost())
+    // The answer to a renewal may come after the end of the attempt.
+    if (this.#held.get(lock.jobId) === lock) this.lose(lock)
   }
 }

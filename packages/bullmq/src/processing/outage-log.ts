@@ -10,11 +10,13 @@ const MAX_KNOWN = 20
 /** Reports each error of an outage to the observer once: they come many times a second, and alternate. */
 export class OutageLog {
   readonly #observe: Observer
+  readonly #operation: string
   /** By message. */
   readonly #lastAt = new Map<string, number>()
 
-  constructor(observe: Observer) {
+  constructor(observe: Observer, operation: string) {
     this.#observe = observe
+    this.#operation = operation
   }
 
   report(error: Error): void {
@@ -22,7 +24,7 @@ export class OutageLog {
     const lastAt = this.#lastAt.get(error.message) ?? Number.NEGATIVE_INFINITY
     if (this.#lastAt.size >= MAX_KNOWN) this.#lastAt.clear()
     this.#lastAt.set(error.message, now)
-    if (now - lastAt >= QUIET_MS) this.#observe({ kind: 'store_down', operation: 'work', error })
+    if (now - lastAt >= QUIET_MS) this.#observe({ kind: 'store_down', operation: this.#operation, error })
   }
 
   /** The engine answers again. */

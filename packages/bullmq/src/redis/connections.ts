@@ -44,7 +44,10 @@ export async function connector(connection: string | RedisOptions | RedisConnect
       )
   }
   const { Redis } = await import('ioredis').catch(cause => {
-    throw new ConfigurationError('connection', "needs the package 'ioredis': npm install ioredis", { cause })
+    throw new ConfigurationError('connection', "needs the package 'ioredis': npm install ioredis", {
+      cause,
+      page: 'missing-packages',
+    })
   })
   if (typeof connection === 'string')
     return overrides => ignoreErrors(new Redis(connection, { ...overrides }))

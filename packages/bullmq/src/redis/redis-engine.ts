@@ -1,17 +1,41 @@
-import type { StoreNotice } from '@ackhook/core/spi'
+import { randomUUID } from 'node:crypto'
+import { describeError, type StoreNotice } from '@ackhook/core/spi'
 import { Queue, type QueueOptions, type RedisConnectionClient, type RedisOptions, Worker } from 'bullmq'
 import type {
+  Bite,
   Engine,
   EngineSettings,
   JobProcessor,
   KnownJob,
+  QueueCounts,
   QueueWorker,
   WorkerSettings,
 } from '../engine/engine.ts'
+import type { EventBoard } from '../engine/event-board.ts'
 import type { EventQueue, JobData, NewJob } from '../engine/event-job.ts'
+import type { JobQuery, ListedJob } from '../engine/job-list.ts'
 import { type Connect, connector, disconnect, FOR_DELIVERIES, FOR_WORK, ignoreErrors } from './connections.ts'
 import { redisNotices } from './notices.ts'
-import { DISCARD, LOOK_UP, REQUEUE } from './scripts.ts'
+import { RedisBoard } from './redis-board.ts'
+import { RedisJobList } from './redis-job-list.ts'
+import {
+  DISCARD,
+  EXTEND_LOCKS,
+  FORGET,
+  LOOK_UP,
+  MAKE_NEXT_DUE,
+  PRUNE,
+  READ_COUNTS,
+  REQUEUE,
+} from './scripts.ts'
+
+/** Bytes of data in one bite of pruning, so that large bodies do not make it long. */
+const MAX_BITE_BYTES = 4_000_000
+/** Of each kind of unfinished job, to find the oldest. */
+const SAMPLE = 20
+
+/** A wrong or missing password, or a user that is disabled. */
+const REFUSED = /^(?:NOAUTH|WRONGPASS) /
 
 export async function createRedisEngine(
   settings: EngineSettings,
@@ -22,23 +46,41 @@ export async function createRedisEngine(
 
 class RedisEngine implements Engine {
   readonly queue: EventQueue
+  readonly board: EventBoard
+  readonly refused: Promise<never>
+  connectionError: Error | undefined
   readonly traced: boolean
   readonly #name: string
+  /** Whose turn it is to prune. */
+  readonly #id = randomUUID()
   /** What queue and worker have in common. */
   readonly #shared: Omit<QueueOptions, 'connection'>
   readonly #connect: Connect
   readonly #client: RedisConnectionClient
+  readonly #jobList: RedisJobList
   readonly #toDisconnect: RedisConnectionClient[] = []
 
-  constructor({ queue, prefix, telemetry }: EngineSettings, connect: Connect) {
+  constructor({ queue, prefix, telemetry, create }: EngineSettings, connect: Connect) {
     this.#name = queue
     this.#shared = { ...(prefix !== undefined && { prefix }), ...(telemetry && { telemetry }) }
     this.traced = telemetry !== undefined
     this.#connect = connect
     this.#client = connect(FOR_DELIVERIES)
     this.#toDisconnect.push(this.#client)
-    this.queue = new Queue<JobData, unknown, string>(queue, { ...this.#shared, connection: this.#client })
+    this.refused = this.#watchConnection()
+    // Only a start waits for it.
+    this.refused.catch(() => {})
+    this.queue = new Queue<JobData, unknown, string>(queue, {
+      ...this.#shared,
+      connection: this.#client,
+      skipMetasUpdate: !create,
+    })
+    const keyOf = (name: string) => this.#key(name)
+    this.board = new RedisBoard(this.#client, keyOf)
+    this.#jobList = new RedisJobList(this.#client, keyOf)
   }
+
+  async prepare(): Promise<void> {}
 
   add(jobs: readonly NewJob[]): readonly Promise<boolean>[] {
     // On one connection Redis answers this before it adds anything.
@@ -54,13 +96,12 @@ class RedisEngine implements Engine {
     const keys = [this.#key('failed'), ...jobIds.map(id => this.#key(id))]
     const found = (await this.#client['eval'](LOOK_UP, keys.length, ...keys, ...jobIds)) as [
       string | null,
+      string | null,
       number,
     ][]
     const known = new Map<string, KnownJob>()
-    for (const [i, [data, dead]] of found.entries()) {
-      if (data === null) continue
-      const { fingerprint, token } = JSON.parse(data) as JobData
-      known.set(jobIds[i]!, { fingerprint, token, dead: dead === 1 })
+    for (const [i, [token, fingerprint, dead]] of found.entries()) {
+      if (token !== null) known.set(jobIds[i]!, { token, fingerprint: Number(fingerprint), dead: dead === 1 })
     }
     return known
   }
@@ -68,6 +109,14 @@ class RedisEngine implements Engine {
   async countUnfinished(): Promise<number> {
     const counts = await this.queue.getJobCounts('wait', 'delayed', 'prioritized', 'active')
     return Object.values(counts).reduce((sum, n) => sum + n, 0)
+  }
+
+  async readCounts(): Promise<QueueCounts> {
+    const keys = ['wait', 'paused', 'delayed', 'prioritized', 'active', 'failed'].map(name => this.#key(name))
+    const counts = await this.#client['eval'](READ_COUNTS, keys.length, ...keys, this.#key(''), SAMPLE)
+    const [pending, active, dead, sampled] = counts as [number, number, number, string[]]
+    const oldestAt = sampled.length === 0 ? undefined : Math.min(...sampled.map(Number))
+    return { pending, active, dead, oldestAt }
   }
 
   async requeue(jobId: string, redelivery?: Pick<NewJob, 'name' | 'data'>): Promise<boolean> {
@@ -85,17 +134,46 @@ class RedisEngine implements Engine {
     return Number(await this.#client['eval'](DISCARD, keys.length, ...keys, jobId)) === 1
   }
 
+  async forget(jobId: string): Promise<boolean> {
+    const keys = ['completed', jobId, `${jobId}:logs`].map(name => this.#key(name))
+    return Number(await this.#client['eval'](FORGET, keys.length, ...keys, jobId)) === 1
+  }
+
+  list(query: JobQuery): Promise<readonly ListedJob[]> {
+    return this.#jobList.list(query)
+  }
+
+  async prune({ now, handledBefore, limit, isUrgent }: Bite): Promise<boolean> {
+    const keys = [this.#key('completed'), this.#key('ackhook-pruning')]
+    const args = [this.#key(''), handledBefore, now, limit, MAX_BITE_BYTES, this.#id, Number(isUrgent)]
+    return Number(await this.#client['eval'](PRUNE, 2, ...keys, ...args)) === limit
+  }
+
+  isFull(error: unknown): boolean {
+    return /\bOOM\b/.test(describeError(error))
+  }
+
   newWorker(run: JobProcessor, settings: WorkerSettings): QueueWorker {
     const connection = this.#connect(FOR_WORK)
     this.#toDisconnect.push(connection)
     const blocking = trackDuplicates(connection)
     const worker = new Worker(this.#name, run, { ...settings, ...this.#shared, connection })
     const close = worker.close.bind(worker)
+    worker.on('error', error => {
+      if (!this.isFull(error)) return
+      const keys = [this.#key('wait'), this.#key('delayed')]
+      connection['eval'](MAKE_NEXT_DUE, 2, ...keys, Date.now()).catch(() => {})
+    })
     return Object.assign(worker, {
       // While Redis is gone, BullMQ's close waits for the connection that blocks for jobs.
       close: () => {
         for (const one of blocking) if (one['status'] === 'reconnecting') disconnect(one)
         return close()
+      },
+      extendJobLocks: async (jobIds: string[], tokens: string[], lockMs: number) => {
+        const pairs = jobIds.flatMap((id, i) => [id, tokens[i]!])
+        const args = [this.#key('stalled'), this.#key(''), lockMs, ...pairs]
+        return (await connection['eval'](EXTEND_LOCKS, 1, ...args)) as string[]
       },
       resetCrashCount: async (jobId: string) => connection['hdel'](this.#key(jobId), 'stc'),
     })
@@ -107,6 +185,15 @@ class RedisEngine implements Engine {
 
   async disconnect(): Promise<void> {
     for (const one of this.#toDisconnect) disconnect(one)
+  }
+
+  #watchConnection(): Promise<never> {
+    return new Promise((_, reject) => {
+      this.#client.on?.('error', (error: Error) => {
+        this.connectionError = error
+        if (REFUSED.test(error.message)) reject(error)
+      })
+    })
   }
 
   #key(name: string): string {

@@ -1,15 +1,74 @@
 /**
- * The data of each job and whether it is a dead letter, in one step: a dead letter that is discarded between two
- * questions would look like an event that was handled.
+ * What outlives a job's body, from the beginning of its data. Somebody who edits the data in a dashboard may have moved
+ * it, and another producer's job lacks it.
+ */
+const HEAD_OF = `
+local function headOf(data)
+  local token, fingerprint, retention = data:match('^{"token":"([^"]*)","fingerprint":(-?%d+),"retentionMs":(%d+),')
+  if token then return token, fingerprint, retention end
+  local ok, parsed = pcall(cjson.decode, data)
+  if not ok or type(parsed) ~= 'table' or type(parsed.token) ~= 'string' then return nil end
+  if type(parsed.fingerprint) ~= 'number' or type(parsed.retentionMs) ~= 'number' then return nil end
+  return parsed.token, string.format('%.0f', parsed.fingerprint), string.format('%.0f', parsed.retentionMs)
+end
+`
+
+/**
+ * The token and fingerprint of each job, or of what is remembered of it, and whether it is a dead letter. In one step: a
+ * dead letter that is discarded between two questions would look like an event that was handled.
  *
  * KEYS: the failed jobs, then the jobs. ARGV: the ids of the jobs.
  */
-export const LOOK_UP = `
+export const LOOK_UP: string = `${HEAD_OF}
 local found = {}
 for i, id in ipairs(ARGV) do
-  found[i] = { redis.call('HGET', KEYS[i + 1], 'data'), redis.call('ZSCORE', KEYS[1], id) and 1 or 0 }
+  local data, token, fingerprint = unpack(redis.call('HMGET', KEYS[i + 1], 'data', 'token', 'fingerprint'))
+  if data then token, fingerprint = headOf(data) end
+  found[i] = { token or false, fingerprint or false, redis.call('ZSCORE', KEYS[1], id) and 1 or 0 }
 end
 return found
+`
+
+/**
+ * Replaces handled jobs by their ids: a hash in place of the job's, so that BullMQ's add still finds the id known, in the
+ * same step as ever. A new hash, because one that was large once stays large. Redis forgets it when its retention is
+ * over. The job is deleted before anything is written, which a Redis without free memory then allows.
+ *
+ * One bite ends after so many bytes of data as well, because Redis serves nothing else meanwhile. A process that replaced
+ * something has the next turn for two seconds: bites of several processes would add up.
+ *
+ * KEYS: the handled jobs, whose turn it is. ARGV: the prefix of the queue's keys, the time until which they were handled, the
+ * time now, the number of jobs and of bytes, the process, and 1 to ignore the turn. Returns how many there were.
+ */
+export const PRUNE: string = `${HEAD_OF}
+local turn = redis.call('GET', KEYS[2])
+if turn and turn ~= ARGV[6] and ARGV[7] ~= '1' then return 0 end
+local handled = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', ARGV[2], 'WITHSCORES', 'LIMIT', 0, ARGV[4])
+local bytes, removed = tonumber(ARGV[5]), 0
+for i = 1, #handled, 2 do
+  local id = handled[i]
+  local key = ARGV[1] .. id
+  bytes = bytes - redis.call('HSTRLEN', key, 'data')
+  local data = redis.call('HGET', key, 'data')
+  local token, fingerprint, retention = headOf(data or '')
+  if token or not data then
+    removed = removed + redis.call('ZREM', KEYS[1], id)
+  end
+  if token then
+    redis.call('DEL', key, key .. ':logs')
+    local forgottenAt = tonumber(handled[i + 1]) + tonumber(retention)
+    if forgottenAt > tonumber(ARGV[3]) then
+      redis.call('HSET', key, 'token', token, 'fingerprint', fingerprint)
+      redis.call('PEXPIREAT', key, string.format('%.0f', forgottenAt))
+    end
+  end
+  if bytes < 0 then break end
+end
+-- Jobs of another producer stay.
+if removed == 0 then return 0 end
+-- After what was removed even a Redis without free memory allows this.
+redis.pcall('SET', KEYS[2], ARGV[6], 'PX', 2000)
+return bytes < 0 and tonumber(ARGV[4]) or #handled / 2
 `
 
 /**
@@ -27,7 +86,7 @@ export const REQUEUE = `
 if redis.call('EXISTS', KEYS[2]) == 0 or redis.call('ZREM', KEYS[1], ARGV[1]) == 0 then return 0 end
 redis.call('HSET', KEYS[2], 'timestamp', ARGV[2])
 if ARGV[3] then redis.call('HSET', KEYS[2], 'name', ARGV[3], 'data', ARGV[4]) end
-redis.call('HDEL', KEYS[2], 'finishedOn', 'processedOn', 'failedReason', 'atm', 'ats', 'stc')
+redis.call('HDEL', KEYS[2], 'finishedOn', 'processedOn', 'failedReason', 'progress', 'atm', 'ats', 'stc')
 redis.call('LPUSH', KEYS[3], ARGV[1])
 redis.call('ZADD', KEYS[4], 0, '0')
 redis.call('XADD', KEYS[5], 'MAXLEN', '~', 10000, '*', 'event', 'waiting', 'jobId', ARGV[1], 'prev', 'failed')
@@ -45,4 +104,75 @@ if redis.call('ZREM', KEYS[1], ARGV[1]) == 0 then return 0 end
 redis.call('DEL', KEYS[2], KEYS[3])
 redis.call('XADD', KEYS[4], '*', 'event', 'removed', 'jobId', ARGV[1], 'prev', 'failed')
 return 1
+`
+
+/**
+ * Forgets a handled event: its job, or what is left of it once the job has been replaced by its id.
+ *
+ * KEYS: the handled jobs, the job, its log. ARGV: the id of the job.
+ */
+export const FORGET = `
+local wasHandled = redis.call('ZREM', KEYS[1], ARGV[1]) == 1
+if not wasHandled then
+  local data, token = unpack(redis.call('HMGET', KEYS[2], 'data', 'token'))
+  wasHandled = token and not data
+end
+if not wasHandled then return 0 end
+redis.call('DEL', KEYS[2], KEYS[3])
+return 1
+`
+
+/**
+ * How many events wait, run and are dead, and when the oldest of those that wait or run was accepted. The oldest are at the
+ * end of the lists. Delayed jobs are ordered by when they are due: the oldest has most attempts behind it and so the longest
+ * delay, and is among the last.
+ *
+ * KEYS: the jobs that wait, are paused, delayed, prioritized, run, failed. ARGV: the prefix of the queue's keys, and how
+ * many of each to look at.
+ */
+export const READ_COUNTS = `
+local sampled = {}
+local function sample(ids)
+  for _, id in ipairs(ids) do
+    local timestamp = redis.call('HGET', ARGV[1] .. id, 'timestamp')
+    if timestamp then sampled[#sampled + 1] = timestamp end
+  end
+end
+sample(redis.call('LRANGE', KEYS[1], -ARGV[2], -1))
+sample(redis.call('LRANGE', KEYS[2], -ARGV[2], -1))
+sample(redis.call('LRANGE', KEYS[5], -ARGV[2], -1))
+sample(redis.call('ZREVRANGE', KEYS[3], 0, ARGV[2] - 1))
+local pending = redis.call('LLEN', KEYS[1]) + redis.call('LLEN', KEYS[2]) + redis.call('ZCARD', KEYS[3]) + redis.call('ZCARD', KEYS[4])
+return { pending, redis.call('LLEN', KEYS[5]), redis.call('ZCARD', KEYS[6]), sampled }
+`
+
+/**
+ * Renews locks as BullMQ does, with PEXPIRE instead of SET: a Redis without free memory refuses SET, and what runs would lose
+ * its lock. KEYS: the possibly stalled jobs. ARGV: the prefix of the queue's keys, milliseconds, then pairs of a job's id
+ * and token. Returns the ids of the jobs that are no longer locked with their token.
+ */
+export const EXTEND_LOCKS = `
+local lost = {}
+for i = 3, #ARGV, 2 do
+  local lock = ARGV[1] .. ARGV[i] .. ':lock'
+  if redis.call('GET', lock) == ARGV[i + 1] then
+    redis.call('PEXPIRE', lock, ARGV[2])
+    redis.call('SREM', KEYS[1], ARGV[i])
+  else
+    lost[#lost + 1] = ARGV[i]
+  end
+end
+return lost
+`
+
+/**
+ * Lets a worker take events from a Redis without free memory. BullMQ's script begins with a command that such a Redis
+ * refuses, unless a delayed job is due: then it first removes that one, and what follows a removal is allowed. So the next
+ * waiting job becomes one that is due. Where a worker has taken one job, it takes the others as it completes it.
+ *
+ * KEYS: the waiting jobs, the delayed jobs. ARGV: the time now.
+ */
+export const MAKE_NEXT_DUE = `
+local id = redis.call('RPOP', KEYS[1])
+if id then redis.call('ZADD', KEYS[2], ARGV[1] * 0x1000, id) end
 `

@@ -1,16 +1,24 @@
-import type { ContractOptions, Duration, TimestampUnit } from '@ackhook/core'
+import type { ContractOptions, Duration, EnvelopeFields, TimestampUnit } from '@ackhook/core'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { UsageError } from './usage-error.ts'
 
 export interface SecretFlags {
   readonly secret?: readonly string[]
-  readonly envFile?: string
+  readonly secretsFile?: string
 }
 
 export interface ContractFlags {
   readonly header?: string
   readonly scheme?: string
   readonly timestampUnit?: TimestampUnit
+  readonly field?: Partial<EnvelopeFields>
+}
+
+/** The unit of a `t` that is to be written. */
+export type SentUnit = Exclude<TimestampUnit, 'auto'>
+
+export interface SentContractFlags extends ContractFlags {
+  readonly timestampUnit: SentUnit
 }
 
 export function withJson(command: Command): Command {
@@ -18,9 +26,12 @@ export function withJson(command: Command): Command {
 }
 
 export function withSecret(command: Command): Command {
-  return command
-    .option('--secret <secret>', 'the signing secret; prefer ACKHOOK_SECRET or --env-file', collect)
-    .option('--env-file <file>', 'read ACKHOOK_SECRET from this file')
+  return (
+    command
+      .option('--secret <secret>', 'the signing secret; prefer SIGNING_SECRET or --secrets-file', collect)
+      // Not --env-file: Node takes that one for itself, wherever it stands.
+      .option('--secrets-file <file>', 'read SIGNING_SECRET from this file, such as .env')
+  )
 }
 
 /** An option that may be repeated. Not `<secret...>`, which would swallow the argument after it. */
@@ -28,36 +39,57 @@ function collect(value: string, before: readonly string[] = []): readonly string
   return [...before, value]
 }
 
+const UNITS = ['seconds', 'milliseconds', 'iso8601'] as const satisfies readonly SentUnit[]
+
+/** What the receiver has in its option `contract`. */
 export function withContract(command: Command): Command {
   return command
     .option('--header <name>', 'name of the signature header (default: X-Service-Signature)')
     .option('--scheme <label>', 'label of the signature in the header (default: v1)')
+    .option('--field <field=name>', 'name of a field in the body, such as id=event_id', collectField)
+}
+
+/** For commands that sign. */
+export function withSentUnit(command: Command): Command {
+  return command.addOption(
+    new Option('--timestamp-unit <unit>', 'unit of t').choices(UNITS).default('seconds'),
+  )
 }
 
 export function withTolerance(command: Command): Command {
   return command
-    .addOption(
-      new Option('--timestamp-unit <unit>', 'unit of t (default: auto)').choices([
-        'auto',
-        'seconds',
-        'milliseconds',
-        'iso8601',
-      ]),
-    )
+    .addOption(new Option('--timestamp-unit <unit>', 'unit of t (default: auto)').choices(['auto', ...UNITS]))
     .option('--tolerance <duration>', 'how old t may be, such as 5m or 3d', parseDuration, '5m' as Duration)
 }
 
-export function contractOf({ header, scheme, timestampUnit }: ContractFlags): ContractOptions {
+/** The part of the contract that was named. */
+export function contractOf<Unit extends TimestampUnit>({
+  header,
+  scheme,
+  timestampUnit,
+  field,
+}: ContractFlags & { readonly timestampUnit?: Unit }): Pick<
+  ContractOptions,
+  'header' | 'scheme' | 'fields'
+> & {
+  readonly timestampUnit?: Unit
+} {
   return {
     ...(header !== undefined && { header }),
     ...(scheme !== undefined && { scheme }),
     ...(timestampUnit !== undefined && { timestampUnit }),
+    ...(field !== undefined && { fields: field }),
   }
+}
+
+function collectField(text: string, before: Partial<EnvelopeFields> = {}): Partial<EnvelopeFields> {
+  const [, field, name] = /^(id|type|created_at|data)=(.+)$/.exec(text) ?? []
+  if (field !== undefined) return { ...before, [field]: name }
+  throw new InvalidArgumentError('Write id, type, created_at or data, and its name: id=event_id.')
 }
 
 export function parseDuration(text: string): Duration {
   if (/^\d+(\.\d+)?(ms|s|m|h|d)$/.test(text)) return text as Duration
-  if (/^\d+$/.test(text)) return Number(text)
   throw new InvalidArgumentError('Write a duration such as 500ms, 30s, 5m or 3d.')
 }
 
@@ -65,6 +97,12 @@ export function parseCount(text: string): number {
   const value = Number(text)
   if (Number.isInteger(value) && value >= 1) return value
   throw new InvalidArgumentError('Write a whole number from 1.')
+}
+
+export function parsePort(text: string): number {
+  const value = Number(text)
+  if (Number.isInteger(value) && value >= 0 && value <= 65_535) return value
+  throw new InvalidArgumentError('Write a port from 0 to 65535.')
 }
 
 export function parseUrl(text: string): string {

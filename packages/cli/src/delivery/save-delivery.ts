@@ -1,5 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { EnvelopeFields } from '@ackhook/core'
 import type { CapturedRequest } from './captured-request.ts'
 import { toDeliveryFile } from './delivery-file.ts'
 import { eventOf } from './event-of.ts'
@@ -7,10 +8,14 @@ import { eventOf } from './event-of.ts'
 const LONGEST_PART = 60
 
 /** Writes a delivery to a new file, named by time, type and id. Returns the path. */
-export function saveDelivery(directory: string, delivery: CapturedRequest): string {
+export function saveDelivery(
+  directory: string,
+  delivery: CapturedRequest,
+  fields?: Partial<EnvelopeFields>,
+): string {
   mkdirSync(directory, { recursive: true })
   const text = `${JSON.stringify(toDeliveryFile(delivery), null, 2)}\n`
-  const name = nameOf(delivery)
+  const name = nameOf(delivery, fields)
   for (let count = 1; ; count++) {
     const path = join(directory, `${name}${count === 1 ? '' : `-${count}`}.json`)
     try {
@@ -22,8 +27,8 @@ export function saveDelivery(directory: string, delivery: CapturedRequest): stri
   }
 }
 
-function nameOf({ body, receivedAt }: CapturedRequest): string {
-  const { type, id } = eventOf(body)
+function nameOf({ body, receivedAt }: CapturedRequest, fields?: Partial<EnvelopeFields>): string {
+  const { type, id } = eventOf(body, fields)
   const time = new Date(receivedAt).toISOString().replaceAll(':', '-')
   return [time, safe(type ?? 'unknown'), safe(id ?? 'no-id')].join('_')
 }

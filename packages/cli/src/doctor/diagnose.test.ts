@@ -50,7 +50,7 @@ function deliver(mishap: Mishap = {}): CapturedRequest {
   }
 }
 
-const named = (value: string, source = 'ACKHOOK_SECRET') => ({ value, source })
+const named = (value: string, source = 'SIGNING_SECRET') => ({ value, source })
 
 async function causes(mishap: Mishap, options: Partial<DiagnoseOptions> = {}) {
   const { verified, findings } = await diagnose(deliver(mishap), { secrets: [named(SECRET)], ...options })
@@ -203,10 +203,10 @@ describe('the secret', () => {
   })
 
   test('that is the other one of the rotation, which is named but not shown', async () => {
-    const secrets = [named(SECRET), named(OTHER, 'ACKHOOK_SECRET_2')]
+    const secrets = [named(SECRET), named(OTHER, 'SIGNING_SECRET_2')]
     const { findings } = await diagnose(deliver({ signedWith: OTHER }), { secrets })
     expect(findings).toMatchObject([
-      { cause: 'secret-other', proven: true, text: expect.stringContaining('ACKHOOK_SECRET_2') },
+      { cause: 'secret-other', proven: true, text: expect.stringContaining('SIGNING_SECRET_2') },
     ])
   })
 

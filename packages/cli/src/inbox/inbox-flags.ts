@@ -3,12 +3,22 @@ export interface InboxFlags {
   readonly redis?: string
   readonly postgres?: string
   readonly queue?: string
+  readonly prefix?: string
+  readonly schema?: string
   readonly namespace: string
   readonly json?: boolean
 }
 
+export interface UiFlags extends InboxFlags {
+  readonly port: number
+  readonly readOnly?: boolean
+  readonly bodies?: boolean
+}
+
 export interface ListFlags extends InboxFlags {
   readonly limit: number
+  readonly order: 'newest' | 'oldest'
+  readonly after?: string
 }
 
 export interface ChangeFlags extends InboxFlags {

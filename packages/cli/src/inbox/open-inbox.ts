@@ -11,20 +11,32 @@ export type OpenInbox = (flags: InboxFlags, cwd: string) => Promise<Inbox>
 
 /** Uses the inbox installed in the user's project, so that both sides agree on the format. */
 export const openInbox: OpenInbox = async (flags, cwd) => {
-  const { sqlite, redis, postgres, queue } = flags
+  checkFlags(flags)
+  // Created by a misspelt name, an inbox would be empty, and every count a wrong zero.
+  const create = false
+  const { sqlite, redis, postgres, queue, prefix, schema } = flags
+  if (sqlite !== undefined) {
+    const path = resolve(cwd, sqlite)
+    if (!existsSync(path)) throw new UsageError(`there is no database ${sqlite}`)
+    const { sqliteInbox } = await load('@ackhook/sqlite', 'sqliteInbox', cwd)
+    return sqliteInbox({ path, create }) as Inbox
+  }
+  const { bullmqInbox } = await load('@ackhook/bullmq', 'bullmqInbox', cwd)
+  const place =
+    redis === undefined
+      ? { postgres: { connectionString: postgres, ...(schema !== undefined && { schema }) } }
+      : { connection: redis, ...(prefix !== undefined && { prefix }) }
+  return bullmqInbox({ ...place, ...(queue !== undefined && { queue }), create }) as Inbox
+}
+
+function checkFlags({ sqlite, redis, postgres, queue, prefix, schema }: InboxFlags): void {
   if ([sqlite, redis, postgres].filter(place => place !== undefined).length !== 1) {
     throw new UsageError('name the inbox: --sqlite <file>, --redis <url> or --postgres <url>')
   }
-  if (sqlite !== undefined) {
-    const file = resolve(cwd, sqlite)
-    // Opening would create an empty database, and every count would be a wrong zero.
-    if (!existsSync(file)) throw new UsageError(`there is no database ${sqlite}`)
-    const { sqliteInbox } = await load('@ackhook/sqlite', 'sqliteInbox', cwd)
-    return sqliteInbox(file) as Inbox
-  }
-  const { bullmqInbox } = await load('@ackhook/bullmq', 'bullmqInbox', cwd)
-  const place = redis === undefined ? { postgres } : { connection: redis }
-  return bullmqInbox({ ...place, ...(queue !== undefined && { queue }) }) as Inbox
+  if (sqlite !== undefined && queue !== undefined)
+    throw new UsageError('--queue is for --redis and --postgres')
+  if (redis === undefined && prefix !== undefined) throw new UsageError('--prefix is for --redis')
+  if (postgres === undefined && schema !== undefined) throw new UsageError('--schema is for --postgres')
 }
 
 async function load<Name extends string>(

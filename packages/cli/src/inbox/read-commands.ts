@@ -10,7 +10,11 @@ import { type InboxParts, withInbox } from './with-inbox.ts'
 export function list(flags: ListFlags, parts: InboxParts): Promise<number> {
   const { terminal } = parts
   return withInbox(flags, parts, async inbox => {
-    const letters = await inbox.deadLetters.list({ limit: flags.limit })
+    const letters = await inbox.deadLetters.list({
+      limit: flags.limit,
+      order: flags.order,
+      ...(flags.after !== undefined && { after: flags.after }),
+    })
     if (flags.json) {
       terminal.out(JSON.stringify({ deadLetters: letters.map(letter => toJson(letter)) }))
       return EXIT.ok
@@ -24,6 +28,8 @@ export function list(flags: ListFlags, parts: InboxParts): Promise<number> {
       printable(letter.reason),
     ])
     for (const line of table(rows)) terminal.out(line)
+    const cursor = letters.length === flags.limit ? letters.at(-1)?.cursor : undefined
+    if (cursor !== undefined) terminal.err(`There may be more: add --after ${cursor}`)
     return EXIT.ok
   })
 }

@@ -1,4 +1,4 @@
-import type { Inbox } from '@ackhook/core'
+import type { ConfigurationError, Inbox } from '@ackhook/core'
 import { UsageError } from '../command/usage-error.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import type { InboxFlags } from './inbox-flags.ts'
@@ -21,12 +21,28 @@ export async function withInbox(
   try {
     return await work(inbox)
   } catch (cause) {
-    if (cause instanceof UsageError) throw cause
-    const reason = cause instanceof Error ? cause.message : String(cause)
-    throw new UsageError(`the inbox does not work: ${reason}. Is it the right ${placeOf(flags)}?`, { cause })
+    throw cause instanceof UsageError ? cause : new UsageError(messageOf(cause, flags), { cause })
   } finally {
     await inbox.close(CLOSE_MS)
   }
+}
+
+function messageOf(cause: unknown, flags: InboxFlags): string {
+  const { message = String(cause), code, option } = Object(cause) as Partial<ConfigurationError>
+  // Not `instanceof`: the project's core is another copy.
+  if (code === 'configuration_invalid' && option === 'queue' && flags.sqlite === undefined)
+    return noQueue(flags)
+  if (code === 'configuration_invalid' && option === 'after')
+    return message.replace(/^Option 'after':/, '--after')
+  // 'path' and 'connection' are options of the inbox, not of this command.
+  const reason = message.replace(/^Option '\w+': /, '')
+  return `the inbox does not work: ${reason}. Is it the right ${placeOf(flags)}?`
+}
+
+function noQueue({ redis, queue = 'ackhook', prefix = 'bull', schema = 'bullmq' }: InboxFlags): string {
+  const [where, flag] =
+    redis === undefined ? [`schema ${schema}`, '--schema'] : [`prefix ${prefix}`, '--prefix']
+  return `there is no queue ${queue} with the ${where}: give --queue and ${flag} as your app gives them to bullmqInbox`
 }
 
 /** Without the address, which may hold a password. */

@@ -1,6 +1,7 @@
 import type { Finding } from '../doctor/diagnose.ts'
 import { createPaint } from '../terminal/paint.ts'
 import { printable } from '../terminal/printable.ts'
+import { wrap } from '../terminal/wrap.ts'
 
 /** One delivery, as `listen` shows it. */
 export interface Arrival {
@@ -21,7 +22,7 @@ export interface Arrival {
   readonly saved?: string
 }
 
-export function describeArrival(arrival: Arrival, colours: boolean): string[] {
+export function describeArrival(arrival: Arrival, colours: boolean, columns?: number): string[] {
   const paint = createPaint(colours)
   const { verified, method, url, type = 'no event type', id = 'no id', bytes, code = '' } = arrival
   const mark = verified === undefined ? paint.warn('?') : verified ? paint.good('✓') : paint.bad('✗')
@@ -37,7 +38,7 @@ export function describeArrival(arrival: Arrival, colours: boolean): string[] {
     `${mark} ${paint.dim(time)} ${paint.bold(printable(type))}  ${printable(id)}  ${verdict}${forwarded}`,
     paint.dim(`  ${printable(`${method} ${url}`)}  ${bytes} bytes`),
   ]
-  for (const finding of arrival.findings) lines.push(`  ${printable(finding.text)}`)
+  for (const finding of arrival.findings) lines.push(wrap(printable(finding.text), '  ', columns))
   if (arrival.saved !== undefined) lines.push(paint.dim(`  saved as ${arrival.saved}`))
   return lines
 }

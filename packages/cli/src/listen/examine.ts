@@ -1,4 +1,4 @@
-import { resolve } from 'node:path'
+import { relative, resolve } from 'node:path'
 import { contractOf } from '../command/shared-options.ts'
 import type { CapturedRequest } from '../delivery/captured-request.ts'
 import { eventOf } from '../delivery/event-of.ts'
@@ -20,9 +20,11 @@ export async function examine(
     at: receivedAt,
     method,
     url,
-    ...eventOf(body),
+    ...eventOf(body, flags.field),
     bytes: body.length,
-    ...(flags.save !== undefined && { saved: saveDelivery(resolve(cwd, flags.save), request) }),
+    ...(flags.save !== undefined && {
+      saved: relative(cwd, saveDelivery(resolve(cwd, flags.save), request, flags.field)),
+    }),
   }
   if (secrets.length === 0) return { ...arrival, verified: undefined, findings: [] }
   const diagnosis = await diagnose(request, diagnoseOptions(secrets, flags))

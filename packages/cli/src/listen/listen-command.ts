@@ -1,7 +1,8 @@
-import { Command, InvalidArgumentError } from 'commander'
+import { Command } from 'commander'
 import type { Finish } from '../command/finish.ts'
 import {
   parseCount,
+  parsePort,
   parseUrl,
   withContract,
   withJson,
@@ -23,12 +24,6 @@ export function listenCommand(terminal: Terminal, finish: Finish): Command {
     .addHelpText('after', HELP)
     .action(async (flags: ListenFlags) => finish(await listen(flags, terminal)))
   return withJson(withTolerance(withContract(withSecret(command))))
-}
-
-function parsePort(text: string): number {
-  const value = Number(text)
-  if (Number.isInteger(value) && value >= 0 && value <= 65_535) return value
-  throw new InvalidArgumentError('Write a port from 0 to 65535.')
 }
 
 const HELP = `

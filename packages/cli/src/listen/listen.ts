@@ -69,9 +69,9 @@ class Listener {
   }
 
   #show(arrival: Arrival): void {
-    const { out, colours } = this.#terminal
+    const { out, colours, columns } = this.#terminal
     if (this.#flags.json) out(JSON.stringify({ ...arrival, at: new Date(arrival.at).toISOString() }))
-    else for (const line of describeArrival(arrival, colours)) out(line)
+    else for (const line of describeArrival(arrival, colours, columns)) out(line)
   }
 }
 
@@ -108,7 +108,7 @@ function announce(
   const { bold, dim, warn } = createPaint(colours)
   out(`Listening on ${bold(address)}${flags.forward ? `, forwarding to ${flags.forward}` : ''}`)
   if (secrets.length > 0) out(dim(`Verifying with the secret from ${secrets[0]?.source}. Ctrl-C ends.`))
-  else out(warn('No secret, so nothing is verified: set ACKHOOK_SECRET. Ctrl-C ends.'))
+  else out(warn('No secret, so nothing is verified: set SIGNING_SECRET. Ctrl-C ends.'))
 }
 
 function cannotListen(error: Error, { port, host }: ListenFlags): UsageError {

@@ -1,7 +1,14 @@
 import type { Duration } from '@ackhook/core'
 import { Command } from 'commander'
 import type { Finish } from '../command/finish.ts'
-import { parseDuration, parseUrl, withContract, withJson, withSecret } from '../command/shared-options.ts'
+import {
+  parseDuration,
+  parseUrl,
+  withContract,
+  withJson,
+  withSecret,
+  withSentUnit,
+} from '../command/shared-options.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { replay } from './replay.ts'
 import type { ReplayFlags } from './replay-flags.ts'
@@ -15,7 +22,7 @@ export function replayCommand(terminal: Terminal, finish: Finish): Command {
     .option('--timeout <duration>', 'how long to wait for each reply', parseDuration, '10s' as Duration)
     .addHelpText('after', HELP)
     .action(async (path: string, flags: ReplayFlags) => finish(await replay(path, flags, terminal)))
-  return withJson(withContract(withSecret(command)))
+  return withJson(withSentUnit(withContract(withSecret(command))))
 }
 
 const HELP = `

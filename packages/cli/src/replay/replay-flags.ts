@@ -1,7 +1,7 @@
 import type { Duration } from '@ackhook/core'
-import type { ContractFlags, SecretFlags } from '../command/shared-options.ts'
+import type { SecretFlags, SentContractFlags } from '../command/shared-options.ts'
 
-export interface ReplayFlags extends SecretFlags, ContractFlags {
+export interface ReplayFlags extends SecretFlags, SentContractFlags {
   readonly to: string
   readonly resign?: boolean
   readonly timeout: Duration

@@ -1,10 +1,11 @@
 import { relative } from 'node:path'
 import type { Contract } from '@ackhook/core'
 import { durationMs, resolveContract } from '@ackhook/core/spi'
-import { type PostResult, post, sign } from '@ackhook/testing'
+import { formatTimestamp, type PostResult, post, sign } from '@ackhook/testing'
 import { EXIT } from '../command/exit-codes.ts'
-import { contractOf } from '../command/shared-options.ts'
+import { contractOf, type SentUnit } from '../command/shared-options.ts'
 import type { CapturedRequest } from '../delivery/captured-request.ts'
+import { hintsFor } from '../delivery/hints-for.ts'
 import { headersToSend } from '../delivery/join-headers.ts'
 import { deliveryFiles, readDelivery } from '../delivery/read-delivery.ts'
 import { resolveSecrets } from '../secrets/resolve-secrets.ts'
@@ -17,7 +18,10 @@ import type { ReplayFlags } from './replay-flags.ts'
 export async function replay(path: string, flags: ReplayFlags, terminal: Terminal): Promise<number> {
   const deliveries = deliveryFiles(path, terminal.cwd).map(file => ({ file, delivery: readDelivery(file) }))
   const secret = flags.resign ? (await resolveSecrets(flags, terminal))[0]?.value : undefined
-  const contract = resolveContract(contractOf(flags))
+  const signing =
+    secret === undefined
+      ? undefined
+      : { secret, unit: flags.timestampUnit, ...resolveContract(contractOf(flags)) }
   const timeoutMs = durationMs(flags.timeout, { option: 'timeout', minMs: 1, maxMs: 86_400_000 })
   const bar = terminal.progress(deliveries.length, `Replaying ${deliveries.length} deliveries`)
   const results: (PostResult & { readonly file: string })[] = []
@@ -25,7 +29,7 @@ export async function replay(path: string, flags: ReplayFlags, terminal: Termina
     if (terminal.stop.aborted) break
     const request = {
       method: 'POST' as const,
-      headers: headersFor(delivery, secret, contract),
+      headers: headersFor(delivery, signing),
       body: new Uint8Array(delivery.body),
       context: undefined,
     }
@@ -41,11 +45,13 @@ export async function replay(path: string, flags: ReplayFlags, terminal: Termina
 
 function headersFor(
   delivery: CapturedRequest,
-  secret: string | undefined,
-  { header, scheme }: Contract,
+  signing: (Contract & { readonly secret: string; readonly unit: SentUnit }) | undefined,
 ): Record<string, string> {
   const headers = headersToSend(delivery.headers)
-  return secret === undefined ? headers : { ...headers, [header]: sign(delivery.body, { secret, scheme }) }
+  if (signing === undefined) return headers
+  const { header, scheme, secret, unit } = signing
+  const timestamp = formatTimestamp(Date.now(), unit)
+  return { ...headers, [header]: sign(delivery.body, { secret, scheme, timestamp }) }
 }
 
 function report(
@@ -72,7 +78,7 @@ function report(
     terminal.out(
       '  The old signature was refused, as it should be once it is older than the tolerance. Add --resign.',
     )
-  }
+  } else for (const hint of hintsFor(results)) terminal.out(`  ${hint}`)
 }
 
 function isAcknowledged({ status = 0 }: PostResult): boolean {

@@ -6,7 +6,7 @@ import type { Terminal } from '../terminal/terminal.ts'
 
 export interface SecretOptions {
   readonly secret?: readonly string[]
-  readonly envFile?: string
+  readonly secretsFile?: string
 }
 
 /** A secret and where it came from. Only `source` is ever printed. */
@@ -15,11 +15,11 @@ export interface NamedSecret {
   readonly source: string
 }
 
-const NAME = 'ACKHOOK_SECRET'
-/** `ACKHOOK_SECRET_2` and so on hold the other secrets during a rotation. */
-const OTHERS = /^ACKHOOK_SECRET_([2-9])$/
+const NAME = 'SIGNING_SECRET'
+/** `SIGNING_SECRET_2` and so on hold the other secrets during a rotation. */
+const OTHERS = /^SIGNING_SECRET_([2-9])$/
 
-/** From the command line (with a warning), an env file, the environment or a prompt, in that order. */
+/** From the command line (with a warning), a file, the environment or a prompt, in that order. */
 export async function resolveSecrets(
   options: SecretOptions,
   terminal: Terminal,
@@ -29,7 +29,7 @@ export async function resolveSecrets(
   const typed = await terminal.askSecret('Signing secret of the endpoint')
   if (typed) return [{ value: typed, source: 'the prompt' }]
   throw new UsageError(
-    `no signing secret: set ${NAME}, or name a file that sets it with --env-file. For a first try, use any text of 16 characters, the same in your app: export ${NAME}=whsec_only-for-trying-out`,
+    `no signing secret: set ${NAME}, or name a file that sets it with --secrets-file. For a first try, use any text of 16 characters, the same in your app: export ${NAME}=only-for-trying-it-out`,
   )
 }
 
@@ -37,14 +37,15 @@ export async function resolveSecrets(
 export function findSecrets(options: SecretOptions, terminal: Terminal): readonly NamedSecret[] {
   if (options.secret !== undefined && options.secret.length > 0) {
     terminal.err(
-      `Warning: a secret on the command line can be read in the shell history and in the process list. Set ${NAME} or use --env-file instead.`,
+      `Warning: a secret on the command line can be read in the shell history and in the process list. Set ${NAME} or use --secrets-file instead.`,
     )
     return options.secret.map((value, i) => ({ value, source: `--secret${i === 0 ? '' : ` no. ${i + 1}`}` }))
   }
-  if (options.envFile === undefined) return secretsIn(terminal.env, '')
-  const found = secretsIn(readEnvFile(options.envFile, terminal.cwd), ` in ${options.envFile}`)
+  const { secretsFile } = options
+  if (secretsFile === undefined) return secretsIn(terminal.env, '')
+  const found = secretsIn(readSecretsFile(secretsFile, terminal.cwd), ` in ${secretsFile}`)
   if (found.length > 0) return found
-  throw new UsageError(`${options.envFile} does not set ${NAME}: add a line ${NAME}=...`)
+  throw new UsageError(`${secretsFile} does not set ${NAME}: add a line ${NAME}=...`)
 }
 
 function secretsIn(env: Readonly<Record<string, string | undefined>>, where: string): NamedSecret[] {
@@ -57,10 +58,10 @@ function secretsIn(env: Readonly<Record<string, string | undefined>>, where: str
   return names.flatMap(name => (env[name] ? [{ value: env[name], source: `${name}${where}` }] : []))
 }
 
-function readEnvFile(file: string, cwd: string): Readonly<Record<string, string | undefined>> {
+function readSecretsFile(file: string, cwd: string): Readonly<Record<string, string | undefined>> {
   try {
     return parseEnv(readFileSync(resolve(cwd, file), 'utf8'))
   } catch (cause) {
-    throw new UsageError(`cannot read the env file ${file}: ${(cause as Error).message}`, { cause })
+    throw new UsageError(`cannot read the secrets file ${file}: ${(cause as Error).message}`, { cause })
   }
 }

@@ -8,16 +8,20 @@ import {
   withContract,
   withJson,
   withSecret,
+  withSentUnit,
 } from '../command/shared-options.ts'
+import { UsageError } from '../command/usage-error.ts'
 import type { Terminal } from '../terminal/terminal.ts'
+import { listTypes } from './list-types.ts'
 import { send } from './send.ts'
-import type { SendFlags } from './send-flags.ts'
+import type { ListFlags, SendFlags } from './send-flags.ts'
 
 export function sendCommand(terminal: Terminal, finish: Finish): Command {
   const command = new Command('send')
     .description('Send signed events to a receiver, as the platform would')
-    .argument('<type>', 'event type, such as conversation.resolved')
-    .requiredOption('--to <url>', 'address of the receiver', parseUrl)
+    .argument('[type]', 'event type, such as conversation.resolved')
+    .option('--to <url>', 'address of the receiver', parseUrl)
+    .option('--list', 'print the types there are, with an example of each, and send nothing')
     .option('--data <file or json>', 'data of the event: JSON, or a file with it')
     .option('--id <id>', 'id of the event (default: a new one for each)')
     .option('--repeat <n>', 'send this many events', parseCount, 1)
@@ -26,9 +30,18 @@ export function sendCommand(terminal: Terminal, finish: Finish): Command {
     .option('--concurrency <n>', 'events under way at one time', parseCount, 8)
     .option('--attempts <n>', 'attempts at each event, with backoff in between', parseCount, 1)
     .option('--timeout <duration>', 'how long to wait for each reply', parseDuration, '10s' as Duration)
+    .option('--dry-run', 'print the requests and send nothing')
+    .option('--curl', 'print commands for curl and send nothing')
     .addHelpText('after', HELP)
-    .action(async (type: string, flags: SendFlags) => finish(await send(type, flags, terminal)))
-  return withJson(withContract(withSecret(command)))
+    .action(async (type: string | undefined, flags: Omit<SendFlags, 'to'> & ListFlags) => {
+      const { list, to } = flags
+      if (list) return listTypes(flags, terminal)
+      if (type === undefined)
+        throw new UsageError('name the type of the event; --list prints those there are')
+      if (to === undefined) throw new UsageError('give the address of your receiver with --to')
+      finish(await send(type, { ...flags, to }, terminal))
+    })
+  return withJson(withSentUnit(withContract(withSecret(command))))
 }
 
 function parseRate(text: string): number {
@@ -38,10 +51,14 @@ function parseRate(text: string): number {
 }
 
 const HELP = `
-Exit code 0 when every event was acknowledged, 1 otherwise.
+Exit code 0 when every event was acknowledged, 1 otherwise. With a platform whose contract differs, give
+--header, --scheme, --timestamp-unit and --field as your app has them in its option contract.
 
 Examples:
+  $ ackhook send --list
   $ ackhook send conversation.resolved --to http://localhost:3000/webhooks
   $ ackhook send conversation.resolved --to http://localhost:3000/webhooks --data '{"resolved_by":"agent"}'
   $ ackhook send my.type --to http://localhost:3000/webhooks --data data.json --duplicate
-  $ ackhook send conversation.resolved --to http://localhost:3000/webhooks --repeat 1000 --rate 50`
+  $ ackhook send conversation.resolved --to http://localhost:3000/webhooks --repeat 1000 --rate 50
+  $ ackhook send conversation.resolved --to http://localhost:3000/webhooks --curl
+  $ ackhook send conversation.resolved --to http://localhost:3000/webhooks --field id=event_id --timestamp-unit milliseconds`

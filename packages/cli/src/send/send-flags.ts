@@ -1,7 +1,7 @@
 import type { Duration } from '@ackhook/core'
-import type { ContractFlags, SecretFlags } from '../command/shared-options.ts'
+import type { SecretFlags, SentContractFlags } from '../command/shared-options.ts'
 
-export interface SendFlags extends SecretFlags, ContractFlags {
+export interface SendFlags extends SecretFlags, SentContractFlags {
   readonly to: string
   readonly data?: string
   readonly id?: string
@@ -11,5 +11,12 @@ export interface SendFlags extends SecretFlags, ContractFlags {
   readonly concurrency: number
   readonly attempts: number
   readonly timeout: Duration
+  readonly dryRun?: boolean
+  readonly curl?: boolean
   readonly json?: boolean
+}
+
+export interface ListFlags {
+  readonly to?: string
+  readonly list?: boolean
 }

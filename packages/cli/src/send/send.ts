@@ -1,11 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { KNOWN_TYPES, nearest } from '@ackhook/core/spi'
 import { createEvent, createSender, type Sender, type SendReport } from '@ackhook/testing'
 import { EXIT } from '../command/exit-codes.ts'
+import { readData } from '../command/read-data.ts'
+import { contractOf } from '../command/shared-options.ts'
 import { UsageError } from '../command/usage-error.ts'
 import { resolveSecrets } from '../secrets/resolve-secrets.ts'
+import { printable } from '../terminal/printable.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import { readData } from './read-data.ts'
 import type { SendFlags } from './send-flags.ts'
+import { showRequests } from './show-requests.ts'
 import { describeSummary, summarise } from './summary.ts'
 
 /** Sends the events and prints the result. */
@@ -16,28 +20,45 @@ export async function send(type: string, flags: SendFlags, terminal: Terminal): 
     )
   }
   const data = flags.data === undefined ? undefined : readData(flags.data, terminal.cwd)
-  const [secret] = await resolveSecrets(flags, terminal)
-  const { to: url, attempts, timeout, header, scheme } = flags
+  const secret = (await resolveSecrets(flags, terminal))[0]!.value
+  const { to: url, attempts, timeout } = flags
+  // Checks the options too, of which a dry run needs a part.
   const sender = createSender({
     url,
-    secret: secret!.value,
+    secret,
     attempts,
     timeout,
     minDelay: '1s',
-    ...(header !== undefined && { header }),
-    ...(scheme !== undefined && { scheme }),
+    ...contractOf(flags),
     faults: { duplicate: flags.duplicate === true },
   })
+  adviseOn(type, flags, terminal)
   const makeEvent = () =>
     createEvent(type, {
       ...(flags.id !== undefined && { id: flags.id }),
       ...(data !== undefined && { data }),
     })
+  if (flags.dryRun || flags.curl) {
+    showRequests(makeEvent, secret, flags, terminal)
+    return EXIT.ok
+  }
   const reports = await sendPaced(sender, makeEvent, flags, terminal)
   const summary = summarise(reports)
   if (flags.json) terminal.out(JSON.stringify({ type, to: url, ...summary }))
   else for (const line of describeSummary(summary, terminal.colours)) terminal.out(line)
   return summary.sent === flags.repeat && summary.undelivered === 0 ? EXIT.ok : EXIT.failed
+}
+
+/** A misspelt type is acknowledged like any other, and nothing happens. */
+function adviseOn(type: string, { data }: SendFlags, { err }: Terminal): void {
+  if (KNOWN_TYPES.includes(type)) return
+  const meant = nearest(type, KNOWN_TYPES)
+  if (meant !== undefined)
+    err(`Warning: the platform has no type ${printable(type)} so far; did you mean ${meant}?`)
+  else if (data === undefined)
+    err(
+      `Note: the data of ${printable(type)} is not known, and is sent empty; --data sets it, --list has examples.`,
+    )
 }
 
 /** Sends at most `concurrency` events at a time, started at `rate`, until all are done or Ctrl-C. */

@@ -1,4 +1,5 @@
 import type { SendAttempt, SendReport } from '@ackhook/testing'
+import { hintsFor } from '../delivery/hints-for.ts'
 import { createPaint } from '../terminal/paint.ts'
 import { printable } from '../terminal/printable.ts'
 
@@ -14,6 +15,8 @@ export interface Summary {
   readonly p99Ms: number
   /** Ids of the events, at most 20. */
   readonly ids: readonly string[]
+  /** Why not all were acknowledged, and what to do about it. */
+  readonly hints: readonly string[]
 }
 
 const SHOWN_IDS = 20
@@ -35,6 +38,7 @@ export function summarise(reports: readonly SendReport[]): Summary {
     p50Ms: percentile(durations, 0.5),
     p99Ms: percentile(durations, 0.99),
     ids: reports.slice(0, SHOWN_IDS).map(report => report.event.id),
+    hints: hintsFor(attempts),
   }
 }
 
@@ -51,27 +55,12 @@ export function describeSummary(summary: Summary, colours: boolean): string[] {
     lines.push(`  ${String(count).padStart(5)} x  ${colour(printable(name))}`)
   }
   lines.push(paint.dim(`  replies took ${p50Ms} ms (p50), ${p99Ms} ms (p99)`))
-  return [...lines, ...hintsFor(replies)]
+  return [...lines, ...summary.hints.map(hint => `  ${hint}`)]
 }
 
 function replyName({ status, code, error }: SendAttempt): string {
   if (status === undefined) return `no reply: ${error}`
   return code === undefined ? String(status) : `${status} ${code}`
-}
-
-/** Advice for a newcomer. */
-function hintsFor(replies: Summary['replies']): string[] {
-  const names = Object.keys(replies)
-  const hints: string[] = []
-  if (names.some(name => name.startsWith('401')))
-    hints.push('The receiver refused the signature: it has another secret than this command. See its log.')
-  if (names.some(name => name.includes('ECONNREFUSED')))
-    hints.push('Nothing listens at this address: start your app first, and check the port.')
-  if (names.some(name => name.startsWith('404')))
-    hints.push('Nothing is mounted at this path: check the path of the address.')
-  if (names.some(name => name.includes('body_unavailable')))
-    hints.push('Mount the webhook route above app.use(express.json()).')
-  return hints.map(hint => `  ${hint}`)
 }
 
 /** Rounded to a tenth; 0 for an empty list. */

@@ -15,6 +15,7 @@ export function processTerminal(): Terminal {
     out: line => void stdout.write(`${line}\n`),
     err: line => void stderr.write(`${line}\n`),
     colours: stdout.isTTY === true && !env['NO_COLOR'] && env['TERM'] !== 'dumb',
+    ...(stdout.isTTY === true && { columns: stdout.columns }),
     env,
     cwd: process.cwd(),
     stop: stopSignal(stop),

@@ -5,6 +5,8 @@ export interface Terminal {
   /** One line for standard error: everything that is not the result. */
   err(line: string): void
   readonly colours: boolean
+  /** Width of a terminal; none for a pipe or a file. */
+  readonly columns?: number
   readonly env: Readonly<Record<string, string | undefined>>
   readonly cwd: string
   /** Aborted by Ctrl-C or SIGTERM. */

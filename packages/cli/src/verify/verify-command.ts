@@ -15,10 +15,10 @@ export function verifyCommand(terminal: Terminal, finish: Finish): Command {
 }
 
 const HELP = `
-Set ACKHOOK_SECRET to the secret of your app, exactly as your app has it, and ACKHOOK_SECRET_2 to
-ACKHOOK_SECRET_9 to other secrets that may be the right one. Each delivery is judged at the time of its
+Set SIGNING_SECRET to the secret of your app, exactly as your app has it, and SIGNING_SECRET_2 to
+SIGNING_SECRET_9 to other secrets that may be the right one. Each delivery is judged at the time of its
 arrival. Nothing is sent anywhere. Exit code 0 when everything verifies, 1 otherwise.
 
 Examples:
   $ ackhook verify deliveries/one.json
-  $ ackhook verify deliveries --env-file .env --json`
+  $ ackhook verify deliveries --secrets-file .env --json`

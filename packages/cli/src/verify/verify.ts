@@ -8,6 +8,7 @@ import { resolveSecrets } from '../secrets/resolve-secrets.ts'
 import { createPaint } from '../terminal/paint.ts'
 import { printable } from '../terminal/printable.ts'
 import type { Terminal } from '../terminal/terminal.ts'
+import { wrap } from '../terminal/wrap.ts'
 import type { VerifyFlags } from './verify-flags.ts'
 
 interface Examined extends Diagnosis {
@@ -24,7 +25,7 @@ export async function verify(path: string, flags: VerifyFlags, terminal: Termina
   const examined: Examined[] = []
   for (const { file, delivery } of deliveries) {
     const options = { secrets, contract: contractOf(flags), tolerance: flags.tolerance }
-    examined.push({ file, ...eventOf(delivery.body), ...(await diagnose(delivery, options)) })
+    examined.push({ file, ...eventOf(delivery.body, flags.field), ...(await diagnose(delivery, options)) })
   }
   if (flags.json) terminal.out(JSON.stringify({ deliveries: examined }))
   else for (const one of examined) describe(one, terminal)
@@ -38,6 +39,6 @@ function describe({ file, type, id, verified, code, findings }: Examined, termin
     `${verified ? paint.good('✓') : paint.bad('✗')} ${paint.bold(file)}  ${paint.dim(about)}  ${verified ? paint.good('verifies') : paint.bad(`does not verify: ${code}`)}`,
   )
   for (const { proven, text } of findings) {
-    terminal.out(`  ${proven ? '' : 'Most likely: '}${printable(text)}`)
+    terminal.out(wrap(`${proven ? '' : 'Most likely: '}${printable(text)}`, '  ', terminal.columns))
   }
 }

@@ -1,10 +1,12 @@
 import type { ReplyCode } from './codes.ts'
+import { type Duration, parseDuration } from './parse-duration.ts'
 
 /** Every `code` an {@link AckhookError} can carry: the reply codes, and what never becomes a reply. */
 export type ErrorCode =
   | ReplyCode
   | 'configuration_invalid'
   | 'registry_frozen'
+  | 'handler_missing'
   | 'handler_timeout'
   | 'lease_lost'
   | 'drain_timeout'
@@ -23,14 +25,19 @@ export class AckhookError extends Error {
   }
 }
 
+/** Explains each kind of wrong option, by its heading. */
+const PAGE = 'https://github.com/ackhook/ackhook/blob/main/docs/wrong-options.md'
+
 /** A wrong option. Thrown at construction; the message names the option and the fix. */
 export class ConfigurationError extends AckhookError {
   override readonly name: string = 'ConfigurationError'
   /** The option at fault, for example `tolerance` or `retry.attempts`. */
   readonly option: string
 
-  constructor(option: string, fix: string, options?: ErrorOptions) {
-    super('configuration_invalid', `Option '${option}': ${fix}`, options)
+  /** `page`: the heading of the page that explains it, where a line is not enough. */
+  constructor(option: string, fix: string, options?: ErrorOptions & { readonly page?: string }) {
+    const see = options?.page === undefined ? '' : `. See ${PAGE}#${options.page}`
+    super('configuration_invalid', `Option '${option}': ${fix}${see}`, options)
     this.option = option
   }
 }
@@ -55,33 +62,63 @@ export class NonRetryableError extends AckhookError {
  * handlers of an event failed, the longest time that one of them asked for counts.
  *
  * @example
- * if (response.status === 429) throw new RetryAfterError('the CRM asked us to wait', 60)
+ * if (response.status === 429) throw new RetryAfterError('the CRM asked us to wait', '60s')
  */
 export class RetryAfterError extends AckhookError {
   override readonly name: string = 'RetryAfterError'
-  /** Milliseconds until the next attempt. */
-  readonly delayMs: number
+  /** Milliseconds until the next attempt. Undefined where neither a duration nor a valid `Date` was given. */
+  readonly delayMs: number | undefined
 
-  /** @param seconds how long to wait, in seconds, or the instant to wait for. */
-  constructor(message: string, seconds: number | Date, options?: ErrorOptions) {
-    super('retry_after', message, options)
-    // Plain JavaScript hands a header on as it is: '60' is a number, and one that is empty or not there (`null`) is none.
-    const delayMs =
-      seconds instanceof Date
-        ? seconds.getTime() - Date.now()
-        : Number(String(seconds).trim() || 'none') * 1000
-    if (Number.isNaN(delayMs)) {
-      const got = `RetryAfterError needs a number of seconds or a valid Date; got '${String(seconds)}'`
-      throw new ConfigurationError('seconds', got)
-    }
-    this.delayMs = Math.max(0, delayMs)
+  /**
+   * @param after how long to wait, such as `'60s'`, or the instant to wait for. It never throws: anything else, a number
+   * included, is logged, and the option `retry` chooses the delay.
+   */
+  constructor(message: string, after: Duration | Date, options?: ErrorOptions) {
+    const delayMs = delayOf(after)
+    const problem = ` (RetryAfterError takes '60s' or a Date, not ${describeError(after)})`
+    super('retry_after', Number.isNaN(delayMs) ? message + problem : message, options)
+    this.delayMs = Number.isNaN(delayMs) ? undefined : delayMs
   }
 }
 
-/** What several handlers threw, or the one thing that was thrown. */
+function delayOf(after: unknown): number {
+  try {
+    return after instanceof Date ? Math.max(0, after.getTime() - Date.now()) : parseDuration(after)
+  } catch {
+    return Number.NaN
+  }
+}
+
+/** What several handlers of one event threw. */
+export class HandlersFailed extends AggregateError {
+  constructor(errors: readonly unknown[]) {
+    super(errors, `${errors.length} handlers failed`)
+  }
+}
+
+/** What each handler that failed has thrown. The `AggregateError` of one handler is one of these. */
 export function errorsOf(thrown: unknown): readonly unknown[] {
-  // Libraries that validate keep an object there.
-  return thrown instanceof AggregateError && Array.isArray(thrown.errors) ? thrown.errors : [thrown]
+  return isReadable(thrown) && thrown instanceof HandlersFailed ? thrown.errors : [thrown]
+}
+
+/** The parts of one handler's own `AggregateError`, or the one thing that it threw. Never throws. */
+export function partsOf(error: unknown): readonly unknown[] {
+  try {
+    // Libraries that validate keep an object there.
+    return error instanceof AggregateError && Array.isArray(error.errors) ? [...error.errors] : [error]
+  } catch {
+    return [error]
+  }
+}
+
+/** Some values throw when they are looked at: a revoked proxy, a getter. A logger would lose its line. */
+export function isReadable(error: unknown): boolean {
+  try {
+    void (error instanceof Error ? error.message : String(error))
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** `name: message`, for records that outlive the error. Never throws, whatever a handler has thrown. */
@@ -123,7 +160,12 @@ const copies = shared[COPIES] ?? new Set()
 shared[COPIES] = copies
 // Here and not in a module of its own: a bundler would leave that out where only an error class is imported. The place
 // tells a copy from a file that is evaluated again, as hot reloading does.
-copies.add(import.meta.url)
+copies.add(placeOfThisCopy())
+
+/** Not `import.meta.url`, which Jest and bundlers for CommonJS do not have. */
+function placeOfThisCopy(): string {
+  return /(?:at |\(|@)([^()\n]+):\d+:\d+/.exec(String(new Error().stack))?.[1] ?? ''
+}
 
 /** The places of all copies, once, if there are several. */
 export function unreportedCopies(): readonly string[] {

@@ -1,8 +1,11 @@
 import {
   type ConversationResolvedData,
   createReceiver,
+  type EventOf,
+  type HandlerOf,
   isEvent,
   type ReceiverOptions,
+  type SchemaEvents,
   type WebhookEvent,
 } from '@ackhook/core'
 import { expectTypeOf } from 'vitest'
@@ -11,7 +14,9 @@ import { z } from 'zod'
 declare module '@ackhook/core' {
   interface EventMap {
     'test.merged': { merged_id: string }
+    'test.other': { other: number }
   }
+  interface EventMap extends SchemaEvents<typeof merged> {}
 }
 
 const secret = 'a secret of some bytes'
@@ -52,10 +57,55 @@ receiver.on('planet.aligned', event => {
   expectTypeOf(event.data).toEqualTypeOf<Record<string, unknown>>()
 })
 
-// Categories.
-receiver.on('conversation.*', event => {
-  expectTypeOf(event.type).toEqualTypeOf<`conversation.${string}`>()
+// A category is told apart by the type, and events of types that are not known remain.
+receiver.on('test.*', event => {
+  expectTypeOf(event.type).toExtend<`test.${string}`>()
+  if (event.type === 'test.merged') {
+    expectTypeOf(event.data).toEqualTypeOf<{ merged_id: string }>()
+    // @ts-expect-error: misspelt
+    void event.data.mergedId
+  } else if (event.type === 'test.other') {
+    expectTypeOf(event.data).toEqualTypeOf<{ other: number }>()
+  } else {
+    expectTypeOf(event.type).toExtend<string>()
+    expectTypeOf(event.data).toEqualTypeOf<Record<string, unknown>>()
+  }
+  switch (event.type) {
+    case 'test.merged':
+      return event.data.merged_id
+    case 'test.other':
+      return event.data.other
+    // @ts-expect-error: misspelt, or not known
+    case 'test.mergd':
+      return undefined
+    default:
+      return event.data['anything']
+  }
+})
+receiver.on('test.*', (event: WebhookEvent) => void event.data['anything'])
+receiver.on('planet.*', event => {
+  expectTypeOf(event.type).toEqualTypeOf<`planet.${string}`>()
   expectTypeOf(event.data).toEqualTypeOf<Record<string, unknown>>()
+})
+
+// Helpers of one argument.
+expectTypeOf<EventOf<'conversation.resolved'>['data']>().toEqualTypeOf<ConversationResolvedData>()
+expectTypeOf<EventOf<'planet.aligned'>>().toEqualTypeOf<WebhookEvent<'planet.aligned'>>()
+expectTypeOf<EventOf<'*'>>().toEqualTypeOf<WebhookEvent>()
+expectTypeOf<EventOf<'test.merged' | 'test.other'>['type']>().toEqualTypeOf<'test.merged' | 'test.other'>()
+const elsewhere: HandlerOf<'test.merged'> = (event, { signal }) => [event.data.merged_id, signal]
+receiver.on('test.merged', elsewhere)
+receiver.on('test.*', (event => void event.id) satisfies HandlerOf<'test.*'>)
+// @ts-expect-error: of another type
+receiver.on('conversation.resolved', elsewhere)
+
+// Schemas that are merged into the map.
+const merged = { 'merged.once': z.object({ amount: z.coerce.number() }) }
+receiver.on('merged.once', event => {
+  expectTypeOf(event.data).toEqualTypeOf<{ amount: number }>()
+})
+createReceiver({ secret, events: merged }).on('merged.*', event => {
+  if (event.type === 'merged.once') expectTypeOf(event.data.amount).toEqualTypeOf<number>()
 })
 
 // Everything.
@@ -125,6 +175,10 @@ withSchemas.on('*', event => {
   // @ts-expect-error: not a known type
   isEvent(event, 'planet.aligned')
 })
+withSchemas.on('message.*', event => {
+  if (event.type === 'message.delivered') expectTypeOf(event.data.count).toEqualTypeOf<number>()
+  else if (isEvent(event, 'message.delivered')) expectTypeOf(event.data.count).toEqualTypeOf<number>()
+})
 withSchemas.on(['message.*', 'a.b'], event => {
   if (isEvent(event, 'message.delivered')) expectTypeOf(event.data.count).toEqualTypeOf<number>()
 })
@@ -167,7 +221,7 @@ createReceiver({
 })
 
 // Options.
-createReceiver({ secret: process.env['SIGNING_SECRET'], tolerance: '5m', retry: { minDelay: 1.5 } })
+createReceiver({ secret: process.env['SIGNING_SECRET'], tolerance: '5m', retry: { minDelay: '1.5s' } })
 // @ts-expect-error: a secret is needed
 createReceiver({})
 // @ts-expect-error: misspelt

@@ -26,9 +26,12 @@ export type ConversationResolvedData = {
  * }
  */
 export interface EventMap {
-  // Sample data for tests: DEFAULT_DATA in packages/testing/src/requests/create-event.ts.
+  // Also in KNOWN_TYPES below. Sample data for tests: DEFAULT_DATA in packages/testing/src/requests/create-event.ts.
   'conversation.resolved': ConversationResolvedData
 }
+
+/** The types above. An event of any other type is received just the same. */
+export const KNOWN_TYPES: readonly string[] = ['conversation.resolved'] satisfies (keyof EventMap)[]
 
 /** One event. Fields the platform adds to the envelope are kept and can be read through `event['field']`. */
 export interface WebhookEvent<Type extends string = string, Data = Record<string, unknown>> {
@@ -45,7 +48,20 @@ export interface WebhookEvent<Type extends string = string, Data = Record<string
 export type EventSchemas = Readonly<Record<string, StandardSchemaV1>>
 
 /** The types a receiver knows: {@link EventMap}, overruled by the schemas it was given. */
-export type KnownEvents<Schemas extends EventSchemas> = Omit<EventMap, keyof Schemas> & {
+export type KnownEvents<Schemas extends EventSchemas> = Omit<EventMap, keyof Schemas> & SchemaEvents<Schemas>
+
+/**
+ * The data of each type that has a schema. Merged into {@link EventMap}, they are known to every receiver of the program,
+ * `app.webhooks` of Fastify included, and to {@link EventOf}.
+ *
+ * @example
+ * const events = { 'message.delivered': z.object({ message_id: z.string() }) }
+ *
+ * declare module '@ackhook/core' {
+ *   interface EventMap extends SchemaEvents<typeof events> {}
+ * }
+ */
+export type SchemaEvents<Schemas extends EventSchemas> = {
   [Type in keyof Schemas]: StandardSchemaV1.InferOutput<Schemas[Type]>
 }
 
@@ -63,14 +79,25 @@ export type AnyEvent<Events, Type extends string = string> = [EventMap, Events] 
   ? WebhookEvent<Type>
   : WebhookEvent<Type> & { readonly [KNOWN]?: Events }
 
-/** The event that a handler of `Pattern` gets. */
+/** Only in types: no literal equals such a text, so that comparing `type` with a known one rules this event out. */
+declare const OTHER: unique symbol
+type KnownIn<Events, Category extends string> = Extract<Names<Events>, `${Category}.${string}`>
+
+/** An event of a category: of a type that is known, or of another one. `event.type` tells which. */
+type CategoryEvent<Events, Category extends string> = [KnownIn<Events, Category>] extends [never]
+  ? AnyEvent<Events, `${Category}.${string}`>
+  :
+      | { [Type in KnownIn<Events, Category>]: WebhookEvent<Type, Events[Type]> }[KnownIn<Events, Category>]
+      | AnyEvent<Events, `${Category}.${string}` & { readonly [OTHER]: true }>
+
+/** The event that a handler of `Pattern` gets. {@link EventOf} needs one argument. */
 export type EventFor<Events, Pattern> =
   Pattern extends Names<Events>
     ? WebhookEvent<Pattern, Events[Pattern]>
     : Pattern extends '*'
       ? AnyEvent<Events>
       : Pattern extends `${infer Category}.*`
-        ? AnyEvent<Events, `${Category}.${string}`>
+        ? CategoryEvent<Events, Category>
         : WebhookEvent<Pattern & string>
 
 /** What a handler gets beside the event. */
@@ -93,6 +120,26 @@ export type EventHandler<Event = WebhookEvent> = (
   event: Event,
   context: HandlerContext,
 ) => MaybePromise<unknown>
+
+/**
+ * The event of a type or a pattern, for a function of your own. Its data are those of {@link EventMap}.
+ *
+ * @example
+ * function close(event: EventOf<'conversation.resolved'>) {
+ *   return crm.close(event.data.conversation_id)
+ * }
+ */
+export type EventOf<Pattern extends EventPattern<EventMap>> = EventFor<EventMap, Pattern>
+
+/**
+ * A handler of a type or a pattern, for one that is written elsewhere than in `on`.
+ *
+ * @example
+ * const close: HandlerOf<'conversation.resolved'> = async (event, { signal }) => {
+ *   await crm.close(event.data.conversation_id, { signal })
+ * }
+ */
+export type HandlerOf<Pattern extends EventPattern<EventMap>> = EventHandler<EventOf<Pattern>>
 
 /**
  * Narrows an event of a category or of `'*'` to one known type: of the receiver's option `events`, or of

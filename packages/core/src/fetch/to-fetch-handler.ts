@@ -1,4 +1,5 @@
 import type { Receiver } from '../receiver/receiver.ts'
+import { requireReceiver, wrongFramework } from '../receiver/to-receiver.ts'
 import { readRequestBody } from './read-request-body.ts'
 
 /** What `secret` and `namespace` get: the request, and what the platform handed over beside it. */
@@ -28,7 +29,10 @@ export type FetchWebhookHandler<Env = unknown> = (
 export function toFetchHandler<Env = unknown>(
   receiver: Pick<Receiver<never, FetchContext<Env>>, 'handle'>,
 ): FetchWebhookHandler<Env> {
+  requireReceiver(receiver, 'toFetchHandler')
   return async (request, env, execution) => {
+    if (typeof request?.headers?.get !== 'function')
+      throw wrongFramework('a Fetch handler', 'a Fetch request')
     const { status, headers, body } = await receiver.handle({
       method: request.method,
       headers: request.headers,

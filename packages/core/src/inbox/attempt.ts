@@ -9,6 +9,8 @@ export interface Attempt {
   readonly decision: CrashDecision
   /** Why the event becomes a dead letter, where the decision is `'abandon'`. */
   readonly abandonReason: string
+  /** The `mark` of the last verdict `postponed` for this event, `0` without one. */
+  readonly mark: number
   readonly signal: AbortSignal
   /** Why the attempt was withdrawn, if it was. */
   readonly abortReason: AckhookError | undefined
@@ -18,23 +20,30 @@ export interface Attempt {
   onAbort(listener: (reason: AckhookError) => void): void
 }
 
-/** An attempt whose `AbortSignal` is made only when a handler asks for it; most never do. `why`: its `abandonReason`. */
-export function createAttempt(number: number, decision: CrashDecision = 'run', why?: string): Attempt {
-  return new LazyAttempt(number, decision, why ?? ABANDONED)
+/** An attempt whose `AbortSignal` is made only when a handler asks for it; most never do. */
+export function createAttempt(
+  number: number,
+  decision: CrashDecision = 'run',
+  mark = 0,
+  abandonReason: string = ABANDONED,
+): Attempt {
+  return new LazyAttempt(number, decision, mark, abandonReason)
 }
 
 /** A literal with a getter is far slower to make than an instance. perf: note 6. */
 class LazyAttempt implements Attempt {
   readonly number: number
   readonly decision: CrashDecision
+  readonly mark: number
   readonly abandonReason: string
   #controller: AbortController | undefined
   abortReason: AckhookError | undefined
   #listener: ((reason: AckhookError) => void) | undefined
 
-  constructor(number: number, decision: CrashDecision, abandonReason: string) {
+  constructor(number: number, decision: CrashDecision, mark: number, abandonReason: string) {
     this.number = number
     this.decision = decision
+    this.mark = mark
     this.abandonReason = abandonReason
   }
 

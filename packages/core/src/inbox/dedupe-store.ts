@@ -44,6 +44,11 @@ export interface DedupeStore {
   /** Ends the lease, so that a redelivery runs at once. `false` when `token` no longer holds it. */
   release(key: string, token: string): MaybePromise<boolean>
   /**
+   * Forgets a handled id, so that the next claim is `claimed`. `false`, and no change, when `key` is not completed; a
+   * lease stays as it is.
+   */
+  forget(key: string): MaybePromise<boolean>
+  /**
    * Called when processing starts, and again if that failed. What it reports reaches the observer and the logger. A
    * promise has about three seconds to settle.
    */

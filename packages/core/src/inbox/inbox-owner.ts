@@ -5,7 +5,8 @@ const owners = new WeakMap<Inbox, object>()
 
 /** An inbox serves one receiver. With two, each would complete events that only the other can handle. */
 export function claimInbox(inbox: Inbox, owner: object): void {
-  if (belongsToAnother(inbox, owner)) throw new ConfigurationError('inbox', OWNED_BY_ANOTHER)
+  if (belongsToAnother(inbox, owner))
+    throw new ConfigurationError('inbox', OWNED_BY_ANOTHER, { page: 'receivers' })
   owners.set(inbox, owner)
 }
 
@@ -19,4 +20,4 @@ export function releaseInbox(inbox: Inbox): void {
 }
 
 export const OWNED_BY_ANOTHER =
-  'it serves another receiver already, whose handlers would get these events. Make an inbox for each receiver, or share one receiver: every adapter takes a receiver instead of options'
+  'it serves another receiver already, whose handlers would get these events. Make an inbox for each receiver, or share one receiver: mount it with webhooksOf(receiver)'

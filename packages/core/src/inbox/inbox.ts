@@ -3,13 +3,21 @@ import type { Logger } from '../observe/logger.ts'
 import type { Observation } from '../observe/observation.ts'
 import type { Acceptance } from './acceptance.ts'
 import type { Attempt } from './attempt.ts'
+import type { BrowsedEvent, BrowseQuery, BrowseSupport, MinuteCount } from './browse.ts'
 import type { Delivery } from './delivery.ts'
+import type { HandlerSharing, InboxProcess } from './handler-board.ts'
 import type { RetryPolicy } from './retry.ts'
 
 /** What happens to an event after one attempt. The inbox applies it and does not decide. */
 export type Verdict =
   | { readonly outcome: 'completed' }
   | { readonly outcome: 'retry'; readonly delayMs: number; readonly error: unknown }
+  /**
+   * Another process has the more specific handler: the event waits for `delayMs` and is pending meanwhile. It was no
+   * attempt: the next one has the same number, and an event with a `serializeBy` key keeps its turn. The inbox keeps
+   * `mark` with the event until it is completed or dead, over retries as well. Only where it called `handlers.share`.
+   */
+  | { readonly outcome: 'postponed'; readonly delayMs: number; readonly mark: number }
   | {
       readonly outcome: 'dead'
       readonly error: unknown
@@ -49,6 +57,8 @@ export interface ProcessingPolicy {
   readonly clock: () => number
   readonly observe: (observation: Observation) => void
   readonly logger: Logger
+  /** What this process handles. Absent when it only receives. An inbox that several processes can work on shares it. */
+  readonly handlers?: HandlerSharing | undefined
 }
 
 /**
@@ -58,6 +68,8 @@ export interface ProcessingPolicy {
 export interface Inbox {
   /** Whether an accepted event survives the process. */
   readonly durable?: boolean
+  /** Where its events are, for messages: `queue 'webhooks'`, `file /data/webhooks.db`. Never holds a password. */
+  readonly location?: string
   /** The inbox's own defaults for the options `retry` and `capacity`. */
   readonly defaultRetry?: Partial<RetryPolicy>
   readonly defaultCapacity?: number
@@ -77,6 +89,22 @@ export interface Inbox {
   close(timeoutMs: number): Promise<DrainReport>
   stats(): MaybePromise<InboxStats>
   readonly deadLetters: DeadLetterStore
+  /**
+   * Releases the id of a handled event, so that a delivery of it runs again. `false`, and no change, when the id is not
+   * remembered as handled: unknown, pending, active, or a dead letter, which a delivery runs again anyway.
+   */
+  forget(key: string): MaybePromise<boolean>
+  /**
+   * Reads events, for people. Changes nothing. Pending and active events come oldest first, dead letters newest first.
+   * A page neither repeats nor skips an event that stays in its state; others may be missing or out of date.
+   */
+  browse?(query: BrowseQuery): MaybePromise<readonly BrowsedEvent[]>
+  /** What {@link Inbox.browse} can find. */
+  readonly browsing?: BrowseSupport
+  /** The last 60 minutes, the oldest first; a minute in which nothing happened may be missing. */
+  throughput?(): MaybePromise<readonly MinuteCount[]>
+  /** Every process that published what it handles and is still expected. */
+  processes?(): MaybePromise<readonly InboxProcess[]>
 }
 
 /** What a drain leaves behind. */
@@ -113,12 +141,27 @@ export interface DeadLetter {
   readonly attempts: number
   /** `name: message` of the last error. */
   readonly reason: string
+  /** The place of this letter in the list, for {@link ListOptions.after}. Means nothing else. */
+  readonly cursor: string
+}
+
+/** Which dead letters to list. */
+export interface ListOptions {
+  /** Default 100. */
+  readonly limit?: number
+  /**
+   * The `cursor` of the last letter of the page before. Pages that follow each other neither repeat nor skip a letter
+   * that exists all the time; one that dies again meanwhile is the newest again.
+   */
+  readonly after?: string | undefined
+  /** By the time of death. Default `'newest'` first. */
+  readonly order?: 'newest' | 'oldest'
 }
 
 /** The dead letters of an inbox, by key. */
 export interface DeadLetterStore {
-  /** The newest first. */
-  list(options?: { readonly limit?: number }): MaybePromise<readonly DeadLetter[]>
+  /** One page of them. Throws `ConfigurationError` for an `after` that no letter of this inbox had. */
+  list(options?: ListOptions): MaybePromise<readonly DeadLetter[]>
   get(key: string): MaybePromise<DeadLetter | undefined>
   /** Runs it again with a new count of attempts. `false` when there is no such dead letter, or no room to run it. */
   redrive(key: string): MaybePromise<boolean>

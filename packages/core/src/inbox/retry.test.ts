@@ -10,7 +10,7 @@ describe('the retry policy', () => {
   it('takes what an inbox prefers, and over that what the user says', () => {
     const inbox = { attempts: 8, minDelayMs: 5000 }
     expect(resolveRetry({}, inbox)).toEqual({ attempts: 8, minDelayMs: 5000, maxDelayMs: 300_000, factor: 4 })
-    expect(resolveRetry({ attempts: 2, minDelay: '2s', maxDelay: 60, factor: 1.5 }, inbox)).toEqual({
+    expect(resolveRetry({ attempts: 2, minDelay: '2s', maxDelay: '60s', factor: 1.5 }, inbox)).toEqual({
       attempts: 2,
       minDelayMs: 2000,
       maxDelayMs: 60_000,
@@ -44,7 +44,7 @@ describe('the retry policy', () => {
     ['retry.factor', { factor: 101 }],
     ['retry.factor', { factor: Number.NaN }],
     ['retry.factor', { factor: '2' }],
-    ['retry.minDelay', { minDelay: 0 }],
+    ['retry.minDelay', { minDelay: '0s' }],
     ['retry.minDelay', { minDelay: '8d' }],
     ['retry.maxDelay', { maxDelay: '8d' }],
     ['retry.maxDelay', { minDelay: '2s', maxDelay: '1s' }],
@@ -84,14 +84,19 @@ describe('the delay before the next attempt', () => {
   })
 
   it('is what the handler asked for, a week at most, while attempts are left', () => {
-    expect(retryDelayMs(new RetryAfterError('later', 90), 1, policy)).toBe(90_000)
-    expect(retryDelayMs(new RetryAfterError('later', 0), 1, policy)).toBe(0)
-    expect(retryDelayMs(new RetryAfterError('later', 9_999_999), 1, policy)).toBe(604_800_000)
-    expect(retryDelayMs(new RetryAfterError('later', 90), 5, policy)).toBeUndefined()
+    expect(retryDelayMs(new RetryAfterError('later', '90s'), 1, policy)).toBe(90_000)
+    expect(retryDelayMs(new RetryAfterError('later', '0s'), 1, policy)).toBe(0)
+    expect(retryDelayMs(new RetryAfterError('later', '9999999s'), 1, policy)).toBe(604_800_000)
+    expect(retryDelayMs(new RetryAfterError('later', '90s'), 5, policy)).toBeUndefined()
   })
 
   it('is the longest that one of several failed handlers asked for', () => {
-    const errors = [new RetryAfterError('soon', 30), new Error('other'), new RetryAfterError('later', 90)]
+    const errors = [
+      new RetryAfterError('soon', '30s'),
+      new Error('other'),
+      new RetryAfterError('later', '90s'),
+      new RetryAfterError('in vain', 600 as never),
+    ]
     expect(retryDelayMs(new AggregateError(errors), 1, policy)).toBe(90_000)
     expect(retryDelayMs(new AggregateError([new Error('other')]), 1, policy, () => 1)).toBe(1000)
   })

@@ -1,6 +1,7 @@
-import { ConfigurationError, errorsOf, hasCode } from '../errors/errors.ts'
-import { refuseUnknownNames } from '../lib/check-option.ts'
-import { type Duration, durationMs } from '../lib/duration.ts'
+import { ConfigurationError, errorsOf, hasCode, partsOf, type RetryAfterError } from '../errors/errors.ts'
+import type { Duration } from '../errors/parse-duration.ts'
+import { refuseUnknownNames, show, wholeNumber } from '../lib/check-option.ts'
+import { durationMs } from '../lib/duration.ts'
 
 /** How often an event is attempted and how long it waits in between. */
 export interface RetryPolicy {
@@ -32,16 +33,10 @@ const WEEK_MS = 604_800_000
 export function resolveRetry(options: RetryOptions = {}, inbox: Partial<RetryPolicy> = {}): RetryPolicy {
   refuseUnknownNames(options, NAMES, 'retry')
   const preset = { ...DEFAULTS, ...inbox }
-  const attempts = options.attempts ?? preset.attempts
+  const attempts = wholeNumber('retry.attempts', options.attempts ?? preset.attempts, 1, 1000)
   const factor = options.factor ?? preset.factor
-  if (!Number.isInteger(attempts) || attempts < 1 || attempts > 1000) {
-    throw new ConfigurationError(
-      'retry.attempts',
-      `must be a whole number from 1 (no retry) to 1000; got ${attempts}`,
-    )
-  }
   if (!Number.isFinite(factor) || factor < 1 || factor > 100) {
-    throw new ConfigurationError('retry.factor', `must be a number from 1 to 100; got ${factor}`)
+    throw new ConfigurationError('retry.factor', `must be a number from 1 to 100; got ${show(factor)}`)
   }
   const delay = (option: 'minDelay' | 'maxDelay', fallback: number): number => {
     const value = options[option]
@@ -72,7 +67,7 @@ export function retryDelayMs(
   policy: RetryPolicy,
   random: () => number = Math.random,
 ): number | undefined {
-  if (hasCode(error, 'non_retryable') || attempt >= policy.attempts) return undefined
+  if (isFinal(error) || attempt >= policy.attempts) return undefined
   const askedMs = askedDelayMs(error)
   if (askedMs !== undefined) return Math.min(askedMs, WEEK_MS)
   const full = Math.min(policy.maxDelayMs, policy.minDelayMs * policy.factor ** (attempt - 1))
@@ -81,6 +76,30 @@ export function retryDelayMs(
 
 /** How long a handler asked to wait: the longest, when several failed. */
 export function askedDelayMs(error: unknown): number | undefined {
-  const asked = errorsOf(error).flatMap(one => (hasCode(one, 'retry_after') ? [one.delayMs] : []))
+  const asked = delaysOf(error).filter(delayMs => delayMs !== undefined)
   return asked.length > 0 ? Math.max(...asked) : undefined
+}
+
+/** Whether a handler asked to wait for something that is no time. */
+export function asksInVain(error: unknown): boolean {
+  return delaysOf(error).includes(undefined)
+}
+
+/** Whether what one handler threw rules out another attempt. One that tried several things may still succeed in one. */
+export function isFinal(error: unknown): boolean {
+  const parts = partsOf(error)
+  return parts.length > 0 && parts.every(part => hasCode(part, 'non_retryable'))
+}
+
+function delaysOf(error: unknown): readonly (number | undefined)[] {
+  const parts = errorsOf(error).flatMap(partsOf)
+  return parts.flatMap(part => (hasCode(part, 'retry_after') ? [delayOf(part)] : []))
+}
+
+function delayOf(error: RetryAfterError): number | undefined {
+  try {
+    return Number.isFinite(error.delayMs) ? error.delayMs : undefined
+  } catch {
+    return undefined
+  }
 }

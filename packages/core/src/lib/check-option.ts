@@ -1,4 +1,5 @@
-import { ConfigurationError } from '../errors/errors.ts'
+import { ConfigurationError, describeError } from '../errors/errors.ts'
+import { nearest } from './nearest.ts'
 
 /**
  * Throws if `options` is not an object, because every default would then silently apply, and for a name that is not an
@@ -11,9 +12,11 @@ export function refuseUnknownNames(options: object, known: readonly string[], op
   }
   const unknown = Object.keys(options).find(name => !known.includes(name))
   if (unknown === undefined) return
+  const meant = nearest(unknown, known)
   throw new ConfigurationError(
     `${option && `${option}.`}${unknown}`,
-    `is not an option; the options are ${list}`,
+    `is not an option${meant === undefined ? '.' : `; did you mean '${meant}'?`} The options are ${list}`,
+    { page: 'unknown-options' },
   )
 }
 
@@ -21,11 +24,22 @@ export function refuseUnknownNames(options: object, known: readonly string[], op
 export function oneOf<T extends string>(option: string, value: T, allowed: readonly T[]): T {
   if (allowed.includes(value)) return value
   const list = allowed.map(one => `'${one}'`).join(' or ')
-  throw new ConfigurationError(option, `must be ${list}; got '${String(value)}'`)
+  throw new ConfigurationError(option, `must be ${list}; got ${show(value)}`)
 }
 
 /** The value of an option that counts something. Throws {@link ConfigurationError} outside of `min` to `max`. */
 export function wholeNumber(option: string, value: number, min: number, max: number): number {
   if (Number.isInteger(value) && value >= min && value <= max) return value
-  throw new ConfigurationError(option, `must be a whole number from ${min} to ${max}; got ${String(value)}`)
+  const isText = typeof value === 'string'
+  const fix = isText ? ', not a text: convert what an environment variable gives with Number()' : ''
+  throw new ConfigurationError(
+    option,
+    `must be a whole number from ${min} to ${max}${fix}; got ${show(value)}`,
+    isText ? { page: 'numbers' } : {},
+  )
+}
+
+/** A wrong value, for a message: `'16'` is no number. */
+export function show(value: unknown): string {
+  return typeof value === 'string' ? `'${value}'` : describeError(value)
 }

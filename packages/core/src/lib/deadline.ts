@@ -14,7 +14,7 @@ export class DeadlineError extends Error {
  */
 export function withDeadline<T>(
   promise: Promise<T>,
-  options: { readonly operation: string; readonly ms: number; readonly late?: (value: T) => void },
+  options: Readonly<{ operation: string; ms: number; ofMs?: number; late?: (value: T) => void }>,
 ): Promise<T> {
   return new Promise((resolve, reject) => {
     let expired = false
@@ -25,7 +25,7 @@ export function withDeadline<T>(
     }, options.ms - 1)
     function expire(): void {
       expired = true
-      reject(new DeadlineError(options.operation, options.ms))
+      reject(new DeadlineError(options.operation, options.ofMs ?? options.ms))
     }
     promise.then(
       value => {

@@ -5,12 +5,12 @@ import { durationMs } from './duration.ts'
 const bounds = { option: 'lease', minMs: 1000, maxMs: 86_400_000 }
 
 it.each([
-  [1, 1000],
-  [2.5, 2500],
-  [86_400, 86_400_000],
   ['1000ms', 1000],
   ['1s', 1000],
   ['1.5s', 1500],
+  // 60,479,999.99999999 and 3,960,000.0000000005 in floating point.
+  ['0.7d', 60_480_000],
+  ['1.1h', 3_960_000],
   ['5m', 300_000],
   ['24h', 86_400_000],
   ['1d', 86_400_000],
@@ -20,11 +20,13 @@ it.each([
 
 it.each([
   0,
+  1,
+  2.5,
+  5000,
   -1,
-  0.999,
-  86_401,
   Number.NaN,
   Number.POSITIVE_INFINITY,
+  1e300,
   '999ms',
   '2d',
   '',
@@ -47,12 +49,26 @@ it.each([
   expect(() => durationMs(value, bounds)).toThrow(ConfigurationError)
 })
 
+it.each([
+  [30_000, "'30s' or '30000s'; got 30000"],
+  [300_000, "'5m' or '300000s'; got 300000"],
+  [5, "'5ms' or '5s'; got 5"],
+  [0, "'0ms' or '0s'; got 0"],
+  ['250', "'250ms' or '250s'; got '250'"],
+])('shows both readings of a number without a unit: %j', (value, readings) => {
+  expect(() => durationMs(value, bounds)).toThrow(
+    `Option 'lease': must be a string with a unit, from '1s' to '1d': write ${readings}. See https://`,
+  )
+})
+
 it('names the option, the bounds and the wrong value', () => {
-  expect(() => durationMs('9', bounds)).toThrow(
-    "Option 'lease': must be between '1s' and '1d', as a number of seconds or a string such as '30s', '5m' or '7d'; got '9'",
+  expect(() => durationMs('9w', bounds)).toThrow(
+    "Option 'lease': must be a string with a unit, from '1s' to '1d'; got '9w'",
   )
-  expect(() => durationMs(-1, { option: 'x', minMs: 1, maxMs: 90_000 })).toThrow(
-    "between '1ms' and '90s', as a number of seconds or a string such as '30s', '5m' or '7d'; got -1",
+  expect(() => durationMs('2h', { option: 'x', minMs: 1, maxMs: 90_000 })).toThrow(
+    "from '1ms' to '90s'; got '2h'",
   )
-  expect(() => durationMs(9e9, { option: 'x', minMs: 120_000, maxMs: 7_200_000 })).toThrow("'2m' and '2h'")
+  expect(() => durationMs('1d', { option: 'x', minMs: 120_000, maxMs: 7_200_000 })).toThrow(
+    "from '2m' to '2h'",
+  )
 })

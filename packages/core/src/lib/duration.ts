@@ -1,9 +1,6 @@
 import { ConfigurationError } from '../errors/errors.ts'
-
-/** A number of seconds, or a string that carries its unit: `'250ms'`, `'30s'`, `'5m'`, `'24h'`, `'7d'`. */
-export type Duration = number | `${number}${'ms' | 's' | 'm' | 'h' | 'd'}`
-
-const UNIT_MS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
+import { parseDuration, UNIT_MS } from '../errors/parse-duration.ts'
+import { show } from './check-option.ts'
 
 export interface DurationBounds {
   /** The name of the option, for the error. */
@@ -13,35 +10,31 @@ export interface DurationBounds {
 }
 
 /**
- * Milliseconds of a {@link Duration}. Throws {@link ConfigurationError} for anything that is not a finite
- * duration within the bounds. The upper bound is there to catch milliseconds that were passed as seconds.
+ * Milliseconds of a {@link Duration}. Throws {@link ConfigurationError} for anything else, a number without a unit
+ * included, and for a duration outside of the bounds.
  */
-export function durationMs(value: unknown, bounds: DurationBounds): number {
-  const ms = toMs(value)
-  if (Number.isNaN(ms) || ms < bounds.minMs || ms > bounds.maxMs) {
-    throw new ConfigurationError(
-      bounds.option,
-      `must be between ${formatMs(bounds.minMs)} and ${formatMs(bounds.maxMs)}, as a number of seconds or a string such as '30s', '5m' or '7d'; got ${show(value)}`,
-    )
-  }
-  return ms
+export function durationMs(value: unknown, { option, minMs, maxMs }: DurationBounds): number {
+  // '0.7d' is a fraction of a millisecond off, and engines take whole numbers.
+  const ms = Math.round(parseDuration(value))
+  if (ms >= minMs && ms <= maxMs) return ms
+  throw new ConfigurationError(
+    option,
+    `must be a string with a unit, from ${formatMs(minMs)} to ${formatMs(maxMs)}${readingsOf(value)}; got ${show(value)}`,
+    { page: 'durations' },
+  )
 }
 
-function toMs(value: unknown): number {
-  if (typeof value === 'number') return value * 1000
-  if (typeof value !== 'string') return Number.NaN
-  const match = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(value)
-  if (match === null) return Number.NaN
-  return Number(match[1]) * UNIT_MS[match[2] as keyof typeof UNIT_MS]
+/** What a number without a unit may have meant: milliseconds or seconds. */
+function readingsOf(value: unknown): string {
+  const number = typeof value === 'string' && value !== '' ? Number(value) : value
+  if (typeof number !== 'number' || !(number >= 0 && number < 1e15)) return ''
+  return `: write ${formatMs(number)} or '${number}s'`
 }
 
-function formatMs(ms: number): string {
+/** As one would write it, with quotes: `'5m'`. */
+export function formatMs(ms: number): string {
   for (const unit of ['d', 'h', 'm', 's'] as const) {
     if (ms >= UNIT_MS[unit] && ms % UNIT_MS[unit] === 0) return `'${ms / UNIT_MS[unit]}${unit}'`
   }
   return `'${ms}ms'`
-}
-
-function show(value: unknown): string {
-  return typeof value === 'string' ? `'${value}'` : String(value)
 }

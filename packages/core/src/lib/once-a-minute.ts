@@ -2,11 +2,15 @@ const QUIET_MS = 60_000
 
 /**
  * Says whether to report a reason now: at once, then once a minute. `undefined` means not now; a text says how many
- * reports were suppressed since the last one, and is empty when there were none.
+ * reports were suppressed since the last one, and is empty when there were none. Reasons after the first `mostReasons`
+ * count as one.
  */
-export function onceAMinute(): (reason: string) => string | undefined {
+export function onceAMinute(
+  mostReasons: number = Number.POSITIVE_INFINITY,
+): (reason: string) => string | undefined {
   const seen = new Map<string, { at: number; suppressed: number }>()
-  return reason => {
+  return name => {
+    const reason = seen.size < mostReasons || seen.has(name) ? name : ''
     const now = performance.now()
     const last = seen.get(reason)
     if (last !== undefined && now - last.at < QUIET_MS) {

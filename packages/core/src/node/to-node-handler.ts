@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { replyTo } from '../http/reply.ts'
 import type { Receiver } from '../receiver/receiver.ts'
+import { requireReceiver, wrongFramework } from '../receiver/to-receiver.ts'
 import { fromNodeRequest } from './node-request.ts'
 import { writeReply } from './write-reply.ts'
 
@@ -14,6 +15,10 @@ import { writeReply } from './write-reply.ts'
 export function toNodeHandler<Request extends IncomingMessage>(
   receiver: Pick<Receiver<never, Request>, 'handle'>,
 ): (request: Request, response: ServerResponse) => void {
-  return (request, response) =>
+  requireReceiver(receiver, 'toNodeHandler')
+  return (request, response) => {
+    if (response?.writeHead === undefined)
+      throw wrongFramework('a Node handler', "Node's request and response")
     replyTo(receiver, fromNodeRequest(request, request), reply => writeReply(request, response, reply))
+  }
 }

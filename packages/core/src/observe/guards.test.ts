@@ -9,7 +9,7 @@ it('an observer that throws is logged and goes no further', () => {
     throw err
   }, logger)({ kind: 'received' })
   expect(logger.lines).toEqual([
-    { level: 'error', fields: { err, kind: 'received' }, message: 'The option observe threw.' },
+    { level: 'error', fields: { err, kind: 'received' }, message: 'An observer threw.' },
   ])
 })
 
@@ -37,7 +37,7 @@ it('an asynchronous logger that fails loses the line and nothing else', async ()
   expect(called).toBe(3)
 })
 
-it('an observer is told', () => {
+it('an observer is called', () => {
   const observe = vi.fn()
   guardObserver(observe, recordingLogger())({ kind: 'received' })
   expect(observe.mock.calls).toEqual([[{ kind: 'received' }]])

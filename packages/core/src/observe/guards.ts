@@ -19,7 +19,7 @@ export function guardLogger(logger: Logger): Logger {
  */
 export function guardObserver(observe: Observer, logger: Logger): Observer {
   const failed = (err: unknown, kind: Observation['kind']) =>
-    logger.error({ err, kind }, 'The option observe threw.')
+    logger.error({ err, kind }, 'An observer threw.')
   return (observation: Observation) => {
     try {
       const result: unknown = observe(observation)
@@ -27,5 +27,17 @@ export function guardObserver(observe: Observer, logger: Logger): Observer {
     } catch (err) {
       failed(err, observation.kind)
     }
+  }
+}
+
+/** A clock that throws, or answers no time, must not undo what has happened: records get the time of the machine then. */
+export function guardClock(clock: () => number): () => number {
+  if (clock === Date.now) return clock
+  return () => {
+    try {
+      const now = clock()
+      if (Number.isFinite(now)) return now
+    } catch {}
+    return Date.now()
   }
 }

@@ -35,6 +35,8 @@ export type Observation =
       readonly error: unknown
       readonly durationMs: number
     })
+  /** Another process on the inbox handles the type more specifically: the event waits for it. No attempt began. */
+  | (OfEvent & { readonly kind: 'postponed'; readonly delayMs: number })
   /** No handler matched; the event is complete. */
   | (OfEvent & { readonly kind: 'unhandled' })
   /** All handlers of an event resolved. `lagMs`: since `created_at`, absent when that is not a valid time. */
@@ -63,6 +65,8 @@ export type Observation =
   | (OfEvent & { readonly kind: 'lease_lost' })
   /** The event was handled, but that could not be recorded: a redelivery would run it again. */
   | (OfEvent & { readonly kind: 'completion_lost'; readonly error: unknown })
+  /** Someone let a dead letter run again, or deleted it, on a dashboard. `by`: who, where `authorize` named them. */
+  | (OfEvent & { readonly kind: 'redriven' | 'discarded'; readonly by?: string })
   /** A call to the store took longer than a quarter of its deadline. */
   | { readonly kind: 'store_slow'; readonly operation: string; readonly durationMs: number }
   /** A call to the store or the inbox failed or ran into its deadline, or the inbox could not start (`'start'`). */

@@ -32,6 +32,8 @@ export interface Platform {
   keepContext(): RunInContext
   /** Runs `work` once the replies of this turn are written. */
   afterReplies(work: () => void): void
+  /** Host and process id, for people. Empty where there is neither. */
+  processName(): string
   /** Where warnings and errors go when the user gave no logger. */
   readonly defaultLogger: Logger
 }

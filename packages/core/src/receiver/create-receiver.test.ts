@@ -242,7 +242,8 @@ describe('a fault on this side', () => {
       const seen: Observation[] = []
       const observe = (one: Observation) => seen.push(one)
       const logger = recordingLogger()
-      await createReceiver({ secret: SECRET, inbox, logger, ...(observed && { observe }) }).start()
+      const receiver = createReceiver({ secret: SECRET, inbox, logger, ...(observed && { observe }) })
+      await receiver.on('*', () => {}).start()
       expect(seen).toEqual(observed ? [down, down] : [])
       expect(logger.lines).toMatchObject([
         { level: 'error', fields: { code: 'store_down', operation: 'work', err: error } },
@@ -549,8 +550,8 @@ describe('close', () => {
   it('happens once, and takes a sensible timeout only', async () => {
     const close = vi.fn(async (_timeoutMs: number) => ({ lost: 0 }))
     const { receiver } = watch({ inbox: inboxThat({ close }) })
-    await expect(receiver.close({ timeout: -1 })).rejects.toMatchObject({ option: 'timeout' })
-    expect(await Promise.all([receiver.close(), receiver.close({ timeout: 0 })])).toEqual([
+    await expect(receiver.close({ timeout: -1 as never })).rejects.toMatchObject({ option: 'timeout' })
+    expect(await Promise.all([receiver.close(), receiver.close({ timeout: '0s' })])).toEqual([
       { lost: 0 },
       { lost: 0 },
     ])
@@ -598,5 +599,38 @@ describe('close', () => {
         message: '3 acknowledged events were not handled before the drain ended.',
       },
     ])
+  })
+})
+
+describe('the log says that nothing will happen', () => {
+  const codesOf = (lines: readonly { fields: Record<string, unknown> }[]) =>
+    lines.map(line => line.fields['code'])
+  const start = async (
+    options: Parameters<typeof watch>[0],
+    prepare: (receiver: ReturnType<typeof watch>['receiver']) => void = () => {},
+  ) => {
+    const { receiver, logger, send } = watch({ observe: undefined as never, ...options })
+    prepare(receiver)
+    await receiver.start()
+    expect((await send()).status).toBe(202)
+    await receiver.close()
+    return codesOf(logger.lines)
+  }
+
+  it('at the start of a receiver without a handler, once, and at its first event', async () => {
+    expect(await start({})).toEqual(['no_handlers', 'unhandled'])
+  })
+
+  it('not with onUnhandled', async () => {
+    expect(await start({}, receiver => receiver.onUnhandled(() => {}))).toEqual([])
+  })
+
+  it('not again for each event with the option observe', async () => {
+    expect(await start({ observe: () => {} })).toEqual(['no_handlers'])
+  })
+
+  it('not where this process only receives', async () => {
+    const inbox = inboxThat({ durable: true, accept: () => ({ outcome: 'accepted' }) })
+    expect(await start({ inbox, concurrency: 0 })).toEqual([])
   })
 })

@@ -5,15 +5,21 @@ import { eventKey } from '../events/event-key.ts'
 import type { EventHandler, EventSchemas, KnownEvents } from '../events/event-types.ts'
 import { createDeliveryFactory } from '../inbox/delivery.ts'
 import type { DeadLetterStore } from '../inbox/inbox.ts'
-import { wholeNumber } from '../lib/check-option.ts'
+import { oneOf, wholeNumber } from '../lib/check-option.ts'
+import type { MaybePromise } from '../lib/maybe-promise.ts'
 import { createRefusalLog, createStoreLog } from '../observe/failure-log.ts'
-import { guardObserver } from '../observe/guards.ts'
+import { guardClock } from '../observe/guards.ts'
 import type { Logger } from '../observe/logger.ts'
+import type { Observation } from '../observe/observation.ts'
+import { Observers } from '../observe/observers.ts'
 import { createSecrets } from '../verify/secrets.ts'
 import { createVerifier } from '../verify/verify-request.ts'
 import { HandlerRegistry } from '../worker/handler-registry.ts'
+import { SharedHandlers } from '../worker/shared-handlers.ts'
+import { warnWithoutHandlers } from '../worker/unhandled-log.ts'
 import { createWorker } from '../worker/worker.ts'
 import { createRequestHandler } from './handle-request.ts'
+import type { Inspectable } from './inspect.ts'
 import { Lifecycle } from './lifecycle.ts'
 import { type ReceiverOptions, type ResolvedOptions, resolveOptions } from './options.ts'
 import type { DeadLetters, InNamespace, Receiver } from './receiver.ts'
@@ -34,9 +40,10 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
   const resolved = resolveOptions<Context>(options)
   const handlers = new HandlerRegistry()
   const taps: Tap[] = []
-  const { lifecycle, handle } = connect(resolved, handlers, taps)
+  const observers = new Observers(resolved.observe, resolved.logger)
+  const { lifecycle, handle } = connect(resolved, handlers, observers, taps)
   const { inbox } = resolved
-  const receiver: Receiver<KnownEvents<Schemas>, Context> & Tappable = {
+  const receiver: Receiver<KnownEvents<Schemas>, Context> & Tappable & Inspectable = {
     on(type, handler) {
       handlers.add(type, handler as EventHandler<never>)
       return this
@@ -57,7 +64,10 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
     start: () => lifecycle.start(),
     close: async ({ timeout = '10s' } = {}) => lifecycle.close(timeout),
     stats: async () => inbox.stats(),
+    forget: async (id, where) => inbox.forget(await keyOf(id, where)),
     deadLetters: deadLettersOf(inbox.deadLetters),
+    subscribe: observer => observers.add(observer),
+    inspect: () => ({ inbox, observe: observation => observers.observe?.(observation) }),
     tap(tap) {
       handlers.check('tapReceiver', tap)
       taps.push(tap)
@@ -70,32 +80,35 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
 function connect<Context>(
   resolved: ResolvedOptions<Context>,
   handlers: HandlerRegistry,
+  observers: Observers,
   taps: readonly Tap[],
 ): { readonly lifecycle: Lifecycle; readonly handle: Receiver<never, Context>['handle'] } {
   const { inbox, logger } = resolved
-  const observe = resolved.observe && guardObserver(resolved.observe, logger)
+  // Verification alone keeps the user's own clock: without a time, nothing is proven.
+  const recorded = { ...resolved, clock: guardClock(resolved.clock) }
   const logStore = createStoreLog(logger)
   const decode = createDecoder(resolved.contract, resolved.schemas)
   // Not at start, which may be within the first request.
   const runInContext = platform.keepContext()
+  function observe(observation: Observation): void {
+    observers.observe?.(observation)
+    logStore(observation)
+  }
+  const sharing = new SharedHandlers({ ...recorded, handlers, observe, location: inbox.location })
   const lifecycle = new Lifecycle({
     inbox,
+    sharing,
     policy: {
-      ...resolved,
+      ...recorded,
       serialize: resolved.serializeBy !== undefined,
-      observe(observation) {
-        observe?.(observation)
-        logStore(observation)
-      },
+      observe,
+      handlers: resolved.concurrency > 0 ? sharing : undefined,
     },
     createProcess() {
-      handlers.freeze()
+      if (handlers.freeze() && resolved.concurrency > 0) warnWithoutHandlers(logger, handlers)
       warnOfCopies(logger)
-      return tapProcess(createWorker({ ...resolved, handlers, decode, observe, runInContext }), taps, {
-        handlers,
-        decode,
-        logger,
-      })
+      const worker = createWorker({ ...recorded, handlers, sharing, decode, observers, runInContext })
+      return tapProcess(worker, taps, { handlers, decode, logger })
     },
   })
   const handle = createRequestHandler({
@@ -103,9 +116,9 @@ function connect<Context>(
     inbox: lifecycle,
     verify: createVerifier({ ...resolved, macs: createSecrets(resolved.secret, logger) }),
     decode,
-    createDelivery: createDeliveryFactory(resolved),
+    createDelivery: createDeliveryFactory(recorded),
     logRefusal: createRefusalLog(logger),
-    observe,
+    observers,
   })
   return { lifecycle, handle }
 }
@@ -120,10 +133,18 @@ function warnOfCopies(logger: Logger): void {
   )
 }
 
+function keyOf(id: string, { namespace = '' }: InNamespace = {}): MaybePromise<string> {
+  return eventKey(namespace, id)
+}
+
 function deadLettersOf(store: DeadLetterStore): DeadLetters {
-  const keyOf = (id: string, { namespace = '' }: InNamespace = {}) => eventKey(namespace, id)
   return {
-    list: async ({ limit = 100 } = {}) => store.list({ limit: wholeNumber('limit', limit, 1, 1_000_000) }),
+    list: async ({ limit = 100, order = 'newest', ...rest } = {}) =>
+      store.list({
+        ...rest,
+        limit: wholeNumber('limit', limit, 1, 1_000_000),
+        order: oneOf('order', order, ['newest', 'oldest']),
+      }),
     get: async (id, where) => store.get(await keyOf(id, where)),
     redrive: async (id, where) => store.redrive(await keyOf(id, where)),
     discard: async (id, where) => store.discard(await keyOf(id, where)),

@@ -7,7 +7,7 @@ import type { Acceptance } from '../inbox/acceptance.ts'
 import type { CreateDelivery, Delivery } from '../inbox/delivery.ts'
 import { isPromise, type MaybePromise } from '../lib/maybe-promise.ts'
 import type { Logger } from '../observe/logger.ts'
-import type { Observer } from '../observe/observation.ts'
+import type { Observers } from '../observe/observers.ts'
 import type { VerifyRequest } from '../verify/verify-request.ts'
 
 export interface HandleRequestParts<Context> {
@@ -21,7 +21,7 @@ export interface HandleRequestParts<Context> {
   }
   readonly logger: Logger
   readonly logRefusal: (refusal: Refusal) => void
-  readonly observe: Observer | undefined
+  readonly observers: Pick<Observers, 'observe'>
 }
 
 /** The member `handle` of a receiver. */
@@ -42,7 +42,7 @@ async function handleRequest<Context>(
   parts: HandleRequestParts<Context>,
 ): Promise<WebhookReply> {
   const startedAt = performance.now()
-  parts.observe?.({ kind: 'received' })
+  parts.observers.observe?.({ kind: 'received' })
   try {
     // 2: the exact bytes.
     const unread = checkHead(request, parts.bodyLimits) ?? checkDraining(parts.inbox)
@@ -87,7 +87,7 @@ interface Accepted {
 function acknowledge<Context>(
   { delivery, code, conflict }: Accepted,
   startedAt: number,
-  { logger, observe }: HandleRequestParts<Context>,
+  { logger, observers: { observe } }: HandleRequestParts<Context>,
 ): WebhookReply {
   const { id, type, namespace } = delivery
   if (conflict)
@@ -104,7 +104,7 @@ function acknowledge<Context>(
 function refuse<Context>(
   refusal: Refusal,
   startedAt: number,
-  { logRefusal, observe }: HandleRequestParts<Context>,
+  { logRefusal, observers: { observe } }: HandleRequestParts<Context>,
 ): WebhookReply {
   const { code, detail, cause } = refusal
   const { status } = CODES[code]

@@ -1,4 +1,5 @@
 import { AckhookError } from '../errors/errors.ts'
+import type { Duration } from '../errors/parse-duration.ts'
 import { Refusal } from '../errors/refusal.ts'
 import type { Acceptance } from '../inbox/acceptance.ts'
 import type { Delivery } from '../inbox/delivery.ts'
@@ -6,8 +7,9 @@ import type { DrainReport, Inbox, Process, ProcessingPolicy } from '../inbox/inb
 import { belongsToAnother, claimInbox, releaseInbox } from '../inbox/inbox-owner.ts'
 import { keepAlive } from '../inbox/keep-alive.ts'
 import { withDeadline } from '../lib/deadline.ts'
-import { type Duration, durationMs } from '../lib/duration.ts'
+import { durationMs } from '../lib/duration.ts'
 import { isPromise, type MaybePromise } from '../lib/maybe-promise.ts'
+import type { SharedHandlers } from '../worker/shared-handlers.ts'
 
 /** A start may take longer than a sender waits. */
 const MAX_WAIT_FOR_START_MS = 1000
@@ -15,6 +17,7 @@ const MAX_WAIT_FOR_START_MS = 1000
 export interface LifecycleParts {
   readonly inbox: Inbox
   readonly policy: ProcessingPolicy
+  readonly sharing: Pick<SharedHandlers, 'settled' | 'stop'>
   /** Called once per start: what runs the attempts, with the handlers frozen. */
   readonly createProcess: () => Process
 }
@@ -23,14 +26,16 @@ export interface LifecycleParts {
 export class Lifecycle {
   readonly #inbox: Inbox
   readonly #policy: ProcessingPolicy
+  readonly #sharing: LifecycleParts['sharing']
   readonly #createProcess: () => Process
   #starting: Promise<void> | undefined
   #started = false
   #draining: Promise<DrainReport> | undefined
 
-  constructor({ inbox, policy, createProcess }: LifecycleParts) {
+  constructor({ inbox, policy, sharing, createProcess }: LifecycleParts) {
     this.#inbox = inbox
     this.#policy = policy
+    this.#sharing = sharing
     this.#createProcess = createProcess
   }
 
@@ -41,7 +46,9 @@ export class Lifecycle {
   async start(): Promise<void> {
     if (this.isDraining)
       throw new AckhookError('draining', 'start() came after close(): make a new receiver.')
-    return this.#start()
+    await this.#start()
+    // Deliveries need not wait for this: it is about events that are sent once this promise has resolved.
+    await this.#sharing.settled()
   }
 
   /** Step 8. The drain may have begun while the body was read: nothing is accepted after that. */
@@ -92,6 +99,7 @@ export class Lifecycle {
     } catch (cause) {
       // The next request or call tries again: what the inbox needs may be back by then.
       this.#starting = undefined
+      this.#sharing.stop()
       if (belongsToAnother(this.#inbox, this)) throw cause
       releaseInbox(this.#inbox)
       // Observed here: deliveries that wait for a slow start are answered before it fails.
@@ -107,6 +115,7 @@ export class Lifecycle {
       await withDeadline(this.#starting, { operation: 'inbox.start', ms: timeoutMs }).catch(() => {})
     if (belongsToAnother(this.#inbox, this)) return { lost: 0 }
     const report = await this.#inbox.close(Math.max(0, Math.ceil(endsAt - performance.now())))
+    this.#sharing.stop()
     releaseInbox(this.#inbox)
     if (report.lost > 0) {
       this.#policy.logger.error(

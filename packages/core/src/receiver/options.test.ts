@@ -22,6 +22,7 @@ describe('the defaults', () => {
       concurrency: 16,
       capacity: 10_000,
       handlerTimeoutMs: 60_000,
+      handlerWaitMs: 600_000,
       bodyLimits: { maxBytes: 1_048_576, timeoutMs: 10_000 },
       retentionMs: 604_800_000,
       namespace: '',
@@ -82,13 +83,14 @@ describe('what is given', () => {
       clock: given.clock,
       observe: given.observe,
     })
-    expect(resolve({ tolerance: 300 }).toleranceMs).toBe(300_000)
+    expect(resolve({ tolerance: '300s' }).toleranceMs).toBe(300_000)
     expect(resolve({ tolerance: false, retention: '1s' }).toleranceMs).toBe(Number.POSITIVE_INFINITY)
     expect(resolve({ namespace: 'n' }).namespace).toBe('n')
   })
 
   it.each([
-    ['tolerance', { tolerance: 0 }],
+    ['tolerance', { tolerance: '0s' }],
+    ['tolerance', { tolerance: 300 }],
     ['tolerance', { tolerance: Number.NaN }],
     ['tolerance', { tolerance: -1 }],
     ['tolerance', { tolerance: Number.POSITIVE_INFINITY }],
@@ -97,7 +99,7 @@ describe('what is given', () => {
     ['tolerance', { tolerance: 300_000_000 }],
     ['retention', { retention: '599s' }],
     ['retention', { tolerance: '4d' }],
-    ['retention', { retention: 0 }],
+    ['retention', { retention: '0s' }],
     ['retention', { retention: '366d' }],
     ['store', { store: {} }],
     ['store', { store: { claim() {}, extend() {}, complete() {} } }],
@@ -117,13 +119,13 @@ describe('what is given', () => {
     ['concurrency', { concurrency: -1, inbox: durable() }],
     ['capacity', { capacity: 0 }],
     ['capacity', { capacity: '10' }],
-    ['handlerTimeout', { handlerTimeout: 0 }],
+    ['handlerTimeout', { handlerTimeout: '0s' }],
     ['handlerTimeout', { handlerTimeout: '2d' }],
     ['bodyLimit', { bodyLimit: 0 }],
     ['bodyLimit', { bodyLimit: Number.NaN }],
     ['bodyLimit', { bodyLimit: '1mb' }],
     ['bodyLimit', { bodyLimit: Number.POSITIVE_INFINITY }],
-    ['bodyTimeout', { bodyTimeout: 0 }],
+    ['bodyTimeout', { bodyTimeout: '0s' }],
     ['bodyTimeout', { bodyTimeout: '11m' }],
     ['namespace', { namespace: 7 }],
     ['serializeBy', { serializeBy: 'data.id' }],
@@ -156,13 +158,15 @@ describe('what is given', () => {
       "must be 'immediately' or 'after-processing'; got 'never'",
     )
     expect(() => resolve({ capacity: 0 })).toThrow('must be a whole number from 1 to 1000000000; got 0')
-    expect(() => resolve({ tolerence: 1 })).toThrow('is not an option; the options are secret, tolerance,')
+    expect(() => resolve({ tolerence: 1 })).toThrow(
+      "is not an option; did you mean 'tolerance'? The options are secret, tolerance,",
+    )
   })
 
   it('is checked where the receiver is made, the secret included', () => {
     expect(() => createReceiver({ secret: undefined })).toThrow(expect.objectContaining({ option: 'secret' }))
     expect(() => createReceiver({ secret: '' })).toThrow(ConfigurationError)
-    expect(() => createReceiver({ secret, tolerance: 0 })).toThrow(
+    expect(() => createReceiver({ secret, tolerance: '0s' })).toThrow(
       expect.objectContaining({ option: 'tolerance' }),
     )
   })

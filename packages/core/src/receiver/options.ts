@@ -1,5 +1,6 @@
 import { platform } from '#platform'
 import { ConfigurationError } from '../errors/errors.ts'
+import type { Duration } from '../errors/parse-duration.ts'
 import { type Contract, type ContractOptions, resolveContract } from '../events/contract.ts'
 import type { EventSchemas, WebhookEvent } from '../events/event-types.ts'
 import type { DedupeStore } from '../inbox/dedupe-store.ts'
@@ -7,13 +8,13 @@ import type { Inbox } from '../inbox/inbox.ts'
 import { memoryInbox } from '../inbox/memory/memory-inbox.ts'
 import { type RetryOptions, type RetryPolicy, resolveRetry } from '../inbox/retry.ts'
 import { oneOf, refuseUnknownNames, wholeNumber } from '../lib/check-option.ts'
-import { type Duration, durationMs } from '../lib/duration.ts'
+import { durationMs } from '../lib/duration.ts'
 import { guardLogger } from '../observe/guards.ts'
 import type { Logger } from '../observe/logger.ts'
 import type { Observer } from '../observe/observation.ts'
 import type { SecretSource } from '../verify/secrets.ts'
 
-/** Options of a receiver. Only `secret` is required. Durations are seconds or strings such as `'5m'`. */
+/** Options of a receiver. Only `secret` is required. Durations are strings with a unit, such as `'5m'`. */
 export interface ReceiverOptions<Schemas extends EventSchemas = Record<never, never>, Context = unknown> {
   /** The endpoint's signing secret, a list while a rotation lasts, or a function of the request's context. */
   readonly secret: SecretSource<Context> | undefined
@@ -39,6 +40,11 @@ export interface ReceiverOptions<Schemas extends EventSchemas = Record<never, ne
   readonly capacity?: number
   /** How long handlers of one event may take before the attempt counts as failed. Default `'60s'`. */
   readonly handlerTimeout?: Duration
+  /**
+   * With a durable inbox: how long events wait for a process that handles their type more specifically than the others,
+   * after it was last seen. Those that still wait then become dead letters. Default `'10m'`.
+   */
+  readonly handlerWait?: Duration
   /** Largest body in bytes, counted as read. Default 1 MiB. */
   readonly bodyLimit?: number
   /** How long a body may take to arrive. Default `'10s'`. */
@@ -77,6 +83,7 @@ export interface ResolvedOptions<Context> {
   readonly concurrency: number
   readonly capacity: number
   readonly handlerTimeoutMs: number
+  readonly handlerWaitMs: number
   readonly bodyLimits: { readonly maxBytes: number; readonly timeoutMs: number }
   readonly retentionMs: number
   readonly namespace: string | ((context: Context) => string)
@@ -88,7 +95,8 @@ export interface ResolvedOptions<Context> {
   readonly clock: () => number
 }
 
-const NAMES = [
+/** The name of every option. */
+export const RECEIVER_OPTIONS: readonly string[] = [
   'secret',
   'tolerance',
   'store',
@@ -98,6 +106,7 @@ const NAMES = [
   'concurrency',
   'capacity',
   'handlerTimeout',
+  'handlerWait',
   'bodyLimit',
   'bodyTimeout',
   'retention',
@@ -108,9 +117,9 @@ const NAMES = [
   'observe',
   'logger',
   'clock',
-] as const satisfies readonly (keyof ReceiverOptions)[]
+] satisfies (keyof ReceiverOptions)[]
 
-type DurationOption = 'tolerance' | 'retention' | 'handlerTimeout' | 'bodyTimeout'
+type DurationOption = 'tolerance' | 'retention' | 'handlerTimeout' | 'handlerWait' | 'bodyTimeout'
 type CountOption = 'concurrency' | 'capacity' | 'bodyLimit'
 
 const MINUTE_MS = 60_000
@@ -150,6 +159,7 @@ export function resolveOptions<Context>(
     concurrency: count('concurrency', 16, inbox.durable === true ? 0 : 1, 100_000),
     capacity: count('capacity', inbox.defaultCapacity ?? 10_000, 1, 1_000_000_000),
     handlerTimeoutMs: duration('handlerTimeout', '60s', 1, DAY_MS),
+    handlerWaitMs: duration('handlerWait', '10m', 1000, DAY_MS),
     bodyLimits: {
       maxBytes: count('bodyLimit', 1_048_576, 1, MAX_BODY_BYTES),
       timeoutMs: duration('bodyTimeout', '10s', 1, 10 * MINUTE_MS),
@@ -172,11 +182,17 @@ function refuseUnknown(options: object): void {
       "must be an object such as { secret: process.env['SIGNING_SECRET'] }",
     )
   }
-  refuseUnknownNames(options, NAMES)
+  refuseUnknownNames(options, RECEIVER_OPTIONS)
 }
 
 function inboxOf(options: Pick<ReceiverOptions, 'inbox' | 'store'>, acknowledge: string): Inbox {
   const { inbox, store } = options
+  const named = { inbox, store } as Record<
+    'inbox' | 'store',
+    { accept?: unknown; claim?: unknown } | undefined
+  >
+  if (typeof named.store?.accept === 'function') throw swapped('store', 'an inbox: write inbox:')
+  if (typeof named.inbox?.claim === 'function') throw swapped('inbox', 'a store: write store:')
   if (inbox === undefined) return memoryInbox(store === undefined ? {} : { store })
   if (store !== undefined) {
     throw new ConfigurationError(
@@ -194,6 +210,10 @@ function inboxOf(options: Pick<ReceiverOptions, 'inbox' | 'store'>, acknowledge:
     )
   }
   return inbox
+}
+
+function swapped(option: string, fix: string): ConfigurationError {
+  return new ConfigurationError(option, `this is ${fix}`, { page: 'inbox-and-store' })
 }
 
 function serializeByOf(

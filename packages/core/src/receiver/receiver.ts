@@ -1,7 +1,8 @@
+import type { Duration } from '../errors/parse-duration.ts'
 import type { AnyEvent, EventFor, EventHandler, EventPattern, KnownEvents } from '../events/event-types.ts'
 import type { WebhookReply, WebhookRequest } from '../http/request.ts'
-import type { DeadLetter, DrainReport, InboxStats } from '../inbox/inbox.ts'
-import type { Duration } from '../lib/duration.ts'
+import type { DeadLetter, DrainReport, InboxStats, ListOptions } from '../inbox/inbox.ts'
+import type { Observer } from '../observe/observation.ts'
 import type { FailureHandler } from '../worker/failure.ts'
 
 /** Receives webhooks: proves, remembers, acknowledges and handles them. */
@@ -44,14 +45,28 @@ export interface Receiver<Events = KnownEvents<Record<never, never>>, Context = 
    */
   close(options?: { readonly timeout?: Duration }): Promise<DrainReport>
   stats(): Promise<InboxStats>
+  /**
+   * Calls `observer` with every observation from now on, beside the option `observe` and under its rules. Returns a
+   * function that stops it.
+   */
+  subscribe(observer: Observer): () => void
+  /**
+   * Releases the id of a handled event, so that a replay of it by its sender runs once more instead of being answered as
+   * a duplicate. `false`, and no change, when the id is not remembered as handled: it is unknown, waits, runs, or is a
+   * dead letter, which a replay runs again anyway.
+   */
+  forget(id: string, options?: InNamespace): Promise<boolean>
   /** Events whose attempts are used up, by event id. */
   readonly deadLetters: DeadLetters
 }
 
 /** The dead letters of a receiver, by event id. */
 export interface DeadLetters {
-  /** The newest first; 100 by default, 1,000,000 at most. */
-  list(options?: { readonly limit?: number }): Promise<readonly DeadLetter[]>
+  /**
+   * The newest first, or the oldest; 100 by default, 1,000,000 at most. The next page is `after` the `cursor` of the last
+   * letter of this one.
+   */
+  list(options?: ListOptions): Promise<readonly DeadLetter[]>
   get(id: string, options?: InNamespace): Promise<DeadLetter | undefined>
   /** Lets it run again with a fresh count of attempts. `false` when there is no such dead letter. */
   redrive(id: string, options?: InNamespace): Promise<boolean>

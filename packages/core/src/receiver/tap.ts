@@ -15,7 +15,7 @@ export interface TappedAttempt {
   readonly attempt: number
   /** How many handlers of `on` matched. `0`: the event went to `onUnhandled`. */
   readonly matched: number
-  readonly verdict: Verdict
+  readonly verdict: Exclude<Verdict, { outcome: 'postponed' }>
 }
 
 /** Called after every attempt, before the inbox applies its verdict. */
@@ -52,6 +52,7 @@ export function tapProcess(
     const decoded = delivery.event ?? (await parts.decode(delivery.body))
     const event = decoded instanceof Refusal ? undefined : decoded
     const verdict = await run(delivery, attempt, limit)
+    if (verdict.outcome === 'postponed') return verdict
     const { id, namespace } = delivery
     const matched = event === undefined ? 0 : parts.handlers.match(event.type).length
     for (const tap of taps) {

@@ -1,3 +1,4 @@
+import { ConfigurationError } from '../errors/errors.ts'
 import type { EventSchemas, KnownEvents } from '../events/event-types.ts'
 import { createReceiver } from './create-receiver.ts'
 import type { ReceiverOptions } from './options.ts'
@@ -13,4 +14,16 @@ export function toReceiver<const Schemas extends EventSchemas, Context>(
 
 function isReceiver<T>(value: T): value is Extract<T, { readonly handle: unknown }> {
   return typeof (value as { handle?: unknown } | null | undefined)?.handle === 'function'
+}
+
+/** Throws {@link ConfigurationError} unless `receiver` is one: options would be accepted, and fail at each request. */
+export function requireReceiver(receiver: object, taker: string): void {
+  if (isReceiver(receiver)) return
+  throw new ConfigurationError('receiver', `write ${taker}(createReceiver(options))`, { page: 'receivers' })
+}
+
+/** For a handler that was called without what it needs: another framework called it. */
+export function wrongFramework(handler: string, needs: string): ConfigurationError {
+  const fix = `${handler} needs ${needs}, and another framework called it. Import the adapter of that one`
+  return new ConfigurationError('webhooks', fix, { page: 'frameworks' })
 }

@@ -50,8 +50,17 @@ export class HandlerRegistry {
     if (typeof handler !== 'function') throw new ConfigurationError(what, 'the handler must be a function')
   }
 
-  freeze(): void {
+  /** Whether this was the first call. */
+  freeze(): boolean {
+    const isFirst = !this.#frozen
     this.#frozen = true
+    return isFirst
+  }
+
+  /** What was given to `on`. */
+  patterns(): readonly string[] {
+    const categories = [...this.#byCategory.keys()].map(name => `${name}.*`)
+    return [...this.#exact.keys(), ...categories, ...(this.#always.length > 0 ? ['*'] : [])]
   }
 
   /** Handlers of the exact type, then of its category, then of `'*'`, each in order of registration. */

@@ -1,4 +1,4 @@
-import { AckhookError } from '../errors/errors.ts'
+import { AckhookError, HandlersFailed } from '../errors/errors.ts'
 import type { EventHandler, HandlerContext, WebhookEvent } from '../events/event-types.ts'
 import type { Attempt } from '../inbox/attempt.ts'
 import type { MaybePromise } from '../lib/maybe-promise.ts'
@@ -24,7 +24,7 @@ async function runAll(
   const results = await Promise.allSettled(handlers.map(async handler => handler(event, context)))
   const errors = results.flatMap(result => (result.status === 'rejected' ? [result.reason] : []))
   if (errors.length === 1) throw errors[0]
-  if (errors.length > 1) throw new AggregateError(errors, `${errors.length} handlers failed`)
+  if (errors.length > 1) throw new HandlersFailed(errors)
 }
 
 /**

@@ -28,14 +28,18 @@ function worker(parts: Partial<WorkerParts> = {}) {
   const logger = recordingLogger()
   const process = createWorker({
     handlers,
+    schemas: {},
     logger,
+    contract: {},
+    sharing: { isShared: true, placeOf: () => undefined },
     handlerTimeoutMs: 1000,
     acknowledge: 'immediately',
     runInContext: work => work(),
     decode: () => event,
     retry: { attempts: 3, minDelayMs: 1000, maxDelayMs: 1000, factor: 1 },
     clock: () => Date.UTC(2026, 0, 1) + 250,
-    observe: one => (one.kind === 'attempt_started' ? begun : seen).push(one),
+    observe: undefined,
+    observers: { observe: one => (one.kind === 'attempt_started' ? begun : seen).push(one) },
     ...parts,
   })
   return { seen, begun, handlers, logger, process }
@@ -72,7 +76,7 @@ describe('a handler that throws what cannot be read', () => {
 
 describe('an event that took its process down in every attempt', () => {
   it('goes to onDeadLetter with the event, and to no other handler', async () => {
-    const { process, handlers, seen } = worker()
+    const { process, handlers, seen, begun } = worker()
     const handler = vi.fn()
     const onDeadLetter = vi.fn()
     handlers.add('a.b', handler)
@@ -91,6 +95,8 @@ describe('an event that took its process down in every attempt', () => {
       ],
     ])
     expect(seen).toMatchObject([{ kind: 'dead_lettered', ...about, attempt: 3 }])
+    // Attempt 3 began before: no number is announced twice.
+    expect(begun).toEqual([])
   })
 })
 
@@ -282,13 +288,36 @@ describe('an attempt that fails', () => {
 
   it('waits for as long as a handler asked', async () => {
     const { process, handlers } = worker()
-    handlers.add('a.b', raise(new RetryAfterError('later', 90)))
+    handlers.add('a.b', raise(new RetryAfterError('later', '90s')))
     expect(await process(delivery, createAttempt(1))).toMatchObject({ outcome: 'retry', delayMs: 90_000 })
+  })
+
+  it('waits as usual where a handler asked for what is no time, and says so once a minute with a count', async () => {
+    const { process, handlers, logger } = worker()
+    const onError = vi.fn()
+    handlers.addListener('onError', onError)
+    const error = new RetryAfterError('later', 60 as never)
+    handlers.add('a.b', raise(error))
+    for (let i = 0; i < 3; i++)
+      expect(await process(delivery, createAttempt(1))).toMatchObject({ outcome: 'retry', error })
+    expect(onError.mock.calls[0]?.[0].retryInMs).toBeGreaterThanOrEqual(500)
+    expect(logger.lines).toEqual([
+      {
+        level: 'warn',
+        fields: { code: 'retry_after_invalid', err: error, event: 'evt_1', type: 'a.b' },
+        message:
+          "A RetryAfterError has no usable time: give it '60s' or a Date. The option retry chose the delay.",
+      },
+    ])
   })
 
   it('waits for the longest that several handlers asked for, and tells of every failure', async () => {
     const { process, handlers } = worker()
-    const errors = [new RetryAfterError('soon', 30), new Error('other'), new RetryAfterError('later', 90)]
+    const errors = [
+      new RetryAfterError('soon', '30s'),
+      new Error('other'),
+      new RetryAfterError('later', '90s'),
+    ]
     for (const error of errors) handlers.add('a.b', raise(error))
     expect(await process(delivery, createAttempt(1))).toMatchObject({
       outcome: 'retry',
@@ -309,6 +338,34 @@ describe('an attempt that fails', () => {
     expect(await other(delivery, createAttempt(1))).toMatchObject({
       outcome: 'retry',
       error: { errors: [{}, {}] },
+    })
+  })
+
+  it('is not the last one because one of the things that a handler tried rules itself out', async () => {
+    const { process, handlers } = worker()
+    const own = new AggregateError([new NonRetryableError('never here'), new Error('perhaps there')])
+    handlers.add('a.b', raise(own))
+    expect(await process(delivery, createAttempt(1))).toMatchObject({ outcome: 'retry', error: own })
+  })
+
+  it('is the last one when all that a handler tried rules itself out', async () => {
+    const { process, handlers } = worker()
+    const own = new AggregateError([new NonRetryableError('not here'), new NonRetryableError('nor there')])
+    handlers.add('a.b', raise(own))
+    handlers.add('*', raise(new Error('another handler')))
+    expect(await process(delivery, createAttempt(1))).toMatchObject({ outcome: 'dead', error: own })
+  })
+
+  it('tells of every failure, also where one of them cannot be read', async () => {
+    const { process, handlers } = worker()
+    const first = new Error('first')
+    const { proxy, revoke } = Proxy.revocable({}, {})
+    revoke()
+    handlers.add('a.b', raise(first))
+    handlers.add('*', raise(proxy))
+    expect(await process(delivery, createAttempt(1))).toMatchObject({
+      outcome: 'retry',
+      error: { errors: [first, { message: 'A handler threw something that cannot be read.' }] },
     })
   })
 

@@ -1,28 +1,39 @@
 import { platform } from '#platform'
-import { AckhookError, errorsOf, hasCode, NonRetryableError } from '../errors/errors.ts'
+import { AckhookError, errorsOf, HandlersFailed, isReadable, NonRetryableError } from '../errors/errors.ts'
 import { Refusal } from '../errors/refusal.ts'
+import type { Contract } from '../events/contract.ts'
 import type { DecodeEvent } from '../events/decode-event.ts'
-import type { WebhookEvent } from '../events/event-types.ts'
+import type { EventSchemas, WebhookEvent } from '../events/event-types.ts'
 import { type Attempt, AttemptContext } from '../inbox/attempt.ts'
 import type { Delivery } from '../inbox/delivery.ts'
 import type { Process, ProcessingPolicy, StartLimit, Verdict } from '../inbox/inbox.ts'
-import { comesTooLate, type RetryPolicy, retryDelayMs } from '../inbox/retry.ts'
+import { asksInVain, comesTooLate, isFinal, type RetryPolicy, retryDelayMs } from '../inbox/retry.ts'
 import { isPromise, type MaybePromise } from '../lib/maybe-promise.ts'
+import { onceAMinute } from '../lib/once-a-minute.ts'
 import type { Observer } from '../observe/observation.ts'
+import type { Observers } from '../observe/observers.ts'
 import type { RunInContext, Timeouts } from '../platform/platform.ts'
 import { type NotifyParts, notifyFailure } from './failure.ts'
 import type { HandlerRegistry } from './handler-registry.ts'
+import type { Place } from './place.ts'
 import { limitAttempt, runHandlers } from './run-handlers.ts'
+import type { SharedHandlers } from './shared-handlers.ts'
+import { createUnhandledLog } from './unhandled-log.ts'
 
 export interface WorkerParts extends NotifyParts {
   readonly handlers: HandlerRegistry
+  readonly schemas: EventSchemas
+  readonly contract: Pick<Contract, 'upcast'>
   readonly decode: DecodeEvent
+  readonly sharing: Pick<SharedHandlers, 'isShared' | 'placeOf'>
   readonly retry: RetryPolicy
   readonly acknowledge: ProcessingPolicy['acknowledge']
   /** The async context of the receiver. Attempts start in the turn of any request, whose context is not theirs. */
   readonly runInContext: RunInContext
   readonly clock: () => number
+  /** The option: where it is set, it sees events without a handler. */
   readonly observe: Observer | undefined
+  readonly observers: Pick<Observers, 'observe'>
 }
 
 /**
@@ -51,18 +62,54 @@ interface Running {
 class Worker {
   readonly #parts: WorkerParts
   readonly #timeouts: Timeouts
+  readonly #shouldReport = onceAMinute()
+  readonly #logUnhandled: (id: string, type: string) => void
 
   constructor(parts: WorkerParts) {
     this.#parts = parts
     this.#timeouts = platform.createTimeouts(parts.handlerTimeoutMs)
+    this.#logUnhandled = createUnhandledLog(parts)
   }
 
   process(running: Running): MaybePromise<Verdict> {
     const { attempt } = running
     if (attempt.decision === 'dead-letter') return this.#deadLetter(running)
-    if (this.#parts.observe !== undefined) {
+    if (attempt.decision === 'run' && this.#parts.sharing.isShared) {
+      const place = this.#parts.sharing.placeOf(running.delivery.type, attempt)
+      // `upcast` may name the type otherwise than the process which accepted the event did.
+      const mayBeRenamed = running.event === undefined && this.#parts.contract.upcast !== undefined
+      if (place !== undefined || mayBeRenamed) return this.#elsewhere(running, place)
+    }
+    return this.#begin(running)
+  }
+
+  /** An event that may belong to another process. */
+  async #elsewhere(running: Running, found: MaybePromise<Place | undefined>): Promise<Verdict> {
+    const { delivery, attempt } = running
+    let place = await found
+    if (running.event === undefined) {
+      const event = await this.#parts.decode(delivery.body)
+      if (!(event instanceof Refusal)) {
+        running.event = event
+        if (event.type !== delivery.type) place = await this.#parts.sharing.placeOf(event.type, attempt)
+      }
+    }
+    // The inbox may have given the event back meanwhile.
+    if (attempt.abortReason !== undefined) return { outcome: 'retry', delayMs: 0, error: attempt.abortReason }
+    if (place === undefined) return this.#begin(running)
+    if (place.outcome === 'dead') return this.#giveUp(running, place.error, attempt.number - 1)
+    const { id, type, namespace } = delivery
+    this.#parts.observers.observe?.({ kind: 'postponed', id, type, namespace, delayMs: place.delayMs })
+    return place
+  }
+
+  #begin(running: Running): MaybePromise<Verdict> {
+    const { attempt } = running
+    const { observe } = this.#parts.observers
+    // Without handlers it is no attempt: the one with this number began and was reported before.
+    if (observe !== undefined && attempt.decision === 'run') {
       running.startedAt = performance.now()
-      this.#parts.observe({ kind: 'attempt_started', ...about(running) })
+      observe({ kind: 'attempt_started', ...about(running) })
     }
     try {
       const handling = running.event === undefined ? this.#decode(running) : this.#run(running, running.event)
@@ -89,18 +136,21 @@ class Worker {
   #run(running: Running, event: WebhookEvent): MaybePromise<unknown> {
     const { delivery, attempt } = running
     if (attempt.decision === 'abandon') throw new NonRetryableError(attempt.abandonReason)
-    const { handlers, observe } = this.#parts
+    const { handlers } = this.#parts
+    const { observe } = this.#parts.observers
     let matching = handlers.match(event.type)
     if (matching.length === 0) {
       const { id, namespace } = delivery
       observe?.({ kind: 'unhandled', id, type: event.type, namespace })
       matching = handlers.listeners.onUnhandled
+      if (this.#parts.observe === undefined && matching.length === 0) this.#logUnhandled(id, event.type)
     }
     return runHandlers(matching, event, new AttemptContext(delivery, attempt))
   }
 
   #completed(running: Running): Verdict {
-    const { observe, clock } = this.#parts
+    const { clock } = this.#parts
+    const { observe } = this.#parts.observers
     observe?.({
       kind: 'completed',
       ...about(running),
@@ -111,8 +161,11 @@ class Worker {
   }
 
   async #failed(running: Running, thrown: unknown): Promise<Verdict> {
-    const { observe, retry, handlers, acknowledge } = this.#parts
-    const { delivery, attempt, limit, event } = running
+    const { retry, handlers, acknowledge } = this.#parts
+    const { observe } = this.#parts.observers
+    const { attempt, limit, event } = running
+    // A listener gets a copy: the inbox goes on with its own.
+    const delivery = { ...running.delivery }
     const readable = toReadableError(thrown)
     const durationMs = durationOf(running)
     if (isWithdrawn(readable, attempt)) {
@@ -120,6 +173,7 @@ class Worker {
       return { outcome: 'retry', delayMs: 0, error: readable }
     }
     const error = decidingError(readable, attempt)
+    if (asksInVain(error)) this.#warnOfDelay(error, delivery)
     const delayMs = retryDelayMs(error, attempt.number, retry)
     if (delayMs !== undefined && !comesTooLate(delayMs, limit?.lastStartAt)) {
       const senderRepeats = acknowledge === 'after-processing'
@@ -129,15 +183,36 @@ class Worker {
       await notifyFailure(handlers.listeners.onError, failure, event, { ...this.#parts, senderRepeats })
       return { outcome: 'retry', delayMs, error }
     }
-    observe?.({ kind: 'dead_lettered', ...about(running), error, durationMs })
-    const failure = { error, attempt: attempt.number, delivery }
+    const verdict = await this.#giveUp(running, error, attempt.number)
+    return delayMs === undefined ? verdict : { ...verdict, attemptsLeft: true }
+  }
+
+  /** `attempt`: the last one that began. */
+  async #giveUp(running: Running, error: unknown, attempt: number): Promise<DeadVerdict> {
+    const { handlers, observers } = this.#parts
+    const { event } = running
+    // A copy, as for `onError`.
+    const delivery = { ...running.delivery }
+    const durationMs = durationOf(running)
+    observers.observe?.({ kind: 'dead_lettered', ...about(running), attempt, error, durationMs })
+    const failure = { error, attempt, delivery }
     const notified = await notifyFailure(handlers.listeners.onDeadLetter, failure, event, this.#parts)
-    return { outcome: 'dead', error, notified, ...(delayMs !== undefined && { attemptsLeft: true }) }
+    return { outcome: 'dead', error, notified }
+  }
+
+  #warnOfDelay(err: unknown, { id, type }: Delivery): void {
+    const more = this.#shouldReport('retry_after_invalid')
+    if (more === undefined) return
+    this.#parts.logger.warn(
+      { code: 'retry_after_invalid', err, event: id, type },
+      `A RetryAfterError has no usable time${more}: give it '60s' or a Date. The option retry chose the delay.`,
+    )
   }
 
   /** Notifying `onDeadLetter` took the process down every time, as the handlers did. */
   #deadLetter(running: Running): Verdict {
-    const { observe, logger } = this.#parts
+    const { logger } = this.#parts
+    const { observe } = this.#parts.observers
     const { id, type, attempt, namespace } = about(running)
     const error = new NonRetryableError(UNNOTIFIED)
     logger.error(
@@ -149,7 +224,10 @@ class Worker {
   }
 }
 
+type DeadVerdict = Extract<Verdict, { outcome: 'dead' }>
+
 const COMPLETED: Verdict = { outcome: 'completed' }
+const UNREADABLE = 'A handler threw something that cannot be read.'
 const UNNOTIFIED =
   'The process died or hung in every recent attempt at this event, and in every call of onDeadLetter for it.'
 
@@ -177,19 +255,17 @@ function isWithdrawn(error: unknown, { abortReason }: Attempt): boolean {
 
 /** Of several errors, one that rules out another attempt. An abandoned event is dead whatever else is wrong with it. */
 function decidingError(thrown: unknown, { decision, abandonReason }: Attempt): unknown {
-  const final = errorsOf(thrown).find(one => hasCode(one, 'non_retryable'))
+  const final = errorsOf(thrown).find(isFinal)
   if (final !== undefined) return final
   return decision === 'abandon' ? new NonRetryableError(abandonReason, { cause: thrown }) : thrown
 }
 
-/** Some values throw when they are inspected at all: a revoked proxy, a getter. */
+/** Replaces what cannot be read, so that everything after this may read it. */
 function toReadableError(thrown: unknown): unknown {
-  try {
-    errorsOf(thrown).some(one => one instanceof Error)
-    return thrown
-  } catch {
-    return new Error('A handler threw something that cannot be read.')
-  }
+  const errors = errorsOf(thrown)
+  if (errors.every(isReadable)) return thrown
+  const readable = errors.map(one => (isReadable(one) ? one : new Error(UNREADABLE)))
+  return readable.length === 1 ? readable[0] : new HandlersFailed(readable)
 }
 
 function lagOf(event: WebhookEvent | undefined, clock: () => number): { lagMs?: number } {

@@ -1,7 +1,15 @@
 import { type Acceptance, ANSWER } from '@ackhook/core/spi'
-import type { Admission, BatchResult, QueryResult } from '../protocol/batch-result.ts'
+import {
+  type Admission,
+  type BatchResult,
+  type QueryResult,
+  READ_AHEAD_MS,
+} from '../protocol/batch-result.ts'
 import { type Fault, isFault } from '../protocol/fault.ts'
 import type { Pending, PendingBatch } from './pending-batch.ts'
+
+/** Once its sender has the answer, no younger event of its key begins: not even one that was read ahead elsewhere. */
+const OVERTAKING_MS = READ_AHEAD_MS + 10
 
 type ToError = (fault: Fault) => Error
 
@@ -11,7 +19,9 @@ export function answer(batch: PendingBatch, result: BatchResult, toError: ToErro
   answerEach(batch.checks, result.stillHeld, toError)
   for (const [index, query] of batch.queries.entries()) answerQuery(query, result.found, index, toError)
   for (const [index, arrival] of batch.arrivals.entries()) {
-    arrival.resolve(acceptanceOf(result.admissions, index, toError))
+    const acceptance = acceptanceOf(result.admissions, index, toError)
+    if (isOvertaking(result.admissions, index)) setTimeout(arrival.resolve, OVERTAKING_MS, acceptance)
+    else arrival.resolve(acceptance)
   }
 }
 
@@ -30,8 +40,13 @@ const MISSING = 'The storage returned no result.'
 function acceptanceOf(admissions: readonly Admission[] | Fault, index: number, toError: ToError): Acceptance {
   if (isFault(admissions)) return unavailable(toError(admissions))
   const admission = admissions[index]
+  if (admission === 'overtaking') return ANSWER.accepted
   if (typeof admission === 'string') return ANSWER[admission]
   return unavailable(new Error(admission?.refused ?? MISSING))
+}
+
+function isOvertaking(admissions: readonly Admission[] | Fault, index: number): boolean {
+  return !isFault(admissions) && admissions[index] === 'overtaking'
 }
 
 function answerQuery(

@@ -2,17 +2,22 @@ import { POLLS_PER_LEASE } from '../storage/leases/expired-leases.ts'
 import type { Storage } from '../storage/storage.ts'
 
 const IDLE_MS = 1000
-const BUSY_MS = 50
+const BUSY_MS = 200
+/** The part of its time that the thread gives to forgetting: one in so many. */
+const SHARE = 20
 
 /** Work that goes on until it is stopped. */
 export interface Background {
   stop(): void
 }
 
-/** Forgets old ids: a few now and then, more often while there are more to forget. */
+/** Forgets old ids: a few now and then, more often while there are more to forget, and less often where the disk is slow. */
 export function startPruning(storage: Storage): Background {
   const prune = (): void => {
-    timer = setTimeout(prune, storage.prune() ? BUSY_MS : IDLE_MS).unref()
+    const startedAt = performance.now()
+    const pauseMs = storage.prune() ? BUSY_MS : IDLE_MS
+    const tookMs = performance.now() - startedAt
+    timer = setTimeout(prune, Math.max(pauseMs, tookMs * SHARE)).unref()
   }
   let timer = setTimeout(prune, IDLE_MS).unref()
   return {

@@ -1,4 +1,4 @@
-import type { Delivery } from '@ackhook/core'
+import type { Delivery, SerialOrder } from '@ackhook/core'
 import { type Acceptance, ANSWER, MAX_LOOKUPS_WHEN_FULL } from '@ackhook/core/spi'
 import type { Batch, Lease, Query, Settlement } from '../protocol/batch.ts'
 import type { BatchResult, TakenRow } from '../protocol/batch-result.ts'
@@ -14,6 +14,8 @@ export interface BatcherParts {
   readonly engine: Engine
   /** How many rows may be taken now, beyond those `requested` before. */
   readonly freeSlots: (requested: number) => number
+  /** How many rows may be read ahead behind each of them. */
+  readonly readAhead: () => number
   /** For each row taken. `delivery` is there when the row arrived here just now. */
   readonly onRow: (row: TakenRow, delivery: Delivery | undefined) => void
   /** After every batch that asked for rows. `error`: why none could be taken, unless a sender receives it. */
@@ -37,7 +39,7 @@ export class Batcher {
   #isScheduled = false
   #lazyTimer: ReturnType<typeof setTimeout> | undefined
   /** Batches without a result. */
-  #sent = 0
+  readonly #sent: PendingBatch[] = []
   /** Rows asked for in them. */
   #requested = 0
   /** Deliveries without an answer. */
@@ -98,20 +100,26 @@ export class Batcher {
 
   /** Whether something was sent, or is to be sent, and has no result yet. */
   get isBusy(): boolean {
-    return this.#isScheduled || this.#lazyTimer !== undefined || this.#sent > 0
+    return this.#isScheduled || this.#lazyTimer !== undefined || this.#sent.length > 0
+  }
+
+  /** The places of the deliveries that have no answer yet. */
+  ordersUnderWay(): readonly SerialOrder[] {
+    const arrivals = [...this.#sent, this.#next].flatMap(batch => batch.arrivals)
+    return arrivals.flatMap(({ value }) => value.order ?? [])
   }
 
   async #send(batch: PendingBatch): Promise<void> {
-    const { engine, freeSlots, onTaken, onAnswered } = this.#parts
+    const { engine, freeSlots, readAhead, onTaken, onAnswered } = this.#parts
     const deliveries = batch.arrivals.map(toValue)
     const firstRef = this.#inFlight.add(deliveries)
     const take = Math.max(0, freeSlots(this.#requested))
     this.#requested += take
-    this.#sent++
+    this.#sent.push(batch)
     const endWatch = this.#deadlines.start(batch)
     let nextDueMs: number | undefined
     try {
-      const result = await engine.run(toBatch(batch, pack(firstRef, deliveries), take))
+      const result = await engine.run(toBatch(batch, pack(firstRef, deliveries), take, readAhead()))
       nextDueMs = result.nextDueMs
       this.#receive(batch, result)
       if (take > 0) this.#finishTake(batch, result.taken, take)
@@ -121,7 +129,7 @@ export class Batcher {
     } finally {
       endWatch()
       this.#requested -= take
-      this.#sent--
+      this.#sent.splice(this.#sent.indexOf(batch), 1)
       this.#unanswered -= batch.arrivals.length
     }
     onAnswered(nextDueMs)
@@ -151,7 +159,12 @@ export class Batcher {
   }
 }
 
-function toBatch(batch: PendingBatch, packed: Pick<Batch, 'arrivals' | 'bytes'>, take: number): Batch {
+function toBatch(
+  batch: PendingBatch,
+  packed: Pick<Batch, 'arrivals' | 'bytes'>,
+  take: number,
+  readAhead: number,
+): Batch {
   return {
     arrivals: packed.arrivals,
     bytes: packed.bytes,
@@ -159,6 +172,7 @@ function toBatch(batch: PendingBatch, packed: Pick<Batch, 'arrivals' | 'bytes'>,
     checks: batch.checks.map(toValue),
     queries: batch.queries.map(toValue),
     take,
+    readAhead,
   }
 }
 

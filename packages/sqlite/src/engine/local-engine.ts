@@ -16,8 +16,8 @@ export class LocalEngine implements Engine {
   #pruning: Background | undefined
   #leaseRenewal: Background | undefined
 
-  constructor(database: SqliteDatabase) {
-    this.#storage = new Storage(() => database)
+  constructor(database: SqliteDatabase, create: boolean) {
+    this.#storage = new Storage(() => database, undefined, create)
   }
 
   async open(): Promise<void> {

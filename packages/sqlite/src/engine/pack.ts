@@ -1,4 +1,4 @@
-import type { Delivery } from '@ackhook/core'
+import type { Delivery, SerialOrder } from '@ackhook/core'
 import type { Arrival, Batch } from '../protocol/batch.ts'
 
 /**
@@ -21,8 +21,8 @@ export function pack(firstRef: number, deliveries: readonly Delivery[]): Pick<Ba
       fingerprint,
       Math.round(receivedAt),
       body.length,
-      order === undefined ? null : withoutNul(String(order.key)),
-      order === undefined ? null : Math.round(order.createdAt),
+      order === undefined ? null : storedOrderKey(order),
+      order === undefined ? null : storedOrderAt(order),
     ]
   })
   return { arrivals, bytes }
@@ -32,6 +32,11 @@ export function pack(firstRef: number, deliveries: readonly Delivery[]): Pick<Ba
  * An ordering key without NULs, and still a different one for every other key. `@photostructure/sqlite` binds a text
  * only up to a NUL, which would make one key of many: of a tenant and a conversation, say, with a NUL between them.
  */
-function withoutNul(key: string): string {
-  return key.replace(/[\0\ufdd0]/g, one => (one === '\0' ? '\ufdd00' : '\ufdd01'))
+export function storedOrderKey({ key }: SerialOrder): string {
+  return String(key).replace(/[\0\ufdd0]/g, one => (one === '\0' ? '\ufdd00' : '\ufdd01'))
+}
+
+/** SQLite keeps whole milliseconds. */
+export function storedOrderAt({ createdAt }: SerialOrder): number {
+  return Math.round(createdAt)
 }

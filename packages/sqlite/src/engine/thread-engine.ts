@@ -21,6 +21,7 @@ interface Waiting {
 /** Works on a file in a thread of its own. A thread that dies is replaced at the next call. */
 export class ThreadEngine implements Engine {
   readonly #path: string
+  readonly #create: boolean
   /** The oldest first, as they are answered. Not a `Map`. perf: note 2. */
   readonly #waiting: Waiting[] = []
   /** A thread that is up, with the file open. */
@@ -33,8 +34,9 @@ export class ThreadEngine implements Engine {
   #policy: StoragePolicy = NO_POLICY
   #lastId = 0
 
-  constructor(path: string) {
+  constructor(path: string, create: boolean) {
     this.#path = path
+    this.#create = create
   }
 
   async open(): Promise<void> {
@@ -97,7 +99,7 @@ export class ThreadEngine implements Engine {
 
   #startThread(): Promise<Thread> {
     return new Promise((resolve, reject) => {
-      const data: ThreadData = { path: this.#path, isFirst: this.#isFirst }
+      const data: ThreadData = { path: this.#path, isFirst: this.#isFirst, create: this.#create }
       const worker = new Worker(threadFile(), { workerData: data, name: 'ackhook-sqlite', ...execArgv() })
       this.#worker = worker
       const thread = new Thread(worker)

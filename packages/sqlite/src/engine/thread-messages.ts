@@ -8,6 +8,8 @@ export interface ThreadData {
   readonly path: string
   /** `false` when this process has had the file open before: then leases in it may be its own. */
   readonly isFirst: boolean
+  /** Whether to create what is missing. */
+  readonly create: boolean
 }
 
 export type ToThread =

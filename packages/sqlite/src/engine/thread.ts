@@ -27,13 +27,13 @@ async function main(port: MessagePort, data: ThreadData): Promise<void> {
   }
 }
 
-async function openStorage({ path, isFirst }: ThreadData): Promise<Storage> {
+async function openStorage({ path, isFirst, create }: ThreadData): Promise<Storage> {
   const openFile = await loadDriver()
   if (existsSync(path)) {
     if (statSync(path).isDirectory()) throw new FaultError(FOLDER)
     if (isFirst) endOrphanedLeases(openFile(path))
-  }
-  const storage = new Storage(() => openFile(path), path)
+  } else if (!create) throw new FaultError(MISSING)
+  const storage = new Storage(() => openFile(path), path, create)
   storage.open()
   return storage
 }
@@ -42,6 +42,8 @@ const FOLDER: Fault = {
   kind: 'configuration',
   message: "is a folder: name the file in it, for example 'webhooks.db'",
 }
+
+const MISSING: Fault = { kind: 'configuration', message: 'does not exist' }
 
 /** Runs what the application sends. */
 class Server {

@@ -2,8 +2,17 @@ import type { CrashDecision } from '@ackhook/core/spi'
 import type { Lease } from './batch.ts'
 import type { Fault } from './fault.ts'
 
-/** `refused`, and why: this one event cannot be stored; the others of its batch can. */
-export type Admission = 'accepted' | 'duplicate' | 'conflict' | 'full' | { readonly refused: string }
+/**
+ * `overtaking`: accepted, but another process may have read ahead what it now goes before. `refused`, and why: this
+ * one event cannot be stored; the others of its batch can.
+ */
+export type Admission =
+  | 'accepted'
+  | 'overtaking'
+  | 'duplicate'
+  | 'conflict'
+  | 'full'
+  | { readonly refused: string }
 
 /** What a query found, or why it failed; the others of its batch did not. */
 export type QueryResult = { readonly value: unknown } | Fault
@@ -25,11 +34,34 @@ export interface TakenRow extends Lease {
   readonly attempt: number
   /** What the crashes in a row so far lead to. */
   readonly decision: CrashDecision
+  /** That of the last verdict `postponed`, `0` without one. */
+  readonly mark: number
   /** The arrival, when that was in the same transaction: its sender has the event. */
   readonly ref?: number
   /** Absent where there is a `ref`. */
   readonly event?: StoredEvent
+  /** Present where other rows wait behind this one. */
+  behind?: RowsBehind
 }
+
+/** The rows behind a taken one of their ordering key that were read ahead of their turn, the next one first. */
+export interface RowsBehind {
+  /** The ordering key, as the hexadecimal digits of its UTF-8. */
+  readonly orderKey: string
+  /** By the clock of {@link monotonicMs}. */
+  readonly readAt: number
+  readonly rows: readonly RowBehind[]
+}
+
+/** A row read ahead. It has no lease until the result of the row before it passes it on. */
+export interface RowBehind extends Lease {
+  readonly attempt: number
+  readonly orderAt: number
+  readonly event: StoredEvent
+}
+
+/** For so long after they were read may rows that were read ahead begin. Older ones that arrive elsewhere wait for it. */
+export const READ_AHEAD_MS = 100
 
 export interface BatchResult {
   /** One for each arrival, or why none of them is safe. */

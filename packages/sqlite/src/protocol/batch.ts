@@ -1,3 +1,5 @@
+import type { BrowseState, PublishedHandlers } from '@ackhook/core/spi'
+
 /**
  * An arrived event. Its bytes are the next `bytes` of those of its batch. `ref` is new for every delivery, so
  * that two deliveries of one event are never taken for each other.
@@ -23,18 +25,43 @@ export interface Lease {
 
 /** The result of an attempt. Changes nothing unless the lease still holds. */
 export type Settlement = Lease &
+  /** `next`: the row of the ordering key that runs already, and gets its lease with this result. */
   (
-    | { readonly kind: 'complete'; readonly forgetAt: number }
+    | { readonly kind: 'complete'; readonly forgetAt: number; readonly next?: Lease }
     | { readonly kind: 'retry'; readonly delayMs: number; readonly reason: string }
+    /** Was no attempt. */
+    | { readonly kind: 'postpone'; readonly delayMs: number; readonly mark: number }
     | { readonly kind: 'dead-letter'; readonly failedAt: number; readonly reason: string }
     /** Given back, to run as soon as a process has a free slot. `begun`: the attempt counts. */
     | { readonly kind: 'release'; readonly begun: boolean }
   )
 
 export type Query =
-  | { readonly kind: 'stats' }
-  | { readonly kind: 'list'; readonly limit: number }
-  | { readonly kind: 'get' | 'redrive' | 'discard'; readonly key: string }
+  | { readonly kind: 'stats' | 'throughput' | 'board' }
+  | ({ readonly kind: 'list' } & ListRequest)
+  | ({ readonly kind: 'browse' } & BrowseRequest)
+  | { readonly kind: 'get' | 'redrive' | 'discard' | 'forget'; readonly key: string }
+  | { readonly kind: 'publish'; readonly own: PublishedHandlers }
+
+/** Where the last page ended. */
+export interface Place {
+  readonly seq: number
+  /** Of a dead letter. */
+  readonly failedAt: number
+}
+
+export interface ListRequest {
+  readonly limit: number
+  readonly order: 'newest' | 'oldest'
+  readonly after?: Place
+}
+
+export interface BrowseRequest {
+  readonly state: BrowseState
+  readonly key?: string
+  readonly limit: number
+  readonly after?: Place
+}
 
 /** Everything that one turn of the event loop asks of the storage. */
 export interface Batch {
@@ -47,4 +74,6 @@ export interface Batch {
   readonly queries: readonly Query[]
   /** How many rows may be taken. */
   readonly take: number
+  /** How many rows may be read ahead behind each taken row of an ordering key. */
+  readonly readAhead: number
 }

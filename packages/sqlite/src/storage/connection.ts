@@ -1,11 +1,12 @@
 import type { SqliteDatabase, SqliteStatement } from './driver/database.ts'
 import { ExpiredLeases } from './leases/expired-leases.ts'
 import type { OwnLeases } from './leases/own-leases.ts'
+import { Counts } from './rows/counts.ts'
 import { Insert } from './rows/insert.ts'
 import { Ordering } from './rows/ordering.ts'
-import { PendingCount } from './rows/pending-count.ts'
 import { Prune } from './rows/prune.ts'
 import { Queries } from './rows/queries.ts'
+import { ReadAhead } from './rows/read-ahead.ts'
 import { Settle } from './rows/settle.ts'
 import { Take } from './rows/take.ts'
 import { rollback } from './schema/schema.ts'
@@ -14,23 +15,25 @@ import { rollback } from './schema/schema.ts'
 export class Connection {
   readonly insert: Insert
   readonly take: Take
+  readonly readAhead: ReadAhead
   readonly settle: Settle
   readonly queries: Queries
   readonly prune: Prune
   readonly expired: ExpiredLeases
-  readonly pending: PendingCount
+  readonly #counts: Counts
   readonly #database: SqliteDatabase
   readonly #begin: SqliteStatement
   readonly #commit: SqliteStatement
 
   constructor(database: SqliteDatabase, own: OwnLeases, uniqueToken: () => string) {
-    const ordering = new Ordering(database)
-    this.pending = new PendingCount(database)
+    const ordering = new Ordering(database, uniqueToken())
+    this.#counts = new Counts(database)
     this.expired = new ExpiredLeases(database, own)
-    this.insert = new Insert(database, ordering, this.pending)
-    this.take = new Take(database, this.expired, uniqueToken)
-    this.settle = new Settle(database, ordering, this.pending)
-    this.queries = new Queries(database, ordering, this.pending)
+    this.insert = new Insert(database, ordering, this.#counts)
+    this.readAhead = new ReadAhead(database)
+    this.take = new Take(database, this.expired, this.readAhead, this.#counts, uniqueToken)
+    this.settle = new Settle(database, ordering, this.#counts)
+    this.queries = new Queries(database, ordering, this.#counts)
     this.prune = new Prune(database)
     this.#database = database
     this.#begin = database.prepare('BEGIN IMMEDIATE')
@@ -40,15 +43,16 @@ export class Connection {
   /** Runs `work` in one transaction: all of it is on disk when this returns, none of it when it throws. */
   transaction<T>(work: () => T): T {
     this.#begin.run()
-    const pendingBefore = this.pending.value
     try {
       const result = work()
+      this.#counts.save(Date.now())
       this.#commit.run()
       return result
     } catch (error) {
-      this.pending.value = pendingBefore
       rollback(this.#database)
       throw error
+    } finally {
+      this.#counts.reset()
     }
   }
 

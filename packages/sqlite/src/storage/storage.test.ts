@@ -6,15 +6,16 @@ import { expect, it } from 'vitest'
 import { watchedDatabase } from '../../../../test/support/watched-database.ts'
 import type { Batch } from '../protocol/batch.ts'
 import type { SqliteDatabase } from './driver/database.ts'
+import { FULL } from './driver/sqlite-errors.ts'
 import { Storage } from './storage.ts'
 
 const TERMS = { capacity: 10, leaseMs: 10_000, minDelayMs: 10, maxDelayMs: 50, factor: 2 }
 
 /** A real file, whose disk refuses every write while `fails` is true. */
-function openOn(path: string, fails: () => boolean): SqliteDatabase {
+function openOn(path: string, fails: () => boolean, errcode = 10): SqliteDatabase {
   return watchedDatabase(new DatabaseSync(path), {
     beforeRun() {
-      if (fails()) throw Object.assign(new Error('disk I/O error'), { errcode: 10 })
+      if (fails()) throw Object.assign(new Error('disk I/O error'), { errcode })
     },
   })
 }
@@ -37,6 +38,7 @@ it('opens the file again at once when the disk refused a write while handlers ru
         checks: [],
         queries: [],
         take: 1,
+        readAhead: 0,
       },
     ],
     TERMS,
@@ -65,6 +67,7 @@ it('waits twice for a file that another process holds, however many results are 
     checks: [],
     queries: [],
     take: 0,
+    readAhead: 0,
   }
   const startedAt = performance.now()
   const results = storage.run(
@@ -91,6 +94,7 @@ it('fails a query alone, and the rest of its transaction is done', () => {
         checks: [],
         queries: [{ kind: 'get', key: Symbol('no text') as unknown as string }, { kind: 'stats' }],
         take: 0,
+        readAhead: 0,
       },
     ],
     TERMS,
@@ -98,6 +102,35 @@ it('fails a query alone, and the rest of its transaction is done', () => {
   expect(result).toMatchObject({
     admissions: ['accepted'],
     found: [{ kind: 'storage' }, { value: { pending: 1 } }],
+  })
+  storage.close()
+  rmSync(folder, { recursive: true })
+})
+
+it('answers what only reads also while the disk is full', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'ackhook-sqlite-'))
+  const path = join(folder, 'inbox.db')
+  let fails = false
+  const storage = new Storage(() => openOn(path, () => fails, FULL), path)
+  storage.open()
+  fails = true
+  const [result] = storage.run(
+    [
+      {
+        arrivals: [],
+        bytes: new Uint8Array(),
+        settlements: [{ seq: 1, token: 'mine', kind: 'complete', forgetAt: 0 }],
+        checks: [],
+        queries: [{ kind: 'stats' }, { kind: 'discard', key: 'key' }],
+        take: 0,
+        readAhead: 0,
+      },
+    ],
+    TERMS,
+  )
+  expect(result).toMatchObject({
+    settled: { code: FULL },
+    found: [{ value: { pending: 0 } }, { code: FULL }],
   })
   storage.close()
   rmSync(folder, { recursive: true })

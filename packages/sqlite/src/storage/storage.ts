@@ -1,6 +1,6 @@
 import { createTokens } from '@ackhook/core/spi'
-import type { Batch } from '../protocol/batch.ts'
-import type { BatchResult } from '../protocol/batch-result.ts'
+import type { Batch, Query } from '../protocol/batch.ts'
+import type { BatchResult, QueryResult } from '../protocol/batch-result.ts'
 import type { Fault } from '../protocol/fault.ts'
 import type { StoragePolicy } from '../protocol/storage-policy.ts'
 import { Connection } from './connection.ts'
@@ -8,6 +8,7 @@ import type { SqliteDatabase } from './driver/database.ts'
 import { FULL, faultOf, spoilsConnection, sqliteCode } from './driver/sqlite-errors.ts'
 import { type FileIdentity, fileIdentity } from './file-identity.ts'
 import { OwnLeases } from './leases/own-leases.ts'
+import { isWrite } from './rows/queries.ts'
 import { prepareDatabase } from './schema/prepare-database.ts'
 import { commit } from './transaction.ts'
 
@@ -16,14 +17,17 @@ export class Storage {
   readonly #openDatabase: () => SqliteDatabase
   /** What `#openDatabase` opens. Without one, the database is the user's, and is neither opened again nor closed. */
   readonly #path: string | undefined
+  /** Whether to create the tables where there are none. */
+  readonly #create: boolean
   readonly #own = new OwnLeases()
   readonly #uniqueToken = createTokens()
   #connection: Connection | undefined
   #file: FileIdentity | undefined
 
-  constructor(openDatabase: () => SqliteDatabase, path?: string) {
+  constructor(openDatabase: () => SqliteDatabase, path?: string, create = true) {
     this.#openDatabase = openDatabase
     this.#path = path
+    this.#create = create
   }
 
   /** Opens the file unless it is open. Throws what is wrong with it. */
@@ -62,7 +66,7 @@ export class Storage {
     }
   }
 
-  /** Forgets some ids that are past their retention. Whether there may be more of them. Never throws. */
+  /** Forgets some ids that are past their retention. Whether there may soon be more of them. Never throws. */
   prune(): boolean {
     try {
       return this.#connection?.prune.removeSome(Date.now()) ?? false
@@ -81,7 +85,7 @@ export class Storage {
     if (this.#connection !== undefined) return this.#connection
     const database = this.#openDatabase()
     try {
-      prepareDatabase(database)
+      prepareDatabase(database, this.#create)
       this.#file = this.#path === undefined ? undefined : fileIdentity(this.#path)
       this.#connection = new Connection(database, this.#own, this.#uniqueToken)
       return this.#connection
@@ -106,15 +110,26 @@ export class Storage {
 
   /** A full disk must not stop handler results from being recorded. */
   #runWithoutArrivals(batches: readonly Batch[], policy: StoragePolicy, fault: Fault): BatchResult[] {
-    const failed = { admissions: fault, settled: fault, stillHeld: fault, found: fault, taken: fault }
     const rest = batches.map(batch => ({ ...batch, arrivals: [], take: 0 }))
-    if (rest.every(isEmpty)) return batches.map(() => failed)
+    if (rest.every(isEmpty)) return batches.map(batch => this.#onlyRead(batch, fault))
     try {
       // All of them at once: where another process holds the file, every try waits for a second.
       return this.#commit(rest, policy).map(result => ({ ...result, admissions: fault, taken: fault }))
     } catch (error) {
       this.#recover(error)
-      return batches.map(() => failed)
+      return batches.map(batch => this.#onlyRead(batch, fault))
+    }
+  }
+
+  /** People see what is in the file also while nothing can be written to it. */
+  #onlyRead({ queries }: Batch, fault: Fault): BatchResult {
+    const failed = { admissions: fault, settled: fault, stillHeld: fault, taken: fault }
+    try {
+      const run = (query: Query): QueryResult =>
+        (isWrite(query) ? undefined : this.#connection?.queries.run(query, Date.now())) ?? fault
+      return { ...failed, found: queries.map(run) }
+    } catch {
+      return { ...failed, found: fault }
     }
   }
 

@@ -11,7 +11,6 @@ export function commit(
   policy: StoragePolicy,
 ): BatchResult[] {
   const now = Date.now()
-  connection.pending.refresh(now)
   const transaction = new BatchTransaction(connection, batches, policy, now)
   return transaction.needsTransaction()
     ? connection.transaction(() => transaction.change())
@@ -30,6 +29,8 @@ class BatchTransaction {
   readonly #wanted: number
   /** Rows taken so far. An arrival that finds a free slot is added. */
   readonly #taken: TakenRow[] = []
+  /** Those of them that have an ordering key. */
+  readonly #heads: TakenRow[] = []
   /** The refs, by key, of accepted arrivals with an ordering key: `take` decides whether one may run. */
   readonly #ordered = new Map<string, number>()
 
@@ -62,16 +63,33 @@ class BatchTransaction {
     this.#take(NO_ARRIVALS)
     const admissions = this.#batches.map(batch => this.#admitAll(batch))
     if (this.#ordered.size > 0) this.#take(this.#ordered)
+    // Last: nothing of this transaction may be missing.
+    this.#readAhead()
     return this.#results(settled.map((one, index) => ({ settled: one, admissions: admissions[index] ?? [] })))
   }
 
   #settle({ settlements }: Batch): boolean[] {
-    return settlements.map(one => this.#connection.settle.apply(one, this.#now))
+    return settlements.map(one => this.#connection.settle.apply(one, this.#policy.leaseMs, this.#now))
   }
 
   #take(arrivals: ReadonlyMap<string, number>): void {
     const free = this.#wanted - this.#taken.length
-    if (free > 0) this.#taken.push(...this.#connection.take.rows(free, arrivals, this.#policy, this.#now))
+    if (free <= 0) return
+    for (const { row, isOrdered } of this.#connection.take.rows(free, arrivals, this.#policy, this.#now)) {
+      this.#taken.push(row)
+      if (isOrdered) this.#heads.push(row)
+    }
+  }
+
+  #readAhead(): void {
+    if (this.#heads.length === 0) return
+    const { take, readAhead } = this.#connection
+    const limit = Math.max(...this.#batches.map(batch => batch.readAhead))
+    const newToken = (): string => take.newToken(this.#policy)
+    for (const head of this.#heads) {
+      const behind = readAhead.behind(head.seq, head.decision === 'run' ? limit : 0, newToken)
+      if (behind !== undefined) head.behind = behind
+    }
   }
 
   #admitAll({ arrivals, bytes }: Batch): Admission[] {
@@ -93,7 +111,7 @@ class BatchTransaction {
     const row = { arrival, body, now: this.#now, token, leasedUntil }
     const { admission, seq } = insert.admit(row, this.#policy.capacity)
     if (seq === undefined) return admission
-    if (token !== null) this.#taken.push({ seq, token, attempt: 1, decision: 'run', ref })
+    if (token !== null) this.#taken.push({ seq, token, attempt: 1, decision: 'run', mark: 0, ref })
     else if (orderKey !== null) this.#ordered.set(key, ref)
     return admission
   }

@@ -1,4 +1,4 @@
-import type { WebhookEvent } from '@ackhook/core'
+import type { Duration, WebhookEvent } from '@ackhook/core'
 import type { Closable, TargetCase } from '../lib/suite-case.ts'
 
 /**
@@ -8,8 +8,8 @@ import type { Closable, TargetCase } from '../lib/suite-case.ts'
 export const adapterSuiteOptions: {
   readonly secret: string
   readonly bodyLimit: number
-  readonly bodyTimeout: number
-} = { secret: 'whsec_adapter_suite_0123456789', bodyLimit: 65_536, bodyTimeout: 2 }
+  readonly bodyTimeout: Duration
+} = { secret: 'whsec_adapter_suite_0123456789', bodyLimit: 65_536, bodyTimeout: '2s' }
 
 /** A server that listens on a real socket, as the cases see it. */
 export interface AdapterTarget extends Closable {

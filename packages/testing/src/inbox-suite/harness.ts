@@ -1,5 +1,14 @@
 import type { Delivery, Inbox } from '@ackhook/core'
-import type { Acceptance, Attempt, Process, ProcessingPolicy, Verdict } from '@ackhook/core/spi'
+import type {
+  Acceptance,
+  Attempt,
+  HandlerBoard,
+  HandlerSharing,
+  Process,
+  ProcessingPolicy,
+  PublishedHandlers,
+  Verdict,
+} from '@ackhook/core/spi'
 import { until } from '../lib/until.ts'
 import type { InboxCapabilities, InboxCase, InboxTarget } from './target.ts'
 
@@ -17,6 +26,8 @@ interface Run {
 export interface Harness {
   readonly inbox: Inbox
   readonly runs: readonly Run[]
+  /** Where the inbox shares what processes handle. */
+  readonly board: HandlerBoard
   accept(delivery: Delivery): Promise<Acceptance>
   /** The run with this index, once it has begun. */
   run(index: number): Promise<Run>
@@ -81,15 +92,50 @@ async function startHarness(inbox: Inbox, options: StartOptions): Promise<Harnes
       attempt.onAbort(error => resolve({ outcome: 'retry', delayMs: 0, error }))
       if (!manual) void Promise.resolve(decide?.(delivery, attempt) ?? COMPLETED).then(resolve)
     })
-  await inbox.start(handle, { ...DEFAULT_POLICY, ...policy })
+  const handlers = sharingOf(policy.handlers?.own)
+  await inbox.start(handle, { ...DEFAULT_POLICY, ...policy, handlers })
   return {
     inbox,
     runs,
+    get board() {
+      if (handlers.board === undefined) throw new Error('handlers.share was not called before start resolved')
+      return handlers.board
+    },
     accept: async delivery => inbox.accept(delivery),
     async run(index) {
       await until(() => runs.length > index, `attempt ${index + 1} of this inbox begins`)
       return runs[index] as Run
     },
+  }
+}
+
+/** Publishes once, and leaves the rest to the case. */
+function sharingOf(
+  own: PublishedHandlers = publication(),
+): HandlerSharing & { board: HandlerBoard | undefined } {
+  return {
+    own,
+    board: undefined,
+    async share(board) {
+      this.board = board
+      await board.publish(own)
+    },
+  }
+}
+
+let published = 0
+
+/** What a process publishes. */
+export function publication(parts: Partial<PublishedHandlers> = {}): PublishedHandlers {
+  return {
+    id: `process-${published++}`,
+    process: 'host:1',
+    version: '1.0.0',
+    startedAt: Date.now(),
+    patterns: ['conversation.resolved', 'message.*', '*'],
+    onUnhandled: false,
+    keepMs: 60_000,
+    ...parts,
   }
 }
 

@@ -20,12 +20,12 @@ describe('the inbox suite', () => {
     expect(beyond[0]?.every(id => id.startsWith('durable-'))).toBe(true)
     expect(beyond[1]?.every(id => id.startsWith('order-'))).toBe(true)
     expect(beyond[2]).toEqual(['retention'])
-    expect([...COMMON, ...beyond.flat()].toSorted()).toEqual(ALL.toSorted())
+    expect([...COMMON, ...beyond.flat(), 'durable-postpone-order'].toSorted()).toEqual(ALL.toSorted())
   })
 })
 
 describe('memoryInbox', () => {
-  const capabilities = { durable: false, serialize: true, forgets: true }
+  const capabilities = { durable: false, serialize: true, forgets: true, browse: true }
   for (const { id, name, run } of inboxSuite({ open, capabilities })) {
     it(`${id}: ${name}`, { timeout: 60_000 }, run)
   }

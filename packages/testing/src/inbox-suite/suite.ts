@@ -1,20 +1,28 @@
 import type { MaybePromise } from '@ackhook/core'
 import { bindCases, type SuiteCase } from '../lib/suite-case.ts'
 import { acceptanceCases } from './cases/acceptance.ts'
+import { browseCases } from './cases/browse.ts'
 import { deadLetterCases } from './cases/dead-letters.ts'
 import { drainCases } from './cases/drain.ts'
 import { durabilityCases } from './cases/durability.ts'
+import { forgetCases } from './cases/forget.ts'
 import { orderCases } from './cases/order.ts'
+import { pageCases } from './cases/pages.ts'
 import { processingCases } from './cases/processing.ts'
+import { sharingCases } from './cases/sharing.ts'
 import type { InboxCapabilities, InboxTarget } from './target.ts'
 
 const CASES = [
   ...acceptanceCases,
   ...processingCases,
   ...deadLetterCases,
+  ...pageCases,
+  ...forgetCases,
+  ...browseCases,
   ...drainCases,
   ...orderCases,
   ...durabilityCases,
+  ...sharingCases,
 ]
 
 /**

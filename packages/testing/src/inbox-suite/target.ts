@@ -3,12 +3,16 @@ import type { Closable, TargetCase } from '../lib/suite-case.ts'
 
 /** What an inbox promises beyond the common part. The suite runs the cases that belong to it. */
 export interface InboxCapabilities {
-  /** Accepted events survive the process, and several processes may work on the same events. */
+  /**
+   * Accepted events survive the process, and several processes may work on the same events. They share what they handle.
+   */
   readonly durable: boolean
   /** Runs events of one `order.key` one at a time. */
   readonly serialize: boolean
   /** Forgets a handled id within seconds of the end of its retention. */
   readonly forgets: boolean
+  /** Lists events by their state (`browse`). */
+  readonly browse?: boolean
 }
 
 /** Where the events of one case live: a file, a queue, a process. Nothing is in it at first. */

@@ -4,7 +4,7 @@ import { durationMs } from '@ackhook/core/spi'
 /** A clock that moves only when you move it. Call it for milliseconds since the epoch. */
 export interface FakeClock {
   (): number
-  /** Moves forward by a number of seconds, or by a string such as `'5m'`. */
+  /** Moves forward by a duration such as `'5m'`. */
   advance(by: Duration): void
   /** Moves to an instant, which may be earlier. */
   set(instant: Date | number | string): void

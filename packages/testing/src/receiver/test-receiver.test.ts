@@ -98,9 +98,21 @@ test('waits for the handlers behind an inbox that does not call waitUntil, like 
   expect([outcome, done]).toEqual(['handled', true])
 })
 
+test.each([
+  ['secret', undefined],
+  ['secret', {}],
+  ['secret', { secret: '' }],
+  ['timeout', { secret, timeout: 10_000 }],
+  ['timeoutMs', { secret, timeoutMs: 10_000 }],
+])('a wrong option is refused by its name: %s %j', (option, options) => {
+  expect(() => testReceiver(createReceiver({ secret }), options as never)).toThrow(
+    expect.objectContaining({ code: 'configuration_invalid', option }),
+  )
+})
+
 test('a handler that never ends rejects with a hint where to look', async () => {
   const receiver = createReceiver(options)
   receiver.on('*', () => new Promise(() => {}))
-  const hooks = testReceiver(receiver, { secret, timeoutMs: 50 })
+  const hooks = testReceiver(receiver, { secret, timeout: '50ms' })
   await expect(hooks.deliver('conversation.resolved')).rejects.toThrow(/were not done within 50 ms/)
 })

@@ -1,5 +1,13 @@
-import { AckhookError, type EventFor, type EventMap, type Receiver, type WebhookEvent } from '@ackhook/core'
-import { settlesWithin, tapReceiver } from '@ackhook/core/spi'
+import {
+  AckhookError,
+  ConfigurationError,
+  type Duration,
+  type EventFor,
+  type EventMap,
+  type Receiver,
+  type WebhookEvent,
+} from '@ackhook/core'
+import { durationMs, refuseUnknownNames, settlesWithin, tapReceiver } from '@ackhook/core/spi'
 import { createEvent, type EventOverrides } from '../requests/create-event.ts'
 import { type SignedRequestOptions, signedRequest } from '../requests/signed-request.ts'
 import { AttemptLog } from './attempt-log.ts'
@@ -11,9 +19,12 @@ export interface TestReceiverOptions {
   readonly secret: string
   /** The receiver's clock, so that signatures are fresh by it. Default `Date.now`. */
   readonly clock?: () => number
-  /** How long one delivery may take with all its retries, in milliseconds. Default 10,000. */
-  readonly timeoutMs?: number
+  /** How long one delivery may take with all its retries. Default `'10s'`. */
+  readonly timeout?: Duration
 }
+
+const NAMES = ['secret', 'clock', 'timeout'] as const satisfies readonly (keyof TestReceiverOptions)[]
+const HOUR_MS = 3_600_000
 
 type AnyEvent = WebhookEvent<string, object>
 
@@ -34,14 +45,12 @@ export interface TestReceiver {
   readonly deliveries: readonly TestDelivery<AnyEvent>[]
 }
 
-const DEFAULT_TIMEOUT_MS = 10_000
-
 /**
  * Delivers events to a receiver in memory, from the raw request to the end of the handlers, without a socket. Works
  * with what `createReceiver` or an adapter's `webhooks` returned, before processing has started.
  *
  * `deliver` rejects when the event is not done in time. Give the receiver short delays
- * (`retry: { minDelay: '1ms' }`) in a test about retries.
+ * (`retry: { minDelay: '1ms' }`) in a test about retries. Throws `ConfigurationError` for a wrong option.
  *
  * @example
  * const hooks = testReceiver(receiver, { secret })
@@ -51,7 +60,7 @@ export function testReceiver(
   receiver: Pick<Receiver<never, never>, 'handle'>,
   options: TestReceiverOptions,
 ): TestReceiver {
-  const { secret, clock = Date.now, timeoutMs = DEFAULT_TIMEOUT_MS } = options
+  const { secret, clock, timeoutMs } = resolve(options)
   const deliveries: TestDelivery<AnyEvent>[] = []
   const logs = new Map<string, AttemptLog>()
   tapReceiver(receiver, attempt => logs.get(attempt.id)?.add(attempt))
@@ -85,6 +94,23 @@ export function testReceiver(
     deliverEvent,
     deliveries,
   }
+}
+
+function resolve(options: TestReceiverOptions): {
+  readonly secret: string
+  readonly clock: () => number
+  readonly timeoutMs: number
+} {
+  refuseUnknownNames(options ?? {}, NAMES)
+  const { secret, clock = Date.now, timeout = '10s' } = options ?? {}
+  if (typeof secret !== 'string' || secret === '') {
+    throw new ConfigurationError(
+      'secret',
+      'write testReceiver(receiver, { secret }) with the secret that the receiver was made with',
+      { page: 'receivers' },
+    )
+  }
+  return { secret, clock, timeoutMs: durationMs(timeout, { option: 'timeout', minMs: 1, maxMs: HOUR_MS }) }
 }
 
 async function inTime(work: Promise<unknown>, { type, id }: AnyEvent, ms: number): Promise<void> {

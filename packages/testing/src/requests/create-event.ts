@@ -1,4 +1,5 @@
-import type { EventFor, EventMap } from '@ackhook/core'
+import { ConfigurationError, type EventFor, type EventMap } from '@ackhook/core'
+import { nearest, refuseUnknownNames } from '@ackhook/core/spi'
 import type { Random } from '../lib/seeded-random.ts'
 
 type DataOf<Type> = Type extends keyof EventMap ? EventMap[Type] : Record<string, unknown>
@@ -33,6 +34,8 @@ export function createEvent<const Type extends string>(
   overrides: EventOverrides<Type> = {},
   sources: EventSources = {},
 ): EventFor<EventMap, Type> {
+  refuseUnknownNames(sources, ['clock', 'random'])
+  refuseMisspelt(overrides)
   const { clock = Date.now, random = Math.random } = sources
   const { data, ...envelope } = overrides
   return {
@@ -43,6 +46,22 @@ export function createEvent<const Type extends string>(
     data: { ...DEFAULT_DATA.get(type)?.(random), ...data },
   } as unknown as EventFor<EventMap, Type>
 }
+
+/** Fields of the platform's own are welcome; one that is nearly `data` or `created_at` is those. */
+function refuseMisspelt(overrides: Readonly<Record<string, unknown>>): void {
+  for (const name of Object.keys(overrides)) {
+    const meant = nearest(name, ['data', 'created_at'])
+    if (meant === undefined || name in DEFAULT_ENVELOPE || meant in overrides) continue
+    throw new ConfigurationError(
+      name,
+      `did you mean '${meant}'? Where it is a field of its own, give ${meant} as well`,
+      { page: 'unknown-options' },
+    )
+  }
+}
+
+/** `meta` and `date` are honest fields, though two letters from `data`. */
+const DEFAULT_ENVELOPE = { id: '', type: '', created_at: '', data: {}, meta: {}, date: '' }
 
 /** Sample data for each type of `EventMap` in packages/core/src/events/event-types.ts. */
 const DEFAULT_DATA = new Map<string, (random: Random) => Record<string, unknown>>([

@@ -1,10 +1,13 @@
-import type { WebhookEvent } from '@ackhook/core'
+import type { EnvelopeFields, WebhookEvent } from '@ackhook/core'
+import { eventBytes } from './event-bytes.ts'
 import { type SignOptions, sign } from './sign.ts'
 
 /** Options of {@link signedRequest}. */
 export interface SignedRequestOptions extends SignOptions {
   /** Name of the signature header. Default `X-Service-Signature`. */
   readonly header?: string
+  /** Names of an event's fields in the body, as in the receiver's `contract.fields`. */
+  readonly fields?: Partial<EnvelopeFields>
   /** Adds or replaces headers; `undefined` omits one. Names are compared in lower case. */
   readonly headers?: Readonly<Record<string, string | undefined>>
 }
@@ -30,7 +33,7 @@ export function signedRequest(
   event: WebhookEvent<string, object> | string | Uint8Array,
   options: SignedRequestOptions,
 ): SignedRequest {
-  const body = bytesOf(event)
+  const body = eventBytes(event, options.fields)
   const headers: Record<string, string> = {
     'content-type': 'application/json',
     [(options.header ?? 'X-Service-Signature').toLowerCase()]: sign(body, options),
@@ -40,9 +43,4 @@ export function signedRequest(
     else headers[name.toLowerCase()] = value
   }
   return { method: 'POST', headers, body, context: undefined }
-}
-
-function bytesOf(event: object | string | Uint8Array): Uint8Array<ArrayBuffer> {
-  if (event instanceof Uint8Array) return new Uint8Array(event)
-  return new TextEncoder().encode(typeof event === 'string' ? event : JSON.stringify(event))
 }

@@ -1,12 +1,11 @@
 import type { WebhookEvent } from '@ackhook/core'
 import type { Random } from '../lib/seeded-random.ts'
-import { formatTimestamp } from '../requests/format-timestamp.ts'
-import { type SignedRequest, signedRequest } from '../requests/signed-request.ts'
 import type { EndpointHealth } from './endpoint-health.ts'
 import { type PostResult, post } from './post.ts'
 import { retryAfterMs } from './retry-after.ts'
 import type { InjectedFault, SendAttempt } from './send-attempt.ts'
 import type { ResolvedSender } from './sender-options.ts'
+import { signAttempt } from './sign-attempt.ts'
 
 /** The attempts at one event. */
 export interface AttemptSeries {
@@ -18,7 +17,7 @@ export interface AttemptSeries {
 }
 
 /** One attempt before it has a result. */
-interface Draft {
+interface Begun {
   readonly number: number
   readonly at: number
   readonly faults: InjectedFault[]
@@ -39,35 +38,25 @@ export class AttemptSender {
   }
 
   async send(series: AttemptSeries, number: number): Promise<SendAttempt> {
-    const { url, header, scheme, timeoutMs, clock, faults } = this.#sender
-    const draft: Draft = { number, at: clock(), faults: [] }
-    const timestamp = this.#timestamp(series, draft)
-    const request = signedRequest(series.event, { secret: this.#secrets(draft), timestamp, header, scheme })
-    if (series.random() < faults.tamper) tamper(request, series.random, draft)
-    const result = await post(url, request, { timeoutMs, signal: this.#signal })
-    return this.#record(result, draft, series.random() < faults.lostReply)
+    const { url, timeoutMs, clock, faults } = this.#sender
+    const at = clock()
+    const { secrets, rotated } = this.#secrets()
+    const signed = signAttempt({ ...series, number, at, secrets }, this.#sender, faults)
+    if (rotated) signed.faults.push('rotated')
+    const result = await post(url, signed.request, { timeoutMs, signal: this.#signal })
+    return this.#record(result, { number, at, faults: signed.faults }, series.random() < faults.lostReply)
   }
 
-  #timestamp({ random, startedAt }: AttemptSeries, { number, at, faults: injected }: Draft): string {
-    const { faults, timestampUnit } = this.#sender
-    if (faults.frozenTimestamp && number > 1) injected.push('frozen_timestamp')
-    const instant = faults.frozenTimestamp ? startedAt : at
-    if (random() >= faults.staleTimestamp) return formatTimestamp(instant, timestampUnit)
-    injected.push('stale_timestamp')
-    return formatTimestamp(instant - faults.staleByMs, timestampUnit)
-  }
-
-  #secrets({ faults: injected }: Draft): readonly string[] {
+  #secrets(): { readonly secrets: readonly string[]; readonly rotated: boolean } {
     const { faults, secrets } = this.#sender
     const { rotation } = faults
     const request = this.#requests++
-    if (rotation === undefined || request < rotation.after) return secrets
-    injected.push('rotated')
+    if (rotation === undefined || request < rotation.after) return { secrets, rotated: false }
     const overlapping = request < rotation.after + rotation.overlap
-    return overlapping ? [...secrets, rotation.secret] : [rotation.secret]
+    return { secrets: overlapping ? [...secrets, rotation.secret] : [rotation.secret], rotated: true }
   }
 
-  #record(result: PostResult, { number, at, faults }: Draft, lost: boolean): SendAttempt {
+  #record(result: PostResult, { number, at, faults }: Begun, lost: boolean): SendAttempt {
     const { durationMs, retryAfter, status = 0 } = result
     if (lost) faults.push('lost_reply')
     const acknowledged = !lost && status >= 200 && status < 300
@@ -88,10 +77,4 @@ export class AttemptSender {
 function replyOf(result: PostResult): Pick<SendAttempt, 'status' | 'code' | 'body' | 'error'> {
   const { durationMs: _, retryAfter: __, ...reply } = result
   return reply
-}
-
-function tamper(request: SignedRequest, random: Random, { faults }: Draft): void {
-  faults.push('tampered')
-  const index = Math.floor(random() * request.body.length)
-  request.body[index] = (request.body[index] ?? 0) ^ 1
 }

@@ -47,7 +47,7 @@ async function setUp(sending: Partial<SenderOptions> = {}, receiving: Partial<Re
     handled.push(event.id)
   })
   const url = await serve(toNodeHandler(receiver))
-  leftovers.push(() => receiver.close({ timeout: 1 }))
+  leftovers.push(() => receiver.close({ timeout: '1s' }))
   const sender = createSender({ url, secret, clock, ...sending })
   leftovers.push(() => sender.close())
   const codes = () => seen.flatMap(one => ('code' in one ? [one.code] : []))
@@ -145,7 +145,7 @@ test('a late reply and a missing server are failed attempts that say why', async
   expect((await silent.send(events(1)[0]!)).attempts).toMatchObject([{ error: 'no reply within 50 ms' }])
   const closed = createSender({ url: 'http://127.0.0.1:1/', secret, clock, attempts: 1 })
   const { error } = (await closed.send(events(1)[0]!)).attempts[0]!
-  expect(error).toMatch(/ECONNREFUSED|bad port/)
+  expect(error).toBe('ECONNREFUSED')
 })
 
 test('concurrent and later duplicates run the handlers once', async () => {

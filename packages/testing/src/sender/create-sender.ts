@@ -2,6 +2,7 @@ import type { WebhookEvent } from '@ackhook/core'
 import { wholeNumber } from '@ackhook/core/spi'
 import { type Random, seededRandom } from '../lib/seeded-random.ts'
 import { AttemptSender, type AttemptSeries } from './attempt-sender.ts'
+import { retryDelayMs } from './backoff.ts'
 import { EndpointHealth, type HealthReport } from './endpoint-health.ts'
 import { MAX_COUNT } from './faults.ts'
 import { runConcurrently } from './run-concurrently.ts'
@@ -133,7 +134,7 @@ class EventSender implements Sender {
         const attempt = await this.#attempts.send(series, number)
         made.push(attempt)
         if (attempt.acknowledged) return true
-        const delayMs = delayAfter(attempt, random, this.#options)
+        const delayMs = retryDelayMs(attempt, random, this.#options)
         const isLate = clock() + delayMs - series.startedAt > this.#options.retryWindowMs
         if (number === attempts || isLate) break
         await this.#wait(delayMs, signal)
@@ -143,12 +144,4 @@ class EventSender implements Sender {
     }
     return false
   }
-}
-
-/** Exponential backoff, its upper half random; never sooner than the reply asked for. */
-function delayAfter(attempt: SendAttempt, random: Random, sender: ResolvedSender): number {
-  const full = Math.min(sender.maxDelayMs, sender.minDelayMs * sender.factor ** (attempt.number - 1))
-  const backoff = full / 2 + (random() * full) / 2
-  const asked = sender.honourRetryAfter ? (attempt.retryAfterMs ?? 0) : 0
-  return Math.max(backoff, asked)
 }

@@ -34,6 +34,7 @@ export interface FaultOptions {
   }
 }
 
+/** {@link FaultOptions} with every default filled in: chances as numbers, durations in milliseconds. */
 export interface Faults {
   readonly duplicate: number
   readonly concurrentDuplicate: number
@@ -71,7 +72,7 @@ export function resolveFaults(options: FaultOptions): Faults {
     duplicate: chanceOf('duplicate', options.duplicate),
     concurrentDuplicate: chanceOf('concurrentDuplicate', options.concurrentDuplicate),
     disorder: chanceOf('disorder', options.disorder),
-    delayMs: durationMs(options.delay ?? 0, { option: 'faults.delay', minMs: 0, maxMs: DAY_MS }),
+    delayMs: durationMs(options.delay ?? '0ms', { option: 'faults.delay', minMs: 0, maxMs: DAY_MS }),
     tamper: chanceOf('tamper', options.tamper),
     staleTimestamp: chanceOf('staleTimestamp', options.staleTimestamp),
     staleByMs: durationMs(options.staleBy ?? '10m', {

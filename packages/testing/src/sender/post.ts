@@ -1,4 +1,5 @@
 import type { SignedRequest } from '../requests/signed-request.ts'
+import { exchange, type ReplyReceived } from './exchange.ts'
 
 /** The result of one request. Without a `status` there was no reply. */
 export interface PostResult {
@@ -14,6 +15,8 @@ export interface PostResult {
 }
 
 const KEPT_CHARACTERS = 2000
+/** A character takes at most four bytes. */
+const READ_BYTES = 4 * KEPT_CHARACTERS
 
 /** One POST. Redirects are not followed: a 3xx is not an acknowledgement. Never rejects. */
 export async function post(
@@ -21,29 +24,16 @@ export async function post(
   request: SignedRequest,
   limits: { readonly timeoutMs: number; readonly signal: AbortSignal },
 ): Promise<PostResult> {
-  const startedAt = performance.now()
-  const { method, headers, body } = request
-  const signal = AbortSignal.any([limits.signal, AbortSignal.timeout(limits.timeoutMs)])
-  try {
-    const reply = await fetch(url, { method, headers, body, redirect: 'manual', signal })
-    const text = (await reply.text()).slice(0, KEPT_CHARACTERS)
-    return {
-      status: reply.status,
-      ...codeOf(text),
-      body: text,
-      retryAfter: reply.headers.get('retry-after'),
-      durationMs: performance.now() - startedAt,
-    }
-  } catch (error) {
-    return {
-      retryAfter: null,
-      error: reasonOf(error, url, limits),
-      durationMs: performance.now() - startedAt,
-    }
-  }
+  const result = await exchange(url, request, { ...limits, maxBodyBytes: READ_BYTES })
+  if ('error' in result) return { retryAfter: null, ...result }
+  const body = new TextDecoder().decode(result.body).slice(0, KEPT_CHARACTERS)
+  const { status, durationMs } = result
+  return { status, ...codeOf(body), body, retryAfter: retryAfterOf(result), durationMs }
 }
 
-function codeOf(text: string): { code?: string } {
+/** The `code` of a reply's JSON. */
+export function codeOf(text: string): { code?: string } {
+  if (!text.trimStart().startsWith('{')) return {}
   try {
     const code: unknown = JSON.parse(text)?.code
     return typeof code === 'string' ? { code } : {}
@@ -52,21 +42,7 @@ function codeOf(text: string): { code?: string } {
   }
 }
 
-function reasonOf(
-  error: unknown,
-  url: string,
-  { timeoutMs, signal }: { readonly timeoutMs: number; readonly signal: AbortSignal },
-): string {
-  if (signal.aborted) return 'the sender was closed'
-  if (error instanceof Error && error.name === 'TimeoutError') return `no reply within ${timeoutMs} ms`
-  const cause = error instanceof Error ? error.cause : undefined
-  if (cause instanceof Error) return (cause as NodeJS.ErrnoException).code ?? cause.message
-  // The message of fetch repeats the address, password included.
-  if (holdsPassword(url)) return 'the address must hold no user name and no password: fetch refuses it'
-  return String(error)
-}
-
-function holdsPassword(url: string): boolean {
-  const { username, password } = URL.canParse(url) ? new URL(url) : { username: '', password: '' }
-  return username !== '' || password !== ''
+/** The value of the header `Retry-After`. */
+export function retryAfterOf({ headers }: Pick<ReplyReceived, 'headers'>): string | null {
+  return headers.find(([name]) => name.toLowerCase() === 'retry-after')?.[1] ?? null
 }

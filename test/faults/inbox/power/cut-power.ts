@@ -45,8 +45,8 @@ export async function cutPower(recorder: Recorder, folders: Folders, cuts: Cuts)
   const wrong: string[] = []
   let kept = 0
 
-  function compare(ids: ReadonlySet<string>, where: string): void {
-    const gone = [...promises.made].filter(id => !ids.has(id))
+  function compare(keys: ReadonlySet<string>, where: string): void {
+    const gone = [...promises.made.values()].filter(key => !keys.has(key))
     found.missing = Math.max(found.missing, gone.length)
     if (gone.length > 0) wrong.push(`${where}: ${gone.length} of ${promises.made.size} are gone`)
   }
@@ -57,7 +57,7 @@ export async function cutPower(recorder: Recorder, folders: Folders, cuts: Cuts)
     const aftermath = await startOn(copy)
     if (typeof aftermath === 'string') wrong.push(`${where}: ${aftermath}`)
     else {
-      compare(aftermath.ids, where)
+      compare(aftermath.keys, where)
       const again = [...promises.kept].filter(id => aftermath.ran.has(id))
       if (again.length > 0) wrong.push(`${where}: ${again.length} ran again`)
     }
@@ -68,9 +68,9 @@ export async function cutPower(recorder: Recorder, folders: Folders, cuts: Cuts)
     found.cuts++
     // A journal has to be rolled back first, which is work for a start.
     if (!disk.names().some(name => name.endsWith('-journal'))) {
-      const ids = readDisk(disk)
-      if (typeof ids === 'string') wrong.push(`${where}: ${ids}`)
-      else compare(ids, where)
+      const keys = readDisk(disk)
+      if (typeof keys === 'string') wrong.push(`${where}: ${keys}`)
+      else compare(keys, where)
     } else if (!isStart) wrong.push(`${where}: a journal where none was expected`)
     if (!isStart) return
     await Promise.all([

@@ -9,7 +9,7 @@ import type { Recorder } from './recorder.ts'
 import { DATABASE } from './what-is-left.ts'
 
 const SENDERS = 16
-/** Every second event has so much data, 23 pages: 180 of them fill the log of SQLite, so that it is checkpointed. */
+/** Every second event has so much data that 180 of them fill the log of SQLite, so that it is checkpointed. */
 const LARGE = 'x'.repeat(370_000)
 
 /**

@@ -8,10 +8,10 @@ import type { Disk } from './disk.ts'
 
 export const DATABASE = 'inbox.db'
 
-/** The ids in the file on the disk as it is, or in words why it cannot be read. Leaves the disk as it was. */
+/** The keys of the events in the file on the disk as it is, or in words why it cannot be read. Leaves the disk as it was. */
 export function readDisk(disk: Disk): ReadonlySet<string> | string {
   try {
-    return disk.names().includes(DATABASE) ? idsIn(join(disk.folder, DATABASE)) : new Set()
+    return disk.names().includes(DATABASE) ? keysIn(join(disk.folder, DATABASE)) : new Set()
   } catch (error) {
     return String(error)
   } finally {
@@ -20,18 +20,18 @@ export function readDisk(disk: Disk): ReadonlySet<string> | string {
   }
 }
 
-function idsIn(path: string): ReadonlySet<string> {
-  const ids = new Set<string>()
+function keysIn(path: string): ReadonlySet<string> {
+  const keys = new Set<string>()
   const verdicts: string[] = []
   // Reads the log back in, and moves nothing of it into the file.
   const database = new DatabaseSync(path, { readOnly: true })
   try {
-    database.function('found', (id: string) => void ids.add(id))
+    database.function('found', (key: string) => void keys.add(key))
     database.function('judge', (verdict: string) => void verdicts.push(verdict))
     // By functions: the driver of Node 20 keeps the file open for as long as a prepared statement is remembered.
     database.exec('SELECT judge(integrity_check) FROM pragma_integrity_check')
     try {
-      database.exec('SELECT found(id) FROM ackhook_events')
+      database.exec('SELECT found(key) FROM ackhook_events; SELECT found(key) FROM ackhook_ids')
     } catch (error) {
       if (!/no such table/.test(String(error))) throw error
     }
@@ -39,12 +39,12 @@ function idsIn(path: string): ReadonlySet<string> {
     database.close()
   }
   if (verdicts.join() !== 'ok') throw new Error(verdicts.join(', '))
-  return ids
+  return keys
 }
 
 /** What a machine does with these files when it is on again. */
 export interface Aftermath {
-  readonly ids: ReadonlySet<string>
+  readonly keys: ReadonlySet<string>
   /** The ids whose handlers ran. */
   readonly ran: ReadonlySet<string>
 }
@@ -60,7 +60,7 @@ export async function startOn(folder: string): Promise<Aftermath | string> {
       return pending + active === 0
     })
     await inbox.close(1000)
-    return { ids: idsIn(path), ran: new Set(ran.map(({ id }) => id)) }
+    return { keys: keysIn(path), ran: new Set(ran.map(({ id }) => id)) }
   } catch (error) {
     return String(error)
   } finally {

@@ -9,7 +9,7 @@ export function somethingElse({ text, secret, others }: Facts): Finding | undefi
     ? {
         cause: 'secret-wrong',
         proven: false,
-        text: `The signature does not match ${tried}, and the body looks unchanged. The secret is probably that of another endpoint or workspace, or an old one: copy the secret of exactly this endpoint again. During a rotation, set the other secret as ACKHOOK_SECRET_2.`,
+        text: `The signature does not match ${tried}, and the body looks unchanged. The secret is probably that of another endpoint or workspace, or an old one: copy the secret of exactly this endpoint again. During a rotation, set the other secret as SIGNING_SECRET_2.`,
       }
     : {
         cause: 'unknown',

@@ -101,7 +101,7 @@ describe('duplicates in flight', () => {
       headers: { 'retry-after': '30' },
     })
     await advance(10_000)
-    const closed = one.receiver.close({ timeout: 0 })
+    const closed = one.receiver.close({ timeout: '0s' })
     await advance(1)
     await closed
     expect(await other.send()).toMatchObject({ status: 202 })

@@ -17,7 +17,7 @@ export function accept(state: State, delivery: Delivery): MaybePromise<Acceptanc
   const known = entries.get(delivery.key)
   if (known !== undefined) return answerDuplicate(known, delivery)
   if (entries.size >= policy.capacity) return answerHandled(state, delivery) ?? ANSWER.full
-  const entry = new Entry(delivery, state.newToken(), leaseMs)
+  const entry = new Entry(delivery, state.newToken(), leaseMs, state.sequence++)
   const refusal = scheduler.reserve?.(entry)
   if (refusal !== undefined) return answerHandled(state, delivery) ?? refusal
   entries.set(entry.key, entry)
@@ -42,6 +42,11 @@ export async function redrive(state: State, key: string): Promise<boolean> {
 
 /** What a redrive leads to when its event is run, whether or not that succeeds. */
 const RAN: ReadonlySet<Acceptance['outcome']> = new Set(['accepted', 'processed', 'dead_lettered', 'failed'])
+
+/** Releases a handled id. What is here is not handled yet, and keeps its lease. */
+export function forget({ entries, store }: State, key: string): MaybePromise<boolean> {
+  return !entries.has(key) && store.forget(key)
+}
 
 function answerDuplicate(known: Entry, { fingerprint }: Delivery): Acceptance {
   if (!known.acknowledged) return CLAIM_UNDER_WAY

@@ -8,6 +8,7 @@ const FIRST_DELAY_MS = 250
 /** Remembers the id of a handled event, then finishes its entry. */
 export function complete(state: State, entry: Entry): void {
   entry.phase = 'completing'
+  state.minutes.add('handled')
   const remembered = remember(state, entry)
   // A store that answers synchronously is not awaited. perf: note 24.
   if (remembered === true) finish(state, entry)

@@ -21,6 +21,7 @@ it('keeps a letter with its delivery', () => {
     failedAt: 9,
     attempts: 3,
     reason: 'Error: why',
+    cursor: '0',
   })
   expect(list.deliveryOf('k')).toBe(one)
   expect(list.get('other')).toBeUndefined()
@@ -31,8 +32,26 @@ it('keeps a letter with its delivery', () => {
 it('lists the newest first, and a repeated letter as new', () => {
   const list = new DeadLetterList()
   for (const key of ['a', 'b', 'c', 'a']) list.put(delivery(key), about)
-  expect(list.list(10).map(letter => letter.key)).toEqual(['a', 'c', 'b'])
-  expect(list.list(2).map(letter => letter.key)).toEqual(['a', 'c'])
+  expect(list.list().map(letter => letter.key)).toEqual(['a', 'c', 'b'])
+  expect(list.list({ limit: 2 }).map(letter => letter.key)).toEqual(['a', 'c'])
+  expect(list.list({ order: 'oldest' }).map(letter => letter.key)).toEqual(['b', 'c', 'a'])
+})
+
+it.each(['newest', 'oldest'] as const)(
+  'pages through letters while others come and go, the %s first',
+  order => {
+    const list = new DeadLetterList()
+    for (const key of ['a', 'b', 'c', 'd', 'e']) list.put(delivery(key), about)
+    const [, second] = list.list({ limit: 2, order })
+    list.remove(second?.key ?? '')
+    list.put(delivery('f'), about)
+    const rest = list.list({ order, after: second?.cursor ?? '' }).map(letter => letter.key)
+    expect(rest).toEqual(order === 'newest' ? ['c', 'b', 'a'] : ['c', 'd', 'e', 'f'])
+  },
+)
+
+it.each(['', 'x', '-1', '1e3'])('refuses a cursor that it did not make: %j', after => {
+  expect(() => new DeadLetterList().list({ after })).toThrow("Option 'after'")
 })
 
 it('keeps the newest thousand', () => {

@@ -1,12 +1,19 @@
 import { describeError } from '../../errors/errors.ts'
 import type { Delivery } from '../delivery.ts'
-import type { DeadLetter } from '../inbox.ts'
+import type { DeadLetter, ListOptions } from '../inbox.ts'
+import { parseCursor } from './parse-cursor.ts'
 
 const MAX_KEPT = 1000
 
+type KeptLetter = DeadLetter & { readonly cursor: string }
+
 /** The newest dead letters of one process, each with its delivery for a redrive. */
 export class DeadLetterList {
-  readonly #letters = new Map<string, { readonly letter: DeadLetter; readonly delivery: Delivery }>()
+  readonly #letters = new Map<
+    string,
+    { readonly letter: KeptLetter; readonly delivery: Delivery; readonly sequence: number }
+  >()
+  #next = 0
 
   get size(): number {
     return this.#letters.size
@@ -16,16 +23,24 @@ export class DeadLetterList {
     const { key, namespace, id, type, body, receivedAt } = delivery
     const { attempts, error, failedAt } = failure
     const reason = describeError(error)
-    const letter = { key, namespace, id, type, body, receivedAt, failedAt, attempts, reason }
+    const sequence = this.#next++
+    const cursor = String(sequence)
+    const letter = { key, namespace, id, type, body, receivedAt, failedAt, attempts, reason, cursor }
     this.#letters.delete(key)
-    this.#letters.set(key, { letter, delivery })
+    this.#letters.set(key, { letter, delivery, sequence })
     if (this.#letters.size > MAX_KEPT) this.#letters.delete(this.#letters.keys().next().value as string)
   }
 
-  /** The newest first. */
-  list(limit: number): readonly DeadLetter[] {
-    const newestFirst = [...this.#letters.values()].reverse()
-    return newestFirst.slice(0, limit).map(({ letter }) => letter)
+  list({ limit = 100, after, order = 'newest' }: ListOptions = {}): readonly KeptLetter[] {
+    const from = parseCursor(after)
+    const inOrder = [...this.#letters.values()]
+    if (order === 'newest') inOrder.reverse()
+    return inOrder
+      .filter(
+        ({ sequence }) => from === undefined || (order === 'newest' ? sequence < from : sequence > from),
+      )
+      .slice(0, limit)
+      .map(({ letter }) => letter)
   }
 
   get(key: string): DeadLetter | undefined {

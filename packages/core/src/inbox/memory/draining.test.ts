@@ -56,7 +56,7 @@ describe('the drain', () => {
   ])('gives up at once an event that it cannot wait for: %s', async (_, listener, lost) => {
     const { receiver, send, seen } = watch()
     const attempts: number[] = []
-    const error = new RetryAfterError('busy', 60)
+    const error = new RetryAfterError('busy', '60s')
     receiver.on('*', (_, { attempt }) => {
       attempts.push(attempt)
       throw error
@@ -104,7 +104,7 @@ describe('the drain', () => {
     const onDeadLetter = vi.fn()
     receiver.on('*', async () => {
       await gate.promise
-      throw new RetryAfterError('busy', 60)
+      throw new RetryAfterError('busy', '60s')
     })
     receiver.onDeadLetter(onDeadLetter)
     const reply = send()
@@ -206,7 +206,7 @@ describe('the drain', () => {
     receiver.on('*', handler)
     const reply = send()
     await settle()
-    const closed = receiver.close({ timeout: 0 })
+    const closed = receiver.close({ timeout: '0s' })
     await advance(1)
     expect(await closed).toEqual({ lost: 0 })
     const before = store.release.mock.calls.length
@@ -224,7 +224,7 @@ describe('the drain', () => {
     await send()
     await settle()
     expect(store.complete).toHaveBeenCalledTimes(1)
-    const closed = receiver.close({ timeout: 0 })
+    const closed = receiver.close({ timeout: '0s' })
     await advance(1)
     expect(await closed).toEqual({ lost: 0 })
     expect(store.release).not.toHaveBeenCalled()

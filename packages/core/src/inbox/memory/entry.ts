@@ -11,6 +11,8 @@ export class Entry {
   readonly storedFingerprint: number
   /** Proves the lease. New for every delivery, and again when an expired lease is taken once more. */
   token: string
+  /** Greater than that of every entry before. */
+  readonly sequence: number
   /** Monotonic milliseconds. */
   readonly acceptedAt: number
   /** Monotonic milliseconds until which the lease certainly holds. */
@@ -30,11 +32,12 @@ export class Entry {
   /** Releases a platform that was asked to wait. */
   onFinished: (() => void) | undefined = undefined
 
-  constructor(delivery: Delivery, token: string, leaseMs: number) {
+  constructor(delivery: Delivery, token: string, leaseMs: number, sequence: number) {
     this.key = delivery.key
     this.delivery = delivery
     this.storedFingerprint = toStoredFingerprint(delivery.fingerprint)
     this.token = token
+    this.sequence = sequence
     this.acceptedAt = performance.now()
     this.leasedUntil = this.acceptedAt + leaseMs
   }

@@ -52,6 +52,10 @@ export class GuardedStore implements Required<Omit<DedupeStore, 'bounded'>> {
     return this.#guard('release', () => this.#store.release(key, token))
   }
 
+  forget(key: string): MaybePromise<boolean> {
+    return this.#guard('forget', () => this.#store.forget(key))
+  }
+
   start(report: (notice: StoreNotice) => void): MaybePromise<void> {
     return this.#guard('start', () => this.#store.start?.(report))
   }

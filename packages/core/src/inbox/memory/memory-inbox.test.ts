@@ -122,7 +122,7 @@ describe('the inbox', () => {
   it('starts its store, and passes on its notices', async () => {
     const start = vi.fn(async report => report({ code: 'evicts', message: 'It may forget claims.' }))
     const { receiver, seen, logger } = watch({ store: { ...memoryStore(), start } })
-    await receiver.start()
+    await receiver.on('*', () => {}).start()
     expect(seen).toEqual([{ kind: 'notice', code: 'evicts', message: 'It may forget claims.' }])
     expect(logger.lines).toEqual([
       { level: 'warn', fields: { code: 'evicts' }, message: 'It may forget claims.' },
@@ -131,7 +131,8 @@ describe('the inbox', () => {
   })
 
   it('reports that memoryStore forgets ids too early', async () => {
-    const { send, seen, logger } = watch({ store: memoryStore({ maxIds: 1 }) })
+    const { receiver, send, seen, logger } = watch({ store: memoryStore({ maxIds: 1 }) })
+    receiver.on('*', () => {})
     for (const id of ['a', 'b']) {
       await send({ id })
       await settle()

@@ -1,17 +1,20 @@
 import { platform } from '#platform'
 import { ConfigurationError } from '../../errors/errors.ts'
+import type { Duration } from '../../errors/parse-duration.ts'
 import { refuseUnknownNames } from '../../lib/check-option.ts'
-import { type Duration, durationMs } from '../../lib/duration.ts'
+import { durationMs } from '../../lib/duration.ts'
 import { createTokens } from '../../lib/tokens.ts'
 import type { DedupeStore } from '../dedupe-store.ts'
 import type { Inbox, InboxStats, Process, ProcessingPolicy } from '../inbox.ts'
 import { OWNED_BY_ANOTHER } from '../inbox-owner.ts'
-import { accept, redrive } from './accepting.ts'
+import { accept, forget, redrive } from './accepting.ts'
+import { BROWSING, browse } from './browsing.ts'
 import { DeadLetterList } from './dead-letter-list.ts'
 import { drain } from './draining.ts'
 import { GuardedStore } from './guarded-store.ts'
 import { LeaseRenewal } from './lease-renewal.ts'
 import { memoryStore } from './memory-store.ts'
+import { MinuteCounts } from './minute-counts.ts'
 import { PerRequestScheduler } from './per-request-scheduler.ts'
 import { QueueingScheduler } from './queueing-scheduler.ts'
 import { applyVerdict, loseLease, runAttempt } from './settling.ts'
@@ -38,8 +41,13 @@ const PlatformScheduler = platform.sharesTurns ? QueueingScheduler : PerRequestS
  * createReceiver({ secret, inbox: memoryInbox({ lease: '20s' }) })
  */
 export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
-  const parts = { ...resolveOptions(options), deadLetters: new DeadLetterList(), newToken: createTokens() }
-  const { deadLetters } = parts
+  const parts = {
+    ...resolveOptions(options),
+    deadLetters: new DeadLetterList(),
+    minutes: new MinuteCounts(),
+    newToken: createTokens(),
+  }
+  const { dedupe, deadLetters, minutes } = parts
   let state: State | undefined
 
   return {
@@ -66,11 +74,17 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
     close: async timeoutMs => (state === undefined ? { lost: 0 } : drain(state, timeoutMs)),
     stats: () => ({ ...statsOf(state), dead: deadLetters.size }),
     deadLetters: {
-      list: ({ limit = 100 } = {}) => deadLetters.list(limit),
+      list: query => deadLetters.list(query),
       get: key => deadLetters.get(key),
       redrive: async key => state !== undefined && redrive(state, key),
       discard: key => deadLetters.remove(key),
     },
+    forget: key => (state === undefined ? dedupe.forget(key) : forget(state, key)),
+    browse: query => browse(query, { entries: state?.entries, deadLetters }),
+    browsing: BROWSING,
+    throughput: () => minutes.list(),
+    processes: () =>
+      state?.policy.handlers === undefined ? [] : [{ ...state.policy.handlers.own, seenMs: 0 }],
   }
 }
 
@@ -80,7 +94,7 @@ const CLOSED = 'it was closed with its receiver; make a new inbox for a new rece
 function resolveOptions(options: MemoryInboxOptions): { dedupe: DedupeStore; leaseMs: number } {
   refuseUnknownNames(options, ['store', 'lease'])
   const dedupe = options.store ?? memoryStore()
-  for (const method of ['claim', 'extend', 'complete', 'release'] as const) {
+  for (const method of ['claim', 'extend', 'complete', 'release', 'forget'] as const) {
     if (typeof dedupe[method] === 'function') continue
     throw new ConfigurationError(
       'store',
@@ -92,11 +106,11 @@ function resolveOptions(options: MemoryInboxOptions): { dedupe: DedupeStore; lea
 }
 
 function createState(
-  parts: Pick<State, 'leaseMs' | 'newToken' | 'deadLetters'> & { readonly dedupe: DedupeStore },
+  parts: Pick<State, 'leaseMs' | 'newToken' | 'deadLetters' | 'minutes'> & { readonly dedupe: DedupeStore },
   run: Process,
   policy: ProcessingPolicy,
 ): State {
-  const { dedupe, leaseMs, newToken, deadLetters } = parts
+  const { dedupe, leaseMs, newToken, deadLetters, minutes } = parts
   const store = new GuardedStore(dedupe, policy.observe)
   const entries: State['entries'] = new Map()
   const state: State = {
@@ -106,12 +120,23 @@ function createState(
     scheduler: new PlatformScheduler({
       policy,
       run: entry => runAttempt(state, entry),
-      apply: (verdict, entry) => applyVerdict(state, verdict, entry),
+      apply(verdict, entry) {
+        try {
+          applyVerdict(state, verdict, entry)
+        } catch (err) {
+          policy.logger.error(
+            { err, event: entry.delivery.id },
+            'The result of an attempt could not be applied.',
+          )
+        }
+      },
     }),
     leases: new LeaseRenewal({ entries, store, leaseMs, newToken, onLost: entry => loseLease(state, entry) }),
     deadLetters,
+    minutes,
     leaseMs,
     newToken,
+    sequence: 0,
     entries,
     limit: { lastStartAt: undefined },
     isDraining: false,

@@ -240,3 +240,17 @@ describe('room', () => {
     expect(make).toThrow(expect.objectContaining({ option }))
   })
 })
+
+it('forgets a handled id on request, and leaves a lease alone', () => {
+  const store = memoryStore({ maxIds: 2 })
+  for (const key of ['a', 'b']) {
+    void claim(store, key, 't')
+    void store.complete(key, 't', KEEP)
+  }
+  expect([store.forget('a'), store.forget('a'), store.forget('unknown')]).toEqual([true, false, false])
+  expect(claim(store, 'a', 'u')).toEqual({ outcome: 'claimed' })
+  expect(store.forget('a')).toBe(false)
+  expect(claim(store, 'a', 'v')).toMatchObject({ outcome: 'in_flight' })
+  vi.advanceTimersByTime(60_000)
+  expect(store.forget('b')).toBe(false)
+})

@@ -59,6 +59,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): DedupeStore {
       handled.set(key, fingerprint, retentionMs)
       return true
     },
+    forget: key => handled.delete(key),
     release: (key, token) => liveLease(leases, key)?.token === token && leases.delete(key),
     start(given) {
       report = given
@@ -133,6 +134,16 @@ class RememberedIds {
     const slot = this.#slots.get(key) ?? this.#takeSlot(key, now)
     this.#fingerprints[slot] = fingerprint
     this.#until[slot] = now + ms
+  }
+
+  /** Whether it was remembered. */
+  delete(key: string): boolean {
+    const isRemembered = this.get(key) !== undefined
+    const slot = this.#slots.get(key)
+    if (slot === undefined) return false
+    this.#slots.delete(key)
+    this.#keys[slot] = undefined
+    return isRemembered
   }
 
   #takeSlot(key: string, now: number): number {

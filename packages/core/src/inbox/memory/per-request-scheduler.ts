@@ -3,7 +3,7 @@ import { isPromise } from '../../lib/maybe-promise.ts'
 import type { Acceptance } from '../acceptance.ts'
 import type { Verdict } from '../inbox.ts'
 import type { Entry } from './entry.ts'
-import type { Scheduler, SchedulerParts } from './scheduler.ts'
+import { faulty, runGuarded, type Scheduler, type SchedulerParts } from './scheduler.ts'
 
 /** How late a timer of a live request may fire. */
 const GRACE_MS = 1000
@@ -97,9 +97,13 @@ export class PerRequestScheduler implements Scheduler {
 
   #start(entry: Entry): void {
     if (entry.phase !== 'held') return
-    const verdict = this.#parts.run(entry)
-    if (isPromise(verdict)) void verdict.then(known => this.#end(known, entry))
-    else this.#end(verdict, entry)
+    const verdict = runGuarded(this.#parts, entry)
+    if (!isPromise(verdict)) {
+      this.#end(verdict, entry)
+      return
+    }
+    const end = (known: Verdict): void => this.#end(known, entry)
+    void verdict.then(end, fault => end(faulty(fault)))
   }
 
   #end(verdict: Verdict, entry: Entry): void {

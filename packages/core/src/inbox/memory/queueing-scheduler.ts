@@ -3,7 +3,7 @@ import { isPromise } from '../../lib/maybe-promise.ts'
 import type { Verdict } from '../inbox.ts'
 import type { Entry } from './entry.ts'
 import { createReadyQueue, type ReadyQueue } from './ready-queue.ts'
-import type { Scheduler, SchedulerParts } from './scheduler.ts'
+import { faulty, runGuarded, type Scheduler, type SchedulerParts } from './scheduler.ts'
 
 /** After so long, handlers that never wait give I/O its turn. */
 const TURN_MS = 5
@@ -67,15 +67,16 @@ export class QueueingScheduler implements Scheduler {
 
   #start(entry: Entry): void {
     this.#active++
-    const verdict = this.#parts.run(entry)
+    const verdict = runGuarded(this.#parts, entry)
     if (!isPromise(verdict)) {
       this.#end(verdict, entry)
       return
     }
-    void verdict.then(known => {
+    const end = (known: Verdict): void => {
       this.#end(known, entry)
       this.#startReady()
-    })
+    }
+    void verdict.then(end, fault => end(faulty(fault)))
   }
 
   #end(verdict: Verdict, entry: Entry): void {

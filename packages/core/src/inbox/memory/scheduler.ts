@@ -24,8 +24,23 @@ export interface Scheduler {
 
 export interface SchedulerParts {
   readonly policy: Pick<ProcessingPolicy, 'concurrency' | 'serialize' | 'handlerTimeoutMs'>
-  /** Runs one attempt. Neither throws nor rejects. */
+  /** Runs one attempt. Neither throws nor rejects; should it all the same, see {@link faulty}. */
   readonly run: (entry: Entry) => MaybePromise<Verdict>
-  /** Called when an attempt has ended. */
+  /** Called when an attempt has ended. Does not throw. */
   readonly apply: (verdict: Verdict, entry: Entry) => void
+}
+
+const FAULT_DELAY_MS = 1000
+
+/** The verdict of an attempt that gave none: a fault on this side, which must neither end the process nor stop the event. */
+export function faulty(error: unknown): Verdict {
+  return { outcome: 'retry', delayMs: FAULT_DELAY_MS, error }
+}
+
+export function runGuarded({ run }: SchedulerParts, entry: Entry): MaybePromise<Verdict> {
+  try {
+    return run(entry)
+  } catch (fault) {
+    return faulty(fault)
+  }
 }

@@ -78,7 +78,7 @@ describe('retries', () => {
   it('wait as long as a RetryAfterError asks for', async () => {
     const { receiver, send } = watch()
     const handler = vi.fn(() => {
-      throw new RetryAfterError('busy', 90)
+      throw new RetryAfterError('busy', '90s')
     })
     receiver.on('*', handler)
     await send()
@@ -141,7 +141,7 @@ describe("acknowledge: 'after-processing'", () => {
   it('answers 503 with the time a handler asked for, also when another one failed', async () => {
     const { receiver, send } = watch(after)
     receiver.on('*', () => {
-      throw new RetryAfterError('busy', 90)
+      throw new RetryAfterError('busy', '90s')
     })
     receiver.on('*', () => {
       throw new Error('other')

@@ -26,7 +26,9 @@ export function applyVerdict(state: State, verdict: Verdict, entry: Entry): void
     return
   }
   entry.delivery = forLater(entry.delivery)
-  if (entry.reply !== undefined) answerFailure(state, entry, verdict)
+  // Never answered here: this inbox serves one process.
+  if (verdict.outcome === 'postponed') retry(state, entry, verdict.delayMs)
+  else if (entry.reply !== undefined) answerFailure(state, entry, verdict)
   else if (verdict.outcome === 'retry') retry(state, entry, verdict.delayMs)
   else {
     if (verdict.attemptsLeft === true && !verdict.notified) state.lost++
@@ -41,11 +43,7 @@ function retry({ scheduler, limit }: State, entry: Entry, delayMs: number): void
 }
 
 /** Without an acknowledgement the sender still has the event and retries it: the inbox does not. */
-function answerFailure(
-  state: State,
-  entry: Entry,
-  verdict: Exclude<Verdict, { outcome: 'completed' }>,
-): void {
+function answerFailure(state: State, entry: Entry, verdict: Extract<Verdict, { error: unknown }>): void {
   if (verdict.outcome === 'dead' && verdict.notified) {
     entry.reply?.({ outcome: 'dead_lettered' })
     void deadLetter(state, entry, verdict.error)
@@ -57,6 +55,7 @@ function answerFailure(
 
 /** Keeps an event for a redrive, and releases it so that a redelivery by its sender runs again. */
 function deadLetter(state: State, entry: Entry, error: unknown): Promise<void> {
+  state.minutes.add('deadLettered')
   keepDeadLetter(state, entry.delivery, { attempts: entry.attempts, error })
   return giveBack(state, entry)
 }
@@ -108,7 +107,7 @@ export async function abandon(state: State, entry: Entry): Promise<void> {
   entry.attempt = undefined
   const ended = withdraw(state, entry, new NonRetryableError(REQUEST_ENDED))
   if (entry.acknowledged)
-    await state.process(delivery, createAttempt(entry.attempts, 'abandon', REQUEST_ENDED))
+    await state.process(delivery, createAttempt(entry.attempts, 'abandon', 0, REQUEST_ENDED))
   await ended
 }
 

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { hash } from 'node:crypto'
+import { hostname } from 'node:os'
 import { crc32 } from 'node:zlib'
 import type { Platform } from '../platform.ts'
 import { createMac } from './hmac.ts'
@@ -29,6 +30,7 @@ export const platform: Platform = {
     return hasBom ? buffer.toString('utf8', 3) : buffer.toString()
   },
   keepContext: () => AsyncLocalStorage.snapshot(),
+  processName: () => `${hostname()}:${process.pid}`,
   sharesTurns: true,
   afterReplies: work => void realSetImmediate(work),
   defaultLogger: processWarnings,

@@ -20,9 +20,13 @@ export class OwnLeases {
   /** To be called after the transaction: what was not committed has changed no lease. */
   track(batch: Batch, { settled, taken }: BatchResult): void {
     const isRecorded = !isFault(settled)
-    for (const { kind, token } of batch.settlements) {
+    for (const [index, settlement] of batch.settlements.entries()) {
+      const { kind, token } = settlement
       // A release that failed is not repeated: its lease is left to expire.
       if (isRecorded || kind === 'release') this.#seqByToken.delete(token)
+      if (kind !== 'complete' || settlement.next === undefined) continue
+      if (isRecorded && settled[index] === true)
+        this.#seqByToken.set(settlement.next.token, settlement.next.seq)
     }
     for (const { token, seq } of batch.checks) this.#seqByToken.set(token, seq)
     if (isFault(taken)) return

@@ -2,9 +2,9 @@ import type { Arrival } from '../../protocol/batch.ts'
 import type { Admission } from '../../protocol/batch-result.ts'
 import type { SqliteDatabase, SqliteStatement } from '../driver/database.ts'
 import { failsAlone, faultOf, sqliteCode, TOO_BIG } from '../driver/sqlite-errors.ts'
-import { ACTIVE, AT_ONCE, BEHIND, DEAD, DONE, WAITING } from '../schema/states.ts'
+import { ACTIVE, AT_ONCE, BEHIND, DEAD, WAITING } from '../schema/states.ts'
+import type { Counts } from './counts.ts'
 import type { Ordering } from './ordering.ts'
-import type { PendingCount } from './pending-count.ts'
 
 /** An event to store, and how. */
 export interface NewRow {
@@ -22,34 +22,39 @@ interface Inserted {
   readonly seq?: number
 }
 
-interface KnownRow {
+interface Handled {
+  readonly fingerprint: number
+}
+
+interface KnownRow extends Handled {
   readonly seq: number
   readonly state: number
-  readonly due: number
-  readonly fingerprint: number
 }
 
 const INSERT = `INSERT INTO ackhook_events
     (key, state, due, attempts, token, fingerprint, accepted_at, received_at, id, type, namespace,
      order_key, order_at, body)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING`
-const FIND = 'SELECT seq, state, due, fingerprint FROM ackhook_events WHERE key = ?'
+const HANDLED = 'SELECT fingerprint FROM ackhook_ids WHERE key = ? AND forget_at > ?'
+const FIND = 'SELECT seq, state, fingerprint FROM ackhook_events WHERE key = ?'
 const REMOVE = 'DELETE FROM ackhook_events WHERE seq = ?'
 
 /** Stores events that arrive, unless they are known or there is no room. */
 export class Insert {
   readonly #database: SqliteDatabase
   readonly #ordering: Ordering
-  readonly #pending: PendingCount
+  readonly #counts: Counts
   readonly #insert: SqliteStatement
+  readonly #handled: SqliteStatement
   readonly #find: SqliteStatement
   readonly #remove: SqliteStatement
 
-  constructor(database: SqliteDatabase, ordering: Ordering, pending: PendingCount) {
+  constructor(database: SqliteDatabase, ordering: Ordering, counts: Counts) {
     this.#database = database
     this.#ordering = ordering
-    this.#pending = pending
+    this.#counts = counts
     this.#insert = database.prepare(INSERT)
+    this.#handled = database.prepare(HANDLED)
     this.#find = database.prepare(FIND)
     this.#remove = database.prepare(REMOVE)
   }
@@ -66,15 +71,14 @@ export class Insert {
 
   #admit(row: NewRow, capacity: number): Inserted {
     const [, key, , , , fingerprint] = row.arrival
-    const isFull = this.#pending.value >= capacity
+    const handled = this.#handled.get(key, row.now) as Handled | undefined
+    if (handled !== undefined) return seenBefore(handled, fingerprint)
+    const isFull = this.#counts.unhandled >= capacity
     const stored = isFull ? undefined : this.#store(row)
     if (stored !== undefined) return stored
     const known = this.#find.get(key) as KnownRow | undefined
-    // A dead letter that comes again was resent on purpose; an id past its retention is a new one.
-    const startsAnew = known?.state === DEAD || (known?.state === DONE && known.due <= row.now)
-    if (known !== undefined && !startsAnew) {
-      return { admission: known.fingerprint === fingerprint ? 'duplicate' : 'conflict' }
-    }
+    // A dead letter that comes again was resent on purpose.
+    if (known !== undefined && known.state !== DEAD) return seenBefore(known, fingerprint)
     if (isFull || known === undefined) return { admission: 'full' }
     return this.#replace(known.seq, row)
   }
@@ -99,10 +103,10 @@ export class Insert {
       body,
     )
     if (Number(changes) === 0) return undefined
-    this.#pending.value++
+    this.#counts.change('unhandled', 1)
     const seq = Number(lastInsertRowid)
-    if (orderKey !== null) this.#ordering.enter(seq)
-    return { admission: 'accepted', seq }
+    const overtakes = orderKey !== null && this.#ordering.enter(seq)
+    return { admission: overtakes ? 'overtaking' : 'accepted', seq }
   }
 
   /** A row that cannot be stored leaves the dead letter that it was to replace. */
@@ -112,12 +116,17 @@ export class Insert {
       this.#remove.run(seq)
       const stored = this.#store(row)
       this.#database.exec('RELEASE ackhook_replace')
+      this.#counts.change('dead', -1)
       return stored ?? { admission: 'full' }
     } catch (error) {
       if (failsAlone(error)) this.#database.exec('ROLLBACK TO ackhook_replace; RELEASE ackhook_replace')
       throw error
     }
   }
+}
+
+function seenBefore(known: Handled, fingerprint: number): Inserted {
+  return { admission: known.fingerprint === fingerprint ? 'duplicate' : 'conflict' }
 }
 
 function reasonOf(error: unknown): string {

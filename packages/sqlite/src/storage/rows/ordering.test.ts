@@ -16,6 +16,7 @@ const NOTHING: Batch = {
   checks: [],
   queries: [],
   take: 0,
+  readAhead: 0,
 }
 
 /** Binds a text whole and reads it back only up to a `|`, as `node:sqlite` of Node 22 does with a NUL. */
@@ -82,7 +83,7 @@ it('finds the rows of a key by the index', () => {
   )
   storage.open()
   const statements = seen.filter(sql => /order_key = \(/.test(sql))
-  expect(statements.length).toBe(3)
+  expect(statements.length).toBe(5)
   for (const sql of statements) {
     const plan = database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all() as { detail: string }[]
     const details = plan.map(({ detail }) => detail).join('; ')

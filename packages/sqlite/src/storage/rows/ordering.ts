@@ -4,7 +4,9 @@ import { ACTIVE, AT_ONCE, BEHIND, WAITING } from '../schema/states.ts'
 interface Head {
   readonly seq: number
   readonly state: number
+  readonly token: string | null
   readonly attempts: number
+  readonly mark: number
   readonly orderAt: number
 }
 
@@ -17,11 +19,13 @@ interface Next {
 const SAME_KEY = 'order_key = (SELECT order_key FROM ackhook_events WHERE seq = ?)'
 const IS_HEAD = `state IN (${WAITING}, ${ACTIVE})`
 
-const HEAD = `SELECT seq, state, attempts, order_at AS orderAt FROM ackhook_events
+const HEAD = `SELECT seq, state, token, attempts, mark, order_at AS orderAt FROM ackhook_events
   WHERE ${SAME_KEY} AND ${IS_HEAD} LIMIT 1`
 const OTHER_HEAD = `SELECT 1 FROM ackhook_events WHERE ${SAME_KEY} AND ${IS_HEAD} AND seq <> ? LIMIT 1`
 const NEXT = `SELECT seq, order_at AS orderAt FROM ackhook_events
   WHERE ${SAME_KEY} AND state = ${BEHIND} ORDER BY order_at, seq LIMIT 1`
+const YOUNGER = `SELECT 1 FROM ackhook_events WHERE ${SAME_KEY} AND state = ${BEHIND}
+  AND order_at > (SELECT order_at FROM ackhook_events WHERE seq = ?) LIMIT 1`
 const MOVE = `UPDATE ackhook_events SET state = ?, due = ${AT_ONCE} WHERE seq = ?`
 
 /**
@@ -32,26 +36,42 @@ export class Ordering {
   readonly #head: SqliteStatement
   readonly #otherHead: SqliteStatement
   readonly #next: SqliteStatement
+  readonly #younger: SqliteStatement
   readonly #move: SqliteStatement
+  /** What every token of this process begins with. */
+  readonly #ownSeed: string
 
-  constructor(database: SqliteDatabase) {
+  /** `token`: any of this process. */
+  constructor(database: SqliteDatabase, token: string) {
     this.#head = database.prepare(HEAD)
     this.#otherHead = database.prepare(OTHER_HEAD)
     this.#next = database.prepare(NEXT)
+    this.#younger = database.prepare(YOUNGER)
     this.#move = database.prepare(MOVE)
+    this.#ownSeed = token.slice(0, token.indexOf(':') + 1)
   }
 
-  /** To be called for a row that was stored behind the others of its key. */
-  enter(seq: number): void {
+  /**
+   * To be called for a row that was stored behind the others of its key. Whether it overtakes rows that another
+   * process, which runs the head, may have read ahead.
+   */
+  enter(seq: number): boolean {
     const first = this.#next.get(seq) as Next | undefined
-    if (first === undefined) return
+    if (first === undefined) return false
     const head = this.#head.get(seq) as Head | undefined
     if (head !== undefined) {
-      const isUntried = head.state === WAITING && head.attempts === 0
-      if (!isUntried || head.orderAt <= first.orderAt) return
+      if (head.state === ACTIVE) return this.#overtakes(seq, head)
+      if (head.attempts > 0 || head.mark > 0 || head.orderAt <= first.orderAt) return false
       this.#move.run(BEHIND, head.seq)
     }
     this.#move.run(WAITING, first.seq)
+    return false
+  }
+
+  /** What this process has read ahead it gives up by itself. */
+  #overtakes(seq: number, { token }: Head): boolean {
+    if (token?.startsWith(this.#ownSeed) === true) return false
+    return this.#younger.get(seq, seq) !== undefined
   }
 
   /** To be called before the head of a key is finished: the next row becomes the head. */

@@ -1,56 +1,63 @@
 import type { DeadLetter, InboxStats } from '@ackhook/core'
-import type { Query } from '../../protocol/batch.ts'
+import type { BoardView, BrowsedEvent, MinuteCount } from '@ackhook/core/spi'
+import type { BrowseRequest, Query } from '../../protocol/batch.ts'
 import type { QueryResult } from '../../protocol/batch-result.ts'
 import type { SqliteDatabase, SqliteStatement } from '../driver/database.ts'
 import { failsAlone, faultOf } from '../driver/sqlite-errors.ts'
-import { ACTIVE, AT_ONCE, BEHIND, DEAD, WAITING } from '../schema/states.ts'
+import { ACTIVE, AT_ONCE, BEHIND, FIRST, WAITING } from '../schema/states.ts'
+import { Board } from './board.ts'
+import { Browse } from './browse.ts'
+import type { Counts } from './counts.ts'
+import { DeadLetters } from './dead-letters.ts'
 import type { Ordering } from './ordering.ts'
-import type { PendingCount } from './pending-count.ts'
 
-interface RowsOfState {
-  readonly count: number
-  /** `seq` grows with the time of arrival; a redriven row gets a new one. */
-  readonly first: number | null
-}
+// `seq` grows with the time of arrival; a redriven row gets a new one. The time is only in the rows. perf: note 25.
+const first = (where: string): string =>
+  `SELECT * FROM (SELECT seq FROM ackhook_events ${where} ORDER BY seq LIMIT 1)`
+const OLDEST = `SELECT min(accepted_at) AS oldest FROM ackhook_events WHERE seq IN (
+    ${first(`WHERE state = ${WAITING} AND due = ${FIRST}`)} UNION ALL
+    ${first(`WHERE state = ${WAITING} AND due = ${AT_ONCE}`)} UNION ALL
+    ${first(`INDEXED BY ackhook_events_delayed WHERE state = ${WAITING} AND due > ${AT_ONCE}`)} UNION ALL
+    ${first(`WHERE state = ${BEHIND} AND due = ${AT_ONCE}`)} UNION ALL
+    ${first(`WHERE state = ${ACTIVE}`)})`
+const COUNT_ACTIVE = `SELECT count(*) AS count FROM ackhook_events WHERE state = ${ACTIVE}`
+const FORGET = 'DELETE FROM ackhook_ids WHERE key = ? AND forget_at > ?'
 
-const LETTER = `SELECT key, namespace, id, type, body, received_at AS receivedAt, due AS failedAt, attempts, reason
-  FROM ackhook_events WHERE state = ${DEAD}`
-const LIST = `${LETTER} ORDER BY due DESC, seq DESC LIMIT ?`
-const GET = `${LETTER} AND key = ?`
-// The index has both; the time of arrival is only in the rows. perf: note 25.
-const COUNT = 'SELECT count(*) AS count, min(seq) AS first FROM ackhook_events WHERE state = ?'
-const OLDEST = 'SELECT min(accepted_at) AS oldest FROM ackhook_events WHERE seq IN (?, ?, ?)'
-const REDRIVE = `UPDATE ackhook_events SET seq = (SELECT max(seq) + 1 FROM ackhook_events),
-    state = iif(order_key IS NULL, ${WAITING}, ${BEHIND}), due = ${AT_ONCE}, attempts = 0, crashes = 0,
-    accepted_at = ?, reason = NULL
-  WHERE key = ? AND state = ${DEAD} RETURNING seq, order_key IS NOT NULL AS isOrdered`
-const DISCARD = `DELETE FROM ackhook_events WHERE key = ? AND state = ${DEAD}`
+type Answer =
+  | InboxStats
+  | readonly DeadLetter[]
+  | readonly BrowsedEvent[]
+  | readonly MinuteCount[]
+  | BoardView
+  | DeadLetter
+  | boolean
+  | undefined
+
+const WRITES: readonly Query['kind'][] = ['redrive', 'discard', 'forget', 'publish']
 
 /** Whether a query needs a transaction. */
 export function isWrite({ kind }: Query): boolean {
-  return kind === 'redrive' || kind === 'discard'
+  return WRITES.includes(kind)
 }
 
-/** What an operator asks and does. */
+/** What people ask and do, and what processes tell each other. */
 export class Queries {
-  readonly #ordering: Ordering
-  readonly #pending: PendingCount
-  readonly #list: SqliteStatement
-  readonly #get: SqliteStatement
-  readonly #count: SqliteStatement
+  readonly #counts: Counts
+  readonly #deadLetters: DeadLetters
+  readonly #browse: Browse
+  readonly #board: Board
+  readonly #countActive: SqliteStatement
   readonly #oldest: SqliteStatement
-  readonly #redrive: SqliteStatement
-  readonly #discard: SqliteStatement
+  readonly #forget: SqliteStatement
 
-  constructor(database: SqliteDatabase, ordering: Ordering, pending: PendingCount) {
-    this.#ordering = ordering
-    this.#pending = pending
-    this.#list = database.prepare(LIST)
-    this.#get = database.prepare(GET)
-    this.#count = database.prepare(COUNT)
+  constructor(database: SqliteDatabase, ordering: Ordering, counts: Counts) {
+    this.#counts = counts
+    this.#deadLetters = new DeadLetters(database, ordering, counts)
+    this.#browse = new Browse(database)
+    this.#board = new Board(database, counts)
+    this.#countActive = database.prepare(COUNT_ACTIVE)
     this.#oldest = database.prepare(OLDEST)
-    this.#redrive = database.prepare(REDRIVE)
-    this.#discard = database.prepare(DISCARD)
+    this.#forget = database.prepare(FORGET)
   }
 
   /** Throws only what the other queries and the arrivals of the transaction cannot survive either. */
@@ -63,47 +70,46 @@ export class Queries {
     }
   }
 
-  #run(query: Query, now: number): InboxStats | unknown[] | DeadLetter | boolean | undefined {
+  #run(query: Query, now: number): Answer {
     switch (query.kind) {
       case 'stats':
         return this.#stats(now)
       case 'list':
-        return this.#list.all(query.limit)
+        return this.#deadLetters.list(query)
       case 'get':
-        return this.#get.get(query.key) as DeadLetter | undefined
+        return this.#deadLetters.get(query.key)
       case 'redrive':
-        return this.#redriveOne(query.key, now)
+        return this.#deadLetters.redrive(query.key, now)
       case 'discard':
-        return Number(this.#discard.run(query.key).changes) === 1
+        return this.#deadLetters.discard(query.key)
+      case 'forget':
+        return Number(this.#forget.run(query.key, now).changes) === 1
+      case 'browse':
+        return this.#find(query, now)
+      case 'throughput':
+        return this.#counts.minutes(now)
+      case 'publish':
+        this.#board.publish(query.own)
+        return true
+      case 'board':
+        return this.#board.read()
     }
+  }
+
+  #find({ state, key, after, limit }: BrowseRequest, now: number): readonly BrowsedEvent[] {
+    if (key !== undefined) return this.#browse.one(key, state, now)
+    if (state === 'dead') return this.#deadLetters.browse({ limit, ...(after !== undefined && { after }) })
+    return this.#browse.page(state, after?.seq ?? 0, limit, now)
   }
 
   #stats(now: number): InboxStats {
-    const waiting = this.#rowsOf(WAITING)
-    const behind = this.#rowsOf(BEHIND)
-    const active = this.#rowsOf(ACTIVE)
-    const { oldest } = this.#oldest.get(waiting.first, behind.first, active.first) as {
-      readonly oldest: number | null
-    }
+    const active = (this.#countActive.get() as { readonly count: number }).count
+    const { oldest } = this.#oldest.get() as { readonly oldest: number | null }
     return {
-      pending: waiting.count + behind.count,
-      active: active.count,
-      dead: this.#rowsOf(DEAD).count,
+      pending: Math.max(0, this.#counts.total('unhandled') - active),
+      active,
+      dead: this.#counts.total('dead'),
       oldestPendingMs: oldest === null ? 0 : Math.max(0, now - oldest),
     }
-  }
-
-  #rowsOf(state: number): RowsOfState {
-    return this.#count.get(state) as RowsOfState
-  }
-
-  #redriveOne(key: string, now: number): boolean {
-    const row = this.#redrive.get(now, key) as
-      | { readonly seq: number; readonly isOrdered: number }
-      | undefined
-    if (row === undefined) return false
-    this.#pending.value++
-    if (row.isOrdered === 1) this.#ordering.enter(row.seq)
-    return true
   }
 }

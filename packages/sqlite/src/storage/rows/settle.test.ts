@@ -14,6 +14,7 @@ const NOTHING: Batch = {
   checks: [],
   queries: [],
   take: 0,
+  readAhead: 0,
 }
 
 it.each([

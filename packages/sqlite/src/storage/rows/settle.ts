@@ -1,9 +1,9 @@
 import { crashPolicy } from '@ackhook/core/spi'
 import type { Lease, Settlement } from '../../protocol/batch.ts'
 import type { SqliteDatabase, SqliteStatement } from '../driver/database.ts'
-import { ACTIVE, AT_ONCE, DEAD, DONE, WAITING } from '../schema/states.ts'
+import { ACTIVE, AT_ONCE, BEHIND, DEAD, WAITING } from '../schema/states.ts'
+import type { Counts } from './counts.ts'
 import type { Ordering } from './ordering.ts'
-import type { PendingCount } from './pending-count.ts'
 
 interface LeasedRow {
   readonly isOrdered: number
@@ -15,13 +15,17 @@ const IS_LEASED = `seq = ? AND token = ? AND state = ${ACTIVE}`
 const LEASED = `SELECT order_key IS NOT NULL AS isOrdered, crashes FROM ackhook_events WHERE ${IS_LEASED}`
 // Always another number, even when the clock does not advance: other processes watch for the change.
 const RENEW = `UPDATE ackhook_events SET due = max(due + 1, ?) WHERE ${IS_LEASED}`
-// Of a handled event only the id is kept. The bytes are the bulk of a row.
-const COMPLETE = `UPDATE ackhook_events SET state = ${DONE}, due = ?, token = NULL, body = NULL, reason = NULL,
-  type = '', namespace = '', order_key = NULL, order_at = NULL WHERE seq = ?`
-// Nearly all rows: without an ordering key no other row becomes a head, and one statement is enough.
-const COMPLETE_UNORDERED = `UPDATE ackhook_events SET state = ${DONE}, due = ?, token = NULL, body = NULL, reason = NULL,
-  type = '', namespace = '' WHERE ${IS_LEASED} AND order_key IS NULL`
+// There may be one that is past its retention.
+const REMEMBER = `INSERT OR REPLACE INTO ackhook_ids (key, forget_at, fingerprint)
+  SELECT key, ?, fingerprint FROM ackhook_events WHERE ${IS_LEASED}`
+// Nearly all rows: without an ordering key no other row becomes a head, and nothing else has to be read.
+const REMEMBER_UNORDERED = `${REMEMBER} AND order_key IS NULL`
+const REMOVE = 'DELETE FROM ackhook_events WHERE seq = ?'
+const PASS = `UPDATE ackhook_events SET state = ${ACTIVE}, due = ?, attempts = attempts + 1, token = ?
+  WHERE seq = ? AND state = ${BEHIND}`
 const RETRY = `UPDATE ackhook_events SET state = ${WAITING}, due = ?, token = NULL, crashes = ?, reason = ? WHERE seq = ?`
+const POSTPONE = `UPDATE ackhook_events SET state = ${WAITING}, due = ?, token = NULL, attempts = attempts - ?,
+  mark = ?, postponed = 1 WHERE seq = ?`
 const DEAD_LETTER = `UPDATE ackhook_events SET state = ${DEAD}, due = ?, token = NULL, reason = ? WHERE seq = ?`
 const RELEASE = `UPDATE ackhook_events SET state = ${WAITING}, due = ${AT_ONCE}, token = NULL,
   attempts = attempts - ?, crashes = ? WHERE seq = ?`
@@ -29,42 +33,57 @@ const RELEASE = `UPDATE ackhook_events SET state = ${WAITING}, due = ${AT_ONCE},
 /** Records the results of attempts. Every change requires the token: a late owner can change nothing. */
 export class Settle {
   readonly #ordering: Ordering
-  readonly #pending: PendingCount
+  readonly #counts: Counts
   readonly #leased: SqliteStatement
   readonly #renew: SqliteStatement
-  readonly #complete: SqliteStatement
-  readonly #completeUnordered: SqliteStatement
+  readonly #remember: SqliteStatement
+  readonly #rememberUnordered: SqliteStatement
+  readonly #remove: SqliteStatement
+  readonly #pass: SqliteStatement
   readonly #retry: SqliteStatement
+  readonly #postpone: SqliteStatement
   readonly #deadLetter: SqliteStatement
   readonly #release: SqliteStatement
 
-  constructor(database: SqliteDatabase, ordering: Ordering, pending: PendingCount) {
+  constructor(database: SqliteDatabase, ordering: Ordering, counts: Counts) {
     this.#ordering = ordering
-    this.#pending = pending
+    this.#counts = counts
     this.#leased = database.prepare(LEASED)
     this.#renew = database.prepare(RENEW)
-    this.#complete = database.prepare(COMPLETE)
-    this.#completeUnordered = database.prepare(COMPLETE_UNORDERED)
+    this.#remember = database.prepare(REMEMBER)
+    this.#rememberUnordered = database.prepare(REMEMBER_UNORDERED)
+    this.#remove = database.prepare(REMOVE)
+    this.#pass = database.prepare(PASS)
     this.#retry = database.prepare(RETRY)
+    this.#postpone = database.prepare(POSTPONE)
     this.#deadLetter = database.prepare(DEAD_LETTER)
     this.#release = database.prepare(RELEASE)
   }
 
   /** Whether the lease still held. */
-  apply(settlement: Settlement, now: number): boolean {
+  apply(settlement: Settlement, leaseMs: number, now: number): boolean {
     const { kind, seq, token } = settlement
-    if (kind === 'complete' && changed(this.#completeUnordered.run(settlement.forgetAt, seq, token))) {
-      this.#pending.value--
+    if (kind === 'complete' && changed(this.#rememberUnordered.run(settlement.forgetAt, seq, token))) {
+      this.#remove.run(seq)
+      this.#finish('handled')
       return true
     }
     const row = this.#leased.get(seq, token) as LeasedRow | undefined
     if (row === undefined) return false
     if (kind === 'complete' || kind === 'dead-letter') {
-      this.#pending.value--
-      if (row.isOrdered === 1) this.#ordering.leave(seq)
+      this.#finish(kind === 'complete' ? 'handled' : 'dead_lettered')
+      const next = kind === 'complete' ? settlement.next : undefined
+      const isPassed = next !== undefined && changed(this.#pass.run(now + leaseMs, next.token, next.seq))
+      if (row.isOrdered === 1 && !isPassed) this.#ordering.leave(seq)
     }
     this.#change(settlement, row, now)
     return true
+  }
+
+  #finish(how: 'handled' | 'dead_lettered'): void {
+    this.#counts.change('unhandled', -1)
+    if (how === 'dead_lettered') this.#counts.change('dead', 1)
+    this.#counts.happened(how)
   }
 
   isHeld({ seq, token }: Lease): boolean {
@@ -77,15 +96,20 @@ export class Settle {
   }
 
   #change(settlement: Settlement, { crashes }: LeasedRow, now: number): void {
-    const { seq } = settlement
+    const { seq, token } = settlement
     // A notification is no attempt: it neither counts as one nor starts the count of crashes again.
     const isAttempt = crashPolicy(crashes) === 'run'
     switch (settlement.kind) {
       case 'complete':
-        this.#complete.run(settlement.forgetAt, seq)
+        this.#remember.run(settlement.forgetAt, seq, token)
+        this.#remove.run(seq)
         break
       case 'retry':
         this.#retry.run(dueAfter(settlement.delayMs, now), isAttempt ? 0 : crashes, settlement.reason, seq)
+        break
+      case 'postpone':
+        this.#postpone.run(dueAfter(settlement.delayMs, now), isAttempt ? 1 : 0, settlement.mark, seq)
+        this.#counts.change('postponed', 1)
         break
       case 'dead-letter':
         this.#deadLetter.run(settlement.failedAt, settlement.reason, seq)

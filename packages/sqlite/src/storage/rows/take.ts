@@ -4,16 +4,28 @@ import type { StoragePolicy } from '../../protocol/storage-policy.ts'
 import type { SqliteDatabase, SqliteStatement } from '../driver/database.ts'
 import { type ExpiredLease, type ExpiredLeases, leaseToken } from '../leases/expired-leases.ts'
 import { ACTIVE, AT_ONCE, FIRST, WAITING } from '../schema/states.ts'
+import type { Counts } from './counts.ts'
+import type { ReadAhead } from './read-ahead.ts'
+
+interface Taken {
+  readonly row: TakenRow
+  /** Whether it has an ordering key. */
+  readonly isOrdered: boolean
+}
 
 interface WaitingRow extends Omit<StoredEvent, 'body'> {
   readonly seq: number
   readonly attempts: number
   readonly crashes: number
+  readonly isOrdered: number
+  readonly mark: number
+  readonly postponed: number
   /** When its turn came. */
   readonly since: number
 }
 
-const COLUMNS = 'seq, key, namespace, id, type, fingerprint, received_at AS receivedAt, attempts, crashes'
+const COLUMNS = `seq, key, namespace, id, type, fingerprint, received_at AS receivedAt, attempts, crashes,
+    order_key IS NOT NULL AS isOrdered, mark, postponed`
 
 const LAST_DUE = `SELECT due FROM ackhook_events WHERE state = ${WAITING} AND due <= ? ORDER BY due DESC LIMIT 1`
 const WAITS_FOR_SLOT = `SELECT ${COLUMNS}, iif(due = ${FIRST}, 0, accepted_at) AS since
@@ -21,7 +33,8 @@ const WAITS_FOR_SLOT = `SELECT ${COLUMNS}, iif(due = ${FIRST}, 0, accepted_at) A
 const WAITED_FOR_TIME = `SELECT ${COLUMNS}, due AS since FROM ackhook_events
   WHERE state = ${WAITING} AND due > ${AT_ONCE} AND due <= ? ORDER BY due, seq LIMIT ?`
 const BODY = 'SELECT body FROM ackhook_events WHERE seq = ?'
-const LEASE = `UPDATE ackhook_events SET state = ${ACTIVE}, due = ?, attempts = ?, token = ? WHERE seq = ?`
+const LEASE = `UPDATE ackhook_events SET state = ${ACTIVE}, due = ?, attempts = ?, postponed = 0, token = ?
+  WHERE seq = ?`
 // Nothing changes when the owner has renewed the lease after all.
 const PUT_BACK = `UPDATE ackhook_events SET state = ${WAITING}, due = ?, token = NULL, crashes = crashes + 1
   WHERE seq = ? AND state = ${ACTIVE} AND token IS ? AND due = ?`
@@ -30,6 +43,8 @@ const NEXT_DUE = `SELECT min(due) AS due FROM ackhook_events WHERE state = ${WAI
 /** Takes rows to run, each with a lease. */
 export class Take {
   readonly #expired: ExpiredLeases
+  readonly #readAhead: ReadAhead
+  readonly #counts: Counts
   readonly #uniqueToken: () => string
   readonly #lastDue: SqliteStatement
   readonly #waitsForSlot: SqliteStatement
@@ -39,8 +54,16 @@ export class Take {
   readonly #putBack: SqliteStatement
   readonly #nextDue: SqliteStatement
 
-  constructor(database: SqliteDatabase, expired: ExpiredLeases, uniqueToken: () => string) {
+  constructor(
+    database: SqliteDatabase,
+    expired: ExpiredLeases,
+    readAhead: ReadAhead,
+    counts: Counts,
+    uniqueToken: () => string,
+  ) {
     this.#expired = expired
+    this.#readAhead = readAhead
+    this.#counts = counts
     this.#uniqueToken = uniqueToken
     this.#lastDue = database.prepare(LAST_DUE)
     this.#waitsForSlot = database.prepare(WAITS_FOR_SLOT)
@@ -57,9 +80,12 @@ export class Take {
   }
 
   /** `arrivals`: the refs, by key, of those of this transaction whose bytes need not be read back. */
-  rows(limit: number, arrivals: ReadonlyMap<string, number>, policy: StoragePolicy, now: number): TakenRow[] {
+  rows(limit: number, arrivals: ReadonlyMap<string, number>, policy: StoragePolicy, now: number): Taken[] {
     for (const lease of this.#expired.drain(policy.leaseMs)) this.#putBackExpired(lease, policy, now)
-    return this.#findWaiting(limit, now).map(row => this.#take(row, arrivals.get(row.key), policy, now))
+    return this.#findWaiting(limit, now).map(row => ({
+      row: this.#take(row, arrivals.get(row.key), policy, now),
+      isOrdered: row.isOrdered === 1,
+    }))
   }
 
   /** New for every lease. */
@@ -91,17 +117,19 @@ export class Take {
   }
 
   #take(row: WaitingRow, ref: number | undefined, policy: StoragePolicy, now: number): TakenRow {
-    const { seq, key, namespace, id, type, fingerprint, receivedAt, attempts, crashes } = row
+    const { seq, key, namespace, id, type, fingerprint, receivedAt, attempts, crashes, mark } = row
     const decision = crashPolicy(crashes)
     const attempt = decision === 'run' ? attempts + 1 : attempts
     const token = this.newToken(policy)
+    if (row.isOrdered === 1 && crashes > 0) this.#readAhead.pause()
+    if (row.postponed === 1) this.#counts.change('postponed', -1)
     this.#lease.run(now + policy.leaseMs, attempt, token, seq)
-    if (ref !== undefined) return { seq, token, attempt, decision, ref }
+    if (ref !== undefined) return { seq, token, attempt, decision, mark, ref }
     const stored = this.#body.get(seq) as { readonly body: Uint8Array | null }
     // Some drivers store no bytes at all as NULL.
     const body = stored.body ?? new Uint8Array(0)
     const event = { key, namespace, id, type, fingerprint, receivedAt, body }
-    return { seq, token, attempt, decision, event }
+    return { seq, token, attempt, decision, mark, event }
   }
 }
 

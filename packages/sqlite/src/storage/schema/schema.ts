@@ -1,13 +1,18 @@
 import { FaultError } from '../../protocol/fault.ts'
 import type { SqliteDatabase } from '../driver/database.ts'
+import { AT_ONCE, WAITING } from './states.ts'
 
 /** Counts the changes of {@link TABLES}. Kept in a table: `user_version` belongs to the application. */
 export const SCHEMA_VERSION = 1
 
 /**
- * One row for each remembered event, for as long as its id is remembered. `due` depends on the state: not before, or
- * at once (waiting), leased until (active), forgotten from (done), failed at (dead). So one index serves all of them.
- * `crashes`: how many attempts, and notifications of `onDeadLetter`, ended with their process, in a row.
+ * One row for each event that is not handled. `due` depends on the state: not before, or at once (waiting), leased until
+ * (active), failed at (dead). So one index serves all of them. `crashes`: how many attempts, and notifications of
+ * `onDeadLetter`, ended with their process, in a row. `mark`: of the last verdict `postponed`; `postponed`: it waits for
+ * that. Those that wait for a time have an index by arrival, for people who look at them.
+ *
+ * Of a handled event only the id is kept, in a table of its own without another index: remembering writes one page, and
+ * forgetting goes through it in its order, many ids to a page. perf: note 29.
  */
 const TABLES = `
   CREATE TABLE ackhook_events (
@@ -17,6 +22,8 @@ const TABLES = `
     due INTEGER NOT NULL,
     attempts INTEGER NOT NULL DEFAULT 0,
     crashes INTEGER NOT NULL DEFAULT 0,
+    mark INTEGER NOT NULL DEFAULT 0,
+    postponed INTEGER NOT NULL DEFAULT 0,
     token TEXT,
     fingerprint INTEGER NOT NULL,
     accepted_at INTEGER NOT NULL,
@@ -30,8 +37,26 @@ const TABLES = `
     body BLOB
   ) STRICT;
   CREATE INDEX ackhook_events_due ON ackhook_events (state, due);
+  CREATE INDEX ackhook_events_delayed ON ackhook_events (state) WHERE state = ${WAITING} AND due > ${AT_ONCE};
   CREATE INDEX ackhook_events_order ON ackhook_events (order_key, state, order_at)
     WHERE order_key IS NOT NULL;
+  CREATE TABLE ackhook_ids (
+    key TEXT PRIMARY KEY,
+    forget_at INTEGER NOT NULL,
+    fingerprint INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE ackhook_counts (
+    name TEXT NOT NULL,
+    minute INTEGER NOT NULL,
+    value INTEGER NOT NULL,
+    PRIMARY KEY (name, minute)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE ackhook_processes (
+    id TEXT PRIMARY KEY,
+    published TEXT NOT NULL,
+    seen_at INTEGER NOT NULL,
+    keep_ms INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
   CREATE TABLE ackhook_schema (version INTEGER NOT NULL) STRICT;
   INSERT INTO ackhook_schema (version) VALUES (${SCHEMA_VERSION});`
 
@@ -54,6 +79,11 @@ export function rollback(database: SqliteDatabase): void {
   try {
     database.exec('ROLLBACK')
   } catch {}
+}
+
+/** Whether it holds tables of an inbox, of whatever release. */
+export function hasSchema(database: SqliteDatabase): boolean {
+  return readVersion(database) !== undefined
 }
 
 function isCurrent(database: SqliteDatabase): boolean {

@@ -2,11 +2,10 @@
 export const WAITING = 0
 /** Leased to a process that runs it. */
 export const ACTIVE = 1
-/** Handled: only its id is kept. */
-export const DONE = 2
-export const DEAD = 3
 /** Waits for another event of its ordering key, which is waiting or active. */
-export const BEHIND = 4
+export const BEHIND = 2
+/** A dead letter. The states before it are those of an event that is not handled yet. */
+export const DEAD = 3
 
 /** The `due` of a waiting row that needs only a slot: no clock that is set back can delay it. */
 export const AT_ONCE = 0

@@ -84,6 +84,23 @@ export const completionCases: readonly StoreCase[] = [
     },
   },
   {
+    id: 'store.forget',
+    name: 'a forgotten id can be claimed and completed again; a lease and an unknown id are not forgotten',
+    async run({ first, second }) {
+      await first.claim('id', 'mine', lease)
+      await expectAnswer(second.forget('id'), false, 'forget while it is leased')
+      await expectOutcome(second.claim('id', 'theirs', lease), 'in_flight', 'a claim after that')
+      await expectAnswer(first.complete('id', 'mine', done), true, 'complete by the owner')
+      await expectAnswer(second.forget('id'), true, 'forget')
+      await expectAnswer(second.forget('id'), false, 'forget again')
+      await expectAnswer(second.forget('unknown'), false, 'forget an unknown id')
+      await expectOutcome(second.claim('id', 'theirs', lease), 'claimed', 'a claim of the forgotten id')
+      await expectAnswer(first.complete('id', 'mine', done), false, 'complete by the owner of before')
+      await expectAnswer(second.complete('id', 'theirs', done), true, 'complete by the new owner')
+      await expectOutcome(first.claim('id', 'mine', lease), 'completed', 'a claim after that')
+    },
+  },
+  {
     id: 'store.stale-owner',
     name: 'an owner whose lease expired and was taken cannot extend, complete or release',
     async run({ first, second }) {

@@ -1,0 +1,32 @@
+import { sqliteInbox } from '@ackhook/sqlite'
+import { started } from '../subjects/durable/inbox.mjs'
+import { openSqlite } from './open-sqlite.mjs'
+
+const NUMBERS =
+  'WITH RECURSIVE numbers (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n < ?1 - 1)'
+const KEY = 'substr(hex(randomblob(11)), 1, 22)'
+
+/** Handled ids in the file of an inbox, with random keys as events have them. `forgetAt`: when their retention ends. */
+export function fillIds(path, count, forgetAt) {
+  return fill(path, `${NUMBERS} INSERT INTO ackhook_ids SELECT ${KEY}, ?2, 0 FROM numbers`, count, forgetAt)
+}
+
+/** Events that wait, of 500 bytes each. */
+export function fillBacklog(path, count) {
+  const columns = 'key, state, due, fingerprint, accepted_at, received_at, id, type, namespace, body'
+  const values = `${KEY}, 0, 0, 0, ?2, ?2, 'evt_' || n, 'conversation.resolved', '', zeroblob(500)`
+  const sql = `${NUMBERS} INSERT INTO ackhook_events (${columns}) SELECT ${values} FROM numbers`
+  return fill(path, sql, count, Date.now(), `INSERT INTO ackhook_counts VALUES ('unhandled', 0, ${count})`)
+}
+
+/** By SQL: a million through the inbox take minutes. */
+async function fill(path, sql, count, time, afterwards = '') {
+  const inbox = await started(sqliteInbox(path))
+  await inbox.close(1000)
+  const database = await openSqlite(path)
+  database.exec('PRAGMA synchronous = OFF; PRAGMA cache_size = -200000; BEGIN')
+  database.prepare(sql).run(count, time)
+  database.exec(afterwards)
+  database.exec('COMMIT; PRAGMA wal_checkpoint(TRUNCATE)')
+  database.close()
+}

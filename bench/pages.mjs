@@ -1,0 +1,127 @@
+// Measures the emulator's page in headless Chromium: how soon 100,000 deliveries show, how smoothly they scroll, and
+// whether the list keeps up with a live tail of 1,000 events a second. `node bench/pages.mjs [seconds]`
+import { existsSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { startEmulator } from '@ackhook/emulator'
+import { chromium } from 'playwright-core'
+import { percentile } from './lib/percentile.mjs'
+
+const SECONDS = Number(process.argv[2] ?? 30)
+const ROWS = 100_000
+const PER_SECOND = 1000
+const BATCH = 100
+
+const sink = createServer((request, response) => {
+  request.resume().on('end', () => response.writeHead(202).end())
+}).listen(0, '127.0.0.1')
+await new Promise(resolve => sink.once('listening', resolve))
+const to = `http://127.0.0.1:${sink.address().port}/`
+const browser = await chromium.launch({ executablePath: findBrowser(), args: ['--no-sandbox'] })
+
+await withEmulator(measureRows)
+await withEmulator(measureTail)
+await browser.close()
+sink.close()
+
+/** 100,000 rows: the first page, and scrolling through what has loaded. */
+async function measureRows(emulator, page) {
+  await emulator.api.endpoints.pause()
+  for (let sent = 0; sent < ROWS; sent += 1000) await send(emulator, 1000)
+  const startedAt = performance.now()
+  await page.goto(emulator.url)
+  await page.locator('tr.row').first().waitFor()
+  print('first page of 100,000 rows', `${(performance.now() - startedAt).toFixed(0)} ms`)
+  const frames = await page.evaluate(SCROLL)
+  print('frames while scrolling 5 s', describe(frames))
+  print('rows in the document', await page.locator('tr.row').count())
+}
+
+/** A live tail: time between paints, and the heap at the beginning and the end. */
+async function measureTail(emulator, page) {
+  await page.goto(emulator.url)
+  await page.getByText('live', { exact: true }).waitFor()
+  const sending = (async () => {
+    const end = performance.now() + SECONDS * 1000
+    for (let next = performance.now(); next < end; next += (BATCH / PER_SECOND) * 1000) {
+      await send(emulator, BATCH)
+      await new Promise(resolve => setTimeout(resolve, Math.max(0, next - performance.now())))
+    }
+  })()
+  const before = await heapOf(page)
+  const frames = await page.evaluate(FRAMES, SECONDS * 1000)
+  await sending
+  print(`frames during ${SECONDS} s at ${PER_SECOND} events/s`, describe(frames))
+  print('heap of the page before and after', `${before.toFixed(1)} and ${(await heapOf(page)).toFixed(1)} MB`)
+  print('rows in the document', await page.locator('tr.row').count())
+}
+
+async function withEmulator(measure) {
+  const emulator = await startEmulator({ port: 0, to, secret: 'whsec_bench_0123456789' })
+  const page = await browser.newPage({ viewport: { width: 1200, height: 800 } })
+  await measure(emulator, page)
+  await page.close()
+  await emulator.close()
+}
+
+async function send(emulator, count) {
+  await emulator.api.sendAll(Array.from({ length: count }, () => ({ type: 'conversation.resolved' })))
+}
+
+async function heapOf(page) {
+  const session = await page.context().newCDPSession(page)
+  await session.send('HeapProfiler.collectGarbage')
+  const { usedSize } = await session.send('Runtime.getHeapUsage')
+  await session.detach()
+  return usedSize / 1024 / 1024
+}
+
+function describe(frames) {
+  const at = share => percentile(frames, share).toFixed(1)
+  return `${frames.length}, p50 ${at(0.5)}, p99 ${at(0.99)}, longest ${Math.max(...frames).toFixed(1)} ms`
+}
+
+function print(name, value) {
+  process.stdout.write(`${name.padEnd(44)} ${value}\n`)
+}
+
+/** Any of these will do. The tests install the first from Debian's packages. */
+function findBrowser() {
+  const names = ['chromium-headless-shell', 'chromium', 'google-chrome']
+  const folders = (process.env.PATH ?? '').split(':')
+  const found = names.flatMap(name => folders.map(folder => `${folder}/${name}`)).find(existsSync)
+  if (found === undefined) throw new Error(`This needs a browser: ${names.join(', ')}`)
+  return found
+}
+
+/** Run in the page: the time between paints. */
+function FRAMES(durationMs) {
+  return new Promise(resolve => {
+    const frames = []
+    const end = performance.now() + durationMs
+    let last = performance.now()
+    requestAnimationFrame(function paint() {
+      const now = performance.now()
+      frames.push(now - last)
+      last = now
+      if (now < end) requestAnimationFrame(paint)
+      else resolve(frames)
+    })
+  })
+}
+
+function SCROLL() {
+  return new Promise(resolve => {
+    const frame = document.querySelector('.table-frame')
+    const frames = []
+    const end = performance.now() + 5000
+    let last = performance.now()
+    requestAnimationFrame(function paint() {
+      const now = performance.now()
+      frames.push(now - last)
+      last = now
+      frame.scrollBy(0, 400)
+      if (now < end) requestAnimationFrame(paint)
+      else resolve(frames)
+    })
+  })
+}

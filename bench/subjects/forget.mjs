@@ -1,0 +1,82 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { sqliteInbox } from '@ackhook/sqlite'
+import { scratchFolder } from '../lib/engines.mjs'
+import { fillIds } from '../lib/fill-sqlite.mjs'
+import { keepInFlight } from '../lib/in-flight.mjs'
+import { openSqlite } from '../lib/open-sqlite.mjs'
+import { each, interleave, median, ratio } from '../lib/rounds.mjs'
+import { showNumber, showRatio, table } from '../lib/table.mjs'
+import { accepted, started } from './durable/inbox.mjs'
+
+const IDS = 1_000_000
+const HOUR_MS = 3_600_000
+const REMEMBERED = '1,000,000 remembered ids'
+const EXPIRED = '1,000,000 ids that have expired'
+
+/** What forgetting many ids at once costs the events that arrive meanwhile, in SQLite. */
+export async function measureForget({ quick }) {
+  const samples = await interleave([REMEMBERED, EXPIRED], {
+    rounds: quick ? 3 : 7,
+    warmUps: 1,
+    measure: name => measureLoad(name === EXPIRED ? -HOUR_MS : 100 * HOUR_MS, quick ? 3000 : 6000),
+  })
+  const base = samples.get(REMEMBERED)
+  const fields = ['perSecond', 'cpuUs', 'p50Ms', 'p99Ms', 'writtenPerEvent', 'forgottenPerSecond']
+  const rows = [...samples].map(([name, own]) => [
+    name,
+    ...fields.map(field => showNumber(median(each(own, field)))),
+    showRatio(ratio(each(own, 'perSecond'), each(base, 'perSecond'))),
+    showRatio(ratio(each(own, 'cpuUs'), each(base, 'cpuUs'))),
+  ])
+  const expired = samples.get(EXPIRED)
+  const perId = median(expired.map(writtenPerId(median(each(base, 'writtenPerEvent')))))
+  const head = ['', 'handled/s', 'CPU µs', 'p50 ms', 'p99 ms', 'bytes written', 'ids/s', 'speed', 'CPU']
+  return {
+    markdown: `## Forgetting in SQLite\n\nEvents of 2 KB accepted and handled, 32 at a time, while ids are forgotten. CPU and bytes written are those of one event; forgetting wrote ${showNumber(perId)} bytes an id.\n\n${table(head, rows)}`,
+    figures: {
+      speed: ratio(each(expired, 'perSecond'), each(base, 'perSecond')),
+      cpu: ratio(each(expired, 'cpuUs'), each(base, 'cpuUs')),
+      perId,
+    },
+  }
+}
+
+async function measureLoad(expiresInMs, ms) {
+  const folder = scratchFolder()
+  const path = join(folder.path, 'inbox.db')
+  await fillIds(path, IDS, Date.now() + expiresInMs)
+  const inbox = await started(sqliteInbox(path), { concurrency: 32 })
+  const database = await openSqlite(path)
+  const expired = database.prepare('SELECT count(*) AS ids FROM ackhook_ids WHERE forget_at <= ?')
+  const left = () => expired.get(Date.now()).ids
+  // The first pass begins after a second.
+  await keepInFlight(() => accepted(inbox), { inFlight: 32, ms: 1500 })
+  const [before, written] = [left(), bytesWritten()]
+  const load = await keepInFlight(() => accepted(inbox), { inFlight: 32, ms })
+  const [forgotten, wrote] = [before - left(), bytesWritten() - written]
+  database.close()
+  await inbox.close(1000)
+  folder.remove()
+  return {
+    ...load,
+    writtenPerEvent: wrote / load.calls,
+    wrote,
+    forgottenPerSecond: (forgotten / ms) * 1000,
+    forgotten,
+  }
+}
+
+/** What the expired ids of a sample added to what its events write anyway. */
+function writtenPerId(perEvent) {
+  return ({ wrote, calls, forgotten }) => Math.max(0, wrote - calls * perEvent) / forgotten
+}
+
+/** By this process, to the disk. Not a number outside Linux. */
+function bytesWritten() {
+  try {
+    return Number(/^write_bytes: (\d+)/m.exec(readFileSync('/proc/self/io', 'utf8'))[1])
+  } catch {
+    return Number.NaN
+  }
+}

@@ -1,0 +1,117 @@
+import { keepInFlight } from '../lib/in-flight.mjs'
+import { each, interleave, median, ratio } from '../lib/rounds.mjs'
+import { showNumber, showRatio, table } from '../lib/table.mjs'
+import { accepted, started } from './durable/inbox.mjs'
+import { openPostgres, openRedis } from './growth/bullmq.mjs'
+import { openSqlite } from './growth/sqlite.mjs'
+
+const ENGINES = { sqlite: openSqlite, redis: openRedis, postgres: openPostgres }
+const IN_FLIGHT = 32
+const HEAD = [
+  '',
+  'accept p50 ms',
+  'p99 ms',
+  'handled/s',
+  'CPU µs',
+  'start ms',
+  'stats() ms',
+  'bytes each',
+  'handled/s ÷ empty',
+]
+
+/**
+ * What remembered ids and waiting events cost the ones that arrive. `GROWTH_ENGINES=sqlite` measures one engine; a million
+ * take BullMQ on PostgreSQL half an hour to store.
+ */
+export async function measureGrowth({ quick }) {
+  const names = process.env.GROWTH_ENGINES?.split(',') ?? Object.keys(ENGINES)
+  const found = []
+  for (const name of names) found.push([name, await measureEngine(await ENGINES[name](), quick)])
+  return {
+    markdown: [
+      '## Growth',
+      `Events of 2 KB accepted and handled, ${IN_FLIGHT} at a time, on an inbox that is new or holds so many. "Bytes each" are those of one remembered id or one waiting event. stats() is the slowest of three calls.`,
+      ...found.map(([, { markdown }]) => markdown),
+    ].join('\n\n'),
+    figures: Object.fromEntries(found.map(([name, { figures }]) => [name, figures])),
+  }
+}
+
+function statesOf(most) {
+  const few = most / 10
+  const name = (count, what) => `${count.toLocaleString('en-GB')} ${what}`
+  return {
+    empty: {},
+    [name(few, 'ids')]: { ids: few },
+    [name(most, 'ids')]: { ids: most },
+    [name(few, 'waiting')]: { backlog: few },
+    [name(most, 'waiting')]: { backlog: most },
+  }
+}
+
+async function measureEngine(engine, quick) {
+  const states = statesOf(quick ? 100_000 : 1_000_000)
+  const bytes = new Map()
+  for (const [index, [name, holds]] of Object.entries(states).entries()) {
+    bytes.set(name, await engine.fill(`s${index}`, holds))
+  }
+  const samples = await interleave(Object.keys(states), {
+    rounds: quick ? 3 : 7,
+    warmUps: 1,
+    async measure(name) {
+      const state = `s${Object.keys(states).indexOf(name)}`
+      if (name === 'empty') await engine.fill(state, {})
+      return measureState(engine.inbox(state), quick ? 1000 : 2000)
+    },
+  })
+  await engine.stop()
+  const base = samples.get('empty')
+  const middle = (own, field) => showNumber(median(each(own, field)))
+  const rows = [...samples].map(([name, own]) => [
+    name,
+    ...['p50Ms', 'p99Ms', 'handledPerSecond', 'cpuUs', 'startMs', 'statsMs'].map(field => middle(own, field)),
+    name === 'empty' ? '' : showNumber(bytes.get(name)),
+    showRatio(ratio(each(own, 'handledPerSecond'), each(base, 'handledPerSecond'))),
+  ])
+  const figures = Object.fromEntries(
+    [...samples].map(([name, own]) => [
+      name,
+      {
+        speed: ratio(each(own, 'handledPerSecond'), each(base, 'handledPerSecond')),
+        statsMs: median(each(own, 'statsMs')),
+        bytes: bytes.get(name),
+      },
+    ]),
+  )
+  return { markdown: `### ${engine.title}\n\n${table(HEAD, rows)}`, figures }
+}
+
+async function measureState(inbox, ms) {
+  let handled = 0
+  const process = async () => {
+    handled++
+    return { outcome: 'completed' }
+  }
+  const beganAt = performance.now()
+  await started(inbox, { concurrency: IN_FLIGHT, process })
+  const startMs = performance.now() - beganAt
+  const stats = []
+  for (let call = 0; call < 3; call++) stats.push(await timed(() => inbox.stats()))
+  const before = handled
+  const load = await keepInFlight(() => accepted(inbox), { inFlight: IN_FLIGHT, ms })
+  const handledInIt = handled - before
+  await inbox.close(2000)
+  return {
+    ...load,
+    cpuUs: (load.cpuUs * load.calls) / handledInIt,
+    handledPerSecond: (handledInIt / load.calls) * load.perSecond,
+    startMs,
+    statsMs: Math.max(...stats),
+  }
+}
+
+async function timed(work) {
+  const startedAt = performance.now()
+  await work()
+  return performance.now() - startedAt
+}

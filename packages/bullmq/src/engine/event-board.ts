@@ -1,0 +1,35 @@
+import type { HandlerBoard, MinuteCount } from '@ackhook/core/spi'
+
+/** How long an event waits, and what its next attempt receives as `mark`. */
+export interface Postponement {
+  readonly delayMs: number
+  readonly mark: number
+}
+
+/** What the processes on one queue handle, and which events wait for one of them. */
+export interface EventBoard extends HandlerBoard {
+  /** Stores the mark with the job and counts it as postponed. The caller, which has its lock, delays it. */
+  postpone(jobId: string, postponement: Postponement): Promise<void>
+  /** The job is no longer postponed: an attempt at it has ended in some other way. */
+  resume(jobId: string): Promise<void>
+  /** Adds to the counts of a minute. */
+  count(minute: MinuteCount): Promise<void>
+  /** The last 60 minutes in which something happened, the oldest first. */
+  minutes(): Promise<readonly MinuteCount[]>
+}
+
+/** How long the counts of a minute are kept. */
+export const KEEP_MINUTES_MS = 3_600_000
+/** An entry whose job is gone, as after a deletion in a dashboard, is dropped so long after it was due. */
+export const STALE_MS = 60_000
+
+/** Under BullMQ's `progress`, which dashboards show and both engines hand out with the job. */
+export function progressOf(mark: number): string {
+  return JSON.stringify({ postponed: mark })
+}
+
+/** The mark of the last postponement, `0` without one. */
+export function markOf(progress: unknown): number {
+  const { postponed } = Object(progress) as { readonly postponed?: unknown }
+  return typeof postponed === 'number' ? postponed : 0
+}

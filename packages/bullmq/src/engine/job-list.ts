@@ -1,0 +1,57 @@
+import { ConfigurationError } from '@ackhook/core'
+import type { EventJob, JobData } from './event-job.ts'
+
+/** A place in a list: what it is ordered by, then the id of the job. */
+export interface Place {
+  readonly at: number
+  readonly jobId: string
+}
+
+export interface JobQuery {
+  /**
+   * `dead`: by the time of death. `active`: by the time of acceptance. `pending`: in the order in which they came, where
+   * an index has it.
+   */
+  readonly state: 'dead' | 'active' | 'pending'
+  readonly order: 'newest' | 'oldest'
+  readonly after?: Place | undefined
+  readonly limit: number
+}
+
+/** A job as a page lists it. */
+export interface ListedJob {
+  readonly id: string
+  readonly name: string
+  /** Of another producer's job it may be anything. */
+  readonly data: JobData
+  readonly attemptsMade: number
+  readonly failedReason?: string | undefined
+  /** Milliseconds since the epoch. */
+  readonly finishedOn?: number | undefined
+  /** When a delayed job is due, in milliseconds since the epoch. */
+  readonly dueAt?: number | undefined
+  /** What the list is ordered by. */
+  readonly at: number
+}
+
+/** A job that BullMQ has read, at its place. */
+export function listedJob(job: EventJob, at = 0): ListedJob {
+  const { name, data, attemptsMade, failedReason, finishedOn } = job
+  return { id: job.id!, name, data, attemptsMade, failedReason, finishedOn, at }
+}
+
+const CURSOR = /^(\d{1,16})\.(e-.+)$/s
+
+export function cursorOf({ at, id }: Pick<ListedJob, 'at' | 'id'>): string {
+  return `${at}.${id}`
+}
+
+/** The place that a cursor names. Throws {@link ConfigurationError} for what was never one. */
+export function placeOf(cursor: string): Place {
+  const [, at, jobId] = CURSOR.exec(cursor) ?? []
+  if (at !== undefined && jobId !== undefined) return { at: Number(at), jobId }
+  throw new ConfigurationError(
+    'after',
+    `must be the cursor of the last one of the page before; got '${cursor}'`,
+  )
+}

@@ -1,0 +1,33 @@
+/** Without BullMQ's own tables nothing is created: they may be in a schema that the search_path lacks. */
+export const BOARD_IS_MISSING = `
+SELECT to_regclass('job') IS NOT NULL
+  AND (to_regclass('ackhook_process') IS NULL OR to_regclass('ackhook_postponed') IS NULL
+    OR to_regclass('ackhook_minute') IS NULL) AS missing`
+
+/**
+ * What processes handle, which events wait for one of them, and what happened in each minute. The tables are small. One statement without parameters,
+ * so that all of it is one transaction. Concurrent starts wait for each other.
+ */
+export const CREATE_BOARD = `
+SELECT pg_advisory_xact_lock(hashtext('ackhook:tables'));
+CREATE TABLE IF NOT EXISTS ackhook_process (
+  queue text NOT NULL,
+  id text NOT NULL,
+  published text NOT NULL,
+  seen_at timestamptz NOT NULL,
+  expires_at timestamptz NOT NULL,
+  PRIMARY KEY (queue, id)
+);
+CREATE TABLE IF NOT EXISTS ackhook_postponed (
+  queue text NOT NULL,
+  id text NOT NULL,
+  due_at timestamptz NOT NULL,
+  PRIMARY KEY (queue, id)
+);
+CREATE TABLE IF NOT EXISTS ackhook_minute (
+  queue text NOT NULL,
+  started_at_ms bigint NOT NULL,
+  handled bigint NOT NULL,
+  dead_lettered bigint NOT NULL,
+  PRIMARY KEY (queue, started_at_ms)
+)`

@@ -1,0 +1,109 @@
+import type { BoardView, InboxProcess, MinuteCount, PublishedHandlers } from '@ackhook/core/spi'
+import {
+  type EventBoard,
+  KEEP_MINUTES_MS,
+  type Postponement,
+  progressOf,
+  STALE_MS,
+} from '../engine/event-board.ts'
+
+type Row = Readonly<Record<string, unknown>>
+
+/** The part of the pool that is used here. */
+export interface Queries {
+  query(text: string, values?: unknown[]): Promise<{ readonly rows: readonly Row[] }>
+}
+
+/** $1 queue, $2 id, $3 JSON, $4 how long to keep it, $5 when a postponed job is stale. */
+const PUBLISH = `
+WITH ended AS (
+  DELETE FROM ackhook_process WHERE queue = $1 AND id <> $2 AND expires_at <= clock_timestamp()
+), stale AS (
+  DELETE FROM ackhook_postponed postponed
+  WHERE queue = $1 AND due_at < clock_timestamp() - $5::float8 * interval '1 millisecond' AND NOT EXISTS (
+    SELECT FROM job
+    WHERE job.queue = $1 AND job.id = postponed.id AND state IN ('waiting', 'delayed', 'active')
+  )
+)
+INSERT INTO ackhook_process AS known (queue, id, published, seen_at, expires_at)
+VALUES ($1, $2, $3, clock_timestamp(), clock_timestamp() + $4::float8 * interval '1 millisecond')
+ON CONFLICT (queue, id) DO UPDATE
+SET published = EXCLUDED.published, seen_at = EXCLUDED.seen_at, expires_at = EXCLUDED.expires_at`
+
+/** $1 queue. One row at least, for the count. */
+const READ = `
+SELECT (SELECT count(*) FROM ackhook_postponed WHERE queue = $1) AS postponed, published,
+  extract(epoch FROM clock_timestamp() - seen_at) * 1000 AS seen_ms
+FROM (SELECT) AS always
+LEFT JOIN ackhook_process ON queue = $1 AND expires_at > clock_timestamp()`
+
+/** $1 queue, $2 id of the job, $3 its progress, $4 the delay. */
+const POSTPONE = `
+WITH marked AS (UPDATE job SET progress = $3::jsonb WHERE queue = $1 AND id = $2 RETURNING queue, id)
+INSERT INTO ackhook_postponed (queue, id, due_at)
+SELECT queue, id, clock_timestamp() + $4::float8 * interval '1 millisecond' FROM marked
+ON CONFLICT (queue, id) DO UPDATE SET due_at = EXCLUDED.due_at`
+
+/** $1 queue, $2 id of the job. */
+const RESUME = 'DELETE FROM ackhook_postponed WHERE queue = $1 AND id = $2'
+
+/** $1 queue, $2 minute, $3 handled, $4 dead-lettered, $5 the last minute that is dropped. */
+const COUNT = `
+WITH dropped AS (DELETE FROM ackhook_minute WHERE queue = $1 AND started_at_ms <= $5)
+INSERT INTO ackhook_minute AS known (queue, started_at_ms, handled, dead_lettered) VALUES ($1, $2, $3, $4)
+ON CONFLICT (queue, started_at_ms) DO UPDATE
+SET handled = known.handled + EXCLUDED.handled, dead_lettered = known.dead_lettered + EXCLUDED.dead_lettered`
+
+/** $1 queue, $2 the last minute that is left out. */
+const MINUTES = `
+SELECT started_at_ms, handled, dead_lettered FROM ackhook_minute
+WHERE queue = $1 AND started_at_ms > $2 ORDER BY started_at_ms`
+
+/** The board in three tables beside BullMQ's. */
+export class PostgresBoard implements EventBoard {
+  readonly #pool: Queries
+  readonly #queue: string
+
+  constructor(pool: Queries, queue: string) {
+    this.#pool = pool
+    this.#queue = queue
+  }
+
+  async publish(own: PublishedHandlers): Promise<void> {
+    const { id, keepMs } = own
+    await this.#pool.query(PUBLISH, [this.#queue, id, JSON.stringify(own), keepMs, STALE_MS])
+  }
+
+  async read(): Promise<BoardView> {
+    const { rows } = await this.#pool.query(READ, [this.#queue])
+    const processes = rows
+      .filter(({ published }) => published !== null)
+      .map(({ published, seen_ms }): InboxProcess => {
+        const own = JSON.parse(String(published)) as PublishedHandlers
+        return { ...own, seenMs: Math.max(0, Number(seen_ms)) }
+      })
+    return { processes, postponed: Number(rows[0]?.['postponed'] ?? 0) }
+  }
+
+  async postpone(jobId: string, { delayMs, mark }: Postponement): Promise<void> {
+    await this.#pool.query(POSTPONE, [this.#queue, jobId, progressOf(mark), delayMs])
+  }
+
+  async count({ startedAt, handled, deadLettered }: MinuteCount): Promise<void> {
+    const values = [this.#queue, startedAt, handled, deadLettered, startedAt - KEEP_MINUTES_MS]
+    await this.#pool.query(COUNT, values)
+  }
+
+  async minutes(): Promise<readonly MinuteCount[]> {
+    const { rows } = await this.#pool.query(MINUTES, [this.#queue, Date.now() - KEEP_MINUTES_MS])
+    return rows.map(row => ({
+      startedAt: Number(row['started_at_ms']),
+      handled: Number(row['handled']),
+      deadLettered: Number(row['dead_lettered']),
+    }))
+  }
+
+  async resume(jobId: string): Promise<void> {
+    await this.#pool.query(RESUME, [this.#queue, jobId])
+  }
+}

@@ -1,0 +1,137 @@
+import type { BoardView, InboxProcess, MinuteCount, PublishedHandlers } from '@ackhook/core/spi'
+import type { RedisConnectionClient } from 'bullmq'
+import {
+  type EventBoard,
+  KEEP_MINUTES_MS,
+  type Postponement,
+  progressOf,
+  STALE_MS,
+} from '../engine/event-board.ts'
+
+/** Redis' own clock, in milliseconds. */
+const NOW = `
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local function text(number) return string.format('%.0f', number) end
+`
+/** Stays when nothing renews it for so long, as after the last process of a service. */
+const KEEP_POSTPONED_MS = 3_600_000
+
+/**
+ * A removal comes first: what follows it is allowed on a Redis without free memory, where a process must be able to start
+ * as well.
+ *
+ * KEYS: processes by the end of their time, what they published, postponed jobs by when they are due. ARGV: id, JSON, how
+ * long to keep it, when a postponed job is stale, the prefix of the queue's keys.
+ */
+const PUBLISH = `${NOW}
+redis.call('ZREM', KEYS[1], ARGV[1])
+for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', text(now))) do
+  redis.call('HDEL', KEYS[2], id)
+end
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', text(now))
+redis.call('ZADD', KEYS[1], text(now + ARGV[3]), ARGV[1])
+redis.call('HSET', KEYS[2], ARGV[1], ARGV[2])
+for i = 1, 2 do
+  if redis.call('PTTL', KEYS[i]) < tonumber(ARGV[3]) then redis.call('PEXPIRE', KEYS[i], ARGV[3]) end
+end
+for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', text(now - ARGV[4]), 'LIMIT', 0, 100)) do
+  local data, finished = unpack(redis.call('HMGET', ARGV[5] .. id, 'data', 'finishedOn'))
+  if not data or finished then redis.call('ZREM', KEYS[3], id) end
+end
+`
+
+/** KEYS as for publishing. Answers the number of postponed jobs, then JSON and milliseconds left of each process. */
+const READ = `${NOW}
+local live = redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. text(now), '+inf', 'WITHSCORES')
+local found = { redis.call('ZCARD', KEYS[3]) }
+for i = 1, #live, 2 do
+  local published = redis.call('HGET', KEYS[2], live[i])
+  if published then
+    found[#found + 1] = published
+    found[#found + 1] = text(live[i + 1] - now)
+  end
+end
+return found
+`
+
+/** KEYS: postponed jobs, the job. ARGV: its id, its progress, the delay, how long to keep the list. */
+const POSTPONE = `${NOW}
+redis.call('ZREM', KEYS[1], ARGV[1])
+if redis.call('EXISTS', KEYS[2]) == 0 then return end
+redis.call('HSET', KEYS[2], 'progress', ARGV[2])
+redis.call('ZADD', KEYS[1], text(now + ARGV[3]), ARGV[1])
+redis.call('PEXPIRE', KEYS[1], ARGV[4])
+`
+
+/** KEYS: the counts. ARGV: the minute, handled, dead-lettered, how long to keep them. */
+const COUNT = `
+for _, field in ipairs(redis.call('HKEYS', KEYS[1])) do
+  if tonumber(field:match('^%d+')) <= ARGV[1] - ARGV[4] then redis.call('HDEL', KEYS[1], field) end
+end
+redis.call('HINCRBY', KEYS[1], ARGV[1] .. ':handled', ARGV[2])
+redis.call('HINCRBY', KEYS[1], ARGV[1] .. ':dead', ARGV[3])
+redis.call('PEXPIRE', KEYS[1], ARGV[4])
+`
+
+/** The board in four keys of the queue, each with an expiry. */
+export class RedisBoard implements EventBoard {
+  readonly #client: RedisConnectionClient
+  readonly #keyOf: (name: string) => string
+  readonly #keys: readonly string[]
+  readonly #minutes: string
+
+  constructor(client: RedisConnectionClient, keyOf: (name: string) => string) {
+    this.#client = client
+    this.#keyOf = keyOf
+    this.#keys = ['ackhook-processes', 'ackhook-handlers', 'ackhook-postponed'].map(keyOf)
+    this.#minutes = keyOf('ackhook-minutes')
+  }
+
+  async publish(own: PublishedHandlers): Promise<void> {
+    const { id, keepMs } = own
+    await this.#run(PUBLISH, this.#keys, [id, JSON.stringify(own), keepMs, STALE_MS, this.#keyOf('')])
+  }
+
+  async read(): Promise<BoardView> {
+    const [postponed, ...found] = (await this.#run(READ, this.#keys, [])) as [number, ...string[]]
+    const processes: InboxProcess[] = []
+    for (let i = 0; i < found.length; i += 2) {
+      const published = JSON.parse(found[i]!) as PublishedHandlers
+      processes.push({ ...published, seenMs: Math.max(0, published.keepMs - Number(found[i + 1])) })
+    }
+    return { processes, postponed: Number(postponed) }
+  }
+
+  async postpone(jobId: string, { delayMs, mark }: Postponement): Promise<void> {
+    const keys = [this.#keys[2]!, this.#keyOf(jobId)]
+    await this.#run(POSTPONE, keys, [jobId, progressOf(mark), Math.ceil(delayMs), KEEP_POSTPONED_MS])
+  }
+
+  async resume(jobId: string): Promise<void> {
+    await this.#client['zrem'](this.#keys[2]!, jobId)
+  }
+
+  async count({ startedAt, handled, deadLettered }: MinuteCount): Promise<void> {
+    await this.#run(COUNT, [this.#minutes], [startedAt, handled, deadLettered, KEEP_MINUTES_MS])
+  }
+
+  async minutes(): Promise<readonly MinuteCount[]> {
+    const fields: string[] = await this.#client['hkeys'](this.#minutes)
+    const starts = [...new Set(fields.map(field => Number.parseInt(field, 10)))].sort((a, b) => a - b)
+    const after = Date.now() - KEEP_MINUTES_MS
+    const kept = starts.filter(startedAt => startedAt > after)
+    if (kept.length === 0) return []
+    const wanted = kept.flatMap(startedAt => [`${startedAt}:handled`, `${startedAt}:dead`])
+    const values: (string | null)[] = await this.#client['hmget'](this.#minutes, ...wanted)
+    return kept.map((startedAt, i) => ({
+      startedAt,
+      handled: Number(values[i * 2] ?? 0),
+      deadLettered: Number(values[i * 2 + 1] ?? 0),
+    }))
+  }
+
+  #run(script: string, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
+    return this.#client['eval'](script, keys.length, ...keys, ...args)
+  }
+}

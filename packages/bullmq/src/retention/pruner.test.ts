@@ -1,0 +1,107 @@
+import type { ProcessingPolicy } from '@ackhook/core/spi'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import type { Bite } from '../engine/engine.ts'
+import { Pruner } from './pruner.ts'
+
+let open: Pruner | undefined
+beforeEach(() => {
+  vi.useFakeTimers()
+})
+afterEach(async () => {
+  const stopped = open?.stop()
+  await vi.runAllTimersAsync()
+  await stopped
+  vi.useRealTimers()
+})
+
+const FULL = new Error('OOM command not allowed')
+const DAY_MS = 86_400_000
+
+/** An engine with so many handled events, which needs 20 ms for a bite. */
+function pruning(handled: number, retentionMs = DAY_MS) {
+  const bites: (Bite & { readonly at: number })[] = []
+  const errors: Error[] = []
+  const engine = {
+    handled,
+    fails: false,
+    async prune(bite: Bite) {
+      bites.push({ ...bite, at: performance.now() })
+      await new Promise(resolve => setTimeout(resolve, 20))
+      if (engine.fails) throw new Error('gone')
+      const taken = Math.min(bite.limit, engine.handled)
+      engine.handled -= taken
+      return taken === bite.limit
+    },
+    isFull: (error: unknown) => error === FULL,
+  }
+  const pruner = new Pruner(engine, { retentionMs } as ProcessingPolicy, error => void errors.push(error))
+  open = pruner
+  pruner.start()
+  return { engine, pruner, bites, errors }
+}
+
+test('what was handled is pruned once a second, and stays whole for 10 s', async () => {
+  const { bites } = pruning(0)
+  await vi.advanceTimersByTimeAsync(10_000)
+  expect(bites.length).toBeGreaterThanOrEqual(9)
+  expect(bites.length).toBeLessThanOrEqual(11)
+  for (const { now, handledBefore, isUrgent } of bites) {
+    expect([now - handledBefore, isUrgent]).toEqual([10_000, false])
+  }
+})
+
+test('an event with a shorter retention stays whole no longer than that', async () => {
+  const { bites } = pruning(0, 300)
+  await vi.advanceTimersByTimeAsync(2000)
+  expect(bites[0]!.now - bites[0]!.handledBefore).toBe(300)
+})
+
+test('much is pruned in small bites, for a quarter of the time', async () => {
+  const { engine, bites } = pruning(10_000)
+  await vi.advanceTimersByTimeAsync(10_000)
+  expect(engine.handled).toBe(0)
+  expect(Math.max(...bites.map(({ limit }) => limit))).toBeLessThanOrEqual(250)
+  const pauses = bites.slice(1, 40).map(({ at }, i) => at - bites[i]!.at - 20)
+  expect(Math.min(...pauses)).toBeGreaterThanOrEqual(59)
+})
+
+test('a server without memory is relieved of all that was handled, at once and only until that is done', async () => {
+  const { pruner, bites } = pruning(600)
+  await vi.advanceTimersByTimeAsync(100)
+  pruner.relieve(new Error('another'))
+  expect(bites).toEqual([])
+  pruner.relieve(FULL)
+  pruner.relieve(FULL)
+  await vi.advanceTimersByTimeAsync(350)
+  expect(bites.map(({ now, handledBefore, isUrgent }) => [now - handledBefore, isUrgent])).toEqual([
+    [0, true],
+    [0, true],
+    [0, true],
+  ])
+  await vi.advanceTimersByTimeAsync(1000)
+  expect(bites.at(-1)).toMatchObject({ isUrgent: false })
+})
+
+test('an error is reported, and pruning goes on', async () => {
+  const { engine, bites, errors } = pruning(0)
+  engine.fails = true
+  await vi.advanceTimersByTimeAsync(3000)
+  expect(errors.length).toBeGreaterThan(1)
+  const { length } = bites
+  engine.fails = false
+  await vi.advanceTimersByTimeAsync(3000)
+  expect(bites.length).toBeGreaterThan(length)
+})
+
+test('nothing is pruned after the end', async () => {
+  const { pruner, bites } = pruning(10_000)
+  await vi.advanceTimersByTimeAsync(1500)
+  const stopped = pruner.stop()
+  await vi.advanceTimersByTimeAsync(50)
+  await stopped
+  const { length } = bites
+  pruner.relieve(FULL)
+  await vi.advanceTimersByTimeAsync(5000)
+  expect(bites.length).toBe(length)
+  expect(vi.getTimerCount()).toBe(0)
+})

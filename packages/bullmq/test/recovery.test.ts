@@ -1,0 +1,115 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { BullmqInboxOptions } from '@ackhook/bullmq'
+import { describe, type OnTestFinishedHandler, test } from 'vitest'
+import { postgresEngine, redisEngine, type TestEngine } from './engines.ts'
+import { aDelivery, aPolicy, COMPLETED, scripted, unique, until } from './parts.ts'
+
+const FIXTURE = fileURLToPath(new URL('fixtures/attempts.mjs', import.meta.url))
+const PATIENT = { timeout: 120_000 }
+type Cleanup = (close: OnTestFinishedHandler) => void
+interface Block {
+  readonly ms?: number
+  readonly until?: string
+}
+
+/** A process that handles the events of the queue. */
+async function aWorker(options: BullmqInboxOptions, cleanup: Cleanup, block?: Block) {
+  const env = { ...process.env, NODE_OPTIONS: '', ATTEMPTS: JSON.stringify({ engine: options, block }) }
+  const child: ChildProcess = fork(FIXTURE, [], { env, execArgv: [] })
+  cleanup(() => void child.kill('SIGKILL'))
+  const reports: string[] = []
+  child.on('message', report => void reports.push(String(report)))
+  await until(() => reports.includes('started'))
+  return {
+    reports,
+    kill: () => void child.kill('SIGKILL'),
+    finish: () => void child.send('finish'),
+    times: (report: string) => reports.filter(one => one === report).length,
+  }
+}
+
+/** A queue, and a process that only receives: the event it accepts is whose the test says. */
+async function aQueue(start: () => Promise<TestEngine>, cleanup: Cleanup) {
+  const engine = await start()
+  cleanup(() => engine.stop())
+  const queue = unique('q')
+  // Nothing about the lease: the tests are about its default.
+  const options = { ...engine.options, queue }
+  const inbox = engine.inbox(queue)
+  cleanup(async () => void (await inbox.close(1000)))
+  await inbox.start(scripted(COMPLETED), aPolicy({ concurrency: 0 }))
+  const isDone = async () => {
+    const { pending, active } = await inbox.stats()
+    return pending + active === 0
+  }
+  return { options, inbox, isDone }
+}
+
+describe.concurrent.each([
+  ['Redis', redisEngine],
+  ['PostgreSQL', postgresEngine],
+] as const)('on %s', (_, start) => {
+  test(
+    'the events of a process that was killed run again within 15 s',
+    PATIENT,
+    async ({ expect, onTestFinished: cleanup }) => {
+      const { options, inbox } = await aQueue(start, cleanup)
+      const dying = await aWorker(options, cleanup)
+      await inbox.accept(aDelivery({ key: 'killed' }))
+      await until(() => dying.times('begun') === 1)
+      const other = await aWorker(options, cleanup)
+      dying.kill()
+      const killedAt = performance.now()
+      await until(() => other.times('begun') === 1)
+      expect(performance.now() - killedAt).toBeLessThan(15_000)
+    },
+  )
+
+  test(
+    'an event loop that is blocked for 8 s keeps its events',
+    PATIENT,
+    async ({ expect, onTestFinished: cleanup }) => {
+      const { options, inbox, isDone } = await aQueue(start, cleanup)
+      const blocked = await aWorker(options, cleanup, { ms: 8000 })
+      const other = await aWorker(options, cleanup)
+      // One of them gets the event; where it is the other, it is finished there and the next one may be luckier.
+      for (let i = 0; blocked.times('begun') === 0; i++) {
+        await inbox.accept(aDelivery())
+        await until(() => blocked.times('begun') + other.times('begun') === i + 1)
+        if (blocked.times('begun') === 0) other.finish()
+      }
+      const elsewhere = other.times('begun')
+      await until(() => blocked.times('ended') === 1)
+      await until(isDone)
+      expect([blocked.times('begun'), other.times('begun')]).toEqual([1, elsewhere])
+      expect([blocked.times('store_down'), blocked.times('lease_lost')]).toEqual([0, 0])
+    },
+  )
+
+  test(
+    'the event of a loop that is blocked for longer runs elsewhere, and the late result is refused',
+    PATIENT,
+    async ({ expect, onTestFinished: cleanup }) => {
+      const { options, inbox, isDone } = await aQueue(start, cleanup)
+      const folder = mkdtempSync(join(tmpdir(), 'ackhook-blocked-'))
+      cleanup(() => rmSync(folder, { recursive: true }))
+      const ends = join(folder, 'ends')
+      const blocked = await aWorker({ ...options, lease: '2s' }, cleanup, { until: ends })
+      await inbox.accept(aDelivery())
+      await until(() => blocked.times('begun') === 1)
+      const other = await aWorker({ ...options, lease: '2s' }, cleanup)
+      await until(() => other.times('begun') === 1)
+      writeFileSync(ends, '')
+      await until(() => blocked.times('ended') === 1)
+      await until(() => blocked.times('lease_lost') > 0)
+      expect(await inbox.stats()).toMatchObject({ pending: 0, active: 1, dead: 0 })
+      other.finish()
+      await until(isDone)
+      expect([blocked.times('begun'), other.times('begun')]).toEqual([1, 1])
+    },
+  )
+})

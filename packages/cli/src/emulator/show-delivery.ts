@@ -1,0 +1,61 @@
+import type { AttemptView, BytesView, DeliveryDetail } from '@ackhook/emulator'
+import { EXIT } from '../command/exit-codes.ts'
+import { createPaint, type Paint } from '../terminal/paint.ts'
+import { printable } from '../terminal/printable.ts'
+import { table } from '../terminal/table.ts'
+import type { Terminal } from '../terminal/terminal.ts'
+import type { PlaceFlags } from './emulator-flags.ts'
+import { toDeliveryId } from './to-delivery-id.ts'
+import { withEmulator } from './with-emulator.ts'
+
+/** Prints a delivery with every attempt: what was sent and what came back. */
+export function show(id: string, flags: PlaceFlags, terminal: Terminal): Promise<number> {
+  return withEmulator(flags, terminal, async emulator => {
+    const detail = await emulator.get<DeliveryDetail>(`/deliveries/${await toDeliveryId(id, emulator)}`)
+    if (flags.json) terminal.out(JSON.stringify(detail))
+    else for (const line of describe(detail, createPaint(terminal.colours))) terminal.out(line)
+    return EXIT.ok
+  })
+}
+
+function describe(detail: DeliveryDetail, paint: Paint): readonly string[] {
+  const { id, event, type, guess, workspace, kind, state, reason, createdAt, nextAttemptAt, origin } = detail
+  const rows = [
+    ['delivery', id],
+    ['event', printable(event)],
+    ['type', printable(type) + (guess ? ' (not published: a guess)' : '')],
+    ['workspace', workspace],
+    ['state', reason === null ? state : `${state}: ${printable(reason)}`],
+    ['created', createdAt],
+    ...(nextAttemptAt === null ? [] : [['next attempt', nextAttemptAt]]),
+    ...(kind === 'event' ? [] : [['kind', origin === null ? kind : `${kind} of ${origin}`]]),
+  ]
+  const attempts = detail.log.flatMap(attempt => describeAttempt(attempt, paint))
+  return [...table(rows), '', ...textLines(detail.body), ...attempts]
+}
+
+function describeAttempt(attempt: AttemptView, { good, bad, bold, dim }: Paint): readonly string[] {
+  const { number, at, durationMs, acknowledged, status, code, error, faults, url } = attempt
+  const answer = status === null ? `no reply: ${error}` : [status, code ?? ''].join(' ').trim()
+  const fault = faults.length === 0 ? '' : `, fault on purpose: ${faults.join(', ')}`
+  const headers = Object.entries(attempt.requestHeaders).map(([name, value]) => `> ${name}: ${value}`)
+  const changed =
+    attempt.requestBody === null ? [] : ['> (another body than above)', ...textLines(attempt.requestBody)]
+  const replyHeaders = attempt.replyHeaders.map(([name, value]) => `< ${name}: ${value}`)
+  const body = attempt.replyBody.text === '' ? [] : textLines(attempt.replyBody).map(line => `< ${line}`)
+  return [
+    '',
+    `${bold(`attempt ${number}`)}  ${at}  ${Math.round(durationMs)} ms  ${(acknowledged ? good : bad)(printable(answer))}${fault}`,
+    ...[`> POST ${url}`, ...headers].map(line => dim(printable(line))),
+    ...changed,
+    ...replyHeaders.map(line => dim(printable(line))),
+    ...body,
+    ...(attempt.truncated ? [dim('< (the reply was longer)')] : []),
+  ]
+}
+
+/** As it was sent: JSON is not written anew, because that may change its numbers. */
+function textLines({ text, base64 }: BytesView): readonly string[] {
+  const lines = text.split('\n').map(printable)
+  return base64 === null ? lines : [...lines, `(not UTF-8; in base64: ${base64})`]
+}

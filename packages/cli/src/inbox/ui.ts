@@ -1,0 +1,70 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { EXIT } from '../command/exit-codes.ts'
+import { UsageError } from '../command/usage-error.ts'
+import { createPaint } from '../terminal/paint.ts'
+import type { Terminal } from '../terminal/terminal.ts'
+import type { UiFlags } from './inbox-flags.ts'
+import { type InboxParts, withInbox } from './with-inbox.ts'
+
+const HOST = '127.0.0.1'
+
+/** Serves the pages of an inbox on this machine alone, until Ctrl-C. */
+export function ui(flags: UiFlags, parts: InboxParts): Promise<number> {
+  const { terminal } = parts
+  return withInbox(flags, parts, async inbox => {
+    // Loaded on use: the other commands need no page.
+    const { dashboard } = await import('@ackhook/dashboard/node')
+    // Says now, and not in a browser, that the inbox cannot be read.
+    await inbox.stats()
+    const role = flags.readOnly ? 'read' : 'admin'
+    const server = createServer(
+      forLoopback(dashboard({ inbox, authorize: () => role, bodies: flags.bodies ?? false })),
+    )
+    announce(await open(server, flags.port), flags, terminal)
+    if (!terminal.stop.aborted) await once(terminal.stop, 'abort')
+    server.close()
+    server.closeAllConnections()
+    return EXIT.ok
+  })
+}
+
+/**
+ * Refuses a request by any other name than that of loopback: a page elsewhere could have its own name lead to this
+ * address, and would then be of the same origin.
+ */
+function forLoopback(handler: RequestListener): RequestListener {
+  return (request, response) => {
+    if (isLoopback(request)) return handler(request, response)
+    response.writeHead(403, { 'content-type': 'text/plain' }).end('Open it as localhost or 127.0.0.1.\n')
+  }
+}
+
+function isLoopback({ headers: { host = '' }, socket: { localPort } }: IncomingMessage): boolean {
+  return [`localhost:${localPort}`, `${HOST}:${localPort}`].includes(host.toLowerCase())
+}
+
+async function open(server: Server, port: number): Promise<string> {
+  await new Promise<void>((started, failed) => {
+    server.once('listening', started).once('error', error => failed(cannotListen(error, port)))
+    server.listen(port, HOST)
+  })
+  return `http://${HOST}:${(server.address() as AddressInfo).port}`
+}
+
+function announce(address: string, flags: UiFlags, { out, colours }: Terminal): void {
+  if (flags.json) {
+    out(JSON.stringify({ listening: address }))
+    return
+  }
+  const { bold, dim } = createPaint(colours)
+  out(`The inbox is at ${bold(address)}`)
+  out(dim(flags.readOnly ? 'Read only. Ctrl-C ends.' : 'Ctrl-C ends.'))
+}
+
+function cannotListen(error: Error, port: number): UsageError {
+  const busy = (error as NodeJS.ErrnoException).code === 'EADDRINUSE'
+  const reason = busy ? 'the port is in use; choose another one with --port' : error.message
+  return new UsageError(`cannot listen on ${HOST}:${port}: ${reason}`, { cause: error })
+}

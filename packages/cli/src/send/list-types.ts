@@ -1,0 +1,29 @@
+import { createPaint } from '../terminal/paint.ts'
+import { table } from '../terminal/table.ts'
+import type { Terminal } from '../terminal/terminal.ts'
+import { EVENT_TYPES } from './event-types.ts'
+
+/** Prints every type of event that is published or planned, with an example of its data. */
+export function listTypes({ json }: { readonly json?: boolean }, { out, colours }: Terminal): void {
+  if (json) {
+    out(JSON.stringify({ types: EVENT_TYPES }))
+    return
+  }
+  const { bold, dim, warn } = createPaint(colours)
+  const rows = (published: boolean) =>
+    table(
+      EVENT_TYPES.filter(one => one.published === published).map(({ type, meaning, data }) => [
+        `  ${type}`,
+        meaning,
+        dim(JSON.stringify(data)),
+      ]),
+    )
+  out(bold('Published'))
+  for (const line of rows(true)) out(line)
+  out('')
+  out(`${bold('Planned')}${warn(': names and data are guesses, and may differ in the end')}`)
+  for (const line of rows(false)) out(line)
+  out('')
+  out(`ackhook send conversation.resolved --to <url>, or a planned one with its data:`)
+  out(`ackhook send call.missed --to <url> --data '{"call_id":"cal_1"}'`)
+}

@@ -1,0 +1,147 @@
+import { existsSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { bullmqInbox } from '@ackhook/bullmq'
+import { createReceiver, type Inbox, NonRetryableError } from '@ackhook/core'
+import { sqliteInbox } from '@ackhook/sqlite'
+import { createEvent, testReceiver } from '@ackhook/testing'
+import { DatabaseSync } from '@photostructure/sqlite'
+import { Redis } from 'ioredis'
+import { Pool } from 'pg'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type PostgresServer, startPostgres } from '../../../test/support/postgres.ts'
+import { type RedisServer, startRedis } from '../../../test/support/redis.ts'
+import { runCli, SECRET } from './run-cli.ts'
+
+const logger = { info() {}, warn() {}, error() {} }
+
+let folder: string
+let redis: RedisServer
+let postgres: PostgresServer
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'ackhook-cli-'))
+  ;[redis, postgres] = await Promise.all([startRedis(), startPostgres()])
+}, 60_000)
+
+afterAll(async () => {
+  await Promise.all([redis?.stop(), postgres?.stop()])
+  await rm(folder, { recursive: true, force: true })
+})
+
+/** Leaves one dead letter, as an app does that has ended. */
+async function leaveDeadLetter(inbox: Inbox): Promise<void> {
+  const receiver = createReceiver({ secret: SECRET, inbox, logger })
+  receiver.on('*', () => {
+    throw new NonRetryableError('no such customer')
+  })
+  const hooks = testReceiver(receiver, { secret: SECRET })
+  await receiver.start()
+  await hooks.deliverEvent(createEvent('a.b', { id: 'evt_1' }))
+  await receiver.close()
+}
+
+async function deadLettersAt(...place: string[]): Promise<unknown> {
+  const { code, out, err } = await runCli(['inbox', 'ls', '--json', ...place])
+  return { code, err, ids: JSON.parse(out).deadLetters.map((letter: { id: string }) => letter.id) }
+}
+
+const FOUND = { code: 0, err: '', ids: ['evt_1'] }
+
+describe('ackhook inbox with BullMQ', () => {
+  beforeAll(async () => {
+    const onPostgres = { connectionString: postgres.url, schema: 'events', migrate: true }
+    await leaveDeadLetter(bullmqInbox({ connection: redis.url, queue: 'hooks', prefix: '{ackhook}' }))
+    await leaveDeadLetter(bullmqInbox({ postgres: onPostgres, queue: 'hooks' }))
+  }, 60_000)
+
+  test('finds a queue by its prefix', async () => {
+    const place = ['--redis', redis.url, '--queue', 'hooks']
+    expect(await deadLettersAt(...place, '--prefix', '{ackhook}')).toEqual(FOUND)
+  })
+
+  test('finds a queue by its schema', async () => {
+    const place = ['--postgres', postgres.url, '--queue', 'hooks']
+    expect(await deadLettersAt(...place, '--schema', 'events')).toEqual(FOUND)
+  })
+
+  test.each(['ls', 'stats', 'redrive', 'discard'])(
+    '%s of a queue that does not exist ends with 2 and creates none',
+    async verb => {
+      const all = verb === 'redrive' || verb === 'discard' ? ['--all'] : []
+      const onRedis = await runCli(['inbox', verb, ...all, '--redis', redis.url, '--queue', 'hoks'])
+      expect(onRedis).toMatchObject({ code: 2, out: '' })
+      expect(onRedis.err).toMatch(/there is no queue hoks with the prefix bull: give --queue and --prefix/)
+      const onPostgres = await runCli([
+        'inbox',
+        verb,
+        ...all,
+        '--postgres',
+        postgres.url,
+        '--queue',
+        'hoks',
+        '--schema',
+        'events',
+      ])
+      expect(onPostgres).toMatchObject({ code: 2, out: '' })
+      expect(onPostgres.err).toMatch(
+        /there is no queue hoks with the schema events: give --queue and --schema/,
+      )
+
+      const client = new Redis(redis.url)
+      expect(await client.keys('*hoks*')).toEqual([])
+      client.disconnect()
+      const pool = new Pool({ connectionString: postgres.url, options: '-c search_path=events' })
+      expect((await pool.query("SELECT * FROM meta WHERE queue = 'hoks'")).rows).toEqual([])
+      await pool.end()
+    },
+  )
+
+  test('a server that does not answer ends with 2 in time', async () => {
+    const { code, err } = await runCli(['inbox', 'stats', '--redis', 'redis://127.0.0.1:1'])
+    expect(err).toMatch(/does not work: .*does its server run/)
+    expect(code).toBe(2)
+  })
+})
+
+describe('ackhook inbox with SQLite', () => {
+  test('finds the file', async () => {
+    const path = join(folder, 'webhooks.db')
+    await leaveDeadLetter(sqliteInbox(path))
+    expect(await deadLettersAt('--sqlite', path)).toEqual(FOUND)
+  })
+
+  test('a file that does not exist ends with 2 and is not created', async () => {
+    const path = join(folder, 'misspelt.db')
+    expect(await runCli(['inbox', 'ls', '--sqlite', path])).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('there is no database'),
+    })
+    expect(existsSync(path)).toBe(false)
+  })
+
+  test('a database of something else ends with 2 and is not changed', async () => {
+    const path = join(folder, 'app.db')
+    const app = new DatabaseSync(path)
+    app.exec('CREATE TABLE users (id)')
+    expect(await runCli(['inbox', 'ls', '--sqlite', path])).toMatchObject({
+      code: 2,
+      err: expect.stringMatching(/is not the file of an inbox.*Is it the right file\?/),
+    })
+    expect(app.prepare('SELECT name FROM sqlite_schema').all()).toEqual([{ name: 'users' }])
+    expect(app.prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'delete' })
+    app.close()
+  })
+})
+
+test.each([
+  [['--sqlite', 'x.db', '--queue', 'q'], '--queue is for --redis and --postgres'],
+  [['--postgres', 'postgres://127.0.0.1/app', '--prefix', 'p'], '--prefix is for --redis'],
+  [['--redis', 'redis://127.0.0.1', '--schema', 's'], '--schema is for --postgres'],
+])('ackhook inbox %j names the option that does not belong there', async (place, message) => {
+  expect(await runCli(['inbox', 'stats', ...place])).toMatchObject({
+    code: 2,
+    err: expect.stringContaining(message),
+  })
+})

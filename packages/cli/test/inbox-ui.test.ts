@@ -1,0 +1,104 @@
+import { request } from 'node:http'
+import { join } from 'node:path'
+import { createReceiver, NonRetryableError } from '@ackhook/core'
+import { sqliteInbox } from '@ackhook/sqlite'
+import { createEvent, testReceiver } from '@ackhook/testing'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { withFolder } from '../../sqlite/test/start-inbox.ts'
+import { runCli, SECRET, startCli } from './run-cli.ts'
+
+const logger = { info() {}, warn() {}, error() {} }
+
+/** An app with one dead letter in a file, which goes on running. */
+async function appWithLetter(file: string) {
+  const handled: string[] = []
+  let broken = true
+  const receiver = createReceiver({ secret: SECRET, inbox: sqliteInbox(file), logger })
+  receiver.on('*', event => {
+    if (broken) throw new NonRetryableError('the CRM refused')
+    handled.push(event.id)
+  })
+  onTestFinished(async () => void (await receiver.close()))
+  await testReceiver(receiver, { secret: SECRET }).deliverEvent(createEvent('a.b', { id: 'evt_1' }))
+  await vi.waitFor(async () => expect((await receiver.stats()).dead).toBe(1))
+  const repair = (): void => {
+    broken = false
+  }
+  return { handled, repair }
+}
+
+async function startUi(...args: string[]) {
+  const cli = startCli(['inbox', 'ui', '--port', '0', '--json', ...args])
+  onTestFinished(() => void cli.child.kill())
+  const { listening } = JSON.parse(await cli.line(/listening/)) as { listening: string }
+  return { cli, at: listening }
+}
+
+const post = (keys: readonly string[]) => ({
+  method: 'POST',
+  headers: { 'content-type': 'application/json', 'x-ackhook': '1' },
+  body: JSON.stringify({ keys }),
+})
+
+async function lettersAt(at: string) {
+  const { events } = (await (await fetch(`${at}/api/letters`)).json()) as {
+    events: { id: string; key: string; reason: string }[]
+  }
+  return events
+}
+
+test('serves the pages of an inbox that an app works on, and redrives there', async () => {
+  await withFolder(async folder => {
+    const file = join(folder, 'webhooks.db')
+    const { handled, repair } = await appWithLetter(file)
+    const { cli, at } = await startUi('--sqlite', file)
+    expect(await (await fetch(at)).text()).toContain('Ackhook dashboard')
+    const [letter] = await lettersAt(at)
+    expect(letter).toMatchObject({ id: 'evt_1', reason: 'NonRetryableError: the CRM refused' })
+    expect(await (await fetch(`${at}/api/overview`)).json()).toMatchObject({
+      role: 'admin',
+      stats: { dead: 1 },
+    })
+    repair()
+    const reply = await fetch(`${at}/api/letters/redrive`, post([letter?.key ?? '']))
+    expect(await reply.json()).toEqual({ changed: 1, missed: 0 })
+    await vi.waitFor(() => expect(handled).toEqual(['evt_1']), 10_000)
+    cli.child.kill('SIGTERM')
+    expect((await cli.ended).code).toBe(0)
+  })
+})
+
+test('changes nothing with --read-only, and shows no bodies without --bodies', async () => {
+  await withFolder(async folder => {
+    const file = join(folder, 'webhooks.db')
+    await appWithLetter(file)
+    const { at } = await startUi('--sqlite', file, '--read-only')
+    const [letter] = await lettersAt(at)
+    expect((await fetch(`${at}/api/letters/discard`, post([letter?.key ?? '']))).status).toBe(403)
+    expect(await (await fetch(`${at}/api/letters/${letter?.key}`)).json()).not.toHaveProperty('body')
+    const open = await startUi('--sqlite', file, '--bodies')
+    expect(await (await fetch(`${open.at}/api/letters/${letter?.key}`)).json()).toHaveProperty('body')
+  })
+})
+
+test('answers to the names of loopback alone', async () => {
+  await withFolder(async folder => {
+    const file = join(folder, 'webhooks.db')
+    await appWithLetter(file)
+    const { at } = await startUi('--sqlite', file)
+    const { port } = new URL(at)
+    const statusFor = (host: string) =>
+      new Promise(resolve => {
+        request(`${at}/api/letters`, { headers: { host } }, reply => resolve(reply.resume().statusCode)).end()
+      })
+    expect(await statusFor(`localhost:${port}`)).toBe(200)
+    for (const host of [`evil.test:${port}`, 'localhost', `127.0.0.1:${Number(port) + 1}`])
+      expect([host, await statusFor(host)]).toEqual([host, 403])
+  })
+})
+
+test('a file that does not exist is an error at once', async () => {
+  const { code, err } = await runCli(['inbox', 'ui', '--sqlite', 'none.db'])
+  expect(code).toBe(2)
+  expect(err).toContain('there is no database none.db')
+})

@@ -1,0 +1,86 @@
+/**
+ * What went wrong.
+ *
+ * - `configuration`: an option or a field is wrong. Nothing was sent.
+ * - `connection`: no response arrived. `sent` says whether the request may have arrived.
+ * - `timeout`: no response within `timeout`. The message may have been sent.
+ * - `api`: the platform answered with something other than 2xx, or with a body that does not match `schema`.
+ */
+export type ClientErrorCode = 'configuration' | 'connection' | 'timeout' | 'api'
+
+/** What a {@link ClientError} carries beside its code and its message. */
+export interface ClientErrorDetails {
+  readonly sent?: 'no' | 'unknown'
+  readonly status?: number
+  readonly retryAfterMs?: number | undefined
+  readonly headers?: Headers
+  readonly body?: unknown
+  readonly text?: string
+  readonly issues?: readonly unknown[]
+  readonly cause?: unknown
+}
+
+/**
+ * The one error of this package. Switch on `code`; it is stable, the message is not. No message holds the API key, the
+ * recipient's number or the value of a variable. What the platform answered may repeat them, so a logger that prints
+ * this error prints `status` but none of `headers`, `body`, `text` and `issues`: read those by name.
+ *
+ * @example
+ * try {
+ *   await client.messages.send({ channel: 'whatsapp', to, template: 'order_shipped' })
+ * } catch (error) {
+ *   if (error instanceof ClientError && error.code === 'api') console.error(error.status, error.body)
+ *   else throw error
+ * }
+ */
+export class ClientError extends Error {
+  // Written out: a bundler that minifies renames the class.
+  override readonly name: string = 'ClientError'
+  readonly code: ClientErrorCode
+  /**
+   * With `configuration`, `connection` and `timeout`. `no`: the request surely never left, sending it again is safe.
+   * `unknown`: the message may have been sent.
+   */
+  declare readonly sent?: 'no' | 'unknown'
+  /** With `api`: the status of the response. */
+  declare readonly status?: number
+  /** With `api`: how long the platform asks to wait, from the header `Retry-After`. In milliseconds. */
+  declare readonly retryAfterMs?: number
+  readonly #details: ClientErrorDetails
+
+  constructor(code: ClientErrorCode, message: string, details: ClientErrorDetails = {}) {
+    super(message, 'cause' in details ? { cause: details.cause } : undefined)
+    this.code = code
+    this.#details = details
+    const { sent, status, retryAfterMs } = details
+    // Only what there is: a log shows no fields without a value.
+    if (sent !== undefined) this.sent = sent
+    if (status !== undefined) this.status = status
+    if (retryAfterMs !== undefined) this.retryAfterMs = retryAfterMs
+  }
+
+  /** With `api`: the headers of the response. */
+  get headers(): Headers | undefined {
+    return this.#details.headers
+  }
+
+  /** With `api`: the body of the response if it is JSON of at most 64 KiB. */
+  get body(): unknown {
+    return this.#details.body
+  }
+
+  /** With `api`: the first 64 KiB of the body as text. */
+  get text(): string | undefined {
+    return this.#details.text
+  }
+
+  /** Why the body of a 2xx does not match `schema`. */
+  get issues(): readonly unknown[] | undefined {
+    return this.#details.issues
+  }
+}
+
+/** A wrong option or field, `name`, and how to put it right. */
+export function misconfigured(name: string, fix: string): ClientError {
+  return new ClientError('configuration', `${name}: ${fix}`, { sent: 'no' })
+}

@@ -1,0 +1,92 @@
+import { misconfigured } from './client-error.ts'
+import { type Duration, durationMs } from './duration.ts'
+import type { Message } from './message.ts'
+import type { Messages } from './messages.ts'
+import type { Fetch } from './post.ts'
+import { refuseBrowsers } from './refuse-browsers.ts'
+import { refuseUnknownNames } from './refuse-unknown-names.ts'
+import { type Platform, type SendOptions, send } from './send.ts'
+import type { SendResult } from './send-result.ts'
+
+/** How to reach the platform. */
+export interface ClientOptions {
+  /** Your API key. Required; an environment variable that is not set is refused. It is never shown or logged. */
+  readonly apiKey: string | undefined
+  /**
+   * Where the platform's API is, without `/v1`. Required: no address is published. HTTPS, except on loopback or with
+   * {@link ClientOptions.allowInsecure}.
+   */
+  readonly baseUrl: string | undefined
+  /** How long one request may take, until its response has been read. Default `'30s'`, at most `'5m'`. */
+  readonly timeout?: Duration
+  /** Allows plain HTTP to other machines, for example to a container: the key is then readable on the way. */
+  readonly allowInsecure?: boolean
+  /** Used instead of the global `fetch`, for example one with a proxy. It must follow its `signal`. */
+  readonly fetch?: Fetch
+}
+
+const OPTIONS = ['apiKey', 'baseUrl', 'timeout', 'allowInsecure', 'fetch']
+
+/**
+ * The API of the platform, for servers. Throws a {@link ClientError} with the code `configuration` for a wrong option,
+ * and in a browser, where everybody could read the key.
+ *
+ * @example
+ * const client = new Client({ apiKey: process.env.API_KEY, baseUrl: process.env.API_URL })
+ * const { status } = await client.messages.send({
+ *   channel: 'whatsapp',
+ *   to: '+4915112345678',
+ *   template: 'order_shipped',
+ *   variables: { order: 'A-1001' },
+ * })
+ */
+export class Client {
+  /** Messages. The only part of the API that is published. */
+  readonly messages: Messages
+
+  constructor(options: ClientOptions) {
+    refuseBrowsers()
+    refuseUnknownNames('options', options, OPTIONS)
+    // In a closure and not in a field, so that no log of the client shows the key.
+    const platform = toPlatform(options)
+    const sendMessage = (message: Message, how?: SendOptions): Promise<SendResult> =>
+      send(platform, message, how)
+    this.messages = { send: sendMessage as Messages['send'] }
+  }
+}
+
+function toPlatform({ apiKey, baseUrl, timeout, allowInsecure, fetch }: ClientOptions): Platform {
+  // What a header may hold: an error of `fetch` about anything else would show the key.
+  if (typeof apiKey !== 'string' || !/^[\x21-\x7e]+$/.test(apiKey)) {
+    throw misconfigured('apiKey', 'must be your API key, without spaces or line ends; is its variable set?')
+  }
+  // The global one is taken again for each request: test tools replace it.
+  if (typeof (fetch ?? globalThis.fetch) !== 'function') {
+    throw misconfigured('fetch', 'must be a function; this runtime has no global one')
+  }
+  return {
+    apiKey,
+    url: `${checkBaseUrl(baseUrl, allowInsecure === true)}/v1/messages`,
+    timeoutMs: durationMs('timeout', timeout ?? '30s'),
+    fetch,
+  }
+}
+
+/** The address without a slash at its end. */
+function checkBaseUrl(baseUrl: unknown, allowInsecure: boolean): string {
+  const url = typeof baseUrl === 'string' && URL.canParse(baseUrl) ? new URL(baseUrl) : undefined
+  if (url === undefined || !/^https?:$/.test(url.protocol)) {
+    throw misconfigured('baseUrl', 'must be the address of the API, such as https://api.example.com')
+  }
+  if (`${url.username}${url.password}${url.search}${url.hash}` !== '') {
+    throw misconfigured('baseUrl', 'must have no user, no query and no fragment')
+  }
+  if (url.protocol === 'http:' && !allowInsecure && !isLoopback(url.hostname)) {
+    throw misconfigured('baseUrl', 'must begin with https://, or the key is readable; see allowInsecure')
+  }
+  return url.href.replace(/\/+$/, '')
+}
+
+function isLoopback(hostname: string): boolean {
+  return /^(127(\.\d+){3}|\[::1\]|(.+\.)?localhost)$/.test(hostname)
+}

@@ -1,0 +1,84 @@
+import { ClientError } from './client-error.ts'
+import { neverLeft } from './never-left.ts'
+import { readText } from './read-text.ts'
+import { readRetryAfter } from './retry.ts'
+import type { SendResult } from './send-result.ts'
+
+/** What is used of `fetch`. The global one of every runtime fits. */
+export type Fetch = (
+  url: string,
+  init: {
+    readonly method: 'POST'
+    readonly headers: Record<string, string>
+    readonly body: string
+    readonly redirect: 'manual'
+    readonly signal: AbortSignal
+  },
+) => Promise<Response>
+
+export interface PostRequest {
+  readonly url: string
+  readonly headers: Record<string, string>
+  readonly body: string
+  readonly timeoutMs: number
+  readonly fetch: Fetch | undefined
+  readonly signal: AbortSignal | undefined
+}
+
+const MAX_ERROR_BYTES = 65_536
+const MAX_BYTES = 1_048_576
+
+/** One request, with its response read. Throws for everything that is not a 2xx. */
+export async function post(request: PostRequest): Promise<SendResult> {
+  const { signal, timeoutMs } = request
+  const controller = new AbortController()
+  const abort = (): void => controller.abort()
+  const timer = setTimeout(abort, timeoutMs)
+  signal?.addEventListener('abort', abort)
+  try {
+    return await exchange(request, controller.signal)
+  } finally {
+    clearTimeout(timer)
+    signal?.removeEventListener('abort', abort)
+  }
+}
+
+async function exchange(request: PostRequest, ended: AbortSignal): Promise<SendResult> {
+  const response = await ask(request, ended)
+  const { status, headers, ok } = response
+  const { text, truncated } = await readText(response, ok ? MAX_BYTES : MAX_ERROR_BYTES)
+  // A response that broke off is still a response: what it says about the message is in its status.
+  if (truncated) request.signal?.throwIfAborted()
+  const result = { status, headers, body: truncated ? undefined : parse(text), text, truncated }
+  if (ok) return result
+  const redirect = status >= 300 && status < 400 ? '; redirects are not followed' : ''
+  throw new ClientError('api', `POST ${request.url} answered ${status}${redirect}`, {
+    ...result,
+    retryAfterMs: readRetryAfter(headers),
+  })
+}
+
+async function ask(request: PostRequest, ended: AbortSignal): Promise<Response> {
+  const { url, headers, body, fetch = globalThis.fetch, signal, timeoutMs } = request
+  try {
+    // A redirect would carry the key, or turn the request into a GET.
+    return await fetch(url, { method: 'POST', headers, body, redirect: 'manual', signal: ended })
+  } catch (cause) {
+    signal?.throwIfAborted()
+    if (ended.aborted) {
+      throw new ClientError('timeout', `POST ${url} was not answered within ${timeoutMs} ms`, {
+        sent: 'unknown',
+      })
+    }
+    const sent = neverLeft(cause) ? 'no' : 'unknown'
+    throw new ClientError('connection', `POST ${url} failed without an answer`, { sent, cause })
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

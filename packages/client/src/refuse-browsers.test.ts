@@ -1,0 +1,20 @@
+import { expect, it } from 'vitest'
+import { refuseBrowsers } from './refuse-browsers.ts'
+
+it.each<[string, Parameters<typeof refuseBrowsers>[0]]>([
+  ['a page', { window: {} }],
+  ['a worker of a page', { WorkerGlobalScope: class {} }],
+  ['a page with a stand-in for process', { window: {}, process: { versions: {} } }],
+])('refuses %s', (_, globals) => {
+  expect(() => refuseBrowsers(globals)).toThrow('for servers')
+})
+
+it.each<[string, Parameters<typeof refuseBrowsers>[0]]>([
+  ['jsdom under Node', { window: {}, process: { versions: { node: '20.19.0' } } }],
+  ['Bun', { Bun: {} }],
+  ['Deno', { Deno: {}, window: {}, WorkerGlobalScope: class {} }],
+  ['workerd', { WebSocketPair: class {}, WorkerGlobalScope: class {} }],
+  ['a runtime of its own', {}],
+])('accepts %s', (_, globals) => {
+  expect(() => refuseBrowsers(globals)).not.toThrow()
+})

@@ -1,0 +1,68 @@
+import { ClientError, misconfigured } from './client-error.ts'
+import { refuseUnknownNames } from './refuse-unknown-names.ts'
+
+/** How often, and after what, a request is repeated. */
+export interface RetryOptions {
+  /** Requests in all, the first one included: 1 to 10. */
+  readonly attempts: number
+  /**
+   * `unsent`: only what surely never left. `any`: also after other network errors, timeouts, 408, 429 and 5xx. **`any`
+   * may send a message twice**, because the platform has no published way to recognise a repeated request.
+   */
+  readonly on: 'unsent' | 'any'
+}
+
+/**
+ * Whether a failed request is repeated. `off`, the default: never. `unsent`: up to 3 requests, while the request surely
+ * never left: the host was not found or the connection was refused or not made in time. Where the runtime does not say
+ * that, nothing is repeated.
+ */
+export type Retry = 'off' | 'unsent' | RetryOptions
+
+const OFF: RetryOptions = { attempts: 1, on: 'unsent' }
+const FIRST_DELAY_MS = 500
+const MAX_DELAY_MS = 8000
+/** Whoever is asked to wait longer is better asked by its own queue. */
+const MAX_RETRY_AFTER_MS = 60_000
+
+/** The rule that an option asks for. */
+export function toRetryOptions(retry: Retry = 'off'): RetryOptions {
+  if (retry === 'off') return OFF
+  if (retry === 'unsent') return { attempts: 3, on: retry }
+  refuseUnknownNames("values of retry besides 'off' and 'unsent'", retry, ['attempts', 'on'])
+  const { attempts, on } = retry
+  if (!Number.isInteger(attempts) || attempts < 1 || attempts > 10) {
+    throw misconfigured('retry.attempts', 'must be a whole number from 1 to 10')
+  }
+  if (on !== 'unsent' && on !== 'any') throw misconfigured('retry.on', "must be 'unsent' or 'any'")
+  return retry
+}
+
+/** Milliseconds until the next request, or `undefined` if there is none. `attempt` counts from 1. */
+export function retryDelayMs(
+  error: unknown,
+  { attempts, on }: RetryOptions,
+  attempt: number,
+): number | undefined {
+  if (!(error instanceof ClientError) || attempt >= attempts) return undefined
+  if (on === 'any' ? !isTransient(error) : error.sent !== 'no') return undefined
+  const { retryAfterMs = 0 } = error
+  if (retryAfterMs > MAX_RETRY_AFTER_MS) return undefined
+  // Full jitter: clients that failed together do not return together.
+  const jitterMs = Math.random() * Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** (attempt - 1))
+  return retryAfterMs + jitterMs
+}
+
+function isTransient({ code, status = 0 }: ClientError): boolean {
+  return code === 'api' ? status === 408 || status === 429 || status >= 500 : code !== 'configuration'
+}
+
+/** Milliseconds that the header asks to wait, in either of its forms. `undefined` without one that can be read. */
+export function readRetryAfter(headers: Headers): number | undefined {
+  const value = headers.get('retry-after')?.trim() ?? ''
+  if (/^\d+$/.test(value)) return Number(value) * 1000
+  // The server's own clock, if it shows it: ours may be wrong.
+  const now = Date.parse(headers.get('date') ?? '') || Date.now()
+  const ms = Date.parse(value) - now
+  return Number.isNaN(ms) ? undefined : Math.max(0, ms)
+}

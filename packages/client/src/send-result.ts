@@ -1,0 +1,12 @@
+/** What the platform answered. */
+export interface SendResult<Body = unknown> {
+  /** Any 2xx. */
+  readonly status: number
+  readonly headers: Headers
+  /** The body if it is JSON, checked if there was a `schema`; otherwise `undefined`. */
+  readonly body: Body
+  /** The body as text, at most 1 MiB of it. */
+  readonly text: string
+  /** Whether the body was longer than 1 MiB or broke off. The message was taken all the same. */
+  readonly truncated: boolean
+}

@@ -1,0 +1,88 @@
+import { misconfigured } from './client-error.ts'
+import { type Duration, durationMs } from './duration.ts'
+import { type Message, toBody } from './message.ts'
+import { type Fetch, post } from './post.ts'
+import { refuseUnknownNames } from './refuse-unknown-names.ts'
+import { type Retry, retryDelayMs, toRetryOptions } from './retry.ts'
+import { type BodySchema, withSchema } from './schema.ts'
+import type { SendResult } from './send-result.ts'
+
+/** What one call may ask for. */
+export interface SendOptions {
+  /** Ends the call. The message may have been sent. */
+  readonly signal?: AbortSignal | undefined
+  /** Instead of the client's: how long each request may take. */
+  readonly timeout?: Duration
+  /** Default `'off'`: a message that is sent twice cannot be taken back. */
+  readonly retry?: Retry
+  /** More headers of the request. Those that the client or the connection needs are refused. */
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** Where and with which key. */
+export interface Platform {
+  readonly apiKey: string
+  readonly url: string
+  readonly timeoutMs: number
+  readonly fetch: Fetch | undefined
+}
+
+const OPTIONS = ['signal', 'timeout', 'retry', 'headers', 'schema']
+const RESERVED =
+  /^(authorization|connection|content-.*|expect|host|keep-alive|te|trailer|transfer-encoding|upgrade)$/i
+
+/** Checks everything, then sends the message as often as `retry` allows. */
+export async function send(
+  platform: Platform,
+  message: Message,
+  options: SendOptions & { readonly schema?: BodySchema<unknown> } = {},
+): Promise<SendResult> {
+  refuseUnknownNames('options of send', options, OPTIONS)
+  const { signal, timeout, schema, headers = {} } = options
+  const retry = toRetryOptions(options.retry)
+  const request = {
+    ...platform,
+    signal,
+    timeoutMs: timeout === undefined ? platform.timeoutMs : durationMs('timeout', timeout),
+    headers: toHeaders(platform.apiKey, headers),
+    body: toBody(message),
+  }
+  for (let attempt = 1; ; attempt++) {
+    signal?.throwIfAborted()
+    const result = await post(request).catch((error: unknown) => {
+      const delayMs = retryDelayMs(error, retry, attempt)
+      if (delayMs === undefined) throw error
+      return sleep(delayMs, signal)
+    })
+    // Outside of what is repeated: the message was taken, whatever its schema says.
+    if (result !== undefined) return schema === undefined ? result : withSchema(result, schema, platform.url)
+  }
+}
+
+function toHeaders(apiKey: string, more: Readonly<Record<string, string>>): Record<string, string> {
+  // A `Headers` or a `Map` has no entries of its own, and would be left out silently.
+  if (more === null || typeof more !== 'object' || Symbol.iterator in more)
+    throw misconfigured('headers', 'must be an object of names and values')
+  for (const [name, value] of Object.entries(more)) {
+    // `fetch` would show the value in its error.
+    if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name) || typeof value !== 'string' || !/^[\x20-\x7e]*$/.test(value)) {
+      throw misconfigured('headers', 'must be names and values in printable ASCII')
+    }
+    if (RESERVED.test(name)) throw misconfigured(`headers.${name}`, 'is written by the client')
+  }
+  return { ...more, Authorization: `Bearer ${apiKey}`, 'Content-Type': 'application/json' }
+}
+
+/** Ends early when `signal` is aborted. */
+function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise(resolve => {
+    if (signal?.aborted === true) return resolve()
+    const wake = (): void => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', wake)
+      resolve()
+    }
+    const timer = setTimeout(wake, ms)
+    signal?.addEventListener('abort', wake)
+  })
+}

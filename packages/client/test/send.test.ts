@@ -1,0 +1,351 @@
+import { inspect } from 'node:util'
+import { Client, ClientError, type ClientOptions, type Message, type SendOptions } from '@ackhook/client'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { z } from 'zod'
+import { freePort } from '../../../test/support/free-port.ts'
+import { until } from '../../../test/support/until.ts'
+import {
+  type Answer,
+  type FaultServer,
+  hang,
+  hangWithinBody,
+  oneGibibyte,
+  reply,
+  reset,
+  resetWithinBody,
+  startFaultServer,
+  startFaultServerOn,
+} from './fault-server.ts'
+
+const apiKey = 'key-that-must-not-leak'
+const message: Message = {
+  channel: 'whatsapp',
+  to: '+4915112345678',
+  template: 'order_shipped',
+  variables: { order: 'value-that-must-not-leak' },
+}
+let server: FaultServer | undefined
+afterEach(() => server?.close())
+
+async function send(answers: Answer | Answer[], options?: SendOptions, more?: Partial<ClientOptions>) {
+  server = await startFaultServer(...[answers].flat())
+  const client = new Client({ apiKey, baseUrl: server.url, timeout: '10s', ...more })
+  return client.messages.send(message, options)
+}
+
+/** The error of a call that fails. It keeps its secrets, whatever is printed of it. */
+async function failure(call: Promise<unknown>): Promise<ClientError> {
+  const error = await call.then(
+    () => expect.unreachable('it resolved'),
+    thrown => thrown,
+  )
+  expect(error).toBeInstanceOf(ClientError)
+  const shown = `${inspect(error, { depth: 9 })}${JSON.stringify(error)}${String(error)}${(error as Error).stack}`
+  for (const secret of [apiKey, message.to, message.to.slice(1), 'value-that-must-not-leak']) {
+    expect(shown).not.toContain(secret)
+  }
+  return error as ClientError
+}
+
+const firstRequest = () => server?.requests[0] ?? expect.unreachable('no request arrived')
+const requests = () => server?.requests.length
+
+describe('the request', () => {
+  it('is the documented one', async () => {
+    await send(reply(202))
+    expect(firstRequest()).toMatchObject({
+      method: 'POST',
+      path: '/v1/messages',
+      headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+      body: JSON.stringify(message),
+    })
+  })
+
+  it('leaves absent variables out of its body', async () => {
+    server = await startFaultServer(reply(202))
+    const { variables: _variables, ...bare } = message
+    const { messages } = new Client({ apiKey, baseUrl: `${server.url}/api/` })
+    await messages.send({ ...bare, variables: undefined })
+    expect(firstRequest().body).toBe(JSON.stringify(bare))
+    expect(firstRequest().path).toBe('/api/v1/messages')
+  })
+
+  it('has the headers of the call', async () => {
+    await send(reply(202), { headers: { 'Idempotency-Key': 'order-1' } })
+    expect(firstRequest().headers).toMatchObject({ 'idempotency-key': 'order-1' })
+  })
+
+  it('goes through the fetch of the options', async () => {
+    const addresses: string[] = []
+    const fetch: ClientOptions['fetch'] = (url, init) => {
+      addresses.push(url)
+      return globalThis.fetch(url, init)
+    }
+    await send(reply(202), {}, { fetch })
+    expect(addresses).toEqual([`${server?.url}/v1/messages`])
+  })
+})
+
+describe('a 2xx', () => {
+  it.each([
+    { status: 202, text: '{"id":"msg_1"}', body: { id: 'msg_1' } },
+    { status: 200, text: 'queued', body: undefined },
+    { status: 201, text: '', body: undefined },
+    { status: 204, text: '', body: undefined },
+  ])('is a success with $status and the body "$text"', async ({ status, text, body }) => {
+    const result = await send(reply(status, text, { 'x-request-id': 'r1' }))
+    expect(result).toMatchObject({ status, text, body, truncated: false })
+    expect(result.headers.get('x-request-id')).toBe('r1')
+  })
+
+  it('is a success although the connection was reset within its body', async () => {
+    expect(await send(resetWithinBody(202))).toMatchObject({ status: 202, body: undefined, truncated: true })
+  })
+
+  it('is a success although its body does not end in time', async () => {
+    const result = await send(hangWithinBody(202), { timeout: '300ms' })
+    expect(result).toMatchObject({ status: 202, body: undefined, truncated: true })
+  })
+
+  it('is read up to 1 MiB, and no further', async () => {
+    const written = { bytes: 0 }
+    const result = await send(oneGibibyte(200, written))
+    expect(result).toMatchObject({ status: 200, body: undefined, truncated: true })
+    expect(result.text).toHaveLength(1_048_576)
+    expect(written.bytes).toBeLessThan(64 * 1_048_576)
+  })
+
+  it('has a typed body with a schema', async () => {
+    server = await startFaultServer(reply(202, '{"id":"msg_1","more":1}'))
+    const { messages } = new Client({ apiKey, baseUrl: server.url })
+    const { body } = await messages.send(message, { schema: z.object({ id: z.string() }) })
+    expect(body satisfies { id: string }).toEqual({ id: 'msg_1' })
+  })
+
+  it('is reported with its status, and not repeated, when its body does not match the schema', async () => {
+    server = await startFaultServer(reply(202, '{"id":7}'))
+    const { messages } = new Client({ apiKey, baseUrl: server.url })
+    const schema = z.object({ id: z.string() })
+    const error = await failure(messages.send(message, { schema, retry: { attempts: 3, on: 'any' } }))
+    expect(error).toMatchObject({ code: 'api', status: 202, body: { id: 7 } })
+    expect(error.message).toContain('the message was taken')
+    expect(error.issues).toMatchObject([{ path: ['id'] }])
+    expect(requests()).toBe(1)
+  })
+
+  it.each([
+    [
+      'throws',
+      () => {
+        throw new ClientError('connection', 'of another call', { sent: 'no' })
+      },
+    ],
+    ['rejects', () => Promise.reject(new Error('gone'))],
+  ])('is reported as taken, and not repeated, when the schema %s', async (_, validate) => {
+    server = await startFaultServer(reply(202, '{}'))
+    const { messages } = new Client({ apiKey, baseUrl: server.url })
+    const schema = { '~standard': { version: 1, vendor: 'test', validate } } as const
+    const error = await failure(messages.send(message, { schema, retry: 'unsent' }))
+    expect(error).toMatchObject({ code: 'api', status: 202, cause: expect.any(Error) })
+    expect(error.message).toContain('the message was taken, but the schema failed')
+    expect(requests()).toBe(1)
+  })
+})
+
+describe('another answer', () => {
+  it('is an error with its status, headers and body', async () => {
+    const error = await failure(send(reply(422, '{"field":"template"}', { 'x-request-id': 'r1' })))
+    expect(error).toMatchObject({
+      code: 'api',
+      status: 422,
+      body: { field: 'template' },
+      text: '{"field":"template"}',
+    })
+    expect(error.headers?.get('x-request-id')).toBe('r1')
+    expect(error.sent).toBeUndefined()
+  })
+
+  it('shows nothing that the platform repeats, except to those who ask', async () => {
+    const echo: Answer = (response, request) => response.writeHead(400).end(request.body)
+    const error = await failure(send(echo))
+    expect(error.body).toEqual(message)
+  })
+
+  it('may be HTML', async () => {
+    const error = await failure(send(reply(502, '<html>Bad gateway</html>', { 'content-type': 'text/html' })))
+    expect(error).toMatchObject({ status: 502, body: undefined, text: '<html>Bad gateway</html>' })
+  })
+
+  it('is read up to 64 KiB, and no further', async () => {
+    const written = { bytes: 0 }
+    const error = await failure(send(oneGibibyte(500, written)))
+    expect(error.text).toHaveLength(65_536)
+    expect(written.bytes).toBeLessThan(64 * 1_048_576)
+  })
+
+  it('is an error with its status although the connection was reset within its body', async () => {
+    expect(await failure(send(resetWithinBody(500)))).toMatchObject({
+      code: 'api',
+      status: 500,
+      text: '{"id":',
+    })
+  })
+
+  it.each([301, 302, 303, 307, 308])('is not followed when it is a redirect with %i', async status => {
+    const elsewhere = await startFaultServer(reply(202))
+    const error = await failure(send(reply(status, '', { location: `${elsewhere.url}/v1/messages` })))
+    expect(error).toMatchObject({ code: 'api', status })
+    expect(error.message).toContain('redirects are not followed')
+    expect(elsewhere.requests).toEqual([])
+    await elsewhere.close()
+  })
+})
+
+describe('no answer', () => {
+  it('is an error that cannot say whether the message was sent', async () => {
+    expect(await failure(send(reset))).toMatchObject({ code: 'connection', sent: 'unknown' })
+  })
+
+  it('is an error that says so when the connection was refused', async () => {
+    const { messages } = new Client({ apiKey, baseUrl: `http://127.0.0.1:${await freePort()}` })
+    expect(await failure(messages.send(message))).toMatchObject({ code: 'connection', sent: 'no' })
+  })
+
+  it('is an error that says so when the host does not exist', async () => {
+    const { messages } = new Client({ apiKey, baseUrl: 'https://api.invalid' })
+    expect(await failure(messages.send(message))).toMatchObject({ code: 'connection', sent: 'no' })
+  })
+
+  it('is an error after the timeout of the call', async () => {
+    const error = await failure(send(hang, { timeout: '200ms' }))
+    expect(error).toMatchObject({ code: 'timeout', sent: 'unknown' })
+    expect(error.message).toContain('200 ms')
+  })
+
+  it('is an error after the timeout of the client', async () => {
+    expect(await failure(send(hang, {}, { timeout: '200ms' }))).toMatchObject({ code: 'timeout' })
+  })
+})
+
+describe('signal', () => {
+  it('ends the call with its own reason', async () => {
+    const controller = new AbortController()
+    const call = send(hang, { signal: controller.signal })
+    await until('the request arrived', () => requests() === 1)
+    const reason = new Error('the customer left')
+    controller.abort(reason)
+    await expect(call).rejects.toBe(reason)
+  })
+
+  it('sends nothing when it is aborted already', async () => {
+    await expect(send(reply(202), { signal: AbortSignal.abort() })).rejects.toThrow(/abort/)
+    expect(requests()).toBe(0)
+  })
+
+  it('ends the wait before a retry', async () => {
+    const controller = new AbortController()
+    const retry = { attempts: 2, on: 'any' } as const
+    const call = send(reply(503, '', { 'retry-after': '60' }), { retry, signal: controller.signal })
+    await until('the request was answered', () => requests() === 1)
+    controller.abort()
+    await expect(call).rejects.toThrow(/abort/)
+    expect(requests()).toBe(1)
+  })
+
+  it('has no listener left after the call', async () => {
+    const { signal } = new AbortController()
+    const add = vi.spyOn(signal, 'addEventListener')
+    const remove = vi.spyOn(signal, 'removeEventListener')
+    await send([reply(503), reply(202)], { signal, retry: { attempts: 2, on: 'any' } })
+    expect(add.mock.calls.length).toBeGreaterThan(2)
+    expect(remove).toHaveBeenCalledTimes(add.mock.calls.length)
+  })
+})
+
+describe('retry', () => {
+  const any = { attempts: 3, on: 'any' } as const
+
+  it.each([
+    ['a reset', reset],
+    ['503', reply(503)],
+  ] as const)('is off by default after %s', async (_, answer) => {
+    await failure(send([answer, reply(202)]))
+    expect(requests()).toBe(1)
+  })
+
+  it.each([
+    ['a reset', reset],
+    ['408', reply(408)],
+    ['429', reply(429)],
+    ['500', reply(500)],
+    ['an HTML 502', reply(502, '<html></html>')],
+    ['503', reply(503)],
+  ] as const)("repeats the same request after %s with 'any'", async (_, answer) => {
+    expect(await send([answer, reply(202)], { retry: any })).toMatchObject({ status: 202 })
+    expect(server?.requests.map(one => one.body)).toEqual([JSON.stringify(message), JSON.stringify(message)])
+  })
+
+  it("repeats the request after a timeout with 'any'", async () => {
+    expect(await send([hang, reply(202)], { retry: any, timeout: '300ms' })).toMatchObject({ status: 202 })
+  })
+
+  it.each([400, 401, 403, 404, 409, 422, 307])('does not repeat after %i', async status => {
+    expect(await failure(send([reply(status), reply(202)], { retry: any }))).toMatchObject({ status })
+    expect(requests()).toBe(1)
+  })
+
+  it('ends with the last error when the attempts are used up', async () => {
+    expect(await failure(send(reply(503), { retry: any }))).toMatchObject({ status: 503 })
+    expect(requests()).toBe(3)
+  })
+
+  it("repeats nothing that may have arrived with 'unsent'", async () => {
+    for (const answer of [reset, reply(503), reply(429)]) {
+      await failure(send([answer, reply(202)], { retry: 'unsent' }))
+      expect(requests()).toBe(1)
+      await server?.close()
+    }
+    server = undefined
+  })
+
+  it("repeats a refused connection with 'unsent', until somebody listens", async () => {
+    const port = await freePort()
+    let tries = 0
+    const fetch: ClientOptions['fetch'] = async (url, init) => {
+      tries++
+      const response = globalThis.fetch(url, init)
+      await response.catch(async () => {
+        server = await startFaultServerOn(port, reply(202))
+      })
+      return response
+    }
+    const { messages } = new Client({ apiKey, baseUrl: `http://127.0.0.1:${port}`, fetch })
+    expect(await messages.send(message, { retry: 'unsent' })).toMatchObject({ status: 202 })
+    expect(tries).toBe(2)
+  })
+
+  it.each([
+    ['in seconds', () => ({ 'retry-after': '1' })],
+    ['as a date', () => ({ 'retry-after': new Date(Date.now() + 2000).toUTCString() })],
+    [
+      'as a date of a server whose clock is wrong',
+      () => ({ date: 'Wed, 01 Jan 2020 00:00:00 GMT', 'retry-after': 'Wed, 01 Jan 2020 00:00:01 GMT' }),
+    ],
+  ] as const)('waits as long as Retry-After asks, %s', async (_, headers) => {
+    const answer: Answer = response => response.writeHead(503, headers()).end()
+    await send([answer, reply(202)], { retry: any })
+    const [first, second] = server?.requests ?? []
+    // A date has whole seconds.
+    expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThan(950)
+  })
+
+  it('does not wait when Retry-After asks for more than a minute, and says for how long it asked', async () => {
+    const answer = reply(429, '', { 'retry-after': '61' })
+    expect(await failure(send(answer, { retry: any }))).toMatchObject({ status: 429, retryAfterMs: 61_000 })
+    expect(requests()).toBe(1)
+  })
+
+  it('says what Retry-After asked for without a retry too', async () => {
+    expect(await failure(send(reply(503, '', { 'retry-after': '7' })))).toMatchObject({ retryAfterMs: 7000 })
+  })
+})

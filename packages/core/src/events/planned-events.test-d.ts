@@ -1,0 +1,11 @@
+import { expectTypeOf } from 'vitest'
+import type { EventMap } from './event-types.ts'
+import type { PlannedData, PlannedEvents } from './planned-events.ts'
+
+// What an app does with them, without changing the types of this package.
+interface AppEvents extends EventMap, PlannedEvents {}
+
+expectTypeOf<AppEvents['message.delivered']>().toEqualTypeOf<PlannedData>()
+expectTypeOf<keyof AppEvents>().toEqualTypeOf<keyof EventMap | keyof PlannedEvents>()
+// Never part of the default, and never the one that is published.
+expectTypeOf<keyof EventMap & keyof PlannedEvents>().toEqualTypeOf<never>()

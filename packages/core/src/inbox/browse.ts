@@ -1,0 +1,55 @@
+/** Which events an inbox is asked for. Filters combine. */
+export interface BrowseQuery {
+  readonly state: BrowseState
+  /** The one event with this key, which every inbox can find: `eventKey(namespace, id)`. */
+  readonly key?: string
+  /** Events of exactly this type. Only where {@link BrowseSupport} names the filter. */
+  readonly type?: string
+  /** Events whose id, type or namespace holds this text, in either case. Only where {@link BrowseSupport} names it. */
+  readonly text?: string
+  /** The `cursor` of the last event of the page before. */
+  readonly after?: string | undefined
+  /** Default 100. */
+  readonly limit?: number
+}
+
+/** `pending`: waits for its first or next attempt. `active`: its handlers run. `dead`: a dead letter. */
+export type BrowseState = 'pending' | 'active' | 'dead'
+
+/** What an inbox can find by an index, or in memory. A page offers nothing else. */
+export interface BrowseSupport {
+  readonly states: readonly BrowseState[]
+  readonly filters: readonly ('type' | 'text')[]
+}
+
+/** One event as a page lists it. */
+export interface BrowsedEvent {
+  readonly key: string
+  readonly namespace: string
+  readonly id: string
+  readonly type: string
+  /** Only where the query has a `key`: a page of bodies could be large. */
+  readonly body?: Uint8Array
+  /** Milliseconds since the epoch. */
+  readonly receivedAt: number
+  /** Attempts begun. */
+  readonly attempts: number
+  /** Milliseconds until the next attempt may begin, where it waits for a time that is known. */
+  readonly dueInMs?: number
+  /** Of a dead letter, or of the last attempt where the inbox keeps it: `name: message` of the error. */
+  readonly reason?: string
+  /** Of a dead letter. Milliseconds since the epoch. */
+  readonly failedAt?: number
+  /** The place of this event in the list, for `after`. Means nothing else, and nothing to another inbox. */
+  readonly cursor: string
+}
+
+/** What happened in one minute, over all processes on the inbox. */
+export interface MinuteCount {
+  /** When the minute began, in milliseconds since the epoch. */
+  readonly startedAt: number
+  /** Events whose handlers all resolved. */
+  readonly handled: number
+  /** Events that became dead letters. */
+  readonly deadLettered: number
+}

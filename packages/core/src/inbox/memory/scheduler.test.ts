@@ -1,0 +1,35 @@
+import { describe, expect, it, vi } from 'vitest'
+import type { Verdict } from '../inbox.ts'
+import type { Entry } from './entry.ts'
+import { PerRequestScheduler } from './per-request-scheduler.ts'
+import { QueueingScheduler } from './queueing-scheduler.ts'
+
+const entry = (id: string) => ({ phase: 'held', delivery: { id } }) as unknown as Entry
+const fault = new Error('a fault of the inbox')
+
+// An unhandled rejection would end a process, and fails this file.
+describe.each([QueueingScheduler, PerRequestScheduler])('%o', Scheduler => {
+  it.each([
+    [
+      'throws',
+      () => {
+        throw fault
+      },
+    ],
+    ['rejects', () => Promise.reject(fault)],
+  ])('tries an event again whose attempt %s, and runs others', async (_, fail) => {
+    const applied: [string, Verdict][] = []
+    const scheduler = new Scheduler({
+      policy: { concurrency: 1, serialize: false, handlerTimeoutMs: 1000 },
+      run: ({ delivery }) => (delivery.id === 'faulty' ? fail() : { outcome: 'completed' }),
+      apply: (verdict, { delivery }) => applied.push([delivery.id, verdict]),
+    })
+    scheduler.enqueue(entry('faulty'))
+    await vi.waitFor(() =>
+      expect(applied).toEqual([['faulty', { outcome: 'retry', delayMs: 1000, error: fault }]]),
+    )
+    scheduler.enqueue(entry('next'))
+    await vi.waitFor(() => expect(applied[1]).toEqual(['next', { outcome: 'completed' }]))
+    expect(scheduler.active).toBe(0)
+  })
+})

@@ -1,0 +1,123 @@
+import { describe, expect, it, vi } from 'vitest'
+import { watch } from '../../../../test/support/receiving.ts'
+import { NonRetryableError, RetryAfterError } from '../errors/errors.ts'
+import type { WebhookEvent } from '../events/event-types.ts'
+import type { Failure } from '../worker/failure.ts'
+
+// An unhandled rejection would end a process, and fails this file.
+
+const bad = (): never => {
+  throw new Error('do not look')
+}
+const revoked = (): object => {
+  const { proxy, revoke } = Proxy.revocable({}, {})
+  revoke()
+  return proxy
+}
+const withGetter = (target: object, name: string): object => Object.defineProperty(target, name, { get: bad })
+const later = (value: unknown): object => {
+  let reads = 0
+  return Object.defineProperty(new AggregateError([]), 'errors', {
+    get: () => (reads++ > 2 ? bad() : [value]),
+  })
+}
+
+const THROWN: [string, () => unknown][] = [
+  ['a revoked proxy', revoked],
+  ['an AggregateError with a revoked proxy', () => new AggregateError([new Error('one'), revoked()])],
+  ['an AggregateError whose errors throw in the end', () => later(new Error('one'))],
+  ['an error without a readable message', () => withGetter(new Error('x'), 'message')],
+  ['an error without a readable code', () => withGetter(new NonRetryableError('x'), 'code')],
+  ['a delay that cannot be read', () => withGetter(new RetryAfterError('x', '1s'), 'delayMs')],
+  [
+    'a delay that is a symbol',
+    () => Object.defineProperty(new RetryAfterError('x', '1s'), 'delayMs', { value: Symbol('x') }),
+  ],
+  [
+    'a delay that is no number',
+    () => Object.defineProperty(new RetryAfterError('x', '1s'), 'delayMs', { value: Number.NaN }),
+  ],
+  ['a symbol', () => Symbol('x')],
+  ['nothing', () => undefined],
+  ['an object without a prototype', () => Object.create(null)],
+  ['a thenable that throws', () => Object.fromEntries([['then', bad]])],
+  ['what has no text', () => ({ toString: bad })],
+]
+
+describe.each(THROWN)('a handler that throws %s', (_, value) => {
+  const raise = () => {
+    throw value()
+  }
+
+  it.each([
+    ['alone', [raise]],
+    ['in a promise', [async () => raise()]],
+    ['among several', [() => bad(), raise, async () => raise()]],
+  ])('%s has failed, and its event is tried again and kept', async (_, handlers) => {
+    const { receiver, send, seen, logger } = watch({
+      retry: { attempts: 2, minDelay: '1ms', maxDelay: '1ms' },
+    })
+    for (const handler of handlers) receiver.on('*', handler)
+    receiver.onError(raise).onDeadLetter(async () => raise())
+    expect((await send()).status).toBe(202)
+    await vi.waitFor(() => expect(seen.at(-1)).toMatchObject({ kind: 'dead_lettered', attempt: 2 }))
+    expect(seen.filter(one => one.kind === 'attempt_failed')).toHaveLength(1)
+    expect(logger.lines.filter(line => line.level === 'error')).toHaveLength(2)
+    await vi.waitFor(async () => expect(await receiver.stats()).toMatchObject({ active: 0, dead: 1 }))
+    expect(await receiver.close()).toEqual({ lost: 0 })
+  })
+
+  it('is answered where the sender waits', async () => {
+    const { receiver, send } = watch({ acknowledge: 'after-processing' })
+    receiver.on('*', raise)
+    expect([500, 503]).toContain((await send()).status)
+  })
+})
+
+const CHANGES: [string, (event: Record<string, unknown>) => unknown][] = [
+  ['created_at to a symbol', event => (event['created_at'] = Symbol('x'))],
+  ['created_at to a revoked proxy', event => (event['created_at'] = revoked())],
+  ['created_at to what throws', event => withGetter(event, 'created_at')],
+  ['its id to what throws', event => withGetter(event, 'id')],
+  ['its type to what throws', event => withGetter(event, 'type')],
+  ['its prototype', event => Object.setPrototypeOf(event, revoked())],
+]
+
+it.each(CHANGES)('a handler that changes %s has handled the event', async (_, change) => {
+  const { receiver, send, seen } = watch()
+  receiver.on('*', event => void change(event as WebhookEvent & Record<string, unknown>))
+  await send()
+  await vi.waitFor(() => expect(seen.at(-1)).toMatchObject({ kind: 'completed' }))
+  expect((await send()).code).toBe('duplicate')
+})
+
+it('a listener that destroys what it was given destroys a copy', async () => {
+  const { receiver, send, seen } = watch({ retry: { attempts: 2, minDelay: '1ms', maxDelay: '1ms' } })
+  const destroy = ({ delivery }: Failure) => {
+    for (const name of ['key', 'id', 'type', 'namespace', 'body']) withGetter(delivery, name)
+  }
+  receiver.on('*', bad).onError(destroy).onDeadLetter(destroy)
+  await send()
+  await vi.waitFor(() => expect(seen.at(-1)).toMatchObject({ kind: 'dead_lettered', attempt: 2 }))
+  expect(await receiver.deadLetters.get('evt_1')).toMatchObject({ id: 'evt_1' })
+})
+
+it.each([
+  ['throws', bad],
+  ['answers no time', () => Number.NaN],
+  ['answers something else', () => 1n],
+])('a clock that %s changes no verdict, and records have a time', async (_, clock) => {
+  let isBroken = false
+  const broken = clock as () => number
+  const { receiver, send, seen } = watch({ clock: () => (isBroken ? broken() : Date.now()) })
+  receiver.on('a.b', () => {
+    isBroken = true
+    throw new NonRetryableError('never')
+  })
+  expect((await send({ type: 'a.b' })).status).toBe(202)
+  await vi.waitFor(() => expect(seen.at(-1)).toMatchObject({ kind: 'dead_lettered' }))
+  await vi.waitFor(async () => expect((await receiver.stats()).dead).toBe(1))
+  expect(await receiver.deadLetters.get('evt_1')).toMatchObject({ failedAt: expect.any(Number) })
+  // Without a time nothing is proven.
+  expect((await send({ id: 'evt_2' })).status).toBeGreaterThanOrEqual(401)
+})

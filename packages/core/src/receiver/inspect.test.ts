@@ -1,0 +1,33 @@
+import { expect, it, vi } from 'vitest'
+import { watch } from '../../../../test/support/receiving.ts'
+import { memoryInbox } from '../inbox/memory/memory-inbox.ts'
+import { inspectReceiver } from './inspect.ts'
+
+it('a subscriber sees what happens from then on, also after the start, until it leaves', async () => {
+  const { receiver, send, seen } = watch()
+  await send({ id: 'evt_before' })
+  await vi.waitFor(() => expect(seen.at(-1)?.kind).toBe('completed'))
+  const late: string[] = []
+  const leave = receiver.subscribe(one => 'id' in one && late.push(`${one.kind} ${one.id}`))
+  await send({ id: 'evt_between' })
+  await vi.waitFor(() => expect(late).toContain('completed evt_between'))
+  leave()
+  await send({ id: 'evt_after' })
+  await vi.waitFor(() => expect(seen.at(-1)).toMatchObject({ kind: 'completed', id: 'evt_after' }))
+  expect(late).toEqual(
+    ['accepted', 'attempt_started', 'unhandled', 'completed'].map(kind => `${kind} evt_between`),
+  )
+})
+
+it('a tool finds the inbox of a receiver, and can report to its observers', () => {
+  const inbox = memoryInbox()
+  const { receiver, seen } = watch({ inbox })
+  const inspected = inspectReceiver(receiver)
+  expect(inspected.inbox).toBe(inbox)
+  inspected.observe({ kind: 'redriven', id: 'evt_1', type: 'a.b', namespace: '', by: 'anna' })
+  expect(seen).toEqual([{ kind: 'redriven', id: 'evt_1', type: 'a.b', namespace: '', by: 'anna' }])
+})
+
+it('a tool is refused what createReceiver did not make', () => {
+  expect(() => inspectReceiver({})).toThrow(/receiver/)
+})

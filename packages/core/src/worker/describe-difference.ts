@@ -1,0 +1,36 @@
+import type { PublishedHandlers } from '../inbox/handler-board.ts'
+
+const MOST_NAMED = 5
+const LONGEST_NAME = 60
+
+/** What an operator should know when processes on one inbox handle different types. `undefined` when they do not. */
+export function describeDifference(
+  own: PublishedHandlers,
+  others: readonly PublishedHandlers[],
+  {
+    location = 'this inbox',
+    namespace,
+  }: { readonly location: string | undefined; readonly namespace: unknown },
+): string | undefined {
+  const mine = new Set(namesOf(own))
+  const theirs = new Set(others.flatMap(namesOf))
+  const onlyThere = [...theirs].filter(name => !mine.has(name))
+  // What some other process lacks, an older one of a deployment for example.
+  const onlyHere = [...mine].filter(name => others.some(one => !namesOf(one).includes(name)))
+  if (onlyThere.length === 0 && onlyHere.length === 0) return undefined
+  const where = typeof namespace === 'string' ? `namespace '${namespace}'` : 'the namespace of each request'
+  return `Processes on ${location} handle different types: ${listOf(onlyThere)} only there, ${listOf(onlyHere)} not everywhere but here. Events wait for the process with the more specific handler. During a deployment this is as it should be. Two services need a file or queue each: on one, with one namespace (here ${where}), each takes the other's ids for duplicates.`
+}
+
+function namesOf({ patterns, onUnhandled }: PublishedHandlers): readonly string[] {
+  return onUnhandled ? [...patterns, 'onUnhandled'] : patterns
+}
+
+function listOf(names: readonly string[]): string {
+  if (names.length === 0) return 'nothing'
+  const named = names
+    .slice(0, MOST_NAMED)
+    .map(name => `'${name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME)}…` : name}'`)
+  const more = names.length - named.length
+  return more > 0 ? `${named.join(', ')} and ${more} more` : named.join(', ')
+}

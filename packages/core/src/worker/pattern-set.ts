@@ -1,0 +1,32 @@
+/** How specifically something handles a type: the greater, the more. */
+export const RANK = { none: 0, onUnhandled: 1, all: 2, category: 3, exact: 4 } as const
+
+/** Handler patterns, of one process or of several, by what they say about a type. */
+export class PatternSet {
+  readonly #exact = new Set<string>()
+  readonly #categories = new Set<string>()
+  /** What a type gets that no other pattern matches. */
+  #rest: number = RANK.none
+
+  add({
+    patterns,
+    onUnhandled,
+  }: {
+    readonly patterns: readonly string[]
+    readonly onUnhandled: boolean
+  }): void {
+    for (const pattern of patterns) {
+      if (pattern === '*') this.#rest = RANK.all
+      else if (pattern.endsWith('.*')) this.#categories.add(pattern.slice(0, -2))
+      else this.#exact.add(pattern)
+    }
+    if (onUnhandled) this.#rest = Math.max(this.#rest, RANK.onUnhandled)
+  }
+
+  /** As `HandlerRegistry.match` finds handlers, but only how specific the best one is. */
+  rankOf(type: string): number {
+    if (this.#exact.has(type)) return RANK.exact
+    const dot = type.indexOf('.')
+    return dot !== -1 && this.#categories.has(type.slice(0, dot)) ? RANK.category : this.#rest
+  }
+}

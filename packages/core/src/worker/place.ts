@@ -1,0 +1,61 @@
+import { AckhookError } from '../errors/errors.ts'
+import type { Verdict } from '../inbox/inbox.ts'
+import { formatMs } from '../lib/duration.ts'
+
+const MIN_DELAY_MS = 100
+const MAX_DELAY_MS = 5000
+/** A mark is a count of waits and the rank that the event waits for. */
+const RANKS = 8
+/** One wait, for no known handler. */
+export const FIRST_MARK: number = RANKS
+
+/** What an attempt has to know to decide whether it may begin here. */
+export interface Situation {
+  readonly type: string
+  /** How specifically this process handles the type. */
+  readonly own: number
+  /** How specifically the best of the others does that is expected. */
+  readonly best: number
+  /** Of the event's last wait. */
+  readonly mark: number
+  /** Whether one more event may wait. */
+  readonly hasRoom: boolean
+  readonly keepMs: number
+}
+
+/** Where an event goes that is not handled here. */
+export type Place =
+  | Extract<Verdict, { outcome: 'postponed' }>
+  | { readonly outcome: 'dead'; readonly error: AckhookError }
+
+/**
+ * Whether an event waits for a process that handles its type more specifically. `undefined`: it runs here. An event that
+ * has waited is never left to a less specific handler than the one it waited for.
+ */
+export function decidePlace(situation: Situation): Place | undefined {
+  const { type, own, best, mark, hasRoom, keepMs } = situation
+  const awaited = mark % RANKS
+  const needed = Math.max(best, awaited)
+  if (own >= needed) return undefined
+  if (best < awaited)
+    return missing(
+      `no process that handles '${type}' was seen here for ${formatMs(keepMs)} (option handlerWait)`,
+    )
+  if (mark === 0 && !hasRoom)
+    return missing(
+      `too many events wait for other processes already, '${type}' among them (a tenth of capacity)`,
+    )
+  const waits = Math.floor(mark / RANKS)
+  return { outcome: 'postponed', delayMs: delayMs(waits), mark: (waits + 1) * RANKS + needed }
+}
+
+function missing(reason: string): Place {
+  const message = `Redrive the event once a process with its handler runs: ${reason}.`
+  return { outcome: 'dead', error: new AckhookError('handler_missing', message) }
+}
+
+/** The upper half is random, so that events that were postponed together do not come back together. */
+function delayMs(waits: number): number {
+  const full = Math.min(MAX_DELAY_MS, MIN_DELAY_MS * 2 ** waits)
+  return Math.max(MIN_DELAY_MS, Math.round(full / 2 + (Math.random() * full) / 2))
+}

@@ -1,0 +1,300 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { of } from '../../../../test/support/memory-inbox.ts'
+import { watch } from '../../../../test/support/receiving.ts'
+import { SharedQueue } from '../../../../test/support/shared-queue.ts'
+
+beforeEach(() => {
+  vi.useFakeTimers()
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+/**
+ * Both processes poll, and an event that the wrong one takes waits up to 5 s: about one in a thousand is taken by the
+ * wrong one for half a minute.
+ */
+const LONG_MS = 120_000
+
+/** One process on a queue: its handlers note what they got. */
+function onQueue(queue: SharedQueue, patterns: readonly string[], options: Parameters<typeof watch>[0] = {}) {
+  const watched = watch({ inbox: queue.createInbox(), ...options })
+  const handled: string[] = []
+  for (const pattern of patterns) watched.receiver.on(pattern, ({ id }) => void handled.push(id))
+  return { ...watched, handled }
+}
+
+/** Started, with the time that this may take. */
+async function started<Watched extends Pick<ReturnType<typeof watch>, 'receiver'>>(watched: Watched) {
+  const starting = watched.receiver.start()
+  await vi.advanceTimersByTimeAsync(1000)
+  await starting
+  return watched
+}
+
+async function sendEach(sender: Pick<ReturnType<typeof watch>, 'send'>, type: string, count: number) {
+  const ids = Array.from({ length: count }, (_, index) => `${type}_${index}`)
+  for (const id of ids) expect(await sender.send({ id, type })).toMatchObject({ code: 'accepted' })
+  return ids
+}
+
+describe('processes that handle different types', () => {
+  it('each get the events that they handle, and complete no others', async () => {
+    const queue = new SharedQueue()
+    const one = await started(onQueue(queue, ['a.b']))
+    const other = await started(onQueue(queue, ['c.d']))
+    const expected = [await sendEach(one, 'a.b', 20), await sendEach(one, 'c.d', 20)]
+    await vi.advanceTimersByTimeAsync(LONG_MS)
+    expect([one.handled.toSorted(), other.handled.toSorted()]).toEqual(expected.map(ids => ids.toSorted()))
+    expect(queue.idsIn('done')).toHaveLength(40)
+    expect(of([...one.seen, ...other.seen], 'unhandled')).toEqual([])
+    expect(of([...one.seen, ...other.seen], 'postponed').length).toBeGreaterThan(0)
+    expect(of([...one.seen, ...other.seen], 'attempt_started')).toHaveLength(40)
+  })
+
+  it.each([
+    [['a.*'], ['a.b']],
+    [['*'], ['a.*']],
+    [['*'], ['a.b']],
+    [[], ['*']],
+  ])('leave an event to the more specific of %j and %j', async (less, more) => {
+    const queue = new SharedQueue()
+    const logger = await started(onQueue(queue, less))
+    const other = await started(onQueue(queue, more))
+    const ids = await sendEach(logger, 'a.b', 20)
+    await vi.advanceTimersByTimeAsync(LONG_MS)
+    expect(logger.handled).toEqual([])
+    expect(other.handled.toSorted()).toEqual(ids.toSorted())
+  })
+
+  it('count onUnhandled as less specific than any pattern, and as more than nothing', async () => {
+    const queue = new SharedQueue()
+    const ran: string[] = []
+    const rest = onQueue(queue, [])
+    rest.receiver.onUnhandled(({ type }) => void ran.push(type))
+    await started(rest)
+    const all = await started(onQueue(queue, ['a.b']))
+    await sendEach(rest, 'a.b', 5)
+    await sendEach(rest, 'c.d', 5)
+    await vi.advanceTimersByTimeAsync(LONG_MS)
+    expect(all.handled).toHaveLength(5)
+    expect(ran).toEqual(Array.from({ length: 5 }, () => 'c.d'))
+  })
+
+  it('leave a type that none of them handles unhandled', async () => {
+    const queue = new SharedQueue()
+    const one = await started(onQueue(queue, ['a.b']))
+    await started(onQueue(queue, ['c.d']))
+    await sendEach(one, 'e.f', 3)
+    await vi.advanceTimersByTimeAsync(100)
+    expect(queue.idsIn('done')).toHaveLength(3)
+  })
+
+  it('say so at start, once for each process that finds a difference', async () => {
+    const queue = new SharedQueue()
+    const one = await started(onQueue(queue, ['a.b']))
+    const other = await started(onQueue(queue, ['c.d'], { namespace: 'eu' }))
+    await vi.advanceTimersByTimeAsync(LONG_MS)
+    expect(of(one.seen, 'notice')).toEqual([])
+    const [notice, ...more] = of(other.seen, 'notice')
+    expect(notice).toMatchObject({
+      code: 'handlers_differ',
+      message: expect.stringContaining("queue 'shared'"),
+    })
+    expect(notice?.message).toMatch(/'a\.b' only there.*namespace 'eu'/)
+    expect(more).toEqual([])
+    expect(other.logger.lines).toMatchObject([{ level: 'warn', fields: { code: 'handlers_differ' } }])
+  })
+})
+
+describe('a process that only receives', () => {
+  it('publishes nothing and completes nothing', async () => {
+    const queue = new SharedQueue()
+    const receiving = await started(onQueue(queue, [], { concurrency: 0 }))
+    expect(queue.processes()).toEqual([])
+    await sendEach(receiving, 'a.b', 1)
+    await vi.advanceTimersByTimeAsync(1000)
+    expect(queue.idsIn('waiting')).toHaveLength(1)
+  })
+})
+
+describe('what a process handles', () => {
+  it('is published with what a person needs to find the process', async () => {
+    const queue = new SharedQueue()
+    await started(onQueue(queue, ['a.b', 'c.*']))
+    expect(queue.processes()).toEqual([
+      {
+        id: expect.any(String),
+        process: expect.any(String),
+        version: expect.stringMatching(/^\d+\.\d+\.\d+/),
+        startedAt: expect.any(Number),
+        patterns: ['a.b', 'c.*'],
+        onUnhandled: false,
+        keepMs: 600_000,
+        seenMs: expect.any(Number),
+      },
+    ])
+  })
+
+  it('is expected for ten minutes after the process has gone, and its events are dead letters then', async () => {
+    const queue = new SharedQueue()
+    const old = await started(onQueue(queue, ['*']))
+    const capable = await started(onQueue(queue, ['a.b']))
+    await capable.receiver.close()
+    const dead = vi.fn<(error: unknown) => void>()
+    const sender = await started(onQueue(queue, ['a.*']))
+    sender.receiver.subscribe(one => one.kind === 'dead_lettered' && dead(one.error))
+    await sendEach(old, 'a.b', 3)
+    await vi.advanceTimersByTimeAsync(590_000)
+    expect([queue.idsIn('waiting').length, dead.mock.calls.length]).toEqual([3, 0])
+    await vi.advanceTimersByTimeAsync(20_000)
+    expect(queue.idsIn('dead')).toHaveLength(3)
+    expect([...old.handled, ...sender.handled]).toEqual([])
+    for (const { error } of queue.rows.values()) expect(error).toMatchObject({ code: 'handler_missing' })
+    // From then on its events are those of whatever handles them.
+    await sender.send({ id: 'late', type: 'a.b' })
+    await vi.advanceTimersByTimeAsync(LONG_MS)
+    expect(sender.handled).toEqual(['late'])
+  })
+
+  it('is expected for as long as the option says, and runs when the process comes back in time', async () => {
+    const queue = new SharedQueue()
+    const old = await started(onQueue(queue, ['*']))
+    const capable = await started(onQueue(queue, ['a.b'], { handlerWait: '1m' }))
+    await capable.receiver.close()
+    const ids = await sendEach(old, 'a.b', 3)
+    await vi.advanceTimersByTimeAsync(50_000)
+    const again = await started(onQueue(queue, ['a.b'], { handlerWait: '1m' }))
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(again.handled.toSorted()).toEqual(ids)
+    await again.receiver.close()
+    await sendEach(old, 'a.b', 0)
+    expect(await old.send({ id: 'more', type: 'a.b' })).toMatchObject({ code: 'accepted' })
+    await vi.advanceTimersByTimeAsync(70_000)
+    expect(queue.idsIn('dead')).toEqual(['more'])
+  })
+
+  it('is renewed for as long as the process runs, the drain included', async () => {
+    const queue = new SharedQueue()
+    const { receiver } = await started(onQueue(queue, ['a.b'], { handlerWait: '4s' }))
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(queue.processes()).toHaveLength(1)
+    await receiver.close()
+    await vi.advanceTimersByTimeAsync(5000)
+    expect(queue.processes()).toEqual([])
+    const { reads } = queue
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(queue.reads).toBe(reads)
+  })
+})
+
+describe('events that wait for another process', () => {
+  it('take a tenth of the capacity at most; the others are dead letters at once', async () => {
+    const queue = new SharedQueue()
+    const old = await started(onQueue(queue, ['*'], { capacity: 100 }))
+    const capable = await started(onQueue(queue, ['a.b']))
+    await capable.receiver.close()
+    await vi.advanceTimersByTimeAsync(60_000)
+    await sendEach(old, 'a.b', 50)
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect([queue.idsIn('waiting').length, queue.idsIn('dead').length]).toEqual([10, 40])
+    expect(old.handled).toEqual([])
+    expect(await old.receiver.stats()).toMatchObject({ pending: 10 })
+  })
+
+  it('take no more of it together where several processes postpone them', async () => {
+    const queue = new SharedQueue()
+    const olds = [
+      await started(onQueue(queue, ['*'], { capacity: 100 })),
+      await started(onQueue(queue, ['*'], { capacity: 100 })),
+    ]
+    const capable = await started(onQueue(queue, ['a.b']))
+    await capable.receiver.close()
+    await vi.advanceTimersByTimeAsync(60_000)
+    for (const old of olds) await sendEach(old, `a.b`, 1).catch(() => [])
+    for (let index = 0; index < 60; index++) await olds[0]?.send({ id: `more_${index}`, type: 'a.b' })
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(queue.idsIn('waiting').length).toBeLessThanOrEqual(11)
+    expect(queue.idsIn('waiting').length).toBeGreaterThanOrEqual(9)
+  })
+})
+
+describe('start()', () => {
+  it('resolves at once where no other process is, and where all handle the same', async () => {
+    const queue = new SharedQueue()
+    await onQueue(queue, ['a.b']).receiver.start()
+    await onQueue(queue, ['a.b']).receiver.start()
+  })
+
+  it('resolves when every process knows the new handlers: an event sent then is never completed without them', async () => {
+    for (let round = 0; round < 20; round++) {
+      const queue = new SharedQueue()
+      const olds = [await started(onQueue(queue, [])), await started(onQueue(queue, ['*']))]
+      await vi.advanceTimersByTimeAsync(round * 53)
+      const fresh = onQueue(queue, ['a.b'])
+      let isStarted = false
+      const starting = fresh.receiver.start().then(() => {
+        isStarted = true
+      })
+      while (!isStarted) await vi.advanceTimersByTimeAsync(7)
+      await starting
+      const ids = await sendEach(fresh, 'a.b', 5)
+      for (let s = 0; s < 300 && queue.idsIn('done').length < 5; s++) await vi.advanceTimersByTimeAsync(1000)
+      for (const { receiver } of [fresh, ...olds]) await receiver.close()
+      expect(fresh.handled.toSorted()).toEqual(ids)
+      for (const old of olds) expect(old.handled).toEqual([])
+    }
+  })
+})
+
+describe('a board that fails', () => {
+  it('keeps a process from starting', async () => {
+    const queue = new SharedQueue()
+    queue.isDown = true
+    await expect(onQueue(queue, ['a.b']).receiver.start()).rejects.toThrow('the board is down')
+  })
+
+  it('holds back what another process may handle, and nothing that is handled by its exact type', async () => {
+    const queue = new SharedQueue()
+    const one = await started(onQueue(queue, ['a.b', 'c.*']))
+    queue.isDown = true
+    await vi.advanceTimersByTimeAsync(2000)
+    await sendEach(one, 'a.b', 2)
+    await sendEach(one, 'c.d', 2)
+    await vi.advanceTimersByTimeAsync(5000)
+    expect(one.handled).toEqual(['a.b_0', 'a.b_1'])
+    expect(of(one.seen, 'store_down')).toHaveLength(1)
+    queue.isDown = false
+    await vi.advanceTimersByTimeAsync(3000)
+    expect(one.handled.toSorted()).toEqual(['a.b_0', 'a.b_1', 'c.d_0', 'c.d_1'])
+    expect(queue.idsIn('dead')).toEqual([])
+  })
+})
+
+describe('an event whose type this process names otherwise', () => {
+  it('runs where the new name is handled', async () => {
+    const queue = new SharedQueue()
+    const old = await started(onQueue(queue, ['old.name'], { concurrency: 1 }))
+    const upcast = (event: { type: string }) => ({ ...event, type: 'new.name' })
+    const fresh = await started(onQueue(queue, ['new.name'], { contract: { upcast: upcast as never } }))
+    await old.receiver.close()
+    queue.rows.clear()
+    const sender = await started(onQueue(queue, ['old.name'], { concurrency: 0 }))
+    await sendEach(sender, 'old.name', 3)
+    await vi.advanceTimersByTimeAsync(LONG_MS)
+    expect(fresh.handled).toHaveLength(3)
+  })
+
+  it('runs there also when it arrived under a name that no process handles', async () => {
+    const queue = new SharedQueue()
+    const upcast = (event: { type: string }) => ({ ...event, type: 'new.name' })
+    const contract = { upcast: upcast as never }
+    const without = await started(onQueue(queue, ['a.b'], { contract }))
+    const having = await started(onQueue(queue, ['new.name'], { contract }))
+    const sender = await started(onQueue(queue, ['a.b'], { concurrency: 0 }))
+    const ids = await sendEach(sender, 'old.name', 20)
+    await vi.advanceTimersByTimeAsync(LONG_MS)
+    expect(having.handled.toSorted()).toEqual(ids.toSorted())
+    expect(of(without.seen, 'unhandled')).toEqual([])
+  })
+})

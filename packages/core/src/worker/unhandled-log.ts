@@ -1,0 +1,53 @@
+import { type EventSchemas, KNOWN_TYPES } from '../events/event-types.ts'
+import { nearest } from '../lib/nearest.ts'
+import { onceAMinute } from '../lib/once-a-minute.ts'
+import type { Logger } from '../observe/logger.ts'
+import type { HandlerRegistry } from './handler-registry.ts'
+
+/** A sender may invent any number of types. Those after so many share one line a minute. */
+const MOST_TYPES = 50
+
+export interface UnhandledLogParts {
+  readonly logger: Logger
+  readonly handlers: HandlerRegistry
+  /** Their types are known, too. */
+  readonly schemas: EventSchemas
+}
+
+/**
+ * Logs events that no handler matches, each type once a minute: they are acknowledged like any other, and one of the two
+ * names may be misspelt.
+ */
+export function createUnhandledLog(parts: UnhandledLogParts): (id: string, type: string) => void {
+  const shouldReport = onceAMinute(MOST_TYPES)
+  return (event, type) => {
+    const more = shouldReport(type)
+    if (more === undefined) return
+    parts.logger.warn(
+      { code: 'unhandled', event, type },
+      `No handler matches '${type}': event ${event} is complete without one${more}.${suggestionFor(type, parts)}`,
+    )
+  }
+}
+
+/** At start. Processes that only receive have no handlers. */
+export function warnWithoutHandlers(logger: Logger, handlers: HandlerRegistry): void {
+  if (handlers.patterns().length > 0 || handlers.listeners.onUnhandled.length > 0) return
+  logger.warn(
+    { code: 'no_handlers' },
+    'No handler is registered: every event is acknowledged, and complete at once. Call on() before start().',
+  )
+}
+
+function suggestionFor(type: string, { handlers, schemas }: UnhandledLogParts): string {
+  const patterns = handlers.patterns()
+  const known = [...KNOWN_TYPES, ...Object.keys(schemas)]
+  const near = known.includes(type) ? undefined : nearest(type, known)
+  // Where that one has a handler, it is the sender's name that is misspelt.
+  if (near !== undefined && patterns.includes(near)) return ` Did you mean '${near}'?`
+  for (const meant of [type, `${type.split('.', 1)[0]}.*`]) {
+    const registered = nearest(meant, patterns)
+    if (registered !== undefined) return ` You have on('${registered}'): did you mean on('${meant}')?`
+  }
+  return near === undefined ? '' : ` Did you mean '${near}'?`
+}

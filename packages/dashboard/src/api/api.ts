@@ -1,0 +1,97 @@
+import { type Context, Hono } from 'hono'
+import { bodyLimit } from 'hono/body-limit'
+import type { ResolvedDashboard } from '../options/options.ts'
+import { ApiProblem } from '../protocol/problem.ts'
+import type { EventRow, Role, Whereabouts } from '../protocol/protocol.ts'
+import { type Change, changeLetters, parseChange } from './change-letters.ts'
+import { type ListQuery, listEvents, toRow } from './list-events.ts'
+import { readOverview } from './read-overview.ts'
+
+/** Who is asking, from `authorize`. */
+export interface Caller {
+  readonly role: Role
+  readonly name?: string
+}
+
+interface Env {
+  readonly Bindings: { readonly caller: Caller }
+}
+
+const MAX_BYTES = 64 * 1024
+/** 128 bits in base64url, as every inbox names an event. */
+const KEY = ':key{[\\w-]{1,64}}'
+
+/** The routes below `api/`, wherever the dashboard is mounted. */
+export function createApi(parts: ResolvedDashboard): Hono<Env> {
+  const api = new Hono<Env>({ getPath: request => pathInApi(new URL(request.url).pathname) ?? '/' })
+  api.onError(cause => {
+    if (cause instanceof ApiProblem) return cause.toReply()
+    return new ApiProblem(503, 'inbox_unavailable', `The inbox does not work: ${cause.message}`).toReply()
+  })
+  api.notFound(() => new ApiProblem(404, 'not_found', 'There is no such path.').toReply())
+  api.get('/overview', async c => c.json(await readOverview(parts, c.env.caller.role)))
+  api.get('/letters', async c => c.json(await listEvents(parts, queryOf(c, 'dead'))))
+  api.get(`/letters/${KEY}`, async c => c.json(await letterOf(parts, c.req.param('key'))))
+  api.get('/events', async c => c.json(await listEvents(parts, queryOf(c, stateOf(c)))))
+  api.get(`/events/${KEY}`, async c => c.json(await whereaboutsOf(parts, c.req.param('key'))))
+  for (const change of ['redrive', 'discard'] as const) {
+    api.post(`/letters/${change}`, bodyLimit({ maxSize: MAX_BYTES, onError: tooLarge }), c =>
+      postChange(c, parts, change),
+    )
+  }
+  return api
+}
+
+/** `/overview` of `/any/prefix/api/overview`, or `undefined`. */
+export function pathInApi(pathname: string): string | undefined {
+  return pathname.match(/\/api(\/(?:overview|letters|events)(?:\/[^/]*)?)$/)?.[1]
+}
+
+async function postChange(c: Context<Env>, parts: ResolvedDashboard, change: Change): Promise<Response> {
+  const { role, name } = c.env.caller
+  if (role !== 'admin') throw new ApiProblem(403, 'read_only', 'This needs the role admin.')
+  const body: unknown = await c.req.json().catch(() => undefined)
+  return c.json(await changeLetters(parts, change, parseChange(body), name))
+}
+
+function queryOf(c: Context<Env>, state: ListQuery['state']): ListQuery {
+  const { type, text, id, namespace, order, after, limit } = c.req.query()
+  return {
+    state,
+    ...(type !== undefined && { type }),
+    ...(text !== undefined && { text }),
+    ...(id !== undefined && { id }),
+    ...(namespace !== undefined && { namespace }),
+    ...(order === 'oldest' && { order }),
+    ...(after !== undefined && { after }),
+    ...(limit !== undefined && /^\d{1,4}$/.test(limit) && { limit: Number(limit) }),
+  }
+}
+
+function stateOf(c: Context<Env>): 'pending' | 'active' {
+  const state = c.req.query('state')
+  if (state === 'pending' || state === 'active') return state
+  throw new ApiProblem(400, 'invalid', "'state' must be pending or active.")
+}
+
+async function letterOf(parts: ResolvedDashboard, key: string): Promise<EventRow> {
+  const letter = await parts.inbox.deadLetters.get(key)
+  if (letter === undefined) throw new ApiProblem(404, 'not_found', 'There is no such dead letter.')
+  const row = toRow(letter, parts)
+  if (!parts.bodies) return row
+  const { id, type, namespace } = letter
+  return { ...row, body: parts.redact(new TextDecoder().decode(letter.body), { id, type, namespace }) }
+}
+
+async function whereaboutsOf({ inbox }: ResolvedDashboard, key: string): Promise<Whereabouts> {
+  if ((await inbox.deadLetters.get(key)) !== undefined) return { state: 'dead' }
+  for (const state of ['active', 'pending'] as const) {
+    if (inbox.browsing?.states.includes(state) !== true) continue
+    if (((await inbox.browse?.({ state, key })) ?? []).length > 0) return { state }
+  }
+  return { state: 'gone' }
+}
+
+function tooLarge(): Response {
+  return new ApiProblem(413, 'too_large', `At most ${MAX_BYTES} bytes.`).toReply()
+}

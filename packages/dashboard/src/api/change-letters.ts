@@ -1,0 +1,83 @@
+import type { ResolvedDashboard } from '../options/options.ts'
+import { ApiProblem } from '../protocol/problem.ts'
+import type { ChangeReport, ChangeRequest, EventRow } from '../protocol/protocol.ts'
+import { listEvents } from './list-events.ts'
+
+export type Change = 'redrive' | 'discard'
+
+const MAX_KEYS = 200
+const KIND = { redrive: 'redriven', discard: 'discarded' } as const
+
+/** Redrives or discards some letters, or one page of those that match. Each one is observed with who did it. */
+export async function changeLetters(
+  parts: ResolvedDashboard,
+  change: Change,
+  request: ChangeRequest,
+  by: string | undefined,
+): Promise<ChangeReport> {
+  if ('keys' in request) {
+    return countChanges(await Promise.all(request.keys.map(key => changeOne(parts, change, key, by))))
+  }
+  const { matching, after, dryRun = false } = request
+  const { failedBy = Number.POSITIVE_INFINITY, ...filter } = matching
+  const { events, next } = await listEvents(parts, { ...filter, state: 'dead', after, limit: MAX_KEYS })
+  const due = events.filter(({ failedAt = 0 }) => failedAt <= failedBy)
+  const report = dryRun
+    ? { changed: due.length, missed: 0 }
+    : countChanges(await Promise.all(due.map(({ key }) => changeOne(parts, change, key, by))))
+  return { ...report, ...(next !== undefined && { next }) }
+}
+
+/** The body of a request as what it must be. Throws a 400 that names the mistake. */
+export function parseChange(body: unknown): ChangeRequest {
+  const { keys, matching, after, dryRun } = Object(body) as Partial<Record<string, unknown>>
+  if (keys !== undefined) {
+    if (Array.isArray(keys) && keys.length <= MAX_KEYS && keys.every(key => typeof key === 'string'))
+      return { keys }
+    throw new ApiProblem(400, 'invalid', `'keys' must be a list of at most ${MAX_KEYS} keys.`)
+  }
+  if (typeof matching !== 'object' || matching === null) {
+    throw new ApiProblem(400, 'invalid', "Give 'keys', or 'matching' with a filter ({} is every letter).")
+  }
+  for (const [name, value] of Object.entries(matching)) {
+    const expected = FILTERS[name]
+    if (expected === undefined || typeof value !== expected) {
+      throw new ApiProblem(
+        400,
+        'invalid',
+        `'matching.${name}' is not a filter: ${Object.keys(FILTERS).join(', ')}.`,
+      )
+    }
+  }
+  return {
+    matching,
+    ...(typeof after === 'string' && { after }),
+    ...(typeof dryRun === 'boolean' && { dryRun }),
+  }
+}
+
+const FILTERS: Readonly<Record<string, 'string' | 'number'>> = {
+  type: 'string',
+  text: 'string',
+  id: 'string',
+  namespace: 'string',
+  failedBy: 'number',
+}
+
+async function changeOne(
+  { inbox, observe }: ResolvedDashboard,
+  change: Change,
+  key: string,
+  by: string | undefined,
+): Promise<boolean> {
+  const letter = await inbox.deadLetters.get(key)
+  if (letter === undefined || !(await inbox.deadLetters[change](key))) return false
+  const { id, type, namespace }: Pick<EventRow, 'id' | 'type' | 'namespace'> = letter
+  observe({ kind: KIND[change], id, type, namespace, ...(by !== undefined && { by }) })
+  return true
+}
+
+function countChanges(changes: readonly boolean[]): ChangeReport {
+  const changed = changes.filter(Boolean).length
+  return { changed, missed: changes.length - changed }
+}

@@ -1,0 +1,78 @@
+import type { DeadLetter, Inbox } from '@ackhook/core'
+import { type BrowsedEvent, type BrowseQuery, eventKey } from '@ackhook/core/spi'
+import type { ResolvedDashboard } from '../options/options.ts'
+import { ApiProblem } from '../protocol/problem.ts'
+import type { EventPage, EventRow, LetterFilter } from '../protocol/protocol.ts'
+
+const MAX_LIMIT = 200
+
+export interface ListQuery extends LetterFilter {
+  readonly state: 'pending' | 'active' | 'dead'
+  readonly order?: 'oldest' | undefined
+  readonly after?: string | undefined
+  readonly limit?: number | undefined
+}
+
+/** One page of events in a state, with the filters that the inbox can serve. */
+export async function listEvents(parts: ResolvedDashboard, query: ListQuery): Promise<EventPage> {
+  const limit = Math.max(1, Math.min(query.limit ?? 100, MAX_LIMIT))
+  const rows = await pageOf(parts.inbox, query, limit)
+  const last = rows.at(-1)
+  return {
+    events: rows.map(row => toRow(row, parts)),
+    ...(rows.length === limit && last?.cursor !== undefined && { next: last.cursor }),
+  }
+}
+
+/** Without the body: that is of the page of one letter. */
+export function toRow(event: BrowsedEvent | DeadLetter, { redact }: ResolvedDashboard): EventRow {
+  const { key, namespace, id, type, receivedAt, attempts, failedAt, reason } = event
+  return {
+    key,
+    namespace,
+    id,
+    type,
+    receivedAt,
+    attempts,
+    ...(failedAt !== undefined && { failedAt }),
+    ...(reason !== undefined && { reason: redact(reason, { id, type, namespace }) }),
+    ...('dueInMs' in event && event.dueInMs !== undefined && { dueInMs: event.dueInMs }),
+  }
+}
+
+async function pageOf(
+  inbox: Inbox,
+  query: ListQuery,
+  limit: number,
+): Promise<readonly (BrowsedEvent | DeadLetter)[]> {
+  const { state, type, text, id, namespace = '', order, after } = query
+  const page = { limit, ...(after !== undefined && { after }) }
+  const isFiltered = type !== undefined || text !== undefined || id !== undefined
+  if (state === 'dead' && (!isFiltered || inbox.browse === undefined)) {
+    if (isFiltered && (type !== undefined || text !== undefined || id === undefined))
+      throw unsupported('a filter')
+    if (id === undefined) return inbox.deadLetters.list({ ...page, order: order ?? 'newest' })
+    const letter = await inbox.deadLetters.get(await eventKey(namespace, id))
+    return letter === undefined ? [] : [letter]
+  }
+  if (order !== undefined) throw new ApiProblem(400, 'unsupported', 'Oldest first goes without filters.')
+  const { browsing } = inbox
+  if (inbox.browse === undefined || browsing?.states.includes(state) !== true)
+    throw unsupported(`the state ${state}`)
+  for (const [name, value] of Object.entries({ type, text })) {
+    if (value !== undefined && !browsing.filters.includes(name as 'type' | 'text'))
+      throw unsupported(`the filter ${name}`)
+  }
+  const query_: BrowseQuery = {
+    ...page,
+    state,
+    ...(type !== undefined && { type }),
+    ...(text !== undefined && { text }),
+    ...(id !== undefined && { key: await eventKey(namespace, id) }),
+  }
+  return inbox.browse(query_)
+}
+
+function unsupported(what: string): ApiProblem {
+  return new ApiProblem(400, 'unsupported', `This inbox has no index for ${what}.`)
+}

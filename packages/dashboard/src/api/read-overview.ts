@@ -1,0 +1,53 @@
+import type { ResolvedDashboard } from '../options/options.ts'
+import type { LiveProcess, Minute, Overview, Role } from '../protocol/protocol.ts'
+
+/** `GET api/overview` */
+export async function readOverview(
+  { inbox, activity, redact }: ResolvedDashboard,
+  role: Role,
+): Promise<Overview> {
+  const [stats, throughput, processes] = await Promise.all([
+    inbox.stats(),
+    minutesOf(inbox),
+    processesOf(inbox),
+  ])
+  const { states = [], filters = [] } = inbox.browse === undefined ? {} : (inbox.browsing ?? {})
+  return {
+    now: Date.now(),
+    role,
+    stats,
+    ...(throughput !== undefined && { throughput }),
+    ...(processes !== undefined && { processes }),
+    ...(activity !== undefined && { here: activity.view(redact) }),
+    browsing: { states: states.filter(state => state !== 'dead'), filters },
+  }
+}
+
+const MINUTE_MS = 60_000
+const SHOWN = 60
+
+/** Sixty minutes without gaps. */
+async function minutesOf(inbox: ResolvedDashboard['inbox']): Promise<readonly Minute[] | undefined> {
+  const counts = await inbox.throughput?.()
+  if (counts === undefined) return undefined
+  const byMinute = new Map(counts.map(count => [Math.floor(count.startedAt / MINUTE_MS), count]))
+  const last = Math.floor(Date.now() / MINUTE_MS)
+  return Array.from({ length: SHOWN }, (_, index) => {
+    const minute = last - SHOWN + 1 + index
+    const { handled = 0, deadLettered = 0 } = byMinute.get(minute) ?? {}
+    return { at: minute * MINUTE_MS, handled, deadLettered }
+  })
+}
+
+async function processesOf(inbox: ResolvedDashboard['inbox']): Promise<readonly LiveProcess[] | undefined> {
+  const all = await inbox.processes?.()
+  return all?.map(({ id, process, version, startedAt, patterns, onUnhandled, seenMs }) => ({
+    id,
+    process,
+    version,
+    startedAt,
+    patterns,
+    onUnhandled,
+    seenMs,
+  }))
+}

@@ -1,0 +1,4 @@
+export {
+  type FastifyDashboardOptions,
+  fastifyDashboard as dashboard,
+} from './mount/fastify-dashboard.ts'

@@ -1,0 +1,1 @@
+export { nodeDashboard as dashboard } from './mount/node-dashboard.ts'

@@ -1,0 +1,89 @@
+import type { Observation } from '@ackhook/core'
+import { describeError } from '@ackhook/core/spi'
+import type { Here, ObservationLine, RefusalCount } from '../protocol/protocol.ts'
+
+/** The event that a text belongs to, for the option `redact`. Empty texts where it is none of an event. */
+export interface RedactedEvent {
+  readonly id: string
+  readonly type: string
+  readonly namespace: string
+}
+
+const KEPT = 500
+/** Every request makes one of these two, and an event's own line says the same with its id. */
+const NOT_KEPT: ReadonlySet<Observation['kind']> = new Set(['received', 'attempt_started'])
+
+/** The last observations of one process, and how often each kind of refusal happened. Bounded. */
+export class Activity {
+  readonly #ring: ObservationLine[] = []
+  readonly #refusals = new Map<string, RefusalCount>()
+  readonly #clock: () => number
+  #seq = 0
+
+  constructor(clock: () => number) {
+    this.#clock = clock
+  }
+
+  /** Called on the path of a delivery: constant time, no text is made here that is not short. */
+  observe(observation: Observation): void {
+    if (NOT_KEPT.has(observation.kind)) return
+    const at = this.#clock()
+    if (observation.kind === 'rejected') this.#countRefusal(observation, at)
+    const line = lineOf(observation, this.#seq, at)
+    this.#ring[this.#seq++ % KEPT] = line
+  }
+
+  /** `redact` sees every text that a handler or a request may have written. */
+  view(redact: (text: string, event: RedactedEvent) => string): Here {
+    const observations = [...this.#ring]
+      .sort((a, b) => b.seq - a.seq)
+      .map(({ detail, ...line }) => {
+        const { id = '', type = '', namespace = '' } = line
+        return detail === undefined ? line : { ...line, detail: redact(detail, { id, type, namespace }) }
+      })
+    const refusals = [...this.#refusals.values()].sort((a, b) => b.lastAt - a.lastAt)
+    return { observations, refusals }
+  }
+
+  #countRefusal({ code, status, detail }: Extract<Observation, { kind: 'rejected' }>, lastAt: number): void {
+    const count = (this.#refusals.get(code)?.count ?? 0) + 1
+    this.#refusals.set(code, { code, status, count, lastAt, ...(detail !== undefined && { detail }) })
+  }
+}
+
+function lineOf(observation: Observation, seq: number, at: number): ObservationLine {
+  const { kind } = observation
+  const detail = detailOf(observation)
+  return {
+    seq,
+    at,
+    kind,
+    ...('id' in observation && {
+      id: observation.id,
+      type: observation.type,
+      namespace: observation.namespace,
+    }),
+    ...('attempt' in observation && { attempt: observation.attempt }),
+    ...('durationMs' in observation && { durationMs: observation.durationMs }),
+    ...(detail !== undefined && { detail }),
+  }
+}
+
+function detailOf(observation: Observation): string | undefined {
+  switch (observation.kind) {
+    case 'rejected':
+      return `${observation.status} ${observation.code}${observation.detail === undefined ? '' : `: ${observation.detail}`}`
+    case 'attempt_failed':
+    case 'dead_lettered':
+    case 'attempt_withdrawn':
+    case 'completion_lost':
+    case 'store_down':
+      return describeError(observation.error)
+    case 'notice':
+      return `${observation.code}: ${observation.message}`
+    case 'duplicate':
+      return observation.conflict ? 'another body under the same id' : undefined
+    default:
+      return undefined
+  }
+}

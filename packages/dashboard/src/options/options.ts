@@ -1,0 +1,71 @@
+import { ConfigurationError, type Inbox, type Observation, type Receiver } from '@ackhook/core'
+import { type InspectedReceiver, inspectReceiver, refuseUnknownNames } from '@ackhook/core/spi'
+import type { Role } from '../protocol/protocol.ts'
+import { Activity, type RedactedEvent } from './activity.ts'
+
+/** Who is asking, and what they may do. `name` appears in the observation of each redrive and discard. */
+export type Authorization = Role | false | { readonly role: Role; readonly name: string }
+
+/** Options of `dashboard`. `Native` is the framework's own request. */
+export interface DashboardOptions<Native = unknown> {
+  /** What `createReceiver` answers, or `webhooks` of an adapter: its inbox, and what this process observes. */
+  readonly receiver?: Pick<Receiver, 'subscribe' | 'deadLetters'>
+  /** Instead of a receiver: the inbox alone, for a page in a process of its own. */
+  readonly inbox?: Inbox
+  /**
+   * Decides for every request, the page's files included: `'admin'` may redrive and discard, `'read'` may look, and
+   * `false` gets 403. Required. Rejecting or throwing is `false`, and is logged nowhere: log it yourself.
+   */
+  readonly authorize: (request: Request, native: Native) => Authorization | Promise<Authorization>
+  /** Shows the bodies of dead letters. Default `false`: they hold your customers' data. */
+  readonly bodies?: boolean
+  /** What is shown instead of a body or an error text. It gets the text and the event it belongs to. */
+  readonly redact?: (text: string, event: RedactedEvent) => string
+}
+
+export interface ResolvedDashboard {
+  readonly inbox: Inbox
+  readonly observe: (observation: Observation) => void
+  /** Absent without a receiver. */
+  readonly activity: Activity | undefined
+  readonly authorize: (request: Request, native: unknown) => Authorization | Promise<Authorization>
+  readonly bodies: boolean
+  readonly redact: (text: string, event: RedactedEvent) => string
+}
+
+const NAMES = ['receiver', 'inbox', 'authorize', 'bodies', 'redact']
+
+/** Throws `ConfigurationError` for a wrong option. */
+export function resolveOptions<Native>(options: DashboardOptions<Native>): ResolvedDashboard {
+  refuseUnknownNames(options, NAMES)
+  const { authorize, bodies = false, redact = text => text } = options
+  if (typeof authorize !== 'function') {
+    throw new ConfigurationError(
+      'authorize',
+      "is required: (request, native) => 'admin', 'read' or false. Whoever it lets in sees your customers' events",
+    )
+  }
+  if (typeof bodies !== 'boolean') throw new ConfigurationError('bodies', 'must be true or false')
+  if (typeof redact !== 'function') throw new ConfigurationError('redact', 'must be a function')
+  const source = sourceOf(options)
+  return {
+    ...source,
+    authorize: authorize as ResolvedDashboard['authorize'],
+    bodies,
+    redact,
+  }
+}
+
+function sourceOf({
+  receiver,
+  inbox,
+}: DashboardOptions<never>): Pick<ResolvedDashboard, 'inbox' | 'observe' | 'activity'> {
+  if ((receiver === undefined) === (inbox === undefined)) {
+    throw new ConfigurationError('receiver', 'give either a receiver, or an inbox without one')
+  }
+  if (receiver === undefined) return { inbox: inbox as Inbox, observe: () => {}, activity: undefined }
+  const inspected: InspectedReceiver = inspectReceiver(receiver)
+  const activity = new Activity(Date.now)
+  receiver.subscribe(observation => activity.observe(observation))
+  return { inbox: inspected.inbox, observe: inspected.observe, activity }
+}

@@ -1,0 +1,9 @@
+/** The files of the page, which the build makes from `ui/`. */
+export declare const assets: Readonly<Record<string, Asset>>
+
+export interface Asset {
+  /** With its charset. */
+  readonly type: string
+  readonly etag: string
+  readonly body: string
+}

@@ -1,0 +1,255 @@
+import { describe, expect, it, vi } from 'vitest'
+import { type DashboardOptions, dashboard } from '../src/index.ts'
+import type { EventPage, EventRow, Here, Overview, Problem } from '../src/protocol/protocol.ts'
+import { dead, withLetters } from './with-letters.ts'
+
+const ORIGIN = 'http://app.test/ops/webhooks/'
+const JSON_CALL = { 'content-type': 'application/json', 'x-ackhook': '1' }
+
+function pagesOf(options: Partial<DashboardOptions>) {
+  const pages = dashboard({ authorize: () => 'admin', ...options })
+  const call = (path: string, init: RequestInit = {}) =>
+    pages.fetch(new Request(ORIGIN + path, init), undefined)
+  return {
+    call,
+    get: async <T>(path: string) => (await (await call(path)).json()) as T,
+    post: (path: string, body: unknown, headers: Record<string, string> = JSON_CALL) =>
+      call(path, { method: 'POST', headers, body: JSON.stringify(body) }),
+  }
+}
+
+describe('the overview', () => {
+  it('counts what the inbox holds, and what this process saw and refused, without payloads', async () => {
+    const letters = withLetters()
+    const { get } = pagesOf({ receiver: letters.receiver })
+    await dead(letters, ['evt_1'])
+    await letters.receiver.handle({ method: 'GET', headers: {}, body: new Uint8Array(), context: undefined })
+    const overview = await get<Overview>('api/overview')
+    expect(overview).toMatchObject({ role: 'admin', stats: { pending: 0, active: 0, dead: 1 } })
+    expect(overview.here?.refusals).toMatchObject([{ code: 'method_not_allowed', status: 405, count: 1 }])
+    expect(overview.here?.observations.map(line => line.kind)).toEqual([
+      'rejected',
+      'dead_lettered',
+      'accepted',
+    ])
+    expect(JSON.stringify(overview)).not.toContain('cnv_1')
+  })
+
+  it('keeps the last 500 observations, newest first', async () => {
+    const letters = withLetters()
+    letters.broken = false
+    const { get } = pagesOf({ receiver: letters.receiver })
+    for (let n = 0; n < 300; n++) await letters.send(`evt_${n}`)
+    await vi.waitFor(() => expect(letters.seen.filter(one => one.kind === 'completed')).toHaveLength(300))
+    const { observations } = (await get<Overview>('api/overview')).here as Here
+    expect(observations).toHaveLength(500)
+    expect(observations[0]).toMatchObject({ kind: 'completed', id: 'evt_299' })
+  })
+
+  it('has no panels of a process where there is only an inbox', async () => {
+    const { inbox } = withLetters()
+    expect(await pagesOf({ inbox }).get<Overview>('api/overview')).not.toHaveProperty('here')
+  })
+})
+
+describe('dead letters', () => {
+  it('are listed page by page, in either order, without bodies', async () => {
+    const letters = withLetters()
+    const ids = Array.from({ length: 25 }, (_, n) => `evt_${n}`)
+    await dead(letters, ids)
+    const { get } = pagesOf({ receiver: letters.receiver, bodies: true })
+    const seen: string[] = []
+    let after = ''
+    do {
+      const page = await get<EventPage>(`api/letters?limit=10&order=oldest${after}`)
+      seen.push(...page.events.map(event => event.id))
+      after = page.next === undefined ? '' : `&after=${encodeURIComponent(page.next)}`
+    } while (after !== '')
+    expect(seen).toEqual(ids)
+    const { events } = await get<EventPage>('api/letters')
+    expect(events[0]).toMatchObject({
+      id: 'evt_24',
+      attempts: 1,
+      reason: 'NonRetryableError: the CRM refused',
+    })
+    expect(JSON.stringify(events)).not.toContain('cnv_1')
+  })
+
+  it('are found by type, by text and by exact id', async () => {
+    const letters = withLetters()
+    await dead(letters, ['evt_1', 'evt_2'], 'a.b')
+    await dead(letters, ['evt_3'], 'c.d')
+    const { get } = pagesOf({ receiver: letters.receiver })
+    const ids = async (query: string) =>
+      (await get<EventPage>(`api/letters?${query}`)).events.map(event => event.id)
+    expect(await ids('type=c.d')).toEqual(['evt_3'])
+    expect(await ids('text=vt_2')).toEqual(['evt_2'])
+    expect(await ids('id=evt_1')).toEqual(['evt_1'])
+    expect(await ids('id=evt_1&namespace=other')).toEqual([])
+  })
+
+  it('show their body only where the option says so, and redacted', async () => {
+    const letters = withLetters()
+    letters.failure = 'no customer +4915112345678'
+    await dead(letters, ['evt_1'])
+    const redact = (text: string) => text.replace(/cnv_\w+|\+\d+/g, '[redacted]')
+    const hidden = pagesOf({ receiver: letters.receiver, redact })
+    letters.broken = true
+    await dead(letters, ['evt_2'])
+    const { observations = [] } = (await hidden.get<Overview>('api/overview')).here ?? {}
+    expect(observations.map(({ detail }) => detail)).toContain('NonRetryableError: no customer [redacted]')
+    const { key, reason } = (await hidden.get<EventPage>('api/letters')).events[0] as EventRow
+    expect(reason).toBe('NonRetryableError: no customer [redacted]')
+    expect(await hidden.get(`api/letters/${key}`)).not.toHaveProperty('body')
+    const shown = pagesOf({ inbox: letters.inbox, bodies: true, redact })
+    expect((await shown.get<EventRow>(`api/letters/${key}`)).body).toContain('"conversation_id":"[redacted]"')
+  })
+
+  it('run again, one by one, and are observed with who did it', async () => {
+    const letters = withLetters()
+    await dead(letters, ['evt_1', 'evt_2'])
+    const { get, post } = pagesOf({
+      receiver: letters.receiver,
+      authorize: () => ({ role: 'admin', name: 'anna' }),
+    })
+    const { events } = await get<EventPage>('api/letters')
+    letters.broken = false
+    const reply = await post('api/letters/redrive', { keys: [events[0]?.key, 'unknown'] })
+    expect(await reply.json()).toEqual({ changed: 1, missed: 1 })
+    const about = { id: 'evt_2', type: 'conversation.resolved', namespace: '' }
+    expect(letters.seen).toContainEqual({ kind: 'redriven', ...about, by: 'anna' })
+    await vi.waitFor(async () => expect(await get(`api/events/${events[0]?.key}`)).toEqual({ state: 'gone' }))
+    expect(await get(`api/events/${events[1]?.key}`)).toEqual({ state: 'dead' })
+  })
+
+  it('that match are counted first, then discarded, and those that failed later stay', async () => {
+    const letters = withLetters()
+    await dead(letters, ['evt_1', 'evt_2'], 'a.b')
+    await dead(letters, ['evt_3'], 'c.d')
+    const { get, post } = pagesOf({ receiver: letters.receiver })
+    const failedBy = Date.now()
+    await vi.waitFor(() => expect(Date.now()).toBeGreaterThan(failedBy))
+    await dead(letters, ['evt_4'], 'a.b')
+    const matching = { type: 'a.b', failedBy }
+    const count = await post('api/letters/discard', { matching, dryRun: true })
+    expect(await count.json()).toEqual({ changed: 2, missed: 0 })
+    const done = await post('api/letters/discard', { matching })
+    expect(await done.json()).toEqual({ changed: 2, missed: 0 })
+    const left = (await get<EventPage>('api/letters')).events.map(event => event.id)
+    expect(left).toEqual(['evt_4', 'evt_3'])
+  })
+
+  it.each([
+    [{}, "Give 'keys'"],
+    [{ keys: 'evt_1' }, "'keys' must be a list"],
+    [{ matching: { typ: 'a' } }, "'matching.typ' is not a filter"],
+    [{ keys: Array(201).fill('x') }, 'at most 200'],
+  ])('refuse %j with the reason', async (body, message) => {
+    const { post } = pagesOf({ receiver: withLetters().receiver })
+    const reply = await post('api/letters/discard', body)
+    expect(reply.status).toBe(400)
+    expect(((await reply.json()) as Problem).message).toContain(message)
+  })
+})
+
+describe('who may do what', () => {
+  it.each([
+    ['false', () => false as const],
+    ['true', () => true as never],
+    ['nothing', () => undefined as never],
+    [
+      'an error',
+      () => {
+        throw new Error('no session')
+      },
+    ],
+    ['a rejection', () => Promise.reject(new Error('no session'))],
+  ])('an authorize that answers %s shows nothing, not even the page', async (_name, authorize) => {
+    const { call } = pagesOf({ receiver: withLetters().receiver, authorize })
+    for (const path of ['', 'api/overview', 'api/letters']) expect((await call(path)).status).toBe(403)
+  })
+
+  it('a reader looks and changes nothing', async () => {
+    const letters = withLetters()
+    await dead(letters, ['evt_1'])
+    const { get, post } = pagesOf({ receiver: letters.receiver, authorize: async () => 'read' as const })
+    const { events } = await get<EventPage>('api/letters')
+    expect((await post('api/letters/discard', { keys: [events[0]?.key] })).status).toBe(403)
+    expect((await letters.receiver.stats()).dead).toBe(1)
+  })
+
+  it.each([
+    ['is sent by a page of another site', { 'sec-fetch-site': 'cross-site' }],
+    ['is sent by a sibling domain', { 'sec-fetch-site': 'same-site' }],
+    ['has the origin of another site', { origin: 'https://evil.test', host: 'app.test' }],
+    ['has an opaque origin', { origin: 'null', host: 'app.test' }],
+  ])('a call that %s is refused', async (_name, headers) => {
+    const letters = withLetters()
+    await dead(letters, ['evt_1'])
+    const { get, post } = pagesOf({ receiver: letters.receiver })
+    const { events } = await get<EventPage>('api/letters')
+    const reply = await post('api/letters/discard', { keys: [events[0]?.key] }, { ...JSON_CALL, ...headers })
+    expect(reply.status).toBe(403)
+    expect((await letters.receiver.stats()).dead).toBe(1)
+  })
+
+  it('a form that names no origin is refused for its content type', async () => {
+    const { post } = pagesOf({ receiver: withLetters().receiver })
+    expect((await post('api/letters/discard', {}, { 'content-type': 'text/plain' })).status).toBe(403)
+    expect((await post('api/letters/discard', {}, { 'content-type': 'application/json' })).status).toBe(403)
+  })
+
+  it('another site cannot read either', async () => {
+    const { call } = pagesOf({ receiver: withLetters().receiver })
+    const reply = await call('api/overview', { headers: { 'sec-fetch-site': 'cross-site' } })
+    expect(reply.status).toBe(403)
+    expect(reply.headers.get('access-control-allow-origin')).toBeNull()
+  })
+})
+
+describe('the page', () => {
+  it('comes with a policy that allows its own files alone', async () => {
+    const reply = await pagesOf({ receiver: withLetters().receiver }).call('')
+    expect(reply.headers.get('content-type')).toBe('text/html; charset=utf-8')
+    const policy = reply.headers.get('content-security-policy')
+    expect(policy).toContain("default-src 'none'")
+    expect(policy).toContain("require-trusted-types-for 'script'")
+    expect(policy).toContain("frame-ancestors 'none'")
+    expect(reply.headers.get('x-content-type-options')).toBe('nosniff')
+    expect(await reply.text()).not.toMatch(/<script(?![^>]* src="\.\/)|<style|https?:/)
+  })
+
+  it('is found below any path, and its files are answered 304 when unchanged', async () => {
+    const { call } = pagesOf({ receiver: withLetters().receiver })
+    const script = (await (await call('')).text()).match(/src="\.\/(assets\/[^"]+)"/)?.[1] ?? ''
+    const file = await call(script)
+    expect(file.headers.get('content-type')).toBe('text/javascript; charset=utf-8')
+    const etag = file.headers.get('etag') ?? ''
+    expect((await call(script, { headers: { 'if-none-match': etag } })).status).toBe(304)
+    expect((await call('assets/none.js')).status).toBe(404)
+    expect((await call('assets/__proto__')).status).toBe(404)
+  })
+
+  it('sends a request without the last slash to it, by a relative address', async () => {
+    const pages = dashboard({ receiver: withLetters().receiver, authorize: () => 'read' })
+    const reply = await pages.fetch(new Request('http://app.test/ops/webhooks'), undefined)
+    expect(reply.status).toBe(308)
+    expect(reply.headers.get('location')).toBe('./webhooks/')
+  })
+})
+
+describe('a wrong option', () => {
+  const { receiver } = withLetters()
+  const authorize = () => 'admin' as const
+  it.each([
+    ['authorize', { receiver }],
+    ['receiver', { authorize }],
+    ['receiver', { authorize, receiver, inbox: {} }],
+    ['receiver', { authorize, receiver: {} }],
+    ['bodies', { authorize, receiver, bodies: 'yes' }],
+    ['redact', { authorize, receiver, redact: 'x' }],
+    ['athorize', { authorize, receiver, athorize: 1 }],
+  ])('is refused by its name, %s', (option, options) => {
+    expect(() => dashboard(options as never)).toThrow(expect.objectContaining({ option }))
+  })
+})

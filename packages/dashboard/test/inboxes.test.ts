@@ -1,0 +1,172 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Inbox } from '@ackhook/core'
+import { sqliteInbox } from '@ackhook/sqlite'
+import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { launchBrowser, openPage } from '../../../test/support/browser.ts'
+import { postgresEngine, redisEngine } from '../../bullmq/test/engines.ts'
+import { dashboard } from '../src/index.ts'
+import { dashboard as nodeDashboard } from '../src/node.ts'
+import type { ChangeReport, EventPage, Overview, Whereabouts } from '../src/protocol/protocol.ts'
+import { dead, type Letters, withLetters } from './with-letters.ts'
+
+const stops: (() => unknown)[] = []
+afterAll(async () => {
+  for (const stop of stops.reverse()) await stop()
+})
+
+/** Started once for the file; each test gets an inbox of its own. */
+function lazily<T extends { stop(): Promise<void> }>(start: () => Promise<T>): () => Promise<T> {
+  let started: Promise<T> | undefined
+  return () => {
+    started ??= start()
+    stops.push(async () => (await started)?.stop())
+    return started
+  }
+}
+const redis = lazily(redisEngine)
+const postgres = lazily(postgresEngine)
+let queues = 0
+
+const INBOXES: Readonly<Record<string, () => Promise<Inbox>>> = {
+  async sqliteInbox() {
+    const folder = mkdtempSync(join(tmpdir(), 'ackhook-dashboard-'))
+    stops.push(() => rmSync(folder, { recursive: true, force: true }))
+    return sqliteInbox(join(folder, 'webhooks.db'))
+  },
+  'bullmqInbox on Redis': async () => (await redis()).inbox(`dashboard-${queues++}`),
+  'bullmqInbox on PostgreSQL': async () => (await postgres()).inbox(`dashboard-${queues++}`),
+}
+
+async function start(name: string, concurrency?: number): Promise<Letters> {
+  const letters = withLetters((await INBOXES[name]?.()) as Inbox, concurrency)
+  onTestFinished(async () => void (await letters.receiver.close({ timeout: '2s' })))
+  await letters.receiver.start()
+  return letters
+}
+
+function api({ receiver }: Letters) {
+  const pages = dashboard({ receiver, authorize: () => 'admin' })
+  const call = async <T>(path: string, init?: RequestInit): Promise<T> => {
+    const reply = await pages.fetch(new Request(`http://app.test/ops/${path}`, init), undefined)
+    expect([path, reply.status]).toEqual([path, 200])
+    return (await reply.json()) as T
+  }
+  return {
+    get: call,
+    post: <T>(path: string, body: unknown) =>
+      call<T>(path, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'x-ackhook': '1' },
+        body: JSON.stringify(body),
+      }),
+  }
+}
+
+describe.each(Object.keys(INBOXES))('%s', name => {
+  it('tells who works on it, and counts what it holds', async () => {
+    const letters = await start(name)
+    await dead(letters, ['evt_1', 'evt_2'])
+    const { get } = api(letters)
+    const overview = await get<Overview>('api/overview')
+    expect(overview).toMatchObject({
+      stats: { dead: 2 },
+      processes: [{ patterns: ['*'], onUnhandled: false }],
+    })
+    expect(overview.processes?.[0]?.process).toContain(String(process.pid))
+    // BullMQ's counts are written every two seconds.
+    await vi.waitFor(async () => {
+      const { throughput = [] } = await get<Overview>('api/overview')
+      expect(throughput).toHaveLength(60)
+      expect(throughput.reduce((sum, { deadLettered }) => sum + deadLettered, 0)).toBe(2)
+    }, 10_000)
+  })
+
+  it('lists its dead letters page by page, and finds one by its id', async () => {
+    const letters = await start(name)
+    const ids = Array.from({ length: 12 }, (_, n) => `evt_${n}`)
+    await dead(letters, ids)
+    const { get } = api(letters)
+    const seen: string[] = []
+    let next: string | undefined
+    do {
+      const query = next === undefined ? '' : `&after=${encodeURIComponent(next)}`
+      const page = await get<EventPage>(`api/letters?limit=5${query}`)
+      seen.push(...page.events.map(({ id }) => id))
+      next = page.next
+    } while (next !== undefined)
+    expect(seen.toSorted()).toEqual(ids.toSorted())
+    const { events } = await get<EventPage>('api/letters?id=evt_7')
+    expect(events).toMatchObject([{ id: 'evt_7', reason: 'NonRetryableError: the CRM refused' }])
+    const { browsing } = await get<Overview>('api/overview')
+    if (browsing.filters.includes('type')) {
+      expect((await get<EventPage>('api/letters?type=no.such')).events).toEqual([])
+      expect((await get<EventPage>('api/letters?type=conversation.resolved')).events).toHaveLength(12)
+    }
+  })
+
+  it('redrives all that match, follows one, and discards another', async () => {
+    const letters = await start(name)
+    await dead(letters, ['evt_1', 'evt_2', 'evt_3'])
+    const { get, post } = api(letters)
+    const { events } = await get<EventPage>('api/letters?id=evt_2')
+    const [letter] = events
+    expect(await post<ChangeReport>('api/letters/discard', { keys: [letter?.key] })).toEqual({
+      changed: 1,
+      missed: 0,
+    })
+    letters.broken = false
+    const { key } = (await get<EventPage>('api/letters?id=evt_1')).events[0] ?? {}
+    const matching = { failedBy: Date.now() + 60_000 }
+    expect(await post<ChangeReport>('api/letters/redrive', { matching, dryRun: true })).toMatchObject({
+      changed: 2,
+    })
+    expect(await post<ChangeReport>('api/letters/redrive', { matching })).toMatchObject({
+      changed: 2,
+      missed: 0,
+    })
+    await vi.waitFor(
+      async () => expect(await get<Whereabouts>(`api/events/${key}`)).toEqual({ state: 'gone' }),
+      20_000,
+    )
+    await vi.waitFor(() => {
+      const handled = letters.seen.flatMap(one => (one.kind === 'completed' ? [one.id] : []))
+      expect(handled.toSorted()).toEqual(['evt_1', 'evt_3'])
+    }, 20_000)
+  })
+
+  it('shows what waits and what runs, on a page in a browser', async () => {
+    const letters = await start(name, 1)
+    letters.broken = false
+    let release = (): void => {}
+    letters.hold = new Promise(resolve => {
+      release = resolve
+    })
+    onTestFinished(() => release())
+    for (const id of ['evt_1', 'evt_2', 'evt_3']) await letters.send(id)
+    const server = createServer(
+      nodeDashboard({ receiver: letters.receiver, authorize: () => 'read' }),
+    ).listen(0)
+    const browser = await launchBrowser()
+    onTestFinished(async () => {
+      await browser.close()
+      server.close()
+    })
+    const { port } = server.address() as { port: number }
+    const context = await browser.newContext({ viewport: { width: 1200, height: 800 } })
+    const { page, problems } = await openPage(context, `http://127.0.0.1:${port}/#/active`)
+    await page.locator('tr.row').first().waitFor()
+    expect(await page.locator('tr.row').count()).toBe(1)
+    const { browsing } = await api(letters).get<Overview>('api/overview')
+    const pending = page.getByRole('link', { name: /^Pending/ })
+    expect(await pending.count()).toBe(browsing.states.includes('pending') ? 1 : 0)
+    if (browsing.states.includes('pending')) {
+      await pending.click()
+      await page.getByRole('heading', { name: 'Pending' }).waitFor()
+      await vi.waitFor(async () => expect(await page.locator('tr.row').count()).toBe(2), 10_000)
+    }
+    expect(problems).toEqual([])
+  })
+})

@@ -1,0 +1,251 @@
+import { createServer } from 'node:http'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
+import {
+  type Browser,
+  type BrowserContext,
+  expectAccessible,
+  keepScreenshot,
+  launchBrowser,
+  openPage,
+  type Page,
+} from '../../../test/support/browser.ts'
+import type { DashboardOptions } from '../src/index.ts'
+import { dashboard } from '../src/node.ts'
+import { dead, type Letters, withLetters } from './with-letters.ts'
+
+let browser: Browser
+beforeAll(async () => {
+  browser = await launchBrowser()
+})
+afterAll(() => browser.close())
+
+/** The dashboard of some letters, behind a prefix as in an app. */
+async function serve(letters: Letters, options: Partial<DashboardOptions> = {}): Promise<string> {
+  const pages = dashboard({ receiver: letters.receiver, authorize: () => 'admin', ...options } as never)
+  const server = createServer(pages).listen(0, '127.0.0.1')
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  await vi.waitFor(() => expect(server.address()).not.toBeNull())
+  return `http://127.0.0.1:${(server.address() as { port: number }).port}/ops/webhooks/`
+}
+
+async function contextWith(options: Parameters<Browser['newContext']>[0] = {}): Promise<BrowserContext> {
+  const context = await browser.newContext({ viewport: { width: 1200, height: 800 }, ...options })
+  onTestFinished(() => context.close())
+  return context
+}
+
+/** Opens a page, and expects at the end of the test that nothing went wrong on it. */
+async function open(url: string, context?: BrowserContext): Promise<Page> {
+  const { page, problems } = await openPage(context ?? (await contextWith()), url)
+  onTestFinished(() => expect(problems).toEqual([]))
+  return page
+}
+
+const texts = (page: Page, selector: string) => page.locator(selector).allInnerTexts()
+
+describe('the overview', () => {
+  it('shows the counts, what this process saw, and why it refused', async () => {
+    const letters = withLetters()
+    const at = await serve(letters)
+    await dead(letters, ['evt_1', 'evt_2'])
+    await letters.receiver.handle({ method: 'GET', headers: {}, body: new Uint8Array(), context: undefined })
+    const page = await open(at)
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    expect((await texts(page, '.figure dd'))[2]).toBe('2')
+    await page.getByText('405 method_not_allowed').first().waitFor()
+    await page.getByLabel('Search').fill('dead_lettered')
+    await vi.waitFor(async () => expect(await page.locator('tr.row').count()).toBe(2))
+  })
+
+  it('follows what happens, without a reload', async () => {
+    const letters = withLetters()
+    const page = await open(await serve(letters))
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    await dead(letters, ['evt_live'])
+    await page.getByText('evt_live').first().waitFor()
+  })
+})
+
+describe('dead letters', () => {
+  it('are redriven from their own page, which says what became of each', async () => {
+    const letters = withLetters()
+    await dead(letters, ['evt_1'])
+    const page = await open(`${await serve(letters, { bodies: true })}#/letters`)
+    await page.getByRole('link', { name: 'evt_1' }).click()
+    await page.getByText('NonRetryableError: the CRM refused').waitFor()
+    await page.getByText('"cnv_1"').waitFor()
+    letters.broken = false
+    await page.getByRole('button', { name: 'Redrive', exact: true }).click()
+    await page.getByRole('button', { name: 'Redrive 1 letter' }).click()
+    await page.getByText('handled, or no longer in the inbox').waitFor()
+    expect((await letters.receiver.stats()).dead).toBe(0)
+    expect(letters.seen.map(one => one.kind)).toContain('redriven')
+  })
+
+  it('are discarded by selection, after a question that names their number', async () => {
+    const letters = withLetters()
+    await dead(letters, ['evt_1', 'evt_2', 'evt_3'])
+    const page = await open(`${await serve(letters)}#/letters`)
+    await page.getByRole('row', { name: /evt_1/ }).getByRole('checkbox').check()
+    await page.getByRole('row', { name: /evt_3/ }).getByRole('checkbox').check()
+    await page.getByRole('button', { name: 'Discard 2 selected' }).click()
+    await page.getByRole('heading', { name: 'Discard 2 letters?' }).waitFor()
+    await page.getByRole('button', { name: 'Cancel' }).click()
+    expect((await letters.receiver.stats()).dead).toBe(3)
+    await page.getByRole('button', { name: 'Discard 2 selected' }).click()
+    await page.getByRole('button', { name: 'Discard 2 letters' }).click()
+    await page.getByText('2 letters discarded.').waitFor()
+    await vi.waitFor(async () => expect(await texts(page, 'tr.row a')).toEqual(['evt_2']))
+  })
+
+  it('that match a filter of the address are redriven together', async () => {
+    const letters = withLetters()
+    await dead(letters, ['evt_1', 'evt_2'], 'a.b')
+    await dead(letters, ['evt_3'], 'c.d')
+    const page = await open(`${await serve(letters)}#/letters?type=a.b`)
+    await vi.waitFor(async () => expect(await texts(page, 'tr.row a')).toEqual(['evt_2', 'evt_1']))
+    letters.broken = false
+    await page.getByRole('button', { name: 'Redrive all that match' }).click()
+    await page.getByRole('heading', { name: 'Redrive all 2 letters that match?' }).waitFor()
+    await page.getByRole('button', { name: 'Redrive 2 letters' }).click()
+    await page.getByText('2 letters redriven.').waitFor()
+    await page.getByLabel('Type', { exact: true }).fill('')
+    await page.getByLabel('Type', { exact: true }).press('Enter')
+    await vi.waitFor(async () => expect(await texts(page, 'tr.row a')).toEqual(['evt_3']))
+    expect(page.url()).toMatch(/#\/letters$/)
+  })
+
+  it('are walked through and opened by keyboard alone', async () => {
+    const letters = withLetters()
+    await dead(letters, ['evt_1', 'evt_2', 'evt_3'])
+    const page = await open(`${await serve(letters)}#/letters`)
+    await page.getByRole('link', { name: 'evt_3' }).waitFor()
+    for (const key of ['j', 'j', 'k', 'j', 'Enter']) await page.keyboard.press(key)
+    await page.getByRole('heading', { name: 'evt_2' }).waitFor()
+    await page.goBack()
+    // Enter belongs to what has the focus, whatever row j and k are on.
+    await page.getByRole('link', { name: 'evt_1' }).focus()
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'evt_1' }).waitFor()
+    await page.getByRole('button', { name: 'Redrive', exact: true }).focus()
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Redrive 1 letter?' }).waitFor()
+    await page.keyboard.press('Escape')
+    await vi.waitFor(async () =>
+      expect(await page.evaluate('document.activeElement.textContent')).toBe('Redrive'),
+    )
+  })
+
+  it('that a filter hides are not touched by an action on the selected ones', async () => {
+    const letters = withLetters()
+    await dead(letters, ['evt_1'], 'a.b')
+    await dead(letters, ['evt_2'], 'c.d')
+    const page = await open(`${await serve(letters)}#/letters`)
+    for (const id of ['evt_1', 'evt_2'])
+      await page
+        .getByRole('row', { name: new RegExp(id) })
+        .getByRole('checkbox')
+        .check()
+    await page.getByLabel('Type', { exact: true }).fill('a.b')
+    await page.getByLabel('Type', { exact: true }).press('Enter')
+    await page.getByRole('button', { name: 'Discard 1 selected' }).click()
+    await page.getByRole('button', { name: 'Discard 1 letter' }).click()
+    await page.getByText('1 letter discarded.').waitFor()
+    expect((await letters.receiver.deadLetters.list()).map(({ id }) => id)).toEqual(['evt_2'])
+  })
+
+  it('by the thousand keep a small document, and arrive as one scrolls', async () => {
+    const letters = withLetters()
+    await dead(
+      letters,
+      Array.from({ length: 900 }, (_, n) => `evt_${n}`),
+    )
+    const page = await open(`${await serve(letters)}#/letters`)
+    await page.getByRole('link', { name: 'evt_899' }).waitFor()
+    expect(await page.locator('tr.row').count()).toBeLessThan(60)
+    const frame = page.getByRole('region', { name: 'Dead letters' })
+    await vi.waitFor(async () => {
+      await frame.evaluate(element => element.scrollTo(0, element.scrollHeight))
+      expect(await texts(page, 'tr.row a')).toContain('evt_0')
+    }, 30_000)
+    expect(await page.locator('tr.row').count()).toBeLessThan(60)
+  })
+
+  it('are looked at and not touched by a reader', async () => {
+    const letters = withLetters()
+    await dead(letters, ['evt_1'])
+    const page = await open(`${await serve(letters, { authorize: () => 'read' })}#/letters`)
+    await page.getByRole('link', { name: 'evt_1' }).click()
+    await page.getByText('Bodies are hidden here.').waitFor()
+    expect(await page.getByRole('button', { name: /Redrive|Discard/ }).count()).toBe(0)
+  })
+})
+
+const HOSTILE = [
+  '<img src=x onerror=alert(1)>',
+  '"><script>alert(1)</script>',
+  "javascript:alert('1')",
+  '{{constructor.constructor("alert(1)")()}}',
+  '</script><svg onload=alert(1)>',
+  '\u202Eexe.sj',
+]
+
+it('shows hostile ids, types, payloads and errors as text', async () => {
+  const letters = withLetters()
+  const context = await contextWith()
+  for (const text of HOSTILE) {
+    letters.failure = text
+    await dead(letters, [`evt_${text}`], `a.${text}`)
+  }
+  letters.failure = 'plain'
+  await letters.send('evt_body', 'a.b', Object.fromEntries(HOSTILE.map(text => [text, text])))
+  await vi.waitFor(async () => expect((await letters.receiver.stats()).dead).toBe(HOSTILE.length + 1))
+  const page = await open(`${await serve(letters, { bodies: true })}#/letters`, context)
+  await vi.waitFor(async () => expect(await page.locator('tr.row').count()).toBe(HOSTILE.length + 1))
+  expect(await page.locator('td img, td script, td svg').count()).toBe(0)
+  for (let index = 0; index <= HOSTILE.length; index++) {
+    await page.locator('tr.row a').nth(index).click()
+    await page.getByRole('heading', { name: 'Last error' }).waitFor()
+    expect(await page.locator('main img, main script, main svg, main a[href^="javascript"]').count()).toBe(0)
+    await page.goBack()
+    await page.getByRole('heading', { name: 'Dead letters' }).waitFor()
+  }
+})
+
+it.each(['light', 'dark'] as const)('meets WCAG 2.2 AA in %s, and at 200 % zoom', async colorScheme => {
+  const letters = withLetters()
+  const at = await serve(letters, { bodies: true })
+  await dead(letters, ['evt_1', 'evt_2'])
+  await letters.receiver.handle({ method: 'GET', headers: {}, body: new Uint8Array(), context: undefined })
+  for (const width of [1200, 600, 360]) {
+    const context = await contextWith({ colorScheme, bypassCSP: true, viewport: { width, height: 800 } })
+    const page = await open(at, context)
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    await expectAccessible(page)
+    if (isForDocs(width, colorScheme)) await keepScreenshot(page, 'dashboard-overview')
+    for (const name of ['Pending', 'Active']) {
+      await page.getByRole('link', { name: new RegExp(`^${name}`) }).click()
+      await page.getByRole('heading', { level: 1, name }).waitFor()
+      await expectAccessible(page)
+    }
+    await page.getByRole('link', { name: /^Dead letters/ }).click()
+    await page.getByRole('link', { name: 'evt_1' }).waitFor()
+    await expectAccessible(page)
+    if (isForDocs(width, colorScheme)) await keepScreenshot(page, 'dashboard-letters')
+    await page.getByRole('link', { name: 'evt_1' }).click()
+    await page.getByRole('heading', { name: 'Last error' }).waitFor()
+    await expectAccessible(page)
+    if (isForDocs(width, colorScheme)) await keepScreenshot(page, 'dashboard-letter')
+    await page.getByRole('button', { name: 'Discard' }).click()
+    await page.getByRole('heading', { name: 'Discard 1 letter?' }).waitFor()
+    await expectAccessible(page)
+    expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true)
+  }
+})
+
+function isForDocs(width: number, colorScheme: string): boolean {
+  return width === 1200 && colorScheme === 'light'
+}

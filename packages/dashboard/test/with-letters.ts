@@ -1,0 +1,66 @@
+import {
+  createReceiver,
+  type Inbox,
+  memoryInbox,
+  NonRetryableError,
+  type Observation,
+  type Receiver,
+} from '@ackhook/core'
+import { signedRequest } from '@ackhook/testing'
+import { expect, vi } from 'vitest'
+
+const SECRET = 'whsec_dashboard_0123456789'
+const quiet = { info() {}, warn() {}, error() {} }
+
+export interface Letters {
+  readonly receiver: Receiver
+  readonly inbox: Inbox
+  readonly seen: Observation[]
+  /** Sends an event whose handler fails while `broken` is true. */
+  send(id: string, type?: string, data?: Record<string, unknown>): Promise<void>
+  broken: boolean
+  /** What the handler throws. */
+  failure: string
+  /** What the handler waits for. */
+  hold: Promise<void>
+}
+
+/** A receiver whose events become dead letters, until `broken` is false. */
+export function withLetters(inbox: Inbox = memoryInbox(), concurrency = 16): Letters {
+  const seen: Observation[] = []
+  const receiver = createReceiver({
+    secret: SECRET,
+    inbox,
+    concurrency,
+    logger: quiet,
+    observe: one => seen.push(one),
+  })
+  const letters: Letters = {
+    receiver,
+    inbox,
+    seen,
+    broken: true,
+    failure: 'the CRM refused',
+    hold: Promise.resolve(),
+    async send(id, type = 'conversation.resolved', data = { conversation_id: 'cnv_1' }) {
+      const event = { id, type, created_at: '2026-11-22T00:00:00Z', data }
+      const reply = await receiver.handle(signedRequest(event, { secret: SECRET }))
+      expect(reply.status).toBe(202)
+    },
+  }
+  receiver.on('*', async () => {
+    await letters.hold
+    if (letters.broken) throw new NonRetryableError(letters.failure)
+  })
+  return letters
+}
+
+/** Sends events that die, and waits until they are dead. */
+export async function dead(letters: Letters, ids: readonly string[], type?: string): Promise<void> {
+  const before = (await letters.receiver.stats()).dead
+  for (const id of ids) await letters.send(id, type)
+  await vi.waitFor(
+    async () => expect((await letters.receiver.stats()).dead).toBe(before + ids.length),
+    20_000,
+  )
+}

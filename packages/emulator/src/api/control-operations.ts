@@ -1,0 +1,173 @@
+import type { Duration } from '@ackhook/core'
+import { DEFAULT_WORKSPACE } from '../endpoints/endpoints.ts'
+import { invalid } from '../errors/emulator-error.ts'
+import { CATEGORIES } from '../events/categories.ts'
+import { toInstant } from '../lib/instant.ts'
+import { asRequest, booleanField, countField, durationField, fieldsOf } from '../lib/read-fields.ts'
+import { settingsOf } from '../options/settings.ts'
+import { type DeliveryState, STATES } from '../storage/delivery-row.ts'
+import { toDeliveryView } from './delivery-view.ts'
+import type {
+  EmulatorApi,
+  EmulatorHealth,
+  SettingsView,
+  StatsView,
+  WaitOptions,
+  WaitResult,
+} from './emulator-api.ts'
+import type { Parts } from './parts.ts'
+import { readSelection, splitSelection } from './read-selection.ts'
+
+const HOUR_MS = 3_600_000
+const YEAR_MS = 365 * 86_400_000
+const MAX_WAIT_MS = 60_000
+const SHOWN = 200
+/** From this share of the most that may be undelivered on there is a warning. */
+const ALMOST_FULL = 0.9
+
+type Control = Pick<EmulatorApi, 'clock' | 'faults' | 'health' | 'settings' | 'stats' | 'wait' | 'reset'>
+
+/** What is not about one delivery, endpoint or message. */
+export class ControlOperations implements Control {
+  readonly #parts: Parts
+  /** One advance of the clock at a time. */
+  #advancing: Promise<unknown> = Promise.resolve()
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+  }
+
+  readonly clock: EmulatorApi['clock'] = {
+    now: async () => toInstant(this.#parts.clock.now()),
+    advance: by => {
+      const run = this.#advancing.then(() => this.#advance(by))
+      this.#advancing = run.catch(() => {})
+      return run
+    },
+  }
+
+  readonly faults: EmulatorApi['faults'] = {
+    get: async () => this.#parts.faults.options,
+    set: async faults => {
+      asRequest(() => this.#parts.faults.set(faults))
+      this.#parts.feed.publish('faults', faults)
+      return faults
+    },
+  }
+
+  async health(): Promise<EmulatorHealth> {
+    const { counts, endpoints, clock, version, options } = this.#parts
+    const states = endpoints.workspaces().flatMap(({ id }) => {
+      const row = endpoints.find(id)
+      return row === undefined ? [] : [{ workspace: id, paused: row.paused === 1, ...endpoints.healthOf(id) }]
+    })
+    const most = options.retention.undelivered
+    const full = `${counts.open} events are pending or undelivered; from ${most} on new ones are refused`
+    return {
+      status: 'ready',
+      version,
+      now: toInstant(clock.now()),
+      counts: Object.fromEntries(STATES.map(state => [state, counts.of(state)])) as Record<
+        DeliveryState,
+        number
+      >,
+      warnings: [
+        ...states.flatMap(({ workspace, reason }) => (reason === null ? [] : [`${workspace}: ${reason}`])),
+        ...(counts.open >= most * ALMOST_FULL ? [full] : []),
+      ],
+      endpoints: states,
+    }
+  }
+
+  async settings(): Promise<SettingsView> {
+    return { settings: settingsOf(this.#parts.options, this.#parts.seed), categories: CATEGORIES }
+  }
+
+  async stats(options: Parameters<EmulatorApi['stats']>[0] = {}): Promise<StatsView> {
+    const { selection, rest } = splitSelection(fieldsOf(options, Object.keys(options)))
+    const buckets = countField(fieldsOf(rest, ['buckets']), 'buckets', 1, 1000) ?? 60
+    const now = this.#parts.clock.now()
+    const asked = readSelection(selection)
+    const to = asked.to ?? now + 1
+    const from = asked.from ?? to - HOUR_MS
+    if (from >= to) throw invalid('from', 'must be before to')
+    const widthMs = (to - from) / buckets
+    const counts = Array.from({ length: buckets }, (): Partial<Record<DeliveryState, number>> => ({}))
+    for (const { bucket, state, count } of this.#parts.storage.query.histogram(
+      { ...asked, from, to },
+      from,
+      widthMs,
+    )) {
+      const slot = counts[bucket]
+      if (slot !== undefined) slot[state] = count
+    }
+    return {
+      from: toInstant(from),
+      to: toInstant(to),
+      widthMs,
+      buckets: counts.map((each, index) => ({ from: toInstant(from + index * widthMs), counts: each })),
+    }
+  }
+
+  async wait(options: WaitOptions = {}, signal?: AbortSignal): Promise<WaitResult> {
+    const { selection, rest } = splitSelection(fieldsOf(options, Object.keys(options)))
+    const fields = fieldsOf(rest, ['count', 'idle', 'timeout'], 'options')
+    const filter = readSelection(selection)
+    const isPlain = Object.keys(selection).length === 0 && fields['count'] === undefined
+    const idle = booleanField(fields, 'idle') ?? isPlain
+    const count = countField(fields, 'count', 1, 1_000_000) ?? 1
+    const timeoutMs = durationField(fields, 'timeout', MAX_WAIT_MS) ?? 10_000
+    const { storage, waiters, counts } = this.#parts
+    const isMet = idle
+      ? () => counts.of('pending') === 0 || !storage.query.exists({ ...filter, state: 'pending' })
+      : () => storage.query.countEvents(filter) >= count
+    const met = await waiters.wait(isMet, timeoutMs, signal)
+    return {
+      met,
+      count: storage.query.countEvents(filter),
+      deliveries: storage.query.page(filter, { limit: SHOWN, oldestFirst: true }).map(toDeliveryView),
+    }
+  }
+
+  async reset(options: { readonly everything?: boolean } = {}): Promise<void> {
+    const everything = booleanField(fieldsOf(options, ['everything'], 'options'), 'everything') ?? false
+    const { storage, clock, counts, faults, endpoints, intake, engine, feed, waiters } = this.#parts
+    await engine.whileStopped(() => {
+      storage.clearLog()
+      storage.setMeta('offset', '0')
+      clock.reset()
+      counts.replace(new Map())
+      faults.reset()
+      intake.reset()
+      endpoints.reset(everything)
+      if (everything) this.#restoreEndpoint()
+    })
+    feed.publish('reset', {})
+    waiters.changed()
+  }
+
+  /** As the emulator was started. */
+  #restoreEndpoint(): void {
+    const { to, secret } = this.#parts.options
+    if (to === undefined) return
+    this.#parts.endpoints.put(DEFAULT_WORKSPACE, { url: to, ...(secret !== undefined && { secret }) })
+  }
+
+  /** From one attempt that becomes due to the next: each one reads the time at which it was to start. */
+  async #advance(by: Duration): Promise<string> {
+    const { clock, engine, storage, feed } = this.#parts
+    const ms = durationField({ by }, 'by', YEAR_MS) ?? 0
+    const target = clock.now() + ms
+    await engine.settle()
+    for (let next = engine.nextDue(); next !== undefined && next <= target; next = engine.nextDue()) {
+      clock.moveTo(next)
+      await engine.settle()
+    }
+    clock.moveTo(target)
+    storage.setMeta('offset', String(clock.offsetMs))
+    await engine.settle()
+    const now = toInstant(clock.now())
+    feed.publish('clock', { now })
+    return now
+  }
+}

@@ -1,0 +1,163 @@
+import { EmulatorError } from '../errors/emulator-error.ts'
+import type { DeliveryRow } from '../storage/delivery-row.ts'
+import { type DeliveryDetail, type DeliveryView, toDeliveryDetail, toDeliveryView } from './delivery-view.ts'
+import type {
+  BulkOptions,
+  BulkResult,
+  DeliverySelection,
+  EmulatorApi,
+  PageOptions,
+  ReplayOptions,
+} from './emulator-api.ts'
+import type { Parts } from './parts.ts'
+import { readBulk } from './read-bulk.ts'
+import { readPage, readSelection } from './read-selection.ts'
+import { toReplay } from './replay.ts'
+
+/** Reads the log, and sends again. */
+export class DeliveryOperations implements Pick<EmulatorApi, 'deliveries'> {
+  readonly #parts: Parts
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+  }
+
+  readonly deliveries: EmulatorApi['deliveries'] = {
+    list: async (filter = {}, page = {}) => this.#list(filter, page),
+    get: async id => this.#detail(id),
+    body: async id => this.#parts.storage.deliveries.bodyOf(this.#require(id).seq),
+    replay: async (id, options = {}) => this.#replay(id, options),
+    retryNow: async id => this.#retryNow(id),
+    discard: async id => this.#discard(id),
+    replayMatching: async (options = {}) =>
+      this.#forMatching(options, row => {
+        if (row.state !== 'undelivered') this.#parts.intake.requireRoom(1)
+        return this.#replayRow(row, {}) !== undefined
+      }),
+    discardMatching: async (options = {}) => this.#forMatching(options, row => this.#discardRow(row)),
+  }
+
+  #list(
+    selection: DeliverySelection,
+    options: PageOptions,
+  ): { readonly deliveries: readonly DeliveryView[]; readonly next: string | null } {
+    const page = readPage(options)
+    const rows = this.#parts.storage.query.page(readSelection(selection), { ...page, limit: page.limit + 1 })
+    const shown = rows.slice(0, page.limit)
+    const next = rows.length > shown.length ? String(shown.at(-1)?.seq) : null
+    return { deliveries: shown.map(toDeliveryView), next }
+  }
+
+  #detail(id: string): DeliveryDetail {
+    const { deliveries } = this.#parts.storage
+    const row = this.#require(id)
+    return toDeliveryDetail(row, deliveries.bodyOf(row.seq), deliveries.attemptsOf(row.seq))
+  }
+
+  #require(id: string): DeliveryRow {
+    const row = this.#parts.storage.deliveries.byId(id)
+    if (row === undefined) throw new EmulatorError('not_found', `there is no delivery ${id}`)
+    return row
+  }
+
+  #replay(id: string, options: ReplayOptions): DeliveryView {
+    const row = this.#require(id)
+    if (row.state !== 'undelivered') this.#parts.intake.requireRoom(1)
+    const replayed = this.#write(() => this.#replayRow(row, options))
+    setImmediate(() => this.#parts.engine.pump())
+    return toDeliveryView(replayed)
+  }
+
+  /** Within a transaction. */
+  #replayRow(row: DeliveryRow, options: ReplayOptions): DeliveryRow {
+    const { storage, clock, counts, endpoints, intake, changed } = this.#parts
+    const { rules } = this.#parts.options
+    endpoints.require(row.workspace)
+    const now = clock.now()
+    const replayed = storage.deliveries.insert({
+      ...toReplay(row, options, storage, rules.fields),
+      draw: `replay ${intake.nextDraw()}`,
+      created_at: now,
+      next_at: now,
+    })
+    counts.add('pending')
+    changed(replayed.seq)
+    if (
+      storage.deliveries.changeState(row.seq, 'undelivered', 'replayed', `replayed as ${replayed.id}`, now)
+    ) {
+      counts.move('undelivered', 'replayed')
+      changed(row.seq)
+    }
+    return replayed
+  }
+
+  #retryNow(id: string): DeliveryView {
+    const { storage, clock, engine, changed } = this.#parts
+    const row = this.#require(id)
+    if (row.state !== 'pending')
+      throw new EmulatorError('conflict', `the delivery ${id} is ${row.state}: replay it`)
+    storage.deliveries.makeDue(row.seq, clock.now())
+    changed(row.seq)
+    setImmediate(() => engine.pump())
+    return toDeliveryView(this.#require(id))
+  }
+
+  #discard(id: string): DeliveryView {
+    const row = this.#require(id)
+    if (!this.#discardRow(row)) {
+      throw new EmulatorError(
+        'conflict',
+        `the delivery ${id} is ${row.state}, neither pending nor undelivered`,
+      )
+    }
+    return toDeliveryView(this.#require(id))
+  }
+
+  #discardRow({ seq, state }: DeliveryRow): boolean {
+    const { storage, clock, counts, changed } = this.#parts
+    if (state !== 'pending' && state !== 'undelivered') return false
+    if (!storage.deliveries.changeState(seq, state, 'discarded', 'discarded on request', clock.now()))
+      return false
+    counts.move(state, 'discarded')
+    changed(seq)
+    return true
+  }
+
+  /** Does something with the oldest that match, in one transaction. */
+  #forMatching(options: BulkOptions, act: (row: DeliveryRow) => boolean): BulkResult {
+    const { storage, engine } = this.#parts
+    const { filter, dryRun, limit, after, upTo } = readBulk(options, () => this.#newestSeq())
+    const matched = storage.query.count(filter)
+    if (dryRun) return { matched, done: 0, next: null }
+    const page = storage.query.page(filter, {
+      limit: limit + 1,
+      oldestFirst: true,
+      ...(after !== undefined && { after }),
+    })
+    const rows = page.filter(({ seq }) => seq <= upTo)
+    const acted = rows.slice(0, limit)
+    const done = this.#write(() => acted.filter(act).length)
+    setImmediate(() => engine.pump())
+    const last = acted.at(-1)
+    return {
+      matched,
+      done,
+      next: rows.length > acted.length && last !== undefined ? `${last.seq}.${upTo}` : null,
+    }
+  }
+
+  /** Writes all or nothing, and counts anew when it was nothing. */
+  #write<T>(work: () => T): T {
+    const { storage, counts } = this.#parts
+    try {
+      return storage.transaction(work)
+    } catch (error) {
+      counts.replace(storage.deliveries.counts())
+      throw error
+    }
+  }
+
+  #newestSeq(): number {
+    return this.#parts.storage.query.page({}, { limit: 1 })[0]?.seq ?? 0
+  }
+}

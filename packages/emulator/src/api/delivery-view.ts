@@ -1,0 +1,149 @@
+import { isGuess } from '../events/categories.ts'
+import { toInstant } from '../lib/instant.ts'
+import type { AttemptRow, DeliveryKind, DeliveryRow, DeliveryState } from '../storage/delivery-row.ts'
+
+/** A delivery, as a list shows it. Instants are ISO 8601, UTC. */
+export interface DeliveryView {
+  readonly id: string
+  /** Grows from one delivery to the next. */
+  readonly seq: number
+  readonly workspace: string
+  /** The event's id. */
+  readonly event: string
+  readonly type: string
+  readonly category: string
+  /** `event`, `duplicate` (a fault) or `replay`. */
+  readonly kind: DeliveryKind
+  /**
+   * `pending` (an attempt is under way or to come), `acknowledged`, `undelivered` (its attempts are used up),
+   * `replayed` (undelivered, and sent again as another delivery), `discarded` or `skipped` (not wanted by the endpoint).
+   */
+  readonly state: DeliveryState
+  /** Whether an attempt is under way. */
+  readonly underWay: boolean
+  /** Whether the platform has not published this type. */
+  readonly guess: boolean
+  readonly createdAt: string
+  readonly nextAttemptAt: string | null
+  readonly startedAt: string | null
+  readonly endedAt: string | null
+  /** How many attempts there were. */
+  readonly attempts: number
+  /** Of the last attempt. */
+  readonly lastStatus: number | null
+  readonly lastCode: string | null
+  readonly lastError: string | null
+  /** The delivery that this one repeats. */
+  readonly origin: string | null
+  /** The message that its event is about. */
+  readonly message: string | null
+  /** Why it was skipped, replayed or discarded. */
+  readonly reason: string | null
+  /** Size of the event. */
+  readonly bytes: number
+}
+
+/** Bytes as text, and in base64 too where they are no UTF-8. */
+export interface BytesView {
+  readonly text: string
+  readonly base64: string | null
+}
+
+/** One attempt, with what was sent and what came back. */
+export interface AttemptView {
+  /** 1 for the first. */
+  readonly number: number
+  readonly at: string
+  readonly durationMs: number
+  readonly acknowledged: boolean
+  readonly status: number | null
+  /** The `code` of the reply, if it has one. */
+  readonly code: string | null
+  /** Why there was no reply. */
+  readonly error: string | null
+  readonly retryAfterMs: number | null
+  /** Faults on purpose. */
+  readonly faults: readonly string[]
+  readonly url: string
+  readonly requestHeaders: Readonly<Record<string, string>>
+  /** What was sent instead of the event, where a fault changed it. */
+  readonly requestBody: BytesView | null
+  /** In the order in which they came. */
+  readonly replyHeaders: readonly (readonly [name: string, value: string])[]
+  /** At most 64 KiB. */
+  readonly replyBody: BytesView
+  /** Whether the reply was longer. */
+  readonly truncated: boolean
+}
+
+/** A delivery with everything that is known of it. */
+export interface DeliveryDetail extends DeliveryView {
+  /** The event, exactly as it is sent. */
+  readonly body: BytesView
+  readonly log: readonly AttemptView[]
+}
+
+export function toDeliveryView(row: DeliveryRow): DeliveryView {
+  return {
+    id: row.id,
+    seq: row.seq,
+    workspace: row.workspace,
+    event: row.event_id,
+    type: row.type,
+    category: row.category,
+    kind: row.kind,
+    state: row.state,
+    underWay: row.running === 1,
+    guess: isGuess(row.type),
+    createdAt: toInstant(row.created_at),
+    nextAttemptAt: instantOrNull(row.next_at),
+    startedAt: instantOrNull(row.started_at),
+    endedAt: instantOrNull(row.ended_at),
+    attempts: row.attempts,
+    lastStatus: row.last_status,
+    lastCode: row.last_code,
+    lastError: row.last_error,
+    origin: row.origin,
+    message: row.message,
+    reason: row.reason,
+    bytes: row.bytes,
+  }
+}
+
+export function toDeliveryDetail(
+  row: DeliveryRow,
+  body: Uint8Array,
+  attempts: readonly AttemptRow[],
+): DeliveryDetail {
+  return { ...toDeliveryView(row), body: toBytesView(body), log: attempts.map(toAttemptView) }
+}
+
+function toAttemptView(row: AttemptRow): AttemptView {
+  return {
+    number: row.number,
+    at: toInstant(row.at),
+    durationMs: row.duration_ms,
+    acknowledged: row.acknowledged === 1,
+    status: row.status,
+    code: row.code,
+    error: row.error,
+    retryAfterMs: row.retry_after_ms,
+    faults: JSON.parse(row.faults),
+    url: row.url,
+    requestHeaders: JSON.parse(row.headers),
+    requestBody: row.body === null ? null : toBytesView(row.body),
+    replyHeaders: JSON.parse(row.reply_headers),
+    replyBody: toBytesView(row.reply_body),
+    truncated: row.truncated === 1,
+  }
+}
+
+function toBytesView(bytes: Uint8Array): BytesView {
+  const buffer = Buffer.from(bytes)
+  const text = buffer.toString('utf8')
+  return { text, base64: Buffer.from(text, 'utf8').equals(buffer) ? null : buffer.toString('base64') }
+}
+
+function instantOrNull(ms: number | null): string | null {
+  return ms === null ? null : toInstant(ms)
+}

@@ -1,0 +1,247 @@
+import type { Duration } from '@ackhook/core'
+import type { EventOverrides } from '@ackhook/testing'
+import type { EndpointView, HealthView } from '../endpoints/endpoint-view.ts'
+import type { EndpointChange } from '../endpoints/endpoints.ts'
+import type { MessageState } from '../messages/message-events.ts'
+import type { MessageView } from '../messages/message-view.ts'
+import type { InboundMessage } from '../messages/read-message.ts'
+import type { EmulatorFaults } from '../options/emulator-options.ts'
+import type { SettingView } from '../options/settings.ts'
+import type { DeliveryKind, DeliveryState } from '../storage/delivery-row.ts'
+import type { DeliveryDetail, DeliveryView } from './delivery-view.ts'
+
+/** Which deliveries are meant. What is left out means any. */
+export interface DeliverySelection {
+  readonly workspace?: string
+  readonly category?: string
+  readonly type?: string
+  readonly state?: DeliveryState
+  readonly kind?: DeliveryKind
+  /** The status of the last reply. */
+  readonly status?: number
+  /** The id of the event. */
+  readonly event?: string
+  /** The id of the message that the event is about. */
+  readonly message?: string
+  /** Created at this instant (ISO 8601) or later, and before `to`. */
+  readonly from?: string
+  readonly to?: string
+  /** Part of the event, in any case; at least three characters. */
+  readonly text?: string
+}
+
+/** A page of a list, newest first. */
+export interface PageOptions {
+  /** `next` of the page before. */
+  readonly after?: string
+  /** Default 50, at most 200. */
+  readonly limit?: number
+}
+
+/** An event to send: its fields, or its exact text in `body`. */
+export type EventToSend =
+  | (EventOverrides & { readonly type: string; readonly body?: never })
+  | { readonly body: string }
+
+/** How events are sent. */
+export interface SendOptions {
+  /** Default `'default'`. */
+  readonly workspace?: string
+  /** Instead of those that are set. */
+  readonly faults?: EmulatorFaults
+}
+
+/** What became of an event that was taken in. */
+export interface SentEvent {
+  /** The event's id. */
+  readonly id: string
+  /** More than one where a fault sends it twice. */
+  readonly deliveries: readonly DeliveryView[]
+}
+
+/** How a delivery is sent again. */
+export interface ReplayOptions {
+  /**
+   * `signed` (default): the same bytes with a new signature. `exact`: the very request of the last attempt, its old
+   * signature included. `edited`: a new event, with an id of its own.
+   */
+  readonly mode?: 'signed' | 'exact' | 'edited'
+  /** For `edited`: replaces `data`. */
+  readonly data?: Readonly<Record<string, unknown>>
+  /** For `edited`: the exact text to send. If it has the old id, that is replaced. */
+  readonly body?: string
+}
+
+/** Many deliveries at once. Those of one call are at most 1,000; go on with `after`. */
+export interface BulkOptions {
+  /** Default: what is undelivered. */
+  readonly filter?: DeliverySelection
+  /** Only counts. Default `false`. */
+  readonly dryRun?: boolean
+  /** Default and most: 1,000. */
+  readonly limit?: number
+  /** `next` of the call before. */
+  readonly after?: string
+}
+
+/** The result of a call about many deliveries. */
+export interface BulkResult {
+  /** How many match, those of this call included. */
+  readonly matched: number
+  /** How many this call has replayed or discarded. */
+  readonly done: number
+  /** Pass it as `after` to go on; null when there is no more. */
+  readonly next: string | null
+}
+
+/** What to wait for. */
+export interface WaitOptions extends DeliverySelection {
+  /** How many different events have to match. Default 1. */
+  readonly count?: number
+  /** Waits until nothing that matches is pending. The default when neither a filter nor `count` is given. */
+  readonly idle?: boolean
+  /** In real time, at most `'60s'`. Default `'10s'`. */
+  readonly timeout?: Duration
+}
+
+/** What was found at the end of a wait. */
+export interface WaitResult {
+  /** Whether it came before the time was up. */
+  readonly met: boolean
+  /** Different events that match. */
+  readonly count: number
+  /** At most 200 of those deliveries, oldest first. */
+  readonly deliveries: readonly DeliveryView[]
+}
+
+/** A time with what happened to the deliveries that were created in it. */
+export interface StatsBucket {
+  readonly from: string
+  readonly counts: Readonly<Partial<Record<DeliveryState, number>>>
+}
+
+/** Deliveries over time. */
+export interface StatsView {
+  readonly from: string
+  readonly to: string
+  readonly widthMs: number
+  readonly buckets: readonly StatsBucket[]
+}
+
+/** The state of the emulator. */
+export interface EmulatorHealth {
+  readonly status: 'ready'
+  readonly version: string
+  readonly now: string
+  readonly counts: Readonly<Record<DeliveryState, number>>
+  /** What needs attention: unhealthy endpoints, too much that is undelivered. */
+  readonly warnings: readonly string[]
+  readonly endpoints: readonly ({ readonly workspace: string; readonly paused: boolean } & HealthView)[]
+}
+
+/** A workspace. */
+export interface WorkspaceView {
+  readonly id: string
+  readonly createdAt: string
+  readonly endpoint: EndpointView | null
+}
+
+/** What setting an endpoint answers. */
+export interface EndpointResult {
+  readonly endpoint: EndpointView
+  /** Shown once: a secret that was made up just now; null otherwise. */
+  readonly secret: string | null
+}
+
+/** Every setting, and the categories that the platform has announced. */
+export interface SettingsView {
+  readonly settings: readonly SettingView[]
+  readonly categories: readonly string[]
+}
+
+/** Everything that the emulator can do. The HTTP API has the same calls. All reject with `EmulatorError`. */
+export interface EmulatorApi {
+  /** Takes in one event. Resolves once it is stored. */
+  send(type: string, overrides?: EventOverrides, options?: SendOptions): Promise<SentEvent>
+  /** Takes in at most 1,000 events, all of them or none. */
+  sendAll(events: readonly EventToSend[], options?: SendOptions): Promise<readonly SentEvent[]>
+  readonly deliveries: {
+    list(
+      filter?: DeliverySelection,
+      page?: PageOptions,
+    ): Promise<{ readonly deliveries: readonly DeliveryView[]; readonly next: string | null }>
+    get(id: string): Promise<DeliveryDetail>
+    /** The event, byte for byte. */
+    body(id: string): Promise<Uint8Array>
+    /** Returns the new delivery. */
+    replay(id: string, options?: ReplayOptions): Promise<DeliveryView>
+    /** Starts the next attempt of a pending delivery now. */
+    retryNow(id: string): Promise<DeliveryView>
+    /** Gives up a pending or undelivered delivery. */
+    discard(id: string): Promise<DeliveryView>
+    /** Oldest first. */
+    replayMatching(options?: BulkOptions): Promise<BulkResult>
+    /** Oldest first; undelivered ones only, unless the filter names another state. */
+    discardMatching(options?: BulkOptions): Promise<BulkResult>
+  }
+  readonly workspaces: {
+    list(): Promise<readonly WorkspaceView[]>
+    create(id: string): Promise<WorkspaceView>
+    /** Removes it with its endpoint. Its deliveries stay in the log. */
+    remove(id: string): Promise<void>
+  }
+  readonly endpoints: {
+    get(workspace?: string): Promise<EndpointView>
+    /** Creates or changes it. */
+    put(change: EndpointChange, workspace?: string): Promise<EndpointResult>
+    /** What is pending becomes undelivered. */
+    remove(workspace?: string): Promise<void>
+    /** Until `overlap` has passed, events are signed with both secrets. */
+    rotateSecret(
+      options?: { readonly secret?: string; readonly overlap?: Duration },
+      workspace?: string,
+    ): Promise<EndpointResult>
+    /** Nothing is sent until it is resumed. */
+    pause(workspace?: string): Promise<EndpointView>
+    resume(workspace?: string): Promise<EndpointView>
+  }
+  readonly messages: {
+    list(
+      page?: PageOptions,
+    ): Promise<{ readonly messages: readonly MessageView[]; readonly next: string | null }>
+    get(id: string): Promise<MessageView>
+    /** As `POST /v1/messages`. */
+    send(message: Readonly<Record<string, unknown>>): Promise<MessageView>
+    /** Makes it sent, delivered, read or failed, and sends the event of that: its type is a guess. */
+    advance(
+      id: string,
+      to: MessageState,
+    ): Promise<{ readonly message: MessageView; readonly event: SentEvent }>
+    /** A message of a customer, and its event: all of it is a guess. */
+    receive(
+      message: Partial<InboundMessage>,
+      workspace?: string,
+    ): Promise<{ readonly message: MessageView; readonly event: SentEvent }>
+  }
+  readonly clock: {
+    now(): Promise<string>
+    /** Moves the clock forward, and starts each attempt that becomes due on the way, in its turn. */
+    advance(by: Duration): Promise<string>
+  }
+  readonly faults: {
+    get(): Promise<EmulatorFaults>
+    /** Replaces all of them, from the next attempt on. */
+    set(faults: EmulatorFaults): Promise<EmulatorFaults>
+  }
+  health(): Promise<EmulatorHealth>
+  settings(): Promise<SettingsView>
+  /** Default: the last hour in 60 buckets. */
+  stats(options?: DeliverySelection & { readonly buckets?: number }): Promise<StatsView>
+  /** Resolves at the end of the wait, whether it was met or not. */
+  wait(options?: WaitOptions, signal?: AbortSignal): Promise<WaitResult>
+  /**
+   * Empties the log and the messages, clears health warnings, resumes endpoints, and takes back what the clock was
+   * advanced by and the faults that were set. `everything` removes workspaces and endpoints too.
+   */
+  reset(options?: { readonly everything?: boolean }): Promise<void>
+}

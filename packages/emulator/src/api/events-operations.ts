@@ -1,0 +1,66 @@
+import type { EventOverrides } from '@ackhook/testing'
+import { DEFAULT_WORKSPACE } from '../endpoints/endpoints.ts'
+import { EmulatorError, invalid } from '../errors/emulator-error.ts'
+import { toOutgoingEvent } from '../events/event-input.ts'
+import { resolveEmulatorFaults } from '../lib/fault-settings.ts'
+import { asRequest, fieldsOf, textField } from '../lib/read-fields.ts'
+import type { EmulatorFaults } from '../options/emulator-options.ts'
+import { toDeliveryView } from './delivery-view.ts'
+import type { EventToSend, SendOptions, SentEvent } from './emulator-api.ts'
+import type { Parts } from './parts.ts'
+
+const MAX_EVENTS = 1000
+
+/** Takes events in. */
+export class EventsOperations {
+  readonly #parts: Parts
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+  }
+
+  async send(type: string, overrides: EventOverrides = {}, options: SendOptions = {}): Promise<SentEvent> {
+    return this.sendOne({ ...overrides, type }, options, null)
+  }
+
+  async sendAll(events: readonly EventToSend[], options: SendOptions = {}): Promise<readonly SentEvent[]> {
+    return this.#accept(events, options, null)
+  }
+
+  /** One event, `message` being the id of the message that it is about. */
+  sendOne(event: object, options: SendOptions, message: string | null): SentEvent {
+    const [sent] = this.#accept([event], options, message)
+    if (sent === undefined) throw new EmulatorError('internal', 'an event was taken in without a delivery')
+    return sent
+  }
+
+  #accept(events: readonly object[], options: SendOptions, message: string | null): readonly SentEvent[] {
+    const { clock, intake, engine } = this.#parts
+    const { rules } = this.#parts.options
+    const fields = fieldsOf(options, ['workspace', 'faults'], 'options')
+    if (!Array.isArray(events) || events.length < 1 || events.length > MAX_EVENTS) {
+      throw invalid('events', `must be a list of 1 to ${MAX_EVENTS} events`)
+    }
+    const now = clock.now()
+    const arrival = {
+      workspace: textField(fields, 'workspace') ?? DEFAULT_WORKSPACE,
+      events: events.map(event => toOutgoingEvent(event, now, rules.fields)),
+      faults: faultsText(fields['faults']),
+      message,
+    }
+    const deliveries = intake.accept(arrival, now)
+    for (const { seq } of deliveries.flat()) this.#parts.changed(seq)
+    // Answered first: the caller knows the ids before a receiver does.
+    setImmediate(() => engine.pump())
+    return arrival.events.map(({ id }, index) => ({
+      id,
+      deliveries: (deliveries[index] ?? []).map(toDeliveryView),
+    }))
+  }
+}
+
+function faultsText(faults: unknown): string | null {
+  if (faults === undefined) return null
+  asRequest(() => resolveEmulatorFaults(faults as EmulatorFaults))
+  return JSON.stringify(faults)
+}

@@ -1,0 +1,30 @@
+import type { EmulatorClock } from '../clock/emulator-clock.ts'
+import type { DeliveryCounts } from '../delivery/delivery-counts.ts'
+import type { DeliveryEngine } from '../delivery/engine.ts'
+import type { FaultSource } from '../delivery/fault-source.ts'
+import type { Housekeeping } from '../delivery/housekeeping.ts'
+import type { Intake } from '../delivery/intake.ts'
+import type { Endpoints } from '../endpoints/endpoints.ts'
+import type { ChangeFeed } from '../feed/change-feed.ts'
+import type { Waiters } from '../feed/waiters.ts'
+import type { ResolvedEmulator } from '../options/emulator-options.ts'
+import type { Storage } from '../storage/storage.ts'
+
+/** What the operations work on. */
+export interface Parts {
+  readonly options: ResolvedEmulator
+  readonly version: string
+  readonly seed: number
+  readonly storage: Storage
+  readonly clock: EmulatorClock
+  readonly counts: DeliveryCounts
+  readonly faults: FaultSource
+  readonly endpoints: Endpoints
+  readonly intake: Intake
+  readonly engine: DeliveryEngine
+  readonly feed: ChangeFeed
+  readonly waiters: Waiters
+  readonly housekeeping: Housekeeping
+  /** A delivery has been added or changed. */
+  changed(seq: number): void
+}

@@ -1,0 +1,74 @@
+import { invalid } from '../errors/emulator-error.ts'
+import {
+  choiceField,
+  countField,
+  type Fields,
+  fieldsOf,
+  instantField,
+  textField,
+} from '../lib/read-fields.ts'
+import type { DeliveryFilter, DeliveryPage } from '../storage/delivery-query.ts'
+import { KINDS, STATES } from '../storage/delivery-row.ts'
+import type { DeliverySelection } from './emulator-api.ts'
+
+/** The index is of three characters each: it cannot find fewer. */
+const MIN_TEXT = 3
+const MAX_PAGE = 200
+
+export const SELECTION_NAMES: readonly string[] = [
+  'workspace',
+  'category',
+  'type',
+  'state',
+  'kind',
+  'status',
+  'event',
+  'message',
+  'from',
+  'to',
+  'text',
+] satisfies (keyof DeliverySelection)[]
+
+/** Checks a filter; texts of numbers are numbers. Throws `EmulatorError`. */
+export function readSelection(selection: object): DeliveryFilter {
+  const fields = fieldsOf(selection, SELECTION_NAMES, 'filter')
+  const text = textField(fields, 'text')
+  if (text !== undefined && [...text].length < MIN_TEXT) {
+    throw invalid('text', `must have at least ${MIN_TEXT} characters: the index cannot find fewer`)
+  }
+  return withoutUndefined({
+    workspace: textField(fields, 'workspace'),
+    category: textField(fields, 'category'),
+    type: textField(fields, 'type'),
+    state: choiceField(fields, 'state', STATES),
+    kind: choiceField(fields, 'kind', KINDS),
+    status: countField(fields, 'status', 100, 999),
+    event: textField(fields, 'event'),
+    message: textField(fields, 'message'),
+    from: instantField(fields, 'from'),
+    to: instantField(fields, 'to'),
+    text,
+  })
+}
+
+/** Checks `after` and `limit`. */
+export function readPage(page: object): DeliveryPage {
+  const fields = fieldsOf(page, ['after', 'limit'], 'page')
+  const after = countField(fields, 'after', 0, Number.MAX_SAFE_INTEGER)
+  return { limit: countField(fields, 'limit', 1, MAX_PAGE) ?? 50, ...(after !== undefined && { after }) }
+}
+
+/** The fields of a selection among others, and the others. */
+export function splitSelection(fields: Fields): { readonly selection: Fields; readonly rest: Fields } {
+  const entries = Object.entries(fields)
+  return {
+    selection: Object.fromEntries(entries.filter(([name]) => SELECTION_NAMES.includes(name))),
+    rest: Object.fromEntries(entries.filter(([name]) => !SELECTION_NAMES.includes(name))),
+  }
+}
+
+type Defined<T> = { [K in keyof T]?: Exclude<T[K], undefined> }
+
+export function withoutUndefined<T extends object>(value: T): Defined<T> {
+  return Object.fromEntries(Object.entries(value).filter(([, one]) => one !== undefined)) as Defined<T>
+}

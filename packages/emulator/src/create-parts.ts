@@ -1,0 +1,108 @@
+import { randomInt } from 'node:crypto'
+import { toDeliveryView } from './api/delivery-view.ts'
+import type { Parts } from './api/parts.ts'
+import { EmulatorClock } from './clock/emulator-clock.ts'
+import { DeliveryCounts } from './delivery/delivery-counts.ts'
+import { DeliveryEngine, type EngineEvents } from './delivery/engine.ts'
+import { FaultSource } from './delivery/fault-source.ts'
+import { Housekeeping } from './delivery/housekeeping.ts'
+import { Intake } from './delivery/intake.ts'
+import { DEFAULT_WORKSPACE, Endpoints } from './endpoints/endpoints.ts'
+import { ChangeFeed } from './feed/change-feed.ts'
+import { Waiters } from './feed/waiters.ts'
+import type { ResolvedEmulator } from './options/emulator-options.ts'
+import { Targets } from './security/targets.ts'
+import type { Storage } from './storage/storage.ts'
+
+/** Puts everything together, and sets the endpoint that the options name. */
+export function createParts(
+  asked: ResolvedEmulator,
+  storage: Storage,
+  version: string,
+): { readonly parts: Parts; readonly secret: string | undefined } {
+  const clock = new EmulatorClock(asked.clock, Number(storage.meta('offset') ?? 0))
+  const seed = seedOf(asked, storage)
+  const targets = new Targets(asked.allowTargets, asked.httpsOnly)
+  const { health, overlapMs, rules, concurrency, retention } = asked
+  const endpoints = new Endpoints({ storage, clock, targets, health, overlapMs })
+  const secret = setEndpoint(asked, endpoints)
+  // A file has the secret already: a reset gives the endpoint the same one again.
+  const kept = asked.to === undefined ? secret : endpoints.require(DEFAULT_WORKSPACE).secret
+  const options = { ...asked, secret: kept }
+  const counts = new DeliveryCounts(storage.deliveries.counts())
+  const faults = new FaultSource(asked.faults)
+  const feed = new ChangeFeed(seq => {
+    const row = storage.deliveries.bySeq(seq)
+    return row && toDeliveryView(row)
+  })
+  const waiters = new Waiters()
+  const housekeeping = new Housekeeping({
+    storage,
+    clock,
+    counts,
+    limits: retention,
+    failed: error => events.failed(error),
+  })
+  const changed = (seq: number) => {
+    feed.deliveryChanged(seq)
+    waiters.changed()
+    housekeeping.run()
+  }
+  const seedNow = () => seed
+  const maxOpen = retention.undelivered
+  const intake = new Intake({ storage, endpoints, counts, faults, seed: seedNow, maxOpen })
+  const events = engineEvents(changed, feed, endpoints, asked)
+  const engine = new DeliveryEngine({
+    ...{ storage, clock, endpoints, targets, counts, faults, rules, concurrency, events, seed: seedNow },
+  })
+  const parts = {
+    options,
+    version,
+    seed,
+    storage,
+    clock,
+    counts,
+    faults,
+    endpoints,
+    intake,
+    engine,
+    feed,
+    waiters,
+  }
+  return { parts: { ...parts, housekeeping, changed }, secret }
+}
+
+function engineEvents(
+  changed: (seq: number) => void,
+  feed: ChangeFeed,
+  endpoints: Endpoints,
+  { logger }: ResolvedEmulator,
+): EngineEvents {
+  return {
+    changed,
+    health(workspace) {
+      const health = { workspace, ...endpoints.healthOf(workspace) }
+      feed.publish('health', health)
+      if (health.reason === null) logger?.info(health, `the endpoint of ${workspace} is healthy again`)
+      else logger?.warn(health, `the endpoint of ${workspace} is not healthy: ${health.reason}`)
+    },
+    failed(error) {
+      try {
+        logger?.error({ error }, 'the state cannot be read or written; it is tried again every second')
+      } catch {}
+    },
+  }
+}
+
+/** A file keeps its seed, so that a restart changes no decision. */
+function seedOf({ seed }: ResolvedEmulator, storage: Storage): number {
+  const chosen = seed ?? Number(storage.meta('seed') ?? randomInt(2 ** 47))
+  storage.setMeta('seed', String(chosen))
+  return chosen
+}
+
+/** Returns the secret, if the options or this call have made it. */
+function setEndpoint({ to, secret }: ResolvedEmulator, endpoints: Endpoints): string | undefined {
+  if (to === undefined) return secret
+  return endpoints.put(DEFAULT_WORKSPACE, { url: to, ...(secret !== undefined && { secret }) }) ?? secret
+}

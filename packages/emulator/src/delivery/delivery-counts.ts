@@ -1,0 +1,41 @@
+import type { DeliveryState } from '../storage/delivery-row.ts'
+
+/** How many deliveries are in each state, kept as they change: counting reads an index from end to end. */
+export class DeliveryCounts {
+  #counts: Map<DeliveryState, number>
+
+  constructor(counts: ReadonlyMap<DeliveryState, number>) {
+    this.#counts = new Map(counts)
+  }
+
+  of(state: DeliveryState): number {
+    return this.#counts.get(state) ?? 0
+  }
+
+  /** Deliveries that need nothing more. Only these are ever removed. */
+  get finished(): number {
+    let total = 0
+    for (const count of this.#counts.values()) total += count
+    return total - this.open
+  }
+
+  /** Events that still need an acknowledgement. */
+  get open(): number {
+    return this.of('pending') + this.of('undelivered')
+  }
+
+  add(state: DeliveryState, count = 1): void {
+    this.#counts.set(state, this.of(state) + count)
+  }
+
+  move(from: DeliveryState, to: DeliveryState): void {
+    if (from === to) return
+    this.add(from, -1)
+    this.add(to)
+  }
+
+  /** Starts over from what was counted. */
+  replace(counts: ReadonlyMap<DeliveryState, number>): void {
+    this.#counts = new Map(counts)
+  }
+}

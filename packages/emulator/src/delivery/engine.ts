@@ -1,0 +1,308 @@
+import { type DeliveryRules, retryDelayMs } from '@ackhook/testing/spi'
+import { Alarm } from '../clock/alarm.ts'
+import type { EmulatorClock } from '../clock/emulator-clock.ts'
+import type { Endpoints } from '../endpoints/endpoints.ts'
+import { decisionRandom } from '../lib/decision-random.ts'
+import type { Targets } from '../security/targets.ts'
+import type { AttemptOutcome, AttemptRow, DeliveryRow, NewDelivery } from '../storage/delivery-row.ts'
+import type { EndpointRow } from '../storage/endpoint-rows.ts'
+import type { Storage } from '../storage/storage.ts'
+import { type AttemptPlan, makeAttempt } from './attempt.ts'
+import type { DeliveryCounts } from './delivery-counts.ts'
+import type { FaultSource } from './fault-source.ts'
+
+/** What others want to know of the engine's work. */
+export interface EngineEvents {
+  /** A delivery has changed. */
+  changed(seq: number): void
+  /** The health warning of an endpoint has appeared or cleared. */
+  health(workspace: string): void
+  /** What is pending can be neither delivered nor recorded. */
+  failed(error: unknown): void
+}
+
+interface EngineParts {
+  readonly storage: Storage
+  readonly clock: EmulatorClock
+  readonly endpoints: Endpoints
+  readonly targets: Targets
+  readonly counts: DeliveryCounts
+  readonly faults: FaultSource
+  readonly rules: DeliveryRules
+  readonly concurrency: number
+  readonly seed: () => number
+  readonly events: EngineEvents
+}
+
+/** How long to wait when the storage refuses to read or write. */
+const AFTER_FAILURE_MS = 1000
+
+/** An attempt that is over, and not recorded yet. */
+interface Ended {
+  readonly plan: AttemptPlan
+  readonly attempt: AttemptRow
+  /** Aborted: nothing of it is recorded. */
+  readonly signal: AbortSignal
+}
+
+/**
+ * Delivers what is due. The schedule is in the storage alone: what is held here is only which attempts are under way,
+ * and a process that is killed continues where it was.
+ */
+export class DeliveryEngine {
+  readonly #parts: EngineParts
+  #isStopped = false
+  #isClosed = false
+  /** Ends the attempts that are under way. */
+  #running = new AbortController()
+  readonly #alarm: Alarm
+  /** Attempts under way, by workspace. */
+  readonly #underWay = new Map<string, number>()
+  #total = 0
+  readonly #ended: Ended[] = []
+  #idle: (() => void)[] = []
+  #isPumping = false
+
+  constructor(parts: EngineParts) {
+    this.#parts = parts
+    this.#alarm = new Alarm(parts.clock, () => this.pump())
+  }
+
+  /** Starts what is due and can be started. Call it after everything that may have made something due. */
+  pump(): void {
+    if (this.#isStopped || this.#isPumping) return
+    this.#isPumping = true
+    try {
+      for (const { id } of this.#parts.endpoints.workspaces()) this.#pumpWorkspace(id)
+      this.#alarm.set(this.#nextWake())
+    } catch (error) {
+      this.#parts.events.failed(error)
+      this.#alarm.set(this.#parts.clock.now() + AFTER_FAILURE_MS)
+    } finally {
+      this.#isPumping = false
+    }
+  }
+
+  /** When the next attempt is to start, of endpoints that are not paused. */
+  nextDue(): number | undefined {
+    return this.#soonest(() => true)
+  }
+
+  /** Resolves when everything that is due has been attempted. */
+  async settle(): Promise<void> {
+    for (;;) {
+      this.pump()
+      await this.#whenIdle()
+      const next = this.nextDue()
+      if (this.#isStopped || next === undefined || next > this.#parts.clock.now()) return
+    }
+  }
+
+  /** Ends what is under way without recording it, and does something while nothing is. */
+  async whileStopped(work: () => void): Promise<void> {
+    await this.#stop()
+    if (this.#isClosed) return
+    try {
+      work()
+    } finally {
+      this.#isStopped = false
+      this.pump()
+    }
+  }
+
+  /** Ends for good: what was under way is repeated when the emulator starts again. */
+  close(): Promise<void> {
+    this.#isClosed = true
+    return this.#stop()
+  }
+
+  async #stop(): Promise<void> {
+    this.#isStopped = true
+    this.#running.abort()
+    this.#running = new AbortController()
+    this.#alarm.set(undefined)
+    await this.#whenIdle()
+  }
+
+  #whenIdle(): Promise<void> {
+    if (this.#total === 0) return Promise.resolve()
+    return new Promise(resolve => this.#idle.push(resolve))
+  }
+
+  #resolveIdle(): void {
+    for (const resolve of this.#idle.splice(0)) resolve()
+  }
+
+  #pumpWorkspace(workspace: string): void {
+    const endpoint = this.#parts.endpoints.find(workspace)
+    const free = this.#freeOf(workspace)
+    if (endpoint === undefined || endpoint.paused === 1 || free <= 0) return
+    const { storage, clock } = this.#parts
+    const now = clock.now()
+    const next = storage.deliveries.nextDue(workspace)
+    if (next === undefined || next > now) return
+    const rows = storage.transaction(() => storage.deliveries.takeDue(workspace, now, free))
+    for (const row of rows) void this.#deliver(row, endpoint)
+  }
+
+  async #deliver(delivery: DeliveryRow, endpoint: EndpointRow): Promise<void> {
+    const { signal } = this.#running
+    this.#count(delivery.workspace, 1)
+    try {
+      this.#parts.events.changed(delivery.seq)
+      const plan = this.#planOf(delivery, endpoint)
+      const { rules, targets, clock } = this.#parts
+      const attempt = await makeAttempt(plan, { rules, targets, signal, now: () => clock.now() })
+      this.#end({ plan, attempt, signal })
+    } catch (error) {
+      this.#parts.events.failed(error)
+      this.#count(delivery.workspace, -1)
+    }
+  }
+
+  /** Recorded together with what else ends in this turn: one transaction for all. */
+  #end(ended: Ended): void {
+    if (this.#ended.push(ended) === 1) setImmediate(() => this.#recordEnded())
+  }
+
+  #recordEnded(): void {
+    const all = this.#ended.splice(0)
+    const kept = all.filter(({ signal }) => !signal.aborted)
+    let isRecorded = true
+    try {
+      if (kept.length > 0) this.#recordAll(kept)
+    } catch (error) {
+      isRecorded = false
+      this.#parts.events.failed(error)
+      // Their places stay taken: no more is started than can be recorded.
+      this.#ended.push(...kept)
+      setTimeout(() => this.#recordEnded(), AFTER_FAILURE_MS).unref()
+    }
+    for (const { plan } of isRecorded ? all : all.filter(({ signal }) => signal.aborted)) {
+      this.#count(plan.delivery.workspace, -1)
+    }
+    // First what is due now: a clock that is advanced while it is under way would move its retries.
+    this.pump()
+    if (this.#total === 0) this.#resolveIdle()
+  }
+
+  #recordAll(ended: readonly Ended[]): void {
+    const { storage, events } = this.#parts
+    const recorded = storage.transaction(() => ended.map(one => this.#record(one)))
+    const changes = ended.map(
+      ({ plan }) =>
+        () =>
+          events.changed(plan.delivery.seq),
+    )
+    for (const announce of [...recorded, ...changes]) this.#guard(announce)
+  }
+
+  /** What is recorded stays recorded, whatever those who hear of it do. */
+  #guard(announce: () => void): void {
+    try {
+      announce()
+    } catch (error) {
+      this.#parts.events.failed(error)
+    }
+  }
+
+  #planOf(delivery: DeliveryRow, endpoint: EndpointRow): AttemptPlan {
+    const { storage, clock, endpoints, faults, seed } = this.#parts
+    return {
+      delivery,
+      body: storage.deliveries.bodyOf(delivery.seq),
+      url: endpoint.url,
+      secrets: endpoints.secretsOf(endpoint),
+      at: clock.now(),
+      faults: faults.of(delivery.faults),
+      random: decisionRandom(seed(), `${delivery.draw} attempt ${delivery.attempts + 1}`),
+    }
+  }
+
+  /** Within a transaction. The answer is what to do once that is written. */
+  #record({ plan, attempt }: Ended): () => void {
+    const { storage, counts, endpoints, events } = this.#parts
+    const { seq, workspace } = plan.delivery
+    const before = storage.deliveries.bySeq(seq)
+    if (before === undefined) return () => {}
+    const outcome = this.#outcomeOf(plan, attempt, before)
+    const again = outcome.state === 'acknowledged' ? this.#duplicateOf(plan) : undefined
+    storage.deliveries.record(attempt, outcome)
+    const added = again && storage.deliveries.insert(again)
+    return () => {
+      counts.move(before.state, outcome.state)
+      if (added !== undefined) {
+        counts.add(added.state)
+        events.changed(added.seq)
+      }
+      if (endpoints.recordResult({ ...attempt, workspace })) events.health(workspace)
+    }
+  }
+
+  #outcomeOf(
+    { delivery, faults, random }: AttemptPlan,
+    attempt: AttemptRow,
+    before: DeliveryRow,
+  ): AttemptOutcome {
+    const { rules, clock } = this.#parts
+    const now = clock.now()
+    if (attempt.acknowledged === 1)
+      return { state: 'acknowledged', next_at: null, ended_at: now, reason: null }
+    // Discarded or replayed while the attempt was under way.
+    if (before.state !== 'pending')
+      return { state: before.state, next_at: null, ended_at: now, reason: before.reason }
+    const { number, retry_after_ms } = attempt
+    const failed = { number, ...(retry_after_ms !== null && { retryAfterMs: retry_after_ms }) }
+    const nextAt = Math.ceil(now + retryDelayMs(failed, random, rules) + random() * faults.delayMs)
+    const isLate = nextAt - (delivery.started_at ?? attempt.at) > rules.retryWindowMs
+    if (number < rules.attempts && !isLate) {
+      return { state: 'pending', next_at: nextAt, ended_at: null, reason: null }
+    }
+    return delivery.kind === 'duplicate'
+      ? { state: 'discarded', next_at: null, ended_at: now, reason: 'it was a duplicate on purpose' }
+      : { state: 'undelivered', next_at: null, ended_at: now, reason: null }
+  }
+
+  /** Of an acknowledged event, if it is to be sent once more. */
+  #duplicateOf({ delivery, faults, body }: AttemptPlan): NewDelivery | undefined {
+    const random = decisionRandom(this.#parts.seed(), `${delivery.draw} again`)
+    if (delivery.kind !== 'event' || random() >= faults.duplicate) return undefined
+    const now = this.#parts.clock.now()
+    const { workspace, event_id, type, category, message, faults: own } = delivery
+    const same = { workspace, event_id, type, category, message, faults: own, body }
+    return {
+      ...same,
+      kind: 'duplicate',
+      draw: `${delivery.draw} again`,
+      state: 'pending',
+      created_at: now,
+      next_at: now,
+      origin: delivery.id,
+    }
+  }
+
+  #count(workspace: string, by: 1 | -1): void {
+    this.#total += by
+    this.#underWay.set(workspace, (this.#underWay.get(workspace) ?? 0) + by)
+  }
+
+  #freeOf(workspace: string): number {
+    return this.#parts.concurrency - (this.#underWay.get(workspace) ?? 0)
+  }
+
+  /** When something may start: an endpoint without a free place is looked at when an attempt ends. */
+  #nextWake(): number | undefined {
+    return this.#soonest(workspace => this.#freeOf(workspace) > 0)
+  }
+
+  #soonest(counts: (workspace: string) => boolean): number | undefined {
+    let soonest: number | undefined
+    for (const { id } of this.#parts.endpoints.workspaces()) {
+      const endpoint = this.#parts.endpoints.find(id)
+      if (endpoint === undefined || endpoint.paused === 1 || !counts(id)) continue
+      const next = this.#parts.storage.deliveries.nextDue(id)
+      if (next !== undefined && (soonest === undefined || next < soonest)) soonest = next
+    }
+    return soonest
+  }
+}

@@ -1,0 +1,50 @@
+import type { EmulatorClock } from '../clock/emulator-clock.ts'
+import type { RetentionLimits } from '../storage/retention.ts'
+import type { Storage } from '../storage/storage.ts'
+import type { DeliveryCounts } from './delivery-counts.ts'
+
+const EVERY_MS = 60_000
+
+export interface HousekeepingParts {
+  readonly storage: Storage
+  readonly clock: EmulatorClock
+  readonly counts: DeliveryCounts
+  readonly limits: RetentionLimits
+  /** Called with what kept a step from being done. The next turn tries again. */
+  readonly failed: (error: unknown) => void
+}
+
+/** Removes what is over the limits of the log, a step at a time. */
+export class Housekeeping {
+  readonly #parts: HousekeepingParts
+  readonly #timer: NodeJS.Timeout
+  #next: NodeJS.Immediate | undefined
+
+  constructor(parts: HousekeepingParts) {
+    this.#parts = parts
+    this.#timer = setInterval(() => this.#prune(), EVERY_MS).unref()
+  }
+
+  /** Call it when there may be too many. */
+  run(): void {
+    const { counts, limits } = this.#parts
+    if (counts.finished > limits.deliveries) this.#next ??= setImmediate(() => this.#prune())
+  }
+
+  close(): void {
+    clearInterval(this.#timer)
+    clearImmediate(this.#next)
+  }
+
+  #prune(): void {
+    this.#next = undefined
+    const { storage, clock, counts, limits, failed } = this.#parts
+    try {
+      const removed = storage.transaction(() => storage.retention.prune(counts.finished, limits, clock.now()))
+      for (const { state } of removed) counts.add(state, -1)
+      if (removed.length > 0) this.#next ??= setImmediate(() => this.#prune())
+    } catch (error) {
+      failed(error)
+    }
+  }
+}

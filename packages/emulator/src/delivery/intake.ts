@@ -1,0 +1,117 @@
+import { type Faults, shuffleSome } from '@ackhook/testing/spi'
+import { type Endpoints, refusalOf } from '../endpoints/endpoints.ts'
+import { EmulatorError } from '../errors/emulator-error.ts'
+import { categoryOf } from '../events/categories.ts'
+import type { OutgoingEvent } from '../events/event-input.ts'
+import { decisionRandom } from '../lib/decision-random.ts'
+import type { DeliveryRow, NewDelivery } from '../storage/delivery-row.ts'
+import type { Storage } from '../storage/storage.ts'
+import type { DeliveryCounts } from './delivery-counts.ts'
+import type { FaultSource } from './fault-source.ts'
+
+/** A single event that is to arrive out of order starts up to this much later. */
+const HELD_BACK_MS = 2000
+const DRAWS = 'draws'
+
+/** Events of one call. */
+export interface Arrival {
+  readonly workspace: string
+  readonly events: readonly OutgoingEvent[]
+  /** Faults of these events alone, as JSON. */
+  readonly faults: string | null
+  /** The id of the message that they are about. */
+  readonly message: string | null
+}
+
+interface IntakeParts {
+  readonly storage: Storage
+  readonly endpoints: Endpoints
+  readonly counts: DeliveryCounts
+  readonly faults: FaultSource
+  readonly seed: () => number
+  readonly maxOpen: number
+}
+
+/** Takes events in: all deliveries of a call are stored before it is answered. */
+export class Intake {
+  readonly #parts: IntakeParts
+  constructor(parts: IntakeParts) {
+    this.#parts = parts
+  }
+
+  /** The deliveries, in the order of the events. Throws `EmulatorError` when too much is undelivered. */
+  accept(arrival: Arrival, now: number): readonly (readonly DeliveryRow[])[] {
+    const { storage, endpoints } = this.#parts
+    endpoints.requireWorkspace(arrival.workspace)
+    this.requireRoom(arrival.events.length)
+    const faults = this.#parts.faults.of(arrival.faults)
+    const rows = storage.transaction(() => this.#acceptAll(arrival, faults, now))
+    for (const row of [...rows.values()].flat()) this.#parts.counts.add(row.state)
+    return arrival.events.map((_, index) => rows.get(index) ?? [])
+  }
+
+  /** By the index of the event. */
+  #acceptAll(arrival: Arrival, faults: Faults, now: number): ReadonlyMap<number, readonly DeliveryRow[]> {
+    const first = this.nextDraw(arrival.events.length)
+    const random = decisionRandom(this.#parts.seed(), `call ${first}`)
+    const order = shuffleSome([...arrival.events.keys()], faults.disorder, random)
+    return new Map(order.map(index => [index, this.#acceptOne(arrival, index, first, faults, now)]))
+  }
+
+  /** Throws when that many more would be too many. */
+  requireRoom(count: number): void {
+    const { counts, maxOpen } = this.#parts
+    if (counts.open + count <= maxOpen) return
+    throw new EmulatorError(
+      'undelivered_full',
+      `${counts.open} events are pending or undelivered, and ${maxOpen} may be: replay or discard some`,
+    )
+  }
+
+  /** The number of the next draw, `count` of which are taken. They survive a restart. */
+  nextDraw(count = 1): number {
+    const { storage } = this.#parts
+    const next = Number(storage.meta(DRAWS) ?? 0) + 1
+    storage.setMeta(DRAWS, String(next + count - 1))
+    return next
+  }
+
+  /** Begins again with the first draw. */
+  reset(): void {
+    this.#parts.storage.setMeta(DRAWS, '0')
+  }
+
+  #acceptOne(
+    { workspace, events, faults: own, message }: Arrival,
+    index: number,
+    first: number,
+    faults: Faults,
+    now: number,
+  ): readonly DeliveryRow[] {
+    const { deliveries } = this.#parts.storage
+    const { id, type, body } = events[index] as OutgoingEvent
+    const category = categoryOf(type)
+    const draw = String(first + index)
+    const random = decisionRandom(this.#parts.seed(), draw)
+    const endpoint = this.#parts.endpoints.find(workspace)
+    const reason =
+      endpoint === undefined
+        ? `the workspace ${workspace} has no endpoint`
+        : refusalOf(endpoint, type, category)
+    const isHeldBack = events.length === 1 && random() < faults.disorder
+    const startAt = now + (isHeldBack ? random() * HELD_BACK_MS : 0) + random() * faults.delayMs
+    const one: NewDelivery = {
+      ...{ workspace, event_id: id, type, category, body, message, faults: own, created_at: now, draw },
+      kind: 'event',
+      state: reason === undefined ? 'pending' : 'skipped',
+      next_at: reason === undefined ? Math.floor(startAt) : null,
+      ...(reason !== undefined && { reason }),
+    }
+    const row = deliveries.insert(one)
+    if (reason !== undefined || random() >= faults.concurrentDuplicate) return [row]
+    return [
+      row,
+      deliveries.insert({ ...one, kind: 'duplicate', origin: row.id, draw: `${draw} same moment` }),
+    ]
+  }
+}

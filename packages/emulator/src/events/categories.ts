@@ -1,0 +1,16 @@
+/** The categories that the platform has announced. Others are accepted: the list may grow. */
+export const CATEGORIES: readonly string[] = ['message', 'conversation', 'call', 'campaign', 'contact']
+
+/** The one type that the platform has published exactly. Every other name is a guess. */
+const PUBLISHED: readonly string[] = ['conversation.resolved']
+
+/** `conversation` of `conversation.resolved`. */
+export function categoryOf(type: string): string {
+  const dot = type.indexOf('.')
+  return dot < 0 ? type : type.slice(0, dot)
+}
+
+/** Whether the name of this type is a guess. */
+export function isGuess(type: string): boolean {
+  return !PUBLISHED.includes(type)
+}

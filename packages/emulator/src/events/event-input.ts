@@ -1,0 +1,77 @@
+import type { EnvelopeFields } from '@ackhook/core'
+import { createEvent } from '@ackhook/testing'
+import { eventBytes } from '@ackhook/testing/spi'
+import { EmulatorError, invalid } from '../errors/emulator-error.ts'
+import { newId } from '../lib/ids.ts'
+import { type Fields, textField } from '../lib/read-fields.ts'
+
+/** An event, and the exact bytes it is sent as. */
+export interface OutgoingEvent {
+  readonly id: string
+  readonly type: string
+  readonly body: Uint8Array
+}
+
+/** The size of one event is not published: larger ones than any platform sends are refused. */
+export const MAX_EVENT_BYTES = 262_144
+
+/**
+ * The event of a request: `body` is sent as it is, byte for byte; anything else becomes an envelope, with an id, a time
+ * and sample data where they are left out. Throws `EmulatorError`.
+ */
+export function toOutgoingEvent(value: unknown, now: number, names: EnvelopeFields): OutgoingEvent {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw invalid('events', 'must be objects with a type, or with the exact body')
+  }
+  const fields = value as Fields
+  if (fields['body'] !== undefined) return exactEvent(fields, names)
+  const type = textField(fields, 'type', 200)
+  if (type === undefined) throw invalid('type', "is missing: 'conversation.resolved', for example")
+  const { data } = fields
+  if (data !== undefined && (typeof data !== 'object' || data === null || Array.isArray(data))) {
+    throw invalid('data', 'must be an object')
+  }
+  const id = textField(fields, 'id', 200) ?? newId('evt_')
+  const event = createEvent(type, { ...fields, id }, { clock: () => now })
+  return sized({ id, type, body: eventBytes(event, names) })
+}
+
+function exactEvent(fields: Fields, names: EnvelopeFields): OutgoingEvent {
+  const { body } = fields
+  if (typeof body !== 'string') throw invalid('body', 'must be the exact text to send')
+  const { id, type } = envelopeOf(body, names)
+  return sized({ id, type, body: Buffer.from(body) })
+}
+
+/** The id and the type of a text that is an event. Throws `EmulatorError`. */
+export function envelopeOf(
+  text: string,
+  names: EnvelopeFields,
+): { readonly id: string; readonly type: string } {
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(text)
+  } catch (error) {
+    throw invalid('body', `must be JSON: ${(error as Error).message}`)
+  }
+  const envelope = (parsed ?? {}) as Fields
+  const { [names.id]: id, [names.type]: type } = envelope
+  if (isName(id) && isName(type)) return { id, type }
+  throw invalid(
+    'body',
+    `must be an event: a JSON object with ${names.id} and ${names.type}, of at most 255 bytes each`,
+  )
+}
+
+/** Every list shows them. A receiver takes no longer ones. */
+function isName(value: unknown): value is string {
+  return typeof value === 'string' && value !== '' && Buffer.byteLength(value) <= 255
+}
+
+function sized(event: OutgoingEvent): OutgoingEvent {
+  if (event.body.length <= MAX_EVENT_BYTES) return event
+  throw new EmulatorError(
+    'too_large',
+    `an event may have ${MAX_EVENT_BYTES} bytes; this one has ${event.body.length}`,
+  )
+}

@@ -1,0 +1,114 @@
+import { randomBytes } from 'node:crypto'
+
+/** Something that a page wants to know, ready to be sent. */
+export interface Notice {
+  /** Grows. Another process begins with other ids. */
+  readonly id: string
+  readonly event: string
+  /** JSON. */
+  readonly data: string
+}
+
+/** Where to go on after a notice that was seen: what followed, or `gap` when that is no longer known. */
+export type Continuation = readonly Notice[] | 'gap'
+
+/** A page paints at most this often, so changes are gathered for as long. */
+const FLUSH_MS = 100
+const MAX_BATCH = 100
+/** More changes than can be shown: the page has to read again. */
+const MAX_WAITING = 5000
+const KEPT_NOTICES = 500
+/** How long notices are kept for a page that may come back. */
+const REMEMBER_MS = 60_000
+
+/** The changes, in batches, for those who watch. Costs nothing while no one does. */
+export class ChangeFeed {
+  readonly #epoch = randomBytes(6).toString('hex')
+  readonly #viewOf: (seq: number) => object | undefined
+  readonly #watching = new Set<(notice: Notice) => void>()
+  readonly #changed = new Set<number>()
+  #kept: Notice[] = []
+  #next = 1
+  #timer: NodeJS.Timeout | undefined
+  #lastWatched = 0
+  #isClosed = false
+
+  /** `viewOf` answers a delivery as the list shows it. */
+  constructor(viewOf: (seq: number) => object | undefined) {
+    this.#viewOf = viewOf
+  }
+
+  /** Calls `listener` for what comes after this call, until the answer is called. */
+  watch(listener: (notice: Notice) => void): () => void {
+    this.#watching.add(listener)
+    return () => {
+      this.#watching.delete(listener)
+      this.#lastWatched = performance.now()
+    }
+  }
+
+  /** The id of the latest notice: what comes after it is new. */
+  get lastId(): string {
+    return this.#idOf(this.#next - 1)
+  }
+
+  /** What followed the notice `id`. */
+  since(id: string): Continuation {
+    const [epoch, number] = id.split('-')
+    const seen = Number(number)
+    const first = this.#next - this.#kept.length
+    if (epoch !== this.#epoch || !Number.isInteger(seen) || seen >= this.#next || seen < first - 1)
+      return 'gap'
+    return this.#kept.slice(seen - first + 1)
+  }
+
+  deliveryChanged(seq: number): void {
+    if (this.#isClosed || !this.#isWatched()) return
+    this.#changed.add(seq)
+    if (this.#changed.size > MAX_WAITING) {
+      this.#changed.clear()
+      this.publish('gap', {})
+    }
+    this.#timer ??= setTimeout(() => this.#flush(), FLUSH_MS).unref()
+  }
+
+  publish(event: string, data: object): void {
+    if (!this.#isWatched()) return
+    const notice = { id: this.#idOf(this.#next++), event, data: JSON.stringify(data) }
+    this.#kept.push(notice)
+    if (this.#kept.length > KEPT_NOTICES) this.#kept = this.#kept.slice(-KEPT_NOTICES / 2)
+    for (const listener of this.#watching) listener(notice)
+  }
+
+  close(): void {
+    this.#isClosed = true
+    clearTimeout(this.#timer)
+    this.#watching.clear()
+  }
+
+  #flush(): void {
+    this.#timer = undefined
+    const deliveries: object[] = []
+    for (const seq of this.#changed) {
+      if (deliveries.length === MAX_BATCH) break
+      this.#changed.delete(seq)
+      const view = this.#viewOf(seq)
+      if (view !== undefined) deliveries.push(view)
+    }
+    if (deliveries.length > 0) this.publish('deliveries', { deliveries })
+    if (this.#changed.size > 0) this.#timer = setTimeout(() => this.#flush(), FLUSH_MS).unref()
+  }
+
+  #isWatched(): boolean {
+    if (this.#watching.size > 0) return true
+    if (this.#lastWatched > 0 && performance.now() - this.#lastWatched < REMEMBER_MS) return true
+    // What was kept does not lead up to what comes next, and who comes back must know that it missed something.
+    if (this.#kept.length > 0) this.#next++
+    this.#kept = []
+    return false
+  }
+
+  #idOf(number: number): string {
+    return `${this.#epoch}-${number}`
+  }
+}

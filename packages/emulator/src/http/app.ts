@@ -1,0 +1,72 @@
+import { Hono } from 'hono'
+import type { EmulatorApi } from '../api/emulator-api.ts'
+import { EmulatorError } from '../errors/emulator-error.ts'
+import type { ChangeFeed } from '../feed/change-feed.ts'
+import { SECURITY_HEADERS } from '../security/headers.ts'
+import { hasToken, isApi, judgeOrigin } from '../security/request-check.ts'
+import type { Assets } from './assets.ts'
+import { OPENAPI } from './openapi/document.ts'
+import { errorReply, jsonReply } from './reply.ts'
+import { controlRoutes } from './routes/control-routes.ts'
+import { deliveryRoutes } from './routes/delivery-routes.ts'
+import { endpointRoutes } from './routes/endpoint-routes.ts'
+import { messageRoutes, platformRoutes } from './routes/message-routes.ts'
+import { streamReply } from './stream.ts'
+
+export interface AppParts {
+  readonly api: EmulatorApi
+  readonly feed: ChangeFeed
+  readonly assets: Assets
+  readonly token: string | undefined
+  readonly version: string
+  readonly messageReply: { readonly status: number; readonly body: Readonly<Record<string, unknown>> }
+}
+
+/** Where everything of the emulator's own is. */
+export const API_ROOT = '/_emulator/v1'
+
+/** The HTTP API, the one path of the platform, and the page. */
+export function createApp(parts: AppParts): Hono {
+  const { api, feed, assets, token, version } = parts
+  const app = new Hono()
+  app.use('*', async (context, next) => {
+    const { method, path } = context.req
+    const header = (name: string) => context.req.header(name)
+    const judgement = judgeOrigin({ method, path, header })
+    if (judgement !== undefined) throw toError(judgement)
+    if (token !== undefined && isApi(path) && !hasToken(header('authorization'), token)) {
+      throw new EmulatorError('unauthorized', 'send the token as authorization: Bearer')
+    }
+    await next()
+  })
+  app.route(API_ROOT, deliveryRoutes(api))
+  app.route(API_ROOT, endpointRoutes(api))
+  app.route(API_ROOT, messageRoutes(api))
+  app.route(API_ROOT, controlRoutes(api))
+  app.get(`${API_ROOT}/stream`, ({ req }) =>
+    streamReply(feed, req.header('last-event-id') ?? req.query('lastEventId')),
+  )
+  app.get(`${API_ROOT}/openapi.json`, () => jsonReply({ ...OPENAPI, info: { ...OPENAPI.info, version } }))
+  app.route('/', platformRoutes(api, parts.messageReply))
+  app.get('*', ({ req }) => {
+    const page = isApi(req.path) ? undefined : assets.reply(req.path, req.header('if-none-match'))
+    return page ?? errorReply(nothingAt(req.path))
+  })
+  app.notFound(({ req }) => errorReply(nothingAt(req.path)))
+  app.onError(error => errorReply(error))
+  return app
+}
+
+/** Adds the headers that every reply has, whoever made it. */
+export function withSecurityHeaders(reply: Response): Response {
+  for (const [name, value] of Object.entries(SECURITY_HEADERS)) reply.headers.set(name, value)
+  return reply
+}
+
+function nothingAt(path: string): EmulatorError {
+  return new EmulatorError('not_found', `there is nothing at ${path}`)
+}
+
+function toError({ status, message }: { readonly status: number; readonly message: string }): EmulatorError {
+  return new EmulatorError(status === 415 ? 'unsupported_media_type' : 'forbidden', message)
+}

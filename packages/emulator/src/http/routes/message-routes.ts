@@ -1,0 +1,62 @@
+import { Hono } from 'hono'
+import type { EmulatorApi } from '../../api/emulator-api.ts'
+import { EmulatorError } from '../../errors/emulator-error.ts'
+import { fieldsOf, textField } from '../../lib/read-fields.ts'
+import type { MessageState } from '../../messages/message-events.ts'
+import { MESSAGES_PATH } from '../../security/request-check.ts'
+import { readJson } from '../read-json.ts'
+import { errorReply, jsonReply } from '../reply.ts'
+import { pageOf } from './delivery-routes.ts'
+
+/** The messages, as the emulator shows and moves them. */
+export function messageRoutes({ messages }: EmulatorApi): Hono {
+  const routes = new Hono()
+  routes.get('/messages', async ({ req }) => {
+    const { after, limit, ...rest } = req.query()
+    fieldsOf(rest, [], 'query')
+    return jsonReply(await messages.list(pageOf(after, limit)))
+  })
+  routes.post('/messages/inbound', async ({ req }) => {
+    const { workspace, ...message } = await readJson(req.raw)
+    return jsonReply(await messages.receive(message, textField({ workspace }, 'workspace')), 202)
+  })
+  routes.get('/messages/:id', async ({ req }) => jsonReply(await messages.get(req.param('id'))))
+  routes.post('/messages/:id/advance', async ({ req }) => {
+    const { to } = fieldsOf(await readJson(req.raw), ['to'])
+    return jsonReply(await messages.advance(req.param('id'), to as MessageState), 202)
+  })
+  return routes
+}
+
+/** Replies of this path are not published. */
+const GUESS = { 'x-emulator-guess': 'true' }
+
+/** `POST /v1/messages`, the one path of the platform. */
+export function platformRoutes(
+  { messages }: EmulatorApi,
+  reply: { readonly status: number; readonly body: Readonly<Record<string, unknown>> },
+): Hono {
+  const routes = new Hono()
+  routes.post(MESSAGES_PATH, async ({ req }) => {
+    try {
+      if (!/^Bearer \S+$/i.test(req.header('authorization') ?? '')) {
+        throw new EmulatorError('unauthorized', 'send an API key as authorization: Bearer')
+      }
+      const { id } = await messages.send(await readJson(req.raw))
+      return jsonReply(filledIn(reply.body, id), reply.status, GUESS)
+    } catch (error) {
+      const refusal = errorReply(error)
+      refusal.headers.set('x-emulator-guess', 'true')
+      return refusal
+    }
+  })
+  return routes
+}
+
+/** The template of a reply with the id in its place. */
+function filledIn(body: unknown, id: string): unknown {
+  if (typeof body === 'string') return body.replaceAll('$id', id)
+  if (Array.isArray(body)) return body.map(one => filledIn(one, id))
+  if (typeof body !== 'object' || body === null) return body
+  return Object.fromEntries(Object.entries(body).map(([name, value]) => [name, filledIn(value, id)]))
+}

@@ -1,0 +1,94 @@
+import { ConfigurationError, type Duration } from '@ackhook/core'
+import { durationMs } from '@ackhook/core/spi'
+import { type EmulatorError, invalid } from '../errors/emulator-error.ts'
+
+/** A JSON object that nothing is known of yet. */
+export type Fields = Readonly<Record<string, unknown>>
+
+/** The value as an object with no other names than these. Throws `EmulatorError` that names the field. */
+export function fieldsOf(value: unknown, known: readonly string[], where = 'the body'): Fields {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw invalid(where, `must be an object with ${known.join(', ')}`)
+  }
+  const unknown = Object.keys(value).find(name => !known.includes(name))
+  if (unknown !== undefined) throw invalid(unknown, `is not a field; the fields are ${known.join(', ')}`)
+  return value as Fields
+}
+
+export function textField(fields: Fields, name: string, maxLength = 512): string | undefined {
+  const value = fields[name]
+  if (value === undefined || value === null) return undefined
+  if (typeof value === 'string' && value !== '' && value.length <= maxLength) return value
+  throw invalid(name, `must be a text of 1 to ${maxLength} characters`)
+}
+
+export function booleanField(fields: Fields, name: string): boolean | undefined {
+  const value = fields[name]
+  if (value === undefined || typeof value === 'boolean') return value
+  if (value === 'true') return true
+  if (value === 'false') return false
+  throw invalid(name, 'must be true or false')
+}
+
+/** A whole number, or the text of one, as a query string has it. */
+export function countField(fields: Fields, name: string, min: number, max: number): number | undefined {
+  const value = fields[name]
+  if (value === undefined) return undefined
+  const count = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value
+  if (typeof count === 'number' && Number.isInteger(count) && count >= min && count <= max) return count
+  throw invalid(name, `must be a whole number from ${min} to ${max}`)
+}
+
+export function choiceField<T extends string>(
+  fields: Fields,
+  name: string,
+  choices: readonly T[],
+): T | undefined {
+  const value = fields[name]
+  if (value === undefined) return undefined
+  if (choices.includes(value as T)) return value as T
+  throw invalid(name, `must be one of ${choices.join(', ')}`)
+}
+
+/** A list of texts; `null` stands for all there are. */
+export function listField(fields: Fields, name: string): readonly string[] | null | undefined {
+  const value = fields[name]
+  if (value === undefined || value === null) return value
+  if (
+    Array.isArray(value) &&
+    value.length <= 200 &&
+    value.every(one => typeof one === 'string' && one !== '')
+  ) {
+    return [...new Set(value as string[])]
+  }
+  throw invalid(name, 'must be a list of at most 200 texts, or null for all')
+}
+
+export function durationField(fields: Fields, name: string, maxMs: number): number | undefined {
+  const value = fields[name]
+  return value === undefined
+    ? undefined
+    : asRequest(() => durationMs(value as Duration, { option: name, minMs: 0, maxMs }))
+}
+
+/** Milliseconds of an ISO 8601 text. */
+export function instantField(fields: Fields, name: string): number | undefined {
+  const value = fields[name]
+  if (value === undefined) return undefined
+  const ms = typeof value === 'string' ? Date.parse(value) : Number.NaN
+  if (Number.isNaN(ms)) throw invalid(name, "must be an instant such as '2026-03-01T12:00:00Z'")
+  return ms
+}
+
+/** Runs a check that is shared with options, and turns what it throws into a refusal that names the field. */
+export function asRequest<T>(check: () => T): T {
+  try {
+    return check()
+  } catch (error) {
+    throw error instanceof ConfigurationError ? refusalOf(error) : error
+  }
+}
+
+function refusalOf({ option, message }: ConfigurationError): EmulatorError {
+  return invalid(option, message.replace(/^Option '[^']*': /, ''))
+}

@@ -1,0 +1,21 @@
+import type { MessageRow } from '../storage/message-rows.ts'
+
+/** What becomes of an outbound message. The words are published, the types of their events are not. */
+export const MESSAGE_STATES = ['sent', 'delivered', 'read', 'failed'] as const
+/** What becomes of an outbound message. */
+export type MessageState = (typeof MESSAGE_STATES)[number]
+
+/** A guess at the event of an outbound message that has become `state`. */
+export function outboundEvent(row: MessageRow, state: MessageState): { type: string; data: object } {
+  const { id, channel, number, template } = row
+  return { type: `message.${state}`, data: { message_id: id, channel, to: number, template } }
+}
+
+/** A guess at the event of an inbound message. */
+export function inboundEvent(row: Omit<MessageRow, 'seq'>): { type: string; data: object } {
+  const { id, channel, number, content } = row
+  return {
+    type: 'message.received',
+    data: { message_id: id, channel, from: number, text: JSON.parse(content) },
+  }
+}

@@ -1,0 +1,43 @@
+import { toInstant } from '../lib/instant.ts'
+import type { MessageRow } from '../storage/message-rows.ts'
+
+/** A message, as far as anything is known of one. Everything but the four fields of the request is a guess. */
+export interface MessageView {
+  readonly id: string
+  readonly seq: number
+  readonly workspace: string
+  readonly direction: 'outbound' | 'inbound'
+  readonly channel: string
+  /** Of an outbound message. */
+  readonly to?: string
+  readonly template?: string
+  readonly variables?: Readonly<Record<string, unknown>> | null
+  /** Of an inbound one. */
+  readonly from?: string
+  readonly text?: string
+  /** `accepted` or what it was advanced to; `received` for an inbound one. */
+  readonly state: string
+  readonly guess: true
+  readonly createdAt: string
+  readonly updatedAt: string
+}
+
+export function toMessageView(row: MessageRow): MessageView {
+  const content = JSON.parse(row.content)
+  const own =
+    row.direction === 'outbound'
+      ? { to: row.number, template: row.template ?? '', variables: content }
+      : { from: row.number, text: content }
+  return {
+    id: row.id,
+    seq: row.seq,
+    workspace: row.workspace,
+    direction: row.direction,
+    channel: row.channel,
+    ...own,
+    state: row.state,
+    guess: true,
+    createdAt: toInstant(row.created_at),
+    updatedAt: toInstant(row.updated_at),
+  }
+}

@@ -1,0 +1,219 @@
+import { ConfigurationError, type Duration, type Logger } from '@ackhook/core'
+import { durationMs, refuseUnknownNames, wholeNumber } from '@ackhook/core/spi'
+import type { FakeClock } from '@ackhook/testing'
+import {
+  DELIVERY_NAMES,
+  type DeliveryOptions,
+  type DeliveryRules,
+  type FaultOptions,
+  resolveDeliveryRules,
+} from '@ackhook/testing/spi'
+import { resolveEmulatorFaults } from '../lib/fault-settings.ts'
+import { isLoopback } from '../security/addresses.ts'
+
+/** The faults of {@link createSender}, without the rotation: an endpoint's secret is rotated by a call. */
+export type EmulatorFaults = Omit<FaultOptions, 'rotation'>
+
+/**
+ * Options of {@link startEmulator}. What the platform has not published is an option with a guess as its default, and
+ * says so.
+ */
+export interface EmulatorOptions {
+  /** Port to listen on. `0` takes a free one. Default 4400. */
+  readonly port?: number
+  /** Address to listen on. Any other than loopback needs a `token`. Default: 127.0.0.1 and ::1. */
+  readonly host?: string
+  /** Bearer token that every call of the API must carry. Default: none. */
+  readonly token?: string
+  /** Names, beside those of loopback, by which the emulator may be asked. */
+  readonly allowedHosts?: readonly string[]
+  /** File to keep everything in, created with mode 0600. Default `':memory:'`. */
+  readonly data?: string
+  /** The same seed, calls and replies give the same attempts, faults and delays. Default: another one each time. */
+  readonly seed?: number
+  /** Milliseconds since the epoch; give the receiver the same one. Default `Date.now`. */
+  readonly clock?: (() => number) | FakeClock
+  /** Where the default workspace's events are sent. */
+  readonly to?: string
+  /** The signing secret of that endpoint. Default: made up, and answered once. */
+  readonly secret?: string
+  /** Hosts, beside loopback, that events may be sent to, by HTTP too. */
+  readonly allowTargets?: readonly string[]
+  /** Accepts no endpoint without TLS, as the platform does. Default `false`. */
+  readonly httpsOnly?: boolean
+  /** How events are delivered. Not published: see {@link DeliveryOptions}. */
+  readonly delivery?: DeliveryOptions & {
+    /** Requests to one endpoint at a time. Not published; default 8. */
+    readonly concurrency?: number
+  }
+  /** What goes wrong. Default: nothing. */
+  readonly faults?: EmulatorFaults
+  /** How long events are signed with both secrets after a rotation. Not published; default `'24h'`. */
+  readonly rotationOverlap?: Duration
+  /** When an endpoint gets a health warning. */
+  readonly health?: {
+    /** Not published; default `'10m'`. */
+    readonly window?: Duration
+    /** Attempts in the window below which nothing is judged. Not published; default 5. */
+    readonly minAttempts?: number
+    /** Share of failures, from 0 to 1. Not published; default 0.5. */
+    readonly share?: number
+  }
+  /** How much is kept. Undelivered events are never removed. */
+  readonly retention?: {
+    /** Deliveries. Default 100,000. */
+    readonly deliveries?: number
+    /** Default `'7d'`. */
+    readonly age?: Duration
+    /** Pending and undelivered events from which on new ones are refused with 503. Default 100,000. */
+    readonly undelivered?: number
+  }
+  /** The reply to `POST /v1/messages`, which is not published. `$id` in a text of `body` stands for the message's id. */
+  readonly messageReply?: {
+    /** Default 202. */
+    readonly status?: number
+    /** Default `{ id: '$id' }`. */
+    readonly body?: Readonly<Record<string, unknown>>
+  }
+  /** Folder with the files of a page to serve at `/`. Default: the page of this package, if it is there. */
+  readonly page?: string
+  /** Warnings go here. Default: none. */
+  readonly logger?: Logger
+}
+
+/** {@link EmulatorOptions} with every default filled in. */
+export interface ResolvedEmulator {
+  readonly port: number
+  readonly host: string | undefined
+  readonly token: string | undefined
+  readonly allowedHosts: readonly string[]
+  readonly data: string
+  readonly seed: number | undefined
+  readonly clock: () => number
+  readonly to: string | undefined
+  readonly secret: string | undefined
+  readonly allowTargets: readonly string[]
+  readonly httpsOnly: boolean
+  readonly rules: DeliveryRules
+  readonly concurrency: number
+  readonly faults: EmulatorFaults
+  readonly overlapMs: number
+  readonly health: { readonly windowMs: number; readonly minAttempts: number; readonly share: number }
+  readonly retention: { readonly deliveries: number; readonly ageMs: number; readonly undelivered: number }
+  readonly messageReply: { readonly status: number; readonly body: Readonly<Record<string, unknown>> }
+  readonly page: string | undefined
+  readonly logger: Logger | undefined
+}
+
+const NAMES = [
+  ...['port', 'host', 'token', 'allowedHosts', 'data', 'seed', 'clock', 'to', 'secret', 'allowTargets'],
+  ...[
+    'httpsOnly',
+    'delivery',
+    'faults',
+    'rotationOverlap',
+    'health',
+    'retention',
+    'messageReply',
+    'page',
+    'logger',
+  ],
+]
+const DAY_MS = 86_400_000
+const YEAR_MS = 365 * DAY_MS
+const MILLION = 1_000_000
+
+/** Checks every option and fills in every default. Throws `ConfigurationError`. */
+export function resolveEmulator(options: EmulatorOptions): ResolvedEmulator {
+  refuseUnknownNames(options, NAMES)
+  const { concurrency = 8, ...delivery } = options.delivery ?? {}
+  refuseUnknownNames(delivery, DELIVERY_NAMES, 'delivery')
+  resolveEmulatorFaults(options.faults ?? {})
+  const token = textOption('token', options.token)
+  return {
+    port: wholeNumber('port', options.port ?? 4400, 0, 65_535),
+    host: hostOption(options.host, token),
+    token,
+    allowedHosts: listOption('allowedHosts', options.allowedHosts),
+    data: textOption('data', options.data) ?? ':memory:',
+    seed:
+      options.seed === undefined ? undefined : wholeNumber('seed', options.seed, 0, Number.MAX_SAFE_INTEGER),
+    clock: clockOption(options.clock ?? Date.now),
+    to: textOption('to', options.to),
+    secret: textOption('secret', options.secret),
+    allowTargets: listOption('allowTargets', options.allowTargets),
+    httpsOnly: options.httpsOnly ?? false,
+    rules: resolveDeliveryRules(delivery, 'delivery.'),
+    concurrency: wholeNumber('delivery.concurrency', concurrency, 1, 1000),
+    faults: options.faults ?? {},
+    overlapMs: durationMs(options.rotationOverlap ?? '24h', {
+      option: 'rotationOverlap',
+      minMs: 0,
+      maxMs: YEAR_MS,
+    }),
+    health: healthOption(options.health ?? {}),
+    retention: retentionOption(options.retention ?? {}),
+    messageReply: messageReplyOption(options.messageReply ?? {}),
+    page: textOption('page', options.page),
+    logger: options.logger,
+  }
+}
+
+function hostOption(host: string | undefined, token: string | undefined): string | undefined {
+  const checked = textOption('host', host)
+  if (checked === undefined || checked === 'localhost') return undefined
+  if (!isLoopback(checked) && token === undefined) {
+    throw new ConfigurationError(
+      'host',
+      'other than loopback needs the option token: everybody on the network could read and send',
+    )
+  }
+  return checked
+}
+
+function textOption(option: string, value: string | undefined): string | undefined {
+  if (value === undefined || (typeof value === 'string' && value !== '')) return value
+  throw new ConfigurationError(option, 'must be a text')
+}
+
+function listOption(option: string, value: readonly string[] = []): readonly string[] {
+  if (Array.isArray(value) && value.every(one => typeof one === 'string' && /^[\w.:[\]-]+$/.test(one)))
+    return value
+  throw new ConfigurationError(option, "must be a list of hosts without a scheme and a port, such as ['app']")
+}
+
+function clockOption<Clock>(value: Clock): Clock {
+  if (typeof value === 'function') return value
+  throw new ConfigurationError('clock', 'must be a function that returns milliseconds, or a fakeClock()')
+}
+
+function healthOption(options: NonNullable<EmulatorOptions['health']>): ResolvedEmulator['health'] {
+  refuseUnknownNames(options, ['window', 'minAttempts', 'share'], 'health')
+  const { share = 0.5 } = options
+  if (!(share > 0 && share <= 1))
+    throw new ConfigurationError('health.share', 'must be above 0 and at most 1')
+  return {
+    windowMs: durationMs(options.window ?? '10m', { option: 'health.window', minMs: 1000, maxMs: DAY_MS }),
+    minAttempts: wholeNumber('health.minAttempts', options.minAttempts ?? 5, 1, MILLION),
+    share,
+  }
+}
+
+function retentionOption(options: NonNullable<EmulatorOptions['retention']>): ResolvedEmulator['retention'] {
+  refuseUnknownNames(options, ['deliveries', 'age', 'undelivered'], 'retention')
+  return {
+    deliveries: wholeNumber('retention.deliveries', options.deliveries ?? 100_000, 1, MILLION),
+    ageMs: durationMs(options.age ?? '7d', { option: 'retention.age', minMs: 1000, maxMs: YEAR_MS }),
+    undelivered: wholeNumber('retention.undelivered', options.undelivered ?? 100_000, 1, MILLION),
+  }
+}
+
+function messageReplyOption(
+  options: NonNullable<EmulatorOptions['messageReply']>,
+): ResolvedEmulator['messageReply'] {
+  refuseUnknownNames(options, ['status', 'body'], 'messageReply')
+  const { body = { id: '$id' } } = options
+  if (typeof body !== 'object' || body === null)
+    throw new ConfigurationError('messageReply.body', 'must be an object')
+  return { status: wholeNumber('messageReply.status', options.status ?? 202, 200, 599), body }
+}

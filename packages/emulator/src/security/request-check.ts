@@ -1,0 +1,65 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+
+/** The parts of a request that say where it comes from. */
+export interface RequestFacts {
+  readonly method: string
+  /** As it is routed: decoded once, by the router itself. */
+  readonly path: string
+  header(name: string): string | undefined
+}
+
+export interface Judgement {
+  readonly status: 401 | 403 | 415
+  readonly message: string
+}
+
+const SAFE = ['GET', 'HEAD', 'OPTIONS']
+/** The only path of the platform. Its clients know no header of ours. */
+export const MESSAGES_PATH = '/v1/messages'
+
+/**
+ * Whether a request may come from a page of another site. Everything is refused that a browser marks as such; what no
+ * browser marks must prove that it is none, or needs what a page cannot send without asking first.
+ */
+export function judgeOrigin({ method, path, header }: RequestFacts): Judgement | undefined {
+  const site = header('sec-fetch-site')
+  if (site === 'cross-site' || site === 'same-site') {
+    // A link from elsewhere may open the page. It runs no script of theirs, and cannot be framed.
+    const opensPage = method === 'GET' && header('sec-fetch-mode') === 'navigate' && !isApi(path)
+    return opensPage ? undefined : refuse('requests of another site are refused')
+  }
+  if (SAFE.includes(method) || site !== undefined) return undefined
+  const origin = header('origin')
+  if (origin !== undefined) {
+    return isOwnOrigin(origin, header('host')) ? undefined : refuse('the origin is another site')
+  }
+  if (header('x-ackhook') !== '1' && path !== MESSAGES_PATH) return refuse('send the header x-ackhook: 1')
+  return isJson(header('content-type')) ? undefined : { status: 415, message: 'send it as application/json' }
+}
+
+/** Compares the token of a request without telling by its time how much of it was right. */
+export function hasToken(authorization: string | undefined, token: string): boolean {
+  const [, given = ''] = /^Bearer (.+)$/i.exec(authorization ?? '') ?? []
+  return timingSafeEqual(hashOf(given), hashOf(token))
+}
+
+/** Whether a path belongs to the interfaces, and not to the page. */
+export function isApi(path: string): boolean {
+  return path.startsWith('/_emulator') || path.startsWith('/v1')
+}
+
+function refuse(message: string): Judgement {
+  return { status: 403, message }
+}
+
+function isOwnOrigin(origin: string, host: string | undefined): boolean {
+  return URL.canParse(origin) && new URL(origin).host === host?.toLowerCase()
+}
+
+export function isJson(type: string | undefined): boolean {
+  return /^application\/json\s*(;|$)/i.test(type ?? '')
+}
+
+function hashOf(text: string): Buffer {
+  return createHash('sha256').update(text).digest()
+}

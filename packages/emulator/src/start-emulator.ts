@@ -1,0 +1,121 @@
+import type { RequestListener, ServerResponse } from 'node:http'
+import { createRequire } from 'node:module'
+import { getRequestListener } from '@hono/node-server'
+import { createApi } from './api/create-api.ts'
+import type { EmulatorApi, WaitOptions, WaitResult } from './api/emulator-api.ts'
+import type { Parts } from './api/parts.ts'
+import { createParts } from './create-parts.ts'
+import type { Emulator } from './emulator.ts'
+import { EmulatorError } from './errors/emulator-error.ts'
+import { createApp, withSecurityHeaders } from './http/app.ts'
+import { Assets } from './http/assets.ts'
+import { type Listening, listen } from './http/listen.ts'
+import { errorReply } from './http/reply.ts'
+import { type EmulatorOptions, resolveEmulator } from './options/emulator-options.ts'
+import { SECURITY_HEADERS } from './security/headers.ts'
+import { HostCheck } from './security/host-check.ts'
+import { Storage } from './storage/storage.ts'
+
+const { version } = createRequire(import.meta.url)('../package.json') as { version: string }
+
+/**
+ * Starts the platform on this machine. Resolves once it listens. Rejects with `ConfigurationError` for a wrong option, a
+ * port that is in use and a file that cannot be opened.
+ *
+ * @example
+ * const emulator = await startEmulator({ port: 0, to: url, secret })
+ * await emulator.api.send('conversation.resolved')
+ * await emulator.wait({ state: 'acknowledged' })
+ */
+export async function startEmulator(options: EmulatorOptions = {}): Promise<Emulator> {
+  const resolved = resolveEmulator(options)
+  const storage = await Storage.open(resolved.data)
+  try {
+    const { parts, secret } = createParts(resolved, storage, version)
+    const api = createApi(parts)
+    const listening = await listen(listenerFor(parts, api), resolved.port, resolved.host)
+    parts.engine.pump()
+    return new RunningEmulator(parts, api, listening, secret)
+  } catch (error) {
+    storage.close()
+    throw error
+  }
+}
+
+class RunningEmulator implements Emulator {
+  readonly url: string
+  readonly api: EmulatorApi
+  readonly secret: string | undefined
+  readonly #parts: Parts
+  readonly #listening: Listening
+  #closing: Promise<void> | undefined
+
+  constructor(parts: Parts, api: EmulatorApi, listening: Listening, secret: string | undefined) {
+    this.url = `http://${reachable(parts.options.host)}:${listening.port}`
+    this.api = api
+    this.secret = secret
+    this.#parts = parts
+    this.#listening = listening
+  }
+
+  async wait(options: WaitOptions = {}): Promise<WaitResult> {
+    const result = await this.api.wait(options)
+    if (result.met) return result
+    const { counts } = await this.api.health()
+    const states = Object.entries(counts).filter(([, count]) => count > 0)
+    const found = states.map(([state, count]) => `${count} ${state}`).join(', ') || 'nothing'
+    throw new EmulatorError(
+      'wait_timeout',
+      `waited in vain for ${JSON.stringify(options)}: ${result.count} events match, and the log has ${found}`,
+    )
+  }
+
+  reset(options: { readonly everything?: boolean } = {}): Promise<void> {
+    return this.api.reset(options)
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
+    const { engine, feed, storage, housekeeping, waiters } = this.#parts
+    feed.close()
+    waiters.close()
+    housekeeping.close()
+    await this.#listening.close()
+    await engine.close()
+    storage.close()
+  }
+}
+
+/** A host to reach it by from this machine. */
+function reachable(host: string | undefined): string {
+  if (host === undefined || host === '0.0.0.0') return '127.0.0.1'
+  if (host === '::') return '[::1]'
+  return host.includes(':') ? `[${host}]` : host
+}
+
+function listenerFor(parts: Parts, api: EmulatorApi): RequestListener {
+  const { token, page, host, allowedHosts, messageReply } = parts.options
+  const assets = new Assets(page)
+  const app = createApp({ api, feed: parts.feed, assets, token, version: parts.version, messageReply })
+  const respond = getRequestListener(async request => withSecurityHeaders(await app.fetch(request)), {
+    overrideGlobalObjects: false,
+    errorHandler: error => withSecurityHeaders(errorReply(error)),
+  })
+  const hosts = new HostCheck(host ?? 'localhost', allowedHosts)
+  return (request, response) => {
+    if (hosts.allows(request)) void respond(request, response)
+    else refuseHost(response)
+  }
+}
+
+/** Before anything else reads the request. */
+function refuseHost(response: ServerResponse): void {
+  const error = { code: 'forbidden', message: 'this host is not the emulator: see the option allowedHosts' }
+  response
+    .writeHead(403, { ...SECURITY_HEADERS, 'content-type': 'application/json', connection: 'close' })
+    .end(JSON.stringify({ error }))
+}

@@ -1,0 +1,98 @@
+import { chmodSync, closeSync, openSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { ConfigurationError } from '@ackhook/core'
+import { chooseDriver, type SqliteDatabase, sqliteCode } from '@ackhook/sqlite/driver'
+import { SCHEMA } from './schema.ts'
+
+const BUSY = 5
+const NOT_A_DATABASE = 26
+/** Marks the files of the emulator: 'ackh' as a number. */
+const APPLICATION_ID = 0x61636b68
+/** Of the tables. A file with another one is refused. */
+const SCHEMA_VERSION = 1
+
+/** Opens the state of an emulator: `:memory:`, or a file that only its owner can read. Throws `ConfigurationError`. */
+export async function openDatabase(data: string): Promise<SqliteDatabase> {
+  const open = await chooseDriver()
+  if (data === ':memory:') return prepare(open(data))
+  const path = resolve(data)
+  createPrivately(path)
+  const database = open(path)
+  try {
+    // Before anything of it is changed: it may be the file of something else.
+    isOurs(database)
+    chmodSync(path, 0o600)
+    return prepare(database)
+  } catch (error) {
+    database.close()
+    throw toConfigurationError(error)
+  }
+}
+
+/** SQLite gives its log files the mode of the database. */
+function createPrivately(path: string): void {
+  try {
+    closeSync(openSync(path, 'a', 0o600))
+  } catch (cause) {
+    throw new ConfigurationError('data', `cannot be written: ${(cause as Error).message}`, { cause })
+  }
+}
+
+function prepare(database: SqliteDatabase): SqliteDatabase {
+  // One process at a time: the log is written by no other.
+  database.exec('PRAGMA locking_mode = EXCLUSIVE')
+  database.exec('PRAGMA journal_mode = WAL')
+  // A killed process loses nothing; the last moments before a power failure may be lost.
+  database.exec('PRAGMA synchronous = NORMAL')
+  // 16 MiB of log between checkpoints: with less, most of what is written is checkpoints.
+  database.exec('PRAGMA wal_autocheckpoint = 4000')
+  database.exec('BEGIN IMMEDIATE')
+  try {
+    createTables(database)
+    database.exec('COMMIT')
+  } catch (error) {
+    database.exec('ROLLBACK')
+    throw error
+  }
+  return database
+}
+
+function createTables(database: SqliteDatabase): void {
+  if (isOurs(database)) return
+  database.exec(SCHEMA)
+  database.exec(`PRAGMA application_id = ${APPLICATION_ID}`)
+  database.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`)
+}
+
+/** `false` for a new file. Throws for a file of something else, or of another version. */
+function isOurs(database: SqliteDatabase): boolean {
+  const version = pragma(database, 'user_version')
+  if (version === SCHEMA_VERSION && pragma(database, 'application_id') === APPLICATION_ID) return true
+  const { tables } = database.prepare('SELECT count(*) AS tables FROM sqlite_schema').get() as {
+    tables: number
+  }
+  if (tables > 0) {
+    throw new ConfigurationError(
+      'data',
+      'is not a file of this version of the emulator: name another one, or delete it',
+    )
+  }
+  return false
+}
+
+function pragma(database: SqliteDatabase, name: string): unknown {
+  return Object.values(database.prepare(`PRAGMA ${name}`).get() as object)[0]
+}
+
+function toConfigurationError(error: unknown): unknown {
+  const code = sqliteCode(error)
+  if (code === BUSY) {
+    return new ConfigurationError('data', 'is in use by another emulator: stop it, or name another file', {
+      cause: error,
+    })
+  }
+  if (code === NOT_A_DATABASE) {
+    return new ConfigurationError('data', 'is not an SQLite file: name another one', { cause: error })
+  }
+  return error
+}

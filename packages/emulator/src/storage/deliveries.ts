@@ -1,0 +1,159 @@
+import type { SqliteDatabase, SqliteStatement } from '@ackhook/sqlite/driver'
+import { newId } from '../lib/ids.ts'
+import type {
+  AttemptOutcome,
+  AttemptResult,
+  AttemptRow,
+  DeliveryRow,
+  DeliveryState,
+  NewDelivery,
+} from './delivery-row.ts'
+
+/** The deliveries with their bytes and attempts. Whoever writes holds a transaction. */
+export class Deliveries {
+  readonly #insert: SqliteStatement
+  readonly #insertBody: SqliteStatement
+  readonly #insertText: SqliteStatement
+  readonly #due: SqliteStatement
+  readonly #nextDue: SqliteStatement
+  readonly #begin: SqliteStatement
+  readonly #end: SqliteStatement
+  readonly #addAttempt: SqliteStatement
+  readonly #bySeq: SqliteStatement
+  readonly #byId: SqliteStatement
+  readonly #body: SqliteStatement
+  readonly #attempts: SqliteStatement
+  readonly #changeState: SqliteStatement
+  readonly #counts: SqliteStatement
+  readonly #makeDue: SqliteStatement
+  readonly #giveUp: SqliteStatement
+  readonly #results: SqliteStatement
+  readonly #decoder = new TextDecoder()
+
+  constructor(database: SqliteDatabase) {
+    this.#insert = database.prepare(
+      `INSERT INTO deliveries (id, workspace, event_id, type, category, kind, state, created_at, next_at, running,
+        attempts, origin, message, reason, bytes, draw, faults, headers)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?, ?, ?, ?, ?, ?)`,
+    )
+    this.#insertBody = database.prepare('INSERT INTO payloads (seq, body) VALUES (?, ?)')
+    this.#insertText = database.prepare('INSERT INTO delivery_text (rowid, body) VALUES (?, ?)')
+    this.#due = database.prepare(
+      `SELECT * FROM deliveries WHERE state = 'pending' AND running = 0 AND workspace = ? AND next_at <= ?
+       ORDER BY next_at, seq LIMIT ?`,
+    )
+    this.#nextDue = database.prepare(
+      `SELECT next_at FROM deliveries WHERE state = 'pending' AND running = 0 AND workspace = ?
+       ORDER BY next_at, seq LIMIT 1`,
+    )
+    this.#begin = database.prepare('UPDATE deliveries SET running = 1 WHERE seq = ?')
+    this.#end = database.prepare(
+      `UPDATE deliveries SET running = 0, attempts = ?, started_at = coalesce(started_at, ?), last_status = ?,
+        last_code = ?, last_error = ?, state = ?, next_at = ?, ended_at = ?, reason = ? WHERE seq = ?`,
+    )
+    this.#addAttempt = database.prepare(`INSERT INTO attempts VALUES (${Array(16).fill('?').join(', ')})`)
+    this.#bySeq = database.prepare('SELECT * FROM deliveries WHERE seq = ?')
+    this.#byId = database.prepare('SELECT * FROM deliveries WHERE id = ?')
+    this.#body = database.prepare('SELECT body FROM payloads WHERE seq = ?')
+    this.#attempts = database.prepare('SELECT * FROM attempts WHERE seq = ? ORDER BY number')
+    this.#changeState = database.prepare(
+      `UPDATE deliveries SET state = ?, reason = ?, ended_at = ?, next_at = NULL WHERE seq = ? AND state = ?`,
+    )
+    this.#counts = database.prepare('SELECT state, count(*) AS count FROM deliveries GROUP BY state')
+    this.#makeDue = database.prepare(
+      "UPDATE deliveries SET next_at = ? WHERE seq = ? AND state = 'pending' AND next_at > ?",
+    )
+    this.#giveUp = database.prepare(
+      `UPDATE deliveries SET state = 'undelivered', reason = ?, ended_at = ?, next_at = NULL
+       WHERE workspace = ? AND state = 'pending'`,
+    )
+    this.#results = database.prepare(
+      `SELECT d.workspace, a.at, a.acknowledged, a.status, a.code, a.error
+       FROM attempts a JOIN deliveries d ON d.seq = a.seq WHERE a.at >= ? ORDER BY a.at`,
+    )
+    // Attempts that were under way when the last process ended are repeated.
+    database.exec('UPDATE deliveries SET running = 0 WHERE running = 1')
+  }
+
+  insert(one: NewDelivery): DeliveryRow {
+    const id = newId('dlv_')
+    const { origin = null, message = null, reason = null, faults = null, headers = null, body } = one
+    const { lastInsertRowid } = this.#insert.run(
+      ...[id, one.workspace, one.event_id, one.type, one.category, one.kind, one.state, one.created_at],
+      ...[one.next_at, origin, message, reason, body.length, one.draw, faults, headers],
+    )
+    const seq = Number(lastInsertRowid)
+    this.#insertBody.run(seq, body)
+    this.#insertText.run(seq, this.#decoder.decode(body))
+    return this.bySeq(seq) as DeliveryRow
+  }
+
+  /** Takes what is due, the longest overdue first. */
+  takeDue(workspace: string, now: number, limit: number): readonly DeliveryRow[] {
+    const rows = this.#due.all(workspace, now, limit) as DeliveryRow[]
+    for (const { seq } of rows) this.#begin.run(seq)
+    return rows
+  }
+
+  /** When the next attempt of a workspace starts. */
+  nextDue(workspace: string): number | undefined {
+    const row = this.#nextDue.get(workspace) as { readonly next_at: number } | undefined
+    return row?.next_at
+  }
+
+  /** Adds an attempt, and leaves the delivery as it says. */
+  record(attempt: AttemptRow, outcome: AttemptOutcome): void {
+    this.#addAttempt.run(
+      ...[attempt.seq, attempt.number, attempt.at, attempt.duration_ms, attempt.acknowledged, attempt.status],
+      ...[attempt.code, attempt.error, attempt.retry_after_ms, attempt.faults, attempt.url, attempt.headers],
+      ...[attempt.body, attempt.reply_headers, attempt.reply_body, attempt.truncated],
+    )
+    this.#end.run(
+      ...[attempt.number, attempt.at, attempt.status, attempt.code, attempt.error],
+      ...[outcome.state, outcome.next_at, outcome.ended_at, outcome.reason, attempt.seq],
+    )
+  }
+
+  /** Whether it was in state `from` and is now in state `to`. */
+  changeState(seq: number, from: DeliveryState, to: DeliveryState, reason: string, now: number): boolean {
+    return this.#changeState.run(to, reason, now, seq, from).changes > 0
+  }
+
+  /** Starts the next attempt of a pending delivery at `at`, if it was to start later. */
+  makeDue(seq: number, at: number): void {
+    this.#makeDue.run(at, seq, at)
+  }
+
+  /** Makes everything pending of a workspace undelivered, and answers how much that was. */
+  giveUp(workspace: string, reason: string, now: number): number {
+    return Number(this.#giveUp.run(reason, now, workspace).changes)
+  }
+
+  bySeq(seq: number): DeliveryRow | undefined {
+    return this.#bySeq.get(seq) as DeliveryRow | undefined
+  }
+
+  byId(id: string): DeliveryRow | undefined {
+    return this.#byId.get(id) as DeliveryRow | undefined
+  }
+
+  bodyOf(seq: number): Uint8Array {
+    const row = this.#body.get(seq) as { readonly body: Uint8Array } | undefined
+    return row?.body ?? new Uint8Array()
+  }
+
+  attemptsOf(seq: number): readonly AttemptRow[] {
+    return this.#attempts.all(seq) as AttemptRow[]
+  }
+
+  /** The results of all attempts since an instant, in the order in which they started. */
+  resultsSince(at: number): readonly AttemptResult[] {
+    return this.#results.all(at) as AttemptResult[]
+  }
+
+  /** How many there are in each state. Reads an index from end to end. */
+  counts(): ReadonlyMap<DeliveryState, number> {
+    const rows = this.#counts.all() as { readonly state: DeliveryState; readonly count: number }[]
+    return new Map(rows.map(({ state, count }) => [state, count]))
+  }
+}

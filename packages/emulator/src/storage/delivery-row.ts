@@ -1,0 +1,90 @@
+/** Where a delivery stands. */
+export type DeliveryState = 'pending' | 'acknowledged' | 'undelivered' | 'replayed' | 'discarded' | 'skipped'
+
+/** Every state, in the order of a delivery's life. */
+export const STATES: readonly DeliveryState[] = [
+  'pending',
+  'acknowledged',
+  'undelivered',
+  'replayed',
+  'discarded',
+  'skipped',
+]
+
+/** Why a delivery exists: its event happened, a fault sends it twice, or it was replayed. */
+export type DeliveryKind = 'event' | 'duplicate' | 'replay'
+
+export const KINDS: readonly DeliveryKind[] = ['event', 'duplicate', 'replay']
+
+/** A row of `deliveries`. */
+export interface DeliveryRow {
+  readonly seq: number
+  readonly id: string
+  readonly workspace: string
+  readonly event_id: string
+  readonly type: string
+  readonly category: string
+  readonly kind: DeliveryKind
+  readonly state: DeliveryState
+  readonly created_at: number
+  /** When the next attempt starts. */
+  readonly next_at: number | null
+  /** 1 while an attempt is under way. */
+  readonly running: 0 | 1
+  /** When the first attempt started. */
+  readonly started_at: number | null
+  readonly ended_at: number | null
+  readonly attempts: number
+  readonly last_status: number | null
+  readonly last_code: string | null
+  readonly last_error: string | null
+  /** The delivery that this one repeats. */
+  readonly origin: string | null
+  readonly message: string | null
+  /** Why it was skipped, replayed or discarded. */
+  readonly reason: string | null
+  readonly bytes: number
+  /** Names its draws: the order in which others are answered must not change them. */
+  readonly draw: string
+  /** Faults of its own, as JSON; those of the emulator otherwise. */
+  readonly faults: string | null
+  /** Headers to send unchanged, as JSON: an exact replay. */
+  readonly headers: string | null
+}
+
+/** What a new row is made of. `pending` needs `next_at`. */
+export type NewDelivery = Pick<
+  DeliveryRow,
+  'workspace' | 'event_id' | 'type' | 'category' | 'kind' | 'state' | 'created_at' | 'next_at' | 'draw'
+> &
+  Partial<Pick<DeliveryRow, 'origin' | 'message' | 'reason' | 'faults' | 'headers'>> & {
+    readonly body: Uint8Array
+  }
+
+/** A row of `attempts`. */
+export interface AttemptRow {
+  readonly seq: number
+  readonly number: number
+  readonly at: number
+  readonly duration_ms: number
+  readonly acknowledged: 0 | 1
+  readonly status: number | null
+  readonly code: string | null
+  readonly error: string | null
+  readonly retry_after_ms: number | null
+  readonly faults: string
+  readonly url: string
+  readonly headers: string
+  /** The bytes that were sent, where a fault changed them. */
+  readonly body: Uint8Array | null
+  readonly reply_headers: string
+  readonly reply_body: Uint8Array
+  readonly truncated: 0 | 1
+}
+
+/** How an attempt leaves its delivery. */
+export type AttemptOutcome = Pick<DeliveryRow, 'state' | 'next_at' | 'ended_at' | 'reason'>
+
+/** What the health of an endpoint is judged by. */
+export type AttemptResult = Pick<DeliveryRow, 'workspace'> &
+  Pick<AttemptRow, 'at' | 'acknowledged' | 'status' | 'code' | 'error'>

@@ -1,0 +1,62 @@
+import type { SqliteDatabase, SqliteStatement } from '@ackhook/sqlite/driver'
+
+/** A row of `messages`. */
+export interface MessageRow {
+  readonly seq: number
+  readonly id: string
+  readonly workspace: string
+  readonly direction: 'outbound' | 'inbound'
+  readonly channel: string
+  /** Whom it goes to, or comes from. */
+  readonly number: string
+  readonly template: string | null
+  /** JSON: the variables of an outbound message, the text of an inbound one. */
+  readonly content: string
+  readonly state: string
+  readonly created_at: number
+  readonly updated_at: number
+}
+
+/** As many messages are kept; older ones are removed. */
+const KEPT = 10_000
+
+/** The messages of `POST /v1/messages`, and inbound ones. */
+export class MessageRows {
+  readonly #insert: SqliteStatement
+  readonly #prune: SqliteStatement
+  readonly #byId: SqliteStatement
+  readonly #page: SqliteStatement
+  readonly #update: SqliteStatement
+
+  constructor(database: SqliteDatabase) {
+    this.#insert = database.prepare(
+      `INSERT INTO messages (id, workspace, direction, channel, number, template, content, state, created_at, updated_at)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    )
+    this.#prune = database.prepare('DELETE FROM messages WHERE seq <= ?')
+    this.#byId = database.prepare('SELECT * FROM messages WHERE id = ?')
+    this.#page = database.prepare('SELECT * FROM messages WHERE seq < ? ORDER BY seq DESC LIMIT ?')
+    this.#update = database.prepare('UPDATE messages SET state = ?, updated_at = ? WHERE id = ?')
+  }
+
+  insert(row: Omit<MessageRow, 'seq'>): void {
+    const { lastInsertRowid } = this.#insert.run(
+      ...[row.id, row.workspace, row.direction, row.channel, row.number, row.template],
+      ...[row.content, row.state, row.created_at, row.updated_at],
+    )
+    this.#prune.run(Number(lastInsertRowid) - KEPT)
+  }
+
+  byId(id: string): MessageRow | undefined {
+    return this.#byId.get(id) as MessageRow | undefined
+  }
+
+  /** Newest first. */
+  page(after: number | undefined, limit: number): readonly MessageRow[] {
+    return this.#page.all(after ?? Number.MAX_SAFE_INTEGER, limit) as MessageRow[]
+  }
+
+  update(id: string, state: string, now: number): void {
+    this.#update.run(state, now, id)
+  }
+}

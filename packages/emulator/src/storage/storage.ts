@@ -1,0 +1,78 @@
+import type { SqliteDatabase, SqliteStatement } from '@ackhook/sqlite/driver'
+import { openDatabase } from './database.ts'
+import { Deliveries } from './deliveries.ts'
+import { DeliveryQuery } from './delivery-query.ts'
+import { EndpointRows } from './endpoint-rows.ts'
+import { MessageRows } from './message-rows.ts'
+import { Retention } from './retention.ts'
+
+/** Everything the emulator remembers. One process, one connection, one thread. */
+export class Storage {
+  readonly deliveries: Deliveries
+  readonly query: DeliveryQuery
+  readonly retention: Retention
+  readonly endpoints: EndpointRows
+  readonly messages: MessageRows
+  readonly #database: SqliteDatabase
+  readonly #readMeta: SqliteStatement
+  readonly #writeMeta: SqliteStatement
+
+  static async open(data: string): Promise<Storage> {
+    return new Storage(await openDatabase(data))
+  }
+
+  private constructor(database: SqliteDatabase) {
+    this.#database = database
+    this.deliveries = new Deliveries(database)
+    this.query = new DeliveryQuery(database)
+    this.retention = new Retention(database)
+    this.endpoints = new EndpointRows(database)
+    this.messages = new MessageRows(database)
+    this.#readMeta = database.prepare('SELECT value FROM meta WHERE key = ?')
+    this.#writeMeta = database.prepare('INSERT OR REPLACE INTO meta VALUES (?, ?)')
+  }
+
+  /** All of `work` is written, or none of it when it throws. */
+  transaction<T>(work: () => T): T {
+    this.#database.exec('BEGIN')
+    try {
+      const result = work()
+      this.#database.exec('COMMIT')
+      return result
+    } catch (error) {
+      this.#database.exec('ROLLBACK')
+      throw error
+    }
+  }
+
+  meta(key: string): string | undefined {
+    return (this.#readMeta.get(key) as { readonly value: string } | undefined)?.value
+  }
+
+  setMeta(key: string, value: string): void {
+    this.#writeMeta.run(key, value)
+  }
+
+  /** Empties the log. Numbers of deliveries begin again at 1. */
+  clearLog(): void {
+    const tables = ['deliveries', 'payloads', 'attempts', 'messages']
+    const clear = tables.map(table => `DELETE FROM ${table};`).join('\n')
+    this.transaction(() =>
+      this.#database.exec(`${clear}
+        INSERT INTO delivery_text (delivery_text) VALUES ('delete-all');
+        DELETE FROM sqlite_sequence;`),
+    )
+  }
+
+  clearEndpoints(): void {
+    this.#database.exec('DELETE FROM endpoints; DELETE FROM workspaces;')
+  }
+
+  close(): void {
+    // A statement that is not collected yet would keep the connection, and with it the lock on the file.
+    this.#database.exec('PRAGMA journal_mode = DELETE')
+    this.#database.exec('PRAGMA locking_mode = NORMAL')
+    this.meta('seed')
+    this.#database.close()
+  }
+}

@@ -1,0 +1,144 @@
+import { sign } from '@ackhook/testing'
+import { describe, expect, test } from 'vitest'
+import { answering, SECRET, start } from './set-up.ts'
+
+const signatures = (header: unknown) => String(header).match(/v1=/g)?.length
+
+describe('the secret', () => {
+  test('is rotated with an overlap in which both sign', async () => {
+    const receiver = await answering()
+    const { emulator, clock } = await start({ to: receiver.url })
+    const { secret } = await emulator.api.endpoints.rotateSecret({ overlap: '1h' })
+    await emulator.api.send('call.started')
+    await emulator.wait()
+    const [first] = receiver.got
+    const timestamp = Math.floor(clock() / 1000)
+    expect(first?.headers['x-service-signature']).toBe(
+      sign(first?.body ?? '', { secret: [secret ?? '', SECRET], timestamp }),
+    )
+    expect((await emulator.api.endpoints.get()).previousSecretUntil).toBe('2026-03-01T13:00:00.000Z')
+    await emulator.api.clock.advance('1h')
+    expect((await emulator.api.endpoints.get()).previousSecretUntil).toBeNull()
+    await emulator.api.send('call.started')
+    await emulator.wait()
+    expect(signatures(receiver.got[1]?.headers['x-service-signature'])).toBe(1)
+  })
+
+  test('can be given, and is then not answered; without an overlap the old one ends at once', async () => {
+    const receiver = await answering()
+    const { emulator } = await start({ to: receiver.url })
+    const next = 'whsec_next_0123456789abcdef'
+    const result = await emulator.api.endpoints.rotateSecret({ secret: next, overlap: '0s' })
+    expect(result.secret).toBeNull()
+    await emulator.api.send('call.started')
+    await emulator.wait()
+    expect(signatures(receiver.got[0]?.headers['x-service-signature'])).toBe(1)
+    await expect(emulator.api.endpoints.put({ secret: 'with space' })).rejects.toMatchObject({
+      field: 'secret',
+    })
+  })
+})
+
+test('only subscribed categories and types that pass the filter are sent; the rest is skipped with the reason', async () => {
+  const receiver = await answering()
+  const { emulator } = await start({ to: receiver.url })
+  await emulator.api.endpoints.put({
+    categories: ['call', 'contact'],
+    types: ['call.started', 'contact.created'],
+  })
+  await emulator.api.sendAll([
+    { type: 'call.started' },
+    { type: 'call.missed' },
+    { type: 'conversation.resolved' },
+  ])
+  await emulator.wait()
+  expect(receiver.got.map(one => one.event.type)).toEqual(['call.started'])
+  const { deliveries } = await emulator.api.deliveries.list({ state: 'skipped' })
+  expect(deliveries.map(one => one.reason)).toEqual([
+    'the endpoint has not subscribed to conversation events',
+    'the endpoint filters call.missed out',
+  ])
+  await emulator.api.endpoints.put({ categories: null, types: null })
+  await emulator.api.send('call.missed')
+  await emulator.wait()
+  expect(receiver.got).toHaveLength(2)
+})
+
+test('without an endpoint events are skipped, and a replay finds the one that was set since', async () => {
+  const receiver = await answering()
+  const { emulator } = await start()
+  const { deliveries } = await emulator.api.send('call.started')
+  expect(deliveries[0]).toMatchObject({ state: 'skipped', reason: 'the workspace default has no endpoint' })
+  await emulator.api.endpoints.put({ url: receiver.url })
+  await emulator.api.deliveries.replay(deliveries[0]?.id ?? '')
+  await emulator.wait()
+  expect(receiver.got).toHaveLength(1)
+})
+
+test('a paused endpoint gets nothing, and all of it when it is resumed', async () => {
+  const receiver = await answering()
+  const { emulator } = await start({ to: receiver.url })
+  await emulator.api.endpoints.pause()
+  await emulator.api.sendAll([{ type: 'call.started' }, { type: 'call.missed' }])
+  await emulator.api.clock.advance('1d')
+  expect(receiver.got).toHaveLength(0)
+  await emulator.api.endpoints.resume()
+  await emulator.wait({ state: 'acknowledged', count: 2 })
+})
+
+test('what is pending when the endpoint is removed stays as undelivered', async () => {
+  const receiver = await answering([500])
+  const { emulator } = await start({ to: receiver.url })
+  await emulator.api.send('call.started')
+  await emulator.wait({ status: 500 })
+  await emulator.api.endpoints.remove()
+  expect((await emulator.api.deliveries.list()).deliveries[0]).toMatchObject({
+    state: 'undelivered',
+    reason: 'the endpoint was removed',
+  })
+})
+
+describe('health', () => {
+  test('warns with the reason when too many attempts fail, and clears when enough are acknowledged', async () => {
+    const receiver = await answering()
+    receiver.otherwise = 500
+    const { emulator } = await start({
+      to: receiver.url,
+      health: { minAttempts: 4, share: 0.5 },
+      delivery: { attempts: 1 },
+    })
+    const fail = async (count: number) => {
+      await emulator.api.sendAll(Array.from({ length: count }, () => ({ type: 'call.started' })))
+      await emulator.wait()
+    }
+    const health = async () => (await emulator.api.endpoints.get()).health
+    await fail(3)
+    expect(await health()).toEqual({ status: 'healthy', reason: null, attempts: 3, failures: 3 })
+    await fail(1)
+    expect(await health()).toMatchObject({
+      status: 'warning',
+      reason: '4 of 4 attempts failed within 10 minutes; the last one with 500 code_500',
+    })
+    // Silence proves nothing.
+    await emulator.api.clock.advance('1h')
+    expect(await health()).toMatchObject({ status: 'warning', attempts: 0 })
+    expect((await emulator.api.health()).warnings).toHaveLength(1)
+    receiver.otherwise = 202
+    await fail(1)
+    expect(await health()).toEqual({ status: 'healthy', reason: null, attempts: 1, failures: 0 })
+    expect((await emulator.api.health()).warnings).toEqual([])
+  })
+
+  test('needs more successes than failures to clear while the failures are recent', async () => {
+    const receiver = await answering(Array(5).fill(500))
+    const { emulator } = await start({ to: receiver.url, delivery: { attempts: 1 } })
+    const send = async (count: number) => {
+      await emulator.api.sendAll(Array.from({ length: count }, () => ({ type: 'call.started' })))
+      await emulator.wait()
+      return (await emulator.api.endpoints.get()).health.status
+    }
+    expect(await send(5)).toBe('warning')
+    expect(await send(5)).toBe('warning')
+    expect(await send(1)).toBe('healthy')
+  })
+})

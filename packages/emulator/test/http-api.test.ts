@@ -1,0 +1,429 @@
+import { afterAll, describe, expect, test } from 'vitest'
+import { startEmulator } from '../src/index.ts'
+import { DescribedApi } from './described-api.ts'
+import { after, answering, SECRET, start } from './set-up.ts'
+
+let operations: readonly string[] = []
+afterAll(() => {
+  // Its replies are a stream, which the tests of the stream read.
+  const called = new Set([...DescribedApi.called, 'GET /_emulator/v1/stream'])
+  expect(operations.filter(one => !called.has(one))).toEqual([])
+})
+
+async function running(options: Parameters<typeof start>[0] = {}, statuses: number[] = []) {
+  const receiver = await answering(statuses)
+  const { emulator, http, clock } = await start({ to: receiver.url, ...options })
+  operations = http.operations
+  const send = async (...types: string[]) => {
+    const { body } = await http.post('/events', { events: types.map(type => ({ type })) })
+    return body.events as { id: string; deliveries: { id: string }[] }[]
+  }
+  return { receiver, emulator, http, clock, send }
+}
+
+describe('events and deliveries', () => {
+  test('events are taken in together, and found by each filter', async () => {
+    const { http, send, emulator } = await running({}, [500])
+    const [first] = await send('conversation.resolved')
+    await emulator.wait({ status: 500 })
+    await send('call.started', 'call.missed')
+    await emulator.wait({ category: 'call', state: 'acknowledged', count: 2 })
+    const found = async (query: string) => {
+      const { body } = await http.get(`/deliveries?${query}`)
+      return body.deliveries.map((one: { type: string }) => one.type)
+    }
+    expect(await found('')).toEqual(['call.missed', 'call.started', 'conversation.resolved'])
+    expect(await found('workspace=default&category=call')).toEqual(['call.missed', 'call.started'])
+    expect(await found('workspace=other')).toEqual([])
+    expect(await found('type=call.missed')).toEqual(['call.missed'])
+    expect(await found('state=pending')).toEqual(['conversation.resolved'])
+    expect(await found('status=500')).toEqual(['conversation.resolved'])
+    expect(await found(`event=${first?.id}`)).toEqual(['conversation.resolved'])
+    expect(await found('kind=replay')).toEqual([])
+    expect(await found('from=2026-03-01T12:00:00Z&to=2026-03-01T12:00:01Z')).toHaveLength(3)
+    expect(await found('from=2026-03-01T12:00:01Z')).toEqual([])
+    expect(await found('text=WhatsApp')).toEqual(['conversation.resolved'])
+    expect(await found('text=%22channel%22%3A')).toEqual(['conversation.resolved'])
+    expect(await found('text=whatsapp&state=acknowledged')).toEqual([])
+  })
+
+  test('a filter that means nothing is refused with the name of the field', async () => {
+    const { http } = await running()
+    for (const [query, field] of [
+      ['text=ab', 'text'],
+      ['text=%F0%9F%98%80a', 'text'],
+      ['state=lost', 'state'],
+      ['status=abc', 'status'],
+      ['from=yesterday', 'from'],
+      ['limit=201', 'limit'],
+      ['limit=0', 'limit'],
+      ['after=x', 'after'],
+      ['colour=red', 'colour'],
+    ]) {
+      const { status, body } = await http.get(`/deliveries?${query}`)
+      expect([query, status, body.error?.field]).toEqual([query, 400, field])
+    }
+  })
+
+  test('pages follow each other without a gap, at most 200 at a time', async () => {
+    const { http, send, emulator } = await running()
+    for (let i = 0; i < 3; i++) await send(...Array.from({ length: 100 }, () => 'call.started'))
+    await emulator.wait()
+    const seen: number[] = []
+    let next: string | null = ''
+    while (next !== null) {
+      const { body } = await http.get(`/deliveries?limit=200${next && `&after=${next}`}`)
+      expect(body.deliveries.length).toBeLessThanOrEqual(200)
+      seen.push(...body.deliveries.map((one: { seq: number }) => one.seq))
+      next = body.next
+    }
+    expect(seen).toEqual(Array.from({ length: 300 }, (_, i) => 300 - i))
+  })
+
+  test('a delivery has its exact bytes, as text and as a download', async () => {
+    const { http, emulator, receiver } = await running()
+    const body =
+      '{ "id": "evt_exact", "type": "call.started", "data": { "price": 1.10, "big": 12345678901234567890 } }'
+    const sent = await http.post('/events', { events: [{ body }] })
+    await emulator.wait()
+    const { id } = sent.body.events[0].deliveries[0]
+    expect((await http.get(`/deliveries/${id}`)).body.body).toEqual({ text: body, base64: null })
+    const download = await http.get(`/deliveries/${id}/body`)
+    expect(download.body).toBe(body)
+    expect(download.headers.get('content-disposition')).toBe(`attachment; filename="${id}.json"`)
+    expect(receiver.got[0]?.body).toBe(body)
+  })
+
+  test('what is no event is refused, and with it all events of the call', async () => {
+    const { http } = await running()
+    const wrong = async (events: unknown, field: string) => {
+      const { status, body } = await http.post('/events', { events } as object)
+      expect([status, body.error.field]).toEqual([400, field])
+    }
+    await wrong([], 'events')
+    await wrong('x', 'events')
+    await wrong([{}], 'type')
+    await wrong([{ type: 'call.started' }, { type: 'call.started', data: [] }], 'data')
+    await wrong([{ body: 'not json' }], 'body')
+    await wrong([{ body: '{"id":"evt_1"}' }], 'body')
+    expect((await http.get('/deliveries')).body.deliveries).toEqual([])
+    const large = { body: JSON.stringify({ id: 'evt_1', type: 'a.b', data: 'x'.repeat(262_144) }) }
+    expect((await http.post('/events', { events: [large] })).status).toBe(413)
+    const missing = await http.post('/events', { events: [{ type: 'a.b' }], workspace: 'missing' })
+    expect(missing.status).toBe(404)
+    expect((await http.get('/deliveries/dlv_missing')).status).toBe(404)
+    expect((await http.get('/deliveries/dlv_missing/body')).status).toBe(404)
+  })
+})
+
+describe('replay', () => {
+  test('as it is, with its old signature, and edited under a new id', async () => {
+    const { http, send, emulator, receiver, clock } = await running()
+    const [event] = await send('conversation.resolved')
+    const id = event?.deliveries[0]?.id
+    await emulator.wait()
+    clock.advance('5m')
+    const signed = await http.post(`/deliveries/${id}/replay`)
+    expect(signed).toMatchObject({ status: 202, body: { kind: 'replay', origin: id, event: event?.id } })
+    await emulator.wait()
+    await http.post(`/deliveries/${id}/replay`, { mode: 'exact' })
+    await emulator.wait()
+    const [first, second, third] = receiver.got
+    expect(second?.body).toBe(first?.body)
+    expect(second?.headers['x-service-signature']).not.toBe(first?.headers['x-service-signature'])
+    expect(third?.headers['x-service-signature']).toBe(first?.headers['x-service-signature'])
+    const text = first?.body.replace('whatsapp', 'sms')
+    const edited = await http.post(`/deliveries/${id}/replay`, { mode: 'edited', body: text })
+    expect(edited.body.event).not.toBe(event?.id)
+    await emulator.wait()
+    expect(receiver.got[3]?.event).toMatchObject({ id: edited.body.event, data: { channel: 'sms' } })
+    const another = await http.post(`/deliveries/${id}/replay`, { mode: 'edited', data: { a: 1 } })
+    await emulator.wait()
+    expect(receiver.got[4]?.event).toMatchObject({ id: another.body.event, data: { a: 1 } })
+  })
+
+  test('by filter: counted first, then done in steps, and what fails again is not caught in a circle', async () => {
+    const { http, send, emulator, receiver } = await running({ delivery: { attempts: 1 } })
+    receiver.otherwise = 500
+    await send('call.started', 'call.missed', 'conversation.resolved', 'call.completed')
+    await emulator.wait()
+    const filter = { category: 'call', state: 'undelivered' }
+    const dry = await http.post('/deliveries/replay', { filter, dryRun: true })
+    expect(dry.body).toEqual({ matched: 3, done: 0, next: null })
+    expect(receiver.got).toHaveLength(4)
+    const first = await http.post('/deliveries/replay', { filter, limit: 2 })
+    expect(first.body).toMatchObject({ matched: 3, done: 2 })
+    await emulator.wait()
+    const second = await http.post('/deliveries/replay', { filter, limit: 2, after: first.body.next })
+    expect(second.body).toMatchObject({ done: 1, next: null })
+    await emulator.wait()
+    // Each of the three failed again as a delivery of its own, and the first ones are no longer undelivered.
+    expect((await http.get('/undelivered')).body.deliveries).toHaveLength(4)
+    const replayed = (await http.get('/deliveries?state=replayed')).body.deliveries
+    expect(replayed).toHaveLength(3)
+    expect(replayed[0].reason).toMatch(/^replayed as dlv_/)
+    receiver.otherwise = 200
+    const all = await http.post('/deliveries/replay')
+    expect(all.body).toEqual({ matched: 4, done: 4, next: null })
+    await emulator.wait()
+    expect((await http.get('/undelivered?category=call')).body.deliveries).toEqual([])
+    expect((await http.post('/deliveries/replay', { after: 'x' })).status).toBe(400)
+  })
+
+  test('what is undelivered or pending can be discarded, and a retry need not be waited for', async () => {
+    const { http, send, emulator, receiver } = await running({ delivery: { attempts: 2 } }, [500, 500])
+    const [one, two] = await send('call.started', 'call.missed')
+    await emulator.wait({ status: 500, count: 2 })
+    expect((await http.post(`/deliveries/${one?.deliveries[0]?.id}/retry`)).status).toBe(202)
+    await emulator.wait({ state: 'acknowledged' })
+    expect(receiver.got).toHaveLength(3)
+    const discarded = await http.post(`/deliveries/${two?.deliveries[0]?.id}/discard`)
+    expect(discarded.body).toMatchObject({ state: 'discarded', reason: 'discarded on request' })
+    expect((await http.post(`/deliveries/${two?.deliveries[0]?.id}/discard`)).status).toBe(409)
+    expect((await http.post(`/deliveries/${two?.deliveries[0]?.id}/retry`)).status).toBe(409)
+    receiver.otherwise = 500
+    await send('call.started')
+    await emulator.api.clock.advance('1h')
+    expect((await http.post('/deliveries/discard', { dryRun: true })).body).toMatchObject({
+      matched: 1,
+      done: 0,
+    })
+    expect((await http.post('/deliveries/discard')).body).toMatchObject({ matched: 1, done: 1 })
+    expect((await http.get('/health')).body.counts).toMatchObject({
+      undelivered: 0,
+      discarded: 2,
+      pending: 0,
+    })
+  })
+
+  test('a replay that the emulator cannot make changes nothing', async () => {
+    const { http, send, emulator, receiver } = await running({ delivery: { attempts: 1 } })
+    receiver.otherwise = 500
+    const [event] = await send('call.started')
+    await emulator.wait()
+    const id = event?.deliveries[0]?.id
+    for (const body of [
+      { mode: 'edited' },
+      { mode: 'again' },
+      { body: '{}' },
+      { mode: 'edited', body: '{}' },
+    ]) {
+      expect((await http.post(`/deliveries/${id}/replay`, body)).status).toBe(400)
+    }
+    await http.delete('/workspaces/default/endpoint')
+    expect((await http.post(`/deliveries/${id}/replay`)).status).toBe(404)
+    expect((await http.post('/deliveries/replay')).status).toBe(404)
+    expect((await http.get('/health')).body.counts).toMatchObject({ undelivered: 1, pending: 0, replayed: 0 })
+  })
+})
+
+describe('messages', () => {
+  const message = { channel: 'whatsapp', to: '+4915112345678', template: 'order_shipped' }
+  const post = (
+    http: DescribedApi,
+    body: object,
+    headers: Record<string, string> = { authorization: 'Bearer k' },
+  ) => http.call('POST', '/v1/messages', body, headers)
+
+  test('the four published fields are checked, and nothing else', async () => {
+    const { http } = await running()
+    const accepted = await post(http, { ...message, variables: { order: 'A-1' }, more: true })
+    expect(accepted).toMatchObject({ status: 202, body: { id: expect.stringMatching(/^msg_/) } })
+    expect(accepted.headers.get('x-emulator-guess')).toBe('true')
+    for (const [change, field] of [
+      [{ channel: undefined }, 'channel'],
+      [{ channel: 1 }, 'channel'],
+      [{ to: '4915112345678' }, 'to'],
+      [{ to: '+49 151' }, 'to'],
+      [{ template: '' }, 'template'],
+      [{ variables: [] }, 'variables'],
+      [{ variables: 'x' }, 'variables'],
+    ] as const) {
+      const { status, body, headers } = await post(http, { ...message, ...change })
+      expect([status, body.error.field, headers.get('x-emulator-guess')]).toEqual([400, field, 'true'])
+    }
+    expect((await post(http, message, {})).status).toBe(401)
+    expect((await post(http, message, { authorization: 'Basic eA==' })).status).toBe(401)
+  })
+
+  test('a message can be advanced, and each step is an event of a guessed type', async () => {
+    const { http, emulator, receiver } = await running()
+    const { id } = (await post(http, message)).body
+    expect((await http.get(`/messages/${id}`)).body).toMatchObject({
+      ...message,
+      state: 'accepted',
+      guess: true,
+    })
+    for (const to of ['sent', 'delivered', 'read', 'failed']) {
+      const { body } = await http.post(`/messages/${id}/advance`, { to })
+      expect(body).toMatchObject({
+        message: { state: to },
+        event: { deliveries: [{ guess: true, message: id }] },
+      })
+      await emulator.wait({ type: `message.${to}`, state: 'acknowledged' })
+    }
+    expect(receiver.got.map(one => one.event.type)).toEqual([
+      'message.sent',
+      'message.delivered',
+      'message.read',
+      'message.failed',
+    ])
+    expect(receiver.got[0]?.event.data.message_id).toBe(id)
+    expect((await http.get(`/deliveries?message=${id}`)).body.deliveries).toHaveLength(4)
+    expect((await http.post(`/messages/${id}/advance`, { to: 'lost' })).status).toBe(400)
+    expect((await http.post('/messages/msg_missing/advance', { to: 'sent' })).status).toBe(404)
+    expect((await http.get('/messages/msg_missing')).status).toBe(404)
+  })
+
+  test('an inbound message is an event too', async () => {
+    const { http, emulator, receiver } = await running()
+    const { body } = await http.post('/messages/inbound', { from: '+4915112345678', text: 'Where is it?' })
+    expect(body.message).toMatchObject({ direction: 'inbound', from: '+4915112345678', text: 'Where is it?' })
+    await emulator.wait({ state: 'acknowledged' })
+    expect(receiver.got[0]?.event).toMatchObject({ type: 'message.received', data: { text: 'Where is it?' } })
+    expect((await http.post(`/messages/${body.message.id}/advance`, { to: 'read' })).status).toBe(409)
+    expect((await http.post('/messages/inbound', { from: 'x', text: 'y' })).body.error.field).toBe('from')
+    await post(http, message)
+    const { messages, next } = (await http.get('/messages?limit=1')).body
+    expect(messages).toMatchObject([{ direction: 'outbound' }])
+    expect((await http.get(`/messages?after=${next}`)).body.messages).toMatchObject([
+      { direction: 'inbound' },
+    ])
+  })
+
+  test('the reply can be another one', async () => {
+    const { http } = await running({
+      messageReply: { status: 201, body: { message: { ref: 'm/$id' }, list: ['$id', 1] } },
+    })
+    const { status, body } = await post(http, message)
+    const { id } = (await http.get('/messages')).body.messages[0]
+    expect([status, body]).toEqual([201, { message: { ref: `m/${id}` }, list: [id, 1] }])
+  })
+})
+
+describe('the rest', () => {
+  test('health, settings and statistics', async () => {
+    const { http, send, emulator } = await running()
+    await send('call.started', 'conversation.resolved')
+    await emulator.wait()
+    expect((await http.get('/health')).body).toMatchObject({
+      status: 'ready',
+      now: '2026-03-01T12:00:00.000Z',
+      counts: { acknowledged: 2 },
+      warnings: [],
+      endpoints: [{ workspace: 'default', status: 'healthy', attempts: 2, failures: 0 }],
+    })
+    const { settings, categories } = (await http.get('/settings')).body
+    expect(categories).toContain('conversation')
+    const published = settings.filter((one: { published: boolean }) => one.published)
+    expect(published.map((one: { name: string }) => one.name)).toEqual(['delivery.header', 'delivery.scheme'])
+    const stats = (await http.get('/stats?buckets=4')).body
+    expect(stats.buckets.map((one: { counts: object }) => one.counts)).toEqual([
+      {},
+      {},
+      {},
+      { acknowledged: 2 },
+    ])
+    const call = (await http.get('/stats?buckets=1&category=call')).body
+    expect(call.buckets[0].counts).toEqual({ acknowledged: 1 })
+    expect((await http.get('/stats?from=2026-03-02T00:00:00Z&to=2026-03-01T00:00:00Z')).status).toBe(400)
+  })
+
+  test('a wait ends when enough different events match, or with what there is when the time is up', async () => {
+    const { http, send } = await running({ faults: { duplicate: true } })
+    const waiting = http.post('/wait', { state: 'acknowledged', count: 2, timeout: '20s' })
+    await send('call.started')
+    await http.post('/wait', { idle: true })
+    await send('call.missed')
+    const { body } = await waiting
+    expect(body).toMatchObject({ met: true, count: 2 })
+    expect(body.deliveries.length).toBeGreaterThanOrEqual(2)
+    const late = await http.post('/wait', { type: 'call.completed', timeout: '20ms' })
+    expect(late.body).toEqual({ met: false, count: 0, deliveries: [] })
+    for (const [wrong, field] of [
+      [{ timeout: '61s' }, 'timeout'],
+      [{ count: 0 }, 'count'],
+      [{ text: 'x' }, 'text'],
+      [{ until: 'x' }, 'until'],
+    ] as const) {
+      expect((await http.post('/wait', wrong)).body.error.field).toBe(field)
+    }
+  })
+
+  test('in the process a wait in vain rejects and says what there is', async () => {
+    const { emulator, send } = await running()
+    await send('call.started')
+    await emulator.wait()
+    await expect(emulator.wait({ type: 'call.missed', timeout: '10ms' })).rejects.toMatchObject({
+      code: 'wait_timeout',
+      message: expect.stringContaining('1 acknowledged'),
+    })
+  })
+
+  test('the clock moves forward only, and reset takes it back and empties the log', async () => {
+    const { http, send, emulator } = await running()
+    expect((await http.get('/clock')).body.now).toBe('2026-03-01T12:00:00.000Z')
+    expect((await http.post('/clock/advance', { by: '90m' })).body.now).toBe('2026-03-01T13:30:00.000Z')
+    expect((await http.post('/clock/advance', { by: '-1m' })).status).toBe(400)
+    expect((await http.post('/clock/advance')).status).toBe(400)
+    await http.put('/faults', { tamper: true })
+    expect((await http.get('/faults')).body).toEqual({ tamper: true })
+    expect((await http.put('/faults', { rotation: {} })).status).toBe(400)
+    expect((await http.put('/faults', { tamper: 2 })).body.error.field).toBe('faults.tamper')
+    await http.post('/workspaces', { id: 'team-a' })
+    await send('call.started')
+    await emulator.wait({ kind: 'event' })
+    expect((await http.post('/reset')).status).toBe(204)
+    expect((await http.get('/deliveries')).body.deliveries).toEqual([])
+    expect((await http.get('/faults')).body).toEqual({})
+    expect((await http.get('/workspaces')).body.workspaces).toHaveLength(2)
+    await http.post('/reset', { everything: true })
+    const { workspaces } = (await http.get('/workspaces')).body
+    expect(workspaces).toMatchObject([{ id: 'default', endpoint: { secret: `••••${SECRET.slice(-4)}` } }])
+  })
+
+  test('the clock of the machine can be advanced too', async () => {
+    const receiver = await answering([500])
+    const emulator = await startEmulator({ port: 0, to: receiver.url, secret: SECRET })
+    after(() => emulator.close())
+    await emulator.api.send('call.started')
+    await emulator.wait({ status: 500 })
+    const before = Date.now()
+    const now = Date.parse(await emulator.api.clock.advance('1h'))
+    expect(now).toBeGreaterThanOrEqual(before + 3_600_000)
+    await emulator.wait({ state: 'acknowledged' })
+    const [, second] = receiver.got
+    const [, t] = /^t=(\d+),/.exec(String(second?.headers['x-service-signature'])) ?? []
+    expect(Number(t)).toBeGreaterThan(before / 1000)
+    await emulator.reset()
+    expect(Date.parse(await emulator.api.clock.now())).toBeLessThan(before + 3_000_000)
+  })
+
+  test('workspaces have an endpoint each', async () => {
+    const { http, emulator, receiver } = await running()
+    expect((await http.post('/workspaces', { id: 'team-a' })).status).toBe(201)
+    expect((await http.post('/workspaces', { id: 'team a' })).status).toBe(400)
+    const path = '/workspaces/team-a/endpoint'
+    expect((await http.get(path)).status).toBe(404)
+    const { body } = await http.put(path, { url: receiver.url, categories: ['call'] })
+    expect(body.secret).toMatch(/^whsec_/)
+    expect(body.endpoint.secret).toBe(`••••${body.secret.slice(-4)}`)
+    expect((await http.get(path)).body.categories).toEqual(['call'])
+    await http.post('/events', {
+      workspace: 'team-a',
+      events: [{ type: 'call.started' }, { type: 'contact.updated' }],
+    })
+    await emulator.wait()
+    expect(receiver.got).toHaveLength(1)
+    expect((await http.get('/deliveries?workspace=team-a&state=skipped')).body.deliveries[0].reason).toBe(
+      'the endpoint has not subscribed to contact events',
+    )
+    expect((await http.post(`${path}/pause`)).body.paused).toBe(true)
+    expect((await http.post(`${path}/resume`)).body.paused).toBe(false)
+    expect((await http.post(`${path}/rotate-secret`, { overlap: '1h' })).body.secret).toMatch(/^whsec_/)
+    expect((await http.delete('/workspaces/team-a')).status).toBe(204)
+    expect((await http.delete('/workspaces/team-a')).status).toBe(404)
+    expect((await http.delete('/workspaces/default')).status).toBe(409)
+    expect((await http.get('/openapi.json')).body.info.version).toMatch(/^\d/)
+  })
+})

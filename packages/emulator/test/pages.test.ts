@@ -1,0 +1,450 @@
+import { createServer } from 'node:http'
+import { createReceiver } from '@ackhook/core'
+import { toNodeHandler } from '@ackhook/core/node'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
+import {
+  type Browser,
+  type BrowserContext,
+  expectAccessible,
+  keepScreenshot,
+  launchBrowser,
+  openPage,
+  type Page,
+} from '../../../test/support/browser.ts'
+import { type Emulator, type EmulatorOptions, startEmulator } from '../src/index.ts'
+
+const SECRET = 'whsec_emulator_pages_0123456789'
+const quiet = { info() {}, warn() {}, error() {} }
+
+let browser: Browser
+beforeAll(async () => {
+  browser = await launchBrowser()
+})
+afterAll(() => browser.close())
+
+interface App {
+  readonly emulator: Emulator
+  /** Ids in the order in which their handler ran. */
+  readonly handled: string[]
+  /** Instead of the receiver's own reply. */
+  status: number | undefined
+}
+
+/** An emulator that delivers to a real receiver. */
+async function start(options: EmulatorOptions = {}): Promise<App> {
+  const handled: string[] = []
+  const receiver = createReceiver({ secret: SECRET, logger: quiet })
+  receiver.on('*', event => handled.push(event.id))
+  const handler = toNodeHandler(receiver)
+  const server = createServer((request, response) => {
+    if (app.status === undefined) handler(request, response)
+    else
+      response
+        .writeHead(app.status, { 'content-type': 'application/json' })
+        .end('{"code":"signature_mismatch"}')
+  }).listen(0, '127.0.0.1')
+  await vi.waitFor(() => expect(server.address()).not.toBeNull())
+  const to = `http://127.0.0.1:${(server.address() as { port: number }).port}/webhooks`
+  const app: App = {
+    emulator: await startEmulator({ port: 0, to, secret: SECRET, seed: 1, ...options }),
+    handled,
+    status: undefined,
+  }
+  onTestFinished(async () => {
+    await app.emulator.close()
+    server.closeAllConnections()
+    server.close()
+  })
+  return app
+}
+
+async function contextWith(options: Parameters<Browser['newContext']>[0] = {}): Promise<BrowserContext> {
+  const context = await browser.newContext({ viewport: { width: 1200, height: 800 }, ...options })
+  onTestFinished(() => context.close())
+  return context
+}
+
+/** Opens a page, and expects at the end of the test that nothing went wrong on it but what `allowed` names. */
+async function open(url: string, context?: BrowserContext, allowed = /^never$/): Promise<Page> {
+  const { page, problems } = await openPage(context ?? (await contextWith()), url)
+  onTestFinished(() => expect(problems.filter(problem => !allowed.test(problem))).toEqual([]))
+  return page
+}
+
+const rows = (page: Page) => page.locator('tr.row')
+const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name })
+
+describe('the list of deliveries', () => {
+  it('shows the one command to try while it is empty, then each event as it happens', async () => {
+    const { emulator, handled } = await start()
+    const page = await open(emulator.url)
+    await page.getByText('npx ackhook emulator send conversation.resolved').waitFor()
+    await page.getByText('live', { exact: true }).waitFor()
+    await emulator.api.send('conversation.resolved', { id: 'evt_live' })
+    await page.getByRole('row', { name: /evt_live.*acknowledged.*202 accepted/ }).waitFor()
+    expect(handled).toEqual(['evt_live'])
+  })
+
+  it('does not move under one who reads it, and counts what is new instead', async () => {
+    const { emulator } = await start()
+    await emulator.api.sendAll(Array.from({ length: 60 }, (_, n) => ({ type: 'a.b', id: `evt_${n}` })))
+    const page = await open(emulator.url)
+    await page.getByRole('link', { name: 'evt_59' }).waitFor()
+    await page.getByText('live', { exact: true }).waitFor()
+    await page.getByRole('region', { name: 'Deliveries' }).evaluate(frame => frame.scrollTo(0, 400))
+    await emulator.api.send('a.b', { id: 'evt_new' })
+    await button(page, '1 new').click()
+    await page.getByRole('region', { name: 'Deliveries' }).evaluate(frame => frame.scrollTo(0, 0))
+    await page.getByRole('link', { name: 'evt_new' }).waitFor()
+    await button(page, 'Pause').click()
+    await emulator.api.send('a.b', { id: 'evt_while_paused' })
+    await button(page, '1 new').waitFor()
+    await button(page, 'Resume').click()
+    await page.getByRole('link', { name: 'evt_while_paused' }).waitFor()
+  })
+
+  it('keeps its filters in the address, and asks the emulator', async () => {
+    const { emulator } = await start()
+    await emulator.api.sendAll([
+      { type: 'a.b', id: 'evt_1' },
+      { type: 'conversation.resolved', id: 'evt_2', data: { note: 'the needle' } },
+    ])
+    await emulator.wait()
+    const page = await open(`${emulator.url}/#/deliveries?type=a.b`)
+    await page.getByRole('link', { name: 'evt_1' }).waitFor()
+    expect(await rows(page).count()).toBe(1)
+    await button(page, 'Clear').click()
+    await vi.waitFor(async () => expect(await rows(page).count()).toBe(2))
+    await page.getByLabel('Text in the event').fill('ne')
+    await page.getByLabel('Text in the event').press('Enter')
+    await page.getByText('three characters or more').waitFor()
+    await page.getByLabel('Text in the event').fill('needle')
+    await page.getByLabel('Text in the event').press('Enter')
+    await vi.waitFor(async () => expect(await page.locator('tr.row a').allInnerTexts()).toEqual(['evt_2']))
+    expect(page.url()).toContain('text=needle')
+    await page.reload()
+    await vi.waitFor(async () => expect(await page.locator('tr.row a').allInnerTexts()).toEqual(['evt_2']))
+  })
+
+  it('is walked through by j and k, opened by Enter, and replays by r', async () => {
+    const { emulator, handled } = await start()
+    await emulator.api.sendAll([
+      { type: 'a.b', id: 'evt_1' },
+      { type: 'a.b', id: 'evt_2' },
+    ])
+    await emulator.wait()
+    const page = await open(emulator.url)
+    await page.getByRole('link', { name: 'evt_2' }).waitFor()
+    for (const key of ['j', 'j', 'Enter']) await page.keyboard.press(key)
+    await page.getByRole('heading', { name: 'evt_1' }).waitFor()
+    await page.goBack()
+    await page.getByRole('heading', { name: 'Deliveries' }).waitFor()
+    await page.getByRole('link', { name: 'evt_2' }).waitFor()
+    for (const key of ['j', 'r']) await page.keyboard.press(key)
+    await page.getByText('Replay of').waitFor()
+    await page.getByText('200 duplicate').waitFor()
+    expect(handled).toEqual(['evt_1', 'evt_2'])
+  })
+
+  it('keeps a small document and a bounded list while events pour in', async () => {
+    const { emulator } = await start()
+    const page = await open(emulator.url)
+    await page.getByText('live', { exact: true }).waitFor()
+    await page.getByText('Nothing was sent yet').waitFor()
+    for (let batch = 0; batch < 2; batch++) {
+      await emulator.api.sendAll(Array.from({ length: 300 }, () => ({ type: 'a.b' })))
+    }
+    await emulator.wait({ timeout: '60s', idle: true })
+    await vi.waitFor(async () => {
+      expect(await page.locator('table').getAttribute('aria-rowcount')).toBe('601')
+    }, 20_000)
+    expect(await rows(page).count()).toBeLessThan(60)
+  })
+})
+
+describe('a delivery', () => {
+  it('shows each attempt with the cause and fix of its code, and counts down to the next', async () => {
+    const app = await start({ delivery: { minDelay: '30s', maxDelay: '1m' } })
+    app.status = 401
+    const sent = await app.emulator.api.send('conversation.resolved')
+    const page = await open(`${app.emulator.url}/#/deliveries/${sent.deliveries[0]?.id}`)
+    await page.getByText('401 signature_mismatch').waitFor()
+    await page.getByText("Check that the secret is this endpoint's").waitFor()
+    await page.getByText(/^Attempt 2 in \d+ s$/).waitFor()
+    app.status = undefined
+    await button(page, 'Try now').click()
+    await page.getByText('202 accepted').waitFor()
+    await page.getByText('Request and reply').last().click()
+    await page
+      .getByText(/x-service-signature: t=\d+,v1=/i)
+      .last()
+      .waitFor()
+  })
+
+  it('shows numbers as they were sent, and exact bytes on request', async () => {
+    const { emulator } = await start()
+    const body =
+      '{"id":"evt_n","type":"a.b","created_at":"2026-11-22T00:00:00Z","data":{"n":12345678901234567890.10, "é":"\\u00e9"}}'
+    const [sent] = await emulator.api.sendAll([{ body }])
+    const page = await open(`${emulator.url}/#/deliveries/${sent?.deliveries[0]?.id}`)
+    await page.getByText('12345678901234567890.10').waitFor()
+    await page.getByText('"\\u00e9"').waitFor()
+    await button(page, 'Exact bytes').click()
+    expect(await page.locator('pre.source').last().innerText()).toBe(body)
+  })
+
+  it('is copied as a command that a shell runs as it was sent', async () => {
+    const { emulator, handled } = await start()
+    const sent = await emulator.api.send('a.b', { data: { text: "it's; $(rm -rf /) `id`" } })
+    await emulator.wait()
+    const context = await contextWith({ permissions: ['clipboard-read', 'clipboard-write'] })
+    const page = await open(`${emulator.url}/#/deliveries/${sent.deliveries[0]?.id}`, context)
+    await button(page, 'Copy as cURL').click()
+    await page.getByText('Copied.').waitFor()
+    const command = (await page.evaluate('navigator.clipboard.readText()')) as string
+    const { execFileSync } = await import('node:child_process')
+    const { promisify } = await import('node:util')
+    const { execFile } = await import('node:child_process')
+    expect(execFileSync('sh', ['-c', command.replace(/^curl/, 'printf "%s\\n"')]).toString()).toContain(
+      "it's; $(rm -rf /) `id`",
+    )
+    const { stdout } = await promisify(execFile)('sh', ['-c', `${command} -s`])
+    expect(JSON.parse(stdout)).toMatchObject({ code: 'duplicate' })
+    expect(handled).toHaveLength(1)
+  })
+
+  it('is edited under a new id, and the page goes to the new delivery', async () => {
+    const { emulator, handled } = await start()
+    const sent = await emulator.api.send('conversation.resolved', { id: 'evt_old' })
+    await emulator.wait()
+    const page = await open(`${emulator.url}/#/deliveries/${sent.deliveries[0]?.id}`)
+    await button(page, 'Edit and send').click()
+    const text = page.getByLabel('The event, to be sent under a new id')
+    await text.fill((await text.inputValue()).replace('"ai"', '"human"'))
+    await button(page, 'Send the edited event').click()
+    await page.getByText('"human"').first().waitFor()
+    await page.getByText('202 accepted').waitFor()
+    expect(handled).toHaveLength(2)
+    expect(handled[1]).not.toBe('evt_old')
+  })
+})
+
+it('what is undelivered is replayed together, after a question with its number', async () => {
+  const app = await start({ delivery: { attempts: 1 } })
+  app.status = 503
+  await app.emulator.api.sendAll([{ type: 'a.b' }, { type: 'a.b' }, { type: 'c.d' }])
+  await app.emulator.wait({ state: 'undelivered', count: 3 })
+  const page = await open(`${app.emulator.url}/#/undelivered`)
+  await vi.waitFor(async () => expect(await rows(page).count()).toBe(3))
+  app.status = undefined
+  await page.getByLabel('Type').fill('a.b')
+  await page.getByLabel('Type').press('Enter')
+  await vi.waitFor(async () => expect(await rows(page).count()).toBe(2))
+  await button(page, 'Replay all that match').click()
+  await page.getByRole('heading', { name: 'Replay 2 events?' }).waitFor()
+  await button(page, 'Replay 2 events').click()
+  await page.getByText('2 events replayed.').waitFor()
+  await vi.waitFor(() => expect(app.handled).toHaveLength(2))
+})
+
+it('an endpoint is set, paused, resumed and given a new secret, which is shown once', async () => {
+  const { emulator } = await start()
+  const page = await open(`${emulator.url}/#/endpoint`)
+  await page.getByText('healthy').waitFor()
+  await button(page, 'Pause').click()
+  await page.getByText('paused', { exact: true }).waitFor()
+  await button(page, 'Resume').click()
+  await button(page, 'Pause').waitFor()
+  await page.getByLabel('Categories').fill('conversation, message')
+  await button(page, 'Save').click()
+  await vi.waitFor(async () =>
+    expect((await emulator.api.endpoints.get()).categories).toEqual(['conversation', 'message']),
+  )
+  await button(page, 'Rotate the secret').click()
+  await button(page, /^Rotate$/).click()
+  const shown = await page.getByText(/SIGNING_SECRET=/).innerText()
+  expect(shown).toMatch(/SIGNING_SECRET=\S{16,}/)
+  await page.reload()
+  await page.getByText('and the previous one').waitFor()
+  expect(await page.getByText(/SIGNING_SECRET=/).count()).toBe(0)
+  await page.getByLabel('Another workspace').fill('second')
+  await button(page, 'Add').click()
+  await page.getByRole('link', { name: 'second' }).click()
+  await page.getByText('This workspace has no endpoint').waitFor()
+})
+
+it('events are sent from a form, with their guesses marked and faults set', async () => {
+  const { emulator, handled } = await start()
+  const page = await open(`${emulator.url}/#/send`)
+  await page
+    .getByLabel('Duplicate')
+    .or(page.getByLabel('Sent twice', { exact: true }))
+    .fill('1')
+  await button(page, 'Set faults').click()
+  await page.getByText('Faults set').waitFor()
+  await page.getByLabel('Type').fill('message.delivered')
+  await page.getByLabel('Type').press('Tab')
+  await page.getByText('has not published this type').waitFor()
+  await page.getByLabel('How many').fill('3')
+  await button(page, 'Send').last().click()
+  await page.getByText('Sent 3 events.').waitFor()
+  await vi.waitFor(async () => expect(await rows(page).count()).toBe(6))
+  await emulator.wait()
+  expect(handled).toHaveLength(3)
+})
+
+it('a message of the platform is advanced, and a customer writes', async () => {
+  const { emulator, handled } = await start()
+  const reply = await fetch(`${emulator.url}/v1/messages`, {
+    method: 'POST',
+    headers: { authorization: 'Bearer key', 'content-type': 'application/json' },
+    body: JSON.stringify({ channel: 'whatsapp', to: '+4915112345678', template: 'order_shipped' }),
+  })
+  const { id } = (await reply.json()) as { id: string }
+  const page = await open(`${emulator.url}/#/messages`)
+  await button(page, `${id} is delivered`).click()
+  await page.getByText(`${id} is delivered.`).waitFor()
+  await page.getByLabel('A customer writes, from').fill('+4915112345678')
+  await page.getByLabel('Text').fill('Where is my order?')
+  await button(page, 'Receive').click()
+  await page.getByText('Where is my order?').waitFor()
+  await vi.waitFor(() => expect(handled).toHaveLength(2))
+})
+
+it('settings mark every number that is not published, and reset empties the log', async () => {
+  const { emulator } = await start()
+  await emulator.api.send('a.b')
+  const page = await open(`${emulator.url}/#/settings`)
+  await page.getByRole('row', { name: /delivery.attempts.*not published/ }).waitFor()
+  await button(page, 'Reset').click()
+  await button(page, /^Reset$/).click()
+  await page.getByText('Reset.').waitFor()
+  expect((await emulator.api.deliveries.list()).deliveries).toEqual([])
+})
+
+it('an emulator with a token asks for it once', async () => {
+  const { emulator } = await start({ token: 'a-token-of-sixteen-bytes' })
+  const page = await open(emulator.url, undefined, /401/)
+  await page.getByLabel('This emulator asks for its token').fill('a-token-of-sixteen-bytes')
+  await button(page, 'Continue').click()
+  await page.getByText('Nothing was sent yet').waitFor()
+  await page.getByText('live', { exact: true }).waitFor()
+})
+
+it('a page of another site can neither send, nor read, nor frame it', async () => {
+  const { emulator } = await start()
+  const elsewhere = createServer((_, response) => {
+    response
+      .writeHead(200, { 'content-type': 'text/html' })
+      .end(`<iframe src="${emulator.url}/"></iframe><form method="post" enctype="text/plain"
+        action="${emulator.url}/_emulator/v1/events"><input name='{"events":[{"type":"a.b"}],"x":"' value='"}'></form>`)
+  }).listen(0, '127.0.0.1')
+  onTestFinished(() => {
+    elsewhere.closeAllConnections()
+    elsewhere.close()
+  })
+  await vi.waitFor(() => expect(elsewhere.address()).not.toBeNull())
+  const page = await (await contextWith()).newPage()
+  // Another port is another origin, and the same site: browsers send cookies there.
+  await page.goto(`http://localhost:${(elsewhere.address() as { port: number }).port}/`)
+  const outcomes = await page.evaluate(`Promise.all([
+    fetch('${emulator.url}/_emulator/v1/deliveries').then(() => 'read', () => 'refused'),
+    fetch('${emulator.url}/_emulator/v1/events', { method: 'POST', mode: 'no-cors', body: '{"events":[{"type":"a.b"}]}' })
+      .then(reply => reply.type, () => 'refused'),
+    new Promise(resolve => {
+      const source = new EventSource('${emulator.url}/_emulator/v1/stream')
+      source.onopen = () => resolve('read')
+      source.onerror = () => resolve('refused')
+    }),
+  ])`)
+  expect(outcomes).toEqual(['refused', 'refused', 'refused'])
+  expect(
+    await page
+      .frames()[1]
+      ?.evaluate('document.body.innerText')
+      .catch(() => ''),
+  ).not.toContain('Deliveries')
+  await Promise.all([page.waitForURL(/_emulator/), page.evaluate('document.forms[0].submit()')])
+  expect(await page.locator('body').innerText()).toContain('forbidden')
+  expect((await emulator.api.deliveries.list()).deliveries).toEqual([])
+})
+
+const HOSTILE = [
+  '<img src=x onerror=alert(1)>',
+  '"><script>alert(1)</script>',
+  '</script><svg onload=alert(1)>',
+  'javascript:alert(1)',
+]
+
+it('shows hostile ids, types, payloads, replies and headers as text', async () => {
+  const app = await start()
+  const { emulator } = app
+  await emulator.api.sendAll(
+    HOSTILE.map(text => ({
+      body: JSON.stringify({
+        id: `evt_${text}`,
+        type: `a.${text}`,
+        created_at: text,
+        data: { [text]: text },
+      }),
+    })),
+  )
+  await emulator.wait()
+  const page = await open(emulator.url)
+  await vi.waitFor(async () => expect(await rows(page).count()).toBe(HOSTILE.length))
+  for (let index = 0; index < HOSTILE.length; index++) {
+    await page.locator('tr.row a').nth(index).click()
+    await page.getByRole('heading', { name: 'Attempts' }).waitFor()
+    for (const summary of await page.getByText('Request and reply').all()) await summary.click()
+    expect(await page.locator('main img, main script, main svg, main a[href^="javascript"]').count()).toBe(0)
+    await page.goBack()
+    await page.getByRole('heading', { name: 'Deliveries' }).waitFor()
+    await vi.waitFor(async () => expect(await rows(page).count()).toBe(HOSTILE.length))
+  }
+})
+
+it.each(['light', 'dark'] as const)(
+  'every page meets WCAG 2.2 AA in %s, and at 200 %% zoom',
+  async colorScheme => {
+    const app = await start({ delivery: { attempts: 2, minDelay: '1ms', maxDelay: '1ms' } })
+    const { emulator } = app
+    const types = ['conversation.resolved', 'message.delivered', 'message.received', 'call.missed']
+    await emulator.api.sendAll(
+      Array.from({ length: 12 }, (_, n) => ({ type: types[n % 4] as string, id: `evt_01k8x${n}` })),
+    )
+    await emulator.wait()
+    app.status = 401
+    const bad = await emulator.api.send('conversation.resolved', { id: 'evt_01k8x_refused' })
+    await emulator.wait({ state: 'undelivered' })
+    await emulator.api.messages.send({ channel: 'whatsapp', to: '+4915112345678', template: 'order_shipped' })
+    const places = [
+      'deliveries',
+      `deliveries/${bad.deliveries[0]?.id}`,
+      'undelivered',
+      'endpoint',
+      'send',
+      'messages',
+      'settings',
+    ]
+    for (const width of [1200, 600, 360]) {
+      const context = await contextWith({ colorScheme, bypassCSP: true, viewport: { width, height: 800 } })
+      const page = await open(emulator.url, context)
+      for (const [index, place] of places.entries()) {
+        await page.goto(`${emulator.url}/#/${place}`)
+        await page.getByRole('heading', { level: 1 }).waitFor()
+        await vi.waitFor(async () =>
+          expect(await page.locator('main .quiet', { hasText: 'Loading' }).count()).toBe(0),
+        )
+        await expectAccessible(page)
+        expect([place, await page.evaluate('document.documentElement.scrollWidth <= innerWidth')]).toEqual([
+          place,
+          true,
+        ])
+        const name = ['deliveries', 'delivery', 'undelivered', 'endpoint', 'send', 'messages', 'settings'][
+          index
+        ]
+        if (width === 1200 && colorScheme === 'light') await keepScreenshot(page, `emulator-${name}`)
+      }
+    }
+  },
+)

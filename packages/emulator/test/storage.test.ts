@@ -1,0 +1,169 @@
+import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { fakeClock, sign } from '@ackhook/testing'
+import { describe, expect, test } from 'vitest'
+import { startEmulator } from '../src/index.ts'
+import { after, answering, SECRET, start, temporaryFile } from './set-up.ts'
+
+const events = (count: number, type = 'call.started') => Array.from({ length: count }, () => ({ type }))
+
+describe('a file', () => {
+  test('belongs to its owner alone, with the files beside it', async () => {
+    const data = temporaryFile()
+    const { emulator } = await start({ data })
+    await emulator.api.send('call.started')
+    const modeOf = (path: string) => statSync(path).mode & 0o777
+    expect(modeOf(data)).toBe(0o600)
+    expect(modeOf(`${data}-wal`)).toBe(0o600)
+    await emulator.close()
+    chmodSync(data, 0o644)
+    await start({ data })
+    expect(modeOf(data)).toBe(0o600)
+  })
+
+  test('keeps everything: the schedule goes on where it was', async () => {
+    const data = temporaryFile()
+    const receiver = await answering([500, 500])
+    const clock = fakeClock('2026-03-01T12:00:00Z')
+    const options = { port: 0, data, clock, seed: 7, delivery: { minDelay: '1m' } } as const
+    const first = await startEmulator({ ...options, to: receiver.url, secret: SECRET })
+    const { id, deliveries } = await first.api.send('conversation.resolved')
+    await first.wait({ status: 500 })
+    const before = await first.api.deliveries.get(deliveries[0]?.id ?? '')
+    await first.api.workspaces.create('team-a')
+    await first.close()
+
+    const second = await startEmulator(options)
+    after(() => second.close())
+    expect(second.secret).toBeUndefined()
+    expect(await second.api.deliveries.get(before.id)).toEqual(before)
+    expect((await second.api.workspaces.list()).map(one => one.id)).toEqual(['default', 'team-a'])
+    await second.api.clock.advance('29s')
+    expect(receiver.got).toHaveLength(1)
+    await second.api.clock.advance('10m')
+    expect(receiver.got.map(one => one.event.id)).toEqual([id, id, id])
+    const attempts = (await second.api.deliveries.get(before.id)).log
+    expect(attempts[1]?.at).toBe(before.nextAttemptAt)
+  })
+
+  test('keeps the secret of the endpoint, also when a later start resets everything', async () => {
+    const data = temporaryFile()
+    const receiver = await answering()
+    const first = await startEmulator({ port: 0, data, to: receiver.url })
+    const { secret = '' } = first
+    await first.close()
+    const second = await startEmulator({ port: 0, data, to: receiver.url })
+    after(() => second.close())
+    await second.api.reset({ everything: true })
+    await second.api.send('conversation.resolved')
+    await second.wait()
+    const [got] = receiver.got
+    const timestamp = Number(/t=(\d+)/.exec(String(got?.headers['x-service-signature']))?.[1])
+    expect(got?.headers['x-service-signature']).toBe(sign(got?.body ?? '', { secret, timestamp }))
+  })
+
+  test('of another emulator, of another program and of none are refused with the reason', async () => {
+    const data = temporaryFile()
+    await start({ data })
+    await expect(startEmulator({ port: 0, data })).rejects.toThrow(/in use by another emulator/)
+    const text = temporaryFile()
+    writeFileSync(text, 'not a database, but long enough to be taken for one'.repeat(50))
+    await expect(startEmulator({ port: 0, data: text })).rejects.toThrow(/not an SQLite file/)
+    await expect(startEmulator({ port: 0, data: `${dirname(text)}/none/emulator.db` })).rejects.toThrow(
+      /cannot be written/,
+    )
+    const { chooseDriver } = await import('@ackhook/sqlite/driver')
+    const foreign = temporaryFile()
+    const database = (await chooseDriver())(foreign)
+    database.exec('CREATE TABLE other (id)')
+    database.close()
+    chmodSync(foreign, 0o644)
+    await expect(startEmulator({ port: 0, data: foreign })).rejects.toThrow(/not a file of this version/)
+    // It was looked at, and not changed.
+    expect(statSync(foreign).mode & 0o777).toBe(0o644)
+    expect(readFileSync(foreign).subarray(18, 20)).toEqual(Buffer.from([1, 1]))
+  })
+
+  test('keeps its seed, so that a restart changes no decision', async () => {
+    const receiver = await answering()
+    receiver.otherwise = 500
+    const schedule = async (data: string, restarts: boolean) => {
+      const options = { port: 0, data, clock: fakeClock('2026-03-01T12:00:00Z') } as const
+      let emulator = await startEmulator({ ...options, seed: 3, to: receiver.url })
+      const { deliveries } = await emulator.api.send('call.started')
+      await emulator.api.clock.advance('1m')
+      if (restarts) {
+        await emulator.close()
+        emulator = await startEmulator(options)
+      }
+      await emulator.api.clock.advance('1d')
+      const { log } = await emulator.api.deliveries.get(deliveries[0]?.id ?? '')
+      await emulator.close()
+      return log.map(one => one.at)
+    }
+    const [whole, inParts] = [await schedule(temporaryFile(), false), await schedule(temporaryFile(), true)]
+    expect(inParts).toEqual(whole)
+    expect(whole).toHaveLength(8)
+  })
+})
+
+describe('retention', () => {
+  test('by count of what is finished, without what is pending or undelivered', async () => {
+    const receiver = await answering()
+    const { emulator } = await start({
+      to: receiver.url,
+      retention: { deliveries: 20 },
+      delivery: { attempts: 1 },
+    })
+    receiver.otherwise = 500
+    await emulator.api.sendAll(events(5, 'call.missed'))
+    await emulator.wait({ state: 'undelivered', count: 5 })
+    receiver.otherwise = 202
+    for (let i = 0; i < 5; i++) {
+      await emulator.api.sendAll(events(10))
+      await emulator.wait()
+    }
+    await emulator.wait({ state: 'undelivered', count: 5 })
+    const total = async () =>
+      Object.values((await emulator.api.health()).counts).reduce((sum, one) => sum + one, 0)
+    await expect.poll(total).toBe(25)
+    expect((await emulator.api.deliveries.list({ state: 'undelivered' })).deliveries).toHaveLength(5)
+    const { deliveries } = await emulator.api.deliveries.list({ text: 'call.started' })
+    expect(deliveries).toHaveLength(20)
+  })
+
+  test('by age', async () => {
+    const receiver = await answering()
+    const { emulator } = await start({ to: receiver.url, retention: { age: '1h', deliveries: 2 } })
+    await emulator.api.sendAll(events(2))
+    await emulator.wait()
+    await emulator.api.clock.advance('2h')
+    await emulator.api.send('call.missed')
+    await emulator.wait()
+    await expect
+      .poll(async () => (await emulator.api.deliveries.list()).deliveries.map(one => one.type))
+      .toEqual(['call.missed'])
+  })
+
+  test('too much that is undelivered is a warning, and then 503 for new events', async () => {
+    const receiver = await answering()
+    receiver.otherwise = 500
+    const options = { to: receiver.url, retention: { undelivered: 10 }, delivery: { attempts: 1 } } as const
+    const { emulator, http } = await start(options)
+    await emulator.api.sendAll(events(8))
+    expect((await http.get('/health')).body.warnings).toEqual([])
+    await emulator.api.sendAll(events(2))
+    await emulator.wait({ state: 'undelivered', count: 10 })
+    const { warnings } = (await http.get('/health')).body
+    expect(warnings).toContain('10 events are pending or undelivered; from 10 on new ones are refused')
+    const refused = await http.post('/events', { events: events(2) })
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '30'])
+    expect((await http.post('/messages/inbound', { from: '+491', text: 'x' })).status).toBe(503)
+    expect((await http.get('/messages')).body.messages).toEqual([])
+    receiver.otherwise = 202
+    // Nothing of it is new: it may be replayed all the same.
+    expect((await http.post('/deliveries/replay')).body.done).toBe(10)
+    await emulator.wait()
+    expect((await http.post('/events', { events: events(2) })).status).toBe(202)
+  })
+})

@@ -1,0 +1,44 @@
+import type { BoardView, InboxProcess, PublishedHandlers } from '@ackhook/core/spi'
+import { monotonicMs } from '../../protocol/monotonic-ms.ts'
+import type { SqliteDatabase, SqliteStatement } from '../driver/database.ts'
+import type { Counts } from './counts.ts'
+
+const PUBLISH =
+  'INSERT OR REPLACE INTO ackhook_processes (id, published, seen_at, keep_ms) VALUES (?, ?, ?, ?)'
+const DROP = 'DELETE FROM ackhook_processes WHERE seen_at + keep_ms < ?'
+// The machine has been restarted since: its clock began again.
+const SEE_AGAIN = 'UPDATE ackhook_processes SET seen_at = ?1 WHERE seen_at > ?1'
+const READ = 'SELECT published, seen_at AS seenAt FROM ackhook_processes WHERE seen_at + keep_ms >= ?'
+
+/** What the processes on this file handle. By the clock of the machine since its start: setting the time drops nothing. */
+export class Board {
+  readonly #counts: Counts
+  readonly #publish: SqliteStatement
+  readonly #drop: SqliteStatement
+  readonly #seeAgain: SqliteStatement
+  readonly #read: SqliteStatement
+
+  constructor(database: SqliteDatabase, counts: Counts) {
+    this.#counts = counts
+    this.#publish = database.prepare(PUBLISH)
+    this.#drop = database.prepare(DROP)
+    this.#seeAgain = database.prepare(SEE_AGAIN)
+    this.#read = database.prepare(READ)
+  }
+
+  publish(own: PublishedHandlers): void {
+    const now = Math.round(monotonicMs())
+    this.#publish.run(own.id, JSON.stringify(own), now, Math.round(own.keepMs))
+    this.#seeAgain.run(now)
+    this.#drop.run(now)
+  }
+
+  read(): BoardView {
+    const now = Math.round(monotonicMs())
+    const rows = this.#read.all(now) as { readonly published: string; readonly seenAt: number }[]
+    const processes = rows.map(({ published, seenAt }): InboxProcess => {
+      return { ...(JSON.parse(published) as PublishedHandlers), seenMs: Math.max(0, now - seenAt) }
+    })
+    return { processes, postponed: this.#counts.total('postponed') }
+  }
+}

@@ -1,0 +1,75 @@
+import type { BrowsedEvent } from '@ackhook/core/spi'
+import type { BrowseRequest } from '../../protocol/batch.ts'
+import type { SqliteDatabase, SqliteStatement } from '../driver/database.ts'
+import { ACTIVE, AT_ONCE, BEHIND, DEAD, FIRST, WAITING } from '../schema/states.ts'
+
+interface Row extends Omit<BrowsedEvent, 'cursor' | 'body' | 'reason'> {
+  readonly seq: number
+  readonly state: number
+  readonly due: number
+  readonly reason: string | null
+  readonly body?: Uint8Array | null
+}
+
+const STATES: Readonly<Record<BrowseRequest['state'], readonly number[]>> = {
+  pending: [WAITING, BEHIND],
+  active: [ACTIVE],
+  dead: [DEAD],
+}
+
+const COLUMNS = 'key, namespace, id, type, received_at AS receivedAt, attempts, reason, seq, state, due'
+const page = (where: string): string =>
+  `SELECT * FROM (SELECT seq FROM ackhook_events ${where} AND seq > ?1 ORDER BY seq LIMIT ?2)`
+// Each part is an index in the order of `seq`: no other row is read.
+const PENDING = `SELECT ${COLUMNS} FROM ackhook_events WHERE seq IN (
+    ${page(`WHERE state = ${WAITING} AND due = ${FIRST}`)} UNION ALL
+    ${page(`WHERE state = ${WAITING} AND due = ${AT_ONCE}`)} UNION ALL
+    ${page(`INDEXED BY ackhook_events_delayed WHERE state = ${WAITING} AND due > ${AT_ONCE}`)} UNION ALL
+    ${page(`WHERE state = ${BEHIND} AND due = ${AT_ONCE}`)}
+  ) ORDER BY seq LIMIT ?2`
+// As many as all processes run together.
+const RUNNING = `SELECT ${COLUMNS} FROM ackhook_events WHERE state = ${ACTIVE} AND seq > ? ORDER BY seq LIMIT ?`
+const ONE = `SELECT ${COLUMNS}, body FROM ackhook_events WHERE key = ?`
+
+/** Reads what waits and what runs, for people. */
+export class Browse {
+  readonly #pending: SqliteStatement
+  readonly #active: SqliteStatement
+  readonly #one: SqliteStatement
+
+  constructor(database: SqliteDatabase) {
+    this.#pending = database.prepare(PENDING)
+    this.#active = database.prepare(RUNNING)
+    this.#one = database.prepare(ONE)
+  }
+
+  /** The oldest first. */
+  page(state: 'pending' | 'active', after: number, limit: number, now: number): readonly BrowsedEvent[] {
+    const statement = state === 'pending' ? this.#pending : this.#active
+    return (statement.all(after, limit) as Row[]).map(row => toEvent(row, now))
+  }
+
+  /** With its body. */
+  one(key: string, state: BrowseRequest['state'], now: number): readonly BrowsedEvent[] {
+    const row = this.#one.get(key) as Row | undefined
+    if (row === undefined || !STATES[state].includes(row.state)) return []
+    return [{ ...toEvent(row, now), body: row.body ?? new Uint8Array(0) }]
+  }
+}
+
+function toEvent(row: Row, now: number): BrowsedEvent {
+  const { key, namespace, id, type, receivedAt, attempts, seq, state, due, reason } = row
+  const waits = state === WAITING && due > AT_ONCE
+  return {
+    key,
+    namespace,
+    id,
+    type,
+    receivedAt,
+    attempts,
+    cursor: state === DEAD ? `${due}:${seq}` : String(seq),
+    ...(waits && { dueInMs: Math.max(0, due - now) }),
+    ...(reason !== null && { reason }),
+    ...(state === DEAD && { failedAt: due }),
+  }
+}

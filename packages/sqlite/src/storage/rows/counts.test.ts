@@ -1,0 +1,105 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from '@photostructure/sqlite'
+import { expect, it } from 'vitest'
+import { seededRandom } from '../../../../../packages/testing/src/lib/seeded-random.ts'
+import { watchedDatabase } from '../../../../../test/support/watched-database.ts'
+import type { Arrival, Batch, Query, Settlement } from '../../protocol/batch.ts'
+import type { TakenRow } from '../../protocol/batch-result.ts'
+import { isFault } from '../../protocol/fault.ts'
+import { Storage } from '../storage.ts'
+
+const TERMS = { capacity: 30, leaseMs: 10_000, minDelayMs: 10, maxDelayMs: 50, factor: 2 }
+const KEYS = 60
+
+it.each([1, 2, 3])('agree with the rows after anything that happens, seed %i', seed => {
+  const folder = mkdtempSync(join(tmpdir(), 'ackhook-sqlite-'))
+  const path = join(folder, 'inbox.db')
+  const random = seededRandom(seed)
+  const pick = (below: number): number => Math.floor(random() * below)
+  let fails = false
+  const file = new DatabaseSync(path)
+  const database = watchedDatabase(file, {
+    beforeRun(sql) {
+      if (fails && sql === 'COMMIT') throw Object.assign(new Error('disk I/O error'), { errcode: 10 })
+    },
+  })
+  const storage = new Storage(() => database)
+  let held: TakenRow[] = []
+  for (let step = 0; step < 400; step++) {
+    fails = step > 0 && pick(10) === 0
+    const arrivals = Array.from({ length: pick(4) }, () => arrival(pick(KEYS), pick(2) === 0 ? 'key' : null))
+    const settlements = held.filter(() => pick(2) === 0).map(row => settlement(row, pick(6)))
+    const queries = Array.from({ length: pick(3) }, (): Query => {
+      return {
+        kind: (['redrive', 'discard', 'forget'] as const)[pick(3)] ?? 'forget',
+        key: `key${pick(KEYS)}`,
+      }
+    })
+    const batch: Batch = {
+      arrivals,
+      bytes: new Uint8Array(),
+      settlements,
+      checks: [],
+      queries,
+      take: pick(5),
+      readAhead: 2,
+    }
+    const [result] = storage.run([batch], TERMS)
+    if (result !== undefined && !isFault(result.settled))
+      held = held.filter(row => !settlements.some(({ token }) => token === row.token))
+    if (result !== undefined && !isFault(result.taken)) held.push(...result.taken)
+  }
+  const [stats] = storage.run(
+    [
+      {
+        arrivals: [],
+        bytes: new Uint8Array(),
+        settlements: [],
+        checks: [],
+        queries: [{ kind: 'stats' }, { kind: 'board' }],
+        take: 0,
+        readAhead: 0,
+      },
+    ],
+    TERMS,
+  )
+  const rows = file
+    .prepare(`SELECT sum(state IN (0, 2)) AS pending, sum(state = 1) AS active, sum(state = 3) AS dead,
+        sum(postponed) AS postponed FROM ackhook_events`)
+    .get() as {
+    readonly pending: number
+    readonly active: number
+    readonly dead: number
+    readonly postponed: number
+  }
+  const { postponed, ...counts } = rows
+  expect(stats?.found).toMatchObject([{ value: counts }, { value: { postponed } }])
+  file.close()
+  rmSync(folder, { recursive: true })
+})
+
+function arrival(index: number, orderKey: string | null): Arrival {
+  return [
+    index,
+    `key${index}`,
+    '',
+    `evt_${index}`,
+    'a.b',
+    1,
+    0,
+    0,
+    orderKey,
+    orderKey === null ? null : index,
+  ]
+}
+
+function settlement({ seq, token }: TakenRow, kind: number): Settlement {
+  const lease = { seq, token }
+  if (kind === 0) return { ...lease, kind: 'retry', delayMs: 0, reason: 'no' }
+  if (kind === 1) return { ...lease, kind: 'dead-letter', failedAt: 1, reason: 'no' }
+  if (kind === 2) return { ...lease, kind: 'postpone', delayMs: 0, mark: 1 }
+  if (kind === 3) return { ...lease, kind: 'release', begun: true }
+  return { ...lease, kind: 'complete', forgetAt: 9e15 }
+}

@@ -1,0 +1,70 @@
+import type { RowBehind, RowsBehind, StoredEvent } from '../../protocol/batch-result.ts'
+import { monotonicMs } from '../../protocol/monotonic-ms.ts'
+import type { SqliteDatabase, SqliteStatement } from '../driver/database.ts'
+import { BEHIND } from '../schema/states.ts'
+
+/** Of bodies behind one row. */
+const MAX_BYTES = 65_536
+/** So long after a crash of an ordered event every one runs by itself: then the next crash counts for the right one. */
+const PAUSE_MS = 60_000
+
+const BEHIND_ROWS = `SELECT seq, key, namespace, id, type, fingerprint, received_at AS receivedAt, attempts,
+    order_at AS orderAt, length(body) AS bytes
+  FROM ackhook_events WHERE order_key = (SELECT order_key FROM ackhook_events WHERE seq = ?) AND state = ${BEHIND}
+  ORDER BY order_at, seq LIMIT ?`
+const ORDER_KEY = 'SELECT hex(order_key) AS orderKey FROM ackhook_events WHERE seq = ?'
+const BODY = 'SELECT body FROM ackhook_events WHERE seq = ?'
+
+interface WaitingRow extends Omit<StoredEvent, 'body'> {
+  readonly seq: number
+  readonly attempts: number
+  readonly orderAt: number
+  readonly bytes: number | null
+}
+
+/** Reads rows ahead of their turn, so that the events of one key need not wait for a commit each. */
+export class ReadAhead {
+  readonly #rows: SqliteStatement
+  readonly #orderKey: SqliteStatement
+  readonly #body: SqliteStatement
+  #pausedUntil = 0
+
+  constructor(database: SqliteDatabase) {
+    this.#rows = database.prepare(BEHIND_ROWS)
+    this.#orderKey = database.prepare(ORDER_KEY)
+    this.#body = database.prepare(BODY)
+  }
+
+  /** To be called when an ordered event is taken whose last attempt ended with its process. */
+  pause(): void {
+    this.#pausedUntil = monotonicMs() + PAUSE_MS
+  }
+
+  /** What waits behind the taken row `seq`: `undefined` when nothing does. */
+  behind(seq: number, limit: number, newToken: () => string): RowsBehind | undefined {
+    const found = this.#rows.all(seq, Math.max(1, limit)) as WaitingRow[]
+    if (found.length === 0) return undefined
+    const { orderKey } = this.#orderKey.get(seq) as { readonly orderKey: string }
+    const readAt = monotonicMs()
+    const isPaused = readAt < this.#pausedUntil
+    return { orderKey, readAt, rows: isPaused ? [] : this.#withBodies(found.slice(0, limit), newToken) }
+  }
+
+  #withBodies(found: readonly WaitingRow[], newToken: () => string): RowBehind[] {
+    const rows: RowBehind[] = []
+    let bytes = 0
+    for (const row of found) {
+      bytes += row.bytes ?? 0
+      if (bytes > MAX_BYTES) break
+      rows.push(this.#read(row, newToken()))
+    }
+    return rows
+  }
+
+  #read(row: WaitingRow, token: string): RowBehind {
+    const { seq, key, namespace, id, type, fingerprint, receivedAt, attempts, orderAt } = row
+    const { body } = this.#body.get(seq) as { readonly body: Uint8Array | null }
+    const event = { key, namespace, id, type, fingerprint, receivedAt, body: body ?? new Uint8Array(0) }
+    return { seq, token, attempt: attempts + 1, orderAt, event }
+  }
+}

@@ -1,0 +1,82 @@
+import { join } from 'node:path'
+import type { HandlerBoard, PublishedHandlers } from '@ackhook/core/spi'
+import { sqliteInbox } from '@ackhook/sqlite'
+import { DatabaseSync } from '@photostructure/sqlite'
+import { expect, it, vi } from 'vitest'
+import { startInbox, withFolder } from './start-inbox.ts'
+
+function publication(parts: Partial<PublishedHandlers> = {}): PublishedHandlers {
+  const patterns = ['a.b', 'c.*']
+  return {
+    id: 'one',
+    process: 'host:1',
+    version: '1.0.0',
+    startedAt: 1,
+    patterns,
+    onUnhandled: false,
+    keepMs: 600_000,
+    ...parts,
+  }
+}
+
+/** Starts an inbox that publishes by hand. */
+async function startWithBoard(path: string, own = publication()) {
+  const inbox = sqliteInbox({ path, poll: '20ms' })
+  let board: HandlerBoard | undefined
+  await startInbox(inbox, {
+    handlers: {
+      own,
+      async share(given) {
+        board = given
+        await given.publish(own)
+      },
+    },
+  })
+  if (board === undefined) throw new Error('nothing was shared')
+  return { inbox, board }
+}
+
+it('keeps what a process published while the clock is set, also for tools that start nothing', () =>
+  withFolder(async folder => {
+    const path = join(folder, 'inbox.db')
+    const { inbox } = await startWithBoard(path)
+    await inbox.close(0)
+    const now = Date.now()
+    for (const setByMs of [-86_400_000, 86_400_000]) {
+      const clock = vi.spyOn(Date, 'now').mockReturnValue(now + setByMs)
+      const database = new DatabaseSync(path)
+      const tool = sqliteInbox({ database })
+      expect(await tool.processes?.()).toMatchObject([{ id: 'one', patterns: ['a.b', 'c.*'] }])
+      await tool.close(0)
+      database.close()
+      clock.mockRestore()
+    }
+  }))
+
+it('counts what was published before the machine was restarted as seen at the next publication', () =>
+  withFolder(async folder => {
+    const path = join(folder, 'inbox.db')
+    const { inbox, board } = await startWithBoard(path)
+    const database = new DatabaseSync(path)
+    database.exec('PRAGMA busy_timeout = 2000; UPDATE ackhook_processes SET seen_at = seen_at + 1000000000')
+    const other = publication({ id: 'two' })
+    await board.publish(other)
+    const { processes } = await board.read()
+    expect(processes.map(({ id }) => id)).toEqual(['one', 'two'])
+    expect(processes[0]?.seenMs).toBeLessThan(60_000)
+    await inbox.close(0)
+    database.exec('UPDATE ackhook_processes SET seen_at = seen_at - keep_ms - 60000')
+    database.close()
+    const next = await startWithBoard(path, publication({ id: 'three' }))
+    expect((await next.inbox.processes?.())?.map(({ id }) => id)).toEqual(['three'])
+    await next.inbox.close(0)
+  }))
+
+it('does not start where it cannot publish', () =>
+  withFolder(async folder => {
+    const inbox = sqliteInbox({ path: join(folder, 'inbox.db') })
+    const share = () => Promise.reject(new Error('no'))
+    await expect(startInbox(inbox, { handlers: { own: publication(), share } })).rejects.toThrow('no')
+    await startInbox(inbox)
+    await inbox.close(0)
+  }))

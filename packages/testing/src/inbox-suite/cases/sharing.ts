@@ -1,0 +1,159 @@
+import { until } from '../../lib/until.ts'
+import { expectEqual, expectThat } from '../expect.ts'
+import { COMPLETED, inboxCase, publication, retryIn } from '../harness.ts'
+import { makeDelivery } from '../make-delivery.ts'
+import type { InboxCase } from '../target.ts'
+
+export const sharingCases: readonly InboxCase[] = [
+  inboxCase(
+    'durable-board',
+    'what a process handles is there for the others once it has started',
+    async ({ start }) => {
+      const one = publication({ patterns: ['a.b', 'c.*', "o'clock"], onUnhandled: true })
+      const first = await start({ handlers: own(one) })
+      const second = await start({ handlers: own(publication({ patterns: [] })) })
+      for (const { board } of [first, second]) {
+        const { processes, postponed } = await board.read()
+        const { seenMs = -1, ...kept } = processes.find(({ id }) => id === one.id) ?? {}
+        expectEqual(kept, one, 'what was published')
+        expectThat(seenMs >= 0 && seenMs < 60_000, `seen ${seenMs} ms ago`)
+        expectEqual([processes.length, postponed], [2, 0], 'processes and postponed events')
+      }
+      const listed = await first.inbox.processes?.()
+      if (listed === undefined) return
+      expectEqual(listed.map(({ id }) => id).includes(one.id), true, 'whether processes() lists it')
+    },
+    ['durable'],
+  ),
+
+  inboxCase(
+    'durable-board-kept',
+    'what a process published outlives its drain, and is dropped when it has not been renewed for its time',
+    async ({ start }) => {
+      const watcher = await start()
+      const ids = async () => (await watcher.board.read()).processes.map(({ id }) => id)
+      const long = publication({ keepMs: 60_000 })
+      const short = publication({ keepMs: 1500 })
+      const leaving = await start({ handlers: own(long) })
+      await leaving.board.publish(short)
+      await leaving.inbox.close(0)
+      expectEqual(
+        (await ids()).filter(id => id === long.id || id === short.id).length,
+        2,
+        'kept after the drain',
+      )
+      const begun = performance.now()
+      while (performance.now() - begun < 2000) await watcher.board.publish(long)
+      await until(async () => !(await ids()).includes(short.id), 'the one that was not renewed is dropped')
+      expectThat((await ids()).includes(long.id), 'the other one is kept')
+    },
+    ['durable'],
+  ),
+
+  inboxCase(
+    'durable-postpone',
+    'a postponed event waits as long as it should, is pending meanwhile, and loses no attempt',
+    async ({ start }) => {
+      const harness = await start({
+        decide: (_, { mark, number }) => {
+          if (mark < 3) return { outcome: 'postponed', delayMs: 200, mark: mark + 1 }
+          return number === 1 ? retryIn(1) : COMPLETED
+        },
+      })
+      const delivery = makeDelivery()
+      await harness.accept(delivery)
+      await harness.run(0)
+      await until(async () => (await harness.inbox.stats()).pending === 1, 'it is pending')
+      await until(async () => (await harness.board.read()).postponed === 1, 'it is counted as postponed')
+      await harness.run(4)
+      const seen = harness.runs.map(({ attempt }) => [attempt.number, attempt.mark])
+      expectEqual(
+        seen,
+        [
+          [1, 0],
+          [1, 1],
+          [1, 2],
+          [1, 3],
+          [2, 3],
+        ],
+        'numbers and marks of the attempts',
+      )
+      const waits = [1, 2, 3].map(
+        index => (harness.runs[index]?.startedAt ?? 0) - (harness.runs[index - 1]?.startedAt ?? 0),
+      )
+      expectThat(
+        waits.every(ms => ms >= 190),
+        `it waited ${waits.join(', ')} ms`,
+      )
+      await until(async () => (await harness.board.read()).postponed === 0, 'it is no longer counted')
+      expectEqual((await harness.accept(delivery)).outcome, 'duplicate', 'the answer to a redelivery')
+    },
+    ['durable'],
+  ),
+
+  inboxCase(
+    'durable-postpone-other',
+    'another process takes a postponed event when it is due, with its mark',
+    async ({ start }) => {
+      const first = await start({ decide: () => ({ outcome: 'postponed', delayMs: 300, mark: 7 }) })
+      await first.accept(makeDelivery())
+      await first.run(0)
+      await until(async () => (await first.inbox.stats()).pending === 1, 'it is postponed')
+      await first.inbox.close(1000)
+      const { attempt } = await (await start()).run(0)
+      expectEqual([attempt.number, attempt.mark], [1, 7], 'its number and its mark')
+    },
+    ['durable'],
+  ),
+
+  inboxCase(
+    'durable-postpone-dead',
+    'a postponed event can become a dead letter, and starts anew when it is redriven',
+    async ({ start }) => {
+      const harness = await start({
+        decide: (_, { mark }) => {
+          if (mark === 0) return { outcome: 'postponed', delayMs: 50, mark: 9 }
+          return { outcome: 'dead', error: new Error('no handler'), notified: true }
+        },
+      })
+      const { key } = makeDelivery()
+      const delivery = makeDelivery()
+      await harness.accept(delivery)
+      const { deadLetters } = harness.inbox
+      await until(async () => (await deadLetters.get(delivery.key)) !== undefined, 'it is a dead letter')
+      await until(async () => (await harness.board.read()).postponed === 0, 'it is no longer counted')
+      expectEqual(await deadLetters.redrive(key), false, 'the redrive of another one')
+      expectEqual(await deadLetters.redrive(delivery.key), true, 'the redrive')
+      const { attempt } = await harness.run(2)
+      expectEqual([attempt.number, attempt.mark], [1, 0], 'the number and the mark after the redrive')
+    },
+    ['durable'],
+  ),
+
+  inboxCase(
+    'durable-postpone-order',
+    'a postponed event keeps its turn among those of its key',
+    async ({ start }) => {
+      const harness = await start({
+        serialize: true,
+        decide: ({ id }, { mark }) =>
+          id === 'head' && mark < 2 ? { outcome: 'postponed', delayMs: 150, mark: mark + 1 } : COMPLETED,
+      })
+      const accept = (id: string, createdAt: number) =>
+        harness.accept(makeDelivery({ id, order: { key: 'cnv_1', createdAt } }))
+      await accept('head', 20)
+      await harness.run(0)
+      await accept('older', 10)
+      await accept('later', 30)
+      await harness.run(4)
+      const ids = harness.runs.map(run => run.delivery.id)
+      expectEqual(ids, ['head', 'head', 'head', 'older', 'later'], 'the order')
+    },
+    ['durable', 'serialize'],
+  ),
+]
+
+/** The harness shares by itself: only what it publishes counts. */
+function own(published: ReturnType<typeof publication>) {
+  return { own: published, share: async () => {} }
+}

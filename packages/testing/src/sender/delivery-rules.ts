@@ -1,0 +1,112 @@
+import { ConfigurationError, type Duration, type EnvelopeFields } from '@ackhook/core'
+import { durationMs, oneOf, refuseUnknownNames, wholeNumber } from '@ackhook/core/spi'
+import { MAX_COUNT } from './faults.ts'
+
+/**
+ * How events are delivered. The platform has not published its acknowledgement timeout, number of attempts, retry
+ * intervals, retry window, unit of `t` or its use of `Retry-After`: those are options, and their defaults are guesses.
+ */
+export interface DeliveryOptions {
+  /** Attempts at one event, the first included. Not published; default 8. */
+  readonly attempts?: number
+  /** How long to wait for the reply. Not published; default `'10s'`. Real time, whatever the clock. */
+  readonly timeout?: Duration
+  /** Delay before the second attempt. Not published; default `'5s'`. */
+  readonly minDelay?: Duration
+  /** No delay is longer. Not published; default `'1h'`. */
+  readonly maxDelay?: Duration
+  /** Each delay times this is the next one. Not published; default 3. */
+  readonly factor?: number
+  /** No attempt starts later than this after the first. Not published; default `'24h'`. */
+  readonly retryWindow?: Duration
+  /** Whether a longer `Retry-After` of the reply replaces the delay. Not published; default `true`. */
+  readonly honourRetryAfter?: boolean
+  /** How `t` is written. Not published; default `'seconds'`. */
+  readonly timestampUnit?: 'seconds' | 'milliseconds' | 'iso8601'
+  /** Name of the signature header. Default `X-Service-Signature`. */
+  readonly header?: string
+  /** Label of the signature scheme. Default `v1`. */
+  readonly scheme?: string
+  /** Names of an event's fields in the body. Default `id`, `type`, `created_at`, `data`. */
+  readonly fields?: Partial<EnvelopeFields>
+}
+
+/** {@link DeliveryOptions} with every default filled in. */
+export interface DeliveryRules {
+  readonly attempts: number
+  readonly timeoutMs: number
+  readonly minDelayMs: number
+  readonly maxDelayMs: number
+  readonly factor: number
+  readonly retryWindowMs: number
+  readonly honourRetryAfter: boolean
+  readonly timestampUnit: 'seconds' | 'milliseconds' | 'iso8601'
+  readonly header: string
+  readonly scheme: string
+  readonly fields: EnvelopeFields
+}
+
+/** The names of {@link DeliveryOptions}. */
+export const DELIVERY_NAMES: readonly (keyof DeliveryOptions)[] = [
+  'attempts',
+  'timeout',
+  'minDelay',
+  'maxDelay',
+  'factor',
+  'retryWindow',
+  'honourRetryAfter',
+  'timestampUnit',
+  'header',
+  'scheme',
+  'fields',
+]
+
+const PUBLISHED_FIELDS: EnvelopeFields = { id: 'id', type: 'type', created_at: 'created_at', data: 'data' }
+const DAY_MS = 86_400_000
+const UNITS = ['seconds', 'milliseconds', 'iso8601'] as const
+const HTTP_TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
+/** Not `t`, which is the label of the timestamp. */
+const LABEL = /^(?!t$)[A-Za-z0-9_-]+$/
+
+/** Checks every option, and names it with `prefix` in front. Throws `ConfigurationError`. */
+export function resolveDeliveryRules(options: DeliveryOptions, prefix = ''): DeliveryRules {
+  const duration = (name: keyof DeliveryOptions, value: Duration, maxMs: number) =>
+    durationMs(value, { option: prefix + name, minMs: 1, maxMs })
+  const minDelayMs = duration('minDelay', options.minDelay ?? '5s', DAY_MS)
+  return {
+    attempts: wholeNumber(`${prefix}attempts`, options.attempts ?? 8, 1, MAX_COUNT),
+    timeoutMs: duration('timeout', options.timeout ?? '10s', DAY_MS),
+    minDelayMs,
+    maxDelayMs: Math.max(minDelayMs, duration('maxDelay', options.maxDelay ?? '1h', 30 * DAY_MS)),
+    factor: atLeastOne(`${prefix}factor`, options.factor ?? 3),
+    retryWindowMs: duration('retryWindow', options.retryWindow ?? '24h', 365 * DAY_MS),
+    honourRetryAfter: options.honourRetryAfter ?? true,
+    timestampUnit: oneOf(`${prefix}timestampUnit`, options.timestampUnit ?? 'seconds', UNITS),
+    header: textOf(
+      `${prefix}header`,
+      options.header ?? 'X-Service-Signature',
+      HTTP_TOKEN,
+      'an HTTP header name',
+    ),
+    scheme: textOf(`${prefix}scheme`, options.scheme ?? 'v1', LABEL, "a label such as 'v1'"),
+    fields: fieldsOf(`${prefix}fields`, options.fields ?? {}),
+  }
+}
+
+function fieldsOf(option: string, changed: Partial<EnvelopeFields>): EnvelopeFields {
+  refuseUnknownNames(changed, Object.keys(PUBLISHED_FIELDS), option)
+  const fields = { ...PUBLISHED_FIELDS, ...changed }
+  const names = Object.values(fields)
+  if (names.every(name => typeof name === 'string' && name !== '') && new Set(names).size === 4) return fields
+  throw new ConfigurationError(option, 'must give four different, non-empty field names')
+}
+
+function atLeastOne(option: string, value: number): number {
+  if (Number.isFinite(value) && value >= 1) return value
+  throw new ConfigurationError(option, `must be a number from 1; got ${String(value)}`)
+}
+
+function textOf(option: string, value: string, form: RegExp, what: string): string {
+  if (typeof value === 'string' && form.test(value)) return value
+  throw new ConfigurationError(option, `must be ${what}; got '${String(value)}'`)
+}

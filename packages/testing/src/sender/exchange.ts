@@ -1,0 +1,135 @@
+import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http'
+import { request as httpsRequest } from 'node:https'
+import type { LookupFunction } from 'node:net'
+import type { SignedRequest } from '../requests/signed-request.ts'
+
+/** What bounds one exchange. */
+export interface ExchangeLimits {
+  /** From the start to the last byte of the reply, in milliseconds of real time. */
+  readonly timeoutMs: number
+  readonly signal: AbortSignal
+  /** More of the reply's body than this is not read. */
+  readonly maxBodyBytes: number
+  /** Resolves the host of the address; may refuse it. Default: the system's. */
+  readonly lookup?: LookupFunction
+}
+
+/** The reply to one request, or why there is none. */
+export type Exchange = ReplyReceived | NoReply
+
+/** A reply whose end has come, or as much of it as is kept. */
+export interface ReplyReceived {
+  readonly status: number
+  /** In the order and the spelling in which they came. */
+  readonly headers: readonly (readonly [name: string, value: string])[]
+  readonly body: Uint8Array
+  /** Whether the reply's body was longer than `maxBodyBytes`. */
+  readonly truncated: boolean
+  readonly durationMs: number
+}
+
+/** Why there was no reply. */
+export interface NoReply {
+  readonly error: string
+  readonly durationMs: number
+}
+
+/**
+ * One POST over a connection of its own. Redirects are not followed: a 3xx is not an acknowledgement. Never rejects.
+ */
+export function exchange(url: string, request: SignedRequest, limits: ExchangeLimits): Promise<Exchange> {
+  const startedAt = performance.now()
+  const durationMs = () => performance.now() - startedAt
+  const { promise, resolve, reject } = withResolvers<IncomingReply>()
+  const stop = open(url, request, limits, resolve, reject)
+  return promise
+    .then(
+      reply => ({ ...reply, durationMs: durationMs() }),
+      error => ({ error: reasonOf(error), durationMs: durationMs() }),
+    )
+    .finally(stop)
+}
+
+type IncomingReply = Omit<ReplyReceived, 'durationMs'>
+
+/** Starts the request, and answers how to end whatever is left of it. */
+function open(
+  url: string,
+  { method, headers, body }: SignedRequest,
+  { timeoutMs, signal, maxBodyBytes, lookup }: ExchangeLimits,
+  resolve: (reply: IncomingReply) => void,
+  reject: (error: unknown) => void,
+): () => void {
+  let request: ClientRequest | undefined
+  const timer = setTimeout(() => reject(new Error(`no reply within ${timeoutMs} ms`)), timeoutMs)
+  const onAbort = () => reject(new Error('the sender was closed'))
+  try {
+    if (signal.aborted) throw new Error('the sender was closed')
+    signal.addEventListener('abort', onAbort)
+    const send = addressOf(url).protocol === 'https:' ? httpsRequest : httpRequest
+    // Without an agent no connection is used twice: one that the receiver is closing would fail an attempt.
+    request = send(url, { method, headers, agent: false, ...(lookup && { lookup }) })
+    request.on('error', reject).on('response', reply => {
+      readBody(reply, maxBodyBytes).then(read => {
+        resolve({ status: reply.statusCode ?? 0, headers: pairsOf(reply.rawHeaders), ...read })
+      }, reject)
+    })
+    request.end(body)
+  } catch (error) {
+    reject(error)
+  }
+  return () => {
+    clearTimeout(timer)
+    signal.removeEventListener('abort', onAbort)
+    request?.destroy()
+  }
+}
+
+async function readBody(
+  reply: IncomingMessage,
+  maxBytes: number,
+): Promise<{ body: Uint8Array; truncated: boolean }> {
+  const chunks: Uint8Array[] = []
+  let length = 0
+  for await (const chunk of reply as AsyncIterable<Uint8Array>) {
+    chunks.push(chunk)
+    length += chunk.length
+    if (length > maxBytes) break
+  }
+  return { body: Buffer.concat(chunks, Math.min(length, maxBytes)), truncated: length > maxBytes }
+}
+
+function pairsOf(raw: readonly string[]): (readonly [string, string])[] {
+  const pairs: (readonly [string, string])[] = []
+  for (let i = 0; i < raw.length; i += 2) pairs.push([raw[i] ?? '', raw[i + 1] ?? ''])
+  return pairs
+}
+
+/** The message repeats no part of the address, which may hold a password. */
+function addressOf(url: string): URL {
+  const parsed = URL.canParse(url) ? new URL(url) : undefined
+  if (parsed === undefined) throw new Error('the address is not a URL')
+  if (parsed.username === '' && parsed.password === '') return parsed
+  throw new Error('the address must hold no user name and no password')
+}
+
+function reasonOf(error: unknown): string {
+  const cause = error instanceof AggregateError ? (error.errors[0] ?? error) : error
+  if (!(cause instanceof Error)) return String(cause)
+  return (cause as NodeJS.ErrnoException).code ?? cause.message
+}
+
+/** `Promise.withResolvers`, which Node 20 does not have. */
+function withResolvers<T>(): {
+  promise: Promise<T>
+  resolve: (value: T) => void
+  reject: (reason: unknown) => void
+} {
+  let resolve: (value: T) => void = () => {}
+  let reject: (reason: unknown) => void = () => {}
+  const promise = new Promise<T>((keep, refuse) => {
+    resolve = keep
+    reject = refuse
+  })
+  return { promise, resolve, reject }
+}

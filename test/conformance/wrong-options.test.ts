@@ -1,0 +1,195 @@
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createReceiver, memoryInbox, memoryStore, toFetchHandler } from '@ackhook/core'
+import { toNodeHandler } from '@ackhook/core/node'
+import { webhooks as forExpress } from '@ackhook/express'
+import { webhooks as forFastify } from '@ackhook/fastify'
+import { webhooks as forHono } from '@ackhook/hono'
+import { redisStore } from '@ackhook/redis'
+import { sqliteInbox } from '@ackhook/sqlite'
+import { createEvent, fakeClock, testReceiver } from '@ackhook/testing'
+import express from 'express'
+import Fastify from 'fastify'
+import { Hono } from 'hono'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { filesUnder, ROOT } from '../support/workspace-packages.ts'
+
+const secret = 'whsec_0123456789abcdef'
+const PAGE = 'https://github.com/ackhook/ackhook/blob/main/docs/wrong-options.md'
+const client = { evalsha() {}, eval() {}, call() {} }
+const receive = (options: object) => createReceiver({ secret, ...options })
+const plain = (value: unknown) => value as never
+
+/** What plain JavaScript lets through, the option that is named, a part of the message, and the heading of the page. */
+const MISTAKES: [() => unknown, string, string, string | undefined][] = [
+  [
+    () => receive({ inbox: redisStore(plain(client)) }),
+    'inbox',
+    'this is a store: write store:',
+    'inbox-and-store',
+  ],
+  [() => receive({ inbox: memoryStore() }), 'inbox', 'this is a store: write store:', 'inbox-and-store'],
+  [
+    () => receive({ store: sqliteInbox('webhooks.db') }),
+    'store',
+    'this is an inbox: write inbox:',
+    'inbox-and-store',
+  ],
+  [
+    () => receive({ store: memoryInbox(), inbox: memoryStore() }),
+    'store',
+    'this is an inbox',
+    'inbox-and-store',
+  ],
+  [
+    () => receive({ concurrency: '16' }),
+    'concurrency',
+    "from 1 to 100000, not a text: convert what an environment variable gives with Number(); got '16'",
+    'numbers',
+  ],
+  [() => receive({ capacity: '1000' }), 'capacity', "got '1000'", 'numbers'],
+  [() => receive({ concurrency: 1.5 }), 'concurrency', 'got 1.5', undefined],
+  [() => receive({ retry: { attempts: '5' } }), 'retry.attempts', "got '5'", 'numbers'],
+  [() => receive({ handlerTimeout: 30_000 }), 'handlerTimeout', "write '30s' or '30000s'", 'durations'],
+  [() => receive({ secrets: [secret] }), 'secrets', "did you mean 'secret'?", 'unknown-options'],
+  [() => receive({ tolerence: '5m' }), 'tolerence', "did you mean 'tolerance'?", 'unknown-options'],
+  [() => receive({ retry: { attempt: 3 } }), 'retry.attempt', "did you mean 'attempts'?", 'unknown-options'],
+  [
+    () => receive({ contract: { haeder: 'x' } }),
+    'contract.haeder',
+    "did you mean 'header'?",
+    'unknown-options',
+  ],
+  [() => sqliteInbox(plain({ pth: 'a.db' })), 'pth', "did you mean 'path'?", 'unknown-options'],
+  [
+    () => toFetchHandler(plain({ secret })),
+    'receiver',
+    'write toFetchHandler(createReceiver(options))',
+    'receivers',
+  ],
+  [
+    () => toNodeHandler(plain({ secret })),
+    'receiver',
+    'write toNodeHandler(createReceiver(options))',
+    'receivers',
+  ],
+  [
+    () => testReceiver(createReceiver({ secret }), plain(undefined)),
+    'secret',
+    'testReceiver(receiver, { secret })',
+    'receivers',
+  ],
+  [() => createEvent('a.b', plain({ dta: {} })), 'dta', "did you mean 'data'?", 'unknown-options'],
+  [
+    () => createEvent('a.b', { createdAt: '2026-01-01T00:00:00Z' }),
+    'createdAt',
+    "did you mean 'created_at'?",
+    'unknown-options',
+  ],
+  [
+    () => createEvent('a.b', {}, plain({ clok: fakeClock() })),
+    'clok',
+    "did you mean 'clock'?",
+    'unknown-options',
+  ],
+]
+
+it.each(MISTAKES)(
+  '%o is refused at once, with the option, the fix and its page',
+  (make, option, text, page) => {
+    expect(make).toThrow(
+      expect.objectContaining({
+        name: 'ConfigurationError',
+        option,
+        message: expect.stringContaining(text),
+      }),
+    )
+    const see =
+      page === undefined
+        ? expect.not.stringContaining('See http')
+        : expect.stringContaining(`. See ${PAGE}#${page}`)
+    expect(make).toThrow(expect.objectContaining({ message: see }))
+    expect(make).toThrow(expect.objectContaining({ message: expect.not.stringContaining('\n') }))
+  },
+)
+
+it('a field of its own beside data is no mistake in createEvent', () => {
+  expect(createEvent('a.b', { date: 1, data: { n: 1 }, account: 'acc_1' })).toMatchObject({
+    date: 1,
+    account: 'acc_1',
+  })
+})
+
+it.each([
+  ['pth', "did you mean 'path'?"],
+  ['decorateas', "did you mean 'decorateAs'?"],
+  ['recevier', "did you mean 'receiver'?"],
+  ['tolerence', "did you mean 'tolerance'?"],
+])("Fastify's register refuses %s", async (name, text) => {
+  const app = Fastify()
+  onTestFinished(() => app.close())
+  await expect(app.register(forFastify, plain({ secret, [name]: '/x' }))).rejects.toThrow(text)
+})
+
+describe('webhooks of another framework', () => {
+  const fault = expect.stringMatching(/^Option 'webhooks': .* another framework called it\. .*#frameworks$/)
+
+  it.each([
+    ['@ackhook/hono', forHono({ secret })],
+    ['@ackhook/fastify', forFastify],
+    ['toFetchHandler', toFetchHandler(createReceiver({ secret }))],
+  ])('of %s says so in Express', async (_, handler) => {
+    const app = express()
+    const seen = vi.fn()
+    app.post('/', plain(handler))
+    app.use((error: Error, _request: unknown, response: express.Response, _next: unknown) => {
+      seen(error.message)
+      response.status(500).end()
+    })
+    const server = createServer(app).listen(0, '127.0.0.1')
+    onTestFinished(() => void server.close())
+    await once(server, 'listening')
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+    expect((await fetch(url, { method: 'POST', body: '{}' })).status).toBe(500)
+    expect(seen.mock.calls).toEqual([[fault]])
+  })
+
+  it.each([
+    ['@ackhook/express', forExpress({ secret })],
+    ['@ackhook/fastify', forFastify],
+    ['toNodeHandler', toNodeHandler(createReceiver({ secret }))],
+    ['toFetchHandler', toFetchHandler(createReceiver({ secret }))],
+  ])('of %s says so in Hono', async (_, handler) => {
+    const app = new Hono()
+    const seen = vi.fn()
+    app.post('/', plain(handler))
+    app.onError((error, c) => {
+      seen(error.message)
+      return c.text('', 500)
+    })
+    expect((await app.request('/', { method: 'POST', body: '{}' })).status).toBe(500)
+    expect(seen.mock.calls).toEqual([[fault]])
+  })
+})
+
+it('every page that a message names has its heading', () => {
+  const headings = new Set(
+    [...readFileSync(`${ROOT}docs/wrong-options.md`, 'utf8').matchAll(/^## (.+)$/gm)].map(
+      ([, heading = '']) =>
+        heading
+          .toLowerCase()
+          .replace(/[^a-z0-9 -]/g, '')
+          .replaceAll(' ', '-'),
+    ),
+  )
+  const sources = filesUnder(`${ROOT}packages`).filter(file => /^\w+\/src\/(?!.*\.test)[^.]+\.ts$/.test(file))
+  const named = sources.flatMap(file =>
+    [...readFileSync(`${ROOT}packages/${file}`, 'utf8').matchAll(/\bpage: '([\w-]+)'/g)].map(
+      match => match[1],
+    ),
+  )
+  expect(named.length).toBeGreaterThan(5)
+  expect(named.filter(page => !headings.has(page ?? ''))).toEqual([])
+})

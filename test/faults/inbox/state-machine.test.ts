@@ -1,0 +1,108 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { bullmqInbox } from '@ackhook/bullmq'
+import { memoryInbox, memoryStore } from '@ackhook/core'
+import { sqliteInbox } from '@ackhook/sqlite'
+import { seededRandom } from '@ackhook/testing'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { type PostgresServer, startPostgres } from '../../support/postgres.ts'
+import { type RedisServer, startRedis } from '../../support/redis.ts'
+import { flakyStore } from '../../support/state-machine/flaky-store.ts'
+import { keyOf, type MachineTarget, StateMachine } from '../../support/state-machine/machine.ts'
+
+/** Another run for each seed. A failure names its seed: set it here to run that one alone. */
+const ONLY_SEED = process.env['STATE_MACHINE_SEED']
+const isPart = process.env['FAULT_SCALE'] !== undefined
+const runs = (all: number, part: number): number[] =>
+  ONLY_SEED === undefined
+    ? Array.from({ length: isPart ? part : all }, (_, seed) => seed)
+    : [Number(ONLY_SEED)]
+
+async function play(target: MachineTarget, seed: number): Promise<StateMachine> {
+  const machine = new StateMachine(target, seededRandom(seed))
+  await machine.run()
+  expect(machine.ledger.violations, `seed ${seed}`).toEqual([])
+  return machine
+}
+
+/** Both modes, with and without order, with a store that works and with one that does not. */
+async function playInMemory(seed: number): Promise<void> {
+  vi.useFakeTimers()
+  const random = seededRandom(seed + 1_000_000)
+  vi.spyOn(Math, 'random').mockImplementation(random)
+  const reliable = seed % 3 === 0
+  const memory = memoryStore()
+  const store = flakyStore(memory, random)
+  store.isFlaky = !reliable
+  const machine = await play(
+    {
+      createInbox: () => memoryInbox({ store, lease: reliable ? '60s' : '3s' }),
+      pass: async ms => void (await vi.advanceTimersByTimeAsync(ms)),
+      calmDown: () => {
+        store.isFlaky = false
+      },
+      durable: false,
+      serializes: seed % 2 === 0,
+      acknowledge: seed % 4 < 2 ? 'immediately' : 'after-processing',
+      reliable,
+    },
+    seed,
+  )
+  if (!reliable) return
+  for (const id of machine.ids) {
+    const claim = await memory.claim(await keyOf(id), 'probe', { leaseMs: 1000 })
+    expect(claim.outcome, `the lease on ${id}, seed ${seed}`).not.toBe('in_flight')
+  }
+}
+
+/** Machines on a real engine take real time: a tenth of what the machine asks for. */
+const pass = (ms: number): Promise<void> => new Promise(resolve => setTimeout(resolve, ms / 10))
+const durable = { pass, durable: true, acknowledge: 'immediately', reliable: true } as const
+
+describe('the memory inbox, with processes that share a store', () => {
+  afterEach(() => {
+    vi.restoreAllMocks()
+    vi.useRealTimers()
+  })
+  it(`ends every attempt once, loses nothing and leaves nothing uncounted`, async () => {
+    for (const seed of runs(500, 40)) await playInMemory(seed)
+  })
+})
+
+describe('SQLite', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'ackhook-state-machine-'))
+  afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+  it('ends every attempt once and loses nothing, whatever two processes on one file do', async () => {
+    for (const seed of runs(60, 2)) {
+      const path = join(folder, `${seed}.db`)
+      const createInbox = () => sqliteInbox({ path, poll: '10ms' })
+      await play({ ...durable, createInbox, serializes: seed % 2 === 0 }, seed)
+    }
+  })
+})
+
+describe('BullMQ', () => {
+  let redis: RedisServer
+  let postgres: PostgresServer
+  beforeAll(async () => {
+    ;[redis, postgres] = await Promise.all([startRedis(), startPostgres()])
+  }, 60_000)
+  afterAll(() => Promise.all([redis.stop(), postgres.stop()]))
+
+  it('on Redis ends every attempt once and loses nothing, whatever two processes on one queue do', async () => {
+    for (const seed of runs(40, 2)) {
+      const createInbox = () => bullmqInbox({ connection: redis.url, queue: `machine-${seed}` })
+      await play({ ...durable, createInbox, serializes: false }, seed)
+    }
+  })
+
+  it('on PostgreSQL ends every attempt once and loses nothing, whatever two processes on one queue do', async () => {
+    for (const seed of runs(15, 1)) {
+      const options = { connectionString: postgres.url, migrate: true }
+      const createInbox = () => bullmqInbox({ postgres: options, queue: `machine-${seed}` })
+      await play({ ...durable, createInbox, serializes: false }, seed)
+    }
+  })
+})

@@ -1,0 +1,38 @@
+import { createReceiver, toFetchHandler } from '@ackhook/core'
+
+/** Absent where the runtime has no such module. */
+const { AsyncLocalStorage } = globalThis.process?.getBuiltinModule?.('node:async_hooks') ?? {}
+const storage = AsyncLocalStorage && new AsyncLocalStorage()
+const never = () => new Promise(() => {})
+
+/** Receivers as a user has them, with what only shows on the runtime itself: its output, its timers, its contexts. */
+export function createBehaviour({ secretOf }) {
+  const contexts = {}
+  const secret = ({ env }) => secretOf(env)
+  const receivers = {
+    // The default logger.
+    logging: createReceiver({ secret, retry: { attempts: 1 } }).on('*', () => {
+      throw new Error('thrown on purpose')
+    }),
+    secret: createReceiver({ secret: never }).on('*', () => {}),
+    schema: createReceiver({
+      secret,
+      events: { 'conversation.resolved': { '~standard': { version: 1, vendor: 'test', validate: never } } },
+    }).on('*', () => {}),
+    // Where requests share a turn, an attempt may begin in that of another one.
+    context: createReceiver({ secret, concurrency: 1 }).on('*', async ({ id }) => {
+      contexts[id] = storage?.getStore() ?? 'none'
+      await new Promise(resolve => setTimeout(resolve, 20))
+    }),
+  }
+  return {
+    /** `path` is `/behaviour/<name>`. */
+    async fetch(request, env, execution) {
+      const { pathname, searchParams } = new URL(request.url)
+      const [, , name] = pathname.split('/')
+      if (name === 'contexts') return Response.json(contexts)
+      const handle = () => toFetchHandler(receivers[name])(request, env, execution)
+      return storage === undefined ? handle() : storage.run(searchParams.get('request'), handle)
+    },
+  }
+}

@@ -1,0 +1,60 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { fileURLToPath } from 'node:url'
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { expect } from 'vitest'
+import { requireBrowser } from './require-browser.ts'
+
+export type { Browser, BrowserContext, Page }
+
+/** A headless Chromium. The caller closes it. */
+export function launchBrowser(): Promise<Browser> {
+  return chromium.launch({
+    executablePath: requireBrowser(),
+    args: ['--no-sandbox'],
+  })
+}
+
+/** A page, and everything on it that must not happen: script errors, reports of its content policy, foreign requests. */
+export interface WatchedPage {
+  readonly page: Page
+  readonly problems: readonly string[]
+}
+
+/** Opens a page that notes its own problems. */
+export async function openPage(context: BrowserContext, url: string): Promise<WatchedPage> {
+  const page = await context.newPage()
+  const problems: string[] = []
+  page.on('pageerror', error => problems.push(`error: ${error.message}`))
+  page.on('console', message => message.type() === 'error' && problems.push(`console: ${message.text()}`))
+  page.on('request', request => {
+    if (new URL(request.url()).origin !== new URL(url).origin) problems.push(`foreign: ${request.url()}`)
+  })
+  await page.addInitScript(REPORT_VIOLATIONS)
+  await page.goto(url)
+  return { page, problems }
+}
+
+const IMAGES = fileURLToPath(new URL('../../docs/images/', import.meta.url))
+
+/** Takes a picture of the page for the documentation. `npm run docs:images` keeps it; any other run only takes it. */
+export async function keepScreenshot(page: Page, name: string): Promise<void> {
+  const kept = process.env['KEEP_IMAGES'] === '1'
+  await page.screenshot(kept ? { path: `${IMAGES}${name}.png` } : {})
+}
+
+const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
+/** As text: these run in the page, and the tests have no types of the DOM. */
+const RUN_AXE = `axe
+  .run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'] })
+  .then(({ violations }) =>
+    violations.map(({ id, nodes }) => id + ': ' + nodes.map(node => node.html).join(' | ')))`
+const REPORT_VIOLATIONS = `addEventListener('securitypolicyviolation', event =>
+  console.error('policy ' + event.violatedDirective + ' ' + event.sample))`
+
+/** Fails with each violation of WCAG 2.2 AA on the page as it stands. Its context needs `bypassCSP`. */
+export async function expectAccessible(page: Page): Promise<void> {
+  await page.evaluate(readFileSync(AXE, 'utf8'))
+  const violations = await page.evaluate(RUN_AXE)
+  expect(violations).toEqual([])
+}

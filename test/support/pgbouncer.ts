@@ -1,0 +1,75 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { freePort } from './free-port.ts'
+import type { PostgresServer } from './postgres.ts'
+import { requireProgram } from './require-program.ts'
+import { until } from './until.ts'
+
+/** A real PgBouncer of this test alone, before a PostgreSQL. */
+export interface PgBouncer {
+  readonly url: string
+  stop(): Promise<void>
+}
+
+const HOST = '127.0.0.1'
+
+export async function startPgBouncer(
+  server: PostgresServer,
+  poolMode: 'session' | 'transaction',
+): Promise<PgBouncer> {
+  const folder = mkdtempSync(join(tmpdir(), 'ackhook-pgbouncer-'))
+  const port = await freePort()
+  const file = join(folder, 'pgbouncer.ini')
+  const { username } = new URL(server.url)
+  writeFileSync(
+    file,
+    [
+      '[databases]',
+      `* = host=${HOST} port=${server.port} user=${username}`,
+      '[pgbouncer]',
+      `listen_addr = ${HOST}`,
+      `listen_port = ${port}`,
+      'unix_socket_dir =',
+      'auth_type = any',
+      `pool_mode = ${poolMode}`,
+      // In session mode each connection of a client keeps one of the server.
+      `default_pool_size = ${poolMode === 'session' ? 20 : 5}`,
+      // In which BullMQ names its schema. The user's search_path does that here.
+      'ignore_startup_parameters = options',
+      '',
+    ].join('\n'),
+  )
+  // It refuses to run as root, and reads the file as another user.
+  chmodSync(folder, 0o755)
+  const asUser = process.getuid?.() === 0 ? ['-u', 'postgres'] : []
+  const child = spawn(requireProgram('pgbouncer'), ['-q', ...asUser, file], { stdio: 'ignore' })
+  await until('PgBouncer listens', () => listens(port))
+  return {
+    url: server.url.replace(`:${server.port}`, `:${port}`),
+    async stop() {
+      await end(child)
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const ended = once(child, 'exit')
+  child.kill('SIGKILL')
+  await ended
+}
+
+function listens(port: number): Promise<boolean> {
+  return new Promise(resolve => {
+    const socket = connect(port, HOST, () => {
+      socket.destroy()
+      resolve(true)
+    })
+    socket.once('error', () => resolve(false))
+  })
+}

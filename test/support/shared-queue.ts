@@ -1,0 +1,128 @@
+import type { Delivery, Inbox } from '@ackhook/core'
+import {
+  ANSWER,
+  createAttempt,
+  type HandlerBoard,
+  type InboxProcess,
+  type Process,
+  type ProcessingPolicy,
+  type PublishedHandlers,
+} from '@ackhook/core/spi'
+
+const MAX_POLL_MS = 30
+
+interface Row {
+  readonly delivery: Delivery
+  state: 'waiting' | 'running' | 'done' | 'dead'
+  /** Monotonic milliseconds. */
+  dueAt: number
+  attempts: number
+  mark: number
+  error?: unknown
+}
+
+/**
+ * A queue that several receivers of one test share, each with an inbox of its own, as processes share a file or a
+ * server. In memory, and no more than that needs: no leases, no retention.
+ */
+export class SharedQueue {
+  readonly rows = new Map<string, Row>()
+  readonly #published = new Map<string, { own: PublishedHandlers; at: number }>()
+  /** Makes the board fail, as a server that is gone. */
+  isDown = false
+  reads = 0
+  #seed = 1
+
+  readonly #board: HandlerBoard = {
+    publish: async own => {
+      if (this.isDown) throw new Error('the board is down')
+      this.#published.set(own.id, { own, at: performance.now() })
+    },
+    read: async () => {
+      if (this.isDown) throw new Error('the board is down')
+      this.reads++
+      return { processes: this.processes(), postponed: this.postponed }
+    },
+  }
+
+  get postponed(): number {
+    return [...this.rows.values()].filter(({ state, mark }) => state === 'waiting' && mark > 0).length
+  }
+
+  processes(): readonly InboxProcess[] {
+    const now = performance.now()
+    return [...this.#published.values()]
+      .map(({ own, at }) => ({ ...own, seenMs: now - at }))
+      .filter(({ seenMs, keepMs }) => seenMs <= keepMs)
+  }
+
+  idsIn(state: Row['state']): string[] {
+    return [...this.rows.values()].filter(row => row.state === state).map(row => row.delivery.id)
+  }
+
+  createInbox(): Inbox {
+    let timer: ReturnType<typeof setTimeout> | undefined
+    let active = 0
+    // Irregular, so that each of the inboxes is sometimes the first.
+    const poll = (run: Process, policy: ProcessingPolicy): void => {
+      timer = setTimeout(() => {
+        poll(run, policy)
+        void take(run, policy)
+      }, this.#random(MAX_POLL_MS))
+    }
+    const take = async (run: Process, policy: ProcessingPolicy): Promise<void> => {
+      const now = performance.now()
+      const row = [...this.rows.values()].find(one => one.state === 'waiting' && one.dueAt <= now)
+      if (row === undefined || active >= policy.concurrency) return
+      active++
+      row.state = 'running'
+      await this.#attempt(row, run)
+      active--
+    }
+    return {
+      durable: true,
+      location: "queue 'shared'",
+      accept: delivery => {
+        if (this.rows.has(delivery.key)) return ANSWER.duplicate
+        const { event: _, ...kept } = delivery
+        this.rows.set(delivery.key, { delivery: kept, state: 'waiting', dueAt: 0, attempts: 0, mark: 0 })
+        return ANSWER.accepted
+      },
+      start: async (run, policy) => {
+        await policy.handlers?.share(this.#board)
+        if (policy.concurrency > 0) poll(run, policy)
+      },
+      close: async () => {
+        clearTimeout(timer)
+        return { lost: 0 }
+      },
+      stats: () => ({
+        pending: this.idsIn('waiting').length,
+        active: this.idsIn('running').length,
+        dead: this.idsIn('dead').length,
+        oldestPendingMs: 0,
+      }),
+      forget: () => false,
+      deadLetters: { list: () => [], get: () => undefined, redrive: () => false, discard: () => false },
+      processes: () => this.processes(),
+    }
+  }
+
+  /** The same in each run of a test. */
+  #random(most: number): number {
+    this.#seed = (this.#seed * 1_103_515_245 + 12_345) % 2 ** 31
+    return 1 + ((this.#seed >> 8) % most)
+  }
+
+  async #attempt(row: Row, run: Process): Promise<void> {
+    const verdict = await run(row.delivery, createAttempt(row.attempts + 1, 'run', row.mark))
+    if (verdict.outcome === 'completed') row.state = 'done'
+    else if (verdict.outcome === 'dead') Object.assign(row, { state: 'dead', error: verdict.error })
+    else {
+      row.state = 'waiting'
+      row.dueAt = performance.now() + verdict.delayMs
+      if (verdict.outcome === 'postponed') row.mark = verdict.mark
+      else row.attempts++
+    }
+  }
+}

@@ -1,0 +1,97 @@
+import type { Observation } from '@ackhook/core'
+import type { TappedAttempt } from '@ackhook/core/spi'
+
+/** What all processes of a run saw, by the id of an event. */
+export class Ledger {
+  readonly violations: string[] = []
+  readonly completed = new Map<string, number>()
+  readonly dead = new Set<string>()
+  /** Attempts that run now, by ordering key, where processes share the order. */
+  readonly runningByKey = new Map<string, string>()
+
+  violate(what: string): void {
+    this.violations.push(what)
+  }
+}
+
+/** What one process owes, from its observations: an attempt for each that began, and an end for each event it has. */
+export class Account {
+  readonly #name: string
+  readonly #ledger: Ledger
+  readonly #keyOf: (id: string) => string | undefined
+  readonly #runningByKey: Map<string, string>
+  /** Attempts begun and not ended, as `id#number`. */
+  readonly running = new Set<string>()
+  /** Acknowledged here, and neither handled, dead nor another process's. */
+  readonly owed = new Set<string>()
+  /** How often an event has come to an end here. */
+  readonly ends = new Map<string, number>()
+  /** Dead letters that a drain counts, because attempts were left and `onDeadLetter` failed. */
+  lostDead = 0
+
+  constructor(
+    name: string,
+    ledger: Ledger,
+    { keyOf, sharesOrder }: { keyOf(id: string): string | undefined; readonly sharesOrder: boolean },
+  ) {
+    this.#name = name
+    this.#ledger = ledger
+    this.#keyOf = keyOf
+    this.#runningByKey = sharesOrder ? ledger.runningByKey : new Map()
+  }
+
+  observe(observation: Observation): void {
+    switch (observation.kind) {
+      case 'accepted':
+        if (observation.code === 'accepted') this.owed.add(observation.id)
+        break
+      case 'attempt_started':
+        this.#begin(observation)
+        break
+      case 'completed':
+        this.#end(observation, 'completed')
+        this.#settle(observation.id)
+        this.#ledger.completed.set(observation.id, (this.#ledger.completed.get(observation.id) ?? 0) + 1)
+        break
+      case 'attempt_failed':
+      case 'attempt_withdrawn':
+      case 'dead_lettered':
+        this.#end(observation, observation.kind)
+        if (observation.kind === 'dead_lettered') this.#ledger.dead.add(observation.id)
+        break
+      case 'lease_lost':
+        this.#settle(observation.id)
+    }
+  }
+
+  /** After `dead_lettered`, when the listeners have been called. */
+  ended({ id, verdict }: Pick<TappedAttempt, 'id' | 'verdict'>): void {
+    if (verdict.outcome !== 'dead') return
+    if (this.#settle(id) && verdict.attemptsLeft === true && !verdict.notified) this.lostDead++
+  }
+
+  /** Whether it was owed. */
+  #settle(id: string): boolean {
+    this.ends.set(id, (this.ends.get(id) ?? 0) + 1)
+    return this.owed.delete(id)
+  }
+
+  #begin({ id, attempt }: { readonly id: string; readonly attempt: number }): void {
+    const one = `${id}#${attempt}`
+    if (this.running.has(one)) this.#ledger.violate(`${this.#name}: ${one} began twice`)
+    this.running.add(one)
+    const key = this.#keyOf(id)
+    if (key === undefined) return
+    const other = this.#runningByKey.get(key)
+    if (other !== undefined) this.#ledger.violate(`${this.#name}: ${one} began while ${other} of ${key} ran`)
+    this.#runningByKey.set(key, one)
+  }
+
+  #end({ id, attempt }: { readonly id: string; readonly attempt: number }, how: string): void {
+    const one = `${id}#${attempt}`
+    if (!this.running.delete(one))
+      this.#ledger.violate(`${this.#name}: ${one} ended (${how}) and had not begun`)
+    const key = this.#keyOf(id)
+    if (key !== undefined && this.#runningByKey.get(key) === one) this.#runningByKey.delete(key)
+  }
+}

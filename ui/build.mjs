@@ -1,0 +1,98 @@
+// Builds the pages into the packages that serve them. The dashboard gets one module, `page/assets.js`, because it is
+// mounted wherever JavaScript runs, Workers and bundles included. The emulator gets files, as it always has a disk.
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const root = fileURLToPath(new URL('.', import.meta.url))
+const ERRORS = fileURLToPath(new URL('../docs/errors.md', import.meta.url))
+const TYPES = { html: 'text/html', js: 'text/javascript', css: 'text/css', svg: 'image/svg+xml' }
+
+const packages = fileURLToPath(new URL('../packages/', import.meta.url))
+await buildPage('dashboard', `${packages}dashboard/page/assets.js`, (assets, into) =>
+  writeFileSync(into, `export const assets = ${JSON.stringify(assets, undefined, 1)}\n`),
+)
+await buildPage('emulator', `${packages}emulator/page/index.html`, (assets, into) => {
+  rmSync(join(dirname(into), 'assets'), { recursive: true, force: true })
+  mkdirSync(join(dirname(into), 'assets'))
+  for (const [name, { body }] of Object.entries(assets)) writeFileSync(join(dirname(into), name), body)
+})
+
+async function buildPage(page, into, write) {
+  if (isUpToDate(page, into)) return
+  const assets = await assetsOf(page)
+  mkdirSync(dirname(into), { recursive: true })
+  write(assets, into)
+}
+
+/** Tests build before each run, and Vite takes most of a second. */
+function isUpToDate(page, into) {
+  if (!existsSync(into)) return false
+  const sources = ['kit', page].flatMap(folder =>
+    readdirSync(`${root}src/${folder}`, { recursive: true }).map(file => join(root, 'src', folder, file)),
+  )
+  const newest = Math.max(
+    ...[...sources, ERRORS, fileURLToPath(import.meta.url)].map(file => statSync(file).mtimeMs),
+  )
+  return statSync(into).mtimeMs > newest
+}
+
+/** Path to text, type and entity tag, the page itself as `index.html`. */
+async function assetsOf(page) {
+  const { build } = await import('vite')
+  const { output } = await build({
+    root: `${root}src/${page}`,
+    configFile: false,
+    logLevel: 'warn',
+    // Relative addresses work behind any prefix.
+    base: './',
+    plugins: [virtualModules()],
+    oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+    build: {
+      write: false,
+      modulePreload: false,
+      assetsInlineLimit: 0,
+      target: 'es2022',
+      cssCodeSplit: false,
+    },
+  })
+  return Object.fromEntries(output.map(file => [file.fileName, assetOf(file)]))
+}
+
+function assetOf(file) {
+  const body = file.type === 'chunk' ? file.code : String(file.source)
+  const type = TYPES[file.fileName.split('.').at(-1)]
+  if (type === undefined) throw new Error(`No content type is known for ${file.fileName}`)
+  const etag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 16)}"`
+  return { type: `${type}; charset=utf-8`, etag, body }
+}
+
+/** Modules that the build makes from what stands elsewhere in the repository. */
+function virtualModules() {
+  const sources = { 'virtual:reply-codes': replyCodes, 'virtual:event-types': eventTypes }
+  return {
+    name: 'virtual-modules',
+    resolveId: id => (id in sources ? `\0${id}` : undefined),
+    load: id => sources[id.slice(1)]?.(),
+  }
+}
+
+/** Cause and fix of each refusal, from the table in docs/errors.md. */
+function replyCodes() {
+  const rows = readFileSync(ERRORS, 'utf8').matchAll(/^\| `(\w+)` \| (\d{3})[^|]*\| ([^|]+) \| ([^|]+) \|$/gm)
+  const codes = [...rows].map(([, code, , cause, fix]) => [code, { cause: plain(cause), fix: plain(fix) }])
+  if (codes.length === 0) throw new Error('docs/errors.md has no table of codes')
+  return `export const codes = ${JSON.stringify(Object.fromEntries(codes))}`
+}
+
+/** The types that `ackhook send --list` prints, with an example of each. */
+async function eventTypes() {
+  const { EVENT_TYPES } = await import('../packages/cli/dist/send/event-types.js')
+  return `export const EVENT_TYPES = ${JSON.stringify(EVENT_TYPES)}`
+}
+
+/** Markdown as text. */
+function plain(markdown) {
+  return markdown.replaceAll('`', '').replace(/\[([^\]]+)\]\([^)]+\)/g, '$1')
+}

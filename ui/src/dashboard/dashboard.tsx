@@ -1,0 +1,49 @@
+import type { Overview } from '../../../packages/dashboard/src/protocol/protocol.ts'
+import { call } from '../kit/api.ts'
+import { Failure } from '../kit/failure.tsx'
+import { useResource } from '../kit/resource.ts'
+import { route } from '../kit/route.ts'
+import { type Place, Shell } from '../kit/shell.tsx'
+import { EventsPage } from './events-page.tsx'
+import { LetterPage } from './letter-page.tsx'
+import { LettersPage } from './letters-page.tsx'
+import { OverviewPage } from './overview-page.tsx'
+
+const EVERY_MS = 2000
+
+export function Dashboard() {
+  const overview = useResource(signal => call<Overview>('api/overview', { signal }), EVERY_MS)
+  const data = overview.data.value
+  return (
+    <Shell brand="dashboard" places={placesOf(data)} foot={data?.role === 'read' ? 'Read only' : undefined}>
+      <Failure error={overview.error.value} retry={overview.reload} />
+      {data === undefined ? (
+        overview.error.value === undefined && <p class="quiet">Loading …</p>
+      ) : (
+        <Page data={data} />
+      )}
+    </Shell>
+  )
+}
+
+function placesOf(data: Overview | undefined): readonly Place[] {
+  return [
+    { path: 'overview', label: 'Overview' },
+    { path: 'letters', label: 'Dead letters', count: data?.stats.dead ?? 0 },
+    ...(data?.browsing.states ?? []).map(state => ({
+      path: state,
+      label: state === 'pending' ? 'Pending' : 'Active',
+      count: data?.stats[state === 'pending' ? 'pending' : 'active'] ?? 0,
+    })),
+  ]
+}
+
+function Page({ data }: { readonly data: Overview }) {
+  const [place = 'overview', key] = route.value.parts
+  if (place === 'letters' && key !== undefined)
+    return <LetterPage key={key} letterKey={key} role={data.role} />
+  if (place === 'letters') return <LettersPage overview={data} />
+  const state = data.browsing.states.find(one => one === place)
+  if (state !== undefined) return <EventsPage key={state} state={state} filters={data.browsing.filters} />
+  return <OverviewPage data={data} />
+}

@@ -1,0 +1,68 @@
+import type { Browsing, EventPage, EventRow } from '../../../packages/dashboard/src/protocol/protocol.ts'
+import { call } from '../kit/api.ts'
+import { type Column, DataTable } from '../kit/data-table.tsx'
+import { Failure } from '../kit/failure.tsx'
+import { Ago, distance } from '../kit/now.tsx'
+import { usePaged } from '../kit/paged.ts'
+import { Filters, filtersHere } from './filters.tsx'
+
+const COLUMNS: readonly Column<EventRow>[] = [
+  { key: 'id', label: 'Event', cell: row => <span class="mono">{row.id}</span> },
+  { key: 'type', label: 'Type', cell: row => row.type },
+  { key: 'namespace', label: 'Namespace', cell: row => row.namespace, rank: 'minor', width: '8rem' },
+  {
+    key: 'attempts',
+    label: 'Attempts',
+    cell: row => row.attempts,
+    numeric: true,
+    rank: 'minor',
+    width: '6rem',
+  },
+  { key: 'receivedAt', label: 'Received', cell: row => <Ago at={row.receivedAt} />, width: '9rem' },
+  {
+    key: 'due',
+    label: 'Next attempt',
+    cell: ({ dueInMs }) => dueInMs !== undefined && distance(dueInMs),
+    rank: 'extra',
+    width: '9rem',
+  },
+]
+
+interface EventsPageProps {
+  readonly state: Browsing['states'][number]
+  readonly filters: Browsing['filters']
+}
+
+/** Events that wait or run. To look at only: their processes own them. */
+export function EventsPage({ state, filters }: EventsPageProps) {
+  const paged = usePaged<EventRow>(async (after, signal) => {
+    const query = { ...filtersHere(), state, after, limit: 100 }
+    const { events, next } = await call<EventPage>('api/events', { query, signal })
+    return { rows: events, next }
+  })
+  return (
+    <>
+      <div class="bar">
+        <h1>{state === 'pending' ? 'Pending' : 'Active'}</h1>
+        <button type="button" class="push" onClick={paged.reload}>
+          Refresh
+        </button>
+      </div>
+      <Filters filters={filters} />
+      <Failure error={paged.error.value} retry={paged.reload} />
+      {paged.ready.value && paged.rows.value.length === 0 ? (
+        <div class="empty">
+          <h2>{state === 'pending' ? 'Nothing waits' : 'Nothing is running'}</h2>
+        </div>
+      ) : (
+        <DataTable
+          caption={state === 'pending' ? 'Pending events' : 'Active events'}
+          columns={COLUMNS}
+          rows={paged.rows.value}
+          rowKey={row => row.key}
+          onNearEnd={paged.loadMore}
+        />
+      )}
+    </>
+  )
+}

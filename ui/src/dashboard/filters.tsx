@@ -1,0 +1,45 @@
+import type { Browsing, LetterFilter } from '../../../packages/dashboard/src/protocol/protocol.ts'
+import { Field } from '../kit/field.tsx'
+import { route, setQuery } from '../kit/route.ts'
+
+const NAMES = ['type', 'text', 'id', 'namespace'] as const
+
+/** Fields for what the inbox can find: an exact id always, type and text where it has an index. */
+export function Filters({ filters }: { readonly filters: Browsing['filters'] }) {
+  return (
+    <search class="fields">
+      {filters.includes('type') && <Filter name="type" label="Type" />}
+      {filters.includes('text') ? (
+        <Filter name="text" label="Id, type or namespace" />
+      ) : (
+        <>
+          <Filter name="id" label="Event id" />
+          <Filter name="namespace" label="Namespace" />
+        </>
+      )}
+    </search>
+  )
+}
+
+/** The filters in the address. A namespace alone is none: it belongs to an id. */
+export function filtersHere(): LetterFilter {
+  const { query } = route.value
+  const entries = NAMES.map(name => [name, query.get(name) ?? ''] as const)
+  const found: LetterFilter = Object.fromEntries(entries.filter(([, value]) => value !== ''))
+  if (found.id !== undefined) return found
+  const { namespace: _, ...rest } = found
+  return rest
+}
+
+function Filter({ name, label }: { readonly name: (typeof NAMES)[number]; readonly label: string }) {
+  return (
+    <Field label={label}>
+      <input
+        type="search"
+        name={name}
+        value={route.value.query.get(name) ?? ''}
+        onChange={event => setQuery({ [name]: event.currentTarget.value.trim() })}
+      />
+    </Field>
+  )
+}

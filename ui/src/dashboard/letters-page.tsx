@@ -1,0 +1,170 @@
+import { type Signal, useSignal } from '@preact/signals'
+import type { EventPage, EventRow, Overview } from '../../../packages/dashboard/src/protocol/protocol.ts'
+import { call } from '../kit/api.ts'
+import { type Column, DataTable } from '../kit/data-table.tsx'
+import { Failure } from '../kit/failure.tsx'
+import { neighbour, useKeys } from '../kit/keys.ts'
+import { Ago } from '../kit/now.tsx'
+import { type Paged, usePaged } from '../kit/paged.ts'
+import { go, hrefOf, route, setQuery } from '../kit/route.ts'
+import { changeLetters, changeMatching } from './change-letters.ts'
+import { Filters, filtersHere } from './filters.tsx'
+
+const COLUMNS: readonly Column<EventRow>[] = [
+  {
+    key: 'id',
+    label: 'Event',
+    cell: row => (
+      <a href={hrefOf(['letters', row.key])} class="mono">
+        {row.id}
+      </a>
+    ),
+  },
+  { key: 'type', label: 'Type', cell: row => row.type, rank: 'minor' },
+  { key: 'namespace', label: 'Namespace', cell: row => row.namespace, rank: 'minor', width: '8rem' },
+  { key: 'reason', label: 'Last error', cell: row => row.reason, rank: 'extra' },
+  {
+    key: 'attempts',
+    label: 'Attempts',
+    cell: row => row.attempts,
+    numeric: true,
+    rank: 'minor',
+    width: '6rem',
+  },
+  {
+    key: 'failedAt',
+    label: 'Failed',
+    cell: row => <Ago at={row.failedAt ?? 0} />,
+    width: '9rem',
+    sortable: true,
+  },
+]
+
+export function LettersPage({ overview }: { readonly overview: Overview }) {
+  const paged = usePaged<EventRow>(loadPage)
+  const selected = useSignal<ReadonlySet<string>>(new Set())
+  const current = useSignal<string | undefined>(undefined)
+  const rows = paged.rows.value
+  const move = (step: 1 | -1) => {
+    current.value = neighbour(
+      rows.map(({ key }) => key),
+      current.value,
+      step,
+    )
+  }
+  const canChange = overview.role === 'admin'
+  useKeys({
+    j: () => move(1),
+    k: () => move(-1),
+    Enter: () => current.value !== undefined && go(['letters', current.value]),
+    r: () =>
+      canChange && current.value !== undefined && void change(paged, selected, 'redrive', [current.value]),
+  })
+  return (
+    <>
+      <h1>Dead letters</h1>
+      <Filters filters={overview.browsing.filters} />
+      {canChange && <Actions paged={paged} selected={selected} now={overview.now} />}
+      <Failure error={paged.error.value} retry={paged.reload} />
+      {paged.ready.value && rows.length === 0 ? (
+        <Empty />
+      ) : (
+        <DataTable
+          caption="Dead letters"
+          columns={COLUMNS}
+          rows={rows}
+          rowKey={row => row.key}
+          current={current.value}
+          sort={{ key: 'failedAt', descending: orderHere() !== 'oldest' }}
+          onSort={sort => setQuery({ order: sort.descending ? '' : 'oldest' })}
+          {...(canChange && { selected: selected.value, onSelect: next => (selected.value = next) })}
+          onNearEnd={paged.loadMore}
+        />
+      )}
+      <p class="small quiet">
+        <kbd>j</kbd> <kbd>k</kbd> move, <kbd>Enter</kbd> opens{canChange && ', '}
+        {canChange && <kbd>r</kbd>}
+        {canChange && ' redrives'}
+      </p>
+    </>
+  )
+}
+
+async function loadPage(after: string | undefined, signal: AbortSignal) {
+  const query = { ...filtersHere(), order: orderHere(), after, limit: 100 }
+  const { events, next } = await call<EventPage>('api/letters', { query, signal })
+  return { rows: events, next }
+}
+
+/** Oldest first goes without filters: indexes run from the newest. */
+function orderHere(): string {
+  return isFiltered() ? '' : (route.value.query.get('order') ?? '')
+}
+
+function isFiltered(): boolean {
+  return Object.keys(filtersHere()).length > 0
+}
+
+function Empty() {
+  const filtered = isFiltered()
+  return (
+    <div class="empty">
+      <h2>{filtered ? 'No dead letter matches' : 'No dead letters'}</h2>
+      <p class="quiet">
+        {filtered
+          ? 'Change or clear the filters above.'
+          : 'An event whose attempts are used up appears here, with the error of the last one.'}
+      </p>
+    </div>
+  )
+}
+
+function Actions({
+  paged,
+  selected,
+  now,
+}: {
+  readonly paged: Paged<EventRow>
+  readonly selected: Signal<ReadonlySet<string>>
+  /** The time on the server. */
+  readonly now: number
+}) {
+  // Those in the list: a letter that a filter hides is not touched.
+  const keys = paged.rows.value.map(({ key }) => key).filter(key => selected.value.has(key))
+  const count = keys.length
+  const some = (action: 'redrive' | 'discard') => void change(paged, selected, action, keys)
+  const all = async (action: 'redrive' | 'discard') => {
+    if (await changeMatching(action, filtersHere(), now)) {
+      selected.value = new Set()
+      paged.reload()
+    }
+  }
+  return (
+    <div class="bar">
+      <button type="button" disabled={count === 0} onClick={() => some('redrive')}>
+        Redrive {count.toLocaleString()} selected
+      </button>
+      <button type="button" class="danger" disabled={count === 0} onClick={() => some('discard')}>
+        Discard {count.toLocaleString()} selected
+      </button>
+      <span class="push" />
+      <button type="button" onClick={() => void all('redrive')}>
+        Redrive all {isFiltered() && 'that match '}…
+      </button>
+      <button type="button" class="danger" onClick={() => void all('discard')}>
+        Discard all {isFiltered() && 'that match '}…
+      </button>
+    </div>
+  )
+}
+
+async function change(
+  paged: Paged<EventRow>,
+  selected: Signal<ReadonlySet<string>>,
+  action: 'redrive' | 'discard',
+  keys: readonly string[],
+): Promise<void> {
+  if (!(await changeLetters(action, keys))) return
+  selected.value = new Set([...selected.value].filter(key => !keys.includes(key)))
+  paged.reload()
+}

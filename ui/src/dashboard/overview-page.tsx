@@ -1,0 +1,175 @@
+import { useSignal } from '@preact/signals'
+import type {
+  Here,
+  LiveProcess,
+  Minute,
+  ObservationLine,
+  Overview,
+} from '../../../packages/dashboard/src/protocol/protocol.ts'
+import { Badge, type Tone } from '../kit/badge.tsx'
+import { BarChart } from '../kit/bar-chart.tsx'
+import { type Column, DataTable } from '../kit/data-table.tsx'
+import { Field } from '../kit/field.tsx'
+import { Ago, spanOf } from '../kit/now.tsx'
+
+export function OverviewPage({ data }: { readonly data: Overview }) {
+  const { stats, throughput, processes, here } = data
+  return (
+    <>
+      <h1>Overview</h1>
+      <dl class="figures">
+        <Figure label="Pending" value={stats.pending.toLocaleString()} />
+        <Figure label="Active" value={stats.active.toLocaleString()} />
+        <Figure label="Dead letters" value={stats.dead.toLocaleString()} />
+        <Figure
+          label="Oldest pending"
+          value={stats.oldestPendingMs === 0 ? '–' : spanOf(stats.oldestPendingMs)}
+        />
+      </dl>
+      {throughput !== undefined && <Throughput minutes={throughput} />}
+      <div class="columns">
+        {processes !== undefined && <Processes processes={processes} />}
+        {here !== undefined && <Refusals here={here} />}
+      </div>
+      {here !== undefined && <Observations lines={here.observations} />}
+    </>
+  )
+}
+
+function Figure({ label, value }: { readonly label: string; readonly value: string }) {
+  return (
+    <div class="figure">
+      <dt>{label}</dt>
+      <dd>{value}</dd>
+    </div>
+  )
+}
+
+function Throughput({ minutes }: { readonly minutes: readonly Minute[] }) {
+  const bars = minutes.map(({ at, handled, deadLettered }) => ({
+    label: new Date(at).toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit' }),
+    values: { good: handled, bad: deadLettered },
+  }))
+  return <BarChart title="Last hour" bars={bars} names={{ good: 'handled', bad: 'dead letters' }} />
+}
+
+function Processes({ processes }: { readonly processes: readonly LiveProcess[] }) {
+  return (
+    <section class="panel" aria-labelledby="processes">
+      <h2 id="processes">Processes on this inbox</h2>
+      {processes.length === 0 && <p class="quiet">None takes events at the moment.</p>}
+      {processes.map(one => (
+        <LiveProcessLine key={one.id} process={one} />
+      ))}
+    </section>
+  )
+}
+
+const SILENT_MS = 30_000
+
+function LiveProcessLine({ process }: { readonly process: LiveProcess }) {
+  const { id, process: name, version, startedAt, patterns, onUnhandled, seenMs } = process
+  const handles = [...patterns, ...(onUnhandled ? ['anything else'] : [])]
+  return (
+    <div>
+      <div class="bar">
+        <span class="mono">{name === '' ? id : name}</span>
+        {seenMs > SILENT_MS ? (
+          <Badge tone="wait">silent for {spanOf(seenMs)}</Badge>
+        ) : (
+          <Badge tone="good">live</Badge>
+        )}
+        <span class="push small quiet">
+          {version}, started <Ago at={startedAt} />
+        </span>
+      </div>
+      <div class="small">{handles.length === 0 ? 'no handlers' : handles.join(', ')}</div>
+    </div>
+  )
+}
+
+function Refusals({ here }: { readonly here: Here }) {
+  return (
+    <section class="panel" aria-labelledby="refusals">
+      <h2 id="refusals">Refused by this process</h2>
+      {here.refusals.length === 0 && <p class="quiet">No request was refused since it started.</p>}
+      <ul class="timeline">
+        {here.refusals.map(({ code, status, count, lastAt, detail }) => (
+          <li key={code} class={status >= 500 ? 'bad' : 'wait'}>
+            <span class="mono">
+              {status} {code}
+            </span>{' '}
+            × {count.toLocaleString()}{' '}
+            <span class="quiet small">
+              last <Ago at={lastAt} />
+            </span>
+            {detail !== undefined && <div class="small quiet">{detail}</div>}
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+const TONES: Readonly<Record<string, Tone>> = {
+  completed: 'good',
+  accepted: 'good',
+  rejected: 'bad',
+  attempt_failed: 'wait',
+  dead_lettered: 'bad',
+  completion_lost: 'bad',
+  lease_lost: 'wait',
+  store_down: 'bad',
+  store_slow: 'wait',
+}
+
+const COLUMNS: readonly Column<ObservationLine>[] = [
+  { key: 'at', label: 'When', width: '8rem', cell: line => <Ago at={line.at} /> },
+  {
+    key: 'kind',
+    label: 'What',
+    width: '11rem',
+    cell: line => <Badge tone={TONES[line.kind] ?? 'idle'}>{line.kind}</Badge>,
+  },
+  { key: 'id', label: 'Event', cell: line => <span class="mono">{line.id}</span> },
+  { key: 'type', label: 'Type', rank: 'minor', cell: line => line.type },
+  { key: 'detail', label: 'Detail', rank: 'minor', cell: line => line.detail },
+  {
+    key: 'duration',
+    label: 'Took',
+    width: '6rem',
+    numeric: true,
+    rank: 'extra',
+    cell: line => (line.durationMs === undefined ? '' : `${line.durationMs.toFixed(1)} ms`),
+  },
+]
+
+function Observations({ lines }: { readonly lines: readonly ObservationLine[] }) {
+  const text = useSignal('')
+  const wanted = text.value.toLowerCase()
+  const shown = lines.filter(
+    ({ kind, id = '', type = '' }) => wanted === '' || `${kind} ${id} ${type}`.toLowerCase().includes(wanted),
+  )
+  return (
+    <section class="stack" aria-labelledby="observations">
+      <div class="bar">
+        <h2 id="observations">Seen by this process</h2>
+        <div class="push">
+          <Field label="Search">
+            <input
+              type="search"
+              value={text.value}
+              onInput={event => (text.value = event.currentTarget.value)}
+            />
+          </Field>
+        </div>
+      </div>
+      <DataTable
+        caption="Last observations of this process"
+        columns={COLUMNS}
+        rows={shown}
+        rowKey={line => String(line.seq)}
+      />
+    </section>
+  )
+}

@@ -1,0 +1,193 @@
+import { useSignal } from '@preact/signals'
+import type { DeliveryDetail } from '../../../packages/emulator/src/api/delivery-view.ts'
+import { ApiError, authorization } from '../kit/api.ts'
+import { Badge } from '../kit/badge.tsx'
+import { CopyButton } from '../kit/copy-button.tsx'
+import { Failure } from '../kit/failure.tsx'
+import { JsonView } from '../kit/json-view.tsx'
+import { Ago, distance } from '../kit/now.tsx'
+import { useResource } from '../kit/resource.ts'
+import { hrefOf } from '../kit/route.ts'
+import { attempt } from '../kit/toasts.tsx'
+import { addressOf, api } from './api.ts'
+import { AttemptView } from './attempt-view.tsx'
+import { curlOf } from './curl-of.ts'
+import { emulatorNow } from './emulator-clock.ts'
+import { useNotices } from './live.ts'
+import { replay } from './replay.ts'
+import { STATES } from './states.ts'
+
+export function DeliveryPage({ id }: { readonly id: string }) {
+  const path = `deliveries/${encodeURIComponent(id)}`
+  const delivery = useResource(signal => api<DeliveryDetail>(path, { signal }))
+  useNotices(notice => {
+    const { event, data } = notice
+    if (event === 'gap' || (event === 'deliveries' && data.deliveries.some(one => one.id === id)))
+      delivery.reload()
+  })
+  const error = delivery.error.value
+  const data = delivery.data.value
+  return (
+    <>
+      <p>
+        <a href={hrefOf(['deliveries'])}>Deliveries</a>
+      </p>
+      {error instanceof ApiError && error.status === 404 ? (
+        <h1>There is no such delivery</h1>
+      ) : (
+        <Failure error={error} retry={delivery.reload} />
+      )}
+      {data !== undefined && (
+        <>
+          <Actions delivery={data} path={path} />
+          <Facts delivery={data} />
+          <Timeline delivery={data} />
+          <Body delivery={data} path={path} />
+        </>
+      )}
+    </>
+  )
+}
+
+function Actions({ delivery, path }: { readonly delivery: DeliveryDetail; readonly path: string }) {
+  const { id, event, state } = delivery
+  const editing = useSignal(false)
+  const post = (what: 'retry' | 'discard', said: string) =>
+    void attempt(async () => {
+      await api(`${path}/${what}`, { method: 'POST', body: {} })
+      return said
+    })
+  return (
+    <>
+      <div class="bar">
+        <h1 class="mono">{event}</h1>
+        <Badge tone={STATES[state]}>{state}</Badge>
+        <div class="bar push">
+          {state === 'pending' && (
+            <button type="button" onClick={() => post('retry', 'The next attempt starts now.')}>
+              Try now
+            </button>
+          )}
+          {(state === 'pending' || state === 'undelivered') && (
+            <button type="button" class="danger" onClick={() => post('discard', 'Discarded.')}>
+              Discard
+            </button>
+          )}
+          <button type="button" onClick={() => void attempt(() => replay(id, { mode: 'exact' }))}>
+            Replay as it was
+          </button>
+          <button type="button" class="primary" onClick={() => void attempt(() => replay(id, {}))}>
+            Replay signed anew
+          </button>
+          <button
+            type="button"
+            aria-expanded={editing.value}
+            onClick={() => (editing.value = !editing.value)}
+          >
+            Edit and send
+          </button>
+        </div>
+      </div>
+      {editing.value && <Editor delivery={delivery} />}
+    </>
+  )
+}
+
+function Editor({ delivery: { id, body } }: { readonly delivery: DeliveryDetail }) {
+  const text = useSignal(body.text)
+  const submit = (event: Event) => {
+    event.preventDefault()
+    void attempt(() => replay(id, { mode: 'edited', body: text.value }))
+  }
+  return (
+    <form class="panel" onSubmit={submit}>
+      <label class="field">
+        The event, to be sent under a new id
+        <textarea rows={10} value={text.value} onInput={event => (text.value = event.currentTarget.value)} />
+      </label>
+      <div>
+        <button type="submit" class="primary">
+          Send the edited event
+        </button>
+      </div>
+    </form>
+  )
+}
+
+function Facts({ delivery }: { readonly delivery: DeliveryDetail }) {
+  const { id, type, guess, workspace, kind, origin, createdAt, reason, bytes } = delivery
+  return (
+    <dl class="facts">
+      <dt>Delivery</dt>
+      <dd class="mono">{id}</dd>
+      <dt>Type</dt>
+      <dd>
+        {type} {guess && <Badge tone="idle">a guess: this name is not published</Badge>}
+      </dd>
+      <dt>Workspace</dt>
+      <dd>{workspace}</dd>
+      {origin !== null && (
+        <>
+          <dt>{kind === 'replay' ? 'Replay of' : 'Duplicate of'}</dt>
+          <dd>
+            <a href={hrefOf(['deliveries', origin])} class="mono">
+              {origin}
+            </a>
+          </dd>
+        </>
+      )}
+      <dt>Created</dt>
+      <dd>
+        <Ago at={Date.parse(createdAt)} from={emulatorNow} />, {bytes.toLocaleString()} bytes
+      </dd>
+      {reason !== null && <dt>Reason</dt>}
+      {reason !== null && <dd>{reason}</dd>}
+    </dl>
+  )
+}
+
+function Timeline({ delivery }: { readonly delivery: DeliveryDetail }) {
+  const { log, nextAttemptAt, state, underWay } = delivery
+  return (
+    <section class="stack" aria-labelledby="attempts">
+      <h2 id="attempts">Attempts</h2>
+      <ol class="timeline">
+        {log.map(one => (
+          <AttemptView key={one.number} attempt={one} />
+        ))}
+        {state === 'pending' && (
+          <li class="wait" role="status">
+            {underWay || nextAttemptAt === null
+              ? 'An attempt is under way.'
+              : `Attempt ${log.length + 1} ${distance(Date.parse(nextAttemptAt) - emulatorNow.value)}`}
+          </li>
+        )}
+      </ol>
+    </section>
+  )
+}
+
+function Body({ delivery, path }: { readonly delivery: DeliveryDetail; readonly path: string }) {
+  const raw = useSignal(false)
+  const { text } = delivery.body
+  return (
+    <section class="stack" aria-labelledby="event">
+      <div class="bar">
+        <h2 id="event">Event</h2>
+        <div class="bar push">
+          <button type="button" aria-pressed={raw.value} onClick={() => (raw.value = !raw.value)}>
+            Exact bytes
+          </button>
+          <CopyButton label="Copy as cURL" text={() => curlOf(delivery)} />
+          {/* A link cannot carry a token. */}
+          {authorization()['authorization'] === undefined && (
+            <a class="button" href={addressOf(`${path}/body`)} download>
+              Download
+            </a>
+          )}
+        </div>
+      </div>
+      {raw.value ? <pre class="source">{text}</pre> : <JsonView text={text} />}
+    </section>
+  )
+}

@@ -1,0 +1,151 @@
+import type { MessageView } from '../../../packages/emulator/src/messages/message-view.ts'
+import { Badge } from '../kit/badge.tsx'
+import { type Column, DataTable } from '../kit/data-table.tsx'
+import { Failure } from '../kit/failure.tsx'
+import { Field } from '../kit/field.tsx'
+import { Ago } from '../kit/now.tsx'
+import { usePaged } from '../kit/paged.ts'
+import { hrefOf } from '../kit/route.ts'
+import { attempt } from '../kit/toasts.tsx'
+import { api } from './api.ts'
+import { emulatorNow } from './emulator-clock.ts'
+import { useNotices } from './live.ts'
+
+const STATES = ['sent', 'delivered', 'read', 'failed'] as const
+
+const COLUMNS: readonly Column<MessageView>[] = [
+  {
+    key: 'id',
+    label: 'Message',
+    cell: ({ id }) => (
+      <a class="mono" href={hrefOf(['deliveries'], { message: id })}>
+        {id}
+      </a>
+    ),
+  },
+  {
+    key: 'number',
+    label: 'Number',
+    width: '10rem',
+    cell: ({ direction, to, from }) => (direction === 'outbound' ? `to ${to}` : `from ${from}`),
+  },
+  {
+    key: 'content',
+    label: 'Template or text',
+    rank: 'minor',
+    cell: ({ template, text }) => template ?? text,
+  },
+  {
+    key: 'state',
+    label: 'State',
+    width: '7rem',
+    rank: 'extra',
+    cell: ({ state }) => <Badge tone="idle">{state}</Badge>,
+  },
+  {
+    key: 'advance',
+    label: 'Becomes',
+    width: '14rem',
+    cell: message => <Advance message={message} />,
+  },
+  {
+    key: 'at',
+    label: 'Created',
+    width: '7.5rem',
+    rank: 'extra',
+    cell: ({ createdAt }) => <Ago at={Date.parse(createdAt)} from={emulatorNow} />,
+  },
+]
+
+/** What came by `POST /v1/messages`, and what becomes of it. */
+export function MessagesPage() {
+  const paged = usePaged<MessageView>(async (after, signal) => {
+    const query = { limit: 100, ...(after !== undefined && { after }) }
+    const { messages, next } = await api<{ messages: readonly MessageView[]; next: string | null }>(
+      'messages',
+      {
+        query,
+        signal,
+      },
+    )
+    return { rows: messages, next: next ?? undefined }
+  })
+  useNotices(({ event }) => {
+    if (event === 'message' || event === 'reset' || event === 'gap') paged.reload()
+  })
+  return (
+    <>
+      <h1>Messages</h1>
+      <p class="note">
+        The platform has published the four fields of <code>POST /v1/messages</code> and no more. Ids, states
+        and the events they cause are guesses.
+      </p>
+      <Inbound />
+      <Failure error={paged.error.value} retry={paged.reload} />
+      {paged.ready.value && paged.rows.value.length === 0 ? (
+        <div class="empty">
+          <h2>No messages yet</h2>
+          <p class="quiet">
+            Point your client at <code>{location.origin}</code>, with any API key.
+          </p>
+        </div>
+      ) : (
+        <DataTable
+          caption="Messages"
+          columns={COLUMNS}
+          rows={paged.rows.value}
+          rowKey={({ id }) => id}
+          onNearEnd={paged.loadMore}
+        />
+      )}
+    </>
+  )
+}
+
+function Advance({ message: { id, direction } }: { readonly message: MessageView }) {
+  if (direction === 'inbound') return null
+  const advance = (to: string) =>
+    void attempt(async () => {
+      await api(`messages/${encodeURIComponent(id)}/advance`, { method: 'POST', body: { to } })
+      return `${id} is ${to}.`
+    })
+  return (
+    <span class="bar">
+      {STATES.map(state => (
+        <button
+          key={state}
+          type="button"
+          class="plain"
+          aria-label={`${id} is ${state}`}
+          onClick={() => advance(state)}
+        >
+          {state}
+        </button>
+      ))}
+    </span>
+  )
+}
+
+function Inbound() {
+  const submit = (event: Event) => {
+    event.preventDefault()
+    const form = event.currentTarget as HTMLFormElement
+    const { from, text } = Object.fromEntries(new FormData(form))
+    void attempt(async () => {
+      await api('messages/inbound', { method: 'POST', body: { from, text } })
+      form.reset()
+      return 'Received.'
+    })
+  }
+  return (
+    <form class="fields" onSubmit={submit}>
+      <Field label="A customer writes, from">
+        <input name="from" required placeholder="+4915112345678" />
+      </Field>
+      <Field label="Text">
+        <input name="text" required />
+      </Field>
+      <button type="submit">Receive</button>
+    </form>
+  )
+}

@@ -1,0 +1,69 @@
+import type { SettingsView } from '../../../packages/emulator/src/api/emulator-api.ts'
+import { Badge } from '../kit/badge.tsx'
+import { confirm } from '../kit/confirm.tsx'
+import { Failure } from '../kit/failure.tsx'
+import { useResource } from '../kit/resource.ts'
+import { attempt } from '../kit/toasts.tsx'
+import { api } from './api.ts'
+
+/** Every number that the platform has not published, and what is assumed instead. */
+export function SettingsPage() {
+  const settings = useResource(signal => api<SettingsView>('settings', { signal }))
+  const reset = async () => {
+    const text =
+      'The log and the messages are emptied, the clock and the faults are taken back. Endpoints stay.'
+    if (!(await confirm('Reset the emulator?', text, 'Reset', true))) return
+    await attempt(async () => {
+      await api('reset', { method: 'POST', body: {} })
+      settings.reload()
+      return 'Reset.'
+    })
+  }
+  return (
+    <>
+      <div class="bar">
+        <h1>Settings</h1>
+        <button type="button" class="danger push" onClick={() => void reset()}>
+          Reset …
+        </button>
+      </div>
+      <p class="quiet">They are given when the emulator starts, as options of the same names.</p>
+      <Failure error={settings.error.value} retry={settings.reload} />
+      {settings.data.value !== undefined && <Table settings={settings.data.value.settings} />}
+    </>
+  )
+}
+
+function Table({ settings }: { readonly settings: SettingsView['settings'] }) {
+  return (
+    <div class="table-frame">
+      <table>
+        <caption class="visually-hidden">Settings</caption>
+        <thead>
+          <tr>
+            <th scope="col">Name</th>
+            <th scope="col">Value</th>
+            <th scope="col" class="extra">
+              Published
+            </th>
+            <th scope="col" class="minor">
+              Meaning
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {settings.map(({ name, value, published, meaning }) => (
+            <tr key={name} class="row">
+              <td class="mono">{name}</td>
+              <td class="mono">{String(value)}</td>
+              <td class="extra">
+                {published ? <Badge tone="good">yes</Badge> : <Badge tone="wait">not published</Badge>}
+              </td>
+              <td class="minor">{meaning}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}

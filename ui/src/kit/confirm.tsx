@@ -1,0 +1,48 @@
+import { signal } from '@preact/signals'
+import { useEffect, useRef } from 'preact/hooks'
+
+interface Question {
+  readonly title: string
+  readonly text: string
+  readonly action: string
+  readonly danger: boolean
+  readonly answer: (yes: boolean) => void
+}
+
+const question = signal<Question | undefined>(undefined)
+
+/** Asks before an action. `action` names it, with the number of things it touches. */
+export function confirm(title: string, text: string, action: string, danger = false): Promise<boolean> {
+  return new Promise(answer => {
+    question.value = { title, text, action, danger, answer }
+  })
+}
+
+export function ConfirmDialog() {
+  const dialog = useRef<HTMLDialogElement>(null)
+  const asked = question.value
+  useEffect(() => {
+    if (asked !== undefined) dialog.current?.showModal()
+  }, [asked])
+  if (asked === undefined) return null
+  const close = (yes: boolean) => {
+    // Gives the focus back to what had it.
+    dialog.current?.close()
+    question.value = undefined
+    asked.answer(yes)
+  }
+  return (
+    <dialog ref={dialog} class="stack" aria-labelledby="confirm-title" onCancel={() => close(false)}>
+      <h2 id="confirm-title">{asked.title}</h2>
+      <p>{asked.text}</p>
+      <div class="bar">
+        <button type="button" class={asked.danger ? 'danger' : 'primary'} onClick={() => close(true)}>
+          {asked.action}
+        </button>
+        <button type="button" onClick={() => close(false)}>
+          Cancel
+        </button>
+      </div>
+    </dialog>
+  )
+}

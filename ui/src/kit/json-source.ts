@@ -1,0 +1,70 @@
+/** A JSON value as it was written: numbers and strings keep their text, so nothing is rounded or normalised. */
+export type JsonNode =
+  | { readonly kind: 'object' | 'array'; readonly children: readonly JsonMember[] }
+  | { readonly kind: 'string' | 'number' | 'word'; readonly text: string }
+
+export interface JsonMember {
+  /** The name as written, quotes and escapes included; `undefined` in an array. */
+  readonly name: string | undefined
+  readonly value: JsonNode
+}
+
+const MAX_DEPTH = 200
+const TOKEN = /\s*("(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*|true|false|null|[[\]{},:])/y
+
+/** Parses without changing anything. `undefined` for text that is not JSON, or nested deeper than 200 levels. */
+export function parseSource(text: string): JsonNode | undefined {
+  try {
+    JSON.parse(text)
+  } catch {
+    return undefined
+  }
+  return new SourceReader(text).value(0)
+}
+
+/** Reads text that is known to be JSON. */
+class SourceReader {
+  readonly #text: string
+  #at = 0
+
+  constructor(text: string) {
+    this.#text = text
+  }
+
+  value(depth: number): JsonNode | undefined {
+    if (depth > MAX_DEPTH) return undefined
+    const token = this.#next()
+    if (token === '{') return this.#members('}', depth)
+    if (token === '[') return this.#members(']', depth)
+    if (token.startsWith('"')) return { kind: 'string', text: token }
+    return { kind: /^[-\d]/.test(token) ? 'number' : 'word', text: token }
+  }
+
+  #members(end: '}' | ']', depth: number): JsonNode | undefined {
+    const children: JsonMember[] = []
+    while (this.#peek() !== end) {
+      const name = end === '}' ? this.#next() : undefined
+      if (name !== undefined) this.#next()
+      const value = this.value(depth + 1)
+      if (value === undefined) return undefined
+      children.push({ name, value })
+      if (this.#peek() === ',') this.#next()
+    }
+    this.#next()
+    return { kind: end === '}' ? 'object' : 'array', children }
+  }
+
+  #peek(): string {
+    const before = this.#at
+    const token = this.#next()
+    this.#at = before
+    return token
+  }
+
+  #next(): string {
+    TOKEN.lastIndex = this.#at
+    const token = TOKEN.exec(this.#text)?.[1] ?? ''
+    this.#at = TOKEN.lastIndex
+    return token
+  }
+}

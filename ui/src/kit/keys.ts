@@ -1,0 +1,35 @@
+import { useEffect } from 'preact/hooks'
+
+/** Single-key commands, off while a field has the focus, a dialog is open, or a modifier is held. */
+export function useKeys(commands: Readonly<Record<string, () => void>>): void {
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (event.ctrlKey || event.metaKey || event.altKey) return
+      if (event.target instanceof Element && event.target.closest('input, select, textarea, dialog') !== null)
+        return
+      // Enter belongs to the link or button that has the focus.
+      if (
+        event.key === 'Enter' &&
+        event.target instanceof Element &&
+        event.target.closest('a, button, summary') !== null
+      )
+        return
+      const command = commands[event.key]
+      if (command === undefined) return
+      event.preventDefault()
+      command()
+    }
+    addEventListener('keydown', onKey)
+    return () => removeEventListener('keydown', onKey)
+  })
+}
+
+/** The key of the row `step` below (or above) the current one, kept inside the list. */
+export function neighbour(
+  keys: readonly string[],
+  current: string | undefined,
+  step: 1 | -1,
+): string | undefined {
+  const at = current === undefined ? -1 : keys.indexOf(current)
+  return keys[Math.max(0, Math.min(keys.length - 1, at < 0 ? 0 : at + step))]
+}

@@ -1,0 +1,52 @@
+import { type ReadonlySignal, signal } from '@preact/signals'
+
+const second = signal(Date.now())
+setInterval(() => {
+  if (document.visibilityState === 'visible') second.value = Date.now()
+}, 1000)
+
+/** The time on this machine, once a second. */
+export const now: ReadonlySignal<number> = second
+
+const DATE = new Intl.DateTimeFormat(undefined, {
+  year: 'numeric',
+  month: 'short',
+  day: '2-digit',
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+})
+
+/** A time as its distance from now, with the full time as the title. */
+export function Ago({ at, from = now }: { at: number; from?: ReadonlySignal<number> }) {
+  const date = new Date(at)
+  return (
+    <time dateTime={date.toISOString()} title={DATE.format(date)}>
+      {distance(at - from.value)}
+    </time>
+  )
+}
+
+export function distance(ms: number): string {
+  const text = spanOf(Math.abs(ms))
+  if (Math.abs(ms) < 1000) return 'now'
+  return ms < 0 ? `${text} ago` : `in ${text}`
+}
+
+/** `1 h 12 min`: the two largest units. */
+export function spanOf(ms: number): string {
+  if (ms < 1000) return `${Math.round(ms)} ms`
+  const seconds = Math.floor(ms / 1000)
+  const parts: readonly (readonly [number, string])[] = [
+    [Math.floor(seconds / 86_400), 'd'],
+    [Math.floor(seconds / 3600) % 24, 'h'],
+    [Math.floor(seconds / 60) % 60, 'min'],
+    [seconds % 60, 's'],
+  ]
+  const first = parts.findIndex(([count]) => count > 0)
+  return parts
+    .slice(first, first + 2)
+    .filter(([count]) => count > 0)
+    .map(([count, unit]) => `${count} ${unit}`)
+    .join(' ')
+}

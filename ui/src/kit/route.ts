@@ -1,0 +1,46 @@
+import { computed, type ReadonlySignal, signal } from '@preact/signals'
+
+/** Where the page is: `#/deliveries/evt_1?state=failed`. A hash works behind any prefix and any proxy. */
+export interface Route {
+  /** The decoded parts of the path. */
+  readonly parts: readonly string[]
+  readonly query: URLSearchParams
+}
+
+const hash = signal(location.hash)
+addEventListener('hashchange', () => {
+  hash.value = location.hash
+})
+
+export const route: ReadonlySignal<Route> = computed(() => parseRoute(hash.value))
+
+/** The `href` of a place in this page. Empty values are left out of the query. */
+export function hrefOf(parts: readonly string[], query: Readonly<Record<string, string>> = {}): string {
+  const kept = Object.entries(query).filter(([, value]) => value !== '')
+  const search = kept.length === 0 ? '' : `?${new URLSearchParams(kept)}`
+  return `#/${parts.map(encodeURIComponent).join('/')}${search}`
+}
+
+export function go(parts: readonly string[], query?: Readonly<Record<string, string>>): void {
+  location.hash = hrefOf(parts, query)
+}
+
+/** Changes filters in the address, without an entry in the history for each letter typed. */
+export function setQuery(changes: Readonly<Record<string, string>>): void {
+  const { parts, query } = route.value
+  history.replaceState(null, '', hrefOf(parts, { ...Object.fromEntries(query), ...changes }))
+  hash.value = location.hash
+}
+
+function parseRoute(text: string): Route {
+  const [path = '', search = ''] = text.replace(/^#\/?/, '').split('?', 2)
+  return { parts: path.split('/').filter(Boolean).map(decode), query: new URLSearchParams(search) }
+}
+
+function decode(part: string): string {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
+  }
+}

@@ -1,0 +1,73 @@
+import type { ComponentChildren } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+import { ConfirmDialog } from './confirm.tsx'
+import { hrefOf, route } from './route.ts'
+import { Toasts } from './toasts.tsx'
+
+export interface Place {
+  /** First part of the path. */
+  readonly path: string
+  readonly label: string
+  readonly count?: number
+}
+
+interface ShellProps {
+  readonly brand: string
+  readonly places: readonly Place[]
+  readonly foot?: ComponentChildren
+  readonly children: ComponentChildren
+}
+
+/** Navigation beside the page. The focus moves to the page when the place changes. */
+export function Shell({ brand, places, foot, children }: ShellProps) {
+  const main = useRef<HTMLElement>(null)
+  const here = route.value.parts[0] ?? places[0]?.path ?? ''
+  const where = route.value.parts.join('/')
+  const before = useRef(where)
+  useEffect(() => {
+    if (before.current !== where) main.current?.focus()
+    before.current = where
+    const label = places.find(place => place.path === here)?.label
+    document.title = label === undefined ? `Ackhook ${brand}` : `${label} · Ackhook ${brand}`
+  }, [where])
+  return (
+    <div class="shell">
+      <a class="skip" href={`#${MAIN}`} onClick={skipTo(main)}>
+        Skip to content
+      </a>
+      <div class="side">
+        <div class="brand">
+          Ackhook <small>{brand}</small>
+        </div>
+        <nav aria-label="Pages">
+          <ul class="nav">
+            {places.map(({ path, label, count }) => (
+              <li key={path}>
+                <a href={hrefOf([path])} aria-current={path === here ? 'page' : undefined}>
+                  {label}
+                  {count !== undefined && count > 0 && <span>{count.toLocaleString()}</span>}
+                </a>
+              </li>
+            ))}
+          </ul>
+        </nav>
+        <div class="side-foot">{foot}</div>
+      </div>
+      <main id={MAIN} class="main" tabIndex={-1} ref={main}>
+        {children}
+      </main>
+      <Toasts />
+      <ConfirmDialog />
+    </div>
+  )
+}
+
+const MAIN = 'content'
+
+/** The address holds the place in the page, so the link must not replace it. */
+function skipTo(main: { readonly current: HTMLElement | null }): (event: Event) => void {
+  return event => {
+    event.preventDefault()
+    main.current?.focus()
+  }
+}
