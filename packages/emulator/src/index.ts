@@ -6,6 +6,7 @@ export type {
   EmulatorApi,
   EmulatorHealth,
   EndpointResult,
+  EventFields,
   EventToSend,
   PageOptions,
   ReplayOptions,

@@ -94,6 +94,44 @@ describe('events and deliveries', () => {
     expect(receiver.got[0]?.body).toBe(body)
   })
 
+  test('rawData reaches the receiver as it was typed, without sample data', async () => {
+    const { http, emulator, receiver } = await running()
+    const rawData = '{ "big": 12345678901234567890, "one": 1.0, "thousand": 1e3, "u": "\\u00e9" }'
+    const event = {
+      id: 'evt_raw',
+      type: 'conversation.resolved',
+      created_at: '2026-03-01T11:00:00.000Z',
+      rawData,
+    }
+    expect((await http.post('/events', { events: [event] })).status).toBe(202)
+    await emulator.wait()
+    expect(receiver.got[0]?.body).toBe(
+      `{"id":"evt_raw","type":"conversation.resolved","created_at":"2026-03-01T11:00:00.000Z","data":${rawData}}`,
+    )
+    await emulator.api.send('call.started', { rawData: '{"n":1.10}' })
+    await emulator.wait()
+    expect(receiver.got[1]?.body).toMatch(/"data":\{"n":1\.10\}\}$/)
+  })
+
+  test('rawData is in the field that the contract names', async () => {
+    const { http, emulator, receiver } = await running({ delivery: { fields: { data: 'payload' } } })
+    await http.post('/events', { events: [{ type: 'call.started', rawData: '{"n":1.0}' }] })
+    await emulator.wait()
+    expect(receiver.got[0]?.body).toMatch(/"payload":\{"n":1\.0\}\}$/)
+  })
+
+  test('the same seed gives the same sample data, under another id', async () => {
+    const { http, emulator, receiver } = await running()
+    const seeded = (seed: number) => ({ type: 'conversation.resolved', seed })
+    await http.post('/events', { events: [seeded(7), seeded(7), seeded(8)] })
+    await emulator.wait()
+    const [one, two, other] = receiver.got.map(({ event }) => event)
+    expect(two.data).toEqual(one.data)
+    expect(two.id).not.toBe(one.id)
+    expect(other.data.conversation_id).not.toBe(one.data.conversation_id)
+    expect(one).not.toHaveProperty('seed')
+  })
+
   test('what is no event is refused, and with it all events of the call', async () => {
     const { http } = await running()
     const wrong = async (events: unknown, field: string) => {
@@ -104,6 +142,11 @@ describe('events and deliveries', () => {
     await wrong('x', 'events')
     await wrong([{}], 'type')
     await wrong([{ type: 'call.started' }, { type: 'call.started', data: [] }], 'data')
+    await wrong([{ type: 'call.started', rawData: '{' }], 'rawData')
+    await wrong([{ type: 'call.started', rawData: '[]' }], 'rawData')
+    await wrong([{ type: 'call.started', rawData: {} }], 'rawData')
+    await wrong([{ type: 'call.started', rawData: '{}', data: {} }], 'rawData')
+    await wrong([{ type: 'call.started', seed: -1 }], 'seed')
     await wrong([{ body: 'not json' }], 'body')
     await wrong([{ body: '{"id":"evt_1"}' }], 'body')
     expect((await http.get('/deliveries')).body.deliveries).toEqual([])
@@ -140,6 +183,22 @@ describe('replay', () => {
     const another = await http.post(`/deliveries/${id}/replay`, { mode: 'edited', data: { a: 1 } })
     await emulator.wait()
     expect(receiver.got[4]?.event).toMatchObject({ id: another.body.event, data: { a: 1 } })
+  })
+
+  test('what an edit does not replace stays as it was written', async () => {
+    const { http, emulator, receiver } = await running()
+    const body = '{ "type": "a.b", "price": 1.10, "id": "evt_1", "data": { "big": 12345678901234567890 } }'
+    const sent = await http.post('/events', { events: [{ body }] })
+    await emulator.wait()
+    const path = `/deliveries/${sent.body.events[0].deliveries[0].id}/replay`
+    const raw = await http.post(path, { mode: 'edited', rawData: '{"n": 1e3}' })
+    await emulator.wait()
+    expect(receiver.got[1]?.body).toBe(
+      `{ "type": "a.b", "price": 1.10, "id": "${raw.body.event}", "data": {"n": 1e3} }`,
+    )
+    const whole = await http.post(path, { mode: 'edited', body: body.replace('1.10', '1.20') })
+    await emulator.wait()
+    expect(receiver.got[2]?.body).toBe(body.replace('evt_1', whole.body.event).replace('1.10', '1.20'))
   })
 
   test('by filter: counted first, then done in steps, and what fails again is not caught in a circle', async () => {
@@ -207,6 +266,10 @@ describe('replay', () => {
       { mode: 'again' },
       { body: '{}' },
       { mode: 'edited', body: '{}' },
+      { mode: 'edited', data: [] },
+      { mode: 'edited', rawData: '[]' },
+      { mode: 'edited', rawData: '{}', data: {} },
+      { rawData: '{}' },
     ]) {
       expect((await http.post(`/deliveries/${id}/replay`, body)).status).toBe(400)
     }

@@ -38,9 +38,17 @@ export interface PageOptions {
   readonly limit?: number
 }
 
+/** The fields of an event to send. What is left out is made up. */
+export interface EventFields extends EventOverrides {
+  /** The JSON text of `data`, sent as it is written and without sample data: `{"price": 1.10}`. Not together with `data`. */
+  readonly rawData?: string
+  /** The same seed gives the same sample data. The id is a new one each time. A whole number from 0 to 2^32 - 1. */
+  readonly seed?: number
+}
+
 /** An event to send: its fields, or its exact text in `body`. */
 export type EventToSend =
-  | (EventOverrides & { readonly type: string; readonly body?: never })
+  | (EventFields & { readonly type: string; readonly body?: never })
   | { readonly body: string }
 
 /** How events are sent. */
@@ -68,6 +76,8 @@ export interface ReplayOptions {
   readonly mode?: 'signed' | 'exact' | 'edited'
   /** For `edited`: replaces `data`. */
   readonly data?: Readonly<Record<string, unknown>>
+  /** For `edited`: the JSON text that replaces `data`, sent as it is written. */
+  readonly rawData?: string
   /** For `edited`: the exact text to send. If it has the old id, that is replaced. */
   readonly body?: string
 }
@@ -162,7 +172,7 @@ export interface SettingsView {
 /** Everything that the emulator can do. The HTTP API has the same calls. All reject with `EmulatorError`. */
 export interface EmulatorApi {
   /** Takes in one event. Resolves once it is stored. */
-  send(type: string, overrides?: EventOverrides, options?: SendOptions): Promise<SentEvent>
+  send(type: string, overrides?: EventFields, options?: SendOptions): Promise<SentEvent>
   /** Takes in at most 1,000 events, all of them or none. */
   sendAll(events: readonly EventToSend[], options?: SendOptions): Promise<readonly SentEvent[]>
   readonly deliveries: {

@@ -1,4 +1,3 @@
-import type { EventOverrides } from '@ackhook/testing'
 import { DEFAULT_WORKSPACE } from '../endpoints/endpoints.ts'
 import { EmulatorError, invalid } from '../errors/emulator-error.ts'
 import { toOutgoingEvent } from '../events/event-input.ts'
@@ -6,7 +5,7 @@ import { resolveEmulatorFaults } from '../lib/fault-settings.ts'
 import { asRequest, fieldsOf, textField } from '../lib/read-fields.ts'
 import type { EmulatorFaults } from '../options/emulator-options.ts'
 import { toDeliveryView } from './delivery-view.ts'
-import type { EventToSend, SendOptions, SentEvent } from './emulator-api.ts'
+import type { EventFields, EventToSend, SendOptions, SentEvent } from './emulator-api.ts'
 import type { Parts } from './parts.ts'
 
 const MAX_EVENTS = 1000
@@ -19,7 +18,7 @@ export class EventsOperations {
     this.#parts = parts
   }
 
-  async send(type: string, overrides: EventOverrides = {}, options: SendOptions = {}): Promise<SentEvent> {
+  async send(type: string, overrides: EventFields = {}, options: SendOptions = {}): Promise<SentEvent> {
     return this.sendOne({ ...overrides, type }, options, null)
   }
 

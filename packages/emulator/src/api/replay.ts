@@ -1,15 +1,16 @@
 import type { EnvelopeFields } from '@ackhook/core'
 import { EmulatorError, invalid } from '../errors/emulator-error.ts'
 import { categoryOf } from '../events/categories.ts'
-import { envelopeOf, toOutgoingEvent } from '../events/event-input.ts'
+import { envelopeOf, MAX_EVENT_BYTES, readRawData, toOutgoingEvent } from '../events/event-input.ts'
+import { replaceMembers } from '../events/replace-members.ts'
 import { newId } from '../lib/ids.ts'
-import { choiceField, fieldsOf, textField } from '../lib/read-fields.ts'
+import { choiceField, type Fields, fieldsOf, textField } from '../lib/read-fields.ts'
 import type { DeliveryRow, NewDelivery } from '../storage/delivery-row.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { ReplayOptions } from './emulator-api.ts'
 
 const MODES = ['signed', 'exact', 'edited'] as const
-const MAX_BODY = 262_144
+const EDITS = ['data', 'rawData', 'body']
 
 type Replay = Omit<NewDelivery, 'created_at' | 'next_at' | 'draw'>
 
@@ -20,9 +21,9 @@ export function toReplay(
   { deliveries }: Storage,
   names: EnvelopeFields,
 ): Replay {
-  const fields = fieldsOf(options, ['mode', 'data', 'body'], 'options')
+  const fields = fieldsOf(options, ['mode', 'data', 'rawData', 'body'], 'options')
   const mode = choiceField(fields, 'mode', MODES) ?? 'signed'
-  if (mode !== 'edited' && (fields['data'] ?? fields['body']) !== undefined) {
+  if (mode !== 'edited' && EDITS.some(name => fields[name] !== undefined)) {
     throw invalid('mode', "must be 'edited' to send another body or data")
   }
   const same: Replay = {
@@ -38,8 +39,7 @@ export function toReplay(
   }
   if (mode === 'signed') return same
   if (mode === 'exact') return { ...same, headers: sentHeaders(row, deliveries) }
-  const edits = { data: fields['data'], body: textField(fields, 'body', MAX_BODY) }
-  const text = editedText(row, Buffer.from(same.body).toString('utf8'), edits, names)
+  const text = editedText(row, Buffer.from(same.body).toString('utf8'), fields, names)
   const { id, type, body } = toOutgoingEvent({ body: text }, 0, names)
   return { ...same, event_id: id, type, category: categoryOf(type), body }
 }
@@ -54,18 +54,18 @@ function sentHeaders(row: DeliveryRow, deliveries: Storage['deliveries']): strin
 }
 
 /** The text of the edited event, with an id of its own. Everything that was not edited stays as it was written. */
-function editedText(
-  row: DeliveryRow,
-  sent: string,
-  { data, body }: { readonly data: unknown; readonly body: string | undefined },
-  names: EnvelopeFields,
-): string {
-  if (body !== undefined && data !== undefined) throw invalid('data', 'and body cannot be given together')
-  if (body === undefined && data === undefined) throw invalid('body', 'is missing: what is to be edited?')
-  const id = newId('evt_')
-  if (body === undefined) return JSON.stringify({ ...JSON.parse(sent), [names.id]: id, [names.data]: data })
-  if (envelopeOf(body, names).id !== row.event_id) return body
-  const edited = body.replace(JSON.stringify(row.event_id), JSON.stringify(id))
-  if (envelopeOf(edited, names).id === id) return edited
-  throw invalid('body', 'must have another id: the same event would be a duplicate')
+function editedText(row: DeliveryRow, sent: string, fields: Fields, names: EnvelopeFields): string {
+  const [edit, other] = EDITS.filter(name => fields[name] !== undefined)
+  if (edit === undefined) throw invalid('body', 'is missing: what is to be edited?')
+  if (other !== undefined) throw invalid(edit, `and ${other} cannot be given together`)
+  const id = { [names.id]: JSON.stringify(newId('evt_')) }
+  if (edit !== 'body') return replaceMembers(sent, { ...id, [names.data]: editedData(fields) })
+  const body = textField(fields, 'body', MAX_EVENT_BYTES) ?? ''
+  return envelopeOf(body, names).id === row.event_id ? replaceMembers(body, id) : body
+}
+
+function editedData({ data, rawData }: Fields): string {
+  if (rawData !== undefined) return readRawData(rawData)
+  if (typeof data === 'object' && data !== null && !Array.isArray(data)) return JSON.stringify(data)
+  throw invalid('data', 'must be an object')
 }

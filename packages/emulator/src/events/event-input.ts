@@ -1,9 +1,10 @@
 import type { EnvelopeFields } from '@ackhook/core'
-import { createEvent } from '@ackhook/testing'
+import { createEvent, seededRandom } from '@ackhook/testing'
 import { eventBytes } from '@ackhook/testing/spi'
 import { EmulatorError, invalid } from '../errors/emulator-error.ts'
 import { newId } from '../lib/ids.ts'
-import { type Fields, textField } from '../lib/read-fields.ts'
+import { countField, type Fields, textField } from '../lib/read-fields.ts'
+import { replaceMembers } from './replace-members.ts'
 
 /** An event, and the exact bytes it is sent as. */
 export interface OutgoingEvent {
@@ -14,10 +15,12 @@ export interface OutgoingEvent {
 
 /** The size of one event is not published: larger ones than any platform sends are refused. */
 export const MAX_EVENT_BYTES = 262_144
+/** The generator has 32 bits of state. */
+const MAX_SEED = 2 ** 32 - 1
 
 /**
  * The event of a request: `body` is sent as it is, byte for byte; anything else becomes an envelope, with an id, a time
- * and sample data where they are left out. Throws `EmulatorError`.
+ * and sample data where they are left out. In an envelope `rawData` is `data`, byte for byte. Throws `EmulatorError`.
  */
 export function toOutgoingEvent(value: unknown, now: number, names: EnvelopeFields): OutgoingEvent {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
@@ -27,13 +30,37 @@ export function toOutgoingEvent(value: unknown, now: number, names: EnvelopeFiel
   if (fields['body'] !== undefined) return exactEvent(fields, names)
   const type = textField(fields, 'type', 200)
   if (type === undefined) throw invalid('type', "is missing: 'conversation.resolved', for example")
+  const { rawData, seed: _, ...envelope } = fields
   const { data } = fields
-  if (data !== undefined && (typeof data !== 'object' || data === null || Array.isArray(data))) {
-    throw invalid('data', 'must be an object')
-  }
+  if (data !== undefined && !isObject(data)) throw invalid('data', 'must be an object')
   const id = textField(fields, 'id', 200) ?? newId('evt_')
-  const event = createEvent(type, { ...fields, id }, { clock: () => now })
-  return sized({ id, type, body: eventBytes(event, names) })
+  const seed = countField(fields, 'seed', 0, MAX_SEED)
+  const sources = { clock: () => now, ...(seed !== undefined && { random: seededRandom(seed) }) }
+  const body = eventBytes(createEvent(type, { ...envelope, id }, sources), names)
+  return sized({ id, type, body: rawData === undefined ? body : withRawData(body, fields, names) })
+}
+
+function withRawData(body: Uint8Array, { data, rawData }: Fields, names: EnvelopeFields): Uint8Array {
+  if (data !== undefined) throw invalid('rawData', 'and data cannot be given together')
+  const text = replaceMembers(Buffer.from(body).toString(), { [names.data]: readRawData(rawData) })
+  return Buffer.from(text)
+}
+
+/** A JSON text of data. Throws `EmulatorError` when it is not that of an object. */
+export function readRawData(rawData: unknown): string {
+  if (typeof rawData !== 'string') throw invalid('rawData', 'must be the JSON text of an object')
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(rawData)
+  } catch (error) {
+    throw invalid('rawData', `must be JSON: ${(error as Error).message}`)
+  }
+  if (isObject(parsed)) return rawData
+  throw invalid('rawData', 'must be the JSON text of an object')
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function exactEvent(fields: Fields, names: EnvelopeFields): OutgoingEvent {

@@ -133,13 +133,31 @@ const faults = options({
   lostReply: chance,
 })
 
+const rawData: Schema = {
+  description: 'The JSON text of data, sent as it is written and without sample data. Not together with data',
+  type: 'string',
+  contentMediaType: 'application/json',
+}
+const seed: Schema = { type: 'integer', minimum: 0, maximum: 2 ** 32 - 1 }
+
 const eventToSend: Schema = {
   anyOf: [
     {
       type: 'object',
       description: 'Fields of the event. What is left out is made up',
       required: ['type'],
-      properties: { id: text, type: text, created_at: instant, data: { type: 'object' } },
+      properties: {
+        id: text,
+        type: text,
+        created_at: instant,
+        data: { type: 'object', description: 'Merged over sample data' },
+        rawData,
+        seed: {
+          ...seed,
+          description: 'The same seed gives the same sample data; the id is always a new one',
+        },
+      },
+      not: { required: ['data', 'rawData'] },
     },
     object({ body: { type: 'string', description: 'The exact text to send' } }),
   ],
@@ -180,6 +198,10 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
   ReplayRequest: options({
     mode: choice('signed', 'exact', 'edited'),
     data: { type: 'object', description: 'For edited: replaces data' },
+    rawData: {
+      ...rawData,
+      description: 'For edited: the JSON text that replaces data, sent as it is written',
+    },
     body: { type: 'string', description: 'For edited: the exact text' },
   }),
   BulkRequest: options({

@@ -1,0 +1,50 @@
+/** A string, a mark, or a number or word. */
+const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s"{}[\],:]+/g
+
+/** A member of the outermost object: where its value stands in the text. */
+interface Span {
+  readonly name: string
+  readonly from: number
+  readonly to: number
+}
+
+/**
+ * The text of a JSON object with the values of some members replaced by other JSON texts. What is not replaced stays as
+ * it was written; a member that is missing is added at the end.
+ */
+export function replaceMembers(text: string, values: Readonly<Record<string, string>>): string {
+  const spans = membersOf(text)
+  let replaced = ''
+  let at = 0
+  for (const { name, from, to } of spans.filter(one => Object.hasOwn(values, one.name))) {
+    replaced += text.slice(at, from) + values[name]
+    at = to
+  }
+  replaced += text.slice(at)
+  const missing = Object.entries(values).filter(([name]) => !spans.some(span => span.name === name))
+  const added = missing.map(([name, value]) => `${JSON.stringify(name)}:${value}`).join(',')
+  if (added === '') return replaced
+  const end = replaced.lastIndexOf('}')
+  return `${replaced.slice(0, end)}${spans.length > 0 ? ',' : ''}${added}${replaced.slice(end)}`
+}
+
+/** In the order of the text, which is known to be a JSON object. */
+function membersOf(text: string): readonly Span[] {
+  const members: Span[] = []
+  let depth = 0
+  let name: string | undefined
+  let from: number | undefined
+  let end = 0
+  for (const { 0: token, index } of text.matchAll(TOKEN)) {
+    const isEnd = depth === 1 && (token === ',' || token === '}')
+    if (isEnd && name !== undefined && from !== undefined) {
+      members.push({ name, from, to: end })
+      name = from = undefined
+    } else if (depth === 1 && name === undefined && token.startsWith('"')) name = JSON.parse(token) as string
+    else if (depth === 1 && name !== undefined && token !== ':') from ??= index
+    if (token === '{' || token === '[') depth++
+    if (token === '}' || token === ']') depth--
+    end = index + token.length
+  }
+  return members
+}
