@@ -44,6 +44,13 @@ async function open(url: string, context?: BrowserContext): Promise<Page> {
   return page
 }
 
+/** As text, since the tests have no types of the DOM: j and Enter, before the page has drawn its first row. */
+const PRESS_WITH_FIRST_ROW = `new MutationObserver((_, observer) => {
+  if (document.querySelector('tr.row') === null) return
+  observer.disconnect()
+  for (const key of ['j', 'Enter']) document.body.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }))
+}).observe(document.body, { childList: true, subtree: true })`
+
 const texts = (page: Page, selector: string) => page.locator(selector).allInnerTexts()
 
 describe('the overview', () => {
@@ -137,6 +144,16 @@ describe('dead letters', () => {
     await vi.waitFor(async () =>
       expect(await page.evaluate('document.activeElement.textContent')).toBe('Redrive'),
     )
+  })
+
+  it('obey a key that is pressed the moment they appear', async () => {
+    const letters = withLetters()
+    await dead(letters, ['evt_1', 'evt_2'])
+    const page = await open(`${await serve(letters)}#/overview`)
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    await page.evaluate(PRESS_WITH_FIRST_ROW)
+    await page.getByRole('link', { name: /^Dead letters/ }).click()
+    await page.getByRole('heading', { name: 'evt_2' }).waitFor()
   })
 
   it('that a filter hides are not touched by an action on the selected ones', async () => {

@@ -1,8 +1,11 @@
-import { useEffect } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 
 /** Single-key commands, off while a field has the focus, a dialog is open, or a modifier is held. */
 export function useKeys(commands: Readonly<Record<string, () => void>>): void {
-  useEffect(() => {
+  // Those of the rows in the document: an effect would bring them up to 100 ms after the rows.
+  const latest = useRef(commands)
+  latest.current = commands
+  useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if (event.ctrlKey || event.metaKey || event.altKey) return
       if (event.target instanceof Element && event.target.closest('input, select, textarea, dialog') !== null)
@@ -14,14 +17,14 @@ export function useKeys(commands: Readonly<Record<string, () => void>>): void {
         event.target.closest('a, button, summary') !== null
       )
         return
-      const command = commands[event.key]
+      const command = latest.current[event.key]
       if (command === undefined) return
       event.preventDefault()
       command()
     }
     addEventListener('keydown', onKey)
     return () => removeEventListener('keydown', onKey)
-  })
+  }, [])
 }
 
 /** The key of the row `step` below (or above) the current one, kept inside the list. */
