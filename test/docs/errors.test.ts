@@ -6,13 +6,16 @@ import { filesUnder, ROOT } from '../support/workspace-packages.ts'
 const page = readFileSync(`${ROOT}docs/errors.md`, 'utf8')
 const [, accepted = '', refused = '', thrown = '', noticed = ''] = page.split(/^## /m)
 
-it('describes every reply code once, with its status', () => {
+it('describes every reply code once, with its status, and what stands for several of them', () => {
+  const replies = new Map<string, string>()
   const documented = [...rows(accepted), ...rows(refused)].map(([code, status]) => [code, status])
   const table = Object.entries(CODES).map(([code, { status, reply }]) => [
     `\`${code}\``,
     reply === undefined ? String(status) : `${status} (\`${reply}\`)`,
   ])
-  expect(documented.sort()).toEqual(table.sort())
+  for (const { status, reply } of Object.values(CODES))
+    if (reply !== undefined) replies.set(`\`${reply}\``, String(status))
+  expect(documented.sort()).toEqual([...table, ...replies].sort())
 })
 
 it('gives each refusal a cause and a fix', () => {

@@ -41,7 +41,7 @@ async function start(options: EmulatorOptions = {}): Promise<App> {
     else
       response
         .writeHead(app.status, { 'content-type': 'application/json' })
-        .end('{"code":"signature_mismatch"}')
+        .end(app.status === 401 ? '{"code":"unauthorized"}' : '{}')
   }).listen(0, '127.0.0.1')
   await vi.waitFor(() => expect(server.address()).not.toBeNull())
   const to = `http://127.0.0.1:${(server.address() as { port: number }).port}/webhooks`
@@ -168,8 +168,8 @@ describe('a delivery', () => {
     app.status = 401
     const sent = await app.emulator.api.send('conversation.resolved')
     const page = await open(`${app.emulator.url}/#/deliveries/${sent.deliveries[0]?.id}`)
-    await page.getByText('401 signature_mismatch').waitFor()
-    await page.getByText("Check that the secret is this endpoint's").waitFor()
+    await page.getByText('401 unauthorized').waitFor()
+    await page.getByText('Most often the two sides have different secrets').waitFor()
     await page.getByText(/^Attempt 2 in \d+ s$/).waitFor()
     app.status = undefined
     await button(page, 'Try now').click()
@@ -404,7 +404,7 @@ it('shows hostile ids, types, payloads, replies and headers as text', async () =
 })
 
 it.each(['light', 'dark'] as const)(
-  'every page meets WCAG 2.2 AA in %s, and at 200 %% zoom',
+  'every page meets WCAG 2.2 AA in %s, and at double zoom',
   async colorScheme => {
     const app = await start({ delivery: { attempts: 2, minDelay: '1ms', maxDelay: '1ms' } })
     const { emulator } = app
