@@ -7,16 +7,10 @@ const webPlatform = fileURLToPath(new URL('packages/core/src/platform/web/platfo
 /** Tests of what only that platform has. */
 const ON_WEB = 'packages/core/src/inbox/memory/per-request-scheduler.test.ts'
 /** Tests on the sources alone: they start no server, need no build and take seconds. */
-const UNIT = ['packages/*/src/**/*.test.ts', 'test/packaging/*.test.ts']
+const UNIT = ['packages/*/src/**/*.test.ts', 'ui/src/**/*.test.ts', 'test/packaging/*.test.ts']
 const resolve = { conditions }
 const ssr = { resolve: { conditions, externalConditions: conditions } }
-const patient = {
-  testTimeout: 60_000,
-  hookTimeout: 60_000,
-  // The limit of `expect.poll` is set here, and that of `vi.waitFor`, which no option reaches, in the file.
-  expect: { poll: { timeout: 20_000 } },
-  setupFiles: fileURLToPath(new URL('test/support/patience.ts', import.meta.url)),
-}
+const patient = { testTimeout: 60_000, hookTimeout: 60_000 }
 
 export default defineConfig({
   test: {

@@ -191,6 +191,23 @@ describe('dead letters', () => {
     expect(await page.locator('tr.row').count()).toBeLessThan(60)
   })
 
+  it('are sorted by their time of death both ways, and not where a filter has no such index', async () => {
+    const letters = withLetters()
+    for (const id of ['evt_1', 'evt_2', 'evt_3']) await dead(letters, [id])
+    const page = await open(`${await serve(letters)}#/letters`)
+    await page.getByRole('link', { name: 'evt_3' }).waitFor()
+    const header = page.getByRole('columnheader', { name: 'Failed' })
+    expect(await header.getAttribute('aria-sort')).toBe('descending')
+    await header.getByRole('button').press('Enter')
+    await vi.waitFor(async () => expect(await texts(page, 'tr.row a')).toEqual(['evt_1', 'evt_2', 'evt_3']))
+    expect(await header.getAttribute('aria-sort')).toBe('ascending')
+    await page.getByLabel('Type', { exact: true }).fill('conversation.resolved')
+    await page.getByLabel('Type', { exact: true }).press('Enter')
+    await vi.waitFor(async () => expect(await texts(page, 'tr.row a')).toEqual(['evt_3', 'evt_2', 'evt_1']))
+    expect(await header.getAttribute('aria-sort')).toBe('descending')
+    expect(await header.getByRole('button').count()).toBe(0)
+  })
+
   it('are looked at and not touched by a reader', async () => {
     const letters = withLetters()
     await dead(letters, ['evt_1'])

@@ -58,6 +58,7 @@ describe('events and deliveries', () => {
       ['limit=201', 'limit'],
       ['limit=0', 'limit'],
       ['after=x', 'after'],
+      ['order=type', 'order'],
       ['colour=red', 'colour'],
     ]) {
       const { status, body } = await http.get(`/deliveries?${query}`)
@@ -65,19 +66,23 @@ describe('events and deliveries', () => {
     }
   })
 
-  test('pages follow each other without a gap, at most 200 at a time', async () => {
+  test('pages follow each other without a gap in both orders, at most 200 at a time', async () => {
     const { http, send, emulator } = await running()
     for (let i = 0; i < 3; i++) await send(...Array.from({ length: 100 }, () => 'call.started'))
     await emulator.wait()
-    const seen: number[] = []
-    let next: string | null = ''
-    while (next !== null) {
-      const { body } = await http.get(`/deliveries?limit=200${next && `&after=${next}`}`)
-      expect(body.deliveries.length).toBeLessThanOrEqual(200)
-      seen.push(...body.deliveries.map((one: { seq: number }) => one.seq))
-      next = body.next
+    const walk = async (order: string) => {
+      const seen: number[] = []
+      let next: string | null = ''
+      while (next !== null) {
+        const { body } = await http.get(`/deliveries?limit=200&order=${order}${next && `&after=${next}`}`)
+        expect(body.deliveries.length).toBeLessThanOrEqual(200)
+        seen.push(...body.deliveries.map((one: { seq: number }) => one.seq))
+        next = body.next
+      }
+      return seen
     }
-    expect(seen).toEqual(Array.from({ length: 300 }, (_, i) => 300 - i))
+    expect(await walk('newest')).toEqual(Array.from({ length: 300 }, (_, i) => 300 - i))
+    expect(await walk('oldest')).toEqual(Array.from({ length: 300 }, (_, i) => i + 1))
   })
 
   test('a delivery has its exact bytes, as text and as a download', async () => {
@@ -349,6 +354,8 @@ describe('messages', () => {
     await post(http, message)
     const { messages, next } = (await http.get('/messages?limit=1')).body
     expect(messages).toMatchObject([{ direction: 'outbound' }])
+    const oldest = (await http.get('/messages?order=oldest')).body.messages
+    expect(oldest).toEqual((await http.get('/messages')).body.messages.toReversed())
     expect((await http.get(`/messages?after=${next}`)).body.messages).toMatchObject([
       { direction: 'inbound' },
     ])

@@ -11,8 +11,7 @@ import {
   openPage,
   type Page,
 } from '../../../test/support/browser.ts'
-import { startPatientEmulator } from '../../../test/support/patient-emulator.ts'
-import type { Emulator, EmulatorOptions } from '../src/index.ts'
+import { type Emulator, type EmulatorOptions, startEmulator } from '../src/index.ts'
 
 const SECRET = 'whsec_emulator_pages_0123456789'
 const quiet = { info() {}, warn() {}, error() {} }
@@ -47,7 +46,7 @@ async function start(options: EmulatorOptions = {}): Promise<App> {
   await vi.waitFor(() => expect(server.address()).not.toBeNull())
   const to = `http://127.0.0.1:${(server.address() as { port: number }).port}/webhooks`
   const app: App = {
-    emulator: await startPatientEmulator({ port: 0, to, secret: SECRET, seed: 1, ...options }),
+    emulator: await startEmulator({ port: 0, to, secret: SECRET, seed: 1, ...options }),
     handled,
     status: undefined,
   }
@@ -92,13 +91,7 @@ describe('the list of deliveries', () => {
     const page = await open(emulator.url)
     await page.getByRole('link', { name: 'evt_59' }).waitFor()
     await page.getByText('live', { exact: true }).waitFor()
-    await page.getByRole('region', { name: 'Deliveries' }).evaluate(
-      frame =>
-        new Promise(heard => {
-          frame.addEventListener('scroll', heard, { once: true })
-          frame.scrollTo(0, 400)
-        }),
-    )
+    await page.getByRole('region', { name: 'Deliveries' }).evaluate(frame => frame.scrollTo(0, 400))
     await emulator.api.send('a.b', { id: 'evt_new' })
     await button(page, '1 new').click()
     await page.getByRole('region', { name: 'Deliveries' }).evaluate(frame => frame.scrollTo(0, 0))
@@ -153,18 +146,116 @@ describe('the list of deliveries', () => {
     expect(handled).toEqual(['evt_1', 'evt_2'])
   })
 
-  it('keeps a small document while events pour in', { timeout: 120_000 }, async () => {
+  it('is walked to its end and back with a small document, and loads again what it let go of', async () => {
+    const { emulator } = await start()
+    await emulator.api.endpoints.pause()
+    for (let batch = 0; batch < 3; batch++) {
+      const ids = Array.from({ length: 1000 }, (_, n) => ({ type: 'a.b', id: `evt_${batch * 1000 + n}` }))
+      await emulator.api.sendAll(ids)
+    }
+    const page = await open(emulator.url)
+    await page.getByRole('link', { name: 'evt_2999', exact: true }).waitFor()
+    const frame = page.getByRole('region', { name: 'Deliveries' })
+    const shown = () => page.locator('tr.row a').allInnerTexts()
+    await vi.waitFor(async () => {
+      await frame.evaluate(element => element.scrollTo(0, element.scrollHeight))
+      expect(await shown()).toContain('evt_0')
+      expect(await rows(page).count()).toBeLessThan(60)
+    }, 30_000)
+    expect(await page.locator('table').getAttribute('aria-rowcount')).toBe('3001')
+    expect(await rows(page).last().getAttribute('aria-rowindex')).toBe('3001')
+    const requested: string[] = []
+    page.on('request', request => requested.push(new URL(request.url()).search))
+    // In the middle, where no row is held, and then at the top.
+    await frame.evaluate(element => element.scrollTo(0, 40 * 1000))
+    await vi.waitFor(async () => expect(await shown()).toContain('evt_1990'))
+    await frame.evaluate(element => element.scrollTo(0, 0))
+    await vi.waitFor(async () => expect((await shown())[0]).toBe('evt_2999'))
+    expect(requested.filter(search => search.includes('limit=100'))).not.toEqual([])
+  })
+
+  it('sorts all deliveries by time both ways, by mouse and by keyboard, and keeps that in the address', async () => {
+    const { emulator } = await start()
+    await emulator.api.sendAll(Array.from({ length: 150 }, (_, n) => ({ type: 'a.b', id: `evt_${n}` })))
+    await emulator.wait()
+    const page = await open(emulator.url)
+    await page.getByRole('link', { name: 'evt_149' }).waitFor()
+    const header = page.getByRole('columnheader', { name: 'Created' })
+    expect(await header.getAttribute('aria-sort')).toBe('descending')
+    await button(page, 'Created').click()
+    await vi.waitFor(async () => expect((await page.locator('tr.row a').allInnerTexts())[0]).toBe('evt_0'))
+    expect(await header.getAttribute('aria-sort')).toBe('ascending')
+    expect(page.url()).toContain('order=oldest')
+    await emulator.api.send('a.b', { id: 'evt_later' })
+    const frame = page.getByRole('region', { name: 'Deliveries' })
+    await vi.waitFor(async () => {
+      await frame.evaluate(element => element.scrollTo(0, element.scrollHeight))
+      expect(await page.locator('tr.row a').allInnerTexts()).toContain('evt_later')
+    })
+    await button(page, 'Created').press('Enter')
+    await vi.waitFor(async () =>
+      expect((await page.locator('tr.row a').allInnerTexts())[0]).toBe('evt_later'),
+    )
+    expect(page.url()).not.toContain('order')
+  })
+
+  it('misses nothing that happens between the first reply and the opening of the stream', async () => {
+    const { emulator } = await start()
+    const context = await contextWith()
+    let openStream = () => {}
+    const opened = new Promise<void>(resolve => {
+      openStream = resolve
+    })
+    await context.route('**/stream', async route => {
+      await opened
+      await route.continue()
+    })
+    const page = await open(emulator.url, context)
+    await page.getByText('Nothing was sent yet').waitFor()
+    await emulator.api.send('a.b', { id: 'evt_between' })
+    await emulator.wait()
+    openStream()
+    await page.getByRole('link', { name: 'evt_between' }).waitFor()
+  })
+
+  it('has a chart that follows the time filter and says what was replayed and discarded', async () => {
+    const app = await start({ delivery: { attempts: 1 } })
+    const { api } = app.emulator
+    app.status = 503
+    const sent = await api.sendAll([{ type: 'a.b' }, { type: 'a.b' }, { type: 'a.b' }])
+    await api.wait({ state: 'undelivered', count: 3 })
+    // Not the receiver: it refuses what was signed hours ahead.
+    app.status = 200
+    const [first, second] = sent.map(({ deliveries }) => deliveries[0]?.id ?? '')
+    await api.deliveries.replay(first ?? '')
+    await api.deliveries.discard(second ?? '')
+    await api.wait({ state: 'acknowledged' })
+    await api.clock.advance('3h')
+    await api.send('c.d')
+    await api.wait({ state: 'acknowledged', type: 'c.d' })
+    const page = await open(app.emulator.url)
+    const chart = (name: string | RegExp) => page.getByRole('img', { name })
+    await chart(
+      /^All deliveries: 2 acknowledged, 0 pending, 1 undelivered, 1 replayed, 1 discarded/,
+    ).waitFor()
+    expect(await page.locator('.chart rect').count()).toBe(5)
+    await page.getByLabel('Time').selectOption('1 hour')
+    await chart(/^Last 1 hour: 1 acknowledged, 0 pending, 0 undelivered, 0 replayed/).waitFor()
+    await page.getByText('by 1 min').waitFor()
+  })
+
+  it('keeps a small document and a bounded list while events pour in', async () => {
     const { emulator } = await start()
     const page = await open(emulator.url)
     await page.getByText('live', { exact: true }).waitFor()
     await page.getByText('Nothing was sent yet').waitFor()
     for (let batch = 0; batch < 2; batch++) {
-      await emulator.api.sendAll(Array.from({ length: 100 }, () => ({ type: 'a.b' })))
+      await emulator.api.sendAll(Array.from({ length: 300 }, () => ({ type: 'a.b' })))
     }
-    await emulator.wait()
+    await emulator.wait({ timeout: '60s', idle: true })
     await vi.waitFor(async () => {
-      expect(await page.locator('table').getAttribute('aria-rowcount')).toBe('201')
-    })
+      expect(await page.locator('table').getAttribute('aria-rowcount')).toBe('601')
+    }, 20_000)
     expect(await rows(page).count()).toBeLessThan(60)
   })
 })

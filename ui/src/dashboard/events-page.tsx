@@ -3,6 +3,7 @@ import { call } from '../kit/api.ts'
 import { type Column, DataTable } from '../kit/data-table.tsx'
 import { Failure } from '../kit/failure.tsx'
 import { Ago, distance } from '../kit/now.tsx'
+import { PAGE_ROWS } from '../kit/page-window.ts'
 import { usePaged } from '../kit/paged.ts'
 import { Filters, filtersHere } from './filters.tsx'
 
@@ -36,10 +37,11 @@ interface EventsPageProps {
 /** Events that wait or run. To look at only: their processes own them. */
 export function EventsPage({ state, filters }: EventsPageProps) {
   const paged = usePaged<EventRow>(async (after, signal) => {
-    const query = { ...filtersHere(), state, after, limit: 100 }
+    const query = { ...filtersHere(), state, after, limit: PAGE_ROWS }
     const { events, next } = await call<EventPage>('api/events', { query, signal })
     return { rows: events, next }
   })
+  const { count, ...list } = paged.list.value
   return (
     <>
       <div class="bar">
@@ -50,7 +52,7 @@ export function EventsPage({ state, filters }: EventsPageProps) {
       </div>
       <Filters filters={filters} />
       <Failure error={paged.error.value} retry={paged.reload} />
-      {paged.ready.value && paged.rows.value.length === 0 ? (
+      {paged.ready.value && count === 0 ? (
         <div class="empty">
           <h2>{state === 'pending' ? 'Nothing waits' : 'Nothing is running'}</h2>
         </div>
@@ -58,9 +60,11 @@ export function EventsPage({ state, filters }: EventsPageProps) {
         <DataTable
           caption={state === 'pending' ? 'Pending events' : 'Active events'}
           columns={COLUMNS}
-          rows={paged.rows.value}
+          {...list}
+          count={count}
+          turn={paged.turn.value}
           rowKey={row => row.key}
-          onNearEnd={paged.loadMore}
+          onView={paged.show}
         />
       )}
     </>

@@ -5,6 +5,7 @@ import { type Column, DataTable } from '../kit/data-table.tsx'
 import { Failure } from '../kit/failure.tsx'
 import { neighbour, useKeys } from '../kit/keys.ts'
 import { Ago } from '../kit/now.tsx'
+import { PAGE_ROWS } from '../kit/page-window.ts'
 import { type Paged, usePaged } from '../kit/paged.ts'
 import { go, hrefOf, route, setQuery } from '../kit/route.ts'
 import { changeLetters, changeMatching } from './change-letters.ts'
@@ -41,10 +42,14 @@ const COLUMNS: readonly Column<EventRow>[] = [
 ]
 
 export function LettersPage({ overview }: { readonly overview: Overview }) {
-  const paged = usePaged<EventRow>(loadPage)
   const selected = useSignal<ReadonlySet<string>>(new Set())
+  const paged = usePaged<EventRow>(loadPage, (pages, isFirst) => {
+    // Another list: a letter that a filter hides is not touched.
+    const keys = isFirst ? pages.view().rows.map(({ key }) => key) : undefined
+    if (keys !== undefined) selected.value = new Set(keys.filter(key => selected.peek().has(key)))
+  })
   const current = useSignal<string | undefined>(undefined)
-  const rows = paged.rows.value
+  const { rows, offset, count, hasMore } = paged.list.value
   const move = (step: 1 | -1) => {
     current.value = neighbour(
       rows.map(({ key }) => key),
@@ -66,19 +71,25 @@ export function LettersPage({ overview }: { readonly overview: Overview }) {
       <Filters filters={overview.browsing.filters} />
       {canChange && <Actions paged={paged} selected={selected} now={overview.now} />}
       <Failure error={paged.error.value} retry={paged.reload} />
-      {paged.ready.value && rows.length === 0 ? (
+      {paged.ready.value && count === 0 ? (
         <Empty />
       ) : (
         <DataTable
           caption="Dead letters"
           columns={COLUMNS}
           rows={rows}
+          offset={offset}
+          count={count}
+          hasMore={hasMore}
+          turn={paged.turn.value}
           rowKey={row => row.key}
           current={current.value}
           sort={{ key: 'failedAt', descending: orderHere() !== 'oldest' }}
-          onSort={sort => setQuery({ order: sort.descending ? '' : 'oldest' })}
+          {...(!isFiltered() && {
+            onSort: ({ descending }) => setQuery({ order: descending ? '' : 'oldest' }),
+          })}
           {...(canChange && { selected: selected.value, onSelect: next => (selected.value = next) })}
-          onNearEnd={paged.loadMore}
+          onView={paged.show}
         />
       )}
       <p class="small quiet">
@@ -91,7 +102,7 @@ export function LettersPage({ overview }: { readonly overview: Overview }) {
 }
 
 async function loadPage(after: string | undefined, signal: AbortSignal) {
-  const query = { ...filtersHere(), order: orderHere(), after, limit: 100 }
+  const query = { ...filtersHere(), order: orderHere(), after, limit: PAGE_ROWS }
   const { events, next } = await call<EventPage>('api/letters', { query, signal })
   return { rows: events, next }
 }
@@ -129,8 +140,7 @@ function Actions({
   /** The time on the server. */
   readonly now: number
 }) {
-  // Those in the list: a letter that a filter hides is not touched.
-  const keys = paged.rows.value.map(({ key }) => key).filter(key => selected.value.has(key))
+  const keys = [...selected.value]
   const count = keys.length
   const some = (action: 'redrive' | 'discard') => void change(paged, selected, action, keys)
   const all = async (action: 'redrive' | 'discard') => {

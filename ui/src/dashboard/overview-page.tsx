@@ -48,10 +48,15 @@ function Figure({ label, value }: { readonly label: string; readonly value: stri
 function Throughput({ minutes }: { readonly minutes: readonly Minute[] }) {
   const bars = minutes.map(({ at, handled, deadLettered }) => ({
     label: new Date(at).toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit' }),
-    values: { good: handled, bad: deadLettered },
+    values: [handled, deadLettered],
   }))
-  return <BarChart title="Last hour" bars={bars} names={{ good: 'handled', bad: 'dead letters' }} />
+  return <BarChart title="Last hour" detail="by minute" series={SERIES} bars={bars} />
 }
+
+const SERIES = [
+  { name: 'handled', tone: 'good' },
+  { name: 'dead letters', tone: 'bad' },
+] as const
 
 function Processes({ processes }: { readonly processes: readonly LiveProcess[] }) {
   return (

@@ -45,6 +45,7 @@ export const DELIVERY_COLUMNS: readonly Column<DeliveryView>[] = [
     label: 'Created',
     width: '7.5rem',
     rank: 'extra',
+    sortable: true,
     cell: row => <Ago at={Date.parse(row.createdAt)} from={emulatorNow} />,
   },
 ]

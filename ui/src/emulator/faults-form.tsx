@@ -19,7 +19,7 @@ const CHANCES = {
 export function FaultsForm() {
   const faults = useResource(signal => api<EmulatorFaults>('faults', { signal }))
   useNotices(({ event }) => {
-    if (event === 'faults' || event === 'reset') faults.reload()
+    if (event === 'faults' || event === 'reset' || event === 'gap') faults.reload()
   })
   const data = faults.data.value
   const submit = (event: Event) => {

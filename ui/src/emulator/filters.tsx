@@ -8,48 +8,69 @@ const PERIODS: Readonly<Record<string, number>> = {
   '5 minutes': 300_000,
   '1 hour': 3_600_000,
   '24 hours': 86_400_000,
+  '7 days': 604_800_000,
 }
+/** The text index is of three characters each. */
+const MIN_TEXT = 3
 const PASSED_ON = ['workspace', 'category', 'type', 'state', 'status', 'event', 'message', 'text'] as const
 
-/** The filters in the address, as the API takes them. */
+/** The filters in the address, as the API takes them. A text that is too short for the index is left out. */
 export function filterHere(): Readonly<Record<string, string>> {
   const { query } = route.value
   const entries = PASSED_ON.flatMap(name => {
     const value = query.get(name) ?? ''
-    return value === '' ? [] : [[name, value] as const]
+    return value === '' || (name === 'text' && isTextTooShort()) ? [] : [[name, value] as const]
   })
-  const periodMs = PERIODS[query.get('period') ?? '']
-  const from = periodMs === undefined ? {} : { from: new Date(emulatorNow.peek() - periodMs).toISOString() }
+  const ms = periodHere()?.ms
+  const from = ms === undefined ? {} : { from: new Date(emulatorNow.peek() - ms).toISOString() }
   return { ...Object.fromEntries(entries), ...from }
+}
+
+/** The time filter in the address. */
+export function periodHere(): { readonly name: string; readonly ms: number } | undefined {
+  const name = route.value.query.get('period') ?? ''
+  const ms = PERIODS[name]
+  return ms === undefined ? undefined : { name, ms }
+}
+
+/** The order in the address, as the API takes it. */
+export function orderHere(): 'newest' | 'oldest' {
+  return route.value.query.get('order') === 'oldest' ? 'oldest' : 'newest'
 }
 
 export function isFiltered(): boolean {
   return Object.keys(filterHere()).length > 0
 }
 
-/** The text index is of three characters each. */
 export function isTextTooShort(): boolean {
-  const { text = '' } = filterHere()
-  return text !== '' && text.length < 3
+  const length = [...(route.value.query.get('text') ?? '')].length
+  return length > 0 && length < MIN_TEXT
 }
 
 export function Filters({ withState = true }: { readonly withState?: boolean }) {
   return (
-    <search class="fields">
-      {withState && <Choice name="state" label="State" options={Object.keys(STATES)} />}
-      <Choice name="category" label="Category" options={CATEGORIES} />
-      <Text name="type" label="Type" />
-      <Text name="status" label="Status" />
-      <Text name="workspace" label="Workspace" />
-      <Choice name="period" label="Time" options={Object.keys(PERIODS)} />
-      <Text name="text" label="Text in the event" />
-      {isFiltered() && (
-        <button
-          type="button"
-          onClick={() => setQuery(Object.fromEntries([...PASSED_ON, 'period'].map(name => [name, ''])))}
-        >
-          Clear
-        </button>
+    <search class="stack tight">
+      <div class="fields">
+        {withState && <Choice name="state" label="State" options={Object.keys(STATES)} />}
+        <Choice name="category" label="Category" options={CATEGORIES} />
+        <Text name="type" label="Type" />
+        <Text name="status" label="Status" />
+        <Text name="workspace" label="Workspace" />
+        <Choice name="period" label="Time" options={Object.keys(PERIODS)} />
+        <Text name="text" label="Text in the event" />
+        {(isFiltered() || isTextTooShort()) && (
+          <button
+            type="button"
+            onClick={() => setQuery(Object.fromEntries([...PASSED_ON, 'period'].map(name => [name, ''])))}
+          >
+            Clear
+          </button>
+        )}
+      </div>
+      {isTextTooShort() && (
+        <p class="note wait">
+          A text needs three characters or more: the index holds no shorter ones. It is left out until then.
+        </p>
       )}
     </search>
   )

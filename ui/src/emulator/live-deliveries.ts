@@ -1,127 +1,82 @@
-import { type Signal, useSignal, useSignalEffect } from '@preact/signals'
+import { type Signal, useSignal } from '@preact/signals'
 import { useRef } from 'preact/hooks'
 import type { DeliveryView } from '../../../packages/emulator/src/api/delivery-view.ts'
+import type { PageWindow } from '../kit/page-window.ts'
+import { PAGE_ROWS } from '../kit/page-window.ts'
+import { type Paged, usePaged } from '../kit/paged.ts'
 import { api } from './api.ts'
-import { filterHere, isTextTooShort } from './filters.tsx'
+import { filterHere, orderHere } from './filters.tsx'
 import { useNotices } from './live.ts'
-import { MAX_ROWS, mergeDeliveries, type Tail } from './merge-deliveries.ts'
+import { mergeDeliveries } from './merge-deliveries.ts'
 
-const PAGE = 100
+/** New ones that are counted while they are held back. */
+const MAX_FRESH = 1000
+/** Changes that are kept while a page is under way. */
+const MAX_ARRIVED = 5000
 
-export interface LiveDeliveries {
-  readonly rows: Signal<readonly DeliveryView[]>
-  /** New ones that are held back while the list is paused or scrolled. */
-  readonly fresh: Signal<readonly DeliveryView[]>
-  /** Changes were missed while the list was held. */
-  readonly missed: Signal<boolean>
-  readonly error: Signal<Error | undefined>
-  readonly ready: Signal<boolean>
-  readonly loadMore: () => void
-  readonly reload: () => void
-  /** Puts what was held back on top. */
-  readonly showFresh: () => void
+export interface LiveDeliveries extends Omit<Paged<DeliveryView>, 'change'> {
+  /** How many new ones are held back; `Infinity` when they were not counted. */
+  readonly fresh: Signal<number>
 }
 
-interface Loading {
-  hasMore: boolean
-  busy: boolean
-  abort: AbortController
-  /** What changed while the first page was under way: the page may be older than that. */
-  arrived: DeliveryView[]
+interface Live {
+  /** Ids of new ones that are held back. */
+  readonly fresh: Set<string>
+  /** What changed while a page was under way: the page may be older than that. */
+  arrived: readonly DeliveryView[]
+  /** The newest delivery that the list has shown. */
+  newest: number
 }
 
-/** The deliveries that match the address, newest first, kept up to date. `held` says that new ones must wait. */
+/**
+ * The deliveries that match the address, kept up to date. `held` says that new ones must wait; a reload shows them.
+ */
 export function useLiveDeliveries(held: () => boolean): LiveDeliveries {
-  const tail: { readonly [Name in keyof Tail]: Signal<Tail[Name]> } = {
-    rows: useSignal<readonly DeliveryView[]>([]),
-    fresh: useSignal<readonly DeliveryView[]>([]),
+  const fresh = useSignal(0)
+  const { current: live } = useRef<Live>({ fresh: new Set(), arrived: [], newest: 0 })
+  const merge = (pages: PageWindow<DeliveryView>, changed: readonly DeliveryView[], isHeld: boolean) => {
+    const { newest } = live
+    const options = { filter: filterHere(), oldestFirst: orderHere() === 'oldest', held: isHeld, newest }
+    const waiting = mergeDeliveries(pages, changed, options)
+    for (const { id } of changed) live.fresh.delete(id)
+    for (const { id } of waiting) live.fresh.add(id)
+    if (live.fresh.size > MAX_FRESH) loseCount()
+    if (fresh.peek() !== Number.POSITIVE_INFINITY) fresh.value = live.fresh.size
+    if (pages.isAtTop) live.newest = Math.max(live.newest, pages.view().rows[0]?.seq ?? 0)
   }
-  const error = useSignal<Error | undefined>(undefined)
-  const ready = useSignal(false)
-  const missed = useSignal(false)
-  const turn = useSignal(0)
-  const loading = useRef<Loading>({ hasMore: false, busy: false, abort: new AbortController(), arrived: [] })
+  const loseCount = () => {
+    live.fresh.clear()
+    fresh.value = Number.POSITIVE_INFINITY
+  }
+  const paged = usePaged<DeliveryView>(loadDeliveries, (pages, isFirst) => {
+    const { arrived } = live
+    live.arrived = []
+    if (isFirst) {
+      live.fresh.clear()
+      fresh.value = 0
+      live.newest = pages.view().rows[0]?.seq ?? 0
+    }
+    merge(pages, arrived, !isFirst && held())
+  })
   const changes = usePerFrame((deliveries: readonly DeliveryView[]) => {
-    if (loading.current.busy) loading.current.arrived.push(...deliveries)
-    const before = { rows: tail.rows.peek(), fresh: tail.fresh.peek() }
-    const after = mergeDeliveries(before, deliveries, {
-      filter: filterHere(),
-      held: held(),
-      hasMore: loading.current.hasMore,
-    })
-    if (after.rows.length === MAX_ROWS) loading.current.hasMore = true
-    tail.rows.value = after.rows
-    tail.fresh.value = after.fresh
+    if (paged.isLoading()) live.arrived = [...live.arrived, ...deliveries].slice(-MAX_ARRIVED)
+    paged.change(pages => merge(pages, deliveries, held()))
   })
-  const load = (after: string | undefined) => {
-    const { abort } = loading.current
-    loading.current.busy = true
-    const query = { ...filterHere(), limit: PAGE, ...(after !== undefined && { after }) }
-    api<{ deliveries: readonly DeliveryView[]; next: string | null }>('deliveries', {
-      query,
-      signal: abort.signal,
-    }).then(
-      ({ deliveries, next }) => {
-        if (abort.signal.aborted) return
-        const { arrived } = loading.current
-        const hasMore = next !== null
-        loading.current = { abort, hasMore, busy: false, arrived: [] }
-        const loaded = after === undefined ? deliveries : [...tail.rows.peek(), ...deliveries]
-        tail.rows.value = mergeDeliveries({ rows: loaded, fresh: [] }, after === undefined ? arrived : [], {
-          filter: filterHere(),
-          held: false,
-          hasMore,
-        }).rows
-        error.value = undefined
-        ready.value = true
-      },
-      (cause: Error) => {
-        if (abort.signal.aborted) return
-        loading.current.busy = false
-        error.value = cause
-      },
-    )
-  }
-  useSignalEffect(() => {
-    turn.value
-    filterHere()
-    if (isTextTooShort()) return
-    const abort = new AbortController()
-    loading.current = { hasMore: false, busy: false, abort, arrived: [] }
-    tail.fresh.value = []
-    missed.value = false
-    load(undefined)
-    return () => abort.abort()
-  })
-  const reload = () => {
-    turn.value++
-  }
   useNotices(notice => {
     if (notice.event === 'deliveries') changes(notice.data.deliveries)
-    else if (notice.event === 'reset' || (notice.event === 'gap' && !held())) reload()
-    else if (notice.event === 'gap') missed.value = true
+    else if (notice.event === 'reset' || (notice.event === 'gap' && !held())) paged.reload()
+    else if (notice.event === 'gap') loseCount()
   })
-  return {
-    ...tail,
-    missed,
-    error,
-    ready,
-    reload,
-    loadMore() {
-      const last = tail.rows.peek().at(-1)
-      if (last !== undefined && loading.current.hasMore && !loading.current.busy) load(String(last.seq))
-    },
-    showFresh() {
-      if (missed.value) return reload()
-      const { rows } = mergeDeliveries({ rows: tail.rows.peek(), fresh: [] }, tail.fresh.peek(), {
-        filter: {},
-        held: false,
-        hasMore: false,
-      })
-      tail.rows.value = rows
-      tail.fresh.value = []
-    },
-  }
+  return { ...paged, fresh }
+}
+
+async function loadDeliveries(after: string | undefined, signal: AbortSignal) {
+  const query = { ...filterHere(), order: orderHere(), limit: PAGE_ROWS, after }
+  const { deliveries, next } = await api<{ deliveries: readonly DeliveryView[]; next: string | null }>(
+    'deliveries',
+    { query, signal },
+  )
+  return { rows: deliveries, next: next ?? undefined }
 }
 
 /** Gathers what arrives between two paints: a page cannot show more often. */

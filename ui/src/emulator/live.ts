@@ -19,6 +19,7 @@ export const connected = signal(false)
 
 const listeners = new Set<(notice: Notice) => void>()
 let running = false
+let hasFollowed = false
 let lastId: string | undefined
 
 /** Calls `listener` for every notice while the component is there. */
@@ -71,8 +72,15 @@ function take(block: string): void {
   const event = fields.get('event')
   if (event === undefined) return
   lastId = fields.get('id') ?? lastId
-  if (event === 'open') connected.value = true
-  else
-    for (const listener of [...listeners])
-      listener({ event, data: JSON.parse(fields.get('data') ?? '{}') } as Notice)
+  if (event !== 'open') tell({ event, data: JSON.parse(fields.get('data') ?? '{}') } as Notice)
+  else {
+    // What was read before the stream opened may have changed in between.
+    if (!hasFollowed) tell({ event: 'gap', data: {} })
+    hasFollowed = true
+    connected.value = true
+  }
+}
+
+function tell(notice: Notice): void {
+  for (const listener of [...listeners]) listener(notice)
 }

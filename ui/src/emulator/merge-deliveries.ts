@@ -1,50 +1,56 @@
 import type { DeliveryView } from '../../../packages/emulator/src/api/delivery-view.ts'
-
-/** Rows that a page keeps. Older ones are loaded again when one scrolls to them. */
-export const MAX_ROWS = 5000
-
-export interface Tail {
-  /** Newest first. */
-  readonly rows: readonly DeliveryView[]
-  readonly fresh: readonly DeliveryView[]
-}
+import type { PageWindow } from '../kit/page-window.ts'
 
 interface Merge {
   readonly filter: Readonly<Record<string, string>>
-  /** New rows wait in `fresh`. */
+  readonly oldestFirst: boolean
+  /** New ones are not shown yet. */
   readonly held: boolean
-  /** Older rows have not been loaded. */
-  readonly hasMore: boolean
+  /** The newest delivery that the list has shown. */
+  readonly newest: number
 }
 
-/** The list after some deliveries changed: known ones in place, new ones on top or held back. */
+/** Puts changed deliveries where they belong in the list. Answers the new ones that it does not show. */
 export function mergeDeliveries(
-  { rows, fresh }: Tail,
+  pages: PageWindow<DeliveryView>,
   changed: readonly DeliveryView[],
-  { filter, held, hasMore }: Merge,
-): Tail {
+  { filter, oldestFirst, held, newest }: Merge,
+): readonly DeliveryView[] {
   const latest = new Map(changed.map(delivery => [delivery.id, delivery]))
-  const update = (known: readonly DeliveryView[]) =>
-    known.flatMap(row => {
-      const now = latest.get(row.id)
-      if (now === undefined) return [row]
-      latest.delete(row.id)
-      // Only the emulator can judge a text, and it found this one.
-      const { text, ...rest } = filter
-      return matches(now, rest) ? [now] : []
-    })
-  const updatedRows = update(rows)
-  const updatedFresh = update(fresh)
-  // One that is older than what has loaded comes with its page.
-  const oldest = hasMore ? (rows.at(-1)?.seq ?? 0) : 0
-  const added = [...latest.values()].filter(delivery => delivery.seq > oldest && matches(delivery, filter))
-  return held
-    ? { rows: updatedRows, fresh: newestFirst([...added, ...updatedFresh]) }
-    : { rows: newestFirst([...added, ...updatedFresh, ...updatedRows]), fresh: [] }
+  const { text: _, ...rest } = filter
+  pages.update(row => {
+    const now = latest.get(row.id)
+    if (now === undefined) return row
+    latest.delete(row.id)
+    // Only the emulator can judge a text, and it found this one.
+    return matches(now, rest) ? now : undefined
+  })
+  const added = [...latest.values()].filter(one => matches(one, filter))
+  const isNew = ({ seq }: DeliveryView) => !oldestFirst && seq > newest
+  const order = (a: DeliveryView, b: DeliveryView) => (oldestFirst ? a.seq - b.seq : b.seq - a.seq)
+  for (const one of added) if (!isNew(one)) place(pages, one, order)
+  const onTop = added.filter(isNew).sort(order)
+  if (held || !pages.isAtTop) return onTop
+  if (onTop.length > 0) pages.prepend(onTop, cursorOf)
+  return []
 }
 
-function newestFirst(deliveries: readonly DeliveryView[]): readonly DeliveryView[] {
-  return deliveries.toSorted((a, b) => b.seq - a.seq).slice(0, MAX_ROWS)
+/** What lies outside the rows that are held comes with its page. */
+function place(
+  pages: PageWindow<DeliveryView>,
+  one: DeliveryView,
+  order: (a: DeliveryView, b: DeliveryView) => number,
+): void {
+  const { rows, hasMore } = pages.view()
+  const [first, last] = [rows[0], rows.at(-1)]
+  if (first === undefined || last === undefined || order(one, first) < 0) {
+    if (pages.isAtTop && !(hasMore && first === undefined)) pages.prepend([one], cursorOf)
+  } else if (order(one, last) > 0) pages.extend(cursorOf(last))
+  else pages.insert(one, order)
+}
+
+function cursorOf({ seq }: DeliveryView): string {
+  return String(seq)
 }
 
 /** Whether a delivery belongs in a list with this filter. */

@@ -4,11 +4,13 @@ import { type Column, DataTable } from '../kit/data-table.tsx'
 import { Failure } from '../kit/failure.tsx'
 import { Field } from '../kit/field.tsx'
 import { Ago } from '../kit/now.tsx'
+import { PAGE_ROWS } from '../kit/page-window.ts'
 import { usePaged } from '../kit/paged.ts'
-import { hrefOf } from '../kit/route.ts'
+import { hrefOf, setQuery } from '../kit/route.ts'
 import { attempt } from '../kit/toasts.tsx'
 import { api } from './api.ts'
 import { emulatorNow } from './emulator-clock.ts'
+import { orderHere } from './filters.tsx'
 import { useNotices } from './live.ts'
 
 const STATES = ['sent', 'delivered', 'read', 'failed'] as const
@@ -53,23 +55,15 @@ const COLUMNS: readonly Column<MessageView>[] = [
     label: 'Created',
     width: '7.5rem',
     rank: 'extra',
+    sortable: true,
     cell: ({ createdAt }) => <Ago at={Date.parse(createdAt)} from={emulatorNow} />,
   },
 ]
 
 /** What came by `POST /v1/messages`, and what becomes of it. */
 export function MessagesPage() {
-  const paged = usePaged<MessageView>(async (after, signal) => {
-    const query = { limit: 100, ...(after !== undefined && { after }) }
-    const { messages, next } = await api<{ messages: readonly MessageView[]; next: string | null }>(
-      'messages',
-      {
-        query,
-        signal,
-      },
-    )
-    return { rows: messages, next: next ?? undefined }
-  })
+  const paged = usePaged<MessageView>(loadMessages)
+  const { count, ...list } = paged.list.value
   useNotices(({ event }) => {
     if (event === 'message' || event === 'reset' || event === 'gap') paged.reload()
   })
@@ -82,7 +76,7 @@ export function MessagesPage() {
       </p>
       <Inbound />
       <Failure error={paged.error.value} retry={paged.reload} />
-      {paged.ready.value && paged.rows.value.length === 0 ? (
+      {paged.ready.value && count === 0 ? (
         <div class="empty">
           <h2>No messages yet</h2>
           <p class="quiet">
@@ -93,13 +87,26 @@ export function MessagesPage() {
         <DataTable
           caption="Messages"
           columns={COLUMNS}
-          rows={paged.rows.value}
+          {...list}
+          count={count}
+          turn={paged.turn.value}
           rowKey={({ id }) => id}
-          onNearEnd={paged.loadMore}
+          sort={{ key: 'at', descending: orderHere() === 'newest' }}
+          onSort={({ descending }) => setQuery({ order: descending ? '' : 'oldest' })}
+          onView={paged.show}
         />
       )}
     </>
   )
+}
+
+async function loadMessages(after: string | undefined, signal: AbortSignal) {
+  const query = { order: orderHere(), limit: PAGE_ROWS, after }
+  const { messages, next } = await api<{ messages: readonly MessageView[]; next: string | null }>(
+    'messages',
+    { query, signal },
+  )
+  return { rows: messages, next: next ?? undefined }
 }
 
 function Advance({ message: { id, direction } }: { readonly message: MessageView }) {

@@ -1,14 +1,11 @@
 import { useEffect } from 'preact/hooks'
 import type { BulkResult } from '../../../packages/emulator/src/api/emulator-api.ts'
 import { confirm } from '../kit/confirm.tsx'
-import { DataTable } from '../kit/data-table.tsx'
-import { Failure } from '../kit/failure.tsx'
 import { route, setQuery } from '../kit/route.ts'
 import { attempt } from '../kit/toasts.tsx'
 import { api } from './api.ts'
-import { DELIVERY_COLUMNS } from './delivery-columns.tsx'
+import { DeliveryList, Fresh, useHeldList } from './delivery-list.tsx'
 import { Filters, filterHere } from './filters.tsx'
-import { useLiveDeliveries } from './live-deliveries.ts'
 
 /** What the platform gave up on. It stays until someone replays or discards it. */
 export function UndeliveredPage() {
@@ -20,8 +17,9 @@ export function UndeliveredPage() {
 }
 
 function Undelivered() {
-  const live = useLiveDeliveries(() => false)
-  const rows = live.rows.value
+  const list = useHeldList()
+  const { live } = list
+  const isEmpty = live.list.value.count === 0
   const all = async (action: 'replay' | 'discard') => {
     if (await changeAll(action)) live.reload()
   }
@@ -30,42 +28,28 @@ function Undelivered() {
       <div class="bar">
         <h1>Undelivered</h1>
         <div class="bar push">
-          <button
-            type="button"
-            class="primary"
-            disabled={rows.length === 0}
-            onClick={() => void all('replay')}
-          >
+          <Fresh live={live} />
+          <button type="button" class="primary" disabled={isEmpty} onClick={() => void all('replay')}>
             Replay all that match …
           </button>
-          <button
-            type="button"
-            class="danger"
-            disabled={rows.length === 0}
-            onClick={() => void all('discard')}
-          >
+          <button type="button" class="danger" disabled={isEmpty} onClick={() => void all('discard')}>
             Discard all that match …
           </button>
         </div>
       </div>
       <Filters withState={false} />
-      <Failure error={live.error.value} retry={live.reload} />
-      {live.ready.value && rows.length === 0 ? (
-        <div class="empty">
-          <h2>Nothing is undelivered</h2>
-          <p class="quiet">
-            An event whose attempts are used up stays here until it is replayed or discarded.
-          </p>
-        </div>
-      ) : (
-        <DataTable
-          caption="Undelivered"
-          columns={DELIVERY_COLUMNS}
-          rows={rows}
-          rowKey={row => row.id}
-          onNearEnd={live.loadMore}
-        />
-      )}
+      <DeliveryList
+        caption="Undelivered"
+        list={list}
+        empty={
+          <div class="empty">
+            <h2>Nothing is undelivered</h2>
+            <p class="quiet">
+              An event whose attempts are used up stays here until it is replayed or discarded.
+            </p>
+          </div>
+        }
+      />
     </>
   )
 }

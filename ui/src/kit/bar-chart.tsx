@@ -1,34 +1,49 @@
 import type { Tone } from './badge.tsx'
 
+/** What a bar is made of, from the bottom to the top. */
+export interface Series {
+  readonly name: string
+  readonly tone: Tone
+}
+
 export interface Bar {
   readonly label: string
-  readonly values: Readonly<Partial<Record<Exclude<Tone, 'idle'>, number>>>
+  /** One for each series. */
+  readonly values: readonly number[]
 }
 
 interface BarChartProps {
   readonly title: string
+  /** Beside the title: how long a bar is, for example. */
+  readonly detail?: string
+  readonly series: readonly Series[]
   readonly bars: readonly Bar[]
-  readonly names: Readonly<Partial<Record<Exclude<Tone, 'idle'>, string>>>
 }
 
 const HEIGHT = 80
-const TONES = ['good', 'wait', 'bad'] as const
 
 /** Stacked bars over time. The same numbers stand in its text for those who cannot see it. */
-export function BarChart({ title, bars, names }: BarChartProps) {
-  const totals = bars.map(({ values }) => TONES.reduce((sum, tone) => sum + (values[tone] ?? 0), 0))
-  const highest = Math.max(1, ...totals)
-  const summary = TONES.filter(tone => names[tone] !== undefined)
-    .map(
-      tone =>
-        `${names[tone]} ${bars.reduce((sum, { values }) => sum + (values[tone] ?? 0), 0).toLocaleString()}`,
-    )
-    .join(', ')
+export function BarChart({ title, detail, series, bars }: BarChartProps) {
+  const highest = Math.max(1, ...bars.map(({ values }) => sumOf(values)))
+  const totals = series.map(({ name, tone }, at) => ({
+    name,
+    tone,
+    total: sumOf(bars.map(({ values }) => values[at] ?? 0)),
+  }))
+  const summary = totals.map(({ name, total }) => `${total.toLocaleString()} ${name}`).join(', ')
   return (
     <figure class="panel">
       <figcaption class="bar">
         <h2>{title}</h2>
-        <span class="push small quiet">{summary}</span>
+        <span class="small quiet">{detail}</span>
+        <ul class="key push small" aria-label="Totals">
+          {totals.map(({ name, tone, total }) => (
+            <li key={name} class={total === 0 ? 'quiet' : ''}>
+              <i class={tone} />
+              {name} <b>{total.toLocaleString()}</b>
+            </li>
+          ))}
+        </ul>
       </figcaption>
       <svg
         class="chart"
@@ -38,7 +53,7 @@ export function BarChart({ title, bars, names }: BarChartProps) {
         aria-label={`${title}: ${summary}`}
       >
         {bars.map((bar, index) => (
-          <Stack key={bar.label} bar={bar} x={index * 4} scale={HEIGHT / highest} />
+          <Stack key={bar.label} series={series} bar={bar} x={index * 4} scale={HEIGHT / highest} />
         ))}
       </svg>
       <div class="legend">
@@ -49,16 +64,36 @@ export function BarChart({ title, bars, names }: BarChartProps) {
   )
 }
 
-function Stack({ bar, x, scale }: { readonly bar: Bar; readonly x: number; readonly scale: number }) {
-  let top = HEIGHT
+interface StackProps {
+  readonly series: readonly Series[]
+  readonly bar: Bar
+  readonly x: number
+  readonly scale: number
+}
+
+function Stack({ series, bar: { label, values }, x, scale }: StackProps) {
+  const parts = series.flatMap(({ name, tone }, at) => {
+    const value = values[at] ?? 0
+    return value === 0 ? [] : [{ name, tone, value, below: sumOf(values.slice(0, at)) }]
+  })
+  if (parts.length === 0) return null
   return (
     <g>
-      <title>{`${bar.label}: ${TONES.map(tone => bar.values[tone] ?? 0).join(' / ')}`}</title>
-      {TONES.map(tone => {
-        const height = (bar.values[tone] ?? 0) * scale
-        top -= height
-        return height > 0 && <rect key={tone} class={tone} x={x} y={top} width={3} height={height} />
-      })}
+      <title>{`${label}: ${parts.map(({ name, value }) => `${value.toLocaleString()} ${name}`).join(', ')}`}</title>
+      {parts.map(({ name, tone, value, below }) => (
+        <rect
+          key={name}
+          class={tone}
+          x={x}
+          y={HEIGHT - (below + value) * scale}
+          width={3}
+          height={value * scale}
+        />
+      ))}
     </g>
   )
+}
+
+function sumOf(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0)
 }

@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals'
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 
 interface Question {
   readonly title: string
@@ -21,25 +21,26 @@ export function confirm(title: string, text: string, action: string, danger = fa
 export function ConfirmDialog() {
   const dialog = useRef<HTMLDialogElement>(null)
   const asked = question.value
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (asked !== undefined) dialog.current?.showModal()
   }, [asked])
   if (asked === undefined) return null
-  const close = (yes: boolean) => {
+  const answer = (yes: boolean) => {
+    if (question.peek() !== asked) return
     // Gives the focus back to what had it.
     dialog.current?.close()
     question.value = undefined
     asked.answer(yes)
   }
   return (
-    <dialog ref={dialog} class="stack" aria-labelledby="confirm-title" onCancel={() => close(false)}>
+    <dialog ref={dialog} class="stack" aria-labelledby="confirm-title" onClose={() => answer(false)}>
       <h2 id="confirm-title">{asked.title}</h2>
       <p>{asked.text}</p>
       <div class="bar">
-        <button type="button" class={asked.danger ? 'danger' : 'primary'} onClick={() => close(true)}>
+        <button type="button" class={asked.danger ? 'danger' : 'primary'} onClick={() => answer(true)}>
           {asked.action}
         </button>
-        <button type="button" onClick={() => close(false)}>
+        <button type="button" onClick={() => answer(false)}>
           Cancel
         </button>
       </div>

@@ -24,52 +24,61 @@ interface DataTableProps<Row> {
   readonly caption: string
   readonly columns: readonly Column<Row>[]
   readonly rows: readonly Row[]
+  /** Rows before the first of `rows`, and all there are: they take room in the table. */
+  readonly offset?: number
+  readonly count?: number
+  /** More rows than `count` exist. */
+  readonly hasMore?: boolean
+  /** Another number begins at the top again. */
+  readonly turn?: number
   readonly rowKey: (row: Row) => string
   /** Key of the row that the keyboard is on. */
   readonly current?: string | undefined
   readonly sort?: Sort
+  /** Only where all rows can be sorted, those included that have not loaded. */
   readonly onSort?: (sort: Sort) => void
   readonly selected?: ReadonlySet<string>
   readonly onSelect?: (selected: ReadonlySet<string>) => void
-  /** Called when the last rows come into view. */
-  readonly onNearEnd?: () => void
+  /** Called with the rows to hold: those in view, and some around them. */
+  readonly onView?: (first: number, last: number) => void
   readonly onScrolled?: (fromTop: number) => void
 }
 
 /** A real table that keeps only the rows in view in the document: 100,000 rows scroll like 40. */
 export function DataTable<Row>(props: DataTableProps<Row>) {
-  const { caption, rows, rowKey, current, onNearEnd, onScrolled } = props
+  const { caption, rows, rowKey, offset = 0, count = rows.length, turn = 0, onView, onScrolled } = props
+  const { hasMore = false, current } = props
   const frame = useRef<HTMLDivElement>(null)
   const view = useSignal({ top: 0, height: 800 })
-  const { first, last, above, below } = windowOf(rows.length, view.value.top, view.value.height)
+  const wanted = windowOf(count, view.value.top, view.value.height)
+  const first = Math.min(Math.max(wanted.first, offset), offset + rows.length)
+  const last = Math.max(first, Math.min(wanted.last, offset + rows.length))
   const measure = () => {
     const { scrollTop: top = 0, clientHeight: height = 800 } = frame.current ?? {}
     view.value = { top, height }
     onScrolled?.(top)
   }
-  useEffect(measure, [])
   useEffect(() => {
-    if (last >= rows.length) onNearEnd?.()
-  }, [last, rows.length])
+    frame.current?.scrollTo(0, 0)
+    measure()
+  }, [turn])
+  useEffect(() => onView?.(wanted.first, wanted.last), [wanted.first, wanted.last, count, turn])
   useEffect(() => {
-    if (current !== undefined)
-      scrollTo(
-        frame.current,
-        rows.findIndex(row => rowKey(row) === current),
-      )
+    const index = rows.findIndex(row => rowKey(row) === current)
+    if (index >= 0) scrollTo(frame.current, offset + index)
   }, [current])
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard.
     <section class="table-frame tall" aria-label={caption} tabIndex={0} ref={frame} onScroll={measure}>
-      <table aria-rowcount={rows.length + 1}>
+      <table aria-rowcount={hasMore ? -1 : count + 1}>
         <caption class="visually-hidden">{caption}</caption>
         <Head {...props} />
         <tbody>
-          <Spacer height={above} />
-          {rows.slice(first, last).map((row, index) => (
+          <Spacer height={first * ROW_PX} />
+          {rows.slice(first - offset, last - offset).map((row, index) => (
             <Line key={rowKey(row)} {...props} row={row} index={first + index} />
           ))}
-          <Spacer height={below} />
+          <Spacer height={(count - last) * ROW_PX} />
         </tbody>
       </table>
     </section>
@@ -77,7 +86,10 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
 }
 
 function Head<Row>({ columns, rows, rowKey, sort, onSort, selected, onSelect }: DataTableProps<Row>) {
-  const all = rows.length > 0 && rows.every(row => selected?.has(rowKey(row)))
+  const keys = new Set(rows.map(rowKey))
+  const others = [...(selected ?? [])].filter(key => !keys.has(key))
+  const all = keys.size > 0 && [...keys].every(key => selected?.has(key))
+  const toggled = new Set(all ? others : [...others, ...keys])
   return (
     <thead>
       <tr aria-rowindex={1}>
@@ -85,9 +97,9 @@ function Head<Row>({ columns, rows, rowKey, sort, onSort, selected, onSelect }: 
           <th scope="col" class="tick">
             <input
               type="checkbox"
-              aria-label="Select all rows shown"
+              aria-label="Select all rows that have loaded"
               checked={all}
-              onChange={() => onSelect?.(new Set(all ? [] : rows.map(rowKey)))}
+              onChange={() => onSelect?.(toggled)}
             />
           </th>
         )}
@@ -99,7 +111,7 @@ function Head<Row>({ columns, rows, rowKey, sort, onSort, selected, onSelect }: 
             style={column.width === undefined ? undefined : { width: column.width }}
             aria-sort={column.sortable !== true ? undefined : orderOf(column.key, sort)}
           >
-            {column.sortable === true ? (
+            {column.sortable === true && onSort !== undefined ? (
               <button
                 type="button"
                 onClick={() =>
@@ -168,7 +180,7 @@ function arrowOf(key: string, sort: Sort | undefined): string {
 }
 
 function scrollTo(frame: HTMLElement | null, index: number): void {
-  if (frame === null || index < 0) return
+  if (frame === null) return
   const row = ROW_PX
   const top = (index + 1) * row
   if (top < frame.scrollTop + row) frame.scrollTop = top - row

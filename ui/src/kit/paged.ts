@@ -1,75 +1,96 @@
 import { type Signal, useSignal, useSignalEffect } from '@preact/signals'
-import { useRef } from 'preact/hooks'
+import { useMemo, useRef } from 'preact/hooks'
+import { Loader } from './loader.ts'
+import { type PageOf, type PageRequest, PageWindow, type RowsHeld } from './page-window.ts'
 
-/** Rows that arrive page by page. */
+/** A list that arrives page by page, and of which some pages are held. */
 export interface Paged<Row> {
-  readonly rows: Signal<readonly Row[]>
+  readonly list: Signal<RowsHeld<Row>>
   readonly error: Signal<Error | undefined>
   /** The first page has arrived. */
   readonly ready: Signal<boolean>
-  readonly loadMore: () => void
+  /** Grows with each first page. */
+  readonly turn: Signal<number>
+  readonly isLoading: () => boolean
+  /** Loads what is missing of the rows from `first` to before `last`, and lets go of what is far from them. */
+  readonly show: (first: number, last: number) => void
   /** Loads from the first page again. */
   readonly reload: () => void
+  /** Changes what is held. */
+  readonly change: (change: (pages: PageWindow<Row>) => void) => void
 }
 
-interface PageOf<Row> {
-  readonly rows: readonly Row[]
-  readonly next: string | undefined
+interface State<Row> {
+  pages: PageWindow<Row>
+  /** The rows in view. */
+  view: readonly [first: number, last: number]
 }
 
 /**
- * Loads the first page whenever a signal that `load` reads before its first `await` changes, and one more with each
- * `loadMore()`. A newer first page aborts what an older one still loads.
+ * Loads the first page whenever a signal that `load` reads before its first `await` changes. `onPage` is called when
+ * a page has arrived, before it is shown.
  */
 export function usePaged<Row>(
   load: (after: string | undefined, signal: AbortSignal) => Promise<PageOf<Row>>,
+  onPage?: (pages: PageWindow<Row>, isFirst: boolean) => void,
 ): Paged<Row> {
-  const rows = useSignal<readonly Row[]>([])
-  const error = useSignal<Error | undefined>(undefined)
+  const list = useSignal<RowsHeld<Row>>({ rows: [], offset: 0, count: 0, hasMore: false })
   const ready = useSignal(false)
   const turn = useSignal(0)
-  const state = useRef<{ next: string | undefined; busy: boolean; abort: AbortController }>({
-    next: undefined,
-    busy: false,
-    abort: new AbortController(),
-  })
-  const latest = useRef(load)
-  latest.current = load
-  const fetchPage = (after: string | undefined) => {
-    const { abort } = state.current
-    state.current.busy = true
-    latest.current(after, abort.signal).then(
+  const asked = useSignal(0)
+  const loader = useMemo(() => new Loader(), [])
+  const { current: state } = useRef<State<Row>>({ pages: new PageWindow(), view: [0, 0] })
+  const latest = useRef({ load, onPage })
+  latest.current = { load, onPage }
+  const publish = () => {
+    list.value = state.pages.view()
+  }
+  const fetchPage = (request: PageRequest, pages: PageWindow<Row>) =>
+    loader.run(
+      signal => latest.current.load(request.after, signal),
       page => {
-        if (abort.signal.aborted) return
-        state.current = { ...state.current, next: page.next, busy: false }
-        rows.value = after === undefined ? page.rows : [...rows.peek(), ...page.rows]
-        error.value = undefined
+        pages.put(request, page)
+        const isFirst = state.pages !== pages
+        if (isFirst) {
+          state.pages = pages
+          state.view = [0, 0]
+          turn.value++
+        }
+        latest.current.onPage?.(pages, isFirst)
         ready.value = true
-      },
-      (cause: unknown) => {
-        if (abort.signal.aborted) return
-        state.current.busy = false
-        error.value = cause instanceof Error ? cause : new Error(String(cause))
+        fill()
       },
     )
+  /** Loads the next page that the view lacks, if there is one. */
+  const fill = () => {
+    const { pages, view } = state
+    pages.keepNear(...view)
+    publish()
+    const request = pages.missing(...view)
+    if (request !== undefined && !loader.isBusy) fetchPage(request, pages)
   }
   useSignalEffect(() => {
-    turn.value
-    const abort = new AbortController()
-    state.current = { next: undefined, busy: false, abort }
-    fetchPage(undefined)
-    return () => abort.abort()
+    asked.value
+    fetchPage({ index: 0, after: undefined }, new PageWindow())
+    return () => loader.stop()
   })
   return {
-    rows,
-    error,
+    list,
+    error: loader.error,
     ready,
-    loadMore() {
-      const { next, busy } = state.current
-      if (next !== undefined && !busy) fetchPage(next)
+    turn,
+    isLoading: () => loader.isBusy,
+    show(...view) {
+      state.view = view
+      if (ready.peek() && !loader.isBusy) fill()
     },
     reload() {
-      turn.value++
+      asked.value++
+    },
+    change(apply) {
+      apply(state.pages)
+      if (loader.isBusy) publish()
+      else fill()
     },
   }
 }

@@ -1,5 +1,6 @@
 import { type Signal, useSignal, useSignalEffect } from '@preact/signals'
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useMemo, useRef } from 'preact/hooks'
+import { Loader } from './loader.ts'
 
 /** What a page shows of something that the server has. */
 export interface Resource<T> {
@@ -16,44 +17,33 @@ export interface Resource<T> {
  */
 export function useResource<T>(load: (signal: AbortSignal) => Promise<T>, everyMs?: number): Resource<T> {
   const data = useSignal<T | undefined>(undefined)
-  const error = useSignal<Error | undefined>(undefined)
   const turn = useSignal(0)
-  const state = useRef({ busy: false, again: false })
+  const loader = useMemo(() => new Loader(), [])
+  const isStale = useRef(false)
   const latest = useRef(load)
   latest.current = load
-  const settled = () => {
-    state.current.busy = false
-    if (state.current.again) reload()
-  }
   useSignalEffect(() => {
     turn.value
-    const abort = new AbortController()
-    state.current = { busy: true, again: false }
-    latest.current(abort.signal).then(
+    isStale.current = false
+    loader.run(
+      signal => latest.current(signal),
       value => {
-        if (abort.signal.aborted) return
         data.value = value
-        error.value = undefined
-        settled()
       },
-      (cause: unknown) => {
-        if (abort.signal.aborted) return
-        error.value = cause instanceof Error ? cause : new Error(String(cause))
-        settled()
-      },
+      () => isStale.current && reload(),
     )
-    return () => abort.abort()
+    return () => loader.stop()
   })
   function reload(): void {
-    if (state.current.busy) state.current.again = true
+    if (loader.isBusy) isStale.current = true
     else turn.value++
   }
   useEffect(() => {
     if (everyMs === undefined) return
     const timer = setInterval(() => {
-      if (document.visibilityState === 'visible' && !state.current.busy) reload()
+      if (document.visibilityState === 'visible' && !loader.isBusy) reload()
     }, everyMs)
     return () => clearInterval(timer)
   }, [everyMs])
-  return { data, error, reload }
+  return { data, error: loader.error, reload }
 }

@@ -176,6 +176,7 @@ function withPage(command: Command): Command {
   return command
     .option('--limit <n>', 'at most this many, up to 200', parseCount, 50)
     .option('--after <cursor>', 'go on after an earlier list')
+    .option('--oldest', 'the oldest first instead of the newest')
 }
 
 function collect(value: string, before: readonly string[] = []): readonly string[] {

@@ -41,6 +41,7 @@ export interface FilterFlags extends PlaceFlags {
 export interface ListFlags extends FilterFlags {
   readonly limit: number
   readonly after?: string
+  readonly oldest?: boolean
 }
 
 /** How long a verb waits for the receiver. */

@@ -14,7 +14,7 @@ interface Page {
   readonly next: string | null
 }
 
-/** Prints the log, newest first. */
+/** Prints the log. */
 export function list(flags: ListFlags, terminal: Terminal): Promise<number> {
   return withEmulator(flags, terminal, async emulator => {
     await printPage(emulator, '/deliveries', flags, terminal)
@@ -29,8 +29,9 @@ export async function printPage(
   flags: ListFlags,
   { out, err, colours }: Terminal,
 ): Promise<number> {
-  const { limit, after } = flags
-  const page = await emulator.get<Page>(path, { ...filterOf(flags), limit, after })
+  const { limit, after, oldest } = flags
+  const order = oldest ? 'oldest' : 'newest'
+  const page = await emulator.get<Page>(path, { ...filterOf(flags), limit, after, order })
   if (flags.json) out(JSON.stringify(page))
   else if (page.deliveries.length === 0) out('No deliveries.')
   else for (const line of table(page.deliveries.map(deliveryRow))) out(line)

@@ -30,10 +30,12 @@ export interface DeliverySelection {
   readonly text?: string
 }
 
-/** A page of a list, newest first. */
+/** A page of a list. */
 export interface PageOptions {
   /** `next` of the page before. */
   readonly after?: string
+  /** Default `'newest'` first. */
+  readonly order?: 'newest' | 'oldest'
   /** Default 50, at most 200. */
   readonly limit?: number
 }

@@ -22,8 +22,8 @@ export class MessageOperations implements Pick<EmulatorApi, 'messages'> {
 
   readonly messages: EmulatorApi['messages'] = {
     list: async (options = {}) => {
-      const { after, limit } = readPage(options)
-      const rows = this.#parts.storage.messages.page(after, limit + 1)
+      const { limit, ...page } = readPage(options)
+      const rows = this.#parts.storage.messages.page({ ...page, limit: limit + 1 })
       const shown = rows.slice(0, limit)
       const next = rows.length > shown.length ? String(shown.at(-1)?.seq) : null
       return { messages: shown.map(toMessageView), next }

@@ -14,6 +14,7 @@ import type { DeliverySelection } from './emulator-api.ts'
 /** The index is of three characters each: it cannot find fewer. */
 const MIN_TEXT = 3
 const MAX_PAGE = 200
+const ORDERS = ['newest', 'oldest'] as const
 
 export const SELECTION_NAMES: readonly string[] = [
   'workspace',
@@ -51,11 +52,15 @@ export function readSelection(selection: object): DeliveryFilter {
   })
 }
 
-/** Checks `after` and `limit`. */
+/** Checks `after`, `order` and `limit`. */
 export function readPage(page: object): DeliveryPage {
-  const fields = fieldsOf(page, ['after', 'limit'], 'page')
+  const fields = fieldsOf(page, ['after', 'order', 'limit'], 'page')
   const after = countField(fields, 'after', 0, Number.MAX_SAFE_INTEGER)
-  return { limit: countField(fields, 'limit', 1, MAX_PAGE) ?? 50, ...(after !== undefined && { after }) }
+  return {
+    limit: countField(fields, 'limit', 1, MAX_PAGE) ?? 50,
+    oldestFirst: choiceField(fields, 'order', ORDERS) === 'oldest',
+    ...(after !== undefined && { after }),
+  }
 }
 
 /** The fields of a selection among others, and the others. */

@@ -1,4 +1,5 @@
 import type { SqliteDatabase, SqliteStatement } from '@ackhook/sqlite/driver'
+import type { DeliveryPage } from './delivery-query.ts'
 
 /** A row of `messages`. */
 export interface MessageRow {
@@ -25,7 +26,8 @@ export class MessageRows {
   readonly #insert: SqliteStatement
   readonly #prune: SqliteStatement
   readonly #byId: SqliteStatement
-  readonly #page: SqliteStatement
+  readonly #newest: SqliteStatement
+  readonly #oldest: SqliteStatement
   readonly #update: SqliteStatement
 
   constructor(database: SqliteDatabase) {
@@ -35,7 +37,8 @@ export class MessageRows {
     )
     this.#prune = database.prepare('DELETE FROM messages WHERE seq <= ?')
     this.#byId = database.prepare('SELECT * FROM messages WHERE id = ?')
-    this.#page = database.prepare('SELECT * FROM messages WHERE seq < ? ORDER BY seq DESC LIMIT ?')
+    this.#newest = database.prepare('SELECT * FROM messages WHERE seq < ? ORDER BY seq DESC LIMIT ?')
+    this.#oldest = database.prepare('SELECT * FROM messages WHERE seq > ? ORDER BY seq LIMIT ?')
     this.#update = database.prepare('UPDATE messages SET state = ?, updated_at = ? WHERE id = ?')
   }
 
@@ -51,9 +54,11 @@ export class MessageRows {
     return this.#byId.get(id) as MessageRow | undefined
   }
 
-  /** Newest first. */
-  page(after: number | undefined, limit: number): readonly MessageRow[] {
-    return this.#page.all(after ?? Number.MAX_SAFE_INTEGER, limit) as MessageRow[]
+  page({ after, limit, oldestFirst = false }: DeliveryPage): readonly MessageRow[] {
+    const rows = oldestFirst
+      ? this.#oldest.all(after ?? 0, limit)
+      : this.#newest.all(after ?? Number.MAX_SAFE_INTEGER, limit)
+    return rows as MessageRow[]
   }
 
   update(id: string, state: string, now: number): void {

@@ -29,6 +29,7 @@ const EVERY_CALL = [400, 401, 403, 413, 415]
 
 const page: readonly Schema[] = [
   { name: 'after', in: 'query', schema: text, description: 'next of the page before' },
+  { name: 'order', in: 'query', schema: { type: 'string', enum: ['newest', 'oldest'], default: 'newest' } },
   { name: 'limit', in: 'query', schema: { type: 'integer', minimum: 1, maximum: 200, default: 50 } },
 ]
 const id = inPath('id')
@@ -78,14 +79,14 @@ const OWN: Readonly<Record<string, Readonly<Record<string, Operation>>>> = {
   },
   '/deliveries': {
     get: {
-      summary: 'Deliveries, newest first',
+      summary: 'Deliveries, newest first or oldest first',
       parameters: [...SELECTION_PARAMETERS, ...page],
       reply: 'DeliveryPage',
     },
   },
   '/undelivered': {
     get: {
-      summary: 'Undelivered deliveries, newest first',
+      summary: 'Undelivered deliveries, newest first or oldest first',
       parameters: [...SELECTION_PARAMETERS.filter(one => one['name'] !== 'state'), ...page],
       reply: 'DeliveryPage',
     },
@@ -179,7 +180,9 @@ const OWN: Readonly<Record<string, Readonly<Record<string, Operation>>>> = {
   '/workspaces/{workspace}/endpoint/resume': {
     post: { summary: 'Goes on', parameters: [workspace], reply: 'Endpoint', refusals: [404] },
   },
-  '/messages': { get: { summary: 'Messages, newest first', parameters: page, reply: 'MessagePage' } },
+  '/messages': {
+    get: { summary: 'Messages, newest first or oldest first', parameters: page, reply: 'MessagePage' },
+  },
   '/messages/inbound': {
     post: {
       summary: 'A message of a customer, and its event: a guess',

@@ -1,5 +1,6 @@
 import { Hono } from 'hono'
 import type { EmulatorApi, EventToSend } from '../../api/emulator-api.ts'
+import { withoutUndefined } from '../../api/read-selection.ts'
 import { fieldsOf } from '../../lib/read-fields.ts'
 import { readJson } from '../read-json.ts'
 import { jsonReply } from '../reply.ts'
@@ -13,12 +14,12 @@ export function deliveryRoutes(api: EmulatorApi): Hono {
     return jsonReply({ events: await api.sendAll(events as EventToSend[], options) }, 202)
   })
   routes.get('/deliveries', async ({ req }) => {
-    const { after, limit, ...filter } = req.query()
-    return jsonReply(await deliveries.list(filter, pageOf(after, limit)))
+    const { page, rest } = splitPage(req.query())
+    return jsonReply(await deliveries.list(rest, page))
   })
   routes.get('/undelivered', async ({ req }) => {
-    const { after, limit, ...filter } = req.query()
-    return jsonReply(await deliveries.list({ ...filter, state: 'undelivered' }, pageOf(after, limit)))
+    const { page, rest } = splitPage(req.query())
+    return jsonReply(await deliveries.list({ ...rest, state: 'undelivered' }, page))
   })
   routes.post('/deliveries/replay', async ({ req }) =>
     jsonReply(await deliveries.replayMatching(await readJson(req.raw))),
@@ -50,7 +51,10 @@ export function deliveryRoutes(api: EmulatorApi): Hono {
   return routes
 }
 
-/** A query has texts, which the API reads as numbers. */
-export function pageOf(after: string | undefined, limit: string | undefined): object {
-  return { ...(after !== undefined && { after }), ...(limit !== undefined && { limit }) }
+/** The page that a query asks for, and what else it has. Texts of numbers are read by the API. */
+export function splitPage({ after, order, limit, ...rest }: Readonly<Record<string, string>>): {
+  readonly page: object
+  readonly rest: Readonly<Record<string, string>>
+} {
+  return { page: withoutUndefined({ after, order, limit }), rest }
 }

@@ -6,15 +6,15 @@ import type { MessageState } from '../../messages/message-events.ts'
 import { MESSAGES_PATH } from '../../security/request-check.ts'
 import { readJson } from '../read-json.ts'
 import { errorReply, jsonReply } from '../reply.ts'
-import { pageOf } from './delivery-routes.ts'
+import { splitPage } from './delivery-routes.ts'
 
 /** The messages, as the emulator shows and moves them. */
 export function messageRoutes({ messages }: EmulatorApi): Hono {
   const routes = new Hono()
   routes.get('/messages', async ({ req }) => {
-    const { after, limit, ...rest } = req.query()
+    const { page, rest } = splitPage(req.query())
     fieldsOf(rest, [], 'query')
-    return jsonReply(await messages.list(pageOf(after, limit)))
+    return jsonReply(await messages.list(page))
   })
   routes.post('/messages/inbound', async ({ req }) => {
     const { workspace, ...message } = await readJson(req.raw)

@@ -1,0 +1,105 @@
+import { useSignal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
+import { useRef } from 'preact/hooks'
+import { DataTable } from '../kit/data-table.tsx'
+import { Failure } from '../kit/failure.tsx'
+import { neighbour, useKeys } from '../kit/keys.ts'
+import { go, setQuery } from '../kit/route.ts'
+import { attempt } from '../kit/toasts.tsx'
+import { DELIVERY_COLUMNS } from './delivery-columns.tsx'
+import { orderHere } from './filters.tsx'
+import { type LiveDeliveries, useLiveDeliveries } from './live-deliveries.ts'
+import { replay } from './replay.ts'
+
+/** A list of deliveries that one can hold to read it. */
+export interface HeldList {
+  readonly live: LiveDeliveries
+  readonly isPaused: boolean
+  readonly pause: (paused: boolean) => void
+  /** Called as the list scrolls: away from its top, new deliveries wait. */
+  readonly onScrolled: (fromTop: number) => void
+}
+
+/** The deliveries of the address, live while the list is at its top and not paused. */
+export function useHeldList(): HeldList {
+  const paused = useSignal(false)
+  const scrolled = useRef(false)
+  const live = useLiveDeliveries(() => paused.value || scrolled.current)
+  const showFresh = () => {
+    if (live.fresh.peek() > 0) live.reload()
+  }
+  return {
+    live,
+    isPaused: paused.value,
+    pause(next) {
+      paused.value = next
+      if (!next) showFresh()
+    },
+    onScrolled(top) {
+      const wasScrolled = scrolled.current
+      scrolled.current = top > 0
+      if (wasScrolled && top === 0 && !paused.peek()) showFresh()
+    },
+  }
+}
+
+interface DeliveryListProps {
+  readonly caption: string
+  readonly list: HeldList
+  /** Shown instead of an empty table. */
+  readonly empty: ComponentChildren
+}
+
+/** The table, with its keys. */
+export function DeliveryList({ caption, list: { live, onScrolled }, empty }: DeliveryListProps) {
+  const current = useSignal<string | undefined>(undefined)
+  const { rows, offset, count, hasMore } = live.list.value
+  const move = (step: 1 | -1) => {
+    const ids = live.list.peek().rows.map(({ id }) => id)
+    current.value = neighbour(ids, current.value, step)
+  }
+  useKeys({
+    j: () => move(1),
+    k: () => move(-1),
+    Enter: () => current.value !== undefined && go(['deliveries', current.value]),
+    r: () => void attempt(() => replay(current.value, {})),
+  })
+  return (
+    <>
+      <Failure error={live.error.value} retry={live.reload} />
+      {live.ready.value && count === 0 && !hasMore ? (
+        empty
+      ) : (
+        <DataTable
+          caption={caption}
+          columns={DELIVERY_COLUMNS}
+          rows={rows}
+          offset={offset}
+          count={count}
+          hasMore={hasMore}
+          turn={live.turn.value}
+          rowKey={row => row.id}
+          current={current.value}
+          sort={{ key: 'at', descending: orderHere() === 'newest' }}
+          onSort={({ descending }) => setQuery({ order: descending ? '' : 'oldest' })}
+          onView={live.show}
+          onScrolled={onScrolled}
+        />
+      )}
+      <p class="small quiet">
+        <kbd>j</kbd> <kbd>k</kbd> move, <kbd>Enter</kbd> opens, <kbd>r</kbd> replays
+      </p>
+    </>
+  )
+}
+
+/** New deliveries do not push away what one is reading. */
+export function Fresh({ live: { fresh, reload } }: { readonly live: LiveDeliveries }) {
+  const count = fresh.value
+  if (count === 0) return null
+  return (
+    <button type="button" class="primary" onClick={reload}>
+      {Number.isFinite(count) ? `${count.toLocaleString()} new` : 'Many new'}
+    </button>
+  )
+}

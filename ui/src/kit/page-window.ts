@@ -1,0 +1,174 @@
+/** Rows of one request. */
+export const PAGE_ROWS = 100
+/** Rows that a page keeps of a list. The others are loaded again when they come into view. */
+export const MAX_ROWS = 1000
+
+/** What is held of a list that may be much longer. */
+export interface RowsHeld<Row> {
+  readonly rows: readonly Row[]
+  /** Known rows before the first of `rows`. */
+  readonly offset: number
+  /** All rows that have been seen, held or not. */
+  readonly count: number
+  /** The end has not been seen. */
+  readonly hasMore: boolean
+}
+
+export interface PageOf<Row> {
+  readonly rows: readonly Row[]
+  /** Where the next page begins; `undefined` on the last. */
+  readonly next: string | undefined
+}
+
+/** A page to load. */
+export interface PageRequest {
+  readonly index: number
+  readonly after: string | undefined
+}
+
+interface Known {
+  readonly after: string | undefined
+  readonly count: number
+}
+
+/**
+ * A window on a list that is read page by page. It remembers where each page begins, and holds the rows of some pages
+ * that follow each other: memory does not grow with the list, and every part of it can be shown again.
+ */
+export class PageWindow<Row> {
+  #known: Known[] = []
+  #next: string | undefined
+  /** The first page held. */
+  #from = 0
+  #held: (readonly Row[])[] = []
+  #view: RowsHeld<Row> | undefined
+
+  /** The same object until something changes. */
+  view(): RowsHeld<Row> {
+    this.#view ??= {
+      rows: this.#held.flat(),
+      offset: this.#startOf(this.#from),
+      count: this.#startOf(this.#known.length),
+      hasMore: this.#next !== undefined,
+    }
+    return this.#view
+  }
+
+  /** What to load so that the rows from `first` to before `last` are held, one page at a time. */
+  missing(first: number, last: number): PageRequest | undefined {
+    const count = this.#startOf(this.#known.length)
+    if (count > 0) {
+      const wanted = [this.#pageAt(first), this.#pageAt(Math.min(last, count) - 1)] as const
+      const index = this.#firstNotHeld(...wanted)
+      if (index !== undefined) return { index, after: this.#known[index]?.after }
+    }
+    if (last < count || this.#next === undefined) return undefined
+    return { index: this.#known.length, after: this.#next }
+  }
+
+  /** Takes a page in. A page that ends elsewhere than before is followed by others: those are loaded again. */
+  put({ index, after }: PageRequest, { rows, next }: PageOf<Row>): void {
+    this.#view = undefined
+    const isSame = next !== undefined && this.#known[index + 1]?.after === next
+    this.#known[index] = { after, count: rows.length }
+    const to = this.#from + this.#held.length
+    if (index === this.#from - 1 && isSame) this.#held = [rows, ...this.#held]
+    else if (index === to && this.#held.length > 0) this.#held = [...this.#held, rows]
+    else this.#held = [rows]
+    if (this.#held[0] === rows) this.#from = index
+    const following = this.#known[index + 1]
+    if (next === undefined || following === undefined) {
+      this.#known.length = index + 1
+      this.#next = next
+    } else this.#known[index + 1] = { ...following, after: next }
+  }
+
+  /** Lets go of pages far from the rows in view, until few enough are held. */
+  keepNear(first: number, last: number): void {
+    let held = this.#held.reduce((sum, { length }) => sum + length, 0)
+    while (held > MAX_ROWS && this.#held.length > 1) {
+      const above = first - this.#startOf(this.#from)
+      const below = this.#startOf(this.#from + this.#held.length) - last
+      const isTop = above > below
+      held -= (isTop ? this.#held[0] : this.#held.at(-1))?.length ?? 0
+      this.#held = isTop ? this.#held.slice(1) : this.#held.slice(0, -1)
+      if (isTop) this.#from++
+      this.#view = undefined
+    }
+  }
+
+  /** Replaces rows that are held, or removes those for which `change` answers `undefined`. */
+  update(change: (row: Row) => Row | undefined): void {
+    this.#view = undefined
+    this.#held = this.#held.map((rows, index) => {
+      const kept = rows.flatMap(row => change(row) ?? [])
+      const at = this.#from + index
+      const page = this.#known[at]
+      if (page !== undefined) this.#known[at] = { ...page, count: kept.length }
+      return kept
+    })
+  }
+
+  /** Whether the beginning of the list is held, so that rows can be added before it. */
+  get isAtTop(): boolean {
+    return this.#from === 0 && this.#held.length > 0
+  }
+
+  /** Adds rows before the first one, and lets go of the end: `cursorOf` names the place of a row. */
+  prepend(added: readonly Row[], cursorOf: (row: Row) => string): void {
+    this.#view = undefined
+    const all = [...added, ...this.#held.flat()]
+    const end = this.#known[this.#held.length]?.after ?? this.#next
+    const rows = all.slice(0, MAX_ROWS)
+    this.#next = rows.length < all.length ? cursorOf(rows.at(-1) as Row) : end
+    const starts = Array.from(
+      { length: Math.max(1, Math.ceil(rows.length / PAGE_ROWS)) },
+      (_, n) => n * PAGE_ROWS,
+    )
+    this.#held = starts.map(start => rows.slice(start, start + PAGE_ROWS))
+    this.#known = this.#held.map(({ length }, n) => ({
+      after: n === 0 ? undefined : cursorOf(rows[n * PAGE_ROWS - 1] as Row),
+      count: length,
+    }))
+  }
+
+  /** Puts a row between two that are held. */
+  insert(row: Row, order: (a: Row, b: Row) => number): void {
+    this.#view = undefined
+    const index = this.#held.findIndex(rows => rows.some(one => order(row, one) < 0))
+    const rows = this.#held[index] ?? []
+    const at = rows.findIndex(one => order(row, one) < 0)
+    this.#held = this.#held.with(index, rows.toSpliced(at, 0, row))
+    this.update(one => one)
+  }
+
+  /** The end was reached, and there is more now. */
+  extend(after: string): void {
+    this.#view = undefined
+    this.#next ??= after
+  }
+
+  #firstNotHeld(first: number, last: number): number | undefined {
+    const to = this.#from + this.#held.length
+    if (last < this.#from || first >= to) return first
+    // Beside what is held, so that it stays one piece.
+    if (first < this.#from) return this.#from - 1
+    return last >= to ? to : undefined
+  }
+
+  #startOf(page: number): number {
+    let start = 0
+    for (let index = 0; index < page; index++) start += this.#known[index]?.count ?? 0
+    return start
+  }
+
+  /** The page that holds the row `index`; the last one for a row behind the end. */
+  #pageAt(index: number): number {
+    let start = 0
+    for (const [page, { count }] of this.#known.entries()) {
+      start += count
+      if (index < start) return page
+    }
+    return this.#known.length - 1
+  }
+}
