@@ -44,6 +44,26 @@ const MISTAKES: [() => unknown, string, string, string | undefined][] = [
     'inbox-and-store',
   ],
   [
+    () => memoryInbox(plain(redisStore(plain(client)))),
+    'store',
+    'this is a store: write memoryInbox({ store })',
+    'inbox-and-store',
+  ],
+  [
+    () => receive({ acknowledge: 'after_processing' }),
+    'acknowledge',
+    "must be 'immediately' or 'after-processing' (did you mean 'after-processing'?); got 'after_processing'",
+    'choices',
+  ],
+  [() => receive({ acknowledge: 'later' }), 'acknowledge', "or 'after-processing'; got 'later'", 'choices'],
+  [() => receive({ acknowledge: true }), 'acknowledge', "or 'after-processing'; got true", 'choices'],
+  [
+    () => receive({ contract: { timestampUnit: 'ms' } }),
+    'contract.timestampUnit',
+    "or 'iso8601'; got 'ms'",
+    'choices',
+  ],
+  [
     () => receive({ concurrency: '16' }),
     'concurrency',
     "from 1 to 100000, not a text: convert what an environment variable gives with Number(); got '16'",

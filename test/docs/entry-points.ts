@@ -75,6 +75,7 @@ export const PARTS: Readonly<Record<string, readonly string[]>> = {
     'withDeadline',
     'wrongFramework',
   ],
+  '@ackhook/core/sharing': ['shareHandlers'],
   '@ackhook/core/node': ['fromNodeRequest', 'isBeingRead', 'isNodeRequest', 'readRawBody', 'writeReply'],
   '@ackhook/express': ['captureRawBody'],
   '@ackhook/client': ['ClientError'],

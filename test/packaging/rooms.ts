@@ -33,11 +33,12 @@ export const ROOMS: Readonly<Record<string, Rooms>> = {
     verify: MIDDLE,
     inbox: MIDDLE,
     'inbox/memory': INBOX,
+    'inbox/sharing': INBOX,
     worker: INBOX,
     receiver: RECEIVER,
     node: RECEIVER,
     fetch: RECEIVER,
-    '.': [...RECEIVER, 'fetch'],
+    '.': [...RECEIVER, 'inbox/sharing', 'fetch'],
   },
   cli: {
     command: [],

@@ -1,4 +1,5 @@
 import type { Delivery, Inbox } from '@ackhook/core'
+import { shareHandlers } from '@ackhook/core/sharing'
 import {
   ANSWER,
   createAttempt,
@@ -89,7 +90,7 @@ export class SharedQueue {
         return ANSWER.accepted
       },
       start: async (run, policy) => {
-        await policy.handlers?.share(this.#board)
+        await shareHandlers(this.#board, policy)
         if (policy.concurrency > 0) poll(run, policy)
       },
       close: async () => {

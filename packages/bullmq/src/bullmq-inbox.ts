@@ -7,6 +7,7 @@ import {
   type InboxStats,
   type MaybePromise,
 } from '@ackhook/core'
+import { shareHandlers } from '@ackhook/core/sharing'
 import {
   type Acceptance,
   type InboxProcess,
@@ -174,7 +175,7 @@ class BullmqInbox {
     await checkStart(engine, START_MS)
     const mustNotGoOn = () => this.#closed || this.#engine !== engine
     if (mustNotGoOn()) throw closedError()
-    await policy.handlers?.share(engine.board)
+    await shareHandlers(engine.board, policy)
     // A worker that begins after this start has failed would be drained by no one.
     if (mustNotGoOn()) throw closedError()
     const onError = (error: Error) => pruner.relieve(error)

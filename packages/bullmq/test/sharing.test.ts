@@ -1,4 +1,4 @@
-import type { HandlerBoard, PublishedHandlers } from '@ackhook/core/spi'
+import type { HandlerBoard, HandlersOfAll, PublishedHandlers } from '@ackhook/core/spi'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { postgresEngine, redisEngine, type TestEngine } from './engines.ts'
 import { aDelivery, aPolicy, COMPLETED, scripted, unique, until } from './parts.ts'
@@ -22,9 +22,9 @@ async function sharing(engine: TestEngine, queue: string, work = scripted(COMPLE
   const inbox = engine.inbox(queue)
   closing.push(() => inbox.close(1000))
   let board: HandlerBoard | undefined
-  const share = async (given: HandlerBoard) => {
-    board = given
-    await given.publish(own)
+  const share = async (shared: HandlersOfAll) => {
+    board = shared.board
+    await board.publish(own)
   }
   await inbox.start(work, aPolicy({ handlers: { own, share } }))
   return { inbox, work, board: board! }

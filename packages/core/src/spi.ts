@@ -29,7 +29,10 @@ export type {
   BoardView,
   HandlerBoard,
   HandlerSharing,
+  HandlersOfAll,
   InboxProcess,
+  Place,
+  Postponed,
   PublishedHandlers,
 } from './inbox/handler-board.ts'
 export type {

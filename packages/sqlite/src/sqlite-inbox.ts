@@ -1,4 +1,5 @@
 import { AckhookError, type Delivery, type DrainReport, type Inbox, type InboxStats } from '@ackhook/core'
+import { shareHandlers } from '@ackhook/core/sharing'
 import {
   ABORT,
   type Acceptance,
@@ -127,7 +128,7 @@ class SqliteInbox {
     const { minDelayMs, maxDelayMs, factor } = policy.retry
     this.#engine.setPolicy({ capacity: policy.capacity, leaseMs, minDelayMs, maxDelayMs, factor })
     await this.#engine.open()
-    await policy.handlers?.share(this.board)
+    await shareHandlers(this.board, policy)
     // Closed meanwhile: nothing would stop what follows.
     if (this.#closing !== undefined) throw closedError()
     const onLost = (held: HeldRow): void => this.#lose(held)

@@ -26,9 +26,9 @@ async function startWithBoard(path: string, own = publication()) {
   await startInbox(inbox, {
     handlers: {
       own,
-      async share(given) {
-        board = given
-        await given.publish(own)
+      async share(shared) {
+        board = shared.board
+        await board.publish(own)
       },
     },
   })

@@ -1,3 +1,4 @@
+import type { AckhookError } from '../errors/errors.ts'
 import type { MaybePromise } from '../lib/maybe-promise.ts'
 
 /** What one process handles, for the other processes on its inbox. */
@@ -40,13 +41,41 @@ export interface BoardView {
   readonly postponed: number
 }
 
-/** How an inbox that several processes can work on takes part in what they tell each other. */
+/** What this process handles. An inbox that several processes can work on shares it, by `shareHandlers`. */
 export interface HandlerSharing {
   readonly own: PublishedHandlers
+  /** Of the receiver's inbox, and its option `namespace`: for messages. */
+  readonly location?: string | undefined
+  readonly namespace?: unknown
+  /** Makes every attempt ask, from now on until the receiver has closed its inbox. Rejects like `begin`. */
+  share(shared: HandlersOfAll): Promise<void>
+}
+
+/** What all processes on one inbox handle, as one of them knows it. A process that is alone on its inbox needs none. */
+export interface HandlersOfAll {
+  readonly board: HandlerBoard
+  /** Publishes and reads for the first time, then from time to time until `stop`. Rejects when the board does. */
+  begin(): Promise<void>
+  /** Where an event goes whose attempt must not begin here. `undefined`, and nothing to wait for, in the ordinary case. */
+  placeOf(type: string, mark: number): MaybePromise<Place | undefined>
   /**
-   * To be awaited in `start`, once the engine can be used and before the first event is taken: publishes the own
-   * handlers and reads those of the others. From then on, until `close` has settled, core renews and reads by itself.
-   * Rejects when the board does, and may then be called again.
+   * Resolves when no attempt of another process can begin any more that does not know these handlers: at once where no
+   * live process lacks one of them.
    */
-  share(board: HandlerBoard): Promise<void>
+  settled(): Promise<void>
+  stop(): void
+}
+
+/** Where an event goes that is not handled here. */
+export type Place = Postponed | { readonly outcome: 'dead'; readonly error: AckhookError }
+
+/**
+ * Another process has the more specific handler: the event waits for `delayMs` and is pending meanwhile. It was no
+ * attempt: the next one has the same number, and an event with a `serializeBy` key keeps its turn. The inbox keeps
+ * `mark` with the event until it is completed or dead, over retries as well. Only where it called `shareHandlers`.
+ */
+export interface Postponed {
+  readonly outcome: 'postponed'
+  readonly delayMs: number
+  readonly mark: number
 }

@@ -5,19 +5,14 @@ import type { Acceptance } from './acceptance.ts'
 import type { Attempt } from './attempt.ts'
 import type { BrowsedEvent, BrowseQuery, BrowseSupport, MinuteCount } from './browse.ts'
 import type { Delivery } from './delivery.ts'
-import type { HandlerSharing, InboxProcess } from './handler-board.ts'
+import type { HandlerSharing, InboxProcess, Postponed } from './handler-board.ts'
 import type { RetryPolicy } from './retry.ts'
 
 /** What happens to an event after one attempt. The inbox applies it and does not decide. */
 export type Verdict =
   | { readonly outcome: 'completed' }
   | { readonly outcome: 'retry'; readonly delayMs: number; readonly error: unknown }
-  /**
-   * Another process has the more specific handler: the event waits for `delayMs` and is pending meanwhile. It was no
-   * attempt: the next one has the same number, and an event with a `serializeBy` key keeps its turn. The inbox keeps
-   * `mark` with the event until it is completed or dead, over retries as well. Only where it called `handlers.share`.
-   */
-  | { readonly outcome: 'postponed'; readonly delayMs: number; readonly mark: number }
+  | Postponed
   | {
       readonly outcome: 'dead'
       readonly error: unknown
@@ -57,7 +52,7 @@ export interface ProcessingPolicy {
   readonly clock: () => number
   readonly observe: (observation: Observation) => void
   readonly logger: Logger
-  /** What this process handles. Absent when it only receives. An inbox that several processes can work on shares it. */
+  /** Absent when this process only receives. */
   readonly handlers?: HandlerSharing | undefined
 }
 

@@ -24,7 +24,9 @@ export function refuseUnknownNames(options: object, known: readonly string[], op
 export function oneOf<T extends string>(option: string, value: T, allowed: readonly T[]): T {
   if (allowed.includes(value)) return value
   const list = allowed.map(one => `'${one}'`).join(' or ')
-  throw new ConfigurationError(option, `must be ${list}; got ${show(value)}`)
+  const meant = typeof value === 'string' ? nearest(value, allowed) : undefined
+  const hint = meant === undefined ? '' : ` (did you mean '${meant}'?)`
+  throw new ConfigurationError(option, `must be ${list}${hint}; got ${show(value)}`, { page: 'choices' })
 }
 
 /** The value of an option that counts something. Throws {@link ConfigurationError} outside of `min` to `max`. */

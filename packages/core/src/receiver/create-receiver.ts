@@ -15,7 +15,7 @@ import { Observers } from '../observe/observers.ts'
 import { createSecrets } from '../verify/secrets.ts'
 import { createVerifier } from '../verify/verify-request.ts'
 import { HandlerRegistry } from '../worker/handler-registry.ts'
-import { SharedHandlers } from '../worker/shared-handlers.ts'
+import { OwnHandlers } from '../worker/own-handlers.ts'
 import { warnWithoutHandlers } from '../worker/unhandled-log.ts'
 import { createWorker } from '../worker/worker.ts'
 import { createRequestHandler } from './handle-request.ts'
@@ -94,20 +94,20 @@ function connect<Context>(
     observers.observe?.(observation)
     logStore(observation)
   }
-  const sharing = new SharedHandlers({ ...recorded, handlers, observe, location: inbox.location })
+  const own = new OwnHandlers({ ...recorded, handlers, location: inbox.location })
   const lifecycle = new Lifecycle({
     inbox,
-    sharing,
+    own,
     policy: {
       ...recorded,
       serialize: resolved.serializeBy !== undefined,
       observe,
-      handlers: resolved.concurrency > 0 ? sharing : undefined,
+      handlers: resolved.concurrency > 0 ? own : undefined,
     },
     createProcess() {
       if (handlers.freeze() && resolved.concurrency > 0) warnWithoutHandlers(logger, handlers)
       warnOfCopies(logger)
-      const worker = createWorker({ ...recorded, handlers, sharing, decode, observers, runInContext })
+      const worker = createWorker({ ...recorded, handlers, own, decode, observers, runInContext })
       return tapProcess(worker, taps, { handlers, decode, logger })
     },
   })

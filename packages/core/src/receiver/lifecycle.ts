@@ -9,7 +9,7 @@ import { keepAlive } from '../inbox/keep-alive.ts'
 import { withDeadline } from '../lib/deadline.ts'
 import { durationMs } from '../lib/duration.ts'
 import { isPromise, type MaybePromise } from '../lib/maybe-promise.ts'
-import type { SharedHandlers } from '../worker/shared-handlers.ts'
+import type { OwnHandlers } from '../worker/own-handlers.ts'
 
 /** A start may take longer than a sender waits. */
 const MAX_WAIT_FOR_START_MS = 1000
@@ -17,7 +17,7 @@ const MAX_WAIT_FOR_START_MS = 1000
 export interface LifecycleParts {
   readonly inbox: Inbox
   readonly policy: ProcessingPolicy
-  readonly sharing: Pick<SharedHandlers, 'settled' | 'stop'>
+  readonly own: Pick<OwnHandlers, 'shared'>
   /** Called once per start: what runs the attempts, with the handlers frozen. */
   readonly createProcess: () => Process
 }
@@ -26,16 +26,16 @@ export interface LifecycleParts {
 export class Lifecycle {
   readonly #inbox: Inbox
   readonly #policy: ProcessingPolicy
-  readonly #sharing: LifecycleParts['sharing']
+  readonly #own: LifecycleParts['own']
   readonly #createProcess: () => Process
   #starting: Promise<void> | undefined
   #started = false
   #draining: Promise<DrainReport> | undefined
 
-  constructor({ inbox, policy, sharing, createProcess }: LifecycleParts) {
+  constructor({ inbox, policy, own, createProcess }: LifecycleParts) {
     this.#inbox = inbox
     this.#policy = policy
-    this.#sharing = sharing
+    this.#own = own
     this.#createProcess = createProcess
   }
 
@@ -48,7 +48,7 @@ export class Lifecycle {
       throw new AckhookError('draining', 'start() came after close(): make a new receiver.')
     await this.#start()
     // Deliveries need not wait for this: it is about events that are sent once this promise has resolved.
-    await this.#sharing.settled()
+    await this.#own.shared?.settled()
   }
 
   /** Step 8. The drain may have begun while the body was read: nothing is accepted after that. */
@@ -99,7 +99,7 @@ export class Lifecycle {
     } catch (cause) {
       // The next request or call tries again: what the inbox needs may be back by then.
       this.#starting = undefined
-      this.#sharing.stop()
+      this.#own.shared?.stop()
       if (belongsToAnother(this.#inbox, this)) throw cause
       releaseInbox(this.#inbox)
       // Observed here: deliveries that wait for a slow start are answered before it fails.
@@ -115,7 +115,7 @@ export class Lifecycle {
       await withDeadline(this.#starting, { operation: 'inbox.start', ms: timeoutMs }).catch(() => {})
     if (belongsToAnother(this.#inbox, this)) return { lost: 0 }
     const report = await this.#inbox.close(Math.max(0, Math.ceil(endsAt - performance.now())))
-    this.#sharing.stop()
+    this.#own.shared?.stop()
     releaseInbox(this.#inbox)
     if (report.lost > 0) {
       this.#policy.logger.error(

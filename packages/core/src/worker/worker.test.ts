@@ -31,7 +31,7 @@ function worker(parts: Partial<WorkerParts> = {}) {
     schemas: {},
     logger,
     contract: {},
-    sharing: { isShared: true, placeOf: () => undefined },
+    own: { shared: { placeOf: () => undefined } },
     handlerTimeoutMs: 1000,
     acknowledge: 'immediately',
     runInContext: work => work(),

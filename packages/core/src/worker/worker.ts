@@ -6,6 +6,7 @@ import type { DecodeEvent } from '../events/decode-event.ts'
 import type { EventSchemas, WebhookEvent } from '../events/event-types.ts'
 import { type Attempt, AttemptContext } from '../inbox/attempt.ts'
 import type { Delivery } from '../inbox/delivery.ts'
+import type { HandlersOfAll, Place } from '../inbox/handler-board.ts'
 import type { Process, ProcessingPolicy, StartLimit, Verdict } from '../inbox/inbox.ts'
 import { asksInVain, comesTooLate, isFinal, type RetryPolicy, retryDelayMs } from '../inbox/retry.ts'
 import { isPromise, type MaybePromise } from '../lib/maybe-promise.ts'
@@ -15,9 +16,7 @@ import type { Observers } from '../observe/observers.ts'
 import type { RunInContext, Timeouts } from '../platform/platform.ts'
 import { type NotifyParts, notifyFailure } from './failure.ts'
 import type { HandlerRegistry } from './handler-registry.ts'
-import type { Place } from './place.ts'
 import { limitAttempt, runHandlers } from './run-handlers.ts'
-import type { SharedHandlers } from './shared-handlers.ts'
 import { createUnhandledLog } from './unhandled-log.ts'
 
 export interface WorkerParts extends NotifyParts {
@@ -25,7 +24,7 @@ export interface WorkerParts extends NotifyParts {
   readonly schemas: EventSchemas
   readonly contract: Pick<Contract, 'upcast'>
   readonly decode: DecodeEvent
-  readonly sharing: Pick<SharedHandlers, 'isShared' | 'placeOf'>
+  readonly own: { readonly shared: Pick<HandlersOfAll, 'placeOf'> | undefined }
   readonly retry: RetryPolicy
   readonly acknowledge: ProcessingPolicy['acknowledge']
   /** The async context of the receiver. Attempts start in the turn of any request, whose context is not theirs. */
@@ -74,8 +73,9 @@ class Worker {
   process(running: Running): MaybePromise<Verdict> {
     const { attempt } = running
     if (attempt.decision === 'dead-letter') return this.#deadLetter(running)
-    if (attempt.decision === 'run' && this.#parts.sharing.isShared) {
-      const place = this.#parts.sharing.placeOf(running.delivery.type, attempt)
+    const { shared } = this.#parts.own
+    if (attempt.decision === 'run' && shared !== undefined) {
+      const place = shared.placeOf(running.delivery.type, attempt.mark)
       // `upcast` may name the type otherwise than the process which accepted the event did.
       const mayBeRenamed = running.event === undefined && this.#parts.contract.upcast !== undefined
       if (place !== undefined || mayBeRenamed) return this.#elsewhere(running, place)
@@ -91,7 +91,8 @@ class Worker {
       const event = await this.#parts.decode(delivery.body)
       if (!(event instanceof Refusal)) {
         running.event = event
-        if (event.type !== delivery.type) place = await this.#parts.sharing.placeOf(event.type, attempt)
+        if (event.type !== delivery.type)
+          place = await this.#parts.own.shared?.placeOf(event.type, attempt.mark)
       }
     }
     // The inbox may have given the event back meanwhile.

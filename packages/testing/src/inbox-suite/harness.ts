@@ -33,7 +33,9 @@ export interface Harness {
   run(index: number): Promise<Run>
 }
 
-interface StartOptions extends Partial<ProcessingPolicy> {
+interface StartOptions extends Partial<Omit<ProcessingPolicy, 'handlers'>> {
+  /** What this process handles. */
+  readonly own?: PublishedHandlers
   /** The verdict of an attempt. Default: it completes. */
   readonly decide?: (delivery: Delivery, attempt: Attempt) => Verdict | Promise<Verdict>
   /** Attempts last until `Run.finish`. */
@@ -82,7 +84,7 @@ export function inboxCase(
 }
 
 async function startHarness(inbox: Inbox, options: StartOptions): Promise<Harness> {
-  const { decide, manual = false, ...policy } = options
+  const { decide, manual = false, own = publication(), ...policy } = options
   const runs: Run[] = []
   const handle: Process = (delivery, attempt) =>
     new Promise(resolve => {
@@ -92,13 +94,13 @@ async function startHarness(inbox: Inbox, options: StartOptions): Promise<Harnes
       attempt.onAbort(error => resolve({ outcome: 'retry', delayMs: 0, error }))
       if (!manual) void Promise.resolve(decide?.(delivery, attempt) ?? COMPLETED).then(resolve)
     })
-  const handlers = sharingOf(policy.handlers?.own)
+  const handlers = sharingOf(own)
   await inbox.start(handle, { ...DEFAULT_POLICY, ...policy, handlers })
   return {
     inbox,
     runs,
     get board() {
-      if (handlers.board === undefined) throw new Error('handlers.share was not called before start resolved')
+      if (handlers.board === undefined) throw new Error('shareHandlers was not called before start resolved')
       return handlers.board
     },
     accept: async delivery => inbox.accept(delivery),
@@ -110,13 +112,11 @@ async function startHarness(inbox: Inbox, options: StartOptions): Promise<Harnes
 }
 
 /** Publishes once, and leaves the rest to the case. */
-function sharingOf(
-  own: PublishedHandlers = publication(),
-): HandlerSharing & { board: HandlerBoard | undefined } {
+function sharingOf(own: PublishedHandlers): HandlerSharing & { board: HandlerBoard | undefined } {
   return {
     own,
     board: undefined,
-    async share(board) {
+    async share({ board }) {
       this.board = board
       await board.publish(own)
     },

@@ -21,7 +21,10 @@ describe('the options', () => {
 
   it('are refused when one is misspelt, or when a store is passed instead', () => {
     expect(() => memoryInbox({ leese: '1s' } as object)).toThrow("Option 'leese': is not an option")
-    expect(() => memoryInbox(memoryStore() as object)).toThrow("Option 'claim': is not an option")
+    expect(() => memoryInbox(memoryStore() as object)).toThrow(
+      "Option 'store': this is a store: write memoryInbox({ store })",
+    )
+    expect(() => memoryInbox(null as never)).toThrow("Option 'options': must be an object")
   })
 })
 

@@ -92,6 +92,10 @@ const NOT_STARTED = 'start() must come before the first event'
 const CLOSED = 'it was closed with its receiver; make a new inbox for a new receiver'
 
 function resolveOptions(options: MemoryInboxOptions): { dedupe: DedupeStore; leaseMs: number } {
+  if (typeof (options as Partial<DedupeStore> | null)?.claim === 'function')
+    throw new ConfigurationError('store', 'this is a store: write memoryInbox({ store })', {
+      page: 'inbox-and-store',
+    })
   refuseUnknownNames(options, ['store', 'lease'])
   const dedupe = options.store ?? memoryStore()
   for (const method of ['claim', 'extend', 'complete', 'release', 'forget'] as const) {

@@ -10,8 +10,8 @@ export const sharingCases: readonly InboxCase[] = [
     'what a process handles is there for the others once it has started',
     async ({ start }) => {
       const one = publication({ patterns: ['a.b', 'c.*', "o'clock"], onUnhandled: true })
-      const first = await start({ handlers: own(one) })
-      const second = await start({ handlers: own(publication({ patterns: [] })) })
+      const first = await start({ own: one })
+      const second = await start({ own: publication({ patterns: [] }) })
       for (const { board } of [first, second]) {
         const { processes, postponed } = await board.read()
         const { seenMs = -1, ...kept } = processes.find(({ id }) => id === one.id) ?? {}
@@ -34,7 +34,7 @@ export const sharingCases: readonly InboxCase[] = [
       const ids = async () => (await watcher.board.read()).processes.map(({ id }) => id)
       const long = publication({ keepMs: 60_000 })
       const short = publication({ keepMs: 1500 })
-      const leaving = await start({ handlers: own(long) })
+      const leaving = await start({ own: long })
       await leaving.board.publish(short)
       await leaving.inbox.close(0)
       expectEqual(
@@ -152,8 +152,3 @@ export const sharingCases: readonly InboxCase[] = [
     ['durable', 'serialize'],
   ),
 ]
-
-/** The harness shares by itself: only what it publishes counts. */
-function own(published: ReturnType<typeof publication>) {
-  return { own: published, share: async () => {} }
-}

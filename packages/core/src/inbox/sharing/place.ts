@@ -1,6 +1,6 @@
-import { AckhookError } from '../errors/errors.ts'
-import type { Verdict } from '../inbox/inbox.ts'
-import { formatMs } from '../lib/duration.ts'
+import { AckhookError } from '../../errors/errors.ts'
+import { formatMs } from '../../lib/duration.ts'
+import type { Place } from '../handler-board.ts'
 
 const MIN_DELAY_MS = 100
 const MAX_DELAY_MS = 5000
@@ -22,11 +22,6 @@ export interface Situation {
   readonly hasRoom: boolean
   readonly keepMs: number
 }
-
-/** Where an event goes that is not handled here. */
-export type Place =
-  | Extract<Verdict, { outcome: 'postponed' }>
-  | { readonly outcome: 'dead'; readonly error: AckhookError }
 
 /**
  * Whether an event waits for a process that handles its type more specifically. `undefined`: it runs here. An event that

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { of } from '../../../../test/support/memory-inbox.ts'
-import { watch } from '../../../../test/support/receiving.ts'
-import { SharedQueue } from '../../../../test/support/shared-queue.ts'
+import { of } from '../../../../../test/support/memory-inbox.ts'
+import { watch } from '../../../../../test/support/receiving.ts'
+import { SharedQueue } from '../../../../../test/support/shared-queue.ts'
 
 beforeEach(() => {
   vi.useFakeTimers()

@@ -1,4 +1,4 @@
-import type { PublishedHandlers } from '../inbox/handler-board.ts'
+import type { HandlerSharing, PublishedHandlers } from '../handler-board.ts'
 
 const MOST_NAMED = 5
 const LONGEST_NAME = 60
@@ -7,10 +7,7 @@ const LONGEST_NAME = 60
 export function describeDifference(
   own: PublishedHandlers,
   others: readonly PublishedHandlers[],
-  {
-    location = 'this inbox',
-    namespace,
-  }: { readonly location: string | undefined; readonly namespace: unknown },
+  { location = 'this inbox', namespace }: Pick<HandlerSharing, 'location' | 'namespace'>,
 ): string | undefined {
   const mine = new Set(namesOf(own))
   const theirs = new Set(others.flatMap(namesOf))
