@@ -3,7 +3,9 @@ import { configDefaults, defineConfig } from 'vitest/config'
 
 // Not 'import' nor 'default': Vitest hands these to Node, where they would spoil the require of every package.
 const conditions = ['ackhook-source', 'node']
-const webPlatform = fileURLToPath(new URL('packages/core/src/platform/web/platform.ts', import.meta.url))
+const core = new URL('packages/core/src/', import.meta.url)
+const webPlatform = fileURLToPath(new URL('platform/web/platform.ts', core))
+const webScheduler = fileURLToPath(new URL('inbox/memory/per-request-scheduler.ts', core))
 /** Tests of what only that platform has. */
 const ON_WEB = 'packages/core/src/inbox/memory/per-request-scheduler.test.ts'
 /** Tests on the sources alone: they start no server, need no build and take seconds. */
@@ -50,7 +52,7 @@ export default defineConfig({
       },
       {
         // Vitest adds the condition `node` to any list, so the platform of Workers is named and not resolved.
-        resolve: { conditions, alias: { '#platform': webPlatform } },
+        resolve: { conditions, alias: { '#platform': webPlatform, '#scheduler': webScheduler } },
         ssr,
         test: {
           name: 'web',

@@ -6,7 +6,7 @@
  * - The length of a function is the lines from its name to its closing brace. Methods count, and so do arrow functions
  *   with a block; class bodies and arrow functions of one expression do not.
  * - A circle is a set of files that import each other, types included. `#platform` leads to the platform of Node and
- *   to that of the web.
+ *   to that of the web, `#scheduler` to the scheduler of each.
  * - A code line holds something other than spaces and comments.
  * - A file that imports none of its package is on level 1, and any other one level above the highest that it imports.
  */
@@ -17,13 +17,19 @@ import { parseSync } from 'rolldown/utils'
 
 const MOST_LINES_OF_A_FUNCTION = 60
 /** Held at what it is. The aim is 3,300. */
-const MOST_CODE_LINES_OF_CORE = 4938
+const MOST_CODE_LINES_OF_CORE = 4916
 const LONGEST_SHOWN = 20
 const LONG_LINES = 40
 
 const FUNCTIONS = ['FunctionDeclaration', 'FunctionExpression', 'ArrowFunctionExpression']
 /** What gives a function its name, and begins before it. */
 const NAMING = ['MethodDefinition', 'Property', 'PropertyDefinition', 'VariableDeclarator']
+
+/** What a specifier leads to, on Node and elsewhere. */
+const BY_PLATFORM = {
+  '#platform': ['platform/node/platform.ts', 'platform/web/platform.ts'],
+  '#scheduler': ['inbox/memory/queueing-scheduler.ts', 'inbox/memory/per-request-scheduler.ts'],
+}
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const packages = readdirSync(join(root, 'packages')).filter(one => existsSync(sourcesOf(one)))
@@ -191,8 +197,7 @@ function specifierOf({ type, source, argument }) {
 /** The files of the same package that an address leads to. */
 function targetsOf(specifier, { owner, path }) {
   if (specifier.startsWith('.')) return [join(dirname(path), specifier)]
-  if (specifier !== '#platform') return []
-  return ['node', 'web'].map(platform => join(sourcesOf(owner), platform, 'platform.ts'))
+  return (BY_PLATFORM[specifier] ?? []).map(target => join(sourcesOf(owner), target))
 }
 
 function codeLines(text, comments) {

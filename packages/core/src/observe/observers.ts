@@ -5,7 +5,7 @@ import type { Observer } from './observation.ts'
 /** The option `observe` and every later subscriber. */
 export class Observers {
   readonly #logger: Logger
-  readonly #all: Observer[] = []
+  #all: readonly Observer[] = []
   /** Calls all of them, and never throws. `undefined` while there is none: then no observation is built. */
   observe: Observer | undefined
 
@@ -17,21 +17,17 @@ export class Observers {
   /** Returns a function that removes it. */
   add(observer: Observer): () => void {
     const guarded = guardObserver(observer, this.#logger)
-    this.#all.push(guarded)
-    this.#connect()
-    return () => {
-      const at = this.#all.indexOf(guarded)
-      if (at >= 0) this.#all.splice(at, 1)
-      this.#connect()
-    }
+    this.#set([...this.#all, guarded])
+    return () => this.#set(this.#all.filter(one => one !== guarded))
   }
 
-  #connect(): void {
-    const [first, ...rest] = this.#all
-    if (first === undefined || rest.length === 0) this.observe = first
-    else
-      this.observe = observation => {
-        for (const observe of [first, ...rest]) observe(observation)
-      }
+  #set(all: readonly Observer[]): void {
+    this.#all = all
+    this.observe =
+      all.length < 2
+        ? all[0]
+        : observation => {
+            for (const observe of all) observe(observation)
+          }
   }
 }

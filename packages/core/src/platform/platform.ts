@@ -21,11 +21,6 @@ export interface Platform {
   /** Timeouts of one length. */
   createTimeouts(ms: number): Timeouts
   /**
-   * Whether work of one request may go on in the turn of another. Not on Workers: there promises, timers and
-   * connections end with the request that made them.
-   */
-  readonly sharesTurns: boolean
-  /**
    * Keeps the current async context, as `AsyncLocalStorage` has it: the answer runs work in it. On Workers an attempt
    * never leaves its request, so there is nothing to keep.
    */

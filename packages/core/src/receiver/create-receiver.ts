@@ -23,7 +23,7 @@ import type { Inspectable } from './inspect.ts'
 import { Lifecycle } from './lifecycle.ts'
 import { type ReceiverOptions, type ResolvedOptions, resolveOptions } from './options.ts'
 import type { DeadLetters, InNamespace, Receiver } from './receiver.ts'
-import { type Tap, type Tappable, tapProcess } from './tap.ts'
+import { type Tap, tapProcess } from './tap.ts'
 
 /**
  * Makes a receiver. Throws `ConfigurationError` for a wrong option.
@@ -43,7 +43,7 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
   const observers = new Observers(resolved.observe, resolved.logger)
   const { lifecycle, handle } = connect(resolved, handlers, observers, taps)
   const { inbox } = resolved
-  const receiver: Receiver<KnownEvents<Schemas>, Context> & Tappable & Inspectable = {
+  const receiver: Receiver<KnownEvents<Schemas>, Context> & Inspectable = {
     on(type, handler) {
       handlers.add(type, handler as EventHandler<never>)
       return this
@@ -67,11 +67,14 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
     forget: async (id, where) => inbox.forget(await keyOf(id, where)),
     deadLetters: deadLettersOf(inbox.deadLetters),
     subscribe: observer => observers.add(observer),
-    inspect: () => ({ inbox, observe: observation => observers.observe?.(observation) }),
-    tap(tap) {
-      handlers.check('tapReceiver', tap)
-      taps.push(tap)
-    },
+    inspect: () => ({
+      inbox,
+      observe: observation => observers.observe?.(observation),
+      tap(tap) {
+        handlers.check('tapReceiver', tap)
+        taps.push(tap)
+      },
+    }),
   }
   return receiver
 }

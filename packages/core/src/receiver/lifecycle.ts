@@ -24,19 +24,13 @@ export interface LifecycleParts {
 
 /** Starts, guards and drains the inbox of one receiver. */
 export class Lifecycle {
-  readonly #inbox: Inbox
-  readonly #policy: ProcessingPolicy
-  readonly #own: LifecycleParts['own']
-  readonly #createProcess: () => Process
+  readonly #parts: LifecycleParts
   #starting: Promise<void> | undefined
   #started = false
   #draining: Promise<DrainReport> | undefined
 
-  constructor({ inbox, policy, own, createProcess }: LifecycleParts) {
-    this.#inbox = inbox
-    this.#policy = policy
-    this.#own = own
-    this.#createProcess = createProcess
+  constructor(parts: LifecycleParts) {
+    this.#parts = parts
   }
 
   get isDraining(): boolean {
@@ -48,7 +42,7 @@ export class Lifecycle {
       throw new AckhookError('draining', 'start() came after close(): make a new receiver.')
     await this.#start()
     // Deliveries need not wait for this: it is about events that are sent once this promise has resolved.
-    await this.#own.shared?.settled()
+    await this.#parts.own.shared?.settled()
   }
 
   /** Step 8. The drain may have begun while the body was read: nothing is accepted after that. */
@@ -56,7 +50,7 @@ export class Lifecycle {
     if (this.isDraining) return new Refusal('draining')
     if (!this.#started) return this.#acceptOnceStarted(delivery)
     try {
-      const acceptance = this.#inbox.accept(delivery)
+      const acceptance = this.#parts.inbox.accept(delivery)
       return isPromise(acceptance) ? acceptance.catch(unavailable) : acceptance
     } catch (cause) {
       return unavailable(cause)
@@ -78,7 +72,7 @@ export class Lifecycle {
     } catch (cause) {
       if (isFirst) {
         const settled = starting.catch(() => {})
-        keepAlive(delivery, settled, this.#policy.logger)
+        keepAlive(delivery, settled, this.#parts.policy.logger)
       }
       return unavailable(cause)
     }
@@ -91,34 +85,36 @@ export class Lifecycle {
   }
 
   async #startInbox(): Promise<void> {
-    const process = this.#createProcess()
+    const { inbox, policy, own, createProcess } = this.#parts
+    const process = createProcess()
     try {
-      claimInbox(this.#inbox, this)
-      await this.#inbox.start(process, this.#policy)
+      claimInbox(inbox, this)
+      await inbox.start(process, policy)
       this.#started = true
     } catch (cause) {
       // The next request or call tries again: what the inbox needs may be back by then.
       this.#starting = undefined
-      this.#own.shared?.stop()
-      if (belongsToAnother(this.#inbox, this)) throw cause
-      releaseInbox(this.#inbox)
+      own.shared?.stop()
+      if (belongsToAnother(inbox, this)) throw cause
+      releaseInbox(inbox)
       // Observed here: deliveries that wait for a slow start are answered before it fails.
-      this.#policy.observe({ kind: 'store_down', operation: 'start', error: cause })
+      policy.observe({ kind: 'store_down', operation: 'start', error: cause })
       throw cause
     }
   }
 
   async #drain(timeoutMs: number): Promise<DrainReport> {
+    const { inbox, policy, own } = this.#parts
     const endsAt = performance.now() + timeoutMs
     // An inbox that hangs while it starts must not keep the process.
     if (!this.#started && this.#starting !== undefined)
       await withDeadline(this.#starting, { operation: 'inbox.start', ms: timeoutMs }).catch(() => {})
-    if (belongsToAnother(this.#inbox, this)) return { lost: 0 }
-    const report = await this.#inbox.close(Math.max(0, Math.ceil(endsAt - performance.now())))
-    this.#own.shared?.stop()
-    releaseInbox(this.#inbox)
+    if (belongsToAnother(inbox, this)) return { lost: 0 }
+    const report = await inbox.close(Math.max(0, Math.ceil(endsAt - performance.now())))
+    own.shared?.stop()
+    releaseInbox(inbox)
     if (report.lost > 0) {
-      this.#policy.logger.error(
+      policy.logger.error(
         report,
         `${report.lost} acknowledged events were not handled before the drain ended.`,
       )

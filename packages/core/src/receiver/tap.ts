@@ -1,4 +1,3 @@
-import { ConfigurationError } from '../errors/errors.ts'
 import { Refusal } from '../errors/refusal.ts'
 import type { DecodeEvent } from '../events/decode-event.ts'
 import type { WebhookEvent } from '../events/event-types.ts'
@@ -20,26 +19,6 @@ export interface TappedAttempt {
 
 /** Called after every attempt, before the inbox applies its verdict. */
 export type Tap = (attempt: TappedAttempt) => void
-
-/** What every receiver of `createReceiver` has beside its interface. Adapters copy it with the other members. */
-export interface Tappable {
-  readonly tap: (tap: Tap) => void
-}
-
-/**
- * Calls `tap` after every attempt of a receiver that has not started yet. For testing tools: nothing in an
- * application needs it. Throws `ConfigurationError` for what `createReceiver` did not make.
- */
-export function tapReceiver(receiver: object, tap: Tap): void {
-  const { tap: add } = receiver as Partial<Tappable>
-  if (typeof add !== 'function') {
-    throw new ConfigurationError(
-      'receiver',
-      'must be made by createReceiver(), or by webhooks() of an adapter',
-    )
-  }
-  add(tap)
-}
 
 /** The same process, which also calls the taps. Without taps it is the process itself. */
 export function tapProcess(

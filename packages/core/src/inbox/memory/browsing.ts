@@ -1,6 +1,5 @@
 import type { BrowsedEvent, BrowseQuery, BrowseSupport } from '../browse.ts'
 import type { Delivery } from '../delivery.ts'
-import type { DeadLetterList } from './dead-letter-list.ts'
 import type { Entry } from './entry.ts'
 import { parseCursor } from './parse-cursor.ts'
 import type { State } from './state.ts'
@@ -16,7 +15,7 @@ export function browse(
   const { state, after, limit = 100 } = query
   const found: BrowsedEvent[] = []
   if (state === 'dead') {
-    for (const letter of lettersFrom(deadLetters, after)) {
+    for (const letter of deadLetters.list({ limit: deadLetters.size, after })) {
       if (found.length === limit) break
       if (matches(letter, query)) found.push(withoutBody(letter, query))
     }
@@ -29,10 +28,6 @@ export function browse(
       found.push(withoutBody(eventOf(entry), query))
   }
   return found
-}
-
-function lettersFrom(deadLetters: DeadLetterList, after: string | undefined): readonly BrowsedEvent[] {
-  return deadLetters.list({ limit: deadLetters.size, ...(after !== undefined && { after }) })
 }
 
 /** One that is still being claimed is not accepted yet. */

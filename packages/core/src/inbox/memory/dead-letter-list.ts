@@ -5,13 +5,11 @@ import { parseCursor } from './parse-cursor.ts'
 
 const MAX_KEPT = 1000
 
-type KeptLetter = DeadLetter & { readonly cursor: string }
-
 /** The newest dead letters of one process, each with its delivery for a redrive. */
 export class DeadLetterList {
   readonly #letters = new Map<
     string,
-    { readonly letter: KeptLetter; readonly delivery: Delivery; readonly sequence: number }
+    { readonly letter: DeadLetter; readonly delivery: Delivery; readonly sequence: number }
   >()
   #next = 0
 
@@ -31,7 +29,7 @@ export class DeadLetterList {
     if (this.#letters.size > MAX_KEPT) this.#letters.delete(this.#letters.keys().next().value as string)
   }
 
-  list({ limit = 100, after, order = 'newest' }: ListOptions = {}): readonly KeptLetter[] {
+  list({ limit = 100, after, order = 'newest' }: ListOptions = {}): readonly DeadLetter[] {
     const from = parseCursor(after)
     const inOrder = [...this.#letters.values()]
     if (order === 'newest') inOrder.reverse()

@@ -1,4 +1,4 @@
-import { platform } from '#platform'
+import { createScheduler } from '#scheduler'
 import { ConfigurationError } from '../../errors/errors.ts'
 import type { Duration } from '../../errors/parse-duration.ts'
 import { refuseUnknownNames } from '../../lib/check-option.ts'
@@ -15,8 +15,6 @@ import { GuardedStore } from './guarded-store.ts'
 import { LeaseRenewal } from './lease-renewal.ts'
 import { memoryStore } from './memory-store.ts'
 import { MinuteCounts } from './minute-counts.ts'
-import { PerRequestScheduler } from './per-request-scheduler.ts'
-import { QueueingScheduler } from './queueing-scheduler.ts'
 import { applyVerdict, loseLease, runAttempt } from './settling.ts'
 import type { State } from './state.ts'
 
@@ -30,8 +28,6 @@ export interface MemoryInboxOptions {
    */
   readonly lease?: Duration
 }
-
-const PlatformScheduler = platform.sharesTurns ? QueueingScheduler : PerRequestScheduler
 
 /**
  * The default inbox, in the memory of this process. An event that it acknowledged and has not handled is lost when the
@@ -121,7 +117,7 @@ function createState(
     process: run,
     policy,
     store,
-    scheduler: new PlatformScheduler({
+    scheduler: createScheduler({
       policy,
       run: entry => runAttempt(state, entry),
       apply(verdict, entry) {

@@ -12,6 +12,10 @@ const NO_ROOM_MS = 100
 /** When the sender may repeat an event whose `serializeBy` key is taken. */
 const KEY_TAKEN_MS = 1000
 
+export function createScheduler(parts: SchedulerParts): Scheduler {
+  return new PerRequestScheduler(parts)
+}
+
 /**
  * For Workers, where promises, timers and connections end with the request that made them. An attempt started in the
  * turn of another request would end with that one, silently. So nothing is queued: each request runs its own event, an

@@ -8,6 +8,10 @@ import { faulty, runGuarded, type Scheduler, type SchedulerParts } from './sched
 /** After so long, handlers that never wait give I/O its turn. */
 const TURN_MS = 5
 
+export function createScheduler(parts: SchedulerParts): Scheduler {
+  return new QueueingScheduler(parts)
+}
+
 /** For platforms where requests share turns: queues entries, and starts the next one when an attempt ends. */
 export class QueueingScheduler implements Scheduler {
   readonly #parts: SchedulerParts

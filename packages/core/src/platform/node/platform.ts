@@ -31,7 +31,6 @@ export const platform: Platform = {
   },
   keepContext: () => AsyncLocalStorage.snapshot(),
   processName: () => `${hostname()}:${process.pid}`,
-  sharesTurns: true,
   afterReplies: work => void realSetImmediate(work),
   defaultLogger: processWarnings,
 }

@@ -20,7 +20,6 @@ export const platform: Platform = {
   decodeText: bytes => decoder.decode(bytes),
   keepContext: () => work => work(),
   processName: () => '',
-  sharesTurns: false,
   // A microtask runs whatever becomes of its request; a timer may not.
   // Called as a plain function: Workers refuse any other `this`.
   afterReplies: work => queueMicrotask(work),
