@@ -75,3 +75,8 @@ export interface StoreNotice {
   readonly code: string
   readonly message: string
 }
+
+/** Whether someone passed a store, to an option that wants something else. */
+export function isStore(value: unknown): boolean {
+  return typeof (value as Partial<DedupeStore> | null | undefined)?.claim === 'function'
+}

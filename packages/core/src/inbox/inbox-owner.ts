@@ -20,4 +20,4 @@ export function releaseInbox(inbox: Inbox): void {
 }
 
 export const OWNED_BY_ANOTHER =
-  'it serves another receiver already, whose handlers would get these events. Make an inbox for each receiver, or share one receiver: mount it with webhooksOf(receiver)'
+  'it serves another receiver already, whose handlers would get these events. Make an inbox for each receiver, or mount one receiver twice with webhooksOf(receiver)'

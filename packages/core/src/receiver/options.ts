@@ -3,7 +3,8 @@ import { ConfigurationError } from '../errors/errors.ts'
 import type { Duration } from '../errors/parse-duration.ts'
 import { type Contract, type ContractOptions, resolveContract } from '../events/contract.ts'
 import type { EventSchemas, WebhookEvent } from '../events/event-types.ts'
-import type { DedupeStore } from '../inbox/dedupe-store.ts'
+import type { BodyLimits } from '../http/request.ts'
+import { type DedupeStore, isStore } from '../inbox/dedupe-store.ts'
 import type { Inbox } from '../inbox/inbox.ts'
 import { memoryInbox } from '../inbox/memory/memory-inbox.ts'
 import { type RetryOptions, type RetryPolicy, resolveRetry } from '../inbox/retry.ts'
@@ -73,26 +74,23 @@ export interface ReceiverOptions<Schemas extends EventSchemas = Record<never, ne
   readonly clock?: () => number
 }
 
+type Options<Context> = ReceiverOptions<EventSchemas, Context>
+/** Options that are used as they were given. */
+type Kept = 'inbox' | 'acknowledge' | 'concurrency' | 'capacity' | 'namespace' | 'logger' | 'clock'
+
 /** Options with every default filled in and every value checked. */
-export interface ResolvedOptions<Context> {
+export interface ResolvedOptions<Context> extends Required<Pick<Options<Context>, Kept>> {
   readonly secret: SecretSource<Context>
   readonly toleranceMs: number
-  readonly inbox: Inbox
-  readonly acknowledge: 'immediately' | 'after-processing'
   readonly retry: RetryPolicy
-  readonly concurrency: number
-  readonly capacity: number
   readonly handlerTimeoutMs: number
   readonly handlerWaitMs: number
-  readonly bodyLimits: { readonly maxBytes: number; readonly timeoutMs: number }
+  readonly bodyLimits: BodyLimits
   readonly retentionMs: number
-  readonly namespace: string | ((context: Context) => string)
-  readonly serializeBy: ((event: WebhookEvent) => string | null | undefined) | undefined
+  readonly serializeBy: Options<Context>['serializeBy'] | undefined
   readonly contract: Contract
   readonly schemas: EventSchemas
   readonly observe: Observer | undefined
-  readonly logger: Logger
-  readonly clock: () => number
 }
 
 /** The name of every option. */
@@ -128,10 +126,8 @@ const YEAR_MS = 365 * DAY_MS
 const MAX_BODY_BYTES = 1024 ** 3
 
 /** Checks every option and fills in every default. Throws {@link ConfigurationError}. */
-export function resolveOptions<Context>(
-  options: ReceiverOptions<EventSchemas, Context>,
-): ResolvedOptions<Context> {
-  refuseUnknown(options)
+export function resolveOptions<Context>(options: Options<Context>): ResolvedOptions<Context> {
+  refuseUnknownNames(options, RECEIVER_OPTIONS)
   const duration = (option: DurationOption, preset: Duration, minMs: number, maxMs: number): number =>
     durationMs(options[option] ?? preset, { option, minMs, maxMs })
   const count = (option: CountOption, preset: number, min: number, max: number): number =>
@@ -175,24 +171,10 @@ export function resolveOptions<Context>(
   }
 }
 
-function refuseUnknown(options: object): void {
-  if (typeof options !== 'object' || options === null) {
-    throw new ConfigurationError(
-      'options',
-      "must be an object such as { secret: process.env['SIGNING_SECRET'] }",
-    )
-  }
-  refuseUnknownNames(options, RECEIVER_OPTIONS)
-}
-
 function inboxOf(options: Pick<ReceiverOptions, 'inbox' | 'store'>, acknowledge: string): Inbox {
   const { inbox, store } = options
-  const named = { inbox, store } as Record<
-    'inbox' | 'store',
-    { accept?: unknown; claim?: unknown } | undefined
-  >
-  if (typeof named.store?.accept === 'function') throw swapped('store', 'an inbox: write inbox:')
-  if (typeof named.inbox?.claim === 'function') throw swapped('inbox', 'a store: write store:')
+  if (isInbox(store)) throw swapped('store', 'an inbox: write inbox:')
+  if (isStore(inbox)) throw swapped('inbox', 'a store: write store:')
   if (inbox === undefined) return memoryInbox(store === undefined ? {} : { store })
   if (store !== undefined) {
     throw new ConfigurationError(
@@ -200,7 +182,7 @@ function inboxOf(options: Pick<ReceiverOptions, 'inbox' | 'store'>, acknowledge:
       'leave it out: the inbox remembers ids itself. For the in-process inbox write memoryInbox({ store })',
     )
   }
-  if (typeof inbox?.accept !== 'function' || typeof inbox.start !== 'function') {
+  if (!isInbox(inbox) || typeof inbox.start !== 'function') {
     throw new ConfigurationError('inbox', "must be an inbox such as sqliteInbox('webhooks.db')")
   }
   if (acknowledge === 'after-processing' && inbox.durable === true) {
@@ -210,6 +192,10 @@ function inboxOf(options: Pick<ReceiverOptions, 'inbox' | 'store'>, acknowledge:
     )
   }
   return inbox
+}
+
+function isInbox(value: unknown): boolean {
+  return typeof (value as Partial<Inbox> | null | undefined)?.accept === 'function'
 }
 
 function swapped(option: string, fix: string): ConfigurationError {

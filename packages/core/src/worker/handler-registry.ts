@@ -44,7 +44,7 @@ export class HandlerRegistry {
     if (this.#frozen) {
       throw new AckhookError(
         'registry_frozen',
-        `${what} came after processing had started, and events may already have passed it by. Register every handler before start() and before the server listens.`,
+        `${what} came after processing had started. Register every handler before start() and before the server listens.`,
       )
     }
     if (typeof handler !== 'function') throw new ConfigurationError(what, 'the handler must be a function')

@@ -4,7 +4,7 @@ import type { Duration } from '../../errors/parse-duration.ts'
 import { refuseUnknownNames } from '../../lib/check-option.ts'
 import { durationMs } from '../../lib/duration.ts'
 import { createTokens } from '../../lib/tokens.ts'
-import type { DedupeStore } from '../dedupe-store.ts'
+import { type DedupeStore, isStore } from '../dedupe-store.ts'
 import type { Inbox, InboxStats, Process, ProcessingPolicy } from '../inbox.ts'
 import { OWNED_BY_ANOTHER } from '../inbox-owner.ts'
 import { accept, forget, redrive } from './accepting.ts'
@@ -88,7 +88,7 @@ const NOT_STARTED = 'start() must come before the first event'
 const CLOSED = 'it was closed with its receiver; make a new inbox for a new receiver'
 
 function resolveOptions(options: MemoryInboxOptions): { dedupe: DedupeStore; leaseMs: number } {
-  if (typeof (options as Partial<DedupeStore> | null)?.claim === 'function')
+  if (isStore(options))
     throw new ConfigurationError('store', 'this is a store: write memoryInbox({ store })', {
       page: 'inbox-and-store',
     })
