@@ -6,18 +6,15 @@ import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { alternate, placement } from './lib/alternating-rounds.mjs'
-import { verdictOf } from './lib/bootstrap-interval.mjs'
+import { duet, placement } from './lib/duet.mjs'
 import { eventBody } from './lib/event-body.mjs'
 import { showBytes, showNumber, showRatio, table } from './lib/table.mjs'
 
 const PACKAGES = { 'node:http': 'core', express: 'express', fastify: 'fastify', hono: 'hono' }
-/** An interval from fewer is often narrower than the truth. */
-const FEWEST_ROUNDS = 20
 const USAGE =
-  'npm run bench -- compare <folder of another checkout> [<folder of this one>] [--frameworks node:http,express,fastify,hono] [--bodies 300,2000] [--rounds 40] [--bound 1.03] [--node 24 or a path]'
+  'npm run bench -- compare <folder of another checkout> [<folder of this one>] [--frameworks node:http,express,fastify,hono] [--bodies 300,2000] [--seconds 90] [--bound 1.03] [--node 24 or a path]'
 
-const { frameworks, bodies, rounds, bound, folders } = readArguments(parse())
+const { frameworks, bodies, seconds, bound, folders } = readArguments(parse())
 const checkouts = new Map([
   ['before', resolve(folders[0])],
   ['after', resolve(folders[1] ?? fileURLToPath(new URL('..', import.meta.url)))],
@@ -34,13 +31,14 @@ process.exit(cells.some(({ verdict }) => verdict === 'fails') ? 1 : 0)
 
 async function measureCell(framework, size) {
   const began = performance.now()
-  const { middleOf, ratioOf } = await alternate([...checkouts.keys()], {
-    rounds,
+  const comparison = await duet([...checkouts.keys()], {
+    seconds,
+    decides: [['cpuUs', 'after', 'before']],
     serverOf: name => ['checkout', framework, { env: { BENCH_CHECKOUT: checkouts.get(name) } }],
     requestOf: () => ({ body: eventBody(size) }),
   })
-  const cpu = ratioOf('cpuUs', 'after', 'before')
-  const verdict = verdictOf(cpu, { most: bound })
+  const cpu = comparison.ratioOf('cpuUs', 'after', 'before')
+  const verdict = verdictOf(cpu)
   process.stderr.write(
     `${framework}, ${showBytes(size)}: ${showRatio(cpu)}, ${verdict} (${Math.round((performance.now() - began) / 1000)} s)\n`,
   )
@@ -48,15 +46,21 @@ async function measureCell(framework, size) {
     verdict,
     row: [
       `${framework}, ${showBytes(size)}`,
-      `${middleOf('cpuUs', 'before').toFixed(1)} → ${middleOf('cpuUs', 'after').toFixed(1)}`,
+      `${comparison.middleOf('cpuUs', 'before').toFixed(1)} → ${comparison.middleOf('cpuUs', 'after').toFixed(1)}`,
       cpu.middle.toFixed(3),
       `${cpu.low.toFixed(3)} to ${cpu.high.toFixed(3)}`,
-      showRatio(ratioOf('perSecond', 'after', 'before')),
-      ['before', 'after'].map(name => Math.round(middleOf('rss', name) / 1e6)).join(' → '),
-      showNumber(ratioOf('rss', 'after', 'before').middle),
+      showRatio(comparison.ratioOf('perSecond', 'after', 'before')),
+      ['before', 'after'].map(name => Math.round(comparison.middleOf('rss', name) / 1e6)).join(' → '),
+      showNumber(comparison.ratioOf('rss', 'after', 'before').middle),
       verdict,
     ],
   }
+}
+
+/** A change fails only when it certainly exceeds the bound, however wide the interval is. */
+function verdictOf({ low, isNarrow }) {
+  if (low > bound) return 'fails'
+  return isNarrow ? 'holds' : 'undecided'
 }
 
 function report() {
@@ -72,7 +76,7 @@ function report() {
   ]
   const lines = [
     ...[...checkouts].map(([name, folder]) => `${name}: ${folder}`),
-    `Node ${process.versions.node}, ${rounds} rounds. ${placement}`,
+    `Node ${process.versions.node}. ${placement}`,
     '',
     table(
       head,
@@ -91,7 +95,7 @@ function parse() {
       options: {
         frameworks: { type: 'string', default: Object.keys(PACKAGES).join() },
         bodies: { type: 'string', default: '300,2000' },
-        rounds: { type: 'string', default: '40' },
+        seconds: { type: 'string', default: '90' },
         bound: { type: 'string', default: '1.03' },
       },
     })
@@ -102,17 +106,16 @@ function parse() {
 
 function readArguments({ values, positionals }) {
   const frameworks = values.frameworks.split(',')
-  const numbers = [...values.bodies.split(','), values.rounds, values.bound].map(Number)
+  const numbers = [...values.bodies.split(','), values.seconds, values.bound].map(Number)
   const isUsable =
     [1, 2].includes(positionals.length) &&
     frameworks.every(one => one in PACKAGES) &&
     numbers.every(one => one > 0)
   if (!isUsable) fail(`Usage: ${USAGE}`)
-  if (Number(values.rounds) < FEWEST_ROUNDS) fail(`It takes at least ${FEWEST_ROUNDS} rounds.`)
   return {
     frameworks,
     bodies: values.bodies.split(',').map(Number),
-    rounds: Number(values.rounds),
+    seconds: Number(values.seconds),
     bound: Number(values.bound),
     folders: positionals,
   }

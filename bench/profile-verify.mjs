@@ -1,7 +1,7 @@
 /** `profile-verify.mjs <contender>`: sends the profiles of some seconds of verifying and parsing. */
 import { eventBody } from './lib/event-body.mjs'
 import { startProfile } from './lib/profiler.mjs'
-import { createContenders } from './subjects/verify.mjs'
+import { createContenders } from './subjects/verify/contenders.mjs'
 
 const contenders = await createContenders(eventBody(300).bytes, true)
 const run = contenders.get(process.argv[2])

@@ -33,9 +33,10 @@ export async function profile([subject = 'http', ...frameworks], node) {
 
 /** Only the load is in the profiles: not the start, and not the time until the code is compiled. */
 async function profileServer({ framework, variant, node }) {
-  const { load } = await import('./lib/load.mjs')
+  const { Sender } = await import('./lib/sender.mjs')
   const server = await startServer(framework, variant, { execPath: findNode(node) })
-  const run = seconds => load({ port: server.port, body: eventBody(2000), seconds })
+  const sender = await Sender.open({ port: server.port, body: eventBody(2000) })
+  const run = seconds => sender.load(seconds, [])
   await run(WARM_UP_S)
   for (const kind of Object.keys(KINDS)) {
     await server.ask(`profile ${kind}`)
@@ -49,6 +50,7 @@ async function profileServer({ framework, variant, node }) {
       calls: 'requests',
     })
   }
+  sender.close()
   await server.stop()
 }
 

@@ -6,13 +6,22 @@
 import { execFileSync, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { statSync } from 'node:fs'
+import { parseArgs } from 'node:util'
 import { currentMajor, findNode } from './lib/find-node.mjs'
 
-const SUBJECTS = ['verify', 'http', 'redis', 'durable', 'memory', 'scale']
+const SUBJECTS = ['verify', 'http', 'redis', 'durable', 'workers', 'start', 'memory', 'scale']
 /** Measured when they are named: ten minutes of load, what expires, what piles up, and where the time goes. */
 const APART = ['flat', 'forget', 'growth', 'profile', 'emulator']
-/** What every run measures on this version of Node too, beside the one it is started with. */
-const OTHER_NODE = { major: 24, subjects: ['verify', 'http'] }
+/** What a whole run measures on these versions of Node too, beside the one it is started with. */
+const OTHER_NODES = { majors: [22, 24], subjects: ['verify', 'http'] }
+const FLAGS = {
+  quick: { type: 'boolean', default: false },
+  preliminary: { type: 'boolean', default: false },
+  node: { type: 'string', default: String(currentMajor) },
+  frameworks: { type: 'string' },
+  bodies: { type: 'string' },
+  peers: { type: 'boolean', default: true },
+}
 
 if (process.argv[2] === 'compare') process.exit(await compareCheckouts(process.argv.slice(3)))
 
@@ -35,24 +44,30 @@ if (subjects[0] === 'profile') {
 process.exit()
 
 function readArguments(words) {
-  const asked = words.filter((word, i) => !word.startsWith('--') && words[i - 1] !== '--node')
-  const flags = words.filter(word => word.startsWith('--'))
-  const isProfile = asked[0] === 'profile'
-  const unknown = [
-    ...asked.filter(word => !isProfile && ![...SUBJECTS, ...APART].includes(word)),
-    ...flags.filter(flag => !['--quick', '--preliminary', '--node'].includes(flag)),
-  ]
-  if (unknown.length > 0) {
+  try {
+    const { values, positionals } = parseArgs({
+      args: words,
+      options: FLAGS,
+      allowPositionals: true,
+      allowNegative: true,
+    })
+    const known = [...SUBJECTS, ...APART]
+    const unknown = positionals[0] === 'profile' ? [] : positionals.filter(word => !known.includes(word))
+    if (unknown.length > 0) throw new Error(`Unknown: ${unknown.join(', ')}`)
+    return {
+      ...values,
+      subjects: positionals,
+      node: Number(values.node),
+      frameworks: values.frameworks?.split(','),
+      bodies: values.bodies?.split(',').map(Number),
+    }
+  } catch (error) {
+    const flags =
+      '--quick --preliminary --node 24; of http also --frameworks node:http,express --bodies 300,2000 --no-peers'
     process.stderr.write(
-      `Unknown: ${unknown.join(', ')}. Subjects: ${[...SUBJECTS, ...APART].join(', ')}; flags: --quick, --preliminary, --node 24\n`,
+      `${error.message}\nSubjects: ${[...SUBJECTS, ...APART].join(', ')}\nFlags: ${flags}\n`,
     )
-    process.exit(1)
-  }
-  return {
-    subjects: asked,
-    node: flags.includes('--node') ? Number(words[words.indexOf('--node') + 1]) : currentMajor,
-    quick: flags.includes('--quick'),
-    preliminary: flags.includes('--preliminary'),
+    return process.exit(1)
   }
 }
 
@@ -68,17 +83,23 @@ async function compareCheckouts(words) {
   return code ?? 1
 }
 
-/** What is measured, on which version of Node. */
+/** What is measured, on which version of Node. The other versions measure Ackhook and not its peers. */
 function plan() {
-  if (subjects.length > 0) return subjects.map(subject => ({ subject, node }))
-  const all = SUBJECTS.map(subject => ({ subject, node }))
-  if (node === OTHER_NODE.major) return all
-  const other = OTHER_NODE.subjects.map(subject => ({ subject, node: OTHER_NODE.major }))
-  return [...all.slice(0, 2), ...other, ...all.slice(2)]
+  if (subjects.length > 0) return subjects.map(subject => ({ subject, node, options }))
+  const others = OTHER_NODES.majors
+    .filter(major => major !== node)
+    .flatMap(major =>
+      OTHER_NODES.subjects.map(subject => ({
+        subject,
+        node: major,
+        options: { ...options, peers: false, bodies: [300, 2000] },
+      })),
+    )
+  return [...SUBJECTS.map(subject => ({ subject, node, options })), ...others]
 }
 
 /** Each in a process of its own: a fresh heap, code compiled for nothing else, and the version of Node asked for. */
-async function measure({ subject, node }) {
+async function measure({ subject, node, options }) {
   const began = performance.now()
   process.stdout.write(`${subject} on Node ${node} …\n`)
   const child = fork(new URL('measure.mjs', import.meta.url), [subject, JSON.stringify(options)], {

@@ -1,12 +1,18 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import pg from 'pg'
+
+/** Of the kernel's accounting: a hundred a second. */
+const TICK_US = 10_000
+/** Where /proc/<pid>/stat has the parent, and user and system time: own, and then of children that are gone. */
+const PARENT = 1
+const TIMES = 11
 
 /** A folder of the run's own, on the disk that is measured. */
 export function scratchFolder() {
@@ -78,12 +84,35 @@ export async function startPostgres() {
   return {
     url,
     version,
+    cpuUs: () => cpuUsOfFamily(child.pid),
     async stop() {
       const gone = once(child, 'exit')
       child.kill('SIGQUIT')
       await gone
       folder.remove()
     },
+  }
+}
+
+/** Processor time that a process and its children have taken, those that are gone included. Linux only. */
+function cpuUsOfFamily(pid) {
+  const sum = values => values.reduce((all, one) => all + one, 0)
+  const children = readdirSync('/proc')
+    .map(statOf)
+    .filter(fields => fields[PARENT] === pid)
+    .map(fields => sum(fields.slice(TIMES, TIMES + 2)))
+  return (sum(statOf(pid).slice(TIMES, TIMES + 4)) + sum(children)) * TICK_US
+}
+
+/** The fields behind the name of a process; none when it is gone or is not one. */
+function statOf(pid) {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, 'utf8')
+      .replace(/^.*\) /s, '')
+      .split(' ')
+      .map(Number)
+  } catch {
+    return []
   }
 }
 

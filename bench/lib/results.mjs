@@ -14,6 +14,8 @@ const ORDER = [
   'http',
   'redis',
   'durable',
+  'workers',
+  'start',
   'memory',
   'flat',
   'scale',
@@ -47,7 +49,7 @@ export function writeReport() {
   const targets = targetsTable(sections)
   const report = [
     '# Results',
-    'Written by `npm run bench`. Contenders take turns, and a ratio is the median of the ratios of each round with the lowest and the highest in brackets, over HTTP with its 95 % interval; absolute figures only show the order of magnitude on the machine named.',
+    'Written by `npm run bench`; [README.md](README.md) says how. Figures in brackets are 95 % intervals, and "undecided" stands before those that are wider than ±5 %. Absolute figures only show the order of magnitude on the machine named.',
     `Versions: ${installedVersions().join(', ')}.`,
     targets,
     ...sections.map(showSection),

@@ -1,3 +1,5 @@
+import { geometricInterval } from './interval.mjs'
+
 /**
  * Measures contenders in turns, A B C C B A A B C …, so that whatever slows the machine for a while slows all
  * of them alike. Answers each contender's samples in the order of the rounds.
@@ -27,17 +29,9 @@ export function median(values) {
   return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
 }
 
-/**
- * How two contenders compare: the median of the ratios of each round, with the lowest and the highest. A round's
- * two samples were taken seconds apart, so their ratio is steadier than either of them.
- */
+/** How two contenders compare: the ratios of the rounds, with their 95 % interval. */
 export function ratio(samples, base) {
-  return spread(samples.map((sample, round) => sample / base[round]))
-}
-
-/** The median of the rounds, with the lowest and the highest. */
-export function spread(values) {
-  return { middle: median(values), low: Math.min(...values), high: Math.max(...values) }
+  return geometricInterval(samples.map((sample, round) => sample / base[round]))
 }
 
 /** One field of each sample. */

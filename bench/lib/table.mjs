@@ -4,9 +4,14 @@ export function table(head, rows) {
   return lines.map(cells => `| ${cells.join(' | ')} |`).join('\n')
 }
 
-/** `1.23 (1.20 to 1.31)`: the median of the rounds and their range. */
+/** `1.23 (1.20 to 1.31)`: a figure and its interval. */
 export function showRatio({ middle, low, high }) {
   return `${middle.toFixed(2)} (${low.toFixed(2)} to ${high.toFixed(2)})`
+}
+
+/** A ratio with its interval. One that is too wide says nothing more than that. */
+export function showDecided(interval) {
+  return interval.isNarrow ? showRatio(interval) : `undecided, ${showRatio(interval)}`
 }
 
 /** Three digits that count, with thousands separated: `12,300`, `1.53`. */

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
 
 const OF_THE_BENCHMARK = [
-  'autocannon',
   'stripe',
   'svix',
   'standardwebhooks',

@@ -6,17 +6,16 @@ import { measureSqlite } from './durable/sqlite.mjs'
 
 /** Events a second that a durable inbox makes safe, against a raw loop on the same engine. */
 export async function measureDurable({ quick }) {
-  const rounds = quick ? 3 : 5
   const folder = scratchFolder()
   const redis = await startRedis({ appendonly: 'yes' })
   const postgres = await startPostgres()
   try {
-    const sqlite = await measureSqlite(folder.path, rounds)
+    const sqlite = await measureSqlite(folder.path, quick)
     const slowDisk = measureSlowDisk()
-    const onRedis = await measureBullmq({ engine: 'redis', server: redis, rounds })
+    const onRedis = await measureBullmq({ engine: 'redis', server: redis, quick })
     await redis.client.flushall()
-    const onPostgres = await measureBullmq({ engine: 'postgres', server: postgres, rounds })
-    const http = await measureOverHttp({ folder: folder.path, redis, postgres, rounds })
+    const onPostgres = await measureBullmq({ engine: 'postgres', server: postgres, quick })
+    const http = await measureOverHttp({ folder: folder.path, redis, postgres, quick })
     return {
       markdown: [
         '## Durable inboxes',

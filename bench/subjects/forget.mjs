@@ -1,12 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { sqliteInbox } from '@ackhook/sqlite'
+import { compareRounds, inTurns } from '../lib/comparison.mjs'
 import { scratchFolder } from '../lib/engines.mjs'
 import { fillIds } from '../lib/fill-sqlite.mjs'
 import { keepInFlight } from '../lib/in-flight.mjs'
 import { openSqlite } from '../lib/open-sqlite.mjs'
-import { each, interleave, median, ratio } from '../lib/rounds.mjs'
-import { showNumber, showRatio, table } from '../lib/table.mjs'
+import { median } from '../lib/rounds.mjs'
+import { showDecided, showNumber, table } from '../lib/table.mjs'
 import { accepted, started } from './durable/inbox.mjs'
 
 const IDS = 1_000_000
@@ -16,29 +17,25 @@ const EXPIRED = '1,000,000 ids that have expired'
 
 /** What forgetting many ids at once costs the events that arrive meanwhile, in SQLite. */
 export async function measureForget({ quick }) {
-  const samples = await interleave([REMEMBERED, EXPIRED], {
-    rounds: quick ? 3 : 7,
-    warmUps: 1,
-    measure: name => measureLoad(name === EXPIRED ? -HOUR_MS : 100 * HOUR_MS, quick ? 3000 : 6000),
+  const measure = name => measureLoad(name === EXPIRED ? -HOUR_MS : 100 * HOUR_MS, quick ? 3000 : 6000)
+  await measure(REMEMBERED)
+  const found = await compareRounds(inTurns([REMEMBERED, EXPIRED], measure), {
+    quick,
+    ...{ fewest: 7, most: 15, seconds: 300 },
+    decides: [['cpuUs', EXPIRED, REMEMBERED]],
   })
-  const base = samples.get(REMEMBERED)
   const fields = ['perSecond', 'cpuUs', 'p50Ms', 'p99Ms', 'writtenPerEvent', 'forgottenPerSecond']
-  const rows = [...samples].map(([name, own]) => [
+  const ratioOf = field => found.ratioOf(field, EXPIRED, REMEMBERED)
+  const rows = [REMEMBERED, EXPIRED].map(name => [
     name,
-    ...fields.map(field => showNumber(median(each(own, field)))),
-    showRatio(ratio(each(own, 'perSecond'), each(base, 'perSecond'))),
-    showRatio(ratio(each(own, 'cpuUs'), each(base, 'cpuUs'))),
+    ...fields.map(field => showNumber(found.middleOf(field, name))),
+    ...['perSecond', 'cpuUs'].map(field => (name === REMEMBERED ? '1' : showDecided(ratioOf(field)))),
   ])
-  const expired = samples.get(EXPIRED)
-  const perId = median(expired.map(writtenPerId(median(each(base, 'writtenPerEvent')))))
+  const perId = median(writtenPerId(found))
   const head = ['', 'handled/s', 'CPU µs', 'p50 ms', 'p99 ms', 'bytes written', 'ids/s', 'speed', 'CPU']
   return {
     markdown: `## Forgetting in SQLite\n\nEvents of 2 KB accepted and handled, 32 at a time, while ids are forgotten. CPU and bytes written are those of one event; forgetting wrote ${showNumber(perId)} bytes an id.\n\n${table(head, rows)}`,
-    figures: {
-      speed: ratio(each(expired, 'perSecond'), each(base, 'perSecond')),
-      cpu: ratio(each(expired, 'cpuUs'), each(base, 'cpuUs')),
-      perId,
-    },
+    figures: { speed: ratioOf('perSecond'), cpu: ratioOf('cpuUs'), perId },
   }
 }
 
@@ -67,9 +64,13 @@ async function measureLoad(expiresInMs, ms) {
   }
 }
 
-/** What the expired ids of a sample added to what its events write anyway. */
-function writtenPerId(perEvent) {
-  return ({ wrote, calls, forgotten }) => Math.max(0, wrote - calls * perEvent) / forgotten
+/** What the expired ids of each round added to what its events write anyway. */
+function writtenPerId(found) {
+  const perEvent = found.middleOf('writtenPerEvent', REMEMBERED)
+  const [wrote, calls, forgotten] = ['wrote', 'calls', 'forgotten'].map(field =>
+    found.valuesOf(field, EXPIRED),
+  )
+  return wrote.map((bytes, i) => Math.max(0, bytes - calls[i] * perEvent) / forgotten[i])
 }
 
 /** By this process, to the disk. Not a number outside Linux. */

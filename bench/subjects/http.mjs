@@ -1,16 +1,18 @@
-import { alternate, placement } from '../lib/alternating-rounds.mjs'
+import { duet, placement } from '../lib/duet.mjs'
 import { eventBody } from '../lib/event-body.mjs'
-import { showBytes, showNumber, showRatio, table } from '../lib/table.mjs'
+import { showBytes, showDecided, showNumber, table } from '../lib/table.mjs'
 
-/** Ours follows the hand-written one in each round: the ratio that decides is of neighbours. */
-const CORE = ['alone', 'by hand', 'ackhook']
+const ALONE = 'alone'
+const BY_HAND = 'by hand'
+const OURS = 'ackhook'
 const PEERS = {
-  'node-http': ['octokit', 'bolt'],
+  'node:http': ['octokit', 'bolt'],
   express: ['stripe', 'svix', 'standardwebhooks', 'tern'],
   fastify: ['stripe'],
   hono: ['stripe', 'tern'],
 }
-const NAMES = { 'node-http': 'node:http', express: 'Express', fastify: 'Fastify', hono: 'Hono' }
+const FRAMEWORKS = Object.keys(PEERS)
+const TITLES = { express: 'Express', fastify: 'Fastify', hono: 'Hono' }
 const SENDER_OF = {
   octokit: 'github',
   bolt: 'slack',
@@ -19,85 +21,101 @@ const SENDER_OF = {
   svix: 'standard',
   standardwebhooks: 'standard',
 }
+/** The peers and the bare framework are measured at one size, which is the one of the chart. */
 const PEER_SIZE = 2000
-const BY_HAND = 'by hand'
-const ROUNDS = 30
-/** For a quick look, and for large bodies, which are for the record: parsing decides there. Wide intervals say so. */
-const FEW_ROUNDS = 12
+/** Larger bodies are for the record: parsing decides there. */
+const FEW_STARTS = 5
+const HEAD = [
+  '',
+  'CPU µs a request',
+  'CPU by hand ÷ CPU',
+  'requests/s',
+  '÷ by hand',
+  'p99 ms',
+  'p99 ÷ by hand',
+  'RSS MB',
+  'RSS ÷ by hand',
+]
+const ABOUT = `One process of each receiver, 32 connections, acknowledged before work; servers and load in separate processes. ${placement} "By hand" is an expert's receiver on the same framework (raw body, HMAC, tolerance, \`JSON.parse\`, bounded sets of ids, 204), "alone" the framework answering 204 to the same requests. CPU: processor time of the server for each request, garbage collection included, while all servers of the table's cell are loaded at once on one processor. Requests/s and p99: with that processor for itself. Ratios are geometric means over starts with their 95 % interval; "undecided": wider than ±5 %.`
 
-/** Processor time and requests per second over HTTP, against an expert's hand-written receiver on the same framework. */
-export async function measureHttp({ quick }) {
+/**
+ * Processor time and requests a second over HTTP, against an expert's hand-written receiver on the same framework.
+ *
+ * @param {{ quick: boolean, peers: boolean, frameworks?: readonly string[], bodies?: readonly number[] }} options
+ */
+export async function measureHttp({ quick, peers, frameworks = FRAMEWORKS, bodies }) {
+  const sizes = bodies ?? (quick ? [300, PEER_SIZE] : [300, PEER_SIZE, 20_000, 256_000])
   const rows = []
   const figures = {}
   const chart = []
-  for (const framework of Object.keys(NAMES)) {
-    for (const size of quick ? [300, PEER_SIZE] : [300, PEER_SIZE, 20_000, 256_000]) {
-      const variants = size === PEER_SIZE ? [...CORE, ...PEERS[framework]] : CORE
-      const results = await compare(
-        framework,
-        variants,
-        size,
-        quick || size > PEER_SIZE ? FEW_ROUNDS : ROUNDS,
-      )
+  for (const framework of frameworks) {
+    for (const size of sizes) {
+      const isWhole = size === PEER_SIZE && peers
+      const variants = isWhole ? [BY_HAND, OURS, ALONE, ...PEERS[framework]] : [BY_HAND, OURS]
+      const results = await compare(framework, { variants, size, quick })
       for (const result of results) rows.push(rowOf(framework, size, result))
-      if (size === PEER_SIZE) chart.push({ framework: NAMES[framework], bars: results })
+      if (isWhole) chart.push({ framework: titleOf(framework), bars: results })
       figures[framework] = { ...figures[framework], [size]: figuresOf(results) }
     }
   }
-  const head = ['', 'CPU by hand ÷ CPU', 'requests/s', '÷ by hand', 'p99 ms', 'p99 ÷ by hand', 'RSS MB']
   return {
-    markdown: [
-      '## HTTP',
-      `One process, 32 connections, acknowledged before work; server and load in separate processes. ${placement} "By hand" is an expert's receiver on the same framework (raw body, HMAC, tolerance, \`JSON.parse\`, a \`Map\` of ids, 204), "alone" the framework answering 204 to the same requests. CPU: processor time of the server for each request, which other load on the machine disturbs less. Alternating rounds of 0.4 s: the median of the ratios of each round, with its 95 % interval by bootstrap. "Undecided": the interval is wider than ±5 %.`,
-      table(head, rows),
-    ].join('\n\n'),
+    markdown: ['## HTTP', ABOUT, table(HEAD, rows)].join('\n\n'),
     figures,
-    chart,
+    chart: chart.length > 0 ? chart : undefined,
   }
 }
 
-async function compare(framework, variants, size, rounds) {
+async function compare(framework, { variants, size, quick }) {
+  const others = variants.filter(variant => ![OURS, ALONE].includes(variant))
   const body = eventBody(size)
-  const { middleOf, ratioOf } = await alternate(variants, {
-    rounds,
-    serverOf: variant => [framework, variant],
+  const comparison = await duet(variants, {
+    quick,
+    ...(size > PEER_SIZE && { most: FEW_STARTS }),
+    decides: others.map(other => ['cpuUs', other, OURS]),
+    serverOf: variant => [framework.replace(':', '-'), variant],
     requestOf: variant => ({ body, dialect: SENDER_OF[variant] }),
   })
+  process.stderr.write(`${framework}, ${showBytes(size)}: ${comparison.size} starts\n`)
   return variants.map(variant => ({
     variant,
-    perSecond: middleOf('perSecond', variant),
-    speed: ratioOf('perSecond', variant, BY_HAND),
-    oursIsFaster: ratioOf('perSecond', 'ackhook', variant),
-    cpu: ratioOf('cpuUs', BY_HAND, variant),
-    p99Ms: middleOf('p99Ms', variant),
-    p99: ratioOf('p99Ms', variant, BY_HAND),
-    rssMb: middleOf('rss', variant) / 1e6,
-    rss: ratioOf('rss', variant, BY_HAND),
+    cpuUs: comparison.middleOf('cpuUs', variant),
+    cpu: comparison.ratioOf('cpuUs', BY_HAND, variant),
+    oursIsFaster: comparison.ratioOf('cpuUs', variant, OURS),
+    perSecond: comparison.middleOf('perSecond', variant),
+    speed: comparison.ratioOf('perSecond', variant, BY_HAND),
+    p99Ms: comparison.middleOf('p99Ms', variant),
+    p99: comparison.ratioOf('p99Ms', variant, BY_HAND),
+    rssMb: comparison.middleOf('rss', variant) / 1e6,
+    rss: comparison.ratioOf('rss', variant, BY_HAND),
   }))
 }
 
-/** Ours beside the hand-written receiver, and how much faster it is than each peer. */
+/** Ours beside the hand-written receiver, and the processor time of each peer as a ratio to ours. */
 function figuresOf(results) {
-  const { speed, cpu, p99, rss } = results.find(({ variant }) => variant === 'ackhook')
-  const peers = results.filter(({ variant }) => !CORE.includes(variant))
+  const { cpu, rss } = results.find(({ variant }) => variant === OURS)
+  const peers = results.filter(({ variant }) => ![BY_HAND, OURS, ALONE].includes(variant))
   return {
-    ...{ speed, cpu, p99, rss },
+    cpu,
+    rss,
     peers: Object.fromEntries(peers.map(({ variant, oursIsFaster }) => [variant, oursIsFaster])),
   }
 }
 
-function rowOf(framework, size, { variant, perSecond, speed, cpu, p99Ms, p99, rssMb }) {
+function rowOf(framework, size, { variant, ...one }) {
+  const ratio = (interval, show) => (variant === BY_HAND ? '1' : show(interval))
   return [
-    `${NAMES[framework]}, ${showBytes(size)}: ${variant}`,
-    showDecided(cpu),
-    showNumber(perSecond),
-    showDecided(speed),
-    showNumber(p99Ms),
-    showRatio(p99),
-    Math.round(rssMb),
+    `${titleOf(framework)}, ${showBytes(size)}: ${variant}`,
+    showNumber(one.cpuUs),
+    ratio(one.cpu, showDecided),
+    showNumber(one.perSecond),
+    ratio(one.speed, showDecided),
+    showNumber(one.p99Ms),
+    ratio(one.p99, showDecided),
+    Math.round(one.rssMb),
+    ratio(one.rss, showDecided),
   ]
 }
 
-function showDecided(ratio) {
-  return ratio.isNarrow ? showRatio(ratio) : `undecided, ${showRatio(ratio)}`
+function titleOf(framework) {
+  return TITLES[framework] ?? framework
 }

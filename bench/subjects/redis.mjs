@@ -1,19 +1,25 @@
 import { redisStore } from '@ackhook/redis'
+import { compareRounds, inTurns } from '../lib/comparison.mjs'
 import { startRedis } from '../lib/engines.mjs'
 import { eventBody } from '../lib/event-body.mjs'
 import { keepInFlight } from '../lib/in-flight.mjs'
-import { load } from '../lib/load.mjs'
-import { each, interleave, median, ratio } from '../lib/rounds.mjs'
+import { percentile } from '../lib/percentile.mjs'
+import { Sender } from '../lib/sender.mjs'
 import { startServer } from '../lib/server.mjs'
-import { showNumber, showRatio, table } from '../lib/table.mjs'
+import { showDecided, showNumber, table } from '../lib/table.mjs'
+
+const BARE = 'SET NX PX'
+const CLAIM = 'redisStore claim'
+/** Short, so that what slows the machine slows both of a round. */
+const SAMPLE_MS = 100
 
 /** Claims of the Redis store against a bare `SET NX PX` by the same client, and what it costs over HTTP. */
 export async function measureRedis({ quick }) {
   const redis = await startRedis()
   try {
-    const alone = await claims(redis, quick ? 5 : 15)
+    const alone = await claims(redis, quick)
     const memory = await bytesPerId(redis)
-    const http = await overHttp(redis, quick ? 3 : 5)
+    const http = await overHttp(redis, quick)
     return {
       markdown: [
         '## Redis',
@@ -32,37 +38,39 @@ export async function measureRedis({ quick }) {
 let number = 0
 const nextKey = () => String(number++).padStart(22, '0')
 
-async function claims({ client, cpuUs }, rounds) {
+async function claims({ client, cpuUs }, quick) {
   const store = redisStore(client)
   const ways = {
-    'SET NX PX': () => client.set(`ackhook:${nextKey()}`, 'token', 'PX', 60_000, 'NX'),
-    'redisStore claim': () => store.claim(nextKey(), 'token', { leaseMs: 60_000 }),
+    [BARE]: () => client.set(`ackhook:${nextKey()}`, 'token', 'PX', 60_000, 'NX'),
+    [CLAIM]: () => store.claim(nextKey(), 'token', { leaseMs: 60_000 }),
   }
   const rows = []
   const figures = {}
   for (const inFlight of [1, 64, 256]) {
-    const samples = await interleave(Object.keys(ways), {
-      rounds,
-      warmUps: 2,
-      async measure(name) {
-        const before = await cpuUs()
-        const sample = await keepInFlight(ways[name], { inFlight, ms: 200 })
-        const server = ((await cpuUs()) - before) / sample.calls
-        return { ...sample, cpuUs: sample.cpuUs + server }
-      },
+    const measure = async name => {
+      const before = await cpuUs()
+      const sample = await keepInFlight(ways[name], { inFlight, ms: SAMPLE_MS })
+      const server = ((await cpuUs()) - before) / sample.calls
+      return { ...sample, cpuUs: sample.cpuUs + server }
+    }
+    for (let warmUp = 0; warmUp < 10; warmUp++) for (const name of [BARE, CLAIM]) await measure(name)
+    const found = await compareRounds(inTurns([BARE, CLAIM], measure), {
+      quick,
+      ...{ fewest: 20, most: 150, seconds: 30 },
+      decides: [['perSecond', CLAIM, BARE]],
     })
-    const [bare, ours] = Object.keys(ways).map(name => samples.get(name))
-    const ratioOf = field => ratio(each(ours, field), each(bare, field))
+    const speed = found.ratioOf('perSecond', CLAIM, BARE)
+    const cpu = found.ratioOf('cpuUs', CLAIM, BARE)
     rows.push([
       inFlight,
-      showNumber(median(each(bare, 'perSecond'))),
-      showNumber(median(each(ours, 'perSecond'))),
-      showRatio(ratioOf('perSecond')),
-      showRatio(ratioOf('cpuUs')),
-      showNumber(median(each(bare, 'p99Ms'))),
-      showNumber(median(each(ours, 'p99Ms'))),
+      showNumber(found.middleOf('perSecond', BARE)),
+      showNumber(found.middleOf('perSecond', CLAIM)),
+      showDecided(speed),
+      showDecided(cpu),
+      showNumber(found.middleOf('p99Ms', BARE)),
+      showNumber(found.middleOf('p99Ms', CLAIM)),
     ])
-    figures[inFlight] = { speed: ratioOf('perSecond'), cpu: ratioOf('cpuUs') }
+    figures[inFlight] = { speed, cpu }
     await client.flushall()
   }
   const head = ['in flight', 'SET NX PX /s', 'claims/s', 'ratio', 'CPU', 'p99 ms bare', 'p99 ms claim']
@@ -91,23 +99,34 @@ async function bytesPerId({ client }) {
   }
 }
 
-async function overHttp({ url }, rounds) {
-  const variants = ['ackhook', 'ackhook, redis']
+async function overHttp({ url }, quick) {
+  const [memory, redis] = ['ackhook', 'ackhook, redis']
   const servers = new Map()
-  for (const variant of variants)
-    servers.set(variant, await startServer('node-http', variant, { env: { BENCH_REDIS_URL: url } }))
-  const run = (variant, seconds = 1.2) =>
-    load({ port: servers.get(variant).port, body: eventBody(2000), connections: 64, seconds })
-  for (const variant of variants) await run(variant, 2)
-  const samples = await interleave(variants, { rounds, measure: variant => run(variant) })
-  for (const server of servers.values()) await server.stop()
-  const speeds = variant => each(samples.get(variant), 'perSecond')
-  const speed = ratio(speeds('ackhook, redis'), speeds('ackhook'))
-  const rows = variants.map(variant => [
-    variant === 'ackhook' ? 'memoryStore' : 'redisStore',
-    showNumber(median(speeds(variant))),
-    variant === 'ackhook' ? '1' : showRatio(speed),
-    showNumber(median(each(samples.get(variant), 'p99Ms'))),
+  for (const variant of [memory, redis]) {
+    const server = await startServer('node-http', variant, { env: { BENCH_REDIS_URL: url } })
+    const sender = await Sender.open({ port: server.port, body: eventBody(2000), connections: 64 })
+    await sender.load(2)
+    servers.set(variant, { server, sender })
+  }
+  const measure = async variant => {
+    const { perSecond, latencies } = await servers.get(variant).sender.load(0.4)
+    return { perSecond, p99Ms: percentile(latencies, 0.99) }
+  }
+  const found = await compareRounds(inTurns([memory, redis], measure), {
+    quick,
+    ...{ fewest: 10, most: 40, seconds: 40 },
+    decides: [['perSecond', redis, memory]],
+  })
+  for (const { server, sender } of servers.values()) {
+    sender.close()
+    await server.stop()
+  }
+  const speed = found.ratioOf('perSecond', redis, memory)
+  const rows = [memory, redis].map(variant => [
+    variant === memory ? 'memoryStore' : 'redisStore',
+    showNumber(found.middleOf('perSecond', variant)),
+    variant === memory ? '1' : showDecided(speed),
+    showNumber(found.middleOf('p99Ms', variant)),
   ])
   return {
     markdown: `Over HTTP, \`node:http\`, 2 KB, 64 connections:\n\n${table(['', 'requests/s', 'ratio', 'p99 ms'], rows)}`,

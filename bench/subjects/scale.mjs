@@ -1,29 +1,29 @@
 import { createReceiver, memoryStore } from '@ackhook/core'
+import { compareRounds, inTurns } from '../lib/comparison.mjs'
 import { deliver, signedEvents } from '../lib/deliver.mjs'
 import { SECRET } from '../lib/dialects.mjs'
 import { eventBody } from '../lib/event-body.mjs'
-import { load } from '../lib/load.mjs'
-import { each, interleave, median, ratio } from '../lib/rounds.mjs'
+import { percentile } from '../lib/percentile.mjs'
+import { Sender } from '../lib/sender.mjs'
 import { startServer } from '../lib/server.mjs'
-import { showNumber, showRatio, table } from '../lib/table.mjs'
+import { showDecided, showNumber, table } from '../lib/table.mjs'
 
 const BATCH = 1000
 
 /** How the cost of one delivery grows with what surrounds it. */
 export async function measureScale({ quick }) {
-  const rounds = quick ? 5 : 11
   const most = quick ? 300_000 : 1_000_000
   const tables = {
-    handlers: await growth('handlers registered', [1, 10, 100, 1000], rounds, withHandlers),
-    goodSecret: await growth('secrets, the first one signs', [1, 10, 100], rounds, count =>
+    handlers: await growth('handlers registered', [1, 10, 100, 1000], quick, withHandlers),
+    goodSecret: await growth('secrets, the first one signs', [1, 10, 100], quick, count =>
       withSecrets(count, 0),
     ),
-    lastSecret: await growth('secrets, the last one signs', [1, 10, 100], rounds, count =>
+    lastSecret: await growth('secrets, the last one signs', [1, 10, 100], quick, count =>
       withSecrets(count, count - 1),
     ),
-    ids: await growth('ids remembered', [0, 10_000, most], rounds, withIds),
-    waiting: await growth('events waiting', [0, 1000, 100_000, most], rounds, withWaiting),
-    connections: await connections(quick ? [1, 32, 256] : [1, 8, 32, 256, 1000], quick ? 3 : 5),
+    ids: await growth('ids remembered', [0, 10_000, most], quick, withIds),
+    waiting: await growth('events waiting', [0, 1000, 100_000, most], quick, withWaiting),
+    connections: await connections(quick ? [1, 32, 256] : [1, 8, 32, 256, 1000], quick),
   }
   return {
     markdown: [
@@ -36,21 +36,23 @@ export async function measureScale({ quick }) {
 }
 
 /** Answers the ratio of the largest step to the first one as well. */
-async function growth(title, steps, rounds, create) {
+async function growth(title, steps, quick, create) {
   const receivers = new Map()
   for (const step of steps) receivers.set(String(step), await create(step))
-  const samples = await interleave([...receivers.keys()], {
-    rounds,
-    warmUps: 3,
-    measure: step => microsecondsPerDelivery(receivers.get(step)),
+  const names = [...receivers.keys()]
+  const measure = async step => ({ us: await microsecondsPerDelivery(receivers.get(step)) })
+  for (let warmUp = 0; warmUp < 3; warmUp++) for (const step of names) await measure(step)
+  const found = await compareRounds(inTurns(names, measure), {
+    quick,
+    ...{ fewest: 12, most: 80, seconds: 30 },
+    decides: [['us', names.at(-1), names[0]]],
   })
-  const base = samples.get(String(steps[0]))
-  const rows = [...samples].map(([step, own]) => [
+  const rows = names.map(step => [
     Number(step).toLocaleString('en-GB'),
-    showNumber(median(own)),
-    showRatio(ratio(own, base)),
+    showNumber(found.middleOf('us', step)),
+    step === names[0] ? '1' : showDecided(found.ratioOf('us', step, names[0])),
   ])
-  const figures = { most: steps.at(-1), growth: ratio(samples.get(String(steps.at(-1))), base) }
+  const figures = { most: steps.at(-1), growth: found.ratioOf('us', names.at(-1), names[0]) }
   return { markdown: table([title, 'µs', 'ratio'], rows), figures }
 }
 
@@ -99,7 +101,7 @@ async function microsecondsPerDelivery(receiver) {
   return ((performance.now() - start) * 1000) / requests.length
 }
 
-async function connections(steps, rounds) {
+async function connections(steps, quick) {
   const body = eventBody(2000)
   const variants = ['by hand', 'ackhook']
   const servers = new Map()
@@ -107,18 +109,27 @@ async function connections(steps, rounds) {
   const rows = []
   let speed
   for (const count of steps) {
-    // Connecting a thousand takes a good part of a second.
-    const seconds = count > 100 ? 2.5 : 0.8
-    const run = variant => load({ port: servers.get(variant).port, body, connections: count, seconds })
-    const samples = await interleave(variants, { rounds, warmUps: 1, measure: run })
-    const [hand, ours] = variants.map(variant => samples.get(variant))
-    speed = ratio(each(ours, 'perSecond'), each(hand, 'perSecond'))
+    const senders = new Map()
+    for (const variant of variants) {
+      senders.set(variant, await Sender.open({ port: servers.get(variant).port, body, connections: count }))
+    }
+    const measure = async (variant, seconds) => {
+      const { perSecond, latencies } = await senders.get(variant).load(seconds)
+      return { perSecond, p99Ms: percentile(latencies, 0.99) }
+    }
+    for (const variant of variants) await measure(variant, 1)
+    const found = await compareRounds(
+      inTurns(variants, variant => measure(variant, 0.4)),
+      { quick, ...{ fewest: 8, most: 30, seconds: 25 }, decides: [['perSecond', 'ackhook', 'by hand']] },
+    )
+    for (const sender of senders.values()) sender.close()
+    speed = found.ratioOf('perSecond', 'ackhook', 'by hand')
     rows.push([
       count.toLocaleString('en-GB'),
-      showNumber(median(each(ours, 'perSecond'))),
-      showRatio(speed),
-      showNumber(median(each(ours, 'p99Ms'))),
-      showNumber(median(each(hand, 'p99Ms'))),
+      showNumber(found.middleOf('perSecond', 'ackhook')),
+      showDecided(speed),
+      showNumber(found.middleOf('p99Ms', 'ackhook')),
+      showNumber(found.middleOf('p99Ms', 'by hand')),
     ])
   }
   for (const server of servers.values()) await server.stop()

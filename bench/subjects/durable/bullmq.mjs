@@ -1,7 +1,7 @@
 import { bullmqInbox } from '@ackhook/bullmq'
 import { createPostgresBackend, Queue, Worker, withBackend } from 'bullmq'
-import { each, interleave, median, ratio } from '../../lib/rounds.mjs'
-import { showNumber, showRatio, table } from '../../lib/table.mjs'
+import { compareRounds, inTurns } from '../../lib/comparison.mjs'
+import { showDecided, showNumber, table } from '../../lib/table.mjs'
 import { compareAccepting } from './accepting.mjs'
 import { accepted, nextDelivery, started } from './inbox.mjs'
 
@@ -10,6 +10,9 @@ const STEPS = [
   { concurrency: 1, share: 0.2 },
   { concurrency: 16, share: 1 },
 ]
+const ADD = 'queue.add'
+const BARE = 'bare worker'
+const OURS = 'bullmqInbox'
 const JOB = { attempts: 8, backoff: { type: 'exponential', delay: 1000 }, removeOnComplete: { age: 604_800 } }
 
 const postgresOf = url => ({ connectionString: url, migrate: true })
@@ -37,10 +40,10 @@ const ENGINES = {
   },
 }
 
-export async function measureBullmq({ engine, server, rounds }) {
+export async function measureBullmq({ engine, server, quick }) {
   const parts = { ...ENGINES[engine], url: server.url }
-  const accepting = await measureAccepting(parts, rounds)
-  const processing = await measureProcessing(parts, rounds)
+  const accepting = await measureAccepting(parts, quick)
+  const processing = await measureProcessing(parts, quick)
   return {
     markdown: [
       `### ${parts.title}, accepting`,
@@ -54,16 +57,15 @@ export async function measureBullmq({ engine, server, rounds }) {
   }
 }
 
-async function measureAccepting({ inbox, queue, url }, rounds) {
+async function measureAccepting({ inbox, queue, url }, quick) {
   const ours = await started(inbox(url, 'accepting-ours'))
   const bare = queue(url, 'accepting-bare')
-  const ways = { 'queue.add': () => addBare(bare), bullmqInbox: () => accepted(ours) }
-  const { markdown, samples } = await compareAccepting(ways, { raw: 'queue.add', steps: [1, 64], rounds })
+  const ways = { [ADD]: () => addBare(bare), [OURS]: () => accepted(ours) }
+  const { markdown, steps } = await compareAccepting(ways, { raw: { 1: ADD, 64: ADD }, quick })
   await ours.close(1000)
   await bare.close()
-  const speed = ({ bullmqInbox: own, 'queue.add': raw }) =>
-    ratio(each(own, 'perSecond'), each(raw, 'perSecond'))
-  return { markdown, figures: { 1: speed(samples[1]), 64: speed(samples[64]) } }
+  const speed = found => found.ratioOf('perSecond', OURS, ADD)
+  return { markdown, figures: { 1: speed(steps[1]), 64: speed(steps[64]) } }
 }
 
 function addBare(queue) {
@@ -73,24 +75,30 @@ function addBare(queue) {
 }
 
 /** Each round fills a queue of its own and lets it be emptied. */
-async function measureProcessing(parts, rounds) {
-  const ways = { 'bare worker': processBare, bullmqInbox: processOurs }
+async function measureProcessing(parts, quick) {
+  const ways = { [BARE]: processBare, [OURS]: processOurs }
   const rows = []
   const figures = {}
   for (const { concurrency, share } of STEPS) {
     const jobs = parts.jobs * share
-    const samples = await interleave(Object.keys(ways), {
-      rounds,
-      warmUps: 1,
-      measure: (name, round) =>
-        ways[name]({ ...parts, jobs, concurrency }, `work-${name.replace(' ', '-')}-${concurrency}-${round}`),
+    const measure = async (name, round) => {
+      const queueName = `work-${name.replace(' ', '-')}-${concurrency}-${round}`
+      return { perSecond: await ways[name]({ ...parts, jobs, concurrency }, queueName) }
+    }
+    for (const name of Object.keys(ways)) await measure(name, 'warm-up')
+    const found = await compareRounds(inTurns(Object.keys(ways), measure), {
+      quick,
+      ...{ fewest: 6, most: 20, seconds: 40 },
+      decides: [['perSecond', OURS, BARE]],
     })
-    const bare = samples.get('bare worker')
-    const own = samples.get('bullmqInbox')
-    figures[concurrency] = ratio(own, bare)
+    figures[concurrency] = found.ratioOf('perSecond', OURS, BARE)
     rows.push(
-      [`bare worker, ${concurrency} at a time`, showNumber(median(bare)), '1'],
-      [`bullmqInbox, ${concurrency} at a time`, showNumber(median(own)), showRatio(figures[concurrency])],
+      [`${BARE}, ${concurrency} at a time`, showNumber(found.middleOf('perSecond', BARE)), '1'],
+      [
+        `${OURS}, ${concurrency} at a time`,
+        showNumber(found.middleOf('perSecond', OURS)),
+        showDecided(figures[concurrency]),
+      ],
     )
   }
   return { markdown: table(['', 'events/s', '÷ bare worker'], rows), figures }

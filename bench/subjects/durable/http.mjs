@@ -1,52 +1,60 @@
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
+import { compareRounds, inTurns } from '../../lib/comparison.mjs'
 import { eventBody } from '../../lib/event-body.mjs'
-import { load } from '../../lib/load.mjs'
-import { each, interleave, median, ratio, spread } from '../../lib/rounds.mjs'
+import { percentile } from '../../lib/percentile.mjs'
+import { Sender } from '../../lib/sender.mjs'
 import { startServer } from '../../lib/server.mjs'
-import { showNumber, showRatio, table } from '../../lib/table.mjs'
+import { showDecided, showNumber, table } from '../../lib/table.mjs'
 
 const MEMORY = 'ackhook'
-const VARIANTS = [MEMORY, 'ackhook, sqlite', 'ackhook, bullmq', 'ackhook, bullmq on postgres']
+const SQLITE = 'ackhook, sqlite'
+const VARIANTS = [MEMORY, SQLITE, 'ackhook, bullmq', 'ackhook, bullmq on postgres']
 const CONNECTIONS = 64
 const HEAD = ['', 'requests/s', '÷ memory', 'p99 ms', 'event loop p99 ms']
 
 /** What persistence costs a whole receiver, with its events handled at the same time. */
-export async function measureOverHttp({ folder, redis, postgres, rounds }) {
+export async function measureOverHttp({ folder, redis, postgres, quick }) {
   const env = {
     BENCH_SQLITE_PATH: join(folder, 'http.db'),
     BENCH_REDIS_URL: redis.url,
     BENCH_POSTGRES_URL: postgres.url,
   }
   const servers = new Map()
-  for (const variant of VARIANTS) servers.set(variant, await startServer('node-http', variant, { env }))
-  const run = (variant, seconds) =>
-    load({ port: servers.get(variant).port, body: eventBody(2000), connections: CONNECTIONS, seconds })
-  for (const variant of VARIANTS) await run(variant, 2)
-  const samples = await interleave(VARIANTS, {
-    rounds,
-    async measure(variant) {
-      await servers.get(variant).ask('reset')
-      const result = await run(variant, 1.2)
-      const { loopP99Ms } = await servers.get(variant).ask('state')
-      await atRest(servers.get(variant))
-      return { ...result, loopP99Ms }
-    },
-  })
-  for (const server of servers.values()) await server.stop()
-  const speedOf = variant =>
-    ratio(each(samples.get(variant), 'perSecond'), each(samples.get(MEMORY), 'perSecond'))
+  for (const variant of VARIANTS) {
+    const server = await startServer('node-http', variant, { env })
+    const sender = await Sender.open({ port: server.port, body: eventBody(2000), connections: CONNECTIONS })
+    servers.set(variant, { server, sender })
+  }
+  const measure = async (variant, seconds) => {
+    const { server, sender } = servers.get(variant)
+    await server.ask('reset')
+    const { perSecond, latencies } = await sender.load(seconds)
+    const { loopP99Ms } = await server.ask('state')
+    await atRest(server)
+    return { perSecond, p99Ms: percentile(latencies, 0.99), loopP99Ms }
+  }
+  for (const variant of VARIANTS) await measure(variant, 2)
+  const found = await compareRounds(
+    inTurns(VARIANTS, variant => measure(variant, 0.8)),
+    { quick, ...{ fewest: 8, most: 20, seconds: 60 }, decides: [['perSecond', SQLITE, MEMORY]] },
+  )
+  for (const { server, sender } of servers.values()) {
+    sender.close()
+    await server.stop()
+  }
+  const speedOf = variant => found.ratioOf('perSecond', variant, MEMORY)
   const rows = VARIANTS.map(variant => {
-    const middle = field => showNumber(median(each(samples.get(variant), field)))
+    const middle = field => showNumber(found.middleOf(field, variant))
     const name = variant === MEMORY ? 'ackhook, memory' : variant
-    const speed = variant === MEMORY ? '1' : showRatio(speedOf(variant))
+    const speed = variant === MEMORY ? '1' : showDecided(speedOf(variant))
     return [name, middle('perSecond'), speed, middle('p99Ms'), middle('loopP99Ms')]
   })
   return {
     markdown: `### Over HTTP\n\n\`node:http\`, 2 KB, ${CONNECTIONS} connections, events handled at the same time.\n\n${table(HEAD, rows)}`,
     figures: {
-      sqlite: speedOf('ackhook, sqlite'),
-      sqliteP99Ms: spread(each(samples.get('ackhook, sqlite'), 'p99Ms')),
+      sqlite: speedOf(SQLITE),
+      sqliteP99Ms: found.intervalOf('p99Ms', SQLITE),
       bullmq: speedOf('ackhook, bullmq'),
       bullmqOnPostgres: speedOf('ackhook, bullmq on postgres'),
     },

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { scratchFolder } from '../../lib/engines.mjs'
+import { geometricInterval } from '../../lib/interval.mjs'
 import { median } from '../../lib/rounds.mjs'
 import { showNumber } from '../../lib/table.mjs'
 
@@ -32,7 +33,7 @@ export function measureSlowDisk() {
     return {
       markdown: `${TITLE}\n\nEach fsync takes at least 2 ms (a bare one in the same process: ${fsyncMs.toFixed(2)} ms). 64 in flight: ${showNumber(median(perSecond))} events/s, p99 ${showNumber(median(p99Ms))} ms.`,
       figures: {
-        perSecond: { middle: median(perSecond), low: Math.min(...perSecond), high: Math.max(...perSecond) },
+        perSecond: geometricInterval(perSecond),
       },
     }
   } finally {

@@ -1,34 +1,33 @@
 import { join } from 'node:path'
 import { sqliteInbox } from '@ackhook/sqlite'
 import { openSqlite } from '../../lib/open-sqlite.mjs'
-import { each, ratio, spread } from '../../lib/rounds.mjs'
 import { compareAccepting } from './accepting.mjs'
 import { accepted, nextDelivery, started } from './inbox.mjs'
 
 const ALONE = 'transaction each'
 const TOGETHER = 'raw group commit'
+const OURS = 'sqliteInbox'
 
 /** An event on the disk, fsync before each acknowledgement, nothing handled meanwhile. */
-export async function measureSqlite(folder, rounds) {
+export async function measureSqlite(folder, quick) {
   const inbox = await started(sqliteInbox(join(folder, 'inbox.db')))
   const raw = await openRaw(join(folder, 'raw.db'))
   const ways = {
     [ALONE]: async () => raw.insertAlone(nextDelivery()),
     [TOGETHER]: () => raw.insertTogether(nextDelivery()),
-    sqliteInbox: () => accepted(inbox),
+    [OURS]: () => accepted(inbox),
   }
-  const { markdown, samples } = await compareAccepting(ways, { raw: TOGETHER, steps: [1, 64, 256], rounds })
+  const raws = { 1: ALONE, 64: TOGETHER, 256: TOGETHER }
+  const { markdown, steps } = await compareAccepting(ways, { raw: raws, quick })
   await inbox.close(1000)
   raw.close()
-  const at64 = samples[64].sqliteInbox
-  const p50 = way => each(samples[1][way], 'p50Ms')
   return {
     markdown: `### SQLite, accepting\n\nfsync before each acknowledgement, nothing handled meanwhile. The raw ways write on the main thread with the same driver: a transaction for each event, and all events of one turn of the event loop in one.\n\n${markdown}`,
     figures: {
-      perSecond: spread(each(at64, 'perSecond')),
-      toGroupCommit: ratio(each(at64, 'perSecond'), each(samples[64][TOGETHER], 'perSecond')),
-      loopP99Ms: spread(each(at64, 'loopP99Ms')),
-      aloneP50: ratio(p50('sqliteInbox'), p50(ALONE)),
+      perSecond: steps[64].intervalOf('perSecond', OURS),
+      toGroupCommit: steps[64].ratioOf('perSecond', OURS, TOGETHER),
+      loopP99Ms: steps[64].intervalOf('loopP99Ms', OURS),
+      aloneP50: steps[1].ratioOf('p50Ms', OURS, ALONE),
     },
   }
 }

@@ -1,0 +1,84 @@
+import { geometricInterval } from './interval.mjs'
+import { median } from './rounds.mjs'
+
+/** Fewer give intervals that are too wide to use. */
+const FEWEST_ROUNDS = 5
+const MOST_ROUNDS = 20
+const MOST_SECONDS = 90
+/** Enough to see that everything runs, and too few to decide anything close. */
+const QUICK_ROUNDS = 3
+
+/** What several rounds measured: one value for each field of each contender in each round. */
+export class Comparison {
+  #rounds = []
+
+  /** @param {Record<string, Record<string, number>>} round the fields of each contender */
+  add(round) {
+    this.#rounds.push(round)
+  }
+
+  get size() {
+    return this.#rounds.length
+  }
+
+  valuesOf(field, name) {
+    return this.#rounds.map(round => round[name][field])
+  }
+
+  middleOf(field, name) {
+    return median(this.valuesOf(field, name))
+  }
+
+  intervalOf(field, name) {
+    return geometricInterval(this.valuesOf(field, name))
+  }
+
+  /** `one ÷ other`, taken within each round, because a machine is never equally quick for long. */
+  ratioOf(field, one, other) {
+    return geometricInterval(this.#rounds.map(round => round[one][field] / round[other][field]))
+  }
+}
+
+/**
+ * Measures rounds until every ratio of `decides` has an interval within ±5 %, or until there are enough of them or no time
+ * is left. Where processes with the same code differ, a round is a new start of them.
+ *
+ * @param {(number: number) => Promise<Record<string, Record<string, number>>>} measureRound
+ * @param {{
+ *   decides: readonly (readonly [field: string, one: string, other: string])[],
+ *   quick?: boolean,
+ *   fewest?: number,
+ *   most?: number,
+ *   seconds?: number,
+ * }} options
+ */
+export async function compareRounds(
+  measureRound,
+  { decides, quick = false, fewest = FEWEST_ROUNDS, most = MOST_ROUNDS, seconds = MOST_SECONDS },
+) {
+  const comparison = new Comparison()
+  const end = performance.now() + seconds * 1000
+  const isDecided = () =>
+    decides.every(([field, one, other]) => comparison.ratioOf(field, one, other).isNarrow)
+  const isEnough = () => {
+    if (comparison.size < (quick ? QUICK_ROUNDS : fewest)) return false
+    return quick || isDecided() || comparison.size >= most || performance.now() > end
+  }
+  while (!isEnough()) comparison.add(await measureRound(comparison.size))
+  return comparison
+}
+
+/**
+ * A round that measures one contender after the other, A B in one round and B A in the next.
+ *
+ * @param {readonly string[]} names
+ * @param {(name: string, number: number) => Promise<Record<string, number>>} measure
+ */
+export function inTurns(names, measure) {
+  return async number => {
+    const round = {}
+    for (const name of number % 2 === 0 ? names : names.toReversed())
+      round[name] = await measure(name, number)
+    return round
+  }
+}

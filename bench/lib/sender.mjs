@@ -1,0 +1,125 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { DIALECTS } from './dialects.mjs'
+import { writeId } from './event-body.mjs'
+
+let nextId = Date.now() * 1000
+
+/**
+ * Signed events with an id each, over connections that stay open. It costs its own processor a few µs a request, far
+ * less than any receiver takes: a sender that has to be waited for would measure itself.
+ */
+export class Sender {
+  #connections
+  #make
+  #perSecond = 1000
+
+  constructor(connections, make) {
+    this.#connections = connections
+    this.#make = make
+  }
+
+  /** @param {{ port: number, body: ReturnType<import('./event-body.mjs').eventBody>, dialect?: keyof typeof DIALECTS, connections?: number }} options */
+  static async open({ port, body, dialect = 'service', connections = 32 }) {
+    const open = Array.from({ length: connections }, () => new Connection(port))
+    await Promise.all(open.map(({ socket }) => once(socket, 'connect')))
+    return new Sender(open, createRequests(port, body, dialect))
+  }
+
+  /** Signs what the next load will need, so that signing takes no time of it. */
+  prepare(seconds) {
+    return Array.from({ length: Math.ceil(this.#perSecond * seconds * 1.2) }, this.#make)
+  }
+
+  /** Keeps one request under way on each connection for so long, and waits for the last answers. */
+  async load(seconds, requests = this.prepare(seconds)) {
+    const latencies = []
+    const start = performance.now()
+    const end = start + seconds * 1000
+    let sent = 0
+    await Promise.all(
+      this.#connections.map(async connection => {
+        for (let began = performance.now(); began < end; ) {
+          await connection.send(requests[sent++] ?? this.#make())
+          const now = performance.now()
+          latencies.push(now - began)
+          began = now
+        }
+      }),
+    )
+    this.#perSecond = latencies.length / ((performance.now() - start) / 1000)
+    return { answered: latencies.length, perSecond: this.#perSecond, latencies }
+  }
+
+  /** Sends so many as fast as they are answered. */
+  async send(count) {
+    let sent = 0
+    await Promise.all(
+      this.#connections.map(async connection => {
+        while (sent++ < count) await connection.send(this.#make())
+      }),
+    )
+  }
+
+  close() {
+    for (const { socket } of this.#connections) socket.destroy()
+  }
+}
+
+/** One request at a time. An answer that is not a 2xx ends the measurement. */
+class Connection {
+  #answer
+  #text = ''
+
+  constructor(port) {
+    this.socket = connect({ port, host: '127.0.0.1', noDelay: true })
+    this.socket.on('data', chunk => this.#read(chunk))
+    this.socket.on('error', error => this.#answer?.reject(error))
+    this.socket.on('close', () => this.#answer?.reject(new Error('the server closed a connection')))
+  }
+
+  send(request) {
+    return new Promise((resolve, reject) => {
+      this.#answer = { resolve, reject }
+      this.socket.write(request)
+    })
+  }
+
+  #read(chunk) {
+    this.#text += chunk.latin1Slice()
+    const status = statusOf(this.#text)
+    if (status === undefined) return
+    const text = this.#text
+    this.#text = ''
+    if (status < 300) this.#answer.resolve()
+    else this.#answer.reject(new Error(`the load met an answer that is not a 2xx: ${text}`))
+  }
+}
+
+/** The status of a whole response, or nothing while a part of it is missing. */
+function statusOf(text) {
+  const end = text.indexOf('\r\n\r\n')
+  if (end < 0) return undefined
+  const status = Number(text.slice(9, 12))
+  if (status === 204) return status
+  const length = /\r\ncontent-length: *(\d+)/i.exec(text)
+  const isWhole = length === null ? text.endsWith('0\r\n\r\n') : text.length >= end + 4 + Number(length[1])
+  return isWhole ? status : undefined
+}
+
+/** Raw requests, laid out once: only the id and the signature headers change. */
+function createRequests(port, { bytes, idAt }, dialect) {
+  const sign = DIALECTS[dialect]
+  const body = Buffer.from(bytes)
+  return () => {
+    const number = nextId++
+    writeId(body, idAt, number)
+    let head = `POST / HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n`
+    const headers = sign(body, Math.floor(Date.now() / 1000), `msg_${number}`)
+    for (const name in headers) head += `${name}: ${headers[name]}\r\n`
+    const request = Buffer.allocUnsafe(head.length + 2 + body.length)
+    const end = request.latin1Write(`${head}\r\n`)
+    request.set(body, end)
+    return request
+  }
+}

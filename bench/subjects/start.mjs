@@ -1,0 +1,45 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { meanInterval } from '../lib/interval.mjs'
+import { showNumber, showRatio, table } from '../lib/table.mjs'
+import { measureColdStart } from './start/cold-start.mjs'
+
+const CHILD = new URL('start/import-child.mjs', import.meta.url)
+
+/** What Ackhook adds to the start of a process and of a Worker. */
+export async function measureStart({ quick }) {
+  const importMs = await measureImport(quick ? 5 : 30)
+  const cold = await measureColdStart(quick ? 5 : 60)
+  return {
+    markdown: [
+      '## Start',
+      'Milliseconds that Ackhook adds. The import: in a new process in which Express is imported already. The cold start: from the start of workerd to the first answer, the first delivery included, where bare Hono answers without a look at it.',
+      table(
+        ['', 'added, ms', 'without', 'with'],
+        [
+          ['import of `@ackhook/express`', showRatio(importMs), '', ''],
+          [
+            'cold start of a Worker',
+            showRatio(cold.differenceMs),
+            showNumber(cold.bareMs),
+            showNumber(cold.oursMs),
+          ],
+        ],
+      ),
+    ].join('\n\n'),
+    figures: { importMs, coldStartMs: cold.differenceMs },
+  }
+}
+
+async function measureImport(rounds) {
+  const times = []
+  for (let round = -2; round < rounds; round++) {
+    const child = fork(CHILD, [], { execArgv: [] })
+    const gone = once(child, 'exit')
+    const [{ ms }] = await once(child, 'message')
+    child.disconnect()
+    await gone
+    if (round >= 0) times.push(ms)
+  }
+  return meanInterval(times)
+}

@@ -1,0 +1,54 @@
+/**
+ * `round-child.mjs <sizes as JSON>`: one round of `verify` in a new process. Sends the nanoseconds of processor time that a call of
+ * each contender takes: the clock would count the turns of other processes too.
+ */
+import { eventBody } from '../../lib/event-body.mjs'
+import { createContenders } from './contenders.mjs'
+
+/** Slices this short lie side by side: what slows the machine slows all of them. */
+const SLICE_MS = 1
+const WARM_UP_SLICES = 100
+const SLICES = 60
+/** Calls between two looks at the clock: a large body takes more than a slice. */
+const CALLS = 4
+const SMALL = 2000
+
+const result = {}
+for (const size of JSON.parse(process.argv[2])) {
+  const body = eventBody(size).bytes
+  result[size] = {
+    whole: await measure(await createContenders(body, true), size),
+    alone: await measure(await createContenders(body, false), size),
+  }
+}
+process.send(result, () => process.exit())
+
+async function measure(contenders, size) {
+  const calls = size > SMALL ? 1 : CALLS
+  const sums = new Map([...contenders].map(([name, run]) => [name, { run, ns: 0, calls: 0 }]))
+  const names = [...contenders.keys()]
+  for (let slice = -WARM_UP_SLICES; slice < SLICES; slice++) {
+    if (slice === 0) for (const sum of sums.values()) Object.assign(sum, { ns: 0, calls: 0 })
+    for (const name of slice % 2 === 0 ? names : names.toReversed()) await measureSlice(sums.get(name), calls)
+  }
+  return Object.fromEntries([...sums].map(([name, { ns, calls }]) => [name, { ns: ns / calls }]))
+}
+
+/** A promise is awaited each time, as its user would. */
+async function measureSlice(sum, atOnce) {
+  const { run } = sum
+  const before = process.cpuUsage()
+  const until = performance.now() + SLICE_MS
+  const waits = run() instanceof Promise
+  let calls = 1
+  do {
+    for (let i = 0; i < atOnce; i++) {
+      if (waits) await run()
+      else run()
+    }
+    calls += atOnce
+  } while (performance.now() < until)
+  const { user, system } = process.cpuUsage(before)
+  sum.ns += (user + system) * 1000
+  sum.calls += calls
+}

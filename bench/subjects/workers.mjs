@@ -1,0 +1,132 @@
+import { fork } from 'node:child_process'
+import { hash } from 'node:crypto'
+import { once } from 'node:events'
+import { compareRounds, inTurns } from '../lib/comparison.mjs'
+import { scratchFolder, startPostgres, startRedis } from '../lib/engines.mjs'
+import { showDecided, showNumber, table } from '../lib/table.mjs'
+import { accepted, nextDelivery, started } from './durable/inbox.mjs'
+import { openInbox } from './workers/open-inbox.mjs'
+
+const CHILD = new URL('workers/worker-child.mjs', import.meta.url)
+const CPU_MS = 5
+const CORES = 2
+const EVENTS_OF_A_CORE = 250
+const PROCESSES = ['1', '2', '3', '4']
+
+/** How fast several processes on two cores work off one backlog, with nothing else running. */
+export async function measureWorkers({ quick }) {
+  const folder = scratchFolder()
+  const redis = await startRedis({ appendonly: 'yes' })
+  const postgres = await startPostgres()
+  const engines = {
+    SQLite: { url: folder.path, cpuUs: async () => 0 },
+    Redis: { url: redis.url, cpuUs: redis.cpuUs },
+    PostgreSQL: { url: postgres.url, cpuUs: async () => postgres.cpuUs() },
+  }
+  const hashes = hashesOf(CPU_MS)
+  try {
+    const found = []
+    for (const [name, engine] of Object.entries(engines)) {
+      found.push([name, await measureEngine({ name, hashes, ...engine }, quick)])
+    }
+    const head = [
+      '',
+      ...PROCESSES.map(count => `${count} ${count === '1' ? 'process' : 'processes'}`),
+      'share of the server',
+    ]
+    return {
+      markdown: [
+        '## Several processes, one backlog',
+        `Events/s of a backlog whose handlers take ${CPU_MS} ms of processor time, with the ratio to one process, on ${CORES} cores. Bodies of 2 KB. The share is what the server takes of the cores beside two processes.`,
+        table(
+          head,
+          found.map(([name, { cells, serverShare }]) => [
+            name,
+            ...cells,
+            `${Math.round(serverShare * 100)} %`,
+          ]),
+        ),
+      ].join('\n\n'),
+      figures: Object.fromEntries(
+        found.map(([name, { speedUp, serverShare }]) => [name, { speedUp, serverShare }]),
+      ),
+    }
+  } finally {
+    await redis.stop()
+    await postgres.stop()
+    folder.remove()
+  }
+}
+
+async function measureEngine(engine, quick) {
+  const measure = (count, round) =>
+    measureBacklog({ ...engine, queue: `backlog-${count}-${round}` }, Number(count))
+  const found = await compareRounds(inTurns(PROCESSES, measure), {
+    quick,
+    ...{ fewest: 5, most: 12, seconds: 60 },
+    decides: [['perSecond', '2', '1']],
+  })
+  return {
+    speedUp: found.ratioOf('perSecond', '2', '1'),
+    serverShare: found.middleOf('serverShare', '2'),
+    cells: PROCESSES.map(count => {
+      const speed = showNumber(found.middleOf('perSecond', count))
+      return count === '1' ? speed : `${speed}; ${showDecided(found.ratioOf('perSecond', count, '1'))}`
+    }),
+  }
+}
+
+async function measureBacklog({ name, url, queue, hashes, cpuUs }, count) {
+  const events = EVENTS_OF_A_CORE * Math.min(CORES, count)
+  await fill(openInbox(name, url, queue), events)
+  const children = Array.from({ length: count }, () =>
+    fork(CHILD, [name, url, queue, String(hashes)], { execArgv: [] }),
+  )
+  const ended = children.map(() => [])
+  let left = events
+  let before
+  await new Promise((resolve, reject) => {
+    for (const [i, child] of children.entries()) {
+      child.on('exit', code => code !== 0 && reject(new Error(`a worker on ${name} ended with ${code}`)))
+      child.on('message', at => {
+        before ??= cpuUs()
+        ended[i].push(at)
+        if (--left === 0) resolve()
+      })
+    }
+  })
+  const serverUs = (await cpuUs()) - (await before)
+  const gone = children.map(child => once(child, 'exit'))
+  for (const child of children) child.send('close')
+  await Promise.all(gone)
+  const all = ended.flat().sort((a, b) => a - b)
+  return { perSecond: rateOf(ended), serverShare: serverUs / ((all.at(-1) - all[0]) * 1000 * CORES) }
+}
+
+/** While all of them work: not while some of them still start or have nothing left. */
+function rateOf(ended) {
+  const from = Math.max(...ended.map(times => times[0]))
+  const to = Math.min(...ended.map(times => times.at(-1)))
+  const within = ended.flat().filter(at => at > from && at <= to).length
+  return within / ((to - from) / 1000)
+}
+
+async function fill(inbox, count) {
+  await started(inbox)
+  for (let done = 0; done < count; done += 50) {
+    await Promise.all(Array.from({ length: 50 }, () => accepted(inbox, nextDelivery())))
+  }
+  await inbox.close(1000)
+}
+
+/** A fixed amount of work, and not a span of time: processes that wait for a core would seem to work meanwhile. */
+function hashesOf(ms) {
+  const block = Buffer.alloc(65_536)
+  const costs = Array.from({ length: 20 }, () => {
+    const before = process.cpuUsage()
+    for (let i = 0; i < 200; i++) hash('sha256', block, 'hex')
+    const { user, system } = process.cpuUsage(before)
+    return (user + system) / 200
+  })
+  return Math.round((ms * 1000) / Math.min(...costs))
+}

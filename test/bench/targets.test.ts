@@ -1,0 +1,39 @@
+import { expect, it } from 'vitest'
+import { drawHttpChart } from '../../bench/lib/chart.mjs'
+import { judge, targetsTable } from '../../bench/targets.mjs'
+
+const narrow = (middle: number) => ({ middle, low: middle * 0.98, high: middle * 1.02, isNarrow: true })
+const wide = (middle: number) => ({ middle, low: middle * 0.8, high: middle * 1.2, isNarrow: false })
+
+it('calls a target out of reach when the native calls alone miss it', () => {
+  expect(judge({ measured: narrow(2.5), least: 3, bound: narrow(2.7) })).toBe('out of reach')
+  expect(judge({ measured: narrow(2.5), least: 3, bound: narrow(5) })).toBe('missed')
+  expect(judge({ measured: narrow(3.2), least: 3, bound: narrow(5) })).toBe('met')
+})
+
+it('judges a figure without an interval as it is', () => {
+  expect(judge({ measured: 117, most: 120 })).toBe('met')
+  expect(judge({ measured: 121, most: 120 })).toBe('missed')
+})
+
+it('has a row for what was measured and none for the rest', () => {
+  const figures = { express: { 300: { cpu: narrow(1.2), rss: narrow(1), peers: {} } } }
+  const table = targetsTable([{ subject: 'http', node: 22, figures }])
+  expect(table).toContain(
+    '| Express, 300 B: CPU by hand ÷ ours | at least 1.05 | 22 | 1.20 (1.18 to 1.22) | met |',
+  )
+  expect(table).not.toContain('2 KB')
+  expect(table).toContain('2 targets: 2 met, 0 missed, 0 undecided, 0 out of reach')
+})
+
+it('draws the interval of each bar, and no bar that is undecided', () => {
+  const bars = [
+    { variant: 'ackhook', cpu: narrow(1.1) },
+    { variant: 'octokit', cpu: wide(0.8) },
+  ]
+  const image = drawHttpChart([{ framework: 'node:http', bars }])
+  expect(image).toContain('ackhook')
+  expect(image).toContain('1.10')
+  expect(image).not.toContain('octokit')
+  expect(image.match(/<path d=/g)).toHaveLength(1)
+})
