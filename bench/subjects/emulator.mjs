@@ -1,14 +1,18 @@
-import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startEmulator } from '@ackhook/emulator'
 import { scratchFolder } from '../lib/engines.mjs'
+import { geometricInterval } from '../lib/interval.mjs'
+import { measureInProcess } from '../lib/measure-in-process.mjs'
 import { percentile } from '../lib/percentile.mjs'
 import { showNumber, table } from '../lib/table.mjs'
 
 const BATCH = 100
+/** One figure of each makes the interval. */
+const PARTS = 10
+const START = new URL('emulator/start-child.mjs', import.meta.url)
 const SECRET = 'whsec_bench_0123456789abcdef'
 
 /** The emulator over HTTP: start, events taken in and delivered, pages of a full log, and what waiting costs. */
@@ -27,8 +31,8 @@ export async function measureEmulator({ quick }) {
         table(
           ['', 'measured'],
           [
-            ['start in a new process, imports included, ms', showNumber(startMs)],
-            ['taken in while the endpoint is paused, events/s', showNumber(ingest)],
+            ['start in a new process, imports included, ms', showMeasured(startMs)],
+            ['taken in while the endpoint is paused, events/s', showMeasured(ingest)],
             ['taken in, delivered and recorded, events/s', showNumber(delivered)],
             ['processor while 10,000 retries wait, % of a core', showNumber(idle)],
           ],
@@ -54,24 +58,22 @@ export async function measureEmulator({ quick }) {
 
 async function measureStart(rounds) {
   const times = []
-  for (let round = 0; round < rounds; round++) {
-    const child = fork(new URL('./emulator/start-child.mjs', import.meta.url), [], { execArgv: [] })
-    const [{ ms }] = await once(child, 'message')
-    times.push(ms)
-    await once(child, 'exit')
-  }
-  return percentile(times, 0.5)
+  for (let round = 0; round < rounds; round++) times.push((await measureInProcess(START)).ms)
+  return geometricInterval(times)
 }
 
 async function measureIngest(data, count) {
   const emulator = await startEmulator({ port: 0, data, to: 'http://127.0.0.1:9/', secret: SECRET })
   await emulator.api.endpoints.pause()
   await takeIn(emulator, 1000)
-  const startedAt = performance.now()
-  await takeIn(emulator, count)
-  const perSecond = count / ((performance.now() - startedAt) / 1000)
+  const rates = []
+  for (let part = 0; part < PARTS; part++) {
+    const startedAt = performance.now()
+    await takeIn(emulator, count / PARTS)
+    rates.push(count / PARTS / ((performance.now() - startedAt) / 1000))
+  }
   await emulator.close()
-  return perSecond
+  return geometricInterval(rates)
 }
 
 async function measureDelivery(data, count) {
@@ -147,6 +149,10 @@ async function measureIdle(data, count, seconds) {
   const { user, system } = process.cpuUsage(before)
   await emulator.close()
   return (user + system) / (seconds * 10_000)
+}
+
+function showMeasured({ middle, low, high }) {
+  return `${showNumber(middle)} (${showNumber(low)} to ${showNumber(high)})`
 }
 
 let taken = 0

@@ -1,19 +1,14 @@
-import { createHash } from 'node:crypto'
-import { memoryStore } from '@ackhook/core'
-import { LRUCache } from 'lru-cache'
 import { eventBody } from '../lib/event-body.mjs'
 import { Sender } from '../lib/sender.mjs'
 import { startServer } from '../lib/server.mjs'
-import { settledHeap } from '../lib/settled-heap.mjs'
 import { showNumber, table } from '../lib/table.mjs'
 import { measureHour } from './memory/hour.mjs'
+import { measureIds } from './memory/ids.mjs'
 import { watchResident } from './memory/resident.mjs'
-
-const IDS = 1_000_000
 
 /** What a remembered id costs, and how much a process holds while it is loaded. */
 export async function measureMemory({ quick }) {
-  const ids = measureIds()
+  const ids = await measureIds(quick)
   const hour = await measureHour()
   const perEvent = await measurePerEvent(quick ? 6 : 16)
   const flat = await watchResident({ seconds: quick ? 12 : 40 })
@@ -21,55 +16,6 @@ export async function measureMemory({ quick }) {
     markdown: ['## Memory', ids.markdown, hour.markdown, perEvent, flat.markdown].join('\n\n'),
     figures: { ids: ids.figures, hour: hour.figures, flat: flat.figures },
   }
-}
-
-function measureIds() {
-  const { claim, complete } = memoryStore()
-  const lru = new LRUCache({ max: IDS, ttl: 604_800_000 })
-  const set = new Set()
-  const remember = { retentionMs: 604_800_000, fingerprint: 1 }
-  const lease = { leaseMs: 60_000 }
-  const ways = {
-    'memoryStore: claim and complete': key => {
-      claim(key, 'token', lease)
-      complete(key, 'token', remember)
-    },
-    'lru-cache with max and ttl: get and set': key => {
-      if (lru.get(key) === undefined) lru.set(key, 1)
-    },
-    'Set: has and add': key => {
-      if (!set.has(key)) set.add(key)
-    },
-  }
-  const figures = {}
-  for (const [name, way] of Object.entries(ways)) figures[name] = costOf(way)
-  const rows = Object.entries(figures).map(([name, { bytes, ns }]) => [
-    name,
-    Math.round(bytes),
-    showNumber(ns),
-  ])
-  const [ours] = Object.values(figures)
-  return {
-    markdown: `### Remembered ids\n\nAt ${IDS.toLocaleString('en-GB')} ids of 22 characters, their text included.\n\n${table(['', 'bytes an id', 'ns an id'], rows)}`,
-    figures: ours,
-  }
-}
-
-/** In slices, so that making the keys is not counted. */
-function costOf(way) {
-  const before = settledHeap()
-  let ms = 0
-  for (let from = 0; from < IDS; from += 10_000) {
-    const keys = Array.from({ length: 10_000 }, (_, i) => keyOf(from + i))
-    const start = performance.now()
-    for (const key of keys) way(key)
-    ms += performance.now() - start
-  }
-  return { bytes: (settledHeap() - before) / IDS, ns: (ms * 1e6) / IDS }
-}
-
-function keyOf(number) {
-  return createHash('md5').update(String(number)).digest('base64url').slice(0, 22)
 }
 
 /** Two halves of so many seconds of load: what the second half adds to the settled heap. */

@@ -1,6 +1,5 @@
-import { fork } from 'node:child_process'
-import { once } from 'node:events'
 import { meanInterval } from '../lib/interval.mjs'
+import { measureInProcess } from '../lib/measure-in-process.mjs'
 import { showNumber, showRatio, table } from '../lib/table.mjs'
 import { measureColdStart } from './start/cold-start.mjs'
 
@@ -34,11 +33,7 @@ export async function measureStart({ quick }) {
 async function measureImport(rounds) {
   const times = []
   for (let round = -2; round < rounds; round++) {
-    const child = fork(CHILD, [], { execArgv: [] })
-    const gone = once(child, 'exit')
-    const [{ ms }] = await once(child, 'message')
-    child.disconnect()
-    await gone
+    const { ms } = await measureInProcess(CHILD)
     if (round >= 0) times.push(ms)
   }
   return meanInterval(times)

@@ -1,6 +1,5 @@
-import { fork } from 'node:child_process'
-import { once } from 'node:events'
 import { Comparison, compareRounds } from '../lib/comparison.mjs'
+import { measureInProcess } from '../lib/measure-in-process.mjs'
 import { showBytes, showDecided, showNumber, table } from '../lib/table.mjs'
 import { BY_HAND, FLOOR, NATIVE, OURS } from './verify/contenders.mjs'
 
@@ -16,7 +15,7 @@ export async function measureVerify({ quick, bodies }) {
   // The comparison that decides when it is enough has the closest targets: verification alone at the smallest size.
   await compareRounds(
     async () => {
-      rounds.push(await measureRound(sizes))
+      rounds.push(await measureInProcess(CHILD, [JSON.stringify(sizes)]))
       return rounds.at(-1)[sizes[0]].alone
     },
     { quick, fewest: 8, most: 20, seconds: 120, decides: [STRIPE, OCTOKIT].map(one => ['ns', one, OURS]) },
@@ -34,16 +33,6 @@ export async function measureVerify({ quick, bodies }) {
     ].join('\n\n'),
     figures: { whole: whole.figures, alone: alone.figures },
   }
-}
-
-async function measureRound(sizes) {
-  const child = fork(CHILD, [JSON.stringify(sizes)], { execArgv: [] })
-  const gone = once(child, 'exit').then(([code]) => {
-    throw new Error(`a round of verify ended with ${code}`)
-  })
-  gone.catch(() => {})
-  const [result] = await Promise.race([once(child, 'message'), gone])
-  return result
 }
 
 /** For each size: ours as a ratio to the fastest way, and each peer as a ratio to ours. */

@@ -2,4 +2,4 @@
 await import('express')
 const began = performance.now()
 await import('@ackhook/express')
-process.send({ ms: performance.now() - began })
+process.send({ ms: performance.now() - began }, () => process.exit())
