@@ -9,6 +9,8 @@ export interface Instruments {
   readonly duplicates: Counter
   readonly rejections: Counter
   readonly deadLettered: Counter
+  readonly redriven: Counter
+  readonly discarded: Counter
   readonly incidents: Counter
 }
 
@@ -44,6 +46,8 @@ export function createInstruments(meter: Meter): Instruments {
     duplicates: count('ackhook.duplicates', '{message}', 'Deliveries of events that were accepted before.'),
     rejections: count('ackhook.rejections', '{request}', 'Requests refused, by reason.'),
     deadLettered: count('ackhook.dead_lettered', '{message}', 'Events dead-lettered.'),
+    redriven: count('ackhook.redriven', '{message}', 'Dead letters that were run again on a dashboard.'),
+    discarded: count('ackhook.discarded', '{message}', 'Dead letters that were deleted on a dashboard.'),
     incidents: count('ackhook.incidents', '{incident}', 'Lost leases, lost completions, store failures.'),
   }
 }

@@ -256,6 +256,18 @@ describe('metrics', () => {
     await receiver.close({ timeout: '100ms' })
   })
 
+  it('count dead letters that were run again or deleted, and do not say by whom', async () => {
+    const { telemetry, collect } = setUp()
+    const about = { type: 'a.b', namespace: '', by: 'anna' }
+    telemetry({ kind: 'redriven', id: 'evt_1', ...about })
+    telemetry({ kind: 'redriven', id: 'evt_2', ...about })
+    telemetry({ kind: 'discarded', id: 'evt_3', ...about })
+    const metrics = await collect()
+    const ofType = { 'messaging.destination.name': 'a.b' }
+    expect(metrics('ackhook.redriven').map(pointOf)).toEqual([[ofType, 2]])
+    expect(metrics('ackhook.discarded').map(pointOf)).toEqual([[ofType, 1]])
+  })
+
   it('count incidents', async () => {
     const { telemetry, collect } = setUp()
     const about = { id: 'evt_1', type: 'a.b', namespace: '' }

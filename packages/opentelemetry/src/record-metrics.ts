@@ -5,7 +5,7 @@ import type { Instruments } from './instruments.ts'
 
 type Of<Kind extends Observation['kind']> = Extract<Observation, { kind: Kind }>
 
-/** One observation as measurements. Ids and namespaces stay out: they would make a time series each. */
+/** One observation as measurements. Ids, namespaces and people stay out: they would make a time series each. */
 export function recordMetrics(observation: Observation, instruments: Instruments): void {
   switch (observation.kind) {
     case 'accepted':
@@ -19,6 +19,10 @@ export function recordMetrics(observation: Observation, instruments: Instruments
     case 'attempt_failed':
     case 'dead_lettered':
       recordAttempt(observation, instruments)
+      return
+    case 'redriven':
+    case 'discarded':
+      instruments[observation.kind].add(1, { [ATTRIBUTE.destination]: observation.type })
       return
     case 'lease_lost':
     case 'completion_lost':
