@@ -1,8 +1,7 @@
 import { once } from 'node:events'
-import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
 import { EXIT } from '../command/exit-codes.ts'
-import { UsageError } from '../command/usage-error.ts'
+import { openServer } from '../command/open-server.ts'
 import { createPaint } from '../terminal/paint.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import type { UiFlags } from './inbox-flags.ts'
@@ -22,7 +21,7 @@ export function ui(flags: UiFlags, parts: InboxParts): Promise<number> {
     const server = createServer(
       forLoopback(dashboard({ inbox, authorize: () => role, bodies: flags.bodies ?? false })),
     )
-    announce(await open(server, flags.port), flags, terminal)
+    announce(await openServer(server, HOST, flags.port), flags, terminal)
     if (!terminal.stop.aborted) await once(terminal.stop, 'abort')
     server.close()
     server.closeAllConnections()
@@ -45,14 +44,6 @@ function isLoopback({ headers: { host = '' }, socket: { localPort } }: IncomingM
   return [`localhost:${localPort}`, `${HOST}:${localPort}`].includes(host.toLowerCase())
 }
 
-async function open(server: Server, port: number): Promise<string> {
-  await new Promise<void>((started, failed) => {
-    server.once('listening', started).once('error', error => failed(cannotListen(error, port)))
-    server.listen(port, HOST)
-  })
-  return `http://${HOST}:${(server.address() as AddressInfo).port}`
-}
-
 function announce(address: string, flags: UiFlags, { out, colours }: Terminal): void {
   if (flags.json) {
     out(JSON.stringify({ listening: address }))
@@ -61,10 +52,4 @@ function announce(address: string, flags: UiFlags, { out, colours }: Terminal): 
   const { bold, dim } = createPaint(colours)
   out(`The inbox is at ${bold(address)}`)
   out(dim(flags.readOnly ? 'Read only. Ctrl-C ends.' : 'Ctrl-C ends.'))
-}
-
-function cannotListen(error: Error, port: number): UsageError {
-  const busy = (error as NodeJS.ErrnoException).code === 'EADDRINUSE'
-  const reason = busy ? 'the port is in use; choose another one with --port' : error.message
-  return new UsageError(`cannot listen on ${HOST}:${port}: ${reason}`, { cause: error })
 }

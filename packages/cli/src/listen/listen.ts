@@ -1,8 +1,7 @@
 import { once } from 'node:events'
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { EXIT } from '../command/exit-codes.ts'
-import { UsageError } from '../command/usage-error.ts'
+import { openServer } from '../command/open-server.ts'
 import { findSecrets, type NamedSecret } from '../secrets/resolve-secrets.ts'
 import { createPaint } from '../terminal/paint.ts'
 import type { Terminal } from '../terminal/terminal.ts'
@@ -18,7 +17,7 @@ export async function listen(flags: ListenFlags, terminal: Terminal): Promise<nu
   await probeSecrets(secrets, flags)
   const listener = new Listener(secrets, flags, terminal)
   const server = createServer((request, response) => listener.handle(request, response))
-  announce(await open(server, flags), secrets, flags, terminal)
+  announce(await openServer(server, flags.host, flags.port), secrets, flags, terminal)
   await listener.ended()
   server.close()
   server.closeIdleConnections()
@@ -84,17 +83,6 @@ function replyTo({ verified }: Arrival): ForwardedReply {
   }
 }
 
-/** Resolves with the address once the server listens. */
-async function open(server: Server, flags: ListenFlags): Promise<string> {
-  const { host } = flags
-  await new Promise<void>((started, failed) => {
-    server.once('listening', started).once('error', error => failed(cannotListen(error, flags)))
-    server.listen(flags.port, host)
-  })
-  const { port } = server.address() as AddressInfo
-  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
-}
-
 function announce(
   address: string,
   secrets: readonly NamedSecret[],
@@ -109,10 +97,4 @@ function announce(
   out(`Listening on ${bold(address)}${flags.forward ? `, forwarding to ${flags.forward}` : ''}`)
   if (secrets.length > 0) out(dim(`Verifying with the secret from ${secrets[0]?.source}. Ctrl-C ends.`))
   else out(warn('No secret, so nothing is verified: set SIGNING_SECRET. Ctrl-C ends.'))
-}
-
-function cannotListen(error: Error, { port, host }: ListenFlags): UsageError {
-  const busy = (error as NodeJS.ErrnoException).code === 'EADDRINUSE'
-  const reason = busy ? 'the port is in use; choose another one with --port' : error.message
-  return new UsageError(`cannot listen on ${host}:${port}: ${reason}`, { cause: error })
 }
