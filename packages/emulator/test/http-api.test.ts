@@ -387,6 +387,11 @@ describe('the rest', () => {
     expect(categories).toContain('conversation')
     const published = settings.filter((one: { published: boolean }) => one.published)
     expect(published.map((one: { name: string }) => one.name)).toEqual(['delivery.header', 'delivery.scheme'])
+    const settingOf = (name: string) => settings.find((one: { name: string }) => one.name === name)?.value
+    expect([settingOf('limits.eventBytes'), settingOf('limits.phoneNumber')]).toEqual([
+      262_144,
+      '^\\+\\d{1,15}$',
+    ])
     const stats = (await http.get('/stats?buckets=4')).body
     expect(stats.buckets.map((one: { counts: object }) => one.counts)).toEqual([
       {},

@@ -1,4 +1,5 @@
 import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import type { ServerResponse } from 'node:http'
 import { dirname } from 'node:path'
 import { fakeClock, sign } from '@ackhook/testing'
 import { describe, expect, test } from 'vitest'
@@ -165,5 +166,27 @@ describe('retention', () => {
     expect((await http.post('/deliveries/replay')).body.done).toBe(10)
     await emulator.wait()
     expect((await http.post('/events', { events: events(2) })).status).toBe(202)
+  })
+
+  test('faults send no more twice than may be undelivered', async () => {
+    const held: ServerResponse[] = []
+    const receiver = await answering([], response => held.push(response))
+    const retention = { undelivered: 10 }
+    const { emulator } = await start({ to: receiver.url, retention, delivery: { concurrency: 1 } })
+    await emulator.api.sendAll(events(8), { faults: { concurrentDuplicate: true } })
+    expect((await emulator.api.health()).counts.pending).toBe(10)
+    await expect.poll(() => held.length).toBe(1)
+    await emulator.api.deliveries.discardMatching({ filter: { state: 'pending' } })
+    held[0]?.end()
+    await emulator.wait({ state: 'acknowledged' })
+    // Discarded while it is under way: its place is taken before it is acknowledged.
+    await emulator.api.send('call.started', {}, { faults: { duplicate: true } })
+    await expect.poll(() => held.length).toBe(2)
+    await emulator.api.deliveries.discardMatching({ filter: { state: 'pending' } })
+    await emulator.api.endpoints.pause()
+    await emulator.api.sendAll(events(10))
+    held[1]?.end()
+    await emulator.wait({ state: 'acknowledged', count: 2 })
+    expect((await emulator.api.health()).counts.pending).toBe(10)
   })
 })

@@ -3,6 +3,7 @@ import { DEFAULT_WORKSPACE } from '../endpoints/endpoints.ts'
 import { invalid } from '../errors/emulator-error.ts'
 import { CATEGORIES } from '../events/categories.ts'
 import { toInstant } from '../lib/instant.ts'
+import { LIMITS } from '../lib/limits.ts'
 import { asRequest, booleanField, countField, durationField, fieldsOf } from '../lib/read-fields.ts'
 import { settingsOf } from '../options/settings.ts'
 import { type DeliveryState, STATES } from '../storage/delivery-row.ts'
@@ -20,8 +21,6 @@ import { readSelection, splitSelection } from './read-selection.ts'
 
 const HOUR_MS = 3_600_000
 const YEAR_MS = 365 * 86_400_000
-const MAX_WAIT_MS = 60_000
-const SHOWN = 200
 /** From this share of the most that may be undelivered on there is a warning. */
 const ALMOST_FULL = 0.9
 
@@ -116,7 +115,7 @@ export class ControlOperations implements Control {
     const isPlain = Object.keys(selection).length === 0 && fields['count'] === undefined
     const idle = booleanField(fields, 'idle') ?? isPlain
     const count = countField(fields, 'count', 1, 1_000_000) ?? 1
-    const timeoutMs = durationField(fields, 'timeout', MAX_WAIT_MS) ?? 10_000
+    const timeoutMs = durationField(fields, 'timeout', LIMITS.waitMs) ?? 10_000
     const { storage, waiters, counts } = this.#parts
     const isMet = idle
       ? () => counts.of('pending') === 0 || !storage.query.exists({ ...filter, state: 'pending' })
@@ -125,7 +124,7 @@ export class ControlOperations implements Control {
     return {
       met,
       count: storage.query.countEvents(filter),
-      deliveries: storage.query.page(filter, { limit: SHOWN, oldestFirst: true }).map(toDeliveryView),
+      deliveries: storage.query.page(filter, { limit: LIMITS.page, oldestFirst: true }).map(toDeliveryView),
     }
   }
 

@@ -2,13 +2,12 @@ import { DEFAULT_WORKSPACE } from '../endpoints/endpoints.ts'
 import { EmulatorError, invalid } from '../errors/emulator-error.ts'
 import { toOutgoingEvent } from '../events/event-input.ts'
 import { resolveEmulatorFaults } from '../lib/fault-settings.ts'
+import { LIMITS } from '../lib/limits.ts'
 import { asRequest, fieldsOf, textField } from '../lib/read-fields.ts'
 import type { EmulatorFaults } from '../options/emulator-options.ts'
 import { toDeliveryView } from './delivery-view.ts'
 import type { EventFields, EventToSend, SendOptions, SentEvent } from './emulator-api.ts'
 import type { Parts } from './parts.ts'
-
-const MAX_EVENTS = 1000
 
 /** Takes events in. */
 export class EventsOperations {
@@ -37,8 +36,8 @@ export class EventsOperations {
     const { clock, intake, engine } = this.#parts
     const { rules } = this.#parts.options
     const fields = fieldsOf(options, ['workspace', 'faults'], 'options')
-    if (!Array.isArray(events) || events.length < 1 || events.length > MAX_EVENTS) {
-      throw invalid('events', `must be a list of 1 to ${MAX_EVENTS} events`)
+    if (!Array.isArray(events) || events.length < 1 || events.length > LIMITS.eventsPerCall) {
+      throw invalid('events', `must be a list of 1 to ${LIMITS.eventsPerCall} events`)
     }
     const now = clock.now()
     const arrival = {

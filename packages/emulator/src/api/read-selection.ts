@@ -1,4 +1,5 @@
 import { invalid } from '../errors/emulator-error.ts'
+import { LIMITS } from '../lib/limits.ts'
 import {
   choiceField,
   countField,
@@ -13,7 +14,6 @@ import type { DeliverySelection } from './emulator-api.ts'
 
 /** The index is of three characters each: it cannot find fewer. */
 const MIN_TEXT = 3
-const MAX_PAGE = 200
 const ORDERS = ['newest', 'oldest'] as const
 
 export const SELECTION_NAMES: readonly string[] = [
@@ -57,7 +57,7 @@ export function readPage(page: object): DeliveryPage {
   const fields = fieldsOf(page, ['after', 'order', 'limit'], 'page')
   const after = countField(fields, 'after', 0, Number.MAX_SAFE_INTEGER)
   return {
-    limit: countField(fields, 'limit', 1, MAX_PAGE) ?? 50,
+    limit: countField(fields, 'limit', 1, LIMITS.page) ?? 50,
     oldestFirst: choiceField(fields, 'order', ORDERS) === 'oldest',
     ...(after !== undefined && { after }),
   }

@@ -1,9 +1,10 @@
 import type { EnvelopeFields } from '@ackhook/core'
 import { EmulatorError, invalid } from '../errors/emulator-error.ts'
 import { categoryOf } from '../events/categories.ts'
-import { envelopeOf, MAX_EVENT_BYTES, readRawData, toOutgoingEvent } from '../events/event-input.ts'
+import { envelopeOf, readRawData, toOutgoingEvent } from '../events/event-input.ts'
 import { replaceMembers } from '../events/replace-members.ts'
 import { newId } from '../lib/ids.ts'
+import { LIMITS } from '../lib/limits.ts'
 import { choiceField, type Fields, fieldsOf, textField } from '../lib/read-fields.ts'
 import type { DeliveryRow, NewDelivery } from '../storage/delivery-row.ts'
 import type { Storage } from '../storage/storage.ts'
@@ -60,7 +61,7 @@ function editedText(row: DeliveryRow, sent: string, fields: Fields, names: Envel
   if (other !== undefined) throw invalid(edit, `and ${other} cannot be given together`)
   const id = { [names.id]: JSON.stringify(newId('evt_')) }
   if (edit !== 'body') return replaceMembers(sent, { ...id, [names.data]: editedData(fields) })
-  const body = textField(fields, 'body', MAX_EVENT_BYTES) ?? ''
+  const body = textField(fields, 'body', LIMITS.eventBytes) ?? ''
   return envelopeOf(body, names).id === row.event_id ? replaceMembers(body, id) : body
 }
 

@@ -9,11 +9,9 @@ import {
   retryAfterOf,
   signAttempt,
 } from '@ackhook/testing/spi'
+import { LIMITS } from '../lib/limits.ts'
 import type { Targets } from '../security/targets.ts'
 import type { AttemptRow, DeliveryRow } from '../storage/delivery-row.ts'
-
-/** As much of a reply's body is kept. */
-export const MAX_REPLY_BYTES = 65_536
 
 /** Everything one attempt needs. */
 export interface AttemptPlan {
@@ -47,7 +45,12 @@ export async function makeAttempt(plan: AttemptPlan, parts: AttemptParts): Promi
       ? signed.request
       : { ...signed.request, headers: JSON.parse(delivery.headers) as Record<string, string> }
   const refusal = targets.refusal(url)
-  const limits = { timeoutMs: rules.timeoutMs, signal, maxBodyBytes: MAX_REPLY_BYTES, lookup: targets.lookup }
+  const limits = {
+    timeoutMs: rules.timeoutMs,
+    signal,
+    maxBodyBytes: LIMITS.replyBytes,
+    lookup: targets.lookup,
+  }
   const result: Exchange =
     refusal === undefined
       ? await exchange(url, request, limits)

@@ -226,7 +226,9 @@ export class DeliveryEngine {
     const before = storage.deliveries.bySeq(seq)
     if (before === undefined) return () => {}
     const outcome = this.#outcomeOf(plan, attempt, before)
-    const again = outcome.state === 'acknowledged' ? this.#duplicateOf(plan) : undefined
+    // It takes the place of a pending one, and so never exceeds what may be undelivered.
+    const isFirst = outcome.state === 'acknowledged' && before.state === 'pending'
+    const again = isFirst ? this.#duplicateOf(plan) : undefined
     storage.deliveries.record(attempt, outcome)
     const added = again && storage.deliveries.insert(again)
     return () => {

@@ -23,6 +23,16 @@ export interface Arrival {
   readonly message: string | null
 }
 
+/** What all events of a call have in common. */
+interface Terms {
+  /** Number of the first draw. */
+  readonly first: number
+  readonly faults: Faults
+  readonly now: number
+  /** Whether there is room for a duplicate on purpose. */
+  readonly duplicates: boolean
+}
+
 interface IntakeParts {
   readonly storage: Storage
   readonly endpoints: Endpoints
@@ -55,7 +65,16 @@ export class Intake {
     const first = this.nextDraw(arrival.events.length)
     const random = decisionRandom(this.#parts.seed(), `call ${first}`)
     const order = shuffleSome([...arrival.events.keys()], faults.disorder, random)
-    return new Map(order.map(index => [index, this.#acceptOne(arrival, index, first, faults, now)]))
+    const { counts, maxOpen } = this.#parts
+    // Room for duplicates on purpose, once every event has its own.
+    let spare = maxOpen - counts.open - arrival.events.length
+    return new Map(
+      order.map(index => {
+        const rows = this.#acceptOne(arrival, index, { first, faults, now, duplicates: spare > 0 })
+        spare -= rows.length - 1
+        return [index, rows]
+      }),
+    )
   }
 
   /** Throws when that many more would be too many. */
@@ -84,9 +103,7 @@ export class Intake {
   #acceptOne(
     { workspace, events, faults: own, message }: Arrival,
     index: number,
-    first: number,
-    faults: Faults,
-    now: number,
+    { first, faults, now, duplicates }: Terms,
   ): readonly DeliveryRow[] {
     const { deliveries } = this.#parts.storage
     const { id, type, body } = events[index] as OutgoingEvent
@@ -108,7 +125,8 @@ export class Intake {
       ...(reason !== undefined && { reason }),
     }
     const row = deliveries.insert(one)
-    if (reason !== undefined || random() >= faults.concurrentDuplicate) return [row]
+    const isTwice = reason === undefined && random() < faults.concurrentDuplicate && duplicates
+    if (!isTwice) return [row]
     return [
       row,
       deliveries.insert({ ...one, kind: 'duplicate', origin: row.id, draw: `${draw} same moment` }),

@@ -1,6 +1,7 @@
 import type { EmulatorClock } from '../clock/emulator-clock.ts'
 import { EmulatorError, invalid } from '../errors/emulator-error.ts'
 import { newSecret } from '../lib/ids.ts'
+import { LIMITS } from '../lib/limits.ts'
 import type { Targets } from '../security/targets.ts'
 import type { AttemptResult } from '../storage/delivery-row.ts'
 import type { EndpointRow } from '../storage/endpoint-rows.ts'
@@ -33,7 +34,6 @@ interface EndpointParts {
 }
 
 const WORKSPACE = /^[A-Za-z0-9_-]{1,64}$/
-const MAX_WORKSPACES = 1000
 
 /** The workspaces and their endpoints. They are read for every attempt, so they are held in memory as well. */
 export class Endpoints {
@@ -54,8 +54,8 @@ export class Endpoints {
   addWorkspace(id: string): void {
     if (!WORKSPACE.test(id)) throw invalid('workspace', 'must have 1 to 64 letters, digits, _ and -')
     if (this.#workspaces.has(id)) return
-    if (this.#workspaces.size >= MAX_WORKSPACES)
-      throw new EmulatorError('conflict', `there are ${MAX_WORKSPACES} workspaces`)
+    if (this.#workspaces.size >= LIMITS.workspaces)
+      throw new EmulatorError('conflict', `there are ${LIMITS.workspaces} workspaces`)
     const now = this.#parts.clock.now()
     this.#parts.storage.endpoints.addWorkspace(id, now)
     this.#workspaces.set(id, now)

@@ -3,6 +3,7 @@ import { createEvent, seededRandom } from '@ackhook/testing'
 import { eventBytes } from '@ackhook/testing/spi'
 import { EmulatorError, invalid } from '../errors/emulator-error.ts'
 import { newId } from '../lib/ids.ts'
+import { LIMITS } from '../lib/limits.ts'
 import { countField, type Fields, textField } from '../lib/read-fields.ts'
 import { replaceMembers } from './replace-members.ts'
 
@@ -13,8 +14,6 @@ export interface OutgoingEvent {
   readonly body: Uint8Array
 }
 
-/** The size of one event is not published: larger ones than any platform sends are refused. */
-export const MAX_EVENT_BYTES = 262_144
 /** The generator has 32 bits of state. */
 const MAX_SEED = 2 ** 32 - 1
 
@@ -86,19 +85,19 @@ export function envelopeOf(
   if (isName(id) && isName(type)) return { id, type }
   throw invalid(
     'body',
-    `must be an event: a JSON object with ${names.id} and ${names.type}, of at most 255 bytes each`,
+    `must be an event: a JSON object with ${names.id} and ${names.type}, of at most ${LIMITS.nameBytes} bytes each`,
   )
 }
 
-/** Every list shows them. A receiver takes no longer ones. */
+/** Every list shows them. */
 function isName(value: unknown): value is string {
-  return typeof value === 'string' && value !== '' && Buffer.byteLength(value) <= 255
+  return typeof value === 'string' && value !== '' && Buffer.byteLength(value) <= LIMITS.nameBytes
 }
 
 function sized(event: OutgoingEvent): OutgoingEvent {
-  if (event.body.length <= MAX_EVENT_BYTES) return event
+  if (event.body.length <= LIMITS.eventBytes) return event
   throw new EmulatorError(
     'too_large',
-    `an event may have ${MAX_EVENT_BYTES} bytes; this one has ${event.body.length}`,
+    `an event may have ${LIMITS.eventBytes} bytes; this one has ${event.body.length}`,
   )
 }

@@ -1,4 +1,5 @@
 import { EmulatorError, invalid } from '../errors/emulator-error.ts'
+import { LIMITS } from '../lib/limits.ts'
 import type { Fields } from '../lib/read-fields.ts'
 
 /** The four fields of `POST /v1/messages`. */
@@ -16,10 +17,6 @@ export interface InboundMessage {
   readonly from: string
   readonly text: string
 }
-
-/** A leading plus and digits: more is not published about the number. */
-const MAX_MESSAGE_BYTES = 65_536
-const NUMBER = /^\+\d{1,15}$/
 
 /**
  * Checks a request exactly as far as it is published: the four fields and their types. A field that is not among them
@@ -48,10 +45,9 @@ export function readInbound(value: unknown): InboundMessage {
   }
 }
 
-/** Every list shows whole messages. A limit of the platform is not published. */
 function sized(fields: Fields): Fields {
-  if (Buffer.byteLength(JSON.stringify(fields)) <= MAX_MESSAGE_BYTES) return fields
-  throw new EmulatorError('too_large', `a message may have ${MAX_MESSAGE_BYTES} bytes`)
+  if (Buffer.byteLength(JSON.stringify(fields)) <= LIMITS.messageBytes) return fields
+  throw new EmulatorError('too_large', `a message may have ${LIMITS.messageBytes} bytes`)
 }
 
 function objectOf(value: unknown): Fields {
@@ -71,6 +67,6 @@ function required(fields: Fields, name: string): string {
 
 function numberOf(fields: Fields, name: string): string {
   const value = required(fields, name)
-  if (NUMBER.test(value)) return value
+  if (LIMITS.phoneNumber.test(value)) return value
   throw invalid(name, 'must be a phone number in international format with a leading +')
 }

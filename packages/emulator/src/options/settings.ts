@@ -1,8 +1,9 @@
+import { LIMITS } from '../lib/limits.ts'
 import type { ResolvedEmulator } from './emulator-options.ts'
 
 /** One number or text that decides how the emulator behaves. */
 export interface SettingView {
-  /** The option's name. */
+  /** The option's name; `limits.` stands before those that no option sets. */
   readonly name: string
   readonly value: string | number | boolean | null
   /** Whether the platform has published it. Otherwise the value is a guess. */
@@ -50,5 +51,25 @@ export function settingsOf(options: ResolvedEmulator, seed: number): readonly Se
       'Pending and undelivered events before new ones get 503',
     ),
     guess('seed', seed, 'Decides faults and delays'),
+    ...Object.entries(LIMIT_MEANINGS).map(([name, meaning]) =>
+      guess(`limits.${name}`, textOrNumber(LIMITS[name as keyof typeof LIMITS]), meaning),
+    ),
   ]
+}
+
+const LIMIT_MEANINGS: Readonly<Record<keyof typeof LIMITS, string>> = {
+  eventBytes: 'Bytes of one event',
+  nameBytes: "Bytes of an event's id and of its type",
+  messageBytes: 'Bytes of one message',
+  phoneNumber: 'Pattern of a phone number; only the leading + is published',
+  messages: 'Messages kept',
+  replyBytes: "Bytes of a reply's body kept of each attempt",
+  eventsPerCall: 'Events of one call',
+  page: 'Deliveries or messages of one page',
+  waitMs: 'How long a wait may take, in ms',
+  workspaces: 'Workspaces',
+}
+
+function textOrNumber(limit: number | RegExp): number | string {
+  return limit instanceof RegExp ? limit.source : limit
 }

@@ -1,4 +1,5 @@
 import type { SqliteDatabase, SqliteStatement } from '@ackhook/sqlite/driver'
+import { LIMITS } from '../lib/limits.ts'
 import type { DeliveryPage } from './delivery-query.ts'
 
 /** A row of `messages`. */
@@ -18,10 +19,7 @@ export interface MessageRow {
   readonly updated_at: number
 }
 
-/** As many messages are kept; older ones are removed. */
-const KEPT = 10_000
-
-/** The messages of `POST /v1/messages`, and inbound ones. */
+/** The messages of `POST /v1/messages`, and inbound ones. The oldest are removed when there are too many. */
 export class MessageRows {
   readonly #insert: SqliteStatement
   readonly #prune: SqliteStatement
@@ -47,7 +45,7 @@ export class MessageRows {
       ...[row.id, row.workspace, row.direction, row.channel, row.number, row.template],
       ...[row.content, row.state, row.created_at, row.updated_at],
     )
-    this.#prune.run(Number(lastInsertRowid) - KEPT)
+    this.#prune.run(Number(lastInsertRowid) - LIMITS.messages)
   }
 
   byId(id: string): MessageRow | undefined {
