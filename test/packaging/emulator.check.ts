@@ -13,7 +13,7 @@ it('runs the platform from an empty folder, with nothing configured and nothing 
   // The port of the user's own server, which is what is waited for.
   const start = `npx --yes ackhook emulator start --port 3000 --to http://localhost:${port}/webhooks`
   await user.start(start)
-  await user.prints(/^Ready at http:\/\/127\.0\.0\.1:\d+, sending to /m)
+  await user.prints(/^ {2}page +http:\/\/127\.0\.0\.1:\d+$/m)
   expect(user.printed()).toMatch(/export SIGNING_SECRET=whsec_[\w-]{32}\n/)
   const at = 'ACKHOOK_EMULATOR=http://localhost:3000'
   await user.run('curl -fsS http://localhost:3000/_emulator/v1/health')

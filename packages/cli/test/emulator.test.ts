@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -6,7 +6,8 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { freePort } from '../../../test/support/free-port.ts'
 import { emulatorCommand } from '../src/emulator/emulator-command.ts'
-import { run } from '../src/run.ts'
+import { VERBS } from '../src/emulator/verbs.ts'
+import { run as runCommand } from '../src/run.ts'
 import { fakeTerminal } from './fake-terminal.ts'
 import { type ReceivingServer, startReceiver } from './receiving-server.ts'
 import { type CliOptions, type CliResult, type RunningCli, SECRET, startCli } from './run-cli.ts'
@@ -41,7 +42,7 @@ async function receiverWith(secret = SECRET): Promise<ReceivingServer> {
 /** The command in this process, which is faster than one of its own. */
 async function runHere(args: readonly string[], env: CliOptions['env'] = {}): Promise<CliResult> {
   const terminal = fakeTerminal({ env })
-  const code = await run(['emulator', ...args], terminal)
+  const code = await runCommand(['emulator', ...args], terminal)
   const text = (lines: readonly string[]) => lines.map(line => `${line}\n`).join('')
   return { code, out: text(terminal.printed), err: text(terminal.complained) }
 }
@@ -62,17 +63,29 @@ async function brokenReceiver(): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
 }
 
+/** Every verb but start, with arguments. */
+const NEED_AN_EMULATOR = Object.values(VERBS)
+  .flat()
+  .filter(one => one.name !== 'start')
+  .map(({ name, args = [] }) => {
+    const words = args.map(([arg]) => (arg.startsWith('<duration') ? '5m' : 'lostReply'))
+    const flags = name === 'endpoint set' ? ['--all-types'] : /discard|remove/.test(name) ? ['--yes'] : []
+    return [name, ...flags, ...words].join(' ')
+  })
+
 describe('start', () => {
   test('without any configuration it prints a secret once, and is ready', async () => {
     const port = await freePort()
     const to = `http://127.0.0.1:${port}/webhooks`
     const process = startCli(['emulator', 'start', '--port', '0', '--to', to], { env: {} })
     stops.push(() => process.child.kill('SIGKILL') && process.ended)
-    await process.line(/^Ready at http:\/\/127\.0\.0\.1:\d+, sending to /)
+    const page = await process.line(/^ {2}page +http:\/\/127\.0\.0\.1:\d+$/)
+    expect(await process.line(/^ {2}API /)).toContain(`${page.trim().split(/ +/)[1]}/_emulator/v1`)
+    expect(await process.line(/^ {2}app /)).toContain(to)
     expect(await process.line(/export SIGNING_SECRET=/)).toMatch(/SIGNING_SECRET=whsec_[\w-]{32}$/)
     // The command that it suggests finds this emulator, whatever its port.
     const [, ...suggested] = (await process.line(/ emulator send /)).trim().split(' ')
-    expect(await run(suggested.slice(1), fakeTerminal())).toBe(1)
+    expect(await runCommand(suggested.slice(1), fakeTerminal())).toBe(1)
   })
 
   test('ends with 0 on SIGTERM and on Ctrl-C', async () => {
@@ -206,7 +219,7 @@ describe('send', () => {
     const { run } = await startEmulator()
     const { code, out } = await run('send', 'conversation.resolved')
     expect(code).toBe(1)
-    expect(out).toMatch(/has no endpoint[\s\S]*start --to <url>/)
+    expect(out).toMatch(/has no endpoint[\s\S]*endpoint set --to <url>/)
   })
 })
 
@@ -264,9 +277,12 @@ describe('undelivered and replay', () => {
     expect([replayed.code, JSON.parse(replayed.out)]).toEqual([0, { matched: 3, replayed: 3 }])
     expect((await run('wait', '--idle')).code).toBe(0)
     expect((await run('undelivered', '--json')).code).toBe(1)
-    const refused = await run('undelivered', '--discard', '--all')
+    const refused = await run('discard', '--all')
     expect([refused.code, refused.err]).toEqual([2, expect.stringContaining('--yes')])
-    expect((await run('undelivered', '--discard', '--all', '--yes')).out).toBe('3 discarded\n')
+    expect((await run('discard', '--type', 'a.b', '--dry-run')).out).toBe('3 would be discarded\n')
+    const [one] = JSON.parse((await run('undelivered', '--json')).out).deliveries
+    expect((await run('discard', one.id, '--yes')).out).toBe('1 discarded\n')
+    expect((await run('discard', '--all', '--yes')).out).toBe('2 discarded\n')
     expect(await run('undelivered')).toMatchObject({ code: 0, out: 'No deliveries.\n' })
   })
 
@@ -303,12 +319,209 @@ describe('undelivered and replay', () => {
     [['replay']],
     [['replay', 'evt_1', '--all']],
     [['replay', '--all', '--exact']],
-    [['undelivered', 'evt_1']],
-    [['undelivered', '--discard']],
+    [['replay', 'evt_1', '--exact', '--data', '{}']],
+    [['replay', 'evt_1', '--body', 'missing.json']],
+    [['discard']],
+    [['discard', 'evt_1', '--all']],
+    [['send', 'a.b', '--data', '{}', '--raw-data', '{}']],
+    [['send', 'a.b', '--raw-data', '[]']],
+    [['endpoint', 'set']],
+    [['endpoint', 'set', '--type', 'a.b', '--all-types']],
+    [['endpoint', 'puase']],
+    [['faults', 'set', 'gremlins']],
+    [['messages', 'receive', 'x', '--from', 'nobody']],
   ])('refuses %j with exit code 2', async args => {
     const { run } = await startEmulator()
     expect((await run(...args)).code).toBe(2)
   })
+})
+
+describe('data', () => {
+  test('reaches the receiver as it was typed with --raw-data, and from a file with replay --body', async () => {
+    const { run, receiver } = await both()
+    const raw = '{"big":12345678901234567890,"one":1.0}'
+    await run('send', 'a.b', '--id', 'evt_1', '--raw-data', raw)
+    const body = (await run('show', 'evt_1', '--body')).out
+    expect(body).toContain(`"data":${raw}}`)
+    const folder = mkdtempSync(join(tmpdir(), 'ackhook-emulator-cli-'))
+    stops.push(() => rmSync(folder, { recursive: true, force: true }))
+    const file = join(folder, 'event.json')
+    writeFileSync(file, body.replace('1.0', '2.0'))
+    expect((await run('replay', 'evt_1', '--body', file)).out).toContain('202 accepted')
+    expect((await run('replay', 'evt_1', '--raw-data', '{"n":1e3}')).out).toContain('202 accepted')
+    const bodies = JSON.parse((await run('list', '--json')).out).deliveries.map(
+      (one: { id: string }) => one.id,
+    )
+    expect((await run('show', bodies[1], '--body')).out).toContain('"one":2.0')
+    expect((await run('show', bodies[0], '--body')).out).toContain('"data":{"n":1e3}}')
+    expect(receiver.handled).toHaveLength(3)
+  })
+
+  test('is the same sample for the same seed, and another one for each of many events', async () => {
+    const { run, receiver } = await both()
+    const ids = () => receiver.handled.map(one => one.data['conversation_id'])
+    await run('send', 'conversation.resolved', '--seed', '7', '--repeat', '3')
+    await expect.poll(() => new Set(ids()).size).toBe(3)
+    await run('send', 'conversation.resolved', '--seed', '8')
+    await expect.poll(ids).toHaveLength(4)
+    expect(new Set(ids()).size).toBe(3)
+  })
+})
+
+describe('the endpoint', () => {
+  test('is shown with its health and the reason, set, paused, resumed and removed', async () => {
+    const { run } = await startEmulator(['--attempts', '1'])
+    expect(await run('endpoint')).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/no endpoint\. Name the address of your app: ackhook emulator endpoint set/),
+    })
+    const made = await run('endpoint', 'set', '--to', await brokenReceiver(), '--category', 'call')
+    expect(made.out).toMatch(/categories +call\n[\s\S]*export SIGNING_SECRET=whsec_/)
+    await run('send', 'call.started', '--repeat', '5')
+    await run('send', 'a.b')
+    expect((await run('endpoint')).out).toMatch(/health +warning, 5 of 5 attempts.*500/)
+    expect(await run('health')).toMatchObject({
+      code: 1,
+      out: expect.stringMatching(/undelivered +5[\s\S]*! /),
+    })
+    expect((await run('list', '--state', 'skipped')).out).toContain('not subscribed')
+    expect((await run('endpoint', 'pause')).out).toMatch(/state +paused/)
+    expect(JSON.parse((await run('endpoint', 'resume', '--json')).out)).toMatchObject({ paused: false })
+    const changed = await run('endpoint', 'set', '--all-categories', '--type', 'a.b', '--type', 'c.d')
+    expect(changed.out).toMatch(/categories +all\ntypes +a\.b, c\.d\n/)
+    expect((await run('endpoint', 'remove')).code).toBe(2)
+    expect((await run('endpoint', 'remove', '--yes')).code).toBe(0)
+    expect((await run('endpoint')).code).toBe(1)
+  })
+
+  test('gets a new secret, which is shown once, and both sign meanwhile', async () => {
+    const { run } = await both()
+    const rotated = await run('endpoint', 'rotate-secret', '--overlap', '1h')
+    expect(rotated.out).toMatch(/previous +signs too until [\s\S]*export SIGNING_SECRET=whsec_/)
+    expect((await run('endpoint')).out).not.toContain('whsec_')
+    expect((await run('send', 'a.b', '--id', 'evt_1')).code).toBe(0)
+    expect((await run('show', 'evt_1')).out).toMatch(/v1=\w+,v1=/)
+    const folder = mkdtempSync(join(tmpdir(), 'ackhook-emulator-cli-'))
+    stops.push(() => rmSync(folder, { recursive: true, force: true }))
+    writeFileSync(join(folder, '.env'), `SIGNING_SECRET=${SECRET}\n`)
+    const given = await run('endpoint', 'rotate-secret', '--secrets-file', join(folder, '.env'), '--json')
+    expect(JSON.parse(given.out)).toMatchObject({ secret: null, endpoint: { secret: '••••cdef' } })
+  })
+
+  test('of another workspace is meant wherever --workspace stands', async () => {
+    const { run, receiver } = await both()
+    expect((await run('workspaces', 'add', 'two')).out).toContain('endpoint set --workspace two')
+    await run('endpoint', 'set', '--workspace', 'two', '--to', receiver.url)
+    await run('endpoint', '--workspace', 'two', 'pause')
+    expect((await run('workspaces')).out).toMatch(/default +http.* healthy\ntwo +http.* paused\n/)
+    expect((await run('workspaces', 'remove', 'two', '--yes')).code).toBe(0)
+    expect(JSON.parse((await run('workspaces', '--json')).out).workspaces).toHaveLength(1)
+  })
+})
+
+describe('messages', () => {
+  test('are sent as an app sends them, moved on, received and listed', async () => {
+    const { run, receiver } = await both()
+    const sent = await run(
+      'messages',
+      'send',
+      '--to',
+      '+4915112345678',
+      '--template',
+      'order_shipped',
+      '--json',
+    )
+    const { status, body } = JSON.parse(sent.out)
+    expect([sent.code, status]).toEqual([0, 202])
+    expect((await run('messages', 'advance', body.id, 'read')).out).toMatch(
+      /is read\. .*message\.read, a guess/,
+    )
+    expect((await run('messages', 'advance', body.id, 'lost')).code).toBe(2)
+    expect((await run('messages', 'advance', 'msg_none', 'read')).code).toBe(1)
+    expect((await run('messages', 'receive', 'Where is it?')).code).toBe(0)
+    const { out } = await run('messages')
+    expect(out).toMatch(/^received .*Where is it\?.*\nread .*order_shipped/)
+    await run('wait', '--idle')
+    expect(receiver.handled.map(one => one.type)).toEqual(['message.read', 'message.received'])
+    expect((await run('list', '--message', body.id)).out).toMatch(/^acknowledged +message\.read /)
+    const refused = await run('messages', 'send', '--to', 'nobody', '--template', 'x')
+    expect([refused.code, refused.out]).toEqual([1, expect.stringMatching(/^400 .*leading \+/)])
+  })
+})
+
+describe('faults, the clock, settings and statistics', () => {
+  test('faults are set, shown and cleared', async () => {
+    const { run } = await both()
+    expect((await run('faults', 'set', 'duplicate', 'delay=2s', 'lostReply=0.1')).out).toBe(
+      'duplicate  always\ndelay      2s\nlostReply  0.1\n',
+    )
+    expect(JSON.parse((await run('faults', '--json')).out)).toEqual({
+      duplicate: true,
+      delay: '2s',
+      lostReply: 0.1,
+    })
+    expect((await run('faults', 'set', 'gremlins')).err).toMatch(/gremlins.*frozenTimestamp\./)
+    expect((await run('faults', 'clear')).out).toContain('Nothing goes wrong on purpose')
+  })
+
+  test('the clock moves forward, and starts what becomes due', async () => {
+    const { run } = await startEmulator(['--to', await brokenReceiver()])
+    await run('send', 'a.b', '--id', 'evt_1')
+    const before = Date.parse((await run('clock')).out.trim())
+    const { now } = JSON.parse((await run('clock', 'advance', '10m', '--json')).out)
+    expect(Date.parse(now) - before).toBeGreaterThanOrEqual(600_000)
+    expect(JSON.parse((await run('show', 'evt_1', '--json')).out).attempts).toBeGreaterThan(2)
+    expect((await run('clock', 'advance', 'soon')).code).toBe(2)
+  })
+
+  test('a retry starts the next attempt now, and waits for that one', async () => {
+    const { run } = await startEmulator(['--to', await brokenReceiver(), '--min-delay', '1h'])
+    await run('send', 'a.b', '--id', 'evt_1')
+    expect(await run('retry', 'evt_1')).toMatchObject({
+      code: 1,
+      out: expect.stringContaining('(attempt 2)'),
+    })
+    await run('discard', 'evt_1', '--yes')
+    expect(await run('retry', 'evt_1')).toMatchObject({ code: 1, err: expect.stringContaining('replay it') })
+  })
+
+  test('settings mark what is not published, and statistics count by what became of it', async () => {
+    const { run } = await both()
+    expect((await run('settings')).out).toMatch(
+      /^Published\n {2}delivery\.header[\s\S]*Not published[\s\S]*limits\.eventBytes +262144/,
+    )
+    await run('send', 'a.b', '--repeat', '2')
+    expect((await run('stats', '--buckets', '1')).out).toMatch(/ {2}2 acknowledged\n$/)
+    expect((await run('stats', '--type', 'c.d')).out).toContain('No deliveries from')
+  })
+
+  test('in a terminal of 80 columns no line is longer', async () => {
+    const { url, run } = await both()
+    await run('send', 'conversation.resolved', '--fault', 'lostReply')
+    await run('messages', 'receive', 'Where is it?')
+    for (const verb of [
+      'list',
+      'undelivered',
+      'endpoint',
+      'workspaces',
+      'messages',
+      'settings',
+      'faults',
+      'stats',
+    ]) {
+      const terminal = { ...fakeTerminal(), columns: 80 }
+      await runCommand(['emulator', verb, '--at', url], terminal)
+      expect(terminal.printed.flatMap(text => text.split('\n')).filter(line => line.length > 80)).toEqual([])
+    }
+  })
+})
+
+test('the documentation lists every verb with its arguments, and no other', () => {
+  const page = readFileSync(new URL('../../../docs/the-emulator.md', import.meta.url), 'utf8')
+  const [, section = ''] = /## The command line\n([\s\S]*?)\n## /.exec(page) ?? []
+  const listed = [...section.matchAll(/^\| `([^`…]+)` \|/gm)].map(([, verb]) => verb)
+  const verbs = Object.values(VERBS).flat()
+  expect(listed).toEqual(verbs.map(({ name, args = [] }) => [name, ...args.map(([arg]) => arg)].join(' ')))
 })
 
 describe('wait and reset', () => {
@@ -335,7 +548,7 @@ describe('wait and reset', () => {
     expect((await run('send', 'a.b')).out).toContain('202 accepted')
   })
 
-  test.each(['send a.b', 'list', 'show evt_1', 'replay --all', 'undelivered', 'wait', 'reset'])(
+  test.each(NEED_AN_EMULATOR)(
     '%s ends with 2 and says how to start an emulator when none runs',
     async args => {
       const at = `http://127.0.0.1:${await freePort()}`

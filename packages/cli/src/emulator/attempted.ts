@@ -8,13 +8,14 @@ import { createPaint } from '../terminal/paint.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { deliveryLine } from './describe-delivery.ts'
 import type { EmulatorClient } from './emulator-client.ts'
+import { NO_ENDPOINT } from './no-endpoint.ts'
 
 const POLL_MS = 50
 const MAX_MS = 86_400_000
 /** More of them are only counted. */
 const SHOWN = 20
 
-/** Each delivery once the receiver has answered it. Ends when none of them was answered for `timeout`. */
+/** Each delivery once its next attempt is over. Ends when none of them was answered for `timeout`. */
 export async function attempted(
   deliveries: readonly DeliveryView[],
   timeout: Duration,
@@ -27,11 +28,12 @@ export async function attempted(
   const seen: DeliveryView[] = []
   try {
     for (let delivery of deliveries) {
-      while (isWaiting(delivery) && performance.now() < deadline && !stop.aborted) {
+      const before = delivery.attempts
+      while (isWaiting(delivery, before) && performance.now() < deadline && !stop.aborted) {
         delivery = await emulator.get<DeliveryDetail>(`/deliveries/${delivery.id}`)
-        if (isWaiting(delivery)) await sleep(POLL_MS, undefined, { signal: stop }).catch(() => {})
+        if (isWaiting(delivery, before)) await sleep(POLL_MS, undefined, { signal: stop }).catch(() => {})
       }
-      if (!isWaiting(delivery)) deadline = performance.now() + timeoutMs
+      if (!isWaiting(delivery, before)) deadline = performance.now() + timeoutMs
       seen.push(delivery)
       bar.advance()
     }
@@ -41,16 +43,17 @@ export async function attempted(
   return seen
 }
 
-function isWaiting({ state, attempts, underWay }: DeliveryView): boolean {
-  return state === 'pending' && (attempts === 0 || underWay)
+function isWaiting({ state, attempts, underWay }: DeliveryView, before: number): boolean {
+  return state === 'pending' && (attempts === before || underWay)
 }
 
 /** Prints what became of deliveries. Exit code 0 when each was acknowledged. */
 export function reportDeliveries(
   deliveries: readonly DeliveryView[],
   json: boolean | undefined,
-  { out, colours }: Terminal,
+  terminal: Terminal,
 ): number {
+  const { out, colours } = terminal
   const acknowledged = deliveries.filter(one => one.state === 'acknowledged').length
   const exitCode = acknowledged === deliveries.length ? EXIT.ok : EXIT.failed
   if (json) {
@@ -64,12 +67,11 @@ export function reportDeliveries(
   }
   const shown =
     deliveries.length > SHOWN ? deliveries.filter(one => one.state !== 'acknowledged') : deliveries
-  for (const delivery of shown.slice(0, SHOWN)) out(deliveryLine(delivery, colours))
+  for (const delivery of shown.slice(0, SHOWN)) out(deliveryLine(delivery, terminal))
   // 503 asks for a later attempt, which the emulator makes by itself.
   const replies = deliveries.filter(one => one.lastStatus !== 503).map(toReply)
   for (const hint of hintsFor(replies)) out(`  ${hint}`)
-  if (deliveries.some(one => one.reason?.endsWith('no endpoint')))
-    out('  Start the emulator with the address of your app: ackhook emulator start --to <url>')
+  if (deliveries.some(one => one.reason?.endsWith('no endpoint'))) out(`  ${NO_ENDPOINT}`)
   return exitCode
 }
 

@@ -39,8 +39,25 @@ export class EmulatorClient {
     return this.#call('POST', path, JSON.stringify(body))
   }
 
+  put<T>(path: string, body: object): Promise<T> {
+    return this.#call('PUT', path, JSON.stringify(body))
+  }
+
+  async delete(path: string): Promise<void> {
+    await this.#call('DELETE', path)
+  }
+
+  /** `POST /v1/messages`, as an app calls it. Any reply is a result. */
+  async sendMessage(message: object): Promise<{ readonly status: number; readonly body: unknown }> {
+    const token = this.#terminal.env['ACKHOOK_EMULATOR_TOKEN'] || 'any-key'
+    const headers = { authorization: `Bearer ${token}` }
+    const reply = await this.#fetch('POST', '/v1/messages', JSON.stringify(message), headers)
+    const text = await reply.text()
+    return { status: reply.status, body: parse(text) ?? text }
+  }
+
   async #call<T>(method: string, path: string, body?: string): Promise<T> {
-    const reply = await this.#fetch(method, path, body)
+    const reply = await this.#fetch(method, ROOT + path, body)
     const text = await reply.text()
     const value = parse(text)
     if (reply.ok && (value !== undefined || reply.status === 204)) return value as T
@@ -52,11 +69,16 @@ export class EmulatorClient {
     throw new EmulatorRefusal(reply.status, error.message)
   }
 
-  async #fetch(method: string, path: string, body: string | undefined): Promise<Response> {
+  async #fetch(
+    method: string,
+    path: string,
+    body: string | undefined,
+    more: Readonly<Record<string, string>> = {},
+  ): Promise<Response> {
     const { stop, env } = this.#terminal
     try {
-      const headers = { 'content-type': 'application/json', ...callHeaders(env) }
-      return await fetch(this.#address + ROOT + path, { method, headers, body: body ?? null, signal: stop })
+      const headers = { 'content-type': 'application/json', ...callHeaders(env), ...more }
+      return await fetch(this.#address + path, { method, headers, body: body ?? null, signal: stop })
     } catch (cause) {
       if (stop.aborted) throw cause
       const reason = (cause as Error).cause ?? cause

@@ -7,6 +7,7 @@ import { deliveryRow } from './describe-delivery.ts'
 import type { EmulatorClient } from './emulator-client.ts'
 import type { ListFlags } from './emulator-flags.ts'
 import { filterOf } from './filter-of.ts'
+import { pageOf } from './page-of.ts'
 import { withEmulator } from './with-emulator.ts'
 
 interface Page {
@@ -15,7 +16,7 @@ interface Page {
 }
 
 /** Prints the log. */
-export function list(flags: ListFlags, terminal: Terminal): Promise<number> {
+export function list(_: readonly string[], flags: ListFlags, terminal: Terminal): Promise<number> {
   return withEmulator(flags, terminal, async emulator => {
     await printPage(emulator, '/deliveries', flags, terminal)
     return EXIT.ok
@@ -27,14 +28,12 @@ export async function printPage(
   emulator: EmulatorClient,
   path: string,
   flags: ListFlags,
-  { out, err, colours }: Terminal,
+  { out, err, colours, columns }: Terminal,
 ): Promise<number> {
-  const { limit, after, oldest } = flags
-  const order = oldest ? 'oldest' : 'newest'
-  const page = await emulator.get<Page>(path, { ...filterOf(flags), limit, after, order })
+  const page = await emulator.get<Page>(path, { ...filterOf(flags), ...pageOf(flags) })
   if (flags.json) out(JSON.stringify(page))
   else if (page.deliveries.length === 0) out('No deliveries.')
-  else for (const line of table(page.deliveries.map(deliveryRow))) out(line)
+  else for (const line of table(page.deliveries.map(deliveryRow), columns)) out(line)
   if (!flags.json && page.next !== null) err(createPaint(colours).dim(`There are more: --after ${page.next}`))
   return page.deliveries.length
 }

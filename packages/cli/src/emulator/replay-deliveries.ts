@@ -1,10 +1,13 @@
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
 import type { BulkResult, DeliveryView } from '@ackhook/emulator'
 import { EXIT } from '../command/exit-codes.ts'
-import { readData } from '../command/read-data.ts'
 import { UsageError } from '../command/usage-error.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { attempted, reportDeliveries } from './attempted.ts'
 import { bulk } from './bulk.ts'
+import { counted } from './counted.ts'
+import { dataOf } from './data-of.ts'
 import { deliveryRow } from './describe-delivery.ts'
 import type { EmulatorClient } from './emulator-client.ts'
 import type { ReplayFlags } from './emulator-flags.ts'
@@ -19,29 +22,50 @@ export function replayDeliveries(
   terminal: Terminal,
 ): Promise<number> {
   const filter = filterOf(flags)
+  const options = optionsOf(flags, terminal)
   const isBulk = flags.all === true || Object.keys(filter).length > 0
   if (ids.length > 0 === isBulk) {
     throw new UsageError('name the ids of deliveries or events, or --all, or a filter such as --type')
   }
-  if (isBulk && (flags.exact || flags.data !== undefined)) {
-    throw new UsageError('--exact and --data are for deliveries that are named by their ids')
+  if (isBulk && Object.keys(options).length > 0) {
+    throw new UsageError(
+      '--exact, --data, --raw-data and --body are for deliveries that are named by their ids',
+    )
   }
   return withEmulator(flags, terminal, emulator =>
-    isBulk ? replayAll(filter, flags, emulator, terminal) : replayEach(ids, flags, emulator, terminal),
+    isBulk
+      ? replayAll(filter, flags, emulator, terminal)
+      : replayEach(ids, options, flags, emulator, terminal),
   )
+}
+
+/** How each is sent again, as the API takes it: as it is unless the flags say otherwise. */
+function optionsOf(flags: ReplayFlags, terminal: Terminal): object {
+  const { body, exact } = flags
+  const data = dataOf(flags, terminal)
+  const given = [exact, body, ...Object.keys(data)].filter(one => one !== undefined && one !== false)
+  if (given.length > 1) throw new UsageError('give one of --exact, --data, --raw-data and --body')
+  if (exact) return { mode: 'exact' }
+  if (body !== undefined) return { mode: 'edited', body: bodyIn(body, terminal) }
+  return Object.keys(data).length === 0 ? {} : { mode: 'edited', ...data }
+}
+
+function bodyIn(file: string, { cwd }: Terminal): string {
+  try {
+    return readFileSync(resolve(cwd, file), 'utf8')
+  } catch (cause) {
+    throw new UsageError(`--body is not a readable file: ${(cause as Error).message}`, { cause })
+  }
 }
 
 async function replayEach(
   ids: readonly string[],
+  options: object,
   flags: ReplayFlags,
   emulator: EmulatorClient,
   terminal: Terminal,
 ): Promise<number> {
-  const { exact, data, dryRun, wait, timeout, json } = flags
-  const options = {
-    ...(exact && { mode: 'exact' }),
-    ...(data !== undefined && { mode: 'edited', data: readData(data, terminal.cwd) }),
-  }
+  const { dryRun, wait, timeout, json } = flags
   const replayed: DeliveryView[] = []
   for (const id of ids) {
     const path = `/deliveries/${await toDeliveryId(id, emulator)}`
@@ -58,15 +82,18 @@ async function replayEach(
   return EXIT.ok
 }
 
-/** Without a state in the filter: what is undelivered. */
+/** Without a state in the filter: what is undelivered. In a terminal it asks first, with the count. */
 async function replayAll(
   filter: object,
-  { dryRun, json }: ReplayFlags,
+  { dryRun, json, yes }: ReplayFlags,
   emulator: EmulatorClient,
   terminal: Terminal,
 ): Promise<number> {
   const { matched } = await emulator.post<BulkResult>('/deliveries/replay', { filter, dryRun: true })
-  const label = `Replaying ${matched} deliveries`
+  const isAsked = !dryRun && !yes && matched > 0
+  // Without a terminal it goes on: nothing is lost by a replay.
+  if (isAsked && (await terminal.confirm(`Replay ${counted(matched)}?`)) === false) return EXIT.failed
+  const label = `Replaying ${counted(matched)}`
   const done = dryRun ? 0 : await bulk('replay', filter, { emulator, terminal, label, count: matched })
   if (json) terminal.out(JSON.stringify({ matched, replayed: done }))
   else terminal.out(dryRun ? `${matched} would be replayed` : `${done} replayed`)

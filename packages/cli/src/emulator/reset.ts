@@ -4,7 +4,7 @@ import type { ResetFlags } from './emulator-flags.ts'
 import { withEmulator } from './with-emulator.ts'
 
 /** Empties the log of the emulator. */
-export function reset(flags: ResetFlags, terminal: Terminal): Promise<number> {
+export function reset(_: readonly string[], flags: ResetFlags, terminal: Terminal): Promise<number> {
   const { everything = false, json } = flags
   return withEmulator(flags, terminal, async emulator => {
     await emulator.post('/reset', { everything })

@@ -1,9 +1,9 @@
 import type { DeliveryView, SentEvent } from '@ackhook/emulator'
 import { EXIT } from '../command/exit-codes.ts'
-import { readData } from '../command/read-data.ts'
 import { UsageError } from '../command/usage-error.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { attempted, reportDeliveries } from './attempted.ts'
+import { dataOf } from './data-of.ts'
 import type { EmulatorClient } from './emulator-client.ts'
 import type { SendFlags } from './emulator-flags.ts'
 import { withEmulator } from './with-emulator.ts'
@@ -12,12 +12,16 @@ import { withEmulator } from './with-emulator.ts'
 const PAGE = 500
 
 /** Hands events to the emulator, and waits until the receiver has answered each once. */
-export async function sendEvents(type: string, flags: SendFlags, terminal: Terminal): Promise<number> {
-  const { id, repeat, data, json } = flags
+export async function sendEvents(
+  args: readonly string[],
+  flags: SendFlags,
+  terminal: Terminal,
+): Promise<number> {
+  const { id, repeat, json } = flags
   if (id !== undefined && repeat > 1) {
     throw new UsageError('--id gives every event the same id: use --fault duplicate to send one event twice')
   }
-  const event = { type, ...(id && { id }), ...(data !== undefined && { data: readData(data, terminal.cwd) }) }
+  const event = { type: args[0], ...(id && { id }), ...dataOf(flags, terminal) }
   return withEmulator(flags, terminal, async emulator => {
     const sent = await handOver(event, flags, emulator, terminal)
     if (flags.wait)
@@ -31,13 +35,15 @@ export async function sendEvents(type: string, flags: SendFlags, terminal: Termi
 
 async function handOver(
   event: object,
-  { repeat, workspace, fault }: SendFlags,
+  { repeat, workspace, fault, seed }: SendFlags,
   emulator: EmulatorClient,
   { stop }: Terminal,
 ): Promise<readonly DeliveryView[]> {
   const deliveries: DeliveryView[] = []
   for (let left = repeat; left > 0 && !stop.aborted; left -= PAGE) {
-    const events = Array.from({ length: Math.min(left, PAGE) }, () => event)
+    // A seed counts on, so that many events are not all alike.
+    const seedOf = (index: number) => seed !== undefined && { seed: seed + repeat - left + index }
+    const events = Array.from({ length: Math.min(left, PAGE) }, (_, i) => ({ ...event, ...seedOf(i) }))
     const options = { ...(workspace && { workspace }), ...(fault && { faults: fault }) }
     const reply = await emulator.post<{ events: readonly SentEvent[] }>('/events', { events, ...options })
     deliveries.push(...reply.events.flatMap(one => one.deliveries))

@@ -4,15 +4,18 @@ import { createPaint, type Paint } from '../terminal/paint.ts'
 import { printable } from '../terminal/printable.ts'
 import { table } from '../terminal/table.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import type { PlaceFlags } from './emulator-flags.ts'
+import type { ShowFlags } from './emulator-flags.ts'
 import { toDeliveryId } from './to-delivery-id.ts'
 import { withEmulator } from './with-emulator.ts'
 
-/** Prints a delivery with every attempt: what was sent and what came back. */
-export function show(id: string, flags: PlaceFlags, terminal: Terminal): Promise<number> {
+/** Prints a delivery with every attempt: what was sent and what came back. With --body: the event alone. */
+export function show(args: readonly string[], flags: ShowFlags, terminal: Terminal): Promise<number> {
+  const [id = ''] = args
   return withEmulator(flags, terminal, async emulator => {
     const detail = await emulator.get<DeliveryDetail>(`/deliveries/${await toDeliveryId(id, emulator)}`)
-    if (flags.json) terminal.out(JSON.stringify(detail))
+    // Not made printable: it is for a file, from which replay --body takes it.
+    if (flags.body) terminal.out(detail.body.text)
+    else if (flags.json) terminal.out(JSON.stringify(detail))
     else for (const line of describe(detail, createPaint(terminal.colours))) terminal.out(line)
     return EXIT.ok
   })

@@ -6,6 +6,7 @@ import { contractOf } from '../command/shared-options.ts'
 import { UsageError } from '../command/usage-error.ts'
 import { findSecrets, type NamedSecret } from '../secrets/resolve-secrets.ts'
 import { createPaint } from '../terminal/paint.ts'
+import { table } from '../terminal/table.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { deliveryLine } from './describe-delivery.ts'
 import { DEFAULT_PORT } from './emulator-client.ts'
@@ -13,7 +14,7 @@ import type { StartFlags } from './emulator-flags.ts'
 import { type Watcher, watchDeliveries } from './watch-deliveries.ts'
 
 /** Runs an emulator until Ctrl-C. */
-export async function start(flags: StartFlags, terminal: Terminal): Promise<number> {
+export async function start(_: readonly string[], flags: StartFlags, terminal: Terminal): Promise<number> {
   const [secret] = findSecrets(flags, terminal)
   // Only here: it brings a database driver with it, which no other command needs.
   const { startEmulator } = await import('@ackhook/emulator')
@@ -82,23 +83,38 @@ async function announce(
     return
   }
   const { bold, dim, warn } = createPaint(colours)
-  out(`Ready at ${bold(url)}${to === undefined ? '' : `, sending to ${to}`}. Open it for the log.`)
-  if (to === undefined) {
-    const { workspaces } = api
-    const [known] = (await workspaces.list()).flatMap(({ endpoint }) => endpoint ?? [])
-    out(known === undefined ? warn('No receiver yet: name it with --to <url>.') : `Sending to ${known.url}`)
-  } else if (given !== undefined) out(dim(`Signing with the secret from ${given.source}.`))
-  else if (secret === undefined) out(dim('Signing with the secret that the file has kept.'))
-  else {
-    out('Set its secret where your app runs, and start the app:')
+  const app = to ?? (await appOf(api))
+  const rows = [
+    ['  page', bold(url)],
+    ['  API', `${url}/_emulator/v1`],
+    ['  app', app ?? warn('none yet')],
+    ...(app === undefined || secret !== undefined ? [] : [['  secret', `the one ${sourceOf(given, to)}`]]),
+  ]
+  out('The emulator is ready.')
+  for (const line of table(rows)) out(line)
+  out('')
+  if (secret !== undefined) {
+    out('Set the secret where your app runs, and start the app:')
     out(`  ${bold(`export SIGNING_SECRET=${secret}`)}`)
   }
-  out('Then, in another terminal:')
-  out(`  npx ackhook emulator send conversation.resolved${port === DEFAULT_PORT ? '' : ` --at ${url}`}`)
-  out(dim(`Health: ${health}  Ctrl-C ends.`))
+  const next =
+    app === undefined ? 'endpoint set --to http://localhost:3000/webhooks' : 'send conversation.resolved'
+  out(app === undefined ? 'Name the address of your app, in another terminal:' : 'Then, in another terminal:')
+  out(`  ${bold(`npx ackhook emulator ${next}${port === DEFAULT_PORT ? '' : ` --at ${url}`}`)}`)
+  out(dim('Ctrl-C ends.'))
 }
 
-function watcherOf({ json }: StartFlags, { out, err, colours }: Terminal): Watcher {
+/** Where the first endpoint that a file has kept sends to. */
+async function appOf({ workspaces }: Emulator['api']): Promise<string | undefined> {
+  return (await workspaces.list()).flatMap(({ endpoint }) => endpoint ?? [])[0]?.url
+}
+
+function sourceOf(given: NamedSecret | undefined, to: string | undefined): string {
+  return given === undefined || to === undefined ? 'that the file has kept' : `from ${given.source}`
+}
+
+function watcherOf({ json }: StartFlags, terminal: Terminal): Watcher {
+  const { out, err, colours } = terminal
   const { good, warn, dim } = createPaint(colours)
   if (json) {
     return {
@@ -108,7 +124,7 @@ function watcherOf({ json }: StartFlags, { out, err, colours }: Terminal): Watch
     }
   }
   return {
-    delivery: delivery => out(deliveryLine(delivery, colours)),
+    delivery: delivery => out(deliveryLine(delivery, terminal)),
     health(workspace, reason) {
       if (reason === null) err(good(`The endpoint of ${workspace} is healthy again.`))
       else err(warn(`The endpoint of ${workspace} is not healthy: ${reason}`))

@@ -9,17 +9,17 @@ import { filterOf } from './filter-of.ts'
 import { withEmulator } from './with-emulator.ts'
 
 /** Waits for events, or until nothing is pending. Exit code 1 when the time is up. */
-export function waitFor(flags: WaitFlags, terminal: Terminal): Promise<number> {
+export function waitFor(_: readonly string[], flags: WaitFlags, terminal: Terminal): Promise<number> {
   const { count, idle, timeout, json } = flags
   return withEmulator(flags, terminal, async emulator => {
     const result = await emulator.post<WaitResult>('/wait', { ...filterOf(flags), count, idle, timeout })
     if (json) terminal.out(JSON.stringify(result))
-    else for (const line of describe(result, flags, terminal.colours)) terminal.out(line)
+    else for (const line of describe(result, flags, terminal)) terminal.out(line)
     return result.met ? EXIT.ok : EXIT.failed
   })
 }
 
-function describe(result: WaitResult, flags: WaitFlags, colours: boolean): readonly string[] {
+function describe(result: WaitResult, flags: WaitFlags, { colours, columns }: Terminal): readonly string[] {
   const { met, count, deliveries } = result
   const { good, bad } = createPaint(colours)
   const mark = met ? good('✓') : bad('✗')
@@ -27,5 +27,8 @@ function describe(result: WaitResult, flags: WaitFlags, colours: boolean): reado
     flags.idle === true || (flags.count === undefined && Object.keys(filterOf(flags)).length === 0)
   const found = count === 1 ? '1 event matches' : `${count} events match`
   const state = isIdle ? `${met ? 'nothing' : 'something'} is pending` : found
-  return [`${mark} ${state}${met ? '' : ` after ${flags.timeout}`}`, ...table(deliveries.map(deliveryRow))]
+  return [
+    `${mark} ${state}${met ? '' : ` after ${flags.timeout}`}`,
+    ...table(deliveries.map(deliveryRow), columns),
+  ]
 }

@@ -1,13 +1,42 @@
-/** Rows in columns as wide as their widest cell. */
-export function table(rows: readonly (readonly string[])[]): string[] {
+const INDENT = '    '
+// biome-ignore lint/suspicious/noControlCharactersInRegex: colours begin with one
+const COLOUR = /\u001b\[\d+m/g
+
+/**
+ * Rows in columns as wide as their widest cell. In a terminal of `columns`, cells that do not fit stand on lines of
+ * their own below, so that no line is broken in the middle.
+ */
+export function table(
+  rows: readonly (readonly string[])[],
+  columns: number = Number.POSITIVE_INFINITY,
+): string[] {
   const widths: number[] = []
   for (const row of rows) {
-    for (const [i, cell] of row.entries()) widths[i] = Math.max(widths[i] ?? 0, cell.length)
+    for (const [i, cell] of row.entries()) widths[i] = Math.max(widths[i] ?? 0, lengthOf(cell))
   }
-  return rows.map(row =>
-    row
-      .map((cell, i) => cell.padEnd(widths[i] ?? 0))
-      .join('  ')
-      .trimEnd(),
+  return rows.flatMap(row =>
+    folded(
+      row.map((cell, i) => cell + ' '.repeat((widths[i] ?? 0) - lengthOf(cell))),
+      columns,
+    ),
   )
+}
+
+function folded(cells: readonly string[], columns: number): readonly string[] {
+  const lines: string[] = []
+  let line = ''
+  for (const cell of cells) {
+    if (line === '') line = cell
+    else if (lengthOf(line) + 2 + lengthOf(cell) <= columns) line += `  ${cell}`
+    else {
+      lines.push(line.trimEnd())
+      line = INDENT + cell
+    }
+  }
+  return [...lines, line.trimEnd()]
+}
+
+/** As it is seen: colours take no room. */
+function lengthOf(cell: string): number {
+  return cell.replace(COLOUR, '').length
 }

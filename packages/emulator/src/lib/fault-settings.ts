@@ -1,10 +1,17 @@
 import { ConfigurationError } from '@ackhook/core'
+import { refuseUnknownNames } from '@ackhook/core/spi'
 import { type FaultOptions, type Faults, resolveFaults } from '@ackhook/testing/spi'
+
+const NAMES = [
+  ...['duplicate', 'concurrentDuplicate', 'disorder', 'delay', 'lostReply'],
+  ...['tamper', 'staleTimestamp', 'staleBy', 'frozenTimestamp'],
+]
 
 /** Checks faults. Throws `ConfigurationError`. */
 export function resolveEmulatorFaults(options: FaultOptions): Faults {
   if (options !== null && typeof options === 'object' && 'rotation' in options) {
     throw new ConfigurationError('faults.rotation', 'is a call here: rotate the secret of the endpoint')
   }
+  refuseUnknownNames(options, NAMES, 'faults')
   return resolveFaults(options)
 }

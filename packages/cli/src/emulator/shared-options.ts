@@ -1,0 +1,77 @@
+import type { Duration } from '@ackhook/core'
+import { type Command, InvalidArgumentError } from 'commander'
+import { parseCount, parseDuration, parseUrl, withJson } from '../command/shared-options.ts'
+
+/** Faults by their names. The emulator knows which there are. */
+export type FaultFlags = Readonly<Record<string, string | number | boolean>>
+
+export function withPlace(command: Command): Command {
+  return withJson(
+    command.option('--at <url>', 'address of the emulator (default: http://localhost:4400)', parseUrl),
+  )
+}
+
+export function withWorkspace(command: Command): Command {
+  return command.option('--workspace <id>', 'another workspace than default')
+}
+
+export function withAwait(command: Command): Command {
+  return command
+    .option('--no-wait', 'do not wait for the receiver')
+    .option(
+      '--timeout <duration>',
+      'wait at most this long for the next reply',
+      parseDuration,
+      '10s' as Duration,
+    )
+}
+
+export function withState(command: Command): Command {
+  return command
+    .option('--state <state>', 'pending, acknowledged, undelivered, replayed, discarded or skipped')
+    .option('--status <n>', 'status of the last reply', parseCount)
+}
+
+/** Which deliveries are meant, without their state. */
+export function withFilter(command: Command): Command {
+  return command
+    .option('--type <type>', 'event type')
+    .option('--category <name>', 'event category, such as message')
+    .option('--kind <kind>', 'event, duplicate or replay')
+    .option('--event <id>', 'id of the event')
+    .option('--message <id>', 'id of the message that the event is about')
+    .option('--text <text>', 'part of the event, three characters or more')
+    .option('--from <instant>', 'created at this instant (ISO 8601) or later')
+    .option('--until <instant>', 'created before this instant')
+    .option('--workspace <id>', 'workspace')
+}
+
+export function withPage(command: Command): Command {
+  return command
+    .option('--limit <n>', 'at most this many, up to 200', parseCount, 50)
+    .option('--after <cursor>', 'go on after an earlier list')
+    .option('--oldest', 'the oldest first instead of the newest')
+}
+
+/** An option that may be repeated. */
+export function collect(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, value]
+}
+
+/** `duplicate`, `lostReply=0.1` or `delay=2s`. */
+export function collectFault(text: string, before: FaultFlags = {}): FaultFlags {
+  const [, name, value] = /^(\w+)(?:=(.+))?$/.exec(text) ?? []
+  if (name === undefined)
+    throw new InvalidArgumentError('Write a name, or a name and a chance: lostReply=0.1.')
+  const number = Number(value)
+  if (value === undefined || value === 'true') return { ...before, [name]: true }
+  if (value === 'false') return { ...before, [name]: false }
+  return { ...before, [name]: Number.isNaN(number) ? value : number }
+}
+
+/** Of `--seed`. */
+export function parseSeed(text: string): number {
+  const value = Number(text)
+  if (Number.isInteger(value) && value >= 0) return value
+  throw new InvalidArgumentError('Write a whole number from 0.')
+}
