@@ -340,6 +340,10 @@ describe('data', () => {
   test('reaches the receiver as it was typed with --raw-data, and from a file with replay --body', async () => {
     const { run, receiver } = await both()
     const raw = '{"big":12345678901234567890,"one":1.0}'
+    expect((await run('send', 'a.b', '--data', raw)).err).toBe(
+      'Note: --data sends 12345678901234567890 as 12345678901234567000; --raw-data sends it as it is written.\n',
+    )
+    expect((await run('send', 'a.b', '--data', '{"n":"1.0","m":-1.5}')).err).toBe('')
     await run('send', 'a.b', '--id', 'evt_1', '--raw-data', raw)
     const body = (await run('show', 'evt_1', '--body')).out
     expect(body).toContain(`"data":${raw}}`)
@@ -354,7 +358,7 @@ describe('data', () => {
     )
     expect((await run('show', bodies[1], '--body')).out).toContain('"one":2.0')
     expect((await run('show', bodies[0], '--body')).out).toContain('"data":{"n":1e3}}')
-    expect(receiver.handled).toHaveLength(3)
+    expect(receiver.handled).toHaveLength(5)
   })
 
   test('is the same sample for the same seed, and another one for each of many events', async () => {

@@ -75,7 +75,7 @@ const DELIVERIES: readonly Verb<never>[] = [
   },
   {
     name: 'list',
-    description: 'List deliveries, newest first or --oldest',
+    description: 'List deliveries, newest first',
     options: [withFilter, withState, withPage, withPlace],
     run: list,
   },
@@ -237,7 +237,7 @@ const ENDPOINT: readonly Verb<never>[] = [
 const MESSAGES: readonly Verb<never>[] = [
   {
     name: 'messages',
-    description: 'List the messages of POST /v1/messages, and inbound ones, newest first or --oldest',
+    description: 'List the messages of POST /v1/messages, and inbound ones, newest first',
     options: [withPage, withPlace],
     run: listMessages,
   },
