@@ -70,7 +70,6 @@ it('refuses at once what something else has read', async () => {
 })
 
 it('refuses at once a request whose connection is gone', async () => {
-  const startedAt = performance.now()
   let hangUp = (): void => {}
   const refusal = await received(
     async request => {
@@ -84,8 +83,8 @@ it('refuses at once a request whose connection is gone', async () => {
       client.flushHeaders()
     },
   )
+  // Once the time is up, it would be `body_timeout`.
   expect((refusal as Refusal).code).toBe('body_aborted')
-  expect(performance.now() - startedAt).toBeLessThan(limits.timeoutMs / 2)
 })
 
 const delayed = () => new Promise(resolve => setImmediate(resolve))

@@ -162,11 +162,10 @@ describe('a Node handler', () => {
 
   it('refuses a body that is declared too large before it is read, and closes the connection', async () => {
     const { port, headers, store } = await serve({ bodyLimit: 1000 })
-    const started = performance.now()
+    // The body is never sent: a reader of it would answer 408.
     const received = await raw(port, socket => socket.write(head(headers(), 'Content-Length: 5000')))
     expect(received).toMatch(/^HTTP\/1\.1 413 /)
     expect(received.toLowerCase()).toContain('connection: close')
-    expect(performance.now() - started).toBeLessThan(5000)
     expect(store.claim).not.toHaveBeenCalled()
   })
 
