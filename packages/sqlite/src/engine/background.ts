@@ -12,7 +12,7 @@ export interface Background {
 }
 
 /** Forgets old ids: a few now and then, more often while there are more to forget, and less often where the disk is slow. */
-export function startPruning(storage: Storage): Background {
+export function startPruning(storage: Pick<Storage, 'prune'>): Background {
   const prune = (): void => {
     const startedAt = performance.now()
     const pauseMs = storage.prune() ? BUSY_MS : IDLE_MS
@@ -29,7 +29,7 @@ export function startPruning(storage: Storage): Background {
 
 /** Renews the leases of this process at a third of their length, while `isAlive`, and watches those of others. */
 export function startLeaseRenewal(
-  storage: Storage,
+  storage: Pick<Storage, 'renewLeases' | 'pollLeases'>,
   leaseMs: number,
   isAlive: () => boolean = () => true,
 ): Background {

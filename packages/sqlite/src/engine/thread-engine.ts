@@ -6,6 +6,7 @@ import type { BatchResult } from '../protocol/batch-result.ts'
 import type { Fault } from '../protocol/fault.ts'
 import { NO_POLICY, type StoragePolicy } from '../protocol/storage-policy.ts'
 import { type Engine, toError } from './engine.ts'
+import { ExitGate } from './exit-gate.ts'
 import type { FromThread, ThreadData, ToThread } from './thread-messages.ts'
 
 /** A disk that no longer answers must not keep the application from ending. */
@@ -99,9 +100,16 @@ export class ThreadEngine implements Engine {
 
   #startThread(): Promise<Thread> {
     return new Promise((resolve, reject) => {
-      const data: ThreadData = { path: this.#path, isFirst: this.#isFirst, create: this.#create }
+      const gate = new ExitGate()
+      const data: ThreadData = {
+        path: this.#path,
+        isFirst: this.#isFirst,
+        create: this.#create,
+        gate: gate.buffer,
+      }
       const worker = new Worker(threadFile(), { workerData: data, name: 'ackhook-sqlite', ...execArgv() })
       this.#worker = worker
+      gate.watch()
       const thread = new Thread(worker)
       worker.on('message', (message: FromThread) => {
         if (message.kind === 'results') this.#answer(message.results)
@@ -120,7 +128,10 @@ export class ThreadEngine implements Engine {
         this.#fail(error)
       }
       worker.on('error', fail)
-      worker.on('exit', code => fail(new Error(`exit code ${code}`)))
+      worker.on('exit', code => {
+        gate.unwatch()
+        fail(new Error(`exit code ${code}`))
+      })
     })
   }
 

@@ -10,6 +10,8 @@ export interface ThreadData {
   readonly isFirst: boolean
   /** Whether to create what is missing. */
   readonly create: boolean
+  /** Of the gate before the driver. */
+  readonly gate: SharedArrayBuffer
 }
 
 export type ToThread =

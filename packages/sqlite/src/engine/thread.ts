@@ -3,11 +3,12 @@ import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from '
 import type { Batch } from '../protocol/batch.ts'
 import { type Fault, FaultError } from '../protocol/fault.ts'
 import { NO_POLICY, type StoragePolicy } from '../protocol/storage-policy.ts'
-import { loadDriver } from '../storage/driver/driver.ts'
+import { loadDriver, type OpenFile } from '../storage/driver/driver.ts'
 import { faultOf } from '../storage/driver/sqlite-errors.ts'
 import { endOrphanedLeases } from '../storage/leases/orphaned-leases.ts'
 import { Storage } from '../storage/storage.ts'
 import { type Background, startLeaseRenewal, startPruning } from './background.ts'
+import { ExitGate } from './exit-gate.ts'
 import type { FromThread, ThreadData, ToThread } from './thread-messages.ts'
 
 /**
@@ -19,16 +20,18 @@ const SILENT_LEASES = 6
 /** The thread that works on the file, so that no wait for the disk is a wait of the application. */
 async function main(port: MessagePort, data: ThreadData): Promise<void> {
   const send = (message: FromThread): void => port.postMessage(message)
+  const gate = new ExitGate(data.gate)
   try {
-    new Server(port, await openStorage(data), send).start()
+    const openFile = await loadDriver()
+    const storage = gate.enter(() => openStorage(openFile, data))
+    new Server(port, storage, gate, send).start()
     send({ kind: 'open' })
   } catch (error) {
     send({ kind: 'failed', fault: faultOf(error) })
   }
 }
 
-async function openStorage({ path, isFirst, create }: ThreadData): Promise<Storage> {
-  const openFile = await loadDriver()
+function openStorage(openFile: OpenFile, { path, isFirst, create }: ThreadData): Storage {
   if (existsSync(path)) {
     if (statSync(path).isDirectory()) throw new FaultError(FOLDER)
     if (isFirst) endOrphanedLeases(openFile(path))
@@ -49,6 +52,7 @@ const MISSING: Fault = { kind: 'configuration', message: 'does not exist' }
 class Server {
   readonly #port: MessagePort
   readonly #storage: Storage
+  readonly #gate: ExitGate
   readonly #send: (message: FromThread) => void
   readonly #pruning: Background
   #leaseRenewal: Background
@@ -56,11 +60,12 @@ class Server {
   /** When the application last sent something. While it holds a lease it checks that at a third of its length. */
   #lastMessageAt = performance.now()
 
-  constructor(port: MessagePort, storage: Storage, send: (message: FromThread) => void) {
+  constructor(port: MessagePort, storage: Storage, gate: ExitGate, send: (message: FromThread) => void) {
     this.#port = port
     this.#storage = storage
+    this.#gate = gate
     this.#send = send
-    this.#pruning = startPruning(storage)
+    this.#pruning = startPruning({ prune: () => gate.enter(() => storage.prune()) })
     this.#leaseRenewal = this.#startLeaseRenewal()
   }
 
@@ -83,7 +88,7 @@ class Server {
       }
     }
     if (batches.length > 0) {
-      const results = this.#storage.run(batches, this.#policy)
+      const results = this.#gate.enter(() => this.#storage.run(batches, this.#policy))
       this.#send({ kind: 'results', results: results.map((result, index) => [ids[index] ?? -1, result]) })
     }
     if (isClosing) this.#close()
@@ -102,13 +107,17 @@ class Server {
   #startLeaseRenewal(): Background {
     const { leaseMs } = this.#policy
     const isAppAlive = (): boolean => performance.now() - this.#lastMessageAt < SILENT_LEASES * leaseMs
-    return startLeaseRenewal(this.#storage, leaseMs, isAppAlive)
+    const gated = {
+      renewLeases: (ms: number) => this.#gate.enter(() => this.#storage.renewLeases(ms)),
+      pollLeases: (ms: number) => this.#gate.enter(() => this.#storage.pollLeases(ms)),
+    }
+    return startLeaseRenewal(gated, leaseMs, isAppAlive)
   }
 
   #close(): void {
     this.#pruning.stop()
     this.#leaseRenewal.stop()
-    this.#storage.close()
+    this.#gate.enter(() => this.#storage.close())
     this.#port.close()
   }
 }
