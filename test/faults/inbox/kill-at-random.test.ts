@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { InboxStats } from '@ackhook/core'
 import { describe, expect, it } from 'vitest'
 import { until } from '../../support/until.ts'
 import { createPlatform } from './platform.ts'
@@ -42,20 +43,23 @@ describe('kill -9 at random, under load', { timeout: 900_000 }, () => {
     const space = createWorkspace()
     const kills = scaled(200, 6)
     const { platform, last } = await killUnderLoad('sqlite', kills, space)
-    const pending = async () => await last.ask<{ pending: number; active: number }>('stats')
     await until(
       'everything in the file is handled',
       async () => {
-        const { pending: waiting, active } = await pending()
-        return waiting + active === 0
+        const { pending, active } = await last.ask<InboxStats>('stats')
+        return pending + active === 0
       },
       300_000,
     )
+    const { dead: deadLetters } = await last.ask<InboxStats>('stats')
     last.signal('SIGTERM')
     await last.exited
     expect(platform.acked.size).toBeGreaterThan(kills * 10)
-    const { begun, done } = space.read()
-    expect([...platform.acked].filter(id => !done.has(id))).toEqual([])
+    const { begun, done, dead } = space.read()
+    // On a slow machine an event may be on hand for five kills in a row: then it is a dead letter, which is not lost.
+    const unhandled = [...platform.acked].filter(id => !done.has(id))
+    expect(unhandled.filter(id => !dead.has(id))).toEqual([])
+    expect(deadLetters).toBeGreaterThanOrEqual(unhandled.length)
     const repeated = [...begun.values()].reduce((sum, times) => sum + times - 1, 0)
     expect(repeated).toBeLessThanOrEqual(kills * (CONCURRENCY + CONCURRENCY))
     console.info(
