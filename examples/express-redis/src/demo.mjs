@@ -71,7 +71,7 @@ async function deliverSoon(url, id) {
 }
 
 /**
- * As the platform does it: until the answer is 2xx. Resolves with the code of that answer.
+ * As the platform does it: until the answer is 2xx, also when the connection broke. Resolves with the code of that answer.
  *
  * @param {string} url
  * @param {string} id
@@ -82,9 +82,13 @@ async function deliver(url, id) {
   const body = JSON.stringify({ id, type: 'conversation.resolved', created_at: '2026-11-21T12:00:00Z', data })
   for (;;) {
     const headers = { 'Content-Type': 'application/json', 'X-Service-Signature': sign(body, { secret }) }
-    const response = await fetch(url, { method: 'POST', headers, body })
-    const { code } = /** @type {{ code: string }} */ (await response.json())
-    if (response.ok) return code
+    try {
+      const response = await fetch(url, { method: 'POST', headers, body })
+      const { code } = /** @type {{ code: string }} */ (await response.json())
+      if (response.ok) return code
+    } catch {
+      // A server may close an idle connection in the moment in which it is used again.
+    }
     await new Promise(resolve => setTimeout(resolve, 100))
   }
 }
