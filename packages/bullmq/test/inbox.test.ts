@@ -219,6 +219,17 @@ describe.each([
     expect(await queue.getJob(jobId)).toMatchObject({ stalledCounter: 0, attemptsMade: 1 })
   })
 
+  test('an event that is postponed keeps its count of crashes', async () => {
+    const { queue, jobId, work } = await runAfterCrashes(4, {
+      outcome: 'postponed',
+      delayMs: 60_000,
+      mark: 1,
+    })
+    await until(async () => (await queue.getDelayedCount()) === 1)
+    expect(work.runs).toMatchObject([{ attempt: 1, decision: 'run' }])
+    expect(await queue.getJob(jobId)).toMatchObject({ stalledCounter: 4, attemptsMade: 0 })
+  })
+
   test.each([
     [5, 'abandon'],
     [7, 'abandon'],

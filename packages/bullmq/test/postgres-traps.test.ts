@@ -295,6 +295,39 @@ test('deliveries are accepted while the ends of many events wait for the server'
   await until(async () => (await inbox.stats()).active === 0)
 })
 
+test('events whose ends wait for a slow server for longer than a lease run once', async () => {
+  const pool = new Pool({ connectionString: server.url, options: '-c search_path=bullmq' })
+  closing.push(() => pool.end())
+  const queue = unique('q')
+  // Six ends at a time: the last of 60 waits for 6 s.
+  await pool.query(`
+    CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(0.6); RETURN NEW; END';
+    CREATE TRIGGER slow BEFORE UPDATE ON job FOR EACH ROW
+      WHEN (OLD.queue = '${queue}' AND OLD.state = 'active' AND NEW.state = 'completed') EXECUTE FUNCTION slow()`)
+  closing.push(() => pool.query('DROP TRIGGER slow ON job; DROP FUNCTION slow'))
+  const inbox = opened({ postgres: server.url, queue, lease: '3s' })
+  const runs: string[] = []
+  let release = (): void => {}
+  const released = new Promise<void>(resolve => {
+    release = resolve
+  })
+  const policy = aPolicy({ concurrency: 60 })
+  await inbox.start(async ({ id }) => {
+    runs.push(id)
+    await released
+    return COMPLETED
+  }, policy)
+  await Promise.all(Array.from({ length: 60 }, () => inbox.accept(aDelivery())))
+  await until(() => runs.length === 60)
+  release()
+  await until(async () => {
+    const { pending, active } = await inbox.stats()
+    return pending + active === 0
+  })
+  expect([new Set(runs).size, runs.length]).toEqual([60, 60])
+  expect(policy.seen.filter(({ kind }) => kind === 'lease_lost' || kind === 'store_down')).toEqual([])
+})
+
 test('the event of a dead process runs before those that came after it', async () => {
   const pool = new Pool({ connectionString: server.url, options: '-c search_path=bullmq' })
   closing.push(() => pool.end())

@@ -38,12 +38,3 @@ test('so many commands run at a time, the others in their order, whether those b
   await turn()
   expect(started().slice(4)).toEqual(['e', 'f'])
 })
-
-test('the renewal of locks never waits', async () => {
-  const { run, started } = aBackend(1)
-  void run('move_to_completed')
-  void run('move_to_completed')
-  void run('extend_locks')
-  await turn()
-  expect(started()).toEqual(['move_to_completed', 'extend_locks'])
-})

@@ -3,9 +3,6 @@ interface Backend {
   run(command: string, params: readonly unknown[]): Promise<unknown>
 }
 
-/** A lock that is renewed too late is lost. */
-const NEVER_WAITS = 'extend_locks'
-
 /**
  * Lets a worker run so many commands at a time, and leaves the other connections of the pool to deliveries. Otherwise the ends
  * of hundreds of events, which wait for a slow disk together, would keep deliveries waiting for longer than a sender does.
@@ -15,7 +12,6 @@ export function leaveConnections(backend: object, most: number): void {
   const waiting: (() => void)[] = []
   let running = 0
   async function runInTurn(command: string, params: readonly unknown[]): Promise<unknown> {
-    if (command === NEVER_WAITS) return run(command, params)
     if (running < most) running++
     else await new Promise<void>(resolve => waiting.push(resolve))
     try {

@@ -32,6 +32,7 @@ import {
   COUNT_UNFINISHED,
   DISCARD,
   DURABILITY_SETTINGS,
+  EXTEND_LOCKS,
   FORGET,
   FORGET_EXPIRED,
   LOOK_UP,
@@ -206,6 +207,10 @@ class PostgresEngine implements Engine {
     retryDeadlocks(backend)
     backend.moveStalledJobsToWait = async () => {
       const { rows } = await this.#pool.query(RECLAIM, [this.#name, Date.now()])
+      return rows.map(({ id }) => id)
+    }
+    backend.extendLocks = async (jobIds, tokens, ms) => {
+      const { rows } = await this.#pool.query(EXTEND_LOCKS, [this.#name, jobIds, tokens, Date.now() + ms])
       return rows.map(({ id }) => id)
     }
     return Object.assign(worker, {

@@ -119,8 +119,8 @@ export class InboxWorker {
     )
     if (this.#givingBack) attempt.abort(ABORT.drained())
     const verdict = await this.#work(delivery, attempt)
-    this.#locks.release(lock)
-    watchRecord(job, () => this.#locks.lose(lock))
+    this.#locks.end(lock)
+    watchRecord(job, { onLost: () => this.#locks.lose(lock), onSettled: () => this.#locks.release(lock) })
     if (verdict.outcome === 'postponed') return this.#postpone(verdict, job, token, lock)
     // Counted as postponed by mistake it would only keep room from others, and its entry is dropped in time.
     if (attempt.mark > 0) this.#board.resume(job.id!).catch(() => {})
@@ -142,10 +142,9 @@ export class InboxWorker {
     throw retryError(verdict.error, verdict.delayMs)
   }
 
-  /** Delays the job, at no cost of an attempt. Another process may take it then. */
+  /** Delays the job. It was no attempt, so neither attempts nor crashes count. Another process may take it then. */
   async #postpone({ delayMs, mark }: Postponed, job: EventJob, token: string, lock: JobLock): Promise<never> {
     if (lock.lost) throw new WaitingError()
-    await this.#resetCrashCount(job, lock)
     try {
       await this.#board.postpone(job.id!, { delayMs, mark })
     } catch (error) {
@@ -156,7 +155,7 @@ export class InboxWorker {
       await job.moveToDelayed(Date.now() + Math.ceil(delayMs), token)
     } catch (error) {
       // As a failure of the job it would cost an attempt. Its lock expires, and it comes back.
-      this.#policy.observe({ kind: 'store_down', operation: 'postpone', error })
+      if (!lock.lost) this.#policy.observe({ kind: 'store_down', operation: 'postpone', error })
       throw new WaitingError()
     }
     throw new DelayedError()

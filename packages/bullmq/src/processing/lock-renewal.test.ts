@@ -55,6 +55,18 @@ test('a lock is renewed several times in its length, until its attempt has ended
   expect(reasons).toEqual([])
 })
 
+test('the lock of an attempt whose end is being recorded is renewed, whatever the answers, and is not judged', async () => {
+  vi.useFakeTimers()
+  const { locks, asked } = locksOn(async jobIds => jobIds)
+  const { attempt, reasons } = watched()
+  const lock = locks.hold('e-1', 't:0', attempt)
+  locks.end(lock)
+  await vi.waitFor(() => expect(asked.length).toBe(16), SOON)
+  expect([lock.lost, reasons]).toEqual([false, []])
+  locks.lose(lock)
+  expect([lock.lost, reasons]).toEqual([true, ['lease_lost']])
+})
+
 test('hundreds of attempts share one renewal', async () => {
   const { locks, asked } = locksOn(async () => [])
   for (let i = 0; i < 500; i++) locks.hold(`e-${i}`, `t:${i}`, createAttempt(1))

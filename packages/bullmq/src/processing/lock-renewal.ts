@@ -23,6 +23,7 @@ interface HeldLock extends JobLock {
   /** When the last successful request for the lock was sent: it holds for `leaseMs` from then at least. */
   renewedAt: number
   lost: boolean
+  ended: boolean
 }
 
 /** A lock is at most one and a half periods old when the event loop is blocked: it then lasts for four fifths of a lease. */
@@ -57,13 +58,21 @@ export class LockRenewal {
     const earlier = this.#held.get(jobId)
     // The job was taken here once more: the earlier attempt has not noticed yet that its lock expired.
     if (earlier !== undefined) this.#lose(earlier)
-    const lock = { jobId, token, attempt, onLost, renewedAt: performance.now(), lost: false }
+    const lock = { jobId, token, attempt, onLost, renewedAt: performance.now(), lost: false, ended: false }
     this.#held.set(jobId, lock)
     if (this.#timer === undefined) this.#schedule(this.#periodMs)
     return lock
   }
 
-  /** For an attempt that has ended. */
+  /**
+   * For an attempt whose handlers have ended. The lock is renewed until `release`, since the record may wait for a slow
+   * server for longer than a lease, but is no longer judged: once the record is made, a renewal finds no lock either.
+   */
+  end(lock: JobLock): void {
+    ;(lock as HeldLock).ended = true
+  }
+
+  /** For an attempt whose end is recorded, or that leaves its job to others. */
   release(lock: JobLock): void {
     const { jobId } = lock as HeldLock
     if (this.#held.get(jobId) === lock) this.#held.delete(jobId)
@@ -102,8 +111,8 @@ export class LockRenewal {
     let nextMs = this.#periodMs
     for (const lock of this.#held.values()) {
       const leftMs = lock.renewedAt + this.#leaseMs - now
-      if (leftMs <= 0) this.#lose(lock)
-      else nextMs = Math.min(nextMs, leftMs)
+      if (leftMs > 0) nextMs = Math.min(nextMs, leftMs)
+      else if (!lock.ended) this.#lose(lock)
       if (!lock.lost && now - lock.renewedAt >= this.#periodMs / 2) due.push(lock)
     }
     if (due.length > 0) void this.#renewAll(due, now)
@@ -116,8 +125,8 @@ export class LockRenewal {
       const tokens = due.map(({ token }) => token)
       const lost = new Set(await this.#renew(jobIds, tokens, this.#leaseMs))
       for (const lock of due) {
-        if (lost.has(lock.jobId)) this.#lose(lock)
-        else lock.renewedAt = Math.max(lock.renewedAt, sentAt)
+        if (!lost.has(lock.jobId)) lock.renewedAt = Math.max(lock.renewedAt, sentAt)
+        else if (!lock.ended) this.#lose(lock)
       }
     } catch (error) {
       this.#onError(error as Error)

@@ -9,20 +9,32 @@ const LOST: ReadonlySet<unknown> = new Set([
   ErrorCode.JobLockMismatch,
 ])
 
-/**
- * Calls `onLost` when the server refuses the record of this attempt. An event loop that was blocked for longer than a lease
- * may end the handlers before it learns that the lock is gone, and BullMQ reports the refusal without the job.
- */
-export function watchRecord(job: EventJob, onLost: () => void): void {
-  const { moveToCompleted, moveToFailed } = job
-  const watched = async <T>(record: Promise<T>): Promise<T> => {
-    try {
-      return await record
-    } catch (error) {
-      if (LOST.has((error as { readonly code?: unknown }).code)) onLost()
-      throw error
+export interface RecordEvents {
+  /**
+   * The server refused the record of this attempt. An event loop that was blocked for longer than a lease may end the
+   * handlers before it learns that the lock is gone, and BullMQ reports the refusal without the job.
+   */
+  readonly onLost: () => void
+  /** The record was made, refused or given up. */
+  readonly onSettled: () => void
+}
+
+const RECORDS = ['moveToCompleted', 'moveToFailed', 'moveToDelayed', 'moveToWait'] as const
+
+/** Tells what becomes of the one call by which an attempt records its end. */
+export function watchRecord(job: EventJob, { onLost, onSettled }: RecordEvents): void {
+  for (const name of RECORDS) {
+    const record = job[name] as (...args: unknown[]) => Promise<unknown>
+    const watched = async (...args: unknown[]) => {
+      try {
+        return await record.apply(job, args)
+      } catch (error) {
+        if (LOST.has((error as { readonly code?: unknown }).code)) onLost()
+        throw error
+      } finally {
+        onSettled()
+      }
     }
+    Object.assign(job, { [name]: watched })
   }
-  job.moveToCompleted = (...args) => watched(moveToCompleted.apply(job, args))
-  job.moveToFailed = (...args) => watched(moveToFailed.apply(job, args))
 }
