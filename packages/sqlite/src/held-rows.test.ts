@@ -17,18 +17,6 @@ it('holds each row from when it is added until it is removed, in any order', () 
   expect(held.size).toBe(0)
 })
 
-it('holds none once it is cleared', () => {
-  const held = new HeldRows()
-  const [a, b] = ['a', 'b'].map(aRow) as [HeldRow, HeldRow]
-  held.add(a)
-  held.add(b)
-  held.clear()
-  expect([a, b].map(one => held.has(one))).toEqual([false, false])
-  expect(held.remove(b)).toBe(false)
-  held.add(b)
-  expect(tokens(held.all())).toEqual(['b'])
-})
-
 it('answers with a list that does not change while rows go', () => {
   const held = new HeldRows()
   for (const token of ['a', 'b', 'c']) held.add(aRow(token))

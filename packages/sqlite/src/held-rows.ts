@@ -57,8 +57,4 @@ export class HeldRows {
   all(): readonly HeldRow[] {
     return [...this.#rows]
   }
-
-  clear(): void {
-    for (const held of this.#rows.splice(0)) held.place = -1
-  }
 }

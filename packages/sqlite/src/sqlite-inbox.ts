@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { AckhookError, type Delivery, type DrainReport, type Inbox, type InboxStats } from '@ackhook/core'
 import { shareHandlers } from '@ackhook/core/sharing'
 import {
@@ -91,6 +92,8 @@ class SqliteInbox {
   #active = 0
   #started: Started | undefined
   #closing: Promise<DrainReport> | undefined
+  /** Aborted when the drain ends: results that wait to be tried again are tried at once, for the last time. */
+  readonly #lastTry = new AbortController()
   #pollTimer: ReturnType<typeof setTimeout> | undefined
   /** Called when nothing is held and nothing waits for the engine. */
   #onIdle: (() => void) | undefined
@@ -245,7 +248,7 @@ class SqliteInbox {
             policy.observe({ kind: 'completion_lost', ...identityOf(held.delivery), error })
           return false
         }
-        await (before?.recorded ?? new Promise<void>(resolve => setTimeout(resolve, delayMs)))
+        await (before?.recorded ?? pauseFor(delayMs, this.#lastTry.signal))
       }
     }
     return false
@@ -305,12 +308,14 @@ class SqliteInbox {
   }
 
   #giveBack(): void {
-    const unfinished = this.#held.all().filter(({ hasEnded }) => !hasEnded)
-    this.#held.clear()
-    for (const { row, attempt } of unfinished) {
-      attempt.abort(ABORT.drained())
-      void this.#release(row, { begun: true })
+    for (const held of this.#held.all()) {
+      // Its result is tried once more.
+      if (held.hasEnded) continue
+      this.#held.remove(held)
+      held.attempt.abort(ABORT.drained())
+      void this.#release(held.row, { begun: true })
     }
+    this.#lastTry.abort()
   }
 
   async #idleWithin(timeoutMs: number): Promise<void> {
@@ -356,6 +361,10 @@ const CLOSED: Acceptance = { outcome: 'unavailable', code: 'inbox_unavailable', 
 
 function closedError(): AckhookError {
   return new AckhookError('inbox_unavailable', 'The inbox is closed: create another one with sqliteInbox().')
+}
+
+async function pauseFor(delayMs: number, signal: AbortSignal): Promise<void> {
+  await sleep(delayMs, undefined, { signal }).catch(() => {})
 }
 
 function longer(delayMs: number): number {

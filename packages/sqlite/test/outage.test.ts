@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { type SqliteInboxOptions, sqliteInbox } from '@ackhook/sqlite'
 import { DatabaseSync } from '@photostructure/sqlite'
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { until } from '../../../test/support/until.ts'
 import { watchedDatabase } from '../../../test/support/watched-database.ts'
 import { newDelivery, startInbox, withFolder } from './start-inbox.ts'
@@ -46,6 +46,43 @@ it('observes an outage once, when due events cannot be taken', () =>
     other.close()
     database.close()
   }))
+
+describe('a result that a held file refuses', () => {
+  /** An event whose handlers have ended, while another process holds the file. */
+  async function refused(folder: string) {
+    const path = join(folder, 'inbox.db')
+    const other = new DatabaseSync(path)
+    const database = new DatabaseSync(path)
+    const inbox = sqliteInbox({ database })
+    const { seen } = await startInbox(inbox, {}, async () => {
+      other.exec('BEGIN IMMEDIATE')
+      return { outcome: 'completed' }
+    })
+    database.exec('PRAGMA busy_timeout = 0')
+    const delivery = newDelivery()
+    await inbox.accept(delivery)
+    await until('it is refused', () => seen.length > 0)
+    return { other, database, inbox, seen, delivery }
+  }
+
+  it('is tried once more when the inbox closes', () =>
+    withFolder(async folder => {
+      const { other, database, inbox, seen } = await refused(folder)
+      other.exec('ROLLBACK')
+      await inbox.close(0)
+      expect(seen.map(({ kind }) => kind)).not.toContain('completion_lost')
+      expect(other.prepare('SELECT count(*) AS left FROM ackhook_events').get()).toEqual({ left: 0 })
+      for (const open of [other, database]) open.close()
+    }))
+
+  it('is observed as lost when that fails as well, before the inbox is closed', () =>
+    withFolder(async folder => {
+      const { other, database, inbox, seen, delivery } = await refused(folder)
+      await inbox.close(0)
+      expect(seen.at(-1)).toMatchObject({ kind: 'completion_lost', id: delivery.id })
+      for (const open of [other, database]) open.close()
+    }))
+})
 
 function holdWhileWaiting(database: Database): boolean {
   database.exec('BEGIN IMMEDIATE')
