@@ -69,7 +69,6 @@ export const PARTS: Readonly<Record<string, readonly string[]>> = {
     'requireReceiver',
     'resolveContract',
     'settlesWithin',
-    'tapReceiver',
     'toReceiver',
     'wholeNumber',
     'withDeadline',
@@ -93,6 +92,7 @@ export const PARTS: Readonly<Record<string, readonly string[]>> = {
     'retryDelayMs',
     'shuffleSome',
     'signAttempt',
+    'tapReceiver',
   ],
   // The same, for other frameworks.
   '@ackhook/dashboard/node': ['dashboard'],

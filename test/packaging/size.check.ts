@@ -12,7 +12,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   // leaving one part out: memory inbox 3,550, options and their errors 1,410, worker 1,400, Node's body reader, replies
   // and handler 1,050, envelope, upcast and schemas 940, the path of a request 940, reply codes 560, logs 530, registry
   // of handlers 520, verification 510, secrets 500, both schedulers 790, the entry for adapters and inboxes 690.
-  '@ackhook/core': 23_700,
+  '@ackhook/core': 23_550,
   '@ackhook/express': 2000,
   '@ackhook/fastify': 2000,
   '@ackhook/hono': 2000,

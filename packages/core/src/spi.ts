@@ -50,9 +50,13 @@ export { nearest } from './lib/nearest.ts'
 export { createTokens } from './lib/tokens.ts'
 export { createTimeouts } from './platform/create-timeouts.ts'
 export type { Timeout, Timeouts } from './platform/platform.ts'
-export { type InspectedReceiver, inspectReceiver, tapReceiver } from './receiver/inspect.ts'
+export {
+  type InspectedReceiver,
+  inspectReceiver,
+  type ProcessTools,
+  type WrapProcess,
+} from './receiver/inspect.ts'
 export { RECEIVER_OPTIONS } from './receiver/options.ts'
-export type { Tap, TappedAttempt } from './receiver/tap.ts'
 export { requireReceiver, toReceiver, wrongFramework } from './receiver/to-receiver.ts'
 export { parseSignatureHeader, type SignatureHeader } from './verify/signature-header.ts'
 export { parseTimestamp } from './verify/timestamp.ts'

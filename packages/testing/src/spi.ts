@@ -1,10 +1,12 @@
 /**
- * The pieces of {@link createSender}, for tools that deliver in their own time: one attempt signed with its faults, one
- * exchange, one delay. Changes here are announced like any other.
+ * For tools. {@link tapReceiver} watches the attempts of a receiver. The rest are the pieces of {@link createSender}, for
+ * tools that deliver in their own time: one attempt signed with its faults, one exchange, one delay.
+ * Changes here are announced like any other.
  *
  * @module
  */
 
+export { type TappedAttempt, tapReceiver } from './receiver/tap-receiver.ts'
 export { eventBytes } from './requests/event-bytes.ts'
 export { type FailedAttempt, retryDelayMs } from './sender/backoff.ts'
 export {

@@ -1,5 +1,5 @@
 import type { Observation } from '@ackhook/core'
-import type { TappedAttempt } from '@ackhook/core/spi'
+import type { TappedAttempt } from '@ackhook/testing/spi'
 
 /** What all processes of a run saw, by the id of an event. */
 export class Ledger {

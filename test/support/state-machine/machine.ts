@@ -7,7 +7,8 @@ import {
   type Receiver,
   RetryAfterError,
 } from '@ackhook/core'
-import { eventKey, tapReceiver } from '@ackhook/core/spi'
+import { eventKey } from '@ackhook/core/spi'
+import { tapReceiver } from '@ackhook/testing/spi'
 import { eventBody, SECRET, signedRequest } from '../receiving.ts'
 import { Account, Ledger } from './account.ts'
 

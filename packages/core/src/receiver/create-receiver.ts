@@ -19,11 +19,10 @@ import { OwnHandlers } from '../worker/own-handlers.ts'
 import { warnWithoutHandlers } from '../worker/unhandled-log.ts'
 import { createWorker } from '../worker/worker.ts'
 import { createRequestHandler } from './handle-request.ts'
-import type { Inspectable } from './inspect.ts'
+import type { Inspectable, WrapProcess } from './inspect.ts'
 import { Lifecycle } from './lifecycle.ts'
 import { type ReceiverOptions, type ResolvedOptions, resolveOptions } from './options.ts'
 import type { DeadLetters, InNamespace, Receiver } from './receiver.ts'
-import { type Tap, tapProcess } from './tap.ts'
 
 /**
  * Makes a receiver. Throws `ConfigurationError` for a wrong option.
@@ -39,9 +38,9 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
 ): Receiver<KnownEvents<Schemas>, Context> {
   const resolved = resolveOptions<Context>(options)
   const handlers = new HandlerRegistry()
-  const taps: Tap[] = []
+  const wraps: WrapProcess[] = []
   const observers = new Observers(resolved.observe, resolved.logger)
-  const { lifecycle, handle } = connect(resolved, handlers, observers, taps)
+  const { lifecycle, handle } = connect(resolved, handlers, observers, wraps)
   const { inbox } = resolved
   const receiver: Receiver<KnownEvents<Schemas>, Context> & Inspectable = {
     on(type, handler) {
@@ -70,9 +69,9 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
     inspect: () => ({
       inbox,
       observe: observation => observers.observe?.(observation),
-      tap(tap) {
-        handlers.check('tapReceiver', tap)
-        taps.push(tap)
+      wrap(wrap) {
+        handlers.check('wrap', wrap)
+        wraps.push(wrap)
       },
     }),
   }
@@ -84,7 +83,7 @@ function connect<Context>(
   resolved: ResolvedOptions<Context>,
   handlers: HandlerRegistry,
   observers: Observers,
-  taps: readonly Tap[],
+  wraps: readonly WrapProcess[],
 ): { readonly lifecycle: Lifecycle; readonly handle: Receiver<never, Context>['handle'] } {
   const { inbox, logger } = resolved
   // Verification alone keeps the user's own clock: without a time, nothing is proven.
@@ -111,7 +110,8 @@ function connect<Context>(
       if (handlers.freeze() && resolved.concurrency > 0) warnWithoutHandlers(logger, handlers)
       warnOfCopies(logger)
       const worker = createWorker({ ...recorded, handlers, own, decode, observers, runInContext })
-      return tapProcess(worker, taps, { handlers, decode, logger })
+      const tools = { decode, countHandlers: (type: string) => handlers.match(type).length }
+      return wraps.reduce((run, wrap) => wrap(run, tools), worker)
     },
   })
   const handle = createRequestHandler({

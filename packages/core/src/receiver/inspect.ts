@@ -1,38 +1,37 @@
 import { ConfigurationError } from '../errors/errors.ts'
-import type { Inbox } from '../inbox/inbox.ts'
+import type { Refusal } from '../errors/refusal.ts'
+import type { WebhookEvent } from '../events/event-types.ts'
+import type { Inbox, Process } from '../inbox/inbox.ts'
+import type { MaybePromise } from '../lib/maybe-promise.ts'
 import type { Observation } from '../observe/observation.ts'
-import type { Tap } from './tap.ts'
 
-/** The parts of a receiver that a dashboard looks at. */
+/** The parts of a receiver that tools look at: a dashboard, and what tests one. */
 export interface InspectedReceiver {
   readonly inbox: Inbox
   /** Hands an observation to every observer of the receiver. Never throws. */
   readonly observe: (observation: Observation) => void
+  /** Puts something around what runs the attempts. Throws once processing has started. */
+  readonly wrap: (wrap: WrapProcess) => void
+}
+
+/** Makes of what runs an attempt something else that does, with the same promises. */
+export type WrapProcess = (run: Process, tools: ProcessTools) => Process
+
+/** What a receiver makes of an event. */
+export interface ProcessTools {
+  decode(body: Uint8Array): MaybePromise<WebhookEvent | Refusal>
+  /** How many handlers of `on` match a type. `0`: the event goes to `onUnhandled`. */
+  countHandlers(type: string): number
 }
 
 /** What every receiver of `createReceiver` has beside its interface. Adapters copy it with the other members. */
 export interface Inspectable {
-  readonly inspect: () => InspectedReceiver & { readonly tap: (tap: Tap) => void }
+  readonly inspect: () => InspectedReceiver
 }
 
-/**
- * The inbox of a receiver, and its observers. For tools: nothing in an application needs it. Throws
- * `ConfigurationError` for what `createReceiver` did not make.
- */
+/** For tools: nothing in an application needs it. Throws `ConfigurationError` for what `createReceiver` did not make. */
 export function inspectReceiver(receiver: object): InspectedReceiver {
-  return inspect(receiver)
-}
-
-/**
- * Calls `tap` after every attempt of a receiver that has not started yet. For testing tools: nothing in an
- * application needs it. Throws `ConfigurationError` for what `createReceiver` did not make.
- */
-export function tapReceiver(receiver: object, tap: Tap): void {
-  inspect(receiver).tap(tap)
-}
-
-function inspect(receiver: object): ReturnType<Inspectable['inspect']> {
-  const { inspect: parts } = receiver as Partial<Inspectable>
-  if (typeof parts === 'function') return parts()
+  const { inspect } = receiver as Partial<Inspectable>
+  if (typeof inspect === 'function') return inspect()
   throw new ConfigurationError('receiver', 'must be made by createReceiver(), or by webhooks() of an adapter')
 }

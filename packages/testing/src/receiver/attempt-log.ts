@@ -1,4 +1,4 @@
-import type { TappedAttempt } from '@ackhook/core/spi'
+import type { TappedAttempt } from './tap-receiver.ts'
 
 /** The attempts at one event, and when the last of them is over. */
 export class AttemptLog {

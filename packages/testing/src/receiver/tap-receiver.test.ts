@@ -1,7 +1,7 @@
 import { createReceiver } from '@ackhook/core'
-import { type TappedAttempt, tapReceiver } from '@ackhook/core/spi'
 import { expect, test, vi } from 'vitest'
 import { signedRequest } from '../requests/signed-request.ts'
+import { type TappedAttempt, tapReceiver } from './tap-receiver.ts'
 
 const secret = 'whsec_0123456789abcdef'
 const body = { id: 'evt_1', type: 'a.b', created_at: '2026-01-01T00:00:00Z', data: {} }

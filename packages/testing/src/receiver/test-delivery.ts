@@ -1,5 +1,5 @@
 import type { WebhookEvent } from '@ackhook/core'
-import type { TappedAttempt } from '@ackhook/core/spi'
+import type { TappedAttempt } from './tap-receiver.ts'
 
 /** The result of one attempt. */
 export interface HandledAttempt {

@@ -7,10 +7,11 @@ import {
   type Receiver,
   type WebhookEvent,
 } from '@ackhook/core'
-import { durationMs, refuseUnknownNames, settlesWithin, tapReceiver } from '@ackhook/core/spi'
+import { durationMs, refuseUnknownNames, settlesWithin } from '@ackhook/core/spi'
 import { createEvent, type EventOverrides } from '../requests/create-event.ts'
 import { type SignedRequestOptions, signedRequest } from '../requests/signed-request.ts'
 import { AttemptLog } from './attempt-log.ts'
+import { tapReceiver } from './tap-receiver.ts'
 import { type TestDelivery, toTestDelivery } from './test-delivery.ts'
 
 /** Options of {@link testReceiver}. */
