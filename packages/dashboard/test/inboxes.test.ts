@@ -167,6 +167,10 @@ describe.each(Object.keys(INBOXES))('%s', name => {
       await page.getByRole('heading', { name: 'Pending' }).waitFor()
       await vi.waitFor(async () => expect(await page.locator('tr.row').count()).toBe(2), 10_000)
     }
+    await page.getByRole('link', { name: 'Overview' }).click()
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    const hint = page.getByText('queue.getWaiting()')
+    expect(await hint.count()).toBe(browsing.states.includes('pending') ? 0 : 1)
     expect(problems).toEqual([])
   })
 })

@@ -92,6 +92,19 @@ describe('dead letters', () => {
     expect(letters.seen.map(one => one.kind)).toContain('redriven')
   })
 
+  it('that died in this process show where their error was thrown, redacted', async () => {
+    const letters = withLetters()
+    const redact = (text: string) => text.replaceAll('the CRM', '[hidden]')
+    const at = await serve(letters, { redact })
+    await dead(letters, ['evt_1'])
+    const page = await open(`${at}#/letters`)
+    await page.getByRole('link', { name: 'evt_1' }).click()
+    await page.getByText('Stack', { exact: true }).click()
+    const stack = page.getByText('with-letters.ts')
+    await stack.waitFor()
+    expect(await stack.innerText()).toMatch(/^NonRetryableError: \[hidden\] refused\n +at /)
+  })
+
   it('are discarded by selection, after a question that names their number', async () => {
     const letters = withLetters()
     await dead(letters, ['evt_1', 'evt_2', 'evt_3'])

@@ -235,11 +235,9 @@ describe('the list of deliveries', () => {
     await api.wait({ state: 'acknowledged', type: 'c.d' })
     const page = await open(app.emulator.url)
     const chart = (name: string | RegExp) => page.getByRole('img', { name })
-    await chart(
-      /^All deliveries: 2 acknowledged, 0 pending, 1 undelivered, 1 replayed, 1 discarded/,
-    ).waitFor()
+    await chart(/^All time: 2 acknowledged, 0 pending, 1 undelivered, 1 replayed, 1 discarded/).waitFor()
     expect(await page.locator('.chart rect').count()).toBe(5)
-    await page.getByLabel('Time').selectOption('1 hour')
+    await page.locator('select[name=period]').selectOption('1 hour')
     await chart(/^Last 1 hour: 1 acknowledged, 0 pending, 0 undelivered, 0 replayed/).waitFor()
     await page.getByText('by 1 min').waitFor()
   })
@@ -389,6 +387,43 @@ it('events are sent from a form, with their guesses marked and faults set', asyn
   await vi.waitFor(async () => expect(await rows(page).count()).toBe(6))
   await emulator.wait()
   expect(handled).toHaveLength(3)
+})
+
+it('data goes out as it was typed, and sample data by its seed', async () => {
+  const { emulator } = await start()
+  const page = await open(`${emulator.url}/#/send`)
+  const data = page.getByLabel('data', { exact: true })
+  const seed = page.getByLabel('Seed of the sample')
+  await data.fill('{"price": 1.10')
+  await page.getByText('This is not JSON').waitFor()
+  expect(await button(page, /^Send$/).isDisabled()).toBe(true)
+  await data.fill('[1]')
+  await page.getByText('data must be a JSON object').waitFor()
+  const typed = '{"price": 1.10, "big": 12345678901234567890}'
+  await data.fill(typed)
+  await page.getByText('sent exactly as it is written').waitFor()
+  expect(await seed.isDisabled()).toBe(true)
+  await button(page, /^Send$/).click()
+  await page.getByText('12345678901234567890').waitFor()
+  const bodies = async () => {
+    const { deliveries } = await emulator.api.deliveries.list()
+    const found = await Promise.all(deliveries.map(({ id }) => emulator.api.deliveries.body(id)))
+    return found.map(body => new TextDecoder().decode(body))
+  }
+  expect((await bodies())[0]).toContain(`"data":${typed}`)
+  for (let turn = 0; turn < 2; turn++) {
+    await page.goto(`${emulator.url}/#/send`)
+    await page.getByLabel('Type').fill('contact.created')
+    await page.getByLabel('Type').press('Tab')
+    await button(page, 'Use sample data').click()
+    await page.getByText('makes sample data').waitFor()
+    await seed.fill('7')
+    await button(page, /^Send$/).click()
+    await page.getByRole('heading', { name: 'Attempts' }).waitFor()
+  }
+  const [second, first] = (await bodies()).map(body => JSON.parse(body) as { id: string; data: unknown })
+  expect(first?.data).toEqual(second?.data)
+  expect(first?.id).not.toBe(second?.id)
 })
 
 it('a message of the platform is advanced, and a customer writes', async () => {

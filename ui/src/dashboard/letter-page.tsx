@@ -47,7 +47,7 @@ interface LetterProps {
 }
 
 function Letter({ letter, actions }: LetterProps) {
-  const { id, type, namespace, attempts, receivedAt, failedAt = 0, reason = '', body } = letter
+  const { id, type, namespace, attempts, receivedAt, failedAt = 0, reason = '', stack, body } = letter
   return (
     <>
       <div class="bar">
@@ -80,6 +80,12 @@ function Letter({ letter, actions }: LetterProps) {
       <section class="stack" aria-labelledby="reason">
         <h2 id="reason">Last error</h2>
         <pre class="source">{reason}</pre>
+        {stack !== undefined && (
+          <details>
+            <summary>Stack</summary>
+            <pre class="source">{stack}</pre>
+          </details>
+        )}
       </section>
       <section class="stack" aria-labelledby="body">
         <div class="bar">

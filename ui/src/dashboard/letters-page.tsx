@@ -21,7 +21,7 @@ const COLUMNS: readonly Column<EventRow>[] = [
       </a>
     ),
   },
-  { key: 'type', label: 'Type', cell: row => row.type, rank: 'minor' },
+  { key: 'type', label: 'Type', cell: row => row.type, rank: 'minor', width: '13rem' },
   { key: 'namespace', label: 'Namespace', cell: row => row.namespace, rank: 'minor', width: '8rem' },
   { key: 'reason', label: 'Last error', cell: row => row.reason, rank: 'extra' },
   {
@@ -30,16 +30,18 @@ const COLUMNS: readonly Column<EventRow>[] = [
     cell: row => row.attempts,
     numeric: true,
     rank: 'minor',
-    width: '6rem',
+    width: '5.5rem',
   },
   {
     key: 'failedAt',
     label: 'Failed',
     cell: row => <Ago at={row.failedAt ?? 0} />,
-    width: '9rem',
+    width: '7.5rem',
     sortable: true,
   },
 ]
+
+const WITHOUT_NAMESPACE = COLUMNS.filter(({ key }) => key !== 'namespace')
 
 export function LettersPage({ overview }: { readonly overview: Overview }) {
   const selected = useSignal<ReadonlySet<string>>(new Set())
@@ -76,7 +78,7 @@ export function LettersPage({ overview }: { readonly overview: Overview }) {
       ) : (
         <DataTable
           caption="Dead letters"
-          columns={COLUMNS}
+          columns={rows.some(({ namespace }) => namespace !== '') ? COLUMNS : WITHOUT_NAMESPACE}
           rows={rows}
           offset={offset}
           count={count}

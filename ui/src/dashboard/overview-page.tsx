@@ -8,12 +8,12 @@ import type {
 } from '../../../packages/dashboard/src/protocol/protocol.ts'
 import { Badge, type Tone } from '../kit/badge.tsx'
 import { BarChart } from '../kit/bar-chart.tsx'
-import { type Column, DataTable } from '../kit/data-table.tsx'
+import { type Column, DataTable, type Sort } from '../kit/data-table.tsx'
 import { Field } from '../kit/field.tsx'
 import { Ago, spanOf } from '../kit/now.tsx'
 
 export function OverviewPage({ data }: { readonly data: Overview }) {
-  const { stats, throughput, processes, here } = data
+  const { stats, throughput, processes, here, browsing } = data
   return (
     <>
       <h1>Overview</h1>
@@ -26,6 +26,12 @@ export function OverviewPage({ data }: { readonly data: Overview }) {
           value={stats.oldestPendingMs === 0 ? '–' : spanOf(stats.oldestPendingMs)}
         />
       </dl>
+      {!browsing.states.includes('pending') && (
+        <p class="small quiet">
+          Pending events are counted and not listed: this inbox has no index of them. On Redis, BullMQ's{' '}
+          <code>queue.getWaiting()</code> and <code>queue.getDelayed()</code> read them.
+        </p>
+      )}
       {throughput !== undefined && <Throughput minutes={throughput} />}
       <div class="columns">
         {processes !== undefined && <Processes processes={processes} />}
@@ -129,7 +135,7 @@ const TONES: Readonly<Record<string, Tone>> = {
 }
 
 const COLUMNS: readonly Column<ObservationLine>[] = [
-  { key: 'at', label: 'When', width: '8rem', cell: line => <Ago at={line.at} /> },
+  { key: 'at', label: 'When', width: '8rem', sortable: true, cell: line => <Ago at={line.at} /> },
   {
     key: 'kind',
     label: 'What',
@@ -143,14 +149,22 @@ const COLUMNS: readonly Column<ObservationLine>[] = [
     key: 'duration',
     label: 'Took',
     width: '6rem',
+    sortable: true,
     numeric: true,
     rank: 'extra',
     cell: line => (line.durationMs === undefined ? '' : `${line.durationMs.toFixed(1)} ms`),
   },
 ]
 
+function orderOf({ key, descending }: Sort): (a: ObservationLine, b: ObservationLine) => number {
+  const value = (line: ObservationLine) => (key === 'at' ? line.seq : (line.durationMs ?? -1))
+  return (a, b) => (value(a) - value(b)) * (descending ? -1 : 1)
+}
+
 function Observations({ lines }: { readonly lines: readonly ObservationLine[] }) {
   const text = useSignal('')
+  // All of them are here, so every order is one of the whole.
+  const sort = useSignal<Sort>({ key: 'at', descending: true })
   const wanted = text.value.toLowerCase()
   const shown = lines.filter(
     ({ kind, id = '', type = '' }) => wanted === '' || `${kind} ${id} ${type}`.toLowerCase().includes(wanted),
@@ -169,12 +183,20 @@ function Observations({ lines }: { readonly lines: readonly ObservationLine[] })
           </Field>
         </div>
       </div>
-      <DataTable
-        caption="Last observations of this process"
-        columns={COLUMNS}
-        rows={shown}
-        rowKey={line => String(line.seq)}
-      />
+      {shown.length === 0 ? (
+        <p class="quiet">
+          {lines.length === 0 ? 'Nothing since this page was mounted.' : 'Nothing matches.'}
+        </p>
+      ) : (
+        <DataTable
+          caption="Last observations of this process"
+          columns={COLUMNS}
+          rows={shown.toSorted(orderOf(sort.value))}
+          rowKey={line => String(line.seq)}
+          sort={sort.value}
+          onSort={next => (sort.value = next)}
+        />
+      )}
     </section>
   )
 }

@@ -5,8 +5,8 @@ import { JsonView } from '../kit/json-view.tsx'
 import { Ago, spanOf } from '../kit/now.tsx'
 import { emulatorNow } from './emulator-clock.ts'
 
-/** One attempt: what came back and what that means, and on request all that was sent. */
-export function AttemptView({ attempt }: { readonly attempt: Attempt }) {
+/** One attempt: what came back and, with `advise`, what that means, and on request all that was sent. */
+export function AttemptView({ attempt, advise }: { readonly attempt: Attempt; readonly advise: boolean }) {
   const { number, at, durationMs, acknowledged, status, code, error, retryAfterMs, faults } = attempt
   return (
     <li class={acknowledged ? 'good' : 'bad'}>
@@ -23,7 +23,7 @@ export function AttemptView({ attempt }: { readonly attempt: Attempt }) {
         </span>
       </div>
       {retryAfterMs !== null && <div class="small">Asked to wait {spanOf(retryAfterMs)}.</div>}
-      <Advice code={code} />
+      {advise && <Advice code={code} />}
       <details>
         <summary>Request and reply</summary>
         <Exchange attempt={attempt} />

@@ -42,7 +42,7 @@ export function DeliveryChart() {
   const label = labelFor(widthMs)
   return (
     <BarChart
-      title={period === undefined ? 'All deliveries' : `Last ${period.name}`}
+      title={period === undefined ? 'All time' : `Last ${period.name}`}
       detail={`by ${spanOf(widthMs)}`}
       series={ORDER.map(name => ({ name, tone: STATES[name] }))}
       bars={buckets.map(({ from, counts }) => ({

@@ -17,7 +17,7 @@ export const DELIVERY_COLUMNS: readonly Column<DeliveryView>[] = [
       </a>
     ),
   },
-  { key: 'type', label: 'Type', cell: row => row.type, rank: 'minor' },
+  { key: 'type', label: 'Type', width: '12.5rem', cell: row => row.type, rank: 'minor' },
   {
     key: 'state',
     label: 'State',
@@ -27,14 +27,14 @@ export const DELIVERY_COLUMNS: readonly Column<DeliveryView>[] = [
   {
     key: 'kind',
     label: 'Kind',
-    width: '6rem',
+    width: '5rem',
     rank: 'minor',
     cell: row => (row.kind === 'event' ? '' : row.kind),
   },
   {
     key: 'attempts',
     label: 'Attempts',
-    width: '6rem',
+    width: '5.5rem',
     numeric: true,
     rank: 'minor',
     cell: row => row.attempts,

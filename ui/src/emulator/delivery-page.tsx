@@ -152,8 +152,9 @@ function Timeline({ delivery }: { readonly delivery: DeliveryDetail }) {
     <section class="stack" aria-labelledby="attempts">
       <h2 id="attempts">Attempts</h2>
       <ol class="timeline">
-        {log.map(one => (
-          <AttemptView key={one.number} attempt={one} />
+        {log.map((one, index) => (
+          // The same advice once is enough.
+          <AttemptView key={one.number} attempt={one} advise={log[index + 1]?.code !== one.code} />
         ))}
         {state === 'pending' && (
           <li class="wait" role="status">

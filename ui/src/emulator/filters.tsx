@@ -76,13 +76,15 @@ export function Filters({ withState = true }: { readonly withState?: boolean }) 
   )
 }
 
+const SIZES: Readonly<Record<string, number>> = { status: 4, workspace: 8 }
+
 function Text({ name, label }: { readonly name: string; readonly label: string }) {
   return (
     <Field label={label}>
       <input
         type="search"
         name={name}
-        size={name === 'status' ? 5 : 14}
+        size={SIZES[name] ?? 12}
         value={route.value.query.get(name) ?? ''}
         onChange={event => setQuery({ [name]: event.currentTarget.value.trim() })}
       />

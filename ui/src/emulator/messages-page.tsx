@@ -28,7 +28,7 @@ const COLUMNS: readonly Column<MessageView>[] = [
   {
     key: 'number',
     label: 'Number',
-    width: '10rem',
+    width: '13rem',
     cell: ({ direction, to, from }) => (direction === 'outbound' ? `to ${to}` : `from ${from}`),
   },
   {

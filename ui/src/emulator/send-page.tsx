@@ -1,6 +1,6 @@
 import { EVENT_TYPES } from 'virtual:event-types'
 import { useSignal } from '@preact/signals'
-import type { SentEvent } from '../../../packages/emulator/src/api/emulator-api.ts'
+import type { EventToSend, SentEvent } from '../../../packages/emulator/src/api/emulator-api.ts'
 import { Field } from '../kit/field.tsx'
 import { go } from '../kit/route.ts'
 import { attempt } from '../kit/toasts.tsx'
@@ -13,16 +13,22 @@ const MAX_AT_ONCE = 1000
 export function SendPage() {
   const type = useSignal(EVENT_TYPES[0]?.type ?? '')
   const data = useSignal(textOf(type.value))
-  const count = useSignal('1')
-  const perSecond = useSignal('100')
   const known = EVENT_TYPES.find(one => one.type === type.value)
+  const mistake = mistakeIn(data.value)
   const choose = (name: string) => {
     type.value = name
     data.value = textOf(name)
   }
   const submit = (event: Event) => {
     event.preventDefault()
-    void attempt(() => send(type.value, data.value, Number(count.value), Number(perSecond.value)))
+    const form = new FormData(event.currentTarget as HTMLFormElement)
+    const seed = String(form.get('seed') ?? '')
+    const numbers = {
+      count: Number(form.get('count')),
+      perSecond: Number(form.get('perSecond')),
+      seed: seed === '' ? undefined : Number(seed),
+    }
+    void attempt(() => send({ type: type.value, data: data.value, ...numbers }))
   }
   return (
     <>
@@ -34,6 +40,7 @@ export function SendPage() {
               list="types"
               value={type.value}
               required
+              size={26}
               onChange={event => choose(event.currentTarget.value)}
             />
           </Field>
@@ -45,21 +52,20 @@ export function SendPage() {
             ))}
           </datalist>
           <Field label="How many">
-            <input
-              type="number"
-              min="1"
-              max="100000"
-              value={count.value}
-              onInput={event => (count.value = event.currentTarget.value)}
-            />
+            <input type="number" name="count" min="1" max="100000" defaultValue="1" />
           </Field>
           <Field label="At most per second">
+            <input type="number" name="perSecond" min="1" max="1000" defaultValue="100" />
+          </Field>
+          <Field label="Seed of the sample">
             <input
               type="number"
-              min="1"
-              max="1000"
-              value={perSecond.value}
-              onInput={event => (perSecond.value = event.currentTarget.value)}
+              name="seed"
+              min="0"
+              max={2 ** 32 - 1}
+              placeholder="any"
+              disabled={data.value.trim() !== ''}
+              aria-describedby="data-hint"
             />
           </Field>
         </div>
@@ -71,11 +77,24 @@ export function SendPage() {
         )}
         <label class="field">
           data
-          <textarea rows={8} value={data.value} onInput={event => (data.value = event.currentTarget.value)} />
+          <textarea
+            rows={8}
+            value={data.value}
+            spellcheck={false}
+            aria-describedby="data-hint"
+            aria-invalid={mistake !== undefined}
+            onInput={event => (data.value = event.currentTarget.value)}
+          />
         </label>
-        <div>
-          <button type="submit" class="primary">
+        <p id="data-hint" class={mistake === undefined ? 'small quiet' : 'small wrong'} role="status">
+          {mistake ?? hintOf(data.value)}
+        </p>
+        <div class="bar">
+          <button type="submit" class="primary" disabled={mistake !== undefined}>
             Send
+          </button>
+          <button type="button" class="plain" disabled={data.value === ''} onClick={() => (data.value = '')}>
+            Use sample data
           </button>
         </div>
       </form>
@@ -88,13 +107,41 @@ function textOf(type: string): string {
   return JSON.stringify(EVENT_TYPES.find(one => one.type === type)?.data ?? {}, undefined, 2)
 }
 
+/** Why a text cannot be `data`. Nothing is wrong with an empty one: the emulator makes a sample. */
+function mistakeIn(text: string): string | undefined {
+  if (text.trim() === '') return undefined
+  try {
+    const value: unknown = JSON.parse(text)
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+    return isObject ? undefined : 'data must be a JSON object: { … }.'
+  } catch (cause) {
+    return `This is not JSON: ${(cause as Error).message}`
+  }
+}
+
+function hintOf(text: string): string {
+  return text.trim() === ''
+    ? 'The emulator makes sample data. The same seed makes the same again.'
+    : 'Valid JSON, sent exactly as it is written here. A seed applies to sample data alone: empty this field to use one.'
+}
+
+interface Order {
+  readonly type: string
+  /** As it was typed; empty for sample data. */
+  readonly data: string
+  readonly seed: number | undefined
+  readonly count: number
+  readonly perSecond: number
+}
+
 /** One event leads to its delivery; several lead to the list. */
-async function send(type: string, text: string, count: number, perSecond: number): Promise<string> {
-  const data: unknown = JSON.parse(text)
+async function send({ type, data, seed, count, perSecond }: Order): Promise<string> {
+  const event: EventToSend =
+    data.trim() === '' ? { type, ...(seed !== undefined && { seed }) } : { type, rawData: data }
   let first: SentEvent | undefined
   const perCall = Math.min(MAX_AT_ONCE, perSecond)
   for (let sent = 0; sent < count; sent += perCall) {
-    const events = Array.from({ length: Math.min(perCall, count - sent) }, () => ({ type, data }))
+    const events = Array.from({ length: Math.min(perCall, count - sent) }, () => event)
     const startedAt = performance.now()
     const reply = await api<{ readonly events: readonly SentEvent[] }>('events', {
       method: 'POST',

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { ROW_PX, windowOf } from './window-of.ts'
 
 export interface Column<Row> {
@@ -44,6 +44,9 @@ interface DataTableProps<Row> {
   readonly onScrolled?: (fromTop: number) => void
 }
 
+/** So many need no height of their own. */
+const FEW_ROWS = 6
+
 /** A real table that keeps only the rows in view in the document: 100,000 rows scroll like 40. */
 export function DataTable<Row>(props: DataTableProps<Row>) {
   const { caption, rows, rowKey, offset = 0, count = rows.length, turn = 0, onView, onScrolled } = props
@@ -68,8 +71,14 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
     if (index >= 0) scrollTo(frame.current, offset + index)
   }, [current])
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard.
-    <section class="table-frame tall" aria-label={caption} tabIndex={0} ref={frame} onScroll={measure}>
+    <section
+      class={count > FEW_ROWS ? 'table-frame tall' : 'table-frame'}
+      aria-label={caption}
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard.
+      tabIndex={0}
+      ref={frame}
+      onScroll={measure}
+    >
       <table aria-rowcount={hasMore ? -1 : count + 1}>
         <caption class="visually-hidden">{caption}</caption>
         <Head {...props} />
@@ -131,26 +140,35 @@ function Head<Row>({ columns, rows, rowKey, sort, onSort, selected, onSelect }: 
 }
 
 function Line<Row>(props: DataTableProps<Row> & { readonly row: Row; readonly index: number }) {
-  const { columns, row, index, rowKey, current, selected, onSelect } = props
+  const { columns, row, index, rowKey, current, selected } = props
+  const latest = useRef(props)
+  latest.current = props
   const key = rowKey(row)
+  const isCurrent = current === key
+  const isSelected = selected?.has(key)
   const toggle = () => {
-    const next = new Set(selected)
+    const { selected: before, onSelect } = latest.current
+    const next = new Set(before)
     if (!next.delete(key)) next.add(key)
     onSelect?.(next)
   }
-  return (
-    <tr class={current === key ? 'row current' : 'row'} aria-rowindex={index + 2}>
-      {selected !== undefined && (
-        <td class="tick">
-          <input type="checkbox" aria-label={`Select ${key}`} checked={selected.has(key)} onChange={toggle} />
-        </td>
-      )}
-      {columns.map(column => (
-        <td key={column.key} class={classOf(column)}>
-          {column.cell(row)}
-        </td>
-      ))}
-    </tr>
+  // The same element is not compared again: a list that scrolls renders only the rows that come into view.
+  return useMemo(
+    () => (
+      <tr class={isCurrent ? 'row current' : 'row'} aria-rowindex={index + 2}>
+        {isSelected !== undefined && (
+          <td class="tick">
+            <input type="checkbox" aria-label={`Select ${key}`} checked={isSelected} onChange={toggle} />
+          </td>
+        )}
+        {columns.map(column => (
+          <td key={column.key} class={classOf(column)}>
+            {column.cell(row)}
+          </td>
+        ))}
+      </tr>
+    ),
+    [columns, row, index, isCurrent, isSelected],
   )
 }
 

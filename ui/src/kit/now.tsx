@@ -28,13 +28,12 @@ export function Ago({ at, from = now }: { at: number; from?: ReadonlySignal<numb
 }
 
 export function distance(ms: number): string {
-  const text = spanOf(Math.abs(ms))
   if (Math.abs(ms) < 1000) return 'now'
-  return ms < 0 ? `${text} ago` : `in ${text}`
+  return ms < 0 ? `${spanOf(-ms, 1)} ago` : `in ${spanOf(ms)}`
 }
 
-/** `1 h 12 min`: the two largest units. */
-export function spanOf(ms: number): string {
+/** `1 h 12 min`: the largest units. */
+export function spanOf(ms: number, units = 2): string {
   if (ms < 1000) return `${Math.round(ms)} ms`
   const seconds = Math.floor(ms / 1000)
   const parts: readonly (readonly [number, string])[] = [
@@ -45,7 +44,7 @@ export function spanOf(ms: number): string {
   ]
   const first = parts.findIndex(([count]) => count > 0)
   return parts
-    .slice(first, first + 2)
+    .slice(first, first + units)
     .filter(([count]) => count > 0)
     .map(([count, unit]) => `${count} ${unit}`)
     .join(' ')

@@ -77,10 +77,14 @@ function stateOf(c: Context<Env>): 'pending' | 'active' {
 async function letterOf(parts: ResolvedDashboard, key: string): Promise<EventRow> {
   const letter = await parts.inbox.deadLetters.get(key)
   if (letter === undefined) throw new ApiProblem(404, 'not_found', 'There is no such dead letter.')
-  const row = toRow(letter, parts)
-  if (!parts.bodies) return row
   const { id, type, namespace } = letter
-  return { ...row, body: parts.redact(new TextDecoder().decode(letter.body), { id, type, namespace }) }
+  const redacted = (text: string) => parts.redact(text, { id, type, namespace })
+  const stack = parts.activity?.stackOf(letter)
+  return {
+    ...toRow(letter, parts),
+    ...(stack !== undefined && { stack: redacted(stack) }),
+    ...(parts.bodies && { body: redacted(new TextDecoder().decode(letter.body)) }),
+  }
 }
 
 async function whereaboutsOf({ inbox }: ResolvedDashboard, key: string): Promise<Whereabouts> {

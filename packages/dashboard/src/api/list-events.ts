@@ -1,5 +1,5 @@
 import type { DeadLetter, Inbox } from '@ackhook/core'
-import { type BrowsedEvent, type BrowseQuery, eventKey } from '@ackhook/core/spi'
+import { type BrowsedEvent, eventKey } from '@ackhook/core/spi'
 import type { ResolvedDashboard } from '../options/options.ts'
 import { ApiProblem } from '../protocol/problem.ts'
 import type { EventPage, EventRow, LetterFilter } from '../protocol/protocol.ts'
@@ -42,35 +42,24 @@ export function toRow(event: BrowsedEvent | DeadLetter, { redact }: ResolvedDash
 
 async function pageOf(
   inbox: Inbox,
-  query: ListQuery,
+  { state, type, text, id, namespace = '', order, after }: ListQuery,
   limit: number,
 ): Promise<readonly (BrowsedEvent | DeadLetter)[]> {
-  const { state, type, text, id, namespace = '', order, after } = query
   const page = { limit, ...(after !== undefined && { after }) }
-  const isFiltered = type !== undefined || text !== undefined || id !== undefined
-  if (state === 'dead' && (!isFiltered || inbox.browse === undefined)) {
-    if (isFiltered && (type !== undefined || text !== undefined || id === undefined))
-      throw unsupported('a filter')
-    if (id === undefined) return inbox.deadLetters.list({ ...page, order: order ?? 'newest' })
-    const letter = await inbox.deadLetters.get(await eventKey(namespace, id))
+  const key = id === undefined ? undefined : await eventKey(namespace, id)
+  // Every inbox lists its dead letters and finds one by its key.
+  if (state === 'dead' && type === undefined && text === undefined) {
+    if (key === undefined) return inbox.deadLetters.list({ ...page, order: order ?? 'newest' })
+    const letter = await inbox.deadLetters.get(key)
     return letter === undefined ? [] : [letter]
   }
   if (order !== undefined) throw new ApiProblem(400, 'unsupported', 'Oldest first goes without filters.')
-  const { browsing } = inbox
-  if (inbox.browse === undefined || browsing?.states.includes(state) !== true)
-    throw unsupported(`the state ${state}`)
-  for (const [name, value] of Object.entries({ type, text })) {
-    if (value !== undefined && !browsing.filters.includes(name as 'type' | 'text'))
-      throw unsupported(`the filter ${name}`)
-  }
-  const query_: BrowseQuery = {
-    ...page,
-    state,
-    ...(type !== undefined && { type }),
-    ...(text !== undefined && { text }),
-    ...(id !== undefined && { key: await eventKey(namespace, id) }),
-  }
-  return inbox.browse(query_)
+  const { states = [], filters = [] } = inbox.browsing ?? {}
+  if (inbox.browse === undefined || !states.includes(state)) throw unsupported(`the state ${state}`)
+  const wanted = { ...(type !== undefined && { type }), ...(text !== undefined && { text }) }
+  for (const name of Object.keys(wanted) as (keyof typeof wanted)[])
+    if (!filters.includes(name)) throw unsupported(`the filter ${name}`)
+  return inbox.browse({ ...page, ...wanted, state, ...(key !== undefined && { key }) })
 }
 
 function unsupported(what: string): ApiProblem {

@@ -1,4 +1,4 @@
-import type { Observation } from '@ackhook/core'
+import type { DeadLetter, Observation } from '@ackhook/core'
 import { describeError } from '@ackhook/core/spi'
 import type { Here, ObservationLine, RefusalCount } from '../protocol/protocol.ts'
 
@@ -10,6 +10,8 @@ export interface RedactedEvent {
 }
 
 const KEPT = 500
+const KEPT_STACKS = 200
+const MAX_STACK = 8192
 /** Every request makes one of these two, and an event's own line says the same with its id. */
 const NOT_KEPT: ReadonlySet<Observation['kind']> = new Set(['received', 'attempt_started'])
 
@@ -17,6 +19,8 @@ const NOT_KEPT: ReadonlySet<Observation['kind']> = new Set(['received', 'attempt
 export class Activity {
   readonly #ring: ObservationLine[] = []
   readonly #refusals = new Map<string, RefusalCount>()
+  /** Of dead letters, the oldest first. */
+  readonly #stacks = new Map<string, { readonly reason: string; readonly stack: string }>()
   readonly #clock: () => number
   #seq = 0
 
@@ -29,6 +33,7 @@ export class Activity {
     if (NOT_KEPT.has(observation.kind)) return
     const at = this.#clock()
     if (observation.kind === 'rejected') this.#countRefusal(observation, at)
+    if (observation.kind === 'dead_lettered') this.#keepStack(observation)
     const line = lineOf(observation, this.#seq, at)
     this.#ring[this.#seq++ % KEPT] = line
   }
@@ -43,6 +48,22 @@ export class Activity {
       })
     const refusals = [...this.#refusals.values()].sort((a, b) => b.lastAt - a.lastAt)
     return { observations, refusals }
+  }
+
+  /** Where the error of a dead letter was thrown, if it died here, and not again elsewhere since. */
+  stackOf({ namespace, id, reason }: Pick<DeadLetter, 'namespace' | 'id' | 'reason'>): string | undefined {
+    const kept = this.#stacks.get(`${namespace}\n${id}`)
+    return kept?.reason === reason ? kept.stack : undefined
+  }
+
+  #keepStack({ namespace, id, error }: Extract<Observation, { kind: 'dead_lettered' }>): void {
+    const key = `${namespace}\n${id}`
+    this.#stacks.delete(key)
+    const stack = error instanceof Error ? error.stack : undefined
+    if (typeof stack !== 'string') return
+    this.#stacks.set(key, { reason: describeError(error), stack: stack.slice(0, MAX_STACK) })
+    const [oldest] = this.#stacks.keys()
+    if (this.#stacks.size > KEPT_STACKS && oldest !== undefined) this.#stacks.delete(oldest)
   }
 
   #countRefusal({ code, status, detail }: Extract<Observation, { kind: 'rejected' }>, lastAt: number): void {

@@ -108,6 +108,11 @@ export interface EventRow {
   readonly reason?: string
   /** Milliseconds until its next attempt, where the inbox knows. */
   readonly dueInMs?: number
+  /**
+   * Of the whole letter alone: where its last error was thrown, redacted. Inboxes keep none, so it is there for the last
+   * 200 letters that died in this process.
+   */
+  readonly stack?: string
   /** Of the whole letter alone: as text, redacted. Absent when bodies are hidden. */
   readonly body?: string
 }
