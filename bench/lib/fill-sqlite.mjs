@@ -13,10 +13,16 @@ export function fillIds(path, count, forgetAt) {
 
 /** Events that wait, of 500 bytes each. */
 export function fillBacklog(path, count) {
-  const columns = 'key, state, due, fingerprint, accepted_at, received_at, id, type, namespace, body'
-  const values = `${KEY}, 0, 0, 0, ?2, ?2, 'evt_' || n, 'conversation.resolved', '', zeroblob(500)`
+  const columns = 'key, state, due, fingerprint, accepted_at, received_at, id, type, namespace'
+  const values = `${KEY}, 0, 0, 0, ?2, ?2, 'evt_' || n, 'conversation.resolved', ''`
   const sql = `${NUMBERS} INSERT INTO ackhook_events (${columns}) SELECT ${values} FROM numbers`
-  return fill(path, sql, count, Date.now(), `INSERT INTO ackhook_counts VALUES ('unhandled', 0, ${count})`)
+  return fill(
+    path,
+    sql,
+    count,
+    Date.now(),
+    `INSERT INTO ackhook_bodies SELECT seq, zeroblob(500) FROM ackhook_events; INSERT INTO ackhook_counts VALUES ('unhandled', 0, ${count})`,
+  )
 }
 
 /** By SQL: a million through the inbox take minutes. */

@@ -29,7 +29,7 @@ const PENDING = `SELECT ${COLUMNS} FROM ackhook_events WHERE seq IN (
   ) ORDER BY seq LIMIT ?2`
 // As many as all processes run together.
 const RUNNING = `SELECT ${COLUMNS} FROM ackhook_events WHERE state = ${ACTIVE} AND seq > ? ORDER BY seq LIMIT ?`
-const ONE = `SELECT ${COLUMNS}, body FROM ackhook_events WHERE key = ?`
+const ONE = `SELECT ${COLUMNS}, body FROM ackhook_events JOIN ackhook_bodies USING (seq) WHERE key = ?`
 
 /** Reads what waits and what runs, for people. */
 export class Browse {

@@ -13,7 +13,7 @@ import { Storage } from '../storage.ts'
 const TERMS = { capacity: 30, leaseMs: 10_000, minDelayMs: 10, maxDelayMs: 50, factor: 2 }
 const KEYS = 60
 
-it.each([1, 2, 3])('agree with the rows after anything that happens, seed %i', seed => {
+it.each([1, 2, 3])('counts and bodies agree with the events after anything that happens, seed %i', seed => {
   const folder = mkdtempSync(join(tmpdir(), 'ackhook-sqlite-'))
   const path = join(folder, 'inbox.db')
   const random = seededRandom(seed)
@@ -76,6 +76,8 @@ it.each([1, 2, 3])('agree with the rows after anything that happens, seed %i', s
   }
   const { postponed, ...counts } = rows
   expect(stats?.found).toMatchObject([{ value: counts }, { value: { postponed } }])
+  const seqsIn = (table: string) => file.prepare(`SELECT seq FROM ${table} ORDER BY seq`).all()
+  expect(seqsIn('ackhook_bodies')).toEqual(seqsIn('ackhook_events'))
   file.close()
   rmSync(folder, { recursive: true })
 })

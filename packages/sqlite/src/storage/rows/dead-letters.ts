@@ -10,7 +10,8 @@ const COLUMNS = `key, namespace, id, type, received_at AS receivedAt, due AS fai
     due || ':' || seq AS cursor`
 const NEWEST = `WHERE state = ${DEAD} AND (due, seq) < (?, ?) ORDER BY due DESC, seq DESC LIMIT ?`
 const OLDEST = `WHERE state = ${DEAD} AND (due, seq) > (?, ?) ORDER BY due, seq LIMIT ?`
-const GET = `SELECT ${COLUMNS}, body FROM ackhook_events WHERE key = ? AND state = ${DEAD}`
+const WITH_BODY = 'FROM ackhook_events JOIN ackhook_bodies USING (seq)'
+const GET = `SELECT ${COLUMNS}, body ${WITH_BODY} WHERE key = ? AND state = ${DEAD}`
 const REDRIVE = `UPDATE ackhook_events SET seq = (SELECT max(seq) + 1 FROM ackhook_events),
     state = iif(order_key IS NULL, ${WAITING}, ${BEHIND}), due = ${AT_ONCE}, attempts = 0, crashes = 0, mark = 0,
     accepted_at = ?, reason = NULL
@@ -34,8 +35,8 @@ export class DeadLetters {
     this.#ordering = ordering
     this.#counts = counts
     this.#list = {
-      newest: database.prepare(`SELECT ${COLUMNS}, body FROM ackhook_events ${NEWEST}`),
-      oldest: database.prepare(`SELECT ${COLUMNS}, body FROM ackhook_events ${OLDEST}`),
+      newest: database.prepare(`SELECT ${COLUMNS}, body ${WITH_BODY} ${NEWEST}`),
+      oldest: database.prepare(`SELECT ${COLUMNS}, body ${WITH_BODY} ${OLDEST}`),
     }
     this.#browse = database.prepare(`SELECT ${COLUMNS} FROM ackhook_events ${NEWEST}`)
     this.#get = database.prepare(GET)

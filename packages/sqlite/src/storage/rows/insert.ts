@@ -33,8 +33,9 @@ interface KnownRow extends Handled {
 
 const INSERT = `INSERT INTO ackhook_events
     (key, state, due, attempts, token, fingerprint, accepted_at, received_at, id, type, namespace,
-     order_key, order_at, body)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING`
+     order_key, order_at)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING`
+const INSERT_BODY = 'INSERT INTO ackhook_bodies (seq, body) VALUES (?, ?)'
 const HANDLED = 'SELECT fingerprint FROM ackhook_ids WHERE key = ? AND forget_at > ?'
 const FIND = 'SELECT seq, state, fingerprint FROM ackhook_events WHERE key = ?'
 const REMOVE = 'DELETE FROM ackhook_events WHERE seq = ?'
@@ -45,6 +46,7 @@ export class Insert {
   readonly #ordering: Ordering
   readonly #counts: Counts
   readonly #insert: SqliteStatement
+  readonly #insertBody: SqliteStatement
   readonly #handled: SqliteStatement
   readonly #find: SqliteStatement
   readonly #remove: SqliteStatement
@@ -54,6 +56,7 @@ export class Insert {
     this.#ordering = ordering
     this.#counts = counts
     this.#insert = database.prepare(INSERT)
+    this.#insertBody = database.prepare(INSERT_BODY)
     this.#handled = database.prepare(HANDLED)
     this.#find = database.prepare(FIND)
     this.#remove = database.prepare(REMOVE)
@@ -100,13 +103,23 @@ export class Insert {
       namespace,
       orderKey,
       orderAt,
-      body,
     )
     if (Number(changes) === 0) return undefined
-    this.#counts.change('unhandled', 1)
     const seq = Number(lastInsertRowid)
+    this.#storeBody(seq, body)
+    this.#counts.change('unhandled', 1)
     const overtakes = orderKey !== null && this.#ordering.enter(seq)
     return { admission: overtakes ? 'overtaking' : 'accepted', seq }
+  }
+
+  /** The transaction goes on without an event whose body is refused. */
+  #storeBody(seq: number, body: Uint8Array): void {
+    try {
+      this.#insertBody.run(seq, body)
+    } catch (error) {
+      if (failsAlone(error)) this.#remove.run(seq)
+      throw error
+    }
   }
 
   /** A row that cannot be stored leaves the dead letter that it was to replace. */

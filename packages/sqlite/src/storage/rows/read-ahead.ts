@@ -9,11 +9,11 @@ const MAX_BYTES = 65_536
 const PAUSE_MS = 60_000
 
 const BEHIND_ROWS = `SELECT seq, key, namespace, id, type, fingerprint, received_at AS receivedAt, attempts,
-    order_at AS orderAt, length(body) AS bytes
-  FROM ackhook_events WHERE order_key = (SELECT order_key FROM ackhook_events WHERE seq = ?) AND state = ${BEHIND}
+    order_at AS orderAt, (SELECT length(body) FROM ackhook_bodies AS b WHERE b.seq = e.seq) AS bytes
+  FROM ackhook_events AS e WHERE order_key = (SELECT order_key FROM ackhook_events WHERE seq = ?) AND state = ${BEHIND}
   ORDER BY order_at, seq LIMIT ?`
 const ORDER_KEY = 'SELECT hex(order_key) AS orderKey FROM ackhook_events WHERE seq = ?'
-const BODY = 'SELECT body FROM ackhook_events WHERE seq = ?'
+const BODY = 'SELECT body FROM ackhook_bodies WHERE seq = ?'
 
 interface WaitingRow extends Omit<StoredEvent, 'body'> {
   readonly seq: number

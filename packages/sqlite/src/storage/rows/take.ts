@@ -32,7 +32,7 @@ const WAITS_FOR_SLOT = `SELECT ${COLUMNS}, iif(due = ${FIRST}, 0, accepted_at) A
   FROM ackhook_events WHERE state = ${WAITING} AND due <= ${AT_ONCE} ORDER BY due, seq LIMIT ?`
 const WAITED_FOR_TIME = `SELECT ${COLUMNS}, due AS since FROM ackhook_events
   WHERE state = ${WAITING} AND due > ${AT_ONCE} AND due <= ? ORDER BY due, seq LIMIT ?`
-const BODY = 'SELECT body FROM ackhook_events WHERE seq = ?'
+const BODY = 'SELECT body FROM ackhook_bodies WHERE seq = ?'
 const LEASE = `UPDATE ackhook_events SET state = ${ACTIVE}, due = ?, attempts = ?, postponed = 0, token = ?
   WHERE seq = ?`
 // Nothing changes when the owner has renewed the lease after all.

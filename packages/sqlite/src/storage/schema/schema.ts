@@ -11,6 +11,8 @@ export const SCHEMA_VERSION = 1
  * `onDeadLetter`, ended with their process, in a row. `mark`: of the last verdict `postponed`; `postponed`: it waits for
  * that. Those that wait for a time have an index by arrival, for people who look at them.
  *
+ * A body is written once: in the row of its event, every lease and retry would write it again. perf: note 31.
+ *
  * Of a handled event only the id is kept, in a table of its own without another index: remembering writes one page, and
  * forgetting goes through it in its order, many ids to a page. perf: note 29.
  */
@@ -33,9 +35,15 @@ const TABLES = `
     namespace TEXT NOT NULL,
     order_key TEXT,
     order_at INTEGER,
-    reason TEXT,
-    body BLOB
+    reason TEXT
   ) STRICT;
+  CREATE TABLE ackhook_bodies (seq INTEGER PRIMARY KEY, body BLOB) STRICT;
+  CREATE TRIGGER ackhook_events_gone AFTER DELETE ON ackhook_events BEGIN
+    DELETE FROM ackhook_bodies WHERE seq = OLD.seq;
+  END;
+  CREATE TRIGGER ackhook_events_moved AFTER UPDATE OF seq ON ackhook_events BEGIN
+    UPDATE ackhook_bodies SET seq = NEW.seq WHERE seq = OLD.seq;
+  END;
   CREATE INDEX ackhook_events_due ON ackhook_events (state, due);
   CREATE INDEX ackhook_events_delayed ON ackhook_events (state) WHERE state = ${WAITING} AND due > ${AT_ONCE};
   CREATE INDEX ackhook_events_order ON ackhook_events (order_key, state, order_at)
