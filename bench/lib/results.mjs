@@ -21,6 +21,7 @@ const ORDER = [
   'scale',
   'forget',
   'growth',
+  'hot-key',
   'emulator',
 ]
 /** Kept once for each version of Node; of the others the last run counts. */

@@ -22,6 +22,8 @@ export async function openSqlite() {
       const added = statSync(path).size - (backlog > 0 ? empty : 0)
       return added / Math.max(1, ids + backlog)
     },
+    /** It is none: it runs in this process. */
+    cpuUs: async () => 0,
     stop: () => folder.remove(),
   }
 }

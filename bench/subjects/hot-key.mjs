@@ -1,0 +1,53 @@
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { sqliteInbox } from '@ackhook/sqlite'
+import { scratchFolder } from '../lib/engines.mjs'
+import { interleave, spread } from '../lib/rounds.mjs'
+import { showNumber, table } from '../lib/table.mjs'
+import { accepted, nextDelivery, started } from './durable/inbox.mjs'
+
+const BODY = Buffer.from(JSON.stringify({ text: 'x'.repeat(489) }))
+const WAYS = { 'one key': () => 'cnv_1', 'a key each': index => `cnv_${index}` }
+
+/** How fast `sqliteInbox` works off events that wait, of one `serializeBy` key, which run one after the other. */
+export async function measureHotKey({ quick }) {
+  const events = quick ? 3000 : 10_000
+  const samples = await interleave(Object.keys(WAYS), {
+    rounds: quick ? 3 : 9,
+    warmUps: 1,
+    measure: name => workOff(events, WAYS[name]),
+  })
+  const figures = Object.fromEntries([...samples].map(([name, own]) => [name, spread(own)]))
+  const rows = Object.entries(figures).map(([name, { low, middle, high }]) => [
+    name,
+    ...[low, middle, high].map(showNumber),
+  ])
+  return {
+    markdown: `## One ordering key in SQLite\n\nEvents of 500 bytes that wait, handled a second, with 16 slots.\n\n${table(['', 'min', 'median', 'max'], rows)}`,
+    figures,
+  }
+}
+
+async function workOff(events, keyOf) {
+  const folder = scratchFolder()
+  const path = join(folder.path, 'inbox.db')
+  const receiving = await started(sqliteInbox(path))
+  const store = index =>
+    accepted(receiving, { ...nextDelivery(), body: BODY, order: { key: keyOf(index), createdAt: index } })
+  await Promise.all(Array.from({ length: events }, (_, index) => store(index)))
+  await receiving.close(1000)
+  let handled = 0
+  const process = async () => {
+    handled++
+    return { outcome: 'completed' }
+  }
+  const working = sqliteInbox(path)
+  await started(working, { concurrency: 16, process })
+  const beganAt = performance.now()
+  const before = handled
+  while (handled < events) await setTimeout(1)
+  const perSecond = (events - before) / ((performance.now() - beganAt) / 1000)
+  await working.close(1000)
+  folder.remove()
+  return perSecond
+}
