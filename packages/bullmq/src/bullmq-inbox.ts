@@ -23,6 +23,7 @@ import { createEngine } from './create-engine.ts'
 import { createDeadLetters } from './dead-letters.ts'
 import type { Engine } from './engine/engine.ts'
 import { jobIdOf } from './engine/event-job.ts'
+import { NoticeWatch } from './notice-watch.ts'
 import { type BullmqInboxOptions, type ResolvedOptions, resolveOptions } from './options.ts'
 import { InboxWorker } from './processing/inbox-worker.ts'
 import { OutageLog } from './processing/outage-log.ts'
@@ -81,6 +82,7 @@ class BullmqInbox {
   #worker: InboxWorker | undefined
   #acceptor: Acceptor | undefined
   #pruner: Pruner | undefined
+  #notices: NoticeWatch | undefined
   #shuttingDown: Promise<void> | undefined
   #closed = false
 
@@ -131,7 +133,9 @@ class BullmqInbox {
     pruner.start()
     // What takes long to count is counted by the time somebody asks.
     void this.stats().catch(() => {})
-    void reportNotices(engine, policy)
+    this.#notices?.stop()
+    this.#notices = new NoticeWatch(engine, policy)
+    this.#notices.start()
   }
 
   accept(delivery: Delivery): MaybePromise<Acceptance> {
@@ -162,6 +166,7 @@ class BullmqInbox {
 
   async close(timeoutMs: number): Promise<DrainReport> {
     this.#closed = true
+    this.#notices?.stop()
     const engine = await this.#opening?.catch(() => undefined)
     const worker = this.#worker
     this.#worker = undefined
@@ -214,12 +219,4 @@ async function withinStartTime(begun: Promise<void>, { migrating }: Engine): Pro
 
 function closedError(): AckhookError {
   return new AckhookError('inbox_unavailable', 'The inbox is closed.')
-}
-
-async function reportNotices(engine: Engine, { observe, logger }: ProcessingPolicy): Promise<void> {
-  // Managed servers may forbid the question.
-  for (const notice of await engine.notices().catch(() => [])) {
-    observe({ kind: 'notice', ...notice })
-    logger.warn({ code: notice.code }, notice.message)
-  }
 }

@@ -18,6 +18,8 @@ import { CLAIM, COMPLETE, claimSingleKey, EXTEND, FORGET, OUTCOME, RELEASE, type
 
 const CLAIMED: Claim = { outcome: 'claimed' }
 const FULL: Claim = { outcome: 'full' }
+/** An operator may set another policy at any time, and a failover may lead to a server that has one. */
+const RECHECK_POLICY_MS = 60_000
 
 /**
  * The memory of ids in Redis, shared by every process that uses the same Redis and prefix. Each call is one
@@ -53,6 +55,9 @@ class RedisStore {
   readonly #releases: BatchedScript
   readonly #forgets: BatchedScript
   #report: ((notice: StoreNotice) => void) | undefined
+  /** What was reported of the eviction policy, and when it was read. Monotonic milliseconds. */
+  #policyNotice: string | undefined
+  #policyReadAt = Number.POSITIVE_INFINITY
   /** The present outage has been reported. */
   #failingOpen = false
 
@@ -69,6 +74,7 @@ class RedisStore {
 
   async claim(key: string, token: string, { leaseMs }: ClaimOptions): Promise<Claim> {
     const { prefix, failOpen } = this.#options
+    if (performance.now() - this.#policyReadAt > RECHECK_POLICY_MS) void this.#recheckPolicy()
     const late = failOpen ? undefined : (reply: Reply) => this.#giveBack(key, token, reply)
     try {
       const claim = toClaim(await this.#claims.run(prefix + key, [token, wholeMs(leaseMs)], late))
@@ -105,16 +111,12 @@ class RedisStore {
    */
   async start(report: (notice: StoreNotice) => void): Promise<void> {
     this.#report = report
+    this.#policyNotice = undefined
     const permit = this.#breaker.enter()
     try {
-      const policies = await withDeadline(evictionPolicies(this.#client), {
-        operation: 'redisStore.start',
-        ms: this.#options.timeoutMs,
-      })
+      const policies = await this.#readPolicies()
       permit?.succeeded()
-      const evicting = policies.find(policy => policy !== undefined && policy !== 'noeviction')
-      if (evicting !== undefined) report(mayEvict(evicting))
-      else if (policies.includes(undefined)) report(policyUnknown('INFO memory does not name it'))
+      this.#reportPolicies(policies)
     } catch (error) {
       if (isConnectionError(error)) {
         permit?.failed(error)
@@ -127,6 +129,28 @@ class RedisStore {
         report(policyUnknown(error))
       }
     }
+  }
+
+  #readPolicies(): Promise<readonly (string | undefined)[]> {
+    this.#policyReadAt = performance.now()
+    const operation = 'redisStore.start'
+    return withDeadline(evictionPolicies(this.#client), { operation, ms: this.#options.timeoutMs })
+  }
+
+  #reportPolicies(policies: readonly (string | undefined)[]): void {
+    const evicting = policies.find(policy => policy !== undefined && policy !== 'noeviction')
+    const unknown = policies.includes(undefined) ? policyUnknown('INFO memory does not name it') : undefined
+    const notice = evicting === undefined ? unknown : mayEvict(evicting)
+    if (notice !== undefined && notice.message !== this.#policyNotice) this.#report?.(notice)
+    this.#policyNotice = notice?.message
+  }
+
+  async #recheckPolicy(): Promise<void> {
+    // What keeps it from being read was reported at the start, or shows at the claims.
+    await this.#readPolicies().then(
+      policies => this.#reportPolicies(policies),
+      () => {},
+    )
   }
 
   #startWithout(cause: unknown, error: AckhookError): void {

@@ -6,6 +6,7 @@ import { Redis as Redis5 } from 'ioredis5'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { type RedisServer, startRedis } from '../../../test/support/redis.ts'
 import { startRedisCluster } from '../../../test/support/redis-cluster.ts'
+import { until } from '../../../test/support/until.ts'
 import { CLAIM } from '../src/scripts.ts'
 import { bytesPerId } from './bytes-per-id.ts'
 
@@ -86,6 +87,25 @@ describe('the check of maxmemory-policy', () => {
     }
     five.disconnect()
     three.disconnect()
+  })
+
+  test('warns within a minute of claims about a policy that is set at run time, and once', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] })
+    try {
+      await client.config('SET', 'maxmemory-policy', 'noeviction')
+      const notices: StoreNotice[] = []
+      const store = redisStore(client)
+      await store.start?.(notice => notices.push(notice))
+      await client.config('SET', 'maxmemory-policy', 'allkeys-lru')
+      for (let minute = 0; minute < 3; minute++) {
+        vi.advanceTimersByTime(60_001)
+        await store.claim(`minute ${minute}`, 'token', { leaseMs: 1000 })
+        await until('the policy is read', () => notices.length > 0)
+      }
+      expect(notices).toMatchObject([{ code: 'redis_may_evict' }])
+    } finally {
+      vi.useRealTimers()
+    }
   })
 
   test('warns through the observer and the logger of a receiver', async () => {

@@ -5,9 +5,14 @@ export function redisNotices(info: string): readonly StoreNotice[] {
   const notices: StoreNotice[] = []
   const policy = field(info, 'maxmemory_policy')
   if (policy !== undefined && policy !== 'noeviction') {
+    const evicted = Number(field(info, 'evicted_keys') ?? 0)
+    const danger =
+      evicted > 0
+        ? `it has dropped ${evicted} keys since it started, perhaps acknowledged events among them`
+        : 'it may drop acknowledged events'
     notices.push({
       code: 'redis_evicts',
-      message: `Redis has maxmemory-policy ${policy}: it may drop acknowledged events. Set it to noeviction.`,
+      message: `Redis has maxmemory-policy ${policy}: ${danger}. Set it to noeviction.`,
     })
   }
   if (field(info, 'aof_enabled') === '0') {
