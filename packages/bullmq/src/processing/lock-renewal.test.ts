@@ -118,18 +118,19 @@ test('a renewal that succeeds after failed ones keeps the lock', async () => {
   expect(errors.length).toBe(failures)
 })
 
-test('an answer that arrived while the event loop was blocked counts', async () => {
+// The machine may pause for a while too: what is left of the lease is for that.
+test('an answer that arrived while the event loop was blocked counts', { timeout: 30_000 }, async () => {
   const { locks, asked } = locksOn(async () => {
     if (asked.length > 1) return []
     await new Promise(setImmediate)
     const arrives = stat('.')
-    for (const end = performance.now() + 850; performance.now() < end; );
+    for (const end = performance.now() + 3200; performance.now() < end; );
     await arrives
     return []
-  }, 1000)
+  }, 4000)
   const { attempt, reasons } = watched()
   locks.hold('e-1', 't:0', attempt)
-  await vi.waitFor(() => expect(asked.length).toBe(3), SOON)
+  await vi.waitFor(() => expect(asked.length).toBe(3), { ...SOON, timeout: 20_000 })
   expect(reasons).toEqual([])
 })
 
