@@ -7,6 +7,8 @@ import { showNumber, table } from '../lib/table.mjs'
 import { accepted, nextDelivery, started } from './durable/inbox.mjs'
 
 const BODY = Buffer.from(JSON.stringify({ text: 'x'.repeat(489) }))
+/** How many are stored with one wait for the disk. */
+const AT_A_TIME = 500
 const WAYS = { 'one key': () => 'cnv_1', 'a key each': index => `cnv_${index}` }
 
 /** How fast `sqliteInbox` works off events that wait, of one `serializeBy` key, which run one after the other. */
@@ -34,7 +36,9 @@ async function workOff(events, keyOf) {
   const receiving = await started(sqliteInbox(path))
   const store = index =>
     accepted(receiving, { ...nextDelivery(), body: BODY, order: { key: keyOf(index), createdAt: index } })
-  await Promise.all(Array.from({ length: events }, (_, index) => store(index)))
+  for (let stored = 0; stored < events; stored += AT_A_TIME) {
+    await Promise.all(Array.from({ length: AT_A_TIME }, (_, index) => store(stored + index)))
+  }
   await receiving.close(1000)
   let handled = 0
   const process = async () => {
