@@ -255,7 +255,7 @@ test('rule 4: every reply forbids scripts, frames and guessing of types', async 
       path,
       expect.objectContaining({
         'content-security-policy':
-          "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'",
+          "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
         'x-content-type-options': 'nosniff',
         'referrer-policy': 'no-referrer',
       }),
