@@ -531,7 +531,7 @@ it('shows hostile ids, types, payloads, replies and headers as text', async () =
     for (const summary of await page.getByText('Request and reply').all()) await summary.click()
     expect(await page.locator('main img, main script, main svg, main a[href^="javascript"]').count()).toBe(0)
     await page.goBack()
-    await page.getByRole('heading', { name: 'Deliveries' }).waitFor()
+    await page.getByRole('heading', { name: 'Deliveries', exact: true }).waitFor()
     await vi.waitFor(async () => expect(await rows(page).count()).toBe(HOSTILE.length))
   }
 })
