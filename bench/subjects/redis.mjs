@@ -56,7 +56,7 @@ async function claims({ client, cpuUs }, quick) {
     for (let warmUp = 0; warmUp < 10; warmUp++) for (const name of [BARE, CLAIM]) await measure(name)
     const found = await compareRounds(inTurns([BARE, CLAIM], measure), {
       quick,
-      ...{ fewest: 20, most: 150, seconds: 30 },
+      ...{ fewest: 20, most: 150, seconds: 20 },
       decides: [['perSecond', CLAIM, BARE]],
     })
     const speed = found.ratioOf('perSecond', CLAIM, BARE)
@@ -114,7 +114,7 @@ async function overHttp({ url }, quick) {
   }
   const found = await compareRounds(inTurns([memory, redis], measure), {
     quick,
-    ...{ fewest: 10, most: 40, seconds: 40 },
+    ...{ fewest: 10, most: 40, seconds: 30 },
     decides: [['perSecond', redis, memory]],
   })
   for (const { server, sender } of servers.values()) {

@@ -88,7 +88,7 @@ async function measureProcessing(parts, quick) {
     for (const name of Object.keys(ways)) await measure(name, 'warm-up')
     const found = await compareRounds(inTurns(Object.keys(ways), measure), {
       quick,
-      ...{ fewest: 6, most: 20, seconds: 40 },
+      ...{ fewest: 6, most: 20, seconds: 25 },
       decides: [['perSecond', OURS, BARE]],
     })
     figures[concurrency] = found.ratioOf('perSecond', OURS, BARE)

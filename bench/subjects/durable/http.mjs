@@ -37,7 +37,7 @@ export async function measureOverHttp({ folder, redis, postgres, quick }) {
   for (const variant of VARIANTS) await measure(variant, 2)
   const found = await compareRounds(
     inTurns(VARIANTS, variant => measure(variant, 0.8)),
-    { quick, ...{ fewest: 8, most: 20, seconds: 60 }, decides: [['perSecond', SQLITE, MEMORY]] },
+    { quick, ...{ fewest: 8, most: 20, seconds: 40 }, decides: [['perSecond', SQLITE, MEMORY]] },
   )
   for (const { server, sender } of servers.values()) {
     sender.close()

@@ -1,33 +1,32 @@
 /**
- * `round-child.mjs <sizes as JSON>`: one round of `verify` in a new process. Sends the nanoseconds of processor time that a call of
- * each contender takes: the clock would count the turns of other processes too.
+ * `round-child.mjs <sizes as JSON>`: one round of `verify` in a new process. Sends the nanoseconds of processor time that
+ * a call of each contender takes: the clock would count the turns of other processes too.
  */
 import { eventBody } from '../../lib/event-body.mjs'
 import { createContenders } from './contenders.mjs'
 
 /** Slices this short lie side by side: what slows the machine slows all of them. */
 const SLICE_MS = 1
-const WARM_UP_SLICES = 100
-const SLICES = 60
-/** Calls between two looks at the clock: a large body takes more than a slice. */
-const CALLS = 4
-const SMALL = 2000
+/** Large bodies take more than a slice, and get fewer of them. `calls`: between two looks at the clock. */
+const SMALL = { warmUps: 100, slices: 60, calls: 4 }
+const LARGE = { warmUps: 25, slices: 15, calls: 1 }
+const LARGEST_SMALL = 2000
 
 const result = {}
 for (const size of JSON.parse(process.argv[2])) {
   const body = eventBody(size).bytes
+  const effort = size > LARGEST_SMALL ? LARGE : SMALL
   result[size] = {
-    whole: await measure(await createContenders(body, true), size),
-    alone: await measure(await createContenders(body, false), size),
+    whole: await measure(await createContenders(body, true), effort),
+    alone: await measure(await createContenders(body, false), effort),
   }
 }
 process.send(result, () => process.exit())
 
-async function measure(contenders, size) {
-  const calls = size > SMALL ? 1 : CALLS
+async function measure(contenders, { warmUps, slices, calls }) {
   const sums = new Map([...contenders].map(([name, run]) => [name, { run, ns: 0, calls: 0 }]))
   const names = [...contenders.keys()]
-  for (let slice = -WARM_UP_SLICES; slice < SLICES; slice++) {
+  for (let slice = -warmUps; slice < slices; slice++) {
     if (slice === 0) for (const sum of sums.values()) Object.assign(sum, { ns: 0, calls: 0 })
     for (const name of slice % 2 === 0 ? names : names.toReversed()) await measureSlice(sums.get(name), calls)
   }
@@ -39,7 +38,9 @@ async function measureSlice(sum, atOnce) {
   const { run } = sum
   const before = process.cpuUsage()
   const until = performance.now() + SLICE_MS
-  const waits = run() instanceof Promise
+  const first = run()
+  const waits = first instanceof Promise
+  if (waits) await first
   let calls = 1
   do {
     for (let i = 0; i < atOnce; i++) {
