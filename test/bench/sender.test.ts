@@ -1,0 +1,62 @@
+import { once } from 'node:events'
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterEach, expect, it } from 'vitest'
+import { eventBody } from '../../bench/lib/event-body.mjs'
+import { Sender } from '../../bench/lib/sender.mjs'
+
+const cleanups: (() => void)[] = []
+afterEach(() => {
+  for (const cleanup of cleanups.splice(0)) cleanup()
+})
+
+async function senderTo(listener: RequestListener) {
+  const server = createServer(listener).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const sender = await Sender.open({ port, body: eventBody(300), connections: 4 })
+  cleanups.push(() => {
+    sender.close()
+    server.close()
+  })
+  return sender
+}
+
+it('sends so many events, each with an id of its own and a signature', async () => {
+  const ids = new Set<string>()
+  const sender = await senderTo((request, response) => {
+    let body = ''
+    request.on('data', chunk => {
+      body += chunk
+    })
+    request.on('end', () => {
+      if (request.headers['x-service-signature'] !== undefined) ids.add(JSON.parse(body).id)
+      response.writeHead(204).end()
+    })
+  })
+  await sender.send(50)
+  expect(ids.size).toBe(50)
+})
+
+it('counts an answer once, with a length, in chunks or in pieces', async () => {
+  let received = 0
+  const sender = await senderTo((request, response) => {
+    received++
+    request.resume().on('end', () => {
+      if (received % 3 === 0) return response.end('{}')
+      response.writeHead(202, received % 3 === 1 ? {} : { 'content-length': 4 })
+      response.write('{}')
+      return setTimeout(() => response.end('{}'), 5)
+    })
+  })
+  const { answered, latencies } = await sender.load(0.2)
+  expect(answered).toBe(received)
+  expect(latencies).toHaveLength(received)
+})
+
+it('ends the measurement when an answer is not a 2xx', async () => {
+  const sender = await senderTo((request, response) => {
+    request.resume().on('end', () => response.writeHead(503).end('full'))
+  })
+  await expect(sender.load(0.2)).rejects.toThrow('HTTP/1.1 503')
+})
