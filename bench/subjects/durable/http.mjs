@@ -34,10 +34,10 @@ export async function measureOverHttp({ folder, redis, postgres, quick }) {
     await atRest(server)
     return { perSecond, p99Ms: percentile(latencies, 0.99), loopP99Ms }
   }
-  for (const variant of VARIANTS) await measure(variant, 2)
+  for (const variant of VARIANTS) await measure(variant, 1)
   const found = await compareRounds(
-    inTurns(VARIANTS, variant => measure(variant, 0.8)),
-    { quick, ...{ fewest: 8, most: 20, seconds: 40 }, decides: [['perSecond', SQLITE, MEMORY]] },
+    inTurns(VARIANTS, variant => measure(variant, 0.4)),
+    { quick, ...{ fewest: 6, most: 20, seconds: 40 }, decides: [['perSecond', SQLITE, MEMORY]] },
   )
   for (const { server, sender } of servers.values()) {
     sender.close()
