@@ -118,15 +118,16 @@ test('a start as a role without the right to write is refused with the fix', asy
 })
 
 test.each([
-  ['on', []],
-  ['local', []],
-  ['off', ['postgres_not_durable']],
+  ['synchronous_commit=on', []],
+  ['synchronous_commit=local', []],
+  ['synchronous_commit=off', ['postgres_not_durable']],
+  ['default_transaction_isolation=serializable', ['postgres_isolation']],
 ])(
-  'an operator is notified when PostgreSQL may lose events: synchronous_commit %s',
+  'an operator is notified when PostgreSQL may lose events or run them twice: %s',
   async (setting, codes) => {
     const pool = new Pool({
       connectionString: server.url,
-      options: `-c search_path=bullmq -c synchronous_commit=${setting}`,
+      options: `-c search_path=bullmq -c ${setting}`,
     })
     closing.push(() => pool.end())
     const query = pool.query.bind(pool) as (...args: unknown[]) => Promise<unknown>

@@ -1,14 +1,22 @@
 import type { StoreNotice } from '@ackhook/core/spi'
 
-/** From PostgreSQL's own settings: those under which it may lose what it has confirmed. */
+/** From PostgreSQL's own settings: those under which it may lose what it has confirmed, or an event may run twice. */
 export function postgresNotices(settings: Readonly<Record<string, unknown>>): readonly StoreNotice[] {
+  const notices: StoreNotice[] = []
   const off = ['fsync', 'synchronous_commit'].filter(name => settings[name] === 'off')
-  if (off.length === 0) return []
-  const fix = off.map(name => `${name} = on`).join(' and ')
-  return [
-    {
+  if (off.length > 0) {
+    const fix = off.map(name => `${name} = on`).join(' and ')
+    notices.push({
       code: 'postgres_not_durable',
       message: `PostgreSQL has ${off.join(' and ')} off: a crash of the server loses acknowledged events. Set ${fix}.`,
-    },
-  ]
+    })
+  }
+  const { isolation } = settings
+  if (isolation !== 'read committed') {
+    notices.push({
+      code: 'postgres_isolation',
+      message: `PostgreSQL's default_transaction_isolation is ${isolation}: an event that arrives again while its job is replaced by its id may run twice. Set it to 'read committed' for the inbox's user.`,
+    })
+  }
+  return notices
 }

@@ -31,10 +31,10 @@ import {
   ACCEPT,
   COUNT_UNFINISHED,
   DISCARD,
-  DURABILITY_SETTINGS,
   EXTEND_LOCKS,
   FORGET,
   FORGET_EXPIRED,
+  GUARANTEEING_SETTINGS,
   LOOK_UP,
   READ_COUNTS,
   RECLAIM,
@@ -219,7 +219,7 @@ class PostgresEngine implements Engine {
   }
 
   async notices(): Promise<readonly StoreNotice[]> {
-    const { rows } = await this.#pool.query(DURABILITY_SETTINGS)
+    const { rows } = await this.#pool.query(GUARANTEEING_SETTINGS)
     return postgresNotices(rows[0] ?? {})
   }
 

@@ -121,8 +121,9 @@ WHERE NOT EXISTS (SELECT FROM job WHERE queue = $1 AND id = given.id AND lock_to
 export const RESET_CRASH_COUNT = 'UPDATE job SET stalled_count = 0 WHERE queue = $1 AND id = $2'
 
 /** As they are for this user and database. */
-export const DURABILITY_SETTINGS = `
-SELECT current_setting('synchronous_commit') AS "synchronous_commit", current_setting('fsync') AS "fsync"`
+export const GUARANTEEING_SETTINGS = `
+SELECT current_setting('synchronous_commit') AS "synchronous_commit", current_setting('fsync') AS "fsync",
+  current_setting('default_transaction_isolation') AS isolation`
 
 /** Forgets a handled event: its job, or what is remembered of it. $1 queue, $2 id. */
 export const FORGET = `
