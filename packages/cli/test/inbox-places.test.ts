@@ -12,6 +12,7 @@ import { Pool } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type PostgresServer, startPostgres } from '../../../test/support/postgres.ts'
 import { type RedisServer, startRedis } from '../../../test/support/redis.ts'
+import { deliverPatiently } from './deliver-patiently.ts'
 import { runCli, SECRET } from './run-cli.ts'
 
 const logger = { info() {}, warn() {}, error() {} }
@@ -38,7 +39,7 @@ async function leaveDeadLetter(inbox: Inbox): Promise<void> {
   })
   const hooks = testReceiver(receiver, { secret: SECRET })
   await receiver.start()
-  await hooks.deliverEvent(createEvent('a.b', { id: 'evt_1' }))
+  await deliverPatiently(hooks, createEvent('a.b', { id: 'evt_1' }))
   await receiver.close()
 }
 

@@ -5,6 +5,7 @@ import { sqliteInbox } from '@ackhook/sqlite'
 import { createEvent, testReceiver } from '@ackhook/testing'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { withFolder } from '../../sqlite/test/start-inbox.ts'
+import { deliverPatiently } from './deliver-patiently.ts'
 import { runCli, SECRET, startCli } from './run-cli.ts'
 
 const logger = { info() {}, warn() {}, error() {} }
@@ -19,7 +20,7 @@ async function appWithLetter(file: string) {
     handled.push(event.id)
   })
   onTestFinished(async () => void (await receiver.close()))
-  await testReceiver(receiver, { secret: SECRET }).deliverEvent(createEvent('a.b', { id: 'evt_1' }))
+  await deliverPatiently(testReceiver(receiver, { secret: SECRET }), createEvent('a.b', { id: 'evt_1' }))
   await vi.waitFor(async () => expect((await receiver.stats()).dead).toBe(1))
   const repair = (): void => {
     broken = false

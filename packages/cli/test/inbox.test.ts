@@ -5,6 +5,7 @@ import { createEvent, testReceiver } from '@ackhook/testing'
 import { describe, expect, test, vi } from 'vitest'
 import { withFolder } from '../../sqlite/test/start-inbox.ts'
 import { inboxCommand } from '../src/inbox/inbox-command.ts'
+import { deliverPatiently } from './deliver-patiently.ts'
 import { type FakeTerminal, fakeTerminal } from './fake-terminal.ts'
 import { SECRET } from './run-cli.ts'
 
@@ -22,14 +23,7 @@ async function setUpWith(inbox: Inbox, ids: readonly string[]) {
     if (broken) throw new NonRetryableError('the \u001b[31mdatabase\u001b[0m is gone')
   })
   const hooks = testReceiver(receiver, { secret: SECRET, timeout: '1m' })
-  /** Again after a 503, as the platform does: on a busy machine the file may answer late. */
-  async function deliver(id: string) {
-    const event = createEvent('a.b', { id, data: { n: 1 } })
-    for (;;) {
-      const delivery = await hooks.deliverEvent(event)
-      if (delivery.status !== 503) return delivery
-    }
-  }
+  const deliver = (id: string) => deliverPatiently(hooks, createEvent('a.b', { id, data: { n: 1 } }))
   await Promise.all(ids.map(deliver))
   const opened = { ...inbox, close: vi.fn(async () => ({ lost: 0 })) }
   const run = (args: string[], terminal = fakeTerminal()) => runOn(opened, args, terminal)
