@@ -6,7 +6,7 @@ import { createServer } from 'node:http'
 const { ledger, workMs, options } = JSON.parse(process.argv[2])
 let running = 0
 
-const server = createServer((request, response) => {
+const server = createServer({ keepAliveTimeout: 0 }, (request, response) => {
   const chunks = []
   request.on('data', chunk => chunks.push(chunk))
   request.on('end', () => {
