@@ -9,6 +9,10 @@ export class ByteCollector {
   #memory: Uint8Array | undefined
   length = 0
 
+  constructor(first?: Uint8Array) {
+    if (first !== undefined) this.add(first)
+  }
+
   add(chunk: Uint8Array): void {
     // A body that arrives in one piece, as most do, is not copied.
     if (this.length === 0 && this.#first === undefined) this.#first = chunk

@@ -1,5 +1,10 @@
 // For adapters:
-export { fromNodeRequest, isBeingRead, isNodeRequest } from './node-request.ts'
-export { captureRawBody, readRawBody } from './raw-body.ts'
+export {
+  captureRawBody,
+  fromNodeRequest,
+  isBeingRead,
+  isNodeRequest,
+  readRawBody,
+} from './node-request.ts'
 export { toNodeHandler } from './to-node-handler.ts'
 export { writeReply } from './write-reply.ts'

@@ -13,7 +13,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { eventBody, signedRequest, watch } from '../../../../test/support/receiving.ts'
 import { memoryStore } from '../inbox/memory/memory-store.ts'
 import type { ReceiverOptions } from '../receiver/options.ts'
-import { captureRawBody } from './raw-body.ts'
+import { captureRawBody } from './node-request.ts'
 import { toNodeHandler } from './to-node-handler.ts'
 import { writeReply } from './write-reply.ts'
 

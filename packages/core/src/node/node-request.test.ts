@@ -4,7 +4,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { afterEach, expect, it, vi } from 'vitest'
 import type { Refusal } from '../errors/refusal.ts'
-import { readRawBody } from './raw-body.ts'
+import { readRawBody } from './node-request.ts'
 
 const limits = { maxBytes: 100, timeoutMs: 10_000 }
 const servers: ReturnType<typeof createServer>[] = []
