@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { bodyFingerprint, eventKey } from './event-key.ts'
+import { eventKey } from './event-key.ts'
 
 it('keeps namespace and id apart', async () => {
   const pairs = [
@@ -20,9 +20,4 @@ it('keeps namespace and id apart', async () => {
 it('gives the same key for the same event, on every runtime and in every version', async () => {
   expect(await eventKey('', 'evt_1')).toBe('yZXCf29M6lVHjxnFSPylZg')
   expect(await eventKey('ws', 'evt_1')).toBe(await eventKey('ws', 'evt_1'))
-})
-
-it('marks bytes by a signed 32-bit checksum', () => {
-  expect(bodyFingerprint(new TextEncoder().encode('123456789'))).toBe(0xcbf43926 | 0)
-  expect(bodyFingerprint(new Uint8Array(0))).toBe(0)
 })

@@ -9,11 +9,3 @@ import type { MaybePromise } from '../lib/maybe-promise.ts'
 export function eventKey(namespace: string, id: string): MaybePromise<string> {
   return platform.hashText(`${namespace.length}:${namespace}${id}`)
 }
-
-/**
- * A cheap checksum of the exact bytes, to notice one id used for two different bodies. It only ever reports: the
- * sender is authentic by then, and whether it repeats a body byte for byte is not published.
- */
-export function bodyFingerprint(body: Uint8Array): number {
-  return platform.checksum(body)
-}

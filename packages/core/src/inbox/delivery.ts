@@ -1,6 +1,6 @@
 import { platform } from '#platform'
 import { ConfigurationError } from '../errors/errors.ts'
-import { bodyFingerprint, eventKey } from '../events/event-key.ts'
+import { eventKey } from '../events/event-key.ts'
 import type { WebhookEvent } from '../events/event-types.ts'
 import type { WebhookRequest } from '../http/request.ts'
 import { isPromise, type MaybePromise } from '../lib/maybe-promise.ts'
@@ -15,7 +15,10 @@ export interface Delivery {
   readonly type: string
   /** The exact bytes that were signed. What a durable inbox keeps; parsed JSON is not. */
   readonly body: Uint8Array
-  /** Signed 32-bit checksum of the bytes, to notice one id used for two bodies. */
+  /**
+   * Signed 32-bit checksum of the bytes, to notice one id used for two bodies. It only ever reports: the sender is
+   * authentic by then, and whether it repeats a body byte for byte is not published.
+   */
   readonly fingerprint: number
   /** Milliseconds since the epoch. */
   readonly receivedAt: number
@@ -108,7 +111,7 @@ class VerifiedDelivery implements Delivery {
     this.id = event.id
     this.type = event.type
     this.body = body
-    this.fingerprint = bodyFingerprint(body)
+    this.fingerprint = platform.checksum(body)
     this.receivedAt = receivedAt
     this.event = event
   }

@@ -45,7 +45,8 @@ async function handleRequest<Context>(
   parts.observers.observe?.({ kind: 'received' })
   try {
     // 2: the exact bytes.
-    const unread = checkHead(request, parts.bodyLimits) ?? checkDraining(parts.inbox)
+    const unread =
+      checkHead(request, parts.bodyLimits) ?? (parts.inbox.isDraining ? new Refusal('draining') : undefined)
     if (unread !== undefined) return refuse(unread, startedAt, parts)
     const read = typeof request.body === 'function' ? await request.body(parts.bodyLimits) : request.body
     const body = checkBody(read, parts.bodyLimits)
@@ -71,10 +72,6 @@ async function handleRequest<Context>(
   } catch (cause) {
     return refuse(new Refusal('internal_error', { cause }), startedAt, parts)
   }
-}
-
-function checkDraining({ isDraining }: { readonly isDraining: boolean }): Refusal | undefined {
-  return isDraining ? new Refusal('draining') : undefined
 }
 
 /** An event that the inbox has, and the code of the 2xx. */

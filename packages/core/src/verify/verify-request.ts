@@ -5,7 +5,7 @@ import { isPromise, type MaybePromise } from '../lib/maybe-promise.ts'
 import type { Mac } from '../platform/platform.ts'
 import type { PreparedSecrets } from './secrets.ts'
 import { verifySignature } from './signature.ts'
-import { parseSignatureHeader, type SignatureHeader } from './signature-header.ts'
+import { parseSignatureHeader } from './signature-header.ts'
 import { checkTolerance, parseTimestamp } from './timestamp.ts'
 
 export interface VerifierParts<Context> {
@@ -24,7 +24,7 @@ export type VerifyRequest<Context> = (
 
 /** The form of the header is judged before any secret is asked for. */
 export function createVerifier<Context>(parts: VerifierParts<Context>): VerifyRequest<Context> {
-  const { contract, macs } = parts
+  const { contract, macs, toleranceMs, clock } = parts
   return (headers, body, context) => {
     const value = headerOf(headers, contract.header)
     if (value === undefined)
@@ -36,30 +36,16 @@ export function createVerifier<Context>(parts: VerifierParts<Context>): VerifyRe
       const form = contract.timestampUnit === 'auto' ? 'any accepted form' : contract.timestampUnit
       return new Refusal('timestamp_malformed', { detail: `t is not a timestamp in ${form}` })
     }
-    const signed = { header, timestampMs, body }
-    if (typeof macs !== 'function') return verifySigned(signed, macs, parts)
-    return macs(context).then(known =>
-      known instanceof Refusal ? known : verifySigned(signed, known, parts),
-    )
+    // The time is judged only after the signature holds: someone who cannot sign learns nothing of this clock.
+    const judge = (matches: boolean): Refusal | undefined =>
+      matches ? checkTolerance(timestampMs, clock(), toleranceMs) : MISMATCH
+    const verify = (known: readonly Mac[]): MaybePromise<Refusal | undefined> => {
+      const matching = verifySignature(header, body, known)
+      return isPromise(matching) ? matching.then(judge) : judge(matching)
+    }
+    if (typeof macs !== 'function') return verify(macs)
+    return macs(context).then(known => (known instanceof Refusal ? known : verify(known)))
   }
-}
-
-interface Signed {
-  readonly header: SignatureHeader
-  readonly timestampMs: number
-  readonly body: Uint8Array
-}
-
-/** The time is judged only after the signature holds: someone who cannot sign learns nothing of this clock. */
-function verifySigned<Context>(
-  { header, timestampMs, body }: Signed,
-  macs: readonly Mac[],
-  { toleranceMs, clock }: VerifierParts<Context>,
-): MaybePromise<Refusal | undefined> {
-  const judge = (matches: boolean): Refusal | undefined =>
-    matches ? checkTolerance(timestampMs, clock(), toleranceMs) : MISMATCH
-  const matching = verifySignature(header, body, macs)
-  return isPromise(matching) ? matching.then(judge) : judge(matching)
 }
 
 const MISMATCH = new Refusal('signature_mismatch', {
