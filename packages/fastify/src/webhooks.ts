@@ -136,7 +136,9 @@ function sharedReceiver({ receiver, ...rest }: { readonly receiver: FastifyRecei
 function mount(scope: FastifyInstance, path: string, receiver: FastifyReceiver): void {
   // Fastify refuses a Content-Type it cannot read before any parser is asked; the signature decides instead.
   scope.addHook('onRequest', (request, _reply, done) => {
-    request.headers = { 'content-type': 'application/octet-stream' }
+    // From then on it copies all headers each time that they are asked for, so not where it can read it.
+    if (request.raw.headers['content-type'] !== 'application/json')
+      request.headers = { 'content-type': 'application/octet-stream' }
     done()
   })
   scope.removeAllContentTypeParsers()
