@@ -23,8 +23,8 @@ import { signedEvents } from '../bench/lib/deliver.mjs'
 import { SECRET } from '../bench/lib/dialects.mjs'
 
 /** Held at what they are. The aim is 25 of both; one concept a file stands against the first. */
-const MOST_FILES = 41
-const MOST_RETURNS = 45
+const MOST_FILES = 34
+const MOST_RETURNS = 40
 const TRANSPARENT = /(^|\/)maybe-promise\.js$/
 const QUIET_MS = 20
 

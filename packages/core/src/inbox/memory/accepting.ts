@@ -4,20 +4,20 @@ import type { Claim } from '../dedupe-store.ts'
 import type { Delivery } from '../delivery.ts'
 import { keepAlive } from '../keep-alive.ts'
 import { Entry, toStoredFingerprint } from './entry.ts'
-import { abandon, giveBack, keepDeadLetter } from './settling.ts'
-import { finish, type State } from './state.ts'
+import { abandon, finish, giveBack, keepDeadLetter } from './settling.ts'
+import type { State } from './state.ts'
 
 /** While another delivery of the same event is being claimed here, which takes a second at most. */
 const CLAIM_UNDER_WAY: Acceptance = { outcome: 'in_flight', retryAfterMs: 1000 }
 
 /** Answers a delivery: a duplicate, no room, or what becomes of a claim. Synchronous when the store is. */
 export function accept(state: State, delivery: Delivery): MaybePromise<Acceptance> {
-  const { policy, store, scheduler, entries, leaseMs } = state
+  const { policy, store, scheduler, entries, leases, leaseMs } = state
   for (const entry of scheduler.overdue?.() ?? []) keepAlive(delivery, abandon(state, entry), policy.logger)
   const known = entries.get(delivery.key)
   if (known !== undefined) return answerDuplicate(known, delivery)
   if (entries.size >= policy.capacity) return answerHandled(state, delivery) ?? ANSWER.full
-  const entry = new Entry(delivery, state.newToken(), leaseMs, state.sequence++)
+  const entry = new Entry(delivery, leases?.newToken() ?? '', leaseMs, state.sequence++)
   const refusal = scheduler.reserve?.(entry)
   if (refusal !== undefined) return answerHandled(state, delivery) ?? refusal
   entries.set(entry.key, entry)
@@ -42,11 +42,6 @@ export async function redrive(state: State, key: string): Promise<boolean> {
 
 /** What a redrive leads to when its event is run, whether or not that succeeds. */
 const RAN: ReadonlySet<Acceptance['outcome']> = new Set(['accepted', 'processed', 'dead_lettered', 'failed'])
-
-/** Releases a handled id. What is here is not handled yet, and keeps its lease. */
-export function forget({ entries, store }: State, key: string): MaybePromise<boolean> {
-  return !entries.has(key) && store.forget(key)
-}
 
 function answerDuplicate(known: Entry, { fingerprint }: Delivery): Acceptance {
   if (!known.acknowledged) return CLAIM_UNDER_WAY
@@ -96,7 +91,7 @@ function admit(state: State, entry: Entry): MaybePromise<Acceptance> {
     return CLAIM_UNDER_WAY
   }
   entry.phase = 'held'
-  leases.watch(entry.acceptedAt)
+  leases?.watch(entry.acceptedAt)
   if (entry.delivery.waitUntil !== undefined) {
     const finished = new Promise<void>(resolve => (entry.onFinished = resolve))
     keepAlive(entry.delivery, finished, policy.logger)

@@ -12,7 +12,7 @@ export async function drain(state: State, timeoutMs: number): Promise<DrainRepor
   if (policy.acknowledge === 'immediately') state.limit.lastStartAt = performance.now() + timeoutMs
   for (const entry of entries.values()) if (entry.retryTimer !== undefined) scheduler.enqueue(entry)
   await idleWithin(state, timeoutMs)
-  leases.stop()
+  leases?.stop()
   // An event that is only being recorded as handled is neither lost nor given back.
   const left = [...entries.values()].filter(entry => entry.phase !== 'completing')
   state.lost += left.filter(entry => entry.acknowledged).length

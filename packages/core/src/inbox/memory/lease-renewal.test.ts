@@ -13,6 +13,20 @@ afterEach(() => {
 })
 
 describe('leases', () => {
+  it('need no renewal where the inbox has its ids to itself', async () => {
+    const { receiver, send } = watch({ handlerTimeout: '10m' })
+    const gate = deferred()
+    const handler = vi.fn(() => gate.promise)
+    receiver.on('*', handler)
+    await send()
+    await settle()
+    expect(vi.getTimerCount()).toBe(1)
+    await advance(300_000)
+    expect(await send()).toMatchObject({ status: 200 })
+    expect(handler).toHaveBeenCalledTimes(1)
+    gate.resolve()
+  })
+
   it('are renewed at a third of their length until the event is finished', async () => {
     const store = storeThat()
     const { receiver, send } = watch({ inbox: memoryInbox({ store, lease: '30s' }), handlerTimeout: '10m' })

@@ -1,3 +1,4 @@
+import { createTokens } from '../../lib/tokens.ts'
 import type { Entry } from './entry.ts'
 import type { GuardedStore } from './guarded-store.ts'
 
@@ -5,7 +6,6 @@ export interface LeaseRenewalParts {
   readonly entries: ReadonlyMap<string, Entry>
   readonly store: GuardedStore
   readonly leaseMs: number
-  readonly newToken: () => string
   /** Called for an entry that another process owns now. */
   readonly onLost: (entry: Entry) => void
 }
@@ -17,6 +17,7 @@ const SLOW_ROUND_MS = 5000
 
 /** Renews every lease of this process at a third of its length, for as long as there are any. */
 export class LeaseRenewal {
+  readonly newToken: () => string = createTokens()
   readonly #parts: LeaseRenewalParts
   readonly #intervalMs: number
   /** Set from one round to the end of the next. */
@@ -93,8 +94,8 @@ export class LeaseRenewal {
    * whose answer is lost, and the next round must not take that lease for another process's.
    */
   async #takeAgain(entry: Entry): Promise<boolean> {
-    const { store, leaseMs, newToken } = this.#parts
-    const token = newToken()
+    const { store, leaseMs } = this.#parts
+    const token = this.newToken()
     entry.token = token
     const claim = await store.claim(entry.key, token, { leaseMs })
     if (claim.outcome === 'in_flight' || claim.outcome === 'completed') return false

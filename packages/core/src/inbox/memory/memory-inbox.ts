@@ -3,24 +3,23 @@ import { ConfigurationError } from '../../errors/errors.ts'
 import type { Duration } from '../../errors/parse-duration.ts'
 import { refuseUnknownNames } from '../../lib/check-option.ts'
 import { durationMs } from '../../lib/duration.ts'
-import { createTokens } from '../../lib/tokens.ts'
 import { type DedupeStore, isStore } from '../dedupe-store.ts'
 import type { Inbox, InboxStats, Process, ProcessingPolicy } from '../inbox.ts'
 import { OWNED_BY_ANOTHER } from '../inbox-owner.ts'
-import { accept, forget, redrive } from './accepting.ts'
+import { accept, redrive } from './accepting.ts'
 import { BROWSING, browse } from './browsing.ts'
 import { DeadLetterList } from './dead-letter-list.ts'
 import { drain } from './draining.ts'
 import { GuardedStore } from './guarded-store.ts'
 import { LeaseRenewal } from './lease-renewal.ts'
-import { memoryStore } from './memory-store.ts'
 import { MinuteCounts } from './minute-counts.ts'
+import { RememberedIds } from './remembered-ids.ts'
 import { applyVerdict, loseLease, runAttempt } from './settling.ts'
 import type { State } from './state.ts'
 
 /** Options of {@link memoryInbox}. */
 export interface MemoryInboxOptions {
-  /** Where ids are remembered. Default {@link memoryStore}; `redisStore` shares them among processes. */
+  /** Where ids are remembered. Default: as in `memoryStore()`; `redisStore` shares them among processes. */
   readonly store?: DedupeStore
   /**
    * How long a claim holds without being renewed, and so how long other processes refuse an event whose process
@@ -37,13 +36,8 @@ export interface MemoryInboxOptions {
  * createReceiver({ secret, inbox: memoryInbox({ lease: '20s' }) })
  */
 export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
-  const parts = {
-    ...resolveOptions(options),
-    deadLetters: new DeadLetterList(),
-    minutes: new MinuteCounts(),
-    newToken: createTokens(),
-  }
-  const { dedupe, deadLetters, minutes } = parts
+  const parts = { ...resolveOptions(options), deadLetters: new DeadLetterList(), minutes: new MinuteCounts() }
+  const { ids, deadLetters, minutes } = parts
   let state: State | undefined
 
   return {
@@ -75,7 +69,8 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
       redrive: async key => state !== undefined && redrive(state, key),
       discard: key => deadLetters.remove(key),
     },
-    forget: key => (state === undefined ? dedupe.forget(key) : forget(state, key)),
+    // What is here is not handled yet, and keeps its lease.
+    forget: key => !state?.entries.has(key) && (state?.store ?? ids).forget(key),
     browse: query => browse(query, { entries: state?.entries, deadLetters }),
     browsing: BROWSING,
     throughput: () => minutes.list(),
@@ -84,34 +79,37 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
   }
 }
 
+/** The inbox's own, or those of the store that the user gave. */
+type Ids = DedupeStore | RememberedIds
+
 const NOT_STARTED = 'start() must come before the first event'
 const CLOSED = 'it was closed with its receiver; make a new inbox for a new receiver'
 
-function resolveOptions(options: MemoryInboxOptions): { dedupe: DedupeStore; leaseMs: number } {
+function resolveOptions(options: MemoryInboxOptions): Pick<State, 'leaseMs'> & { readonly ids: Ids } {
   if (isStore(options))
     throw new ConfigurationError('store', 'this is a store: write memoryInbox({ store })', {
       page: 'inbox-and-store',
     })
   refuseUnknownNames(options, ['store', 'lease'])
-  const dedupe = options.store ?? memoryStore()
+  const { store } = options
   for (const method of ['claim', 'extend', 'complete', 'release', 'forget'] as const) {
-    if (typeof dedupe[method] === 'function') continue
+    if (store === undefined || typeof store[method] === 'function') continue
     throw new ConfigurationError(
       'store',
       `must be a dedupe store such as memoryStore(); it has no '${method}'`,
     )
   }
   const leaseMs = durationMs(options.lease ?? '60s', { option: 'lease', minMs: 1000, maxMs: 3_600_000 })
-  return { dedupe, leaseMs }
+  return { ids: store ?? new RememberedIds(), leaseMs }
 }
 
 function createState(
-  parts: Pick<State, 'leaseMs' | 'newToken' | 'deadLetters' | 'minutes'> & { readonly dedupe: DedupeStore },
+  parts: Pick<State, 'leaseMs' | 'deadLetters' | 'minutes'> & { readonly ids: Ids },
   run: Process,
   policy: ProcessingPolicy,
 ): State {
-  const { dedupe, leaseMs, newToken, deadLetters, minutes } = parts
-  const store = new GuardedStore(dedupe, policy.observe)
+  const { ids, leaseMs, deadLetters, minutes } = parts
+  const store = ids instanceof RememberedIds ? ids : new GuardedStore(ids, policy.observe)
   const entries: State['entries'] = new Map()
   const state: State = {
     process: run,
@@ -131,11 +129,13 @@ function createState(
         }
       },
     }),
-    leases: new LeaseRenewal({ entries, store, leaseMs, newToken, onLost: entry => loseLease(state, entry) }),
+    leases:
+      store instanceof RememberedIds
+        ? undefined
+        : new LeaseRenewal({ entries, store, leaseMs, onLost: entry => loseLease(state, entry) }),
     deadLetters,
     minutes,
     leaseMs,
-    newToken,
     sequence: 0,
     entries,
     limit: { lastStartAt: undefined },

@@ -1,9 +1,7 @@
 import { platform } from '#platform'
-import { isPromise } from '../../lib/maybe-promise.ts'
 import type { Acceptance } from '../acceptance.ts'
-import type { Verdict } from '../inbox.ts'
 import type { Entry } from './entry.ts'
-import { faulty, runGuarded, type Scheduler, type SchedulerParts } from './scheduler.ts'
+import { runGuarded, type Scheduler, type SchedulerParts } from './scheduler.ts'
 
 /** How late a timer of a live request may fire. */
 const GRACE_MS = 1000
@@ -101,17 +99,9 @@ export class PerRequestScheduler implements Scheduler {
 
   #start(entry: Entry): void {
     if (entry.phase !== 'held') return
-    const verdict = runGuarded(this.#parts, entry)
-    if (!isPromise(verdict)) {
-      this.#end(verdict, entry)
-      return
-    }
-    const end = (known: Verdict): void => this.#end(known, entry)
-    void verdict.then(end, fault => end(faulty(fault)))
-  }
-
-  #end(verdict: Verdict, entry: Entry): void {
-    this.#running.delete(entry)
-    this.#parts.apply(verdict, entry)
+    runGuarded(this.#parts, entry, verdict => {
+      this.#running.delete(entry)
+      this.#parts.apply(verdict, entry)
+    })
   }
 }

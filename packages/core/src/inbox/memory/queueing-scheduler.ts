@@ -1,9 +1,7 @@
 import { platform } from '#platform'
-import { isPromise } from '../../lib/maybe-promise.ts'
-import type { Verdict } from '../inbox.ts'
 import type { Entry } from './entry.ts'
 import { createReadyQueue, type ReadyQueue } from './ready-queue.ts'
-import { faulty, runGuarded, type Scheduler, type SchedulerParts } from './scheduler.ts'
+import { runGuarded, type Scheduler, type SchedulerParts } from './scheduler.ts'
 
 /** After so long, handlers that never wait give I/O its turn. */
 const TURN_MS = 5
@@ -71,20 +69,10 @@ export class QueueingScheduler implements Scheduler {
 
   #start(entry: Entry): void {
     this.#active++
-    const verdict = runGuarded(this.#parts, entry)
-    if (!isPromise(verdict)) {
-      this.#end(verdict, entry)
-      return
-    }
-    const end = (known: Verdict): void => {
-      this.#end(known, entry)
-      this.#startReady()
-    }
-    void verdict.then(end, fault => end(faulty(fault)))
-  }
-
-  #end(verdict: Verdict, entry: Entry): void {
-    this.#active--
-    this.#parts.apply(verdict, entry)
+    runGuarded(this.#parts, entry, (verdict, isAtOnce) => {
+      this.#active--
+      this.#parts.apply(verdict, entry)
+      if (isAtOnce !== true) this.#startReady()
+    })
   }
 }

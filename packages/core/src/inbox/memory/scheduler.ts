@@ -1,4 +1,4 @@
-import type { MaybePromise } from '../../lib/maybe-promise.ts'
+import { isPromise, type MaybePromise } from '../../lib/maybe-promise.ts'
 import type { Acceptance } from '../acceptance.ts'
 import type { ProcessingPolicy, Verdict } from '../inbox.ts'
 import type { Entry } from './entry.ts'
@@ -24,7 +24,7 @@ export interface Scheduler {
 
 export interface SchedulerParts {
   readonly policy: Pick<ProcessingPolicy, 'concurrency' | 'serialize' | 'handlerTimeoutMs'>
-  /** Runs one attempt. Neither throws nor rejects; should it all the same, see {@link faulty}. */
+  /** Runs one attempt. Neither throws nor rejects; should it all the same, see {@link runGuarded}. */
   readonly run: (entry: Entry) => MaybePromise<Verdict>
   /** Called when an attempt has ended. Does not throw. */
   readonly apply: (verdict: Verdict, entry: Entry) => void
@@ -32,15 +32,22 @@ export interface SchedulerParts {
 
 const FAULT_DELAY_MS = 1000
 
-/** The verdict of an attempt that gave none: a fault on this side, which must neither end the process nor stop the event. */
-export function faulty(error: unknown): Verdict {
-  return { outcome: 'retry', delayMs: FAULT_DELAY_MS, error }
-}
-
-export function runGuarded({ run }: SchedulerParts, entry: Entry): MaybePromise<Verdict> {
+/**
+ * Runs one attempt, and hands its verdict to `end`: at once, or when there is one. An attempt that gives none is a fault
+ * on this side, which must neither end the process nor stop the event.
+ */
+export function runGuarded(
+  { run }: SchedulerParts,
+  entry: Entry,
+  end: (verdict: Verdict, isAtOnce?: boolean) => void,
+): void {
+  const faulty = (error: unknown): Verdict => ({ outcome: 'retry', delayMs: FAULT_DELAY_MS, error })
+  let verdict: MaybePromise<Verdict>
   try {
-    return run(entry)
+    verdict = run(entry)
   } catch (fault) {
-    return faulty(fault)
+    verdict = faulty(fault)
   }
+  if (isPromise(verdict)) void verdict.then(end, fault => end(faulty(fault)))
+  else end(verdict, true)
 }

@@ -4,9 +4,10 @@ import { ABORT, createAttempt } from '../attempt.ts'
 import { type Delivery, identityOf } from '../delivery.ts'
 import type { Verdict } from '../inbox.ts'
 import { askedDelayMs, comesTooLate } from '../retry.ts'
-import { complete } from './completion.ts'
-import type { Entry } from './entry.ts'
-import { finish, type State } from './state.ts'
+import { type Entry, NO_DELIVERY } from './entry.ts'
+import type { State } from './state.ts'
+
+const FIRST_COMPLETION_DELAY_MS = 250
 
 /** Begins the next attempt at an event. */
 export function runAttempt(state: State, entry: Entry): MaybePromise<Verdict> {
@@ -33,6 +34,45 @@ export function applyVerdict(state: State, verdict: Verdict, entry: Entry): void
   else {
     if (verdict.attemptsLeft === true && !verdict.notified) state.lost++
     void deadLetter(state, entry, verdict.error)
+  }
+}
+
+/** Remembers the id of a handled event, then finishes its entry. */
+function complete(state: State, entry: Entry): void {
+  entry.phase = 'completing'
+  state.minutes.add('handled')
+  const remembered = remember(state, entry)
+  // A store that answers synchronously is not awaited. perf: note 24.
+  if (remembered === true) finish(state, entry)
+  else void completeLater(state, entry, remembered)
+}
+
+/** Until the id is remembered, only the lease keeps a redelivery from running again. */
+async function completeLater(state: State, entry: Entry, first: MaybePromise<boolean>): Promise<void> {
+  const { observe } = state.policy
+  const event = identityOf(entry.delivery)
+  let remembered = first
+  for (let delayMs = FIRST_COMPLETION_DELAY_MS; ; delayMs *= 2) {
+    try {
+      if (!(await remembered)) observe({ kind: 'lease_lost', ...event })
+      break
+    } catch (error) {
+      if (state.isDraining || performance.now() + delayMs >= entry.leasedUntil) {
+        observe({ kind: 'completion_lost', ...event, error })
+        break
+      }
+    }
+    await new Promise(resolve => setTimeout(resolve, delayMs))
+    remembered = remember(state, entry)
+  }
+  finish(state, entry)
+}
+
+function remember({ store, policy }: State, { key, token, storedFingerprint }: Entry): MaybePromise<boolean> {
+  try {
+    return store.complete(key, token, { retentionMs: policy.retentionMs, fingerprint: storedFingerprint })
+  } catch (error) {
+    return Promise.reject(error)
   }
 }
 
@@ -76,6 +116,17 @@ export async function giveBack(state: State, entry: Entry): Promise<void> {
   } catch {
     // Observed by the guarded store. The lease expires by itself.
   }
+}
+
+/** The last step of every entry. Harmless when repeated. */
+export function finish({ entries, scheduler, onIdle }: State, entry: Entry): void {
+  entry.phase = 'finished'
+  // By now the key may belong to a later delivery.
+  if (entries.get(entry.key) === entry) entries.delete(entry.key)
+  scheduler.remove(entry)
+  entry.onFinished?.()
+  entry.delivery = NO_DELIVERY
+  if (entries.size === 0) onIdle?.()
 }
 
 /** Ends what is not finished: given back to its sender or, when already acknowledged, dead-lettered. */
