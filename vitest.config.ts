@@ -12,7 +12,13 @@ const ON_WEB = 'packages/core/src/inbox/memory/per-request-scheduler.test.ts'
 const UNIT = ['packages/*/src/**/*.test.ts', 'ui/src/**/*.test.ts', 'test/packaging/*.test.ts']
 const resolve = { conditions }
 const ssr = { resolve: { conditions, externalConditions: conditions } }
-const patient = { testTimeout: 60_000, hookTimeout: 60_000 }
+const patient = {
+  testTimeout: 60_000,
+  hookTimeout: 60_000,
+  // The limit of `expect.poll` is set here, and that of `vi.waitFor`, which no option reaches, in the file.
+  expect: { poll: { timeout: 20_000 } },
+  setupFiles: fileURLToPath(new URL('test/support/patience.ts', import.meta.url)),
+}
 
 export default defineConfig({
   test: {

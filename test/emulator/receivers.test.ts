@@ -1,10 +1,11 @@
 import type { AddressInfo } from 'node:net'
 import type { ReceiverOptions } from '@ackhook/core'
-import { type Emulator, type EmulatorFaults, type EmulatorOptions, startEmulator } from '@ackhook/emulator'
+import type { Emulator, EmulatorFaults, EmulatorOptions } from '@ackhook/emulator'
 import { webhooks } from '@ackhook/express'
 import { type FakeClock, fakeClock, sign } from '@ackhook/testing'
 import express, { type Express } from 'express'
 import { afterEach, describe, expect, it } from 'vitest'
+import { startPatientEmulator } from '../support/patient-emulator.ts'
 
 const SECRET = 'whsec_test_0123456789abcdef'
 const EVENTS = 60
@@ -33,7 +34,7 @@ interface Setting {
 }
 
 async function emulatorFor(to: string, clock: FakeClock, options: EmulatorOptions): Promise<Emulator> {
-  const emulator = await startEmulator({ port: 0, seed: 11, clock, secret: SECRET, to, ...options })
+  const emulator = await startPatientEmulator({ port: 0, seed: 11, clock, secret: SECRET, to, ...options })
   leftovers.push(() => emulator.close())
   return emulator
 }

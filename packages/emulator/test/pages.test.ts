@@ -11,7 +11,8 @@ import {
   openPage,
   type Page,
 } from '../../../test/support/browser.ts'
-import { type Emulator, type EmulatorOptions, startEmulator } from '../src/index.ts'
+import { startPatientEmulator } from '../../../test/support/patient-emulator.ts'
+import type { Emulator, EmulatorOptions } from '../src/index.ts'
 
 const SECRET = 'whsec_emulator_pages_0123456789'
 const quiet = { info() {}, warn() {}, error() {} }
@@ -46,7 +47,7 @@ async function start(options: EmulatorOptions = {}): Promise<App> {
   await vi.waitFor(() => expect(server.address()).not.toBeNull())
   const to = `http://127.0.0.1:${(server.address() as { port: number }).port}/webhooks`
   const app: App = {
-    emulator: await startEmulator({ port: 0, to, secret: SECRET, seed: 1, ...options }),
+    emulator: await startPatientEmulator({ port: 0, to, secret: SECRET, seed: 1, ...options }),
     handled,
     status: undefined,
   }
@@ -91,7 +92,13 @@ describe('the list of deliveries', () => {
     const page = await open(emulator.url)
     await page.getByRole('link', { name: 'evt_59' }).waitFor()
     await page.getByText('live', { exact: true }).waitFor()
-    await page.getByRole('region', { name: 'Deliveries' }).evaluate(frame => frame.scrollTo(0, 400))
+    await page.getByRole('region', { name: 'Deliveries' }).evaluate(
+      frame =>
+        new Promise(heard => {
+          frame.addEventListener('scroll', heard, { once: true })
+          frame.scrollTo(0, 400)
+        }),
+    )
     await emulator.api.send('a.b', { id: 'evt_new' })
     await button(page, '1 new').click()
     await page.getByRole('region', { name: 'Deliveries' }).evaluate(frame => frame.scrollTo(0, 0))
@@ -242,18 +249,18 @@ describe('the list of deliveries', () => {
     await page.getByText('by 1 min').waitFor()
   })
 
-  it('keeps a small document and a bounded list while events pour in', async () => {
+  it('keeps a small document while events pour in', { timeout: 120_000 }, async () => {
     const { emulator } = await start()
     const page = await open(emulator.url)
     await page.getByText('live', { exact: true }).waitFor()
     await page.getByText('Nothing was sent yet').waitFor()
     for (let batch = 0; batch < 2; batch++) {
-      await emulator.api.sendAll(Array.from({ length: 300 }, () => ({ type: 'a.b' })))
+      await emulator.api.sendAll(Array.from({ length: 100 }, () => ({ type: 'a.b' })))
     }
-    await emulator.wait({ timeout: '60s', idle: true })
+    await emulator.wait()
     await vi.waitFor(async () => {
-      expect(await page.locator('table').getAttribute('aria-rowcount')).toBe('601')
-    }, 20_000)
+      expect(await page.locator('table').getAttribute('aria-rowcount')).toBe('201')
+    })
     expect(await rows(page).count()).toBeLessThan(60)
   })
 })

@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type FakeClock, fakeClock } from '@ackhook/testing'
 import { afterEach } from 'vitest'
-import { type Emulator, type EmulatorOptions, startEmulator } from '../src/index.ts'
+import { startPatientEmulator } from '../../../test/support/patient-emulator.ts'
+import type { Emulator, EmulatorOptions } from '../src/index.ts'
 import { DescribedApi } from './described-api.ts'
 
 export const SECRET = 'whsec_test_0123456789abcdef'
@@ -97,7 +98,7 @@ export interface Running {
 /** An emulator with a clock that only the test moves. */
 export async function start(options: EmulatorOptions = {}): Promise<Running> {
   const clock = fakeClock('2026-03-01T12:00:00Z')
-  const emulator = await startEmulator({ port: 0, seed: 1, clock, secret: SECRET, ...options })
+  const emulator = await startPatientEmulator({ port: 0, seed: 1, clock, secret: SECRET, ...options })
   after(() => emulator.close())
   return { emulator, clock, http: await DescribedApi.of(emulator.url) }
 }
