@@ -17,8 +17,8 @@ afterEach(async () => {
 const FULL = new Error('OOM command not allowed')
 const DAY_MS = 86_400_000
 
-/** An engine with so many handled events, which needs 20 ms for a bite. */
-function pruning(handled: number, retentionMs = DAY_MS) {
+/** An engine with so many handled events, which needs so long for a bite. */
+function pruning(handled: number, { retentionMs = DAY_MS, biteMs = 20 } = {}) {
   const bites: (Bite & { readonly at: number })[] = []
   const errors: Error[] = []
   const engine = {
@@ -26,7 +26,7 @@ function pruning(handled: number, retentionMs = DAY_MS) {
     fails: false,
     async prune(bite: Bite) {
       bites.push({ ...bite, at: performance.now() })
-      await new Promise(resolve => setTimeout(resolve, 20))
+      await new Promise(resolve => setTimeout(resolve, biteMs))
       if (engine.fails) throw new Error('gone')
       const taken = Math.min(bite.limit, engine.handled)
       engine.handled -= taken
@@ -51,7 +51,7 @@ test('what was handled is pruned once a second, and stays whole for 10 s', async
 })
 
 test('an event with a shorter retention stays whole no longer than that', async () => {
-  const { bites } = pruning(0, 300)
+  const { bites } = pruning(0, { retentionMs: 300 })
   await vi.advanceTimersByTimeAsync(2000)
   expect(bites[0]!.now - bites[0]!.handledBefore).toBe(300)
 })
@@ -63,6 +63,14 @@ test('much is pruned in small bites, for a quarter of the time', async () => {
   expect(Math.max(...bites.map(({ limit }) => limit))).toBeLessThanOrEqual(250)
   const pauses = bites.slice(1, 40).map(({ at }, i) => at - bites[i]!.at - 20)
   expect(Math.min(...pauses)).toBeGreaterThanOrEqual(59)
+})
+
+test('bites that wait for the server are not far apart, so that a busy queue does not outrun them', async () => {
+  const { bites } = pruning(10_000, { biteMs: 900 })
+  await vi.advanceTimersByTimeAsync(11_000)
+  const pauses = bites.slice(1).map(({ at }, i) => at - bites[i]!.at - 900)
+  expect(bites.length).toBeGreaterThan(9)
+  expect(Math.max(...pauses)).toBeLessThanOrEqual(101)
 })
 
 test('a server without memory is relieved of all that was handled, at once and only until that is done', async () => {

@@ -9,6 +9,8 @@ const BITE = 250
 /** Between two bites, in multiples of what the last one took: the server keeps most of its time for deliveries. */
 const PAUSE_FACTOR = 3
 const MIN_PAUSE_MS = 10
+/** Most of a long bite is a slow link or a wait for a connection, not the server's time: a busy queue would outrun the bites. */
+const MAX_PAUSE_MS = 100
 const CLOSE_MS = 1000
 
 type PrunedEngine = Pick<Engine, 'prune' | 'isFull'>
@@ -74,7 +76,10 @@ export class Pruner {
     }
     this.#running = undefined
     if (!hasMore && isUrgent) this.#isUrgent = false
-    const tookMs = performance.now() - startedAt
-    this.#schedule(hasMore ? Math.max(MIN_PAUSE_MS, PAUSE_FACTOR * tookMs) : PERIOD_MS)
+    this.#schedule(hasMore ? pauseAfter(performance.now() - startedAt) : PERIOD_MS)
   }
+}
+
+function pauseAfter(tookMs: number): number {
+  return Math.min(Math.max(MIN_PAUSE_MS, PAUSE_FACTOR * tookMs), MAX_PAUSE_MS)
 }
