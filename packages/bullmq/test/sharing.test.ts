@@ -1,4 +1,6 @@
 import type { HandlerBoard, HandlersOfAll, PublishedHandlers } from '@ackhook/core/spi'
+import { Redis } from 'ioredis'
+import { Pool } from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { postgresEngine, redisEngine, type TestEngine } from './engines.ts'
 import { aDelivery, aPolicy, COMPLETED, scripted, unique, until } from './parts.ts'
@@ -104,6 +106,43 @@ describe.each([
     expect(await inbox.accept(delivery)).toEqual({ outcome: 'accepted' })
     await until(() => work.runs.length === 2)
   })
+})
+
+test('on Redis an entry whose job is gone is found behind any number of those that wait in a backlog', async () => {
+  const engine = await redisEngine()
+  closing.push(() => engine.stop())
+  const queue = unique('q')
+  const { board } = await sharing(engine, queue)
+  const client = new Redis(String(engine.options.connection))
+  closing.push(() => client.disconnect())
+  for (let i = 0; i < 150; i++) {
+    await client.hset(`bull:${queue}:${i}`, 'data', '{}')
+    await client.zadd(`bull:${queue}:ackhook-postponed`, 1, i)
+  }
+  for (let i = 0; i < 5; i++) await client.zadd(`bull:${queue}:ackhook-postponed`, 2, `gone-${i}`)
+  await until(async () => {
+    await board.publish(own)
+    return (await board.read()).postponed === 150
+  })
+})
+
+test('on PostgreSQL a publication does not wait for another process, which renews one that has ended', async () => {
+  const engine = await postgresEngine()
+  closing.push(() => engine.stop())
+  const queue = unique('q')
+  const { board } = await sharing(engine, queue)
+  await board.publish({ ...own, id: 'two', keepMs: 0 })
+  const pool = new Pool({
+    connectionString: String(engine.options.postgres),
+    options: '-c search_path=bullmq',
+  })
+  closing.push(() => pool.end())
+  const client = await pool.connect()
+  await client.query('BEGIN')
+  await client.query("UPDATE ackhook_process SET seen_at = seen_at WHERE id = 'two'")
+  await board.publish(own)
+  await client.query('COMMIT')
+  client.release()
 })
 
 test('a process starts, publishes and postpones on a Redis without free memory', async () => {

@@ -23,7 +23,8 @@ export function settlementOf(
       return { kind: 'postpone', seq, token, delayMs: Math.round(verdict.delayMs), mark: verdict.mark }
     case 'dead': {
       const reason = describeError(verdict.error)
-      return { kind: 'dead-letter', seq, token, failedAt: Math.round(policy.clock()), reason }
+      const failedAt = Math.round(policy.clock())
+      return { kind: 'dead-letter', seq, token, failedAt, reason, mark: verdict.mark ?? null }
     }
   }
 }

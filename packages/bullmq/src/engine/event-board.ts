@@ -10,6 +10,11 @@ export interface Postponement {
 export interface EventBoard extends HandlerBoard {
   /** Stores the mark with the job and counts it as postponed. The caller, which has its lock, delays it. */
   postpone(jobId: string, postponement: Postponement): Promise<void>
+  /**
+   * Stores the mark with a job that dies without an attempt, and takes back the one that BullMQ counts for it: the job has
+   * as many as `attemptsMade` once it has failed. The job is no longer postponed.
+   */
+  abandon(jobId: string, attemptsMade: number, mark: number): Promise<void>
   /** The job is no longer postponed: an attempt at it has ended in some other way. */
   resume(jobId: string): Promise<void>
   /** Adds to the counts of a minute. */

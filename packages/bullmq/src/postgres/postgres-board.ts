@@ -14,15 +14,23 @@ export interface Queries {
   query(text: string, values?: unknown[]): Promise<{ readonly rows: readonly Row[] }>
 }
 
-/** $1 queue, $2 id, $3 JSON, $4 how long to keep it, $5 when a postponed job is stale. */
+/**
+ * $1 queue, $2 id, $3 JSON, $4 how long to keep it, $5 when a postponed job is stale. Rows that another process has locked are
+ * left: after an outage each would wait to delete the row that the other one renews.
+ */
 const PUBLISH = `
 WITH ended AS (
-  DELETE FROM ackhook_process WHERE queue = $1 AND id <> $2 AND expires_at <= clock_timestamp()
+  DELETE FROM ackhook_process WHERE (queue, id) IN (
+    SELECT queue, id FROM ackhook_process
+    WHERE queue = $1 AND id <> $2 AND expires_at <= clock_timestamp() FOR UPDATE SKIP LOCKED
+  )
 ), stale AS (
-  DELETE FROM ackhook_postponed postponed
-  WHERE queue = $1 AND due_at < clock_timestamp() - $5::float8 * interval '1 millisecond' AND NOT EXISTS (
-    SELECT FROM job
-    WHERE job.queue = $1 AND job.id = postponed.id AND state IN ('waiting', 'delayed', 'active')
+  DELETE FROM ackhook_postponed WHERE (queue, id) IN (
+    SELECT queue, id FROM ackhook_postponed AS postponed
+    WHERE queue = $1 AND due_at < clock_timestamp() - $5::float8 * interval '1 millisecond' AND NOT EXISTS (
+      SELECT FROM job
+      WHERE job.queue = $1 AND job.id = postponed.id AND state IN ('waiting', 'delayed', 'active')
+    ) FOR UPDATE SKIP LOCKED
   )
 )
 INSERT INTO ackhook_process AS known (queue, id, published, seen_at, expires_at)
@@ -43,6 +51,11 @@ WITH marked AS (UPDATE job SET progress = $3::jsonb WHERE queue = $1 AND id = $2
 INSERT INTO ackhook_postponed (queue, id, due_at)
 SELECT queue, id, clock_timestamp() + $4::float8 * interval '1 millisecond' FROM marked
 ON CONFLICT (queue, id) DO UPDATE SET due_at = EXCLUDED.due_at`
+
+/** $1 queue, $2 id of the job, $3 its progress, $4 its attempts. */
+const ABANDON = `
+WITH resumed AS (DELETE FROM ackhook_postponed WHERE queue = $1 AND id = $2)
+UPDATE job SET progress = $3::jsonb, attempts_made = $4 WHERE queue = $1 AND id = $2`
 
 /** $1 queue, $2 id of the job. */
 const RESUME = 'DELETE FROM ackhook_postponed WHERE queue = $1 AND id = $2'
@@ -101,6 +114,10 @@ export class PostgresBoard implements EventBoard {
       handled: Number(row['handled']),
       deadLettered: Number(row['dead_lettered']),
     }))
+  }
+
+  async abandon(jobId: string, attemptsMade: number, mark: number): Promise<void> {
+    await this.#pool.query(ABANDON, [this.#queue, jobId, progressOf(mark), attemptsMade - 1])
   }
 
   async resume(jobId: string): Promise<void> {

@@ -72,7 +72,7 @@ SELECT (SELECT count(*) FROM job WHERE queue = $1 AND state = 'waiting')
 export const REQUEUE = `
 WITH dead AS (
   UPDATE job SET name = COALESCE($3, name), data = COALESCE($4::jsonb, data), stalled_count = 0,
-    added_at_ms = $5, progress = NULL
+    added_at_ms = $5
   WHERE queue = $1 AND id = $2 AND state = 'failed' RETURNING id
 )
 SELECT reprocess_job($1, id, 'failed', false, true, true) AS code FROM dead`

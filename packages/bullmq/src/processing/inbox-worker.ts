@@ -110,7 +110,7 @@ export class InboxWorker {
   /** BullMQ has locked the job. After a crash in here the lock expires, and the job runs again. */
   async #attempt(job: EventJob, token: string): Promise<void> {
     const delivery = toDelivery(job)
-    const attempt = createAttempt(job.attemptsMade + 1, crashPolicy(job.stalledCounter), markOf(job.progress))
+    const attempt = createAttempt(attemptsOf(job) + 1, crashPolicy(job.stalledCounter), markOf(job.progress))
     // The worker's policy decides how often, and may differ from the accepting process's. Set before the handlers run:
     // if BullMQ cannot record their success, it treats that as one more failure of the job.
     job.opts.attempts = Math.max(job.opts.attempts ?? 0, attempt.number + 1)
@@ -138,7 +138,10 @@ export class InboxWorker {
       await job.moveToWait(token)
       throw new WaitingError()
     }
-    if (verdict.outcome === 'dead') throw deadLetterError(verdict.error)
+    if (verdict.outcome === 'dead') {
+      if (verdict.mark !== undefined && !lock.lost) await this.#keepMark(job, verdict.mark)
+      throw deadLetterError(verdict.error)
+    }
     throw retryError(verdict.error, verdict.delayMs)
   }
 
@@ -161,6 +164,16 @@ export class InboxWorker {
     throw new DelayedError()
   }
 
+  async #keepMark(job: EventJob, mark: number): Promise<void> {
+    try {
+      await this.#board.abandon(job.id!, attemptsOf(job), mark)
+    } catch (error) {
+      // A letter without the mark would run anywhere when it is redriven. The lock expires, and the event comes back.
+      this.#policy.observe({ kind: 'store_down', operation: 'work', error })
+      throw new WaitingError()
+    }
+  }
+
   /**
    * Only consecutive crashes count, and this attempt did not crash. BullMQ itself keeps the count of stalls, also when a
    * dashboard retries a dead letter, which would then be abandoned again at once.
@@ -174,4 +187,9 @@ export class InboxWorker {
       this.#policy.observe({ kind: 'store_down', operation: 'work', error })
     }
   }
+}
+
+/** How many began. One that ended between the two records of its death has one less than none. */
+function attemptsOf({ attemptsMade }: EventJob): number {
+  return Math.max(0, attemptsMade)
 }

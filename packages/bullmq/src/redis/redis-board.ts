@@ -16,13 +16,16 @@ local function text(number) return string.format('%.0f', number) end
 `
 /** Stays when nothing renews it for so long, as after the last process of a service. */
 const KEEP_POSTPONED_MS = 3_600_000
+/** Overdue jobs that one publication looks at. */
+const SWEEP = 100
 
 /**
  * A removal comes first: what follows it is allowed on a Redis without free memory, where a process must be able to start
  * as well.
  *
  * KEYS: processes by the end of their time, what they published, postponed jobs by when they are due. ARGV: id, JSON, how
- * long to keep it, when a postponed job is stale, the prefix of the queue's keys.
+ * long to keep it, when a postponed job is stale, the prefix of the queue's keys, from which and how many overdue jobs to look
+ * at. Returns where to go on: more than so many may wait legitimately, in a backlog.
  */
 const PUBLISH = `${NOW}
 redis.call('ZREM', KEYS[1], ARGV[1])
@@ -35,10 +38,13 @@ redis.call('HSET', KEYS[2], ARGV[1], ARGV[2])
 for i = 1, 2 do
   if redis.call('PTTL', KEYS[i]) < tonumber(ARGV[3]) then redis.call('PEXPIRE', KEYS[i], ARGV[3]) end
 end
-for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', text(now - ARGV[4]), 'LIMIT', 0, 100)) do
+local overdue = redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', text(now - ARGV[4]), 'LIMIT', ARGV[6], ARGV[7])
+local kept = #overdue
+for _, id in ipairs(overdue) do
   local data, finished = unpack(redis.call('HMGET', ARGV[5] .. id, 'data', 'finishedOn'))
-  if not data or finished then redis.call('ZREM', KEYS[3], id) end
+  if not data or finished then kept = kept - redis.call('ZREM', KEYS[3], id) end
 end
+return #overdue < tonumber(ARGV[7]) and 0 or ARGV[6] + kept
 `
 
 /** KEYS as for publishing. Answers the number of postponed jobs, then JSON and milliseconds left of each process. */
@@ -64,6 +70,12 @@ redis.call('ZADD', KEYS[1], text(now + ARGV[3]), ARGV[1])
 redis.call('PEXPIRE', KEYS[1], ARGV[4])
 `
 
+/** KEYS as for postponing. ARGV: the id of the job, its progress, its attempts. */
+const ABANDON = `
+redis.call('ZREM', KEYS[1], ARGV[1])
+if redis.call('EXISTS', KEYS[2]) == 1 then redis.call('HSET', KEYS[2], 'progress', ARGV[2], 'atm', ARGV[3]) end
+`
+
 /** KEYS: the counts. ARGV: the minute, handled, dead-lettered, how long to keep them. */
 const COUNT = `
 for _, field in ipairs(redis.call('HKEYS', KEYS[1])) do
@@ -80,6 +92,8 @@ export class RedisBoard implements EventBoard {
   readonly #keyOf: (name: string) => string
   readonly #keys: readonly string[]
   readonly #minutes: string
+  /** How many overdue jobs were looked at since the first one. */
+  #swept = 0
 
   constructor(client: RedisConnectionClient, keyOf: (name: string) => string) {
     this.#client = client
@@ -90,7 +104,8 @@ export class RedisBoard implements EventBoard {
 
   async publish(own: PublishedHandlers): Promise<void> {
     const { id, keepMs } = own
-    await this.#run(PUBLISH, this.#keys, [id, JSON.stringify(own), keepMs, STALE_MS, this.#keyOf('')])
+    const sweep = [STALE_MS, this.#keyOf(''), this.#swept, SWEEP]
+    this.#swept = Number(await this.#run(PUBLISH, this.#keys, [id, JSON.stringify(own), keepMs, ...sweep]))
   }
 
   async read(): Promise<BoardView> {
@@ -106,6 +121,11 @@ export class RedisBoard implements EventBoard {
   async postpone(jobId: string, { delayMs, mark }: Postponement): Promise<void> {
     const keys = [this.#keys[2]!, this.#keyOf(jobId)]
     await this.#run(POSTPONE, keys, [jobId, progressOf(mark), Math.ceil(delayMs), KEEP_POSTPONED_MS])
+  }
+
+  async abandon(jobId: string, attemptsMade: number, mark: number): Promise<void> {
+    const keys = [this.#keys[2]!, this.#keyOf(jobId)]
+    await this.#run(ABANDON, keys, [jobId, progressOf(mark), attemptsMade - 1])
   }
 
   async resume(jobId: string): Promise<void> {

@@ -72,8 +72,8 @@ return bytes < 0 and tonumber(ARGV[4]) or #handled / 2
 `
 
 /**
- * Moves a dead letter back to the waiting jobs, with fresh counts of attempts and stalls, and with the name and data
- * of a redelivery where there is one. In one step: between BullMQ's `updateData` and `retry`, a second delivery with
+ * Moves a dead letter back to the waiting jobs, with fresh counts of attempts and stalls, its mark as it was, and the name
+ * and data of a redelivery where there is one. In one step: between BullMQ's `updateData` and `retry`, a second delivery with
  * other bytes could overwrite those that were just acknowledged.
  *
  * Queue and job have no priority and no parent. The marker wakes a worker, which checks by itself whether the queue
@@ -86,7 +86,7 @@ export const REQUEUE = `
 if redis.call('EXISTS', KEYS[2]) == 0 or redis.call('ZREM', KEYS[1], ARGV[1]) == 0 then return 0 end
 redis.call('HSET', KEYS[2], 'timestamp', ARGV[2])
 if ARGV[3] then redis.call('HSET', KEYS[2], 'name', ARGV[3], 'data', ARGV[4]) end
-redis.call('HDEL', KEYS[2], 'finishedOn', 'processedOn', 'failedReason', 'progress', 'atm', 'ats', 'stc')
+redis.call('HDEL', KEYS[2], 'finishedOn', 'processedOn', 'failedReason', 'atm', 'ats', 'stc')
 redis.call('LPUSH', KEYS[3], ARGV[1])
 redis.call('ZADD', KEYS[4], 0, '0')
 redis.call('XADD', KEYS[5], 'MAXLEN', '~', 10000, '*', 'event', 'waiting', 'jobId', ARGV[1], 'prev', 'failed')

@@ -9,7 +9,7 @@ export interface Attempt {
   readonly decision: CrashDecision
   /** Why the event becomes a dead letter, where the decision is `'abandon'`. */
   readonly abandonReason: string
-  /** The `mark` of the last verdict `postponed` for this event, `0` without one. */
+  /** The `mark` of the last verdict for this event that had one, `0` without. */
   readonly mark: number
   readonly signal: AbortSignal
   /** Why the attempt was withdrawn, if it was. */

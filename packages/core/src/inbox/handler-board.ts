@@ -67,12 +67,14 @@ export interface HandlersOfAll {
 }
 
 /** Where an event goes that is not handled here. */
-export type Place = Postponed | { readonly outcome: 'dead'; readonly error: AckhookError }
+export type Place =
+  | Postponed
+  | { readonly outcome: 'dead'; readonly error: AckhookError; readonly mark: number }
 
 /**
  * Another process has the more specific handler: the event waits for `delayMs` and is pending meanwhile. It was no
  * attempt: the next one has the same number, and an event with a `serializeBy` key keeps its turn. The inbox keeps
- * `mark` with the event until it is completed or dead, over retries as well. Only where it called `shareHandlers`.
+ * `mark` with the event until it is completed or discarded, over retries and redrives as well. Only where it called `shareHandlers`.
  */
 export interface Postponed {
   readonly outcome: 'postponed'

@@ -20,6 +20,11 @@ export type Verdict =
       readonly notified: boolean
       /** Attempts were left, but a drain ended before the next one. */
       readonly attemptsLeft?: boolean
+      /**
+       * No attempt began, because no process with the handler is there: the dead letter counts one less. The inbox keeps
+       * the mark with it, and the next attempt gets it, after a redrive or a redelivery as well.
+       */
+      readonly mark?: number
     }
 
 /**

@@ -98,7 +98,8 @@ class Worker {
     // The inbox may have given the event back meanwhile.
     if (attempt.abortReason !== undefined) return { outcome: 'retry', delayMs: 0, error: attempt.abortReason }
     if (place === undefined) return this.#begin(running)
-    if (place.outcome === 'dead') return this.#giveUp(running, place.error, attempt.number - 1)
+    if (place.outcome === 'dead')
+      return { ...(await this.#giveUp(running, place.error, attempt.number - 1)), mark: place.mark }
     const { id, type, namespace } = delivery
     this.#parts.observers.observe?.({ kind: 'postponed', id, type, namespace, delayMs: place.delayMs })
     return place

@@ -31,7 +31,13 @@ export type Settlement = Lease &
     | { readonly kind: 'retry'; readonly delayMs: number; readonly reason: string }
     /** Was no attempt. */
     | { readonly kind: 'postpone'; readonly delayMs: number; readonly mark: number }
-    | { readonly kind: 'dead-letter'; readonly failedAt: number; readonly reason: string }
+    | {
+        readonly kind: 'dead-letter'
+        readonly failedAt: number
+        readonly reason: string
+        /** Where it was no attempt. `null`: it was one, and the mark of the event stays. */
+        readonly mark: number | null
+      }
     /** Given back, to run as soon as a process has a free slot. `begun`: the attempt counts. */
     | { readonly kind: 'release'; readonly begun: boolean }
   )

@@ -109,9 +109,9 @@ class BatchTransaction {
     const token = runsAtOnce ? take.newToken(this.#policy) : null
     const leasedUntil = this.#now + this.#policy.leaseMs
     const row = { arrival, body, now: this.#now, token, leasedUntil }
-    const { admission, seq } = insert.admit(row, this.#policy.capacity)
+    const { admission, seq, mark = 0 } = insert.admit(row, this.#policy.capacity)
     if (seq === undefined) return admission
-    if (token !== null) this.#taken.push({ seq, token, attempt: 1, decision: 'run', mark: 0, ref })
+    if (token !== null) this.#taken.push({ seq, token, attempt: 1, decision: 'run', mark, ref })
     else if (orderKey !== null) this.#ordered.set(key, ref)
     return admission
   }

@@ -63,6 +63,23 @@ describe('an event', () => {
     expect(place({ own: RANK.category, best: RANK.category, mark })?.outcome).toBe('dead')
   })
 
+  it('waits for the same again when its dead letter is redriven, and is dead again', () => {
+    const missing = place({ mark: markFor(RANK.exact) })
+    const crowded = place({ best: RANK.exact, hasRoom: false })
+    for (const dead of [missing, crowded]) {
+      if (dead?.outcome !== 'dead') throw new Error(`not dead: ${dead?.outcome}`)
+      const { mark } = dead
+      expect(place({ mark })).toMatchObject({ outcome: 'dead', mark })
+      expect(place({ own: RANK.all, mark })?.outcome).toBe('dead')
+      expect(place({ best: RANK.exact, mark })).toMatchObject({
+        outcome: 'postponed',
+        mark: markFor(RANK.exact),
+      })
+      expect(place({ best: RANK.exact, mark, hasRoom: false })).toEqual(crowded)
+      expect(place({ own: RANK.exact, mark })).toBeUndefined()
+    }
+  })
+
   it('is dead where too many wait, unless it is one of them', () => {
     expect(place({ best: RANK.exact, hasRoom: false })).toMatchObject({
       outcome: 'dead',

@@ -4,7 +4,7 @@ import type { Place } from '../handler-board.ts'
 
 const MIN_DELAY_MS = 100
 const MAX_DELAY_MS = 5000
-/** A mark is a count of waits and the rank that the event waits for. */
+/** A mark is a count of waits and the rank that the event waits for. That of a dead letter has no waits. */
 const RANKS = 8
 /** One wait, for no known handler. */
 export const FIRST_MARK: number = RANKS
@@ -34,19 +34,21 @@ export function decidePlace(situation: Situation): Place | undefined {
   if (own >= needed) return undefined
   if (best < awaited)
     return missing(
+      needed,
       `no process that handles '${type}' was seen here for ${formatMs(keepMs)} (option handlerWait)`,
     )
-  if (mark === 0 && !hasRoom)
+  if (mark < FIRST_MARK && !hasRoom)
     return missing(
+      needed,
       `too many events wait for other processes already, '${type}' among them (a tenth of capacity)`,
     )
   const waits = Math.floor(mark / RANKS)
   return { outcome: 'postponed', delayMs: delayMs(waits), mark: (waits + 1) * RANKS + needed }
 }
 
-function missing(reason: string): Place {
+function missing(mark: number, reason: string): Place {
   const message = `Redrive the event once a process with its handler runs: ${reason}.`
-  return { outcome: 'dead', error: new AckhookError('handler_missing', message) }
+  return { outcome: 'dead', error: new AckhookError('handler_missing', message), mark }
 }
 
 /** The upper half is random, so that events that were postponed together do not come back together. */

@@ -13,7 +13,7 @@ const OLDEST = `WHERE state = ${DEAD} AND (due, seq) > (?, ?) ORDER BY due, seq 
 const WITH_BODY = 'FROM ackhook_events JOIN ackhook_bodies USING (seq)'
 const GET = `SELECT ${COLUMNS}, body ${WITH_BODY} WHERE key = ? AND state = ${DEAD}`
 const REDRIVE = `UPDATE ackhook_events SET seq = (SELECT max(seq) + 1 FROM ackhook_events),
-    state = iif(order_key IS NULL, ${WAITING}, ${BEHIND}), due = ${AT_ONCE}, attempts = 0, crashes = 0, mark = 0,
+    state = iif(order_key IS NULL, ${WAITING}, ${BEHIND}), due = ${AT_ONCE}, attempts = 0, crashes = 0,
     accepted_at = ?, reason = NULL
   WHERE key = ? AND state = ${DEAD} RETURNING seq, order_key IS NOT NULL AS isOrdered`
 const DISCARD = `DELETE FROM ackhook_events WHERE key = ? AND state = ${DEAD}`

@@ -20,6 +20,8 @@ interface Inserted {
   readonly admission: Admission
   /** Of the row that was stored. */
   readonly seq?: number
+  /** Of the dead letter that it replaced. */
+  readonly mark?: number
 }
 
 interface Handled {
@@ -29,6 +31,7 @@ interface Handled {
 interface KnownRow extends Handled {
   readonly seq: number
   readonly state: number
+  readonly mark: number
 }
 
 const INSERT = `INSERT INTO ackhook_events
@@ -37,8 +40,9 @@ const INSERT = `INSERT INTO ackhook_events
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING`
 const INSERT_BODY = 'INSERT INTO ackhook_bodies (seq, body) VALUES (?, ?)'
 const HANDLED = 'SELECT fingerprint FROM ackhook_ids WHERE key = ? AND forget_at > ?'
-const FIND = 'SELECT seq, state, fingerprint FROM ackhook_events WHERE key = ?'
+const FIND = 'SELECT seq, state, fingerprint, mark FROM ackhook_events WHERE key = ?'
 const REMOVE = 'DELETE FROM ackhook_events WHERE seq = ?'
+const MARK = 'UPDATE ackhook_events SET mark = ? WHERE seq = ?'
 
 /** Stores events that arrive, unless they are known or there is no room. */
 export class Insert {
@@ -50,6 +54,7 @@ export class Insert {
   readonly #handled: SqliteStatement
   readonly #find: SqliteStatement
   readonly #remove: SqliteStatement
+  readonly #mark: SqliteStatement
 
   constructor(database: SqliteDatabase, ordering: Ordering, counts: Counts) {
     this.#database = database
@@ -60,6 +65,7 @@ export class Insert {
     this.#handled = database.prepare(HANDLED)
     this.#find = database.prepare(FIND)
     this.#remove = database.prepare(REMOVE)
+    this.#mark = database.prepare(MARK)
   }
 
   /** Throws only what the other events of the transaction cannot survive either. */
@@ -83,7 +89,7 @@ export class Insert {
     // A dead letter that comes again was resent on purpose.
     if (known !== undefined && known.state !== DEAD) return seenBefore(known, fingerprint)
     if (isFull || known === undefined) return { admission: 'full' }
-    return this.#replace(known.seq, row)
+    return this.#replace(known, row)
   }
 
   /** `undefined` when the key is known. */
@@ -123,14 +129,16 @@ export class Insert {
   }
 
   /** A row that cannot be stored leaves the dead letter that it was to replace. */
-  #replace(seq: number, row: NewRow): Inserted {
+  #replace({ seq, mark }: KnownRow, row: NewRow): Inserted {
     this.#database.exec('SAVEPOINT ackhook_replace')
     try {
       this.#remove.run(seq)
       const stored = this.#store(row)
       this.#database.exec('RELEASE ackhook_replace')
       this.#counts.change('dead', -1)
-      return stored ?? { admission: 'full' }
+      if (stored?.seq === undefined) return { admission: 'full' }
+      if (mark > 0) this.#mark.run(mark, stored.seq)
+      return { ...stored, mark }
     } catch (error) {
       if (failsAlone(error)) this.#database.exec('ROLLBACK TO ackhook_replace; RELEASE ackhook_replace')
       throw error

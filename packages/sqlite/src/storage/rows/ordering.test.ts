@@ -52,7 +52,7 @@ it.each(['complete', 'dead-letter'] as const)(
       const settlement: Settlement =
         kind === 'complete'
           ? { seq, token, kind, forgetAt: 9e15 }
-          : { seq, token, kind, failedAt: 0, reason: 'no' }
+          : { seq, token, kind, failedAt: 0, reason: 'no', mark: null }
       taken = run({ settlements: [settlement] })
     }
     const keys = [0, 1, 2].map(index => `key${index}`)

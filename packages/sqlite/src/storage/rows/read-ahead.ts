@@ -8,7 +8,7 @@ const MAX_BYTES = 65_536
 /** So long after a crash of an ordered event every one runs by itself: then the next crash counts for the right one. */
 const PAUSE_MS = 60_000
 
-const BEHIND_ROWS = `SELECT seq, key, namespace, id, type, fingerprint, received_at AS receivedAt, attempts,
+const BEHIND_ROWS = `SELECT seq, key, namespace, id, type, fingerprint, received_at AS receivedAt, attempts, mark,
     order_at AS orderAt, (SELECT length(body) FROM ackhook_bodies AS b WHERE b.seq = e.seq) AS bytes
   FROM ackhook_events AS e WHERE order_key = (SELECT order_key FROM ackhook_events WHERE seq = ?) AND state = ${BEHIND}
   ORDER BY order_at, seq LIMIT ?`
@@ -18,6 +18,7 @@ const BODY = 'SELECT body FROM ackhook_bodies WHERE seq = ?'
 interface WaitingRow extends Omit<StoredEvent, 'body'> {
   readonly seq: number
   readonly attempts: number
+  readonly mark: number
   readonly orderAt: number
   readonly bytes: number | null
 }
@@ -55,7 +56,8 @@ export class ReadAhead {
     let bytes = 0
     for (const row of found) {
       bytes += row.bytes ?? 0
-      if (bytes > MAX_BYTES) break
+      // A redriven one may have to wait for another process.
+      if (bytes > MAX_BYTES || row.mark > 0) break
       rows.push(this.#read(row, newToken()))
     }
     return rows

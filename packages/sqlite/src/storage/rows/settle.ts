@@ -11,6 +11,8 @@ interface LeasedRow {
   readonly crashes: number
 }
 
+type DeadLettered = Extract<Settlement, { kind: 'dead-letter' }>
+
 const IS_LEASED = `seq = ? AND token = ? AND state = ${ACTIVE}`
 const LEASED = `SELECT order_key IS NOT NULL AS isOrdered, crashes FROM ackhook_events WHERE ${IS_LEASED}`
 // Always another number, even when the clock does not advance: other processes watch for the change.
@@ -26,7 +28,8 @@ const PASS = `UPDATE ackhook_events SET state = ${ACTIVE}, due = ?, attempts = a
 const RETRY = `UPDATE ackhook_events SET state = ${WAITING}, due = ?, token = NULL, crashes = ?, reason = ? WHERE seq = ?`
 const POSTPONE = `UPDATE ackhook_events SET state = ${WAITING}, due = ?, token = NULL, attempts = attempts - ?,
   mark = ?, postponed = 1 WHERE seq = ?`
-const DEAD_LETTER = `UPDATE ackhook_events SET state = ${DEAD}, due = ?, token = NULL, reason = ? WHERE seq = ?`
+const DEAD_LETTER = `UPDATE ackhook_events SET state = ${DEAD}, due = ?, token = NULL, reason = ?,
+  attempts = attempts - ?, mark = coalesce(?, mark) WHERE seq = ?`
 const RELEASE = `UPDATE ackhook_events SET state = ${WAITING}, due = ${AT_ONCE}, token = NULL,
   attempts = attempts - ?, crashes = ? WHERE seq = ?`
 
@@ -112,13 +115,17 @@ export class Settle {
         this.#counts.change('postponed', 1)
         break
       case 'dead-letter':
-        this.#deadLetter.run(settlement.failedAt, settlement.reason, seq)
+        this.#bury(settlement)
         break
       case 'release': {
         const uncounted = isAttempt && !settlement.begun ? 1 : 0
         this.#release.run(uncounted, isAttempt && settlement.begun ? 0 : crashes, seq)
       }
     }
+  }
+
+  #bury({ seq, failedAt, reason, mark }: DeadLettered): void {
+    this.#deadLetter.run(failedAt, reason, mark === null ? 0 : 1, mark, seq)
   }
 }
 

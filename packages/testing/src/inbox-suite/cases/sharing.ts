@@ -108,12 +108,13 @@ export const sharingCases: readonly InboxCase[] = [
 
   inboxCase(
     'durable-postpone-dead',
-    'a postponed event can become a dead letter, and starts anew when it is redriven',
+    'a postponed event can become a dead letter without an attempt, and keeps its mark when it is redriven or comes again',
     async ({ start }) => {
+      const error = new Error('no handler')
       const harness = await start({
         decide: (_, { mark }) => {
           if (mark === 0) return { outcome: 'postponed', delayMs: 50, mark: 9 }
-          return { outcome: 'dead', error: new Error('no handler'), notified: true }
+          return mark === 4 ? COMPLETED : { outcome: 'dead', error, notified: true, mark: mark === 9 ? 3 : 4 }
         },
       })
       const { key } = makeDelivery()
@@ -122,10 +123,25 @@ export const sharingCases: readonly InboxCase[] = [
       const { deadLetters } = harness.inbox
       await until(async () => (await deadLetters.get(delivery.key)) !== undefined, 'it is a dead letter')
       await until(async () => (await harness.board.read()).postponed === 0, 'it is no longer counted')
+      expectEqual((await deadLetters.get(delivery.key))?.attempts, 0, 'the attempts of the dead letter')
       expectEqual(await deadLetters.redrive(key), false, 'the redrive of another one')
       expectEqual(await deadLetters.redrive(delivery.key), true, 'the redrive')
-      const { attempt } = await harness.run(2)
-      expectEqual([attempt.number, attempt.mark], [1, 0], 'the number and the mark after the redrive')
+      await harness.run(2)
+      await until(async () => (await deadLetters.get(delivery.key)) !== undefined, 'it is dead again')
+      expectEqual((await deadLetters.get(delivery.key))?.attempts, 0, 'the attempts of the dead letter then')
+      expectEqual((await harness.accept(delivery)).outcome, 'accepted', 'the answer to a redelivery')
+      await harness.run(3)
+      const seen = harness.runs.map(({ attempt }) => [attempt.number, attempt.mark])
+      expectEqual(
+        seen,
+        [
+          [1, 0],
+          [1, 9],
+          [1, 3],
+          [1, 4],
+        ],
+        'numbers and marks of the attempts',
+      )
     },
     ['durable'],
   ),
