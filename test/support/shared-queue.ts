@@ -31,17 +31,22 @@ export class SharedQueue {
   readonly #published = new Map<string, { own: PublishedHandlers; at: number }>()
   /** Makes the board fail, as a server that is gone. */
   isDown = false
+  /** What a process with this one among its patterns publishes fails, as while it cannot connect. */
+  refused: string | undefined
   reads = 0
+  /** How many turns of the event loop an answer takes, as that of a server or a thread. */
+  turns = 0
   #seed = 1
 
   readonly #board: HandlerBoard = {
     publish: async own => {
-      if (this.isDown) throw new Error('the board is down')
+      if (this.isDown || own.patterns.includes(this.refused!)) throw new Error('the board is down')
       this.#published.set(own.id, { own, at: performance.now() })
     },
     read: async () => {
       if (this.isDown) throw new Error('the board is down')
       this.reads++
+      for (let turn = 0; turn < this.turns; turn++) await new Promise(setImmediate)
       return { processes: this.processes(), postponed: this.postponed }
     },
   }

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { createReceiver } from '@ackhook/core'
 import type { HandlerBoard, PublishedHandlers } from '@ackhook/core/spi'
 import { sqliteInbox } from '@ackhook/sqlite'
 import { DatabaseSync } from '@photostructure/sqlite'
@@ -70,6 +71,27 @@ it('counts what was published before the machine was restarted as seen at the ne
     const next = await startWithBoard(path, publication({ id: 'three' }))
     expect((await next.inbox.processes?.())?.map(({ id }) => id)).toEqual(['three'])
     await next.inbox.close(0)
+  }))
+
+it('starts when another process, which holds the file for some seconds, has ended its transaction', () =>
+  withFolder(async folder => {
+    const path = join(folder, 'inbox.db')
+    const first = await startWithBoard(path)
+    const database = new DatabaseSync(path)
+    database.exec('PRAGMA busy_timeout = 2000; BEGIN IMMEDIATE')
+    const receiver = createReceiver({
+      secret: 'whsec_0123456789abcdef0123456789abcdef',
+      inbox: sqliteInbox(path),
+    })
+    receiver.on('a.b', () => {})
+    const starting = receiver.start()
+    await new Promise(resolve => setTimeout(resolve, 2000))
+    database.exec('COMMIT')
+    database.close()
+    await starting
+    expect(await first.inbox.processes?.()).toHaveLength(2)
+    await receiver.close()
+    await first.inbox.close(0)
   }))
 
 it('does not start where it cannot publish', () =>

@@ -43,7 +43,7 @@ export interface ReceiverOptions<Schemas extends EventSchemas = Record<never, ne
   readonly handlerTimeout?: Duration
   /**
    * With a durable inbox: how long events wait for a process that handles their type more specifically than the others,
-   * after it was last seen. Those that still wait then become dead letters. Default `'10m'`.
+   * after it was last seen. Those that still wait then become dead letters. Default `'10m'`, `'5s'` or more.
    */
   readonly handlerWait?: Duration
   /** Largest body in bytes, counted as read. Default 1 MiB. */
@@ -155,7 +155,7 @@ export function resolveOptions<Context>(options: Options<Context>): ResolvedOpti
     concurrency: count('concurrency', 16, inbox.durable === true ? 0 : 1, 100_000),
     capacity: count('capacity', inbox.defaultCapacity ?? 10_000, 1, 1_000_000_000),
     handlerTimeoutMs: duration('handlerTimeout', '60s', 1, DAY_MS),
-    handlerWaitMs: duration('handlerWait', '10m', 1000, DAY_MS),
+    handlerWaitMs: duration('handlerWait', '10m', 5000, DAY_MS),
     bodyLimits: {
       maxBytes: count('bodyLimit', 1_048_576, 1, MAX_BODY_BYTES),
       timeoutMs: duration('bodyTimeout', '10s', 1, 10 * MINUTE_MS),

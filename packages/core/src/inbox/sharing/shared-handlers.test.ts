@@ -176,11 +176,11 @@ describe('what a process handles', () => {
 
   it('is renewed for as long as the process runs, the drain included', async () => {
     const queue = new SharedQueue()
-    const { receiver } = await started(onQueue(queue, ['a.b'], { handlerWait: '4s' }))
+    const { receiver } = await started(onQueue(queue, ['a.b'], { handlerWait: '5s' }))
     await vi.advanceTimersByTimeAsync(60_000)
     expect(queue.processes()).toHaveLength(1)
     await receiver.close()
-    await vi.advanceTimersByTimeAsync(5000)
+    await vi.advanceTimersByTimeAsync(6000)
     expect(queue.processes()).toEqual([])
     const { reads } = queue
     await vi.advanceTimersByTimeAsync(60_000)
@@ -219,6 +219,96 @@ describe('events that wait for another process', () => {
   })
 })
 
+describe('events that wait for a process that runs', () => {
+  it('are as many as the capacity lets in', async () => {
+    const queue = new SharedQueue()
+    const quick = await started(onQueue(queue, ['c.d'], { capacity: 100 }))
+    const slow = watch({ inbox: queue.createInbox(), concurrency: 1 })
+    const handled: string[] = []
+    slow.receiver.on('a.b', async ({ id }) => {
+      await new Promise(resolve => setTimeout(resolve, 500))
+      handled.push(id)
+    })
+    await started(slow)
+    const ids = await sendEach(quick, 'a.b', 60)
+    await vi.advanceTimersByTimeAsync(LONG_MS)
+    expect(queue.idsIn('dead')).toEqual([])
+    expect(handled.toSorted()).toEqual(ids.toSorted())
+  })
+
+  it('are bounded again once it has gone', async () => {
+    const queue = new SharedQueue()
+    const old = await started(onQueue(queue, ['*'], { capacity: 5 }))
+    const capable = await started(onQueue(queue, ['a.b']))
+    await capable.receiver.close()
+    await vi.advanceTimersByTimeAsync(60_000)
+    await sendEach(old, 'a.b', 4)
+    await vi.advanceTimersByTimeAsync(10_000)
+    expect([queue.idsIn('waiting').length, queue.idsIn('dead').length]).toEqual([1, 3])
+  })
+})
+
+describe('an outage of the board that is longer than handlerWait', () => {
+  const options = { handlerWait: '5s' } as const
+
+  it.each([
+    [[], '5s'],
+    [['*'], '5s'],
+    [['*'], '10m'],
+  ] as const)(
+    'leaves nothing to %j, which waits for %s, while the others have not published again',
+    async (less, handlerWait) => {
+      const queue = new SharedQueue()
+      const old = await started(onQueue(queue, less, { handlerWait }))
+      const capable = await started(onQueue(queue, ['a.b'], options))
+      await vi.advanceTimersByTimeAsync(30_000)
+      queue.isDown = true
+      const ids = await sendEach(old, 'a.b', 10)
+      await vi.advanceTimersByTimeAsync(20_000)
+      Object.assign(queue, { isDown: false, refused: 'a.b' })
+      await old.send({ id: 'later', type: 'a.b' })
+      await vi.advanceTimersByTimeAsync(2000)
+      queue.refused = undefined
+      await vi.advanceTimersByTimeAsync(LONG_MS)
+      expect(queue.idsIn('dead')).toEqual([])
+      expect(old.handled).toEqual([])
+      expect(capable.handled.toSorted()).toEqual([...ids, 'later'].toSorted())
+    },
+  )
+
+  it('leaves nothing to a process that knows nothing of one that started just before', async () => {
+    const queue = new SharedQueue()
+    const old = await started(onQueue(queue, ['*'], options))
+    const capable = onQueue(queue, ['a.b'], options)
+    const starting = capable.receiver.start()
+    await vi.advanceTimersByTimeAsync(1)
+    queue.isDown = true
+    await vi.advanceTimersByTimeAsync(20_000)
+    await starting
+    Object.assign(queue, { isDown: false, refused: 'a.b' })
+    const ids = await sendEach(old, 'a.b', 10)
+    await vi.advanceTimersByTimeAsync(2000)
+    queue.refused = undefined
+    await vi.advanceTimersByTimeAsync(LONG_MS)
+    expect(old.handled).toEqual([])
+    expect(capable.handled.toSorted()).toEqual(ids.toSorted())
+  })
+
+  it('does not keep a process expected that has gone', async () => {
+    const queue = new SharedQueue()
+    const old = await started(onQueue(queue, ['*'], options))
+    const capable = await started(onQueue(queue, ['a.b'], options))
+    await capable.receiver.close()
+    queue.isDown = true
+    await vi.advanceTimersByTimeAsync(20_000)
+    queue.isDown = false
+    await vi.advanceTimersByTimeAsync(15_000)
+    const ids = await sendEach(old, 'a.b', 3)
+    await vi.advanceTimersByTimeAsync(1000)
+    expect(old.handled.toSorted()).toEqual(ids)
+  })
+})
+
 describe('start()', () => {
   it('resolves at once where no other process is, and where all handle the same', async () => {
     const queue = new SharedQueue()
@@ -251,7 +341,38 @@ describe('a board that fails', () => {
   it('keeps a process from starting', async () => {
     const queue = new SharedQueue()
     queue.isDown = true
-    await expect(onQueue(queue, ['a.b']).receiver.start()).rejects.toThrow('the board is down')
+    const starting = expect(onQueue(queue, ['a.b']).receiver.start()).rejects.toThrow('the board is down')
+    await vi.advanceTimersByTimeAsync(5000)
+    await starting
+  })
+
+  it('for less than four seconds only delays the start', async () => {
+    const queue = new SharedQueue()
+    queue.isDown = true
+    const starting = onQueue(queue, ['a.b']).receiver.start()
+    await vi.advanceTimersByTimeAsync(3500)
+    queue.isDown = false
+    await vi.advanceTimersByTimeAsync(1000)
+    await starting
+    expect(queue.processes()).toHaveLength(1)
+  })
+
+  it('is not one whose answer waits for handlers that block the event loop', async () => {
+    vi.useRealTimers()
+    const queue = new SharedQueue()
+    const one = onQueue(queue, ['a.*'])
+    await one.receiver.start()
+    queue.turns = 5
+    await new Promise(resolve => setTimeout(resolve, 1100))
+    await one.send({ id: 'a', type: 'a.b' })
+    for (let turn = 0; turn < 20; turn++) {
+      await new Promise(setImmediate)
+      const until = performance.now() + 300
+      while (performance.now() < until);
+    }
+    await vi.waitUntil(() => one.handled.length > 0, { timeout: 20_000 })
+    await one.receiver.close()
+    expect([of(one.seen, 'postponed'), of(one.seen, 'store_down')]).toEqual([[], []])
   })
 
   it('holds back what another process may handle, and nothing that is handled by its exact type', async () => {

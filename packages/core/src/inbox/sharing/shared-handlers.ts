@@ -1,11 +1,10 @@
-import { withDeadline } from '../../lib/deadline.ts'
+import { DeadlineError, settlesWithin } from '../../lib/deadline.ts'
 import type { MaybePromise } from '../../lib/maybe-promise.ts'
 import type {
   BoardView,
   HandlerBoard,
   HandlerSharing,
   HandlersOfAll,
-  InboxProcess,
   Place,
   PublishedHandlers,
 } from '../handler-board.ts'
@@ -18,12 +17,27 @@ import { decidePlace, FIRST_MARK } from './place.ts'
 const MAX_AGE_MS = 1000
 const READ_EVERY_MS = 500
 const MAX_RENEW_MS = 10_000
+/** As many renewals may be missed before a publication ends. */
+const RENEWALS = 8
+/** For how long a start repeats what the board refuses: another process may hold a file. */
+const START_MS = 4000
+const START_PAUSE_MS = 100
+/** How long the others may take to publish again after an outage. */
+const RETURN_MS = 5000
+/** A deadline in parts ends after as many turns of the event loop, however long a handler blocks each of them. */
+const TURNS = 10
 /** A process that was not renewed for so long has ended, or hangs. */
 const LIVE_MS = 3 * MAX_RENEW_MS
 /** Of `capacity`, for events that wait for another process. */
 const POSTPONED_SHARE = 0.1
 
 type Policy = Pick<ProcessingPolicy, 'capacity' | 'observe' | 'logger'>
+
+/** `seenAt`: by `SharedHandlers.#clock`. */
+interface Other {
+  readonly one: PublishedHandlers
+  readonly seenAt: number
+}
 
 /**
  * What this process and the others on its inbox handle. Knows for each attempt whether another process is expected that
@@ -35,14 +49,23 @@ export class SharedHandlers implements HandlersOfAll {
   readonly #own: PublishedHandlers
   readonly #policy: Policy
   readonly #ownSet = new PatternSet()
-  #others: readonly InboxProcess[] = []
+  /** By id, those of earlier views included. */
+  readonly #others = new Map<string, Other>()
   /** All of theirs together. `undefined` while they have nothing that this process lacks. */
   #othersSet: PatternSet | undefined
+  /** Of those that run. */
+  #liveSet: PatternSet | undefined
   /** How many more events may wait before the next view. */
   #room = 0
   /** When the view was asked for, and the own publication stored. Monotonic milliseconds. */
   #viewedAt = Number.NEGATIVE_INFINITY
-  #publishedAt = Number.NEGATIVE_INFINITY
+  #publishedAt = performance.now()
+  /** Of `#clock`, at `#publishedAt`. */
+  #publishedFor = 0
+  /** The board has lost the own publication. */
+  #isLost = false
+  /** Until then the others may not have published again. Monotonic milliseconds. */
+  #unsureUntil = Number.NEGATIVE_INFINITY
   #reading: Promise<void> | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
   #isDown = false
@@ -57,14 +80,21 @@ export class SharedHandlers implements HandlersOfAll {
   }
 
   async begin(): Promise<void> {
-    await this.#publish()
-    await this.#read()
+    for (const until = performance.now() + START_MS; this.#viewedAt < 0; ) {
+      try {
+        await this.#publish()
+        await this.#read()
+      } catch (error) {
+        if (this.#isStopped || performance.now() >= until) throw error
+        await new Promise(resolve => setTimeout(resolve, START_PAUSE_MS))
+      }
+    }
     this.#reportDifference()
     if (!this.#isStopped) this.#schedule()
   }
 
   async settled(): Promise<void> {
-    const isNew = this.#others.some(one => one.seenMs < LIVE_MS && lacks(one, this.#own))
+    const isNew = this.#live().some(one => lacks(one, this.#own))
     const leftMs = this.#publishedAt + MAX_AGE_MS - performance.now()
     if (isNew && leftMs > 0) await new Promise(resolve => setTimeout(resolve, leftMs))
   }
@@ -78,10 +108,10 @@ export class SharedHandlers implements HandlersOfAll {
     const own = this.#ownSet.rankOf(type)
     if (own === RANK.exact || this.#isStopped) return undefined
     if (performance.now() - this.#viewedAt > MAX_AGE_MS) return this.#placeByNewView(type, own, mark)
-    if (this.#othersSet === undefined && mark === 0) return undefined
+    if (this.#othersSet === undefined && mark === 0 && !this.#isUnsure) return undefined
     const place = this.#decide(type, own, mark)
     // Perhaps there is room again.
-    return place?.outcome === 'dead' && mark === 0 ? this.#placeByNewView(type, own, mark) : place
+    return place?.outcome === 'dead' && mark < FIRST_MARK ? this.#placeByNewView(type, own, mark) : place
   }
 
   async #placeByNewView(type: string, own: number, mark: number): Promise<Place | undefined> {
@@ -89,23 +119,54 @@ export class SharedHandlers implements HandlersOfAll {
       const askedAt = performance.now()
       while (this.#viewedAt < askedAt && !this.#isStopped) await this.#read()
     } catch {
-      // Reported by the timer. What the others handle is unknown, so nothing is left to a less specific handler.
-      return { outcome: 'postponed', delayMs: MAX_AGE_MS, mark: mark || FIRST_MARK }
+      // Reported by the timer.
+      return waitForView(mark)
     }
     return this.#decide(type, own, mark)
   }
 
   #decide(type: string, own: number, mark: number): Place | undefined {
     const best = this.#othersSet?.rankOf(type) ?? RANK.none
+    const isLive = (this.#liveSet?.rankOf(type) ?? RANK.none) >= best
     const { keepMs } = this.#own
-    const place = decidePlace({ type, own, best, mark, hasRoom: this.#room > 0, keepMs })
-    if (place?.outcome === 'postponed' && mark === 0) this.#room--
+    const place = decidePlace({ type, own, best, mark, hasRoom: isLive || this.#room > 0, keepMs })
+    if (place?.outcome !== 'postponed') return this.#isUnsure ? waitForView(mark) : place
+    if (mark < FIRST_MARK && !isLive) this.#room--
     return place
+  }
+
+  /** Whether others may run that this process never saw: they published just before an outage that was too long. */
+  get #isUnsure(): boolean {
+    return this.#hasLapsed || performance.now() < this.#unsureUntil
+  }
+
+  /** Whether the own publication has ended, by an outage of the board. */
+  get #hasLapsed(): boolean {
+    return performance.now() - this.#publishedAt > this.#own.keepMs
+  }
+
+  /**
+   * Milliseconds for which the own publication was kept. The others are expected by this clock, because it stands still
+   * in an outage of the board, when they could not renew theirs either.
+   */
+  get #clock(): number {
+    const sinceMs = performance.now() - this.#publishedAt
+    return this.#publishedFor + Math.min(sinceMs, this.#renewMs + READ_EVERY_MS)
+  }
+
+  /** Often enough for whichever publication ends soonest: an outage in which it ends is then noticed. */
+  get #renewMs(): number {
+    const keepMs = [this.#own.keepMs, ...[...this.#others.values()].map(({ one }) => one.keepMs)]
+    return Math.min(MAX_RENEW_MS, Math.min(...keepMs) / RENEWALS)
   }
 
   async #publish(): Promise<void> {
     await inTime('handlers.publish', this.board.publish(this.#own))
-    this.#publishedAt = performance.now()
+    const now = performance.now()
+    if (this.#hasLapsed) this.#unsureUntil = now + RETURN_MS
+    this.#publishedFor = this.#clock
+    this.#publishedAt = now
+    this.#isLost = false
   }
 
   #read(): Promise<void> {
@@ -122,15 +183,27 @@ export class SharedHandlers implements HandlersOfAll {
   }
 
   #apply({ processes, postponed }: BoardView): void {
-    this.#others = processes.filter(({ id }) => id !== this.#own.id)
-    // A server that has lost its data: the next turn of the timer publishes again.
-    if (this.#others.length === processes.length) this.#publishedAt = Number.NEGATIVE_INFINITY
-    const differing = this.#others.filter(one => lacks(this.#own, one))
-    this.#othersSet = differing.length > 0 ? new PatternSet() : undefined
-    for (const one of this.#others) this.#othersSet?.add(one)
-    const room = Math.floor(this.#policy.capacity * POSTPONED_SHARE) - postponed
-    const live = this.#others.filter(({ seenMs }) => seenMs < LIVE_MS)
+    const clock = this.#clock
+    for (const one of processes) {
+      const earlier = this.#others.get(one.id)?.seenAt ?? Number.NEGATIVE_INFINITY
+      this.#others.set(one.id, { one, seenAt: Math.max(earlier, clock - one.seenMs) })
+    }
+    // Otherwise a server has lost its data: the next turn of the timer publishes again.
+    this.#isLost = !this.#others.delete(this.#own.id)
+    for (const [id, { one, seenAt }] of this.#others) if (clock - seenAt > one.keepMs) this.#others.delete(id)
+    const others = [...this.#others.values()].map(({ one }) => one)
+    const live = this.#live()
+    const isDifferent = others.some(one => lacks(this.#own, one))
+    this.#othersSet = isDifferent ? setOf(others) : undefined
+    this.#liveSet = isDifferent ? setOf(live) : undefined
+    const room = Math.max(1, Math.floor(this.#policy.capacity * POSTPONED_SHARE)) - postponed
     this.#room = Math.ceil(room / (live.length + 1))
+  }
+
+  /** The others that run. */
+  #live(): readonly PublishedHandlers[] {
+    const clock = this.#clock
+    return [...this.#others.values()].filter(({ seenAt }) => clock - seenAt < LIVE_MS).map(({ one }) => one)
   }
 
   #schedule(): void {
@@ -140,9 +213,8 @@ export class SharedHandlers implements HandlersOfAll {
   }
 
   async #renew(): Promise<void> {
-    const renewMs = Math.min(MAX_RENEW_MS, this.#own.keepMs / 4)
     try {
-      if (performance.now() - this.#publishedAt >= renewMs) await this.#publish()
+      if (this.#isLost || performance.now() - this.#publishedAt >= this.#renewMs) await this.#publish()
       await this.#read()
       this.#isDown = false
     } catch (error) {
@@ -154,7 +226,8 @@ export class SharedHandlers implements HandlersOfAll {
 
   #reportDifference(): void {
     const { observe, logger } = this.#policy
-    const message = describeDifference(this.#own, this.#others, this.#handlers)
+    const others = [...this.#others.values()].map(({ one }) => one)
+    const message = describeDifference(this.#own, others, this.#handlers)
     if (message === undefined) return
     observe({ kind: 'notice', code: 'handlers_differ', message })
     logger.warn({ code: 'handlers_differ' }, message)
@@ -167,6 +240,21 @@ function lacks(one: PublishedHandlers, other: PublishedHandlers): boolean {
   return other.patterns.some(pattern => !one.patterns.includes(pattern))
 }
 
-function inTime<T>(operation: string, answer: MaybePromise<T>): Promise<T> {
-  return withDeadline(Promise.resolve(answer), { operation, ms: MAX_AGE_MS })
+function setOf(processes: readonly PublishedHandlers[]): PatternSet {
+  const set = new PatternSet()
+  for (const one of processes) set.add(one)
+  return set
+}
+
+/** What the others handle is unknown, so nothing is left to a less specific handler. */
+function waitForView(mark: number): Place {
+  return { outcome: 'postponed', delayMs: MAX_AGE_MS, mark: Math.max(mark, FIRST_MARK) }
+}
+
+/** Handlers that block the event loop hold up the answer as well: that is no fault of the board. */
+async function inTime<T>(operation: string, answer: MaybePromise<T>): Promise<T> {
+  const promise = Promise.resolve(answer)
+  for (let turn = 0; turn < TURNS; turn++)
+    if (await settlesWithin(promise, MAX_AGE_MS / TURNS)) return promise
+  throw new DeadlineError(operation, MAX_AGE_MS)
 }
