@@ -1,4 +1,5 @@
 import type { InboxStats } from '@ackhook/core'
+import type { InboxProcess } from '@ackhook/core/spi'
 import { expect, it } from 'vitest'
 import { until } from '../../support/until.ts'
 import { nothingIsLeft } from './nothing-is-left.ts'
@@ -15,7 +16,7 @@ const SENDERS = 8
 export function testOverflow(
   settingsOf: (space: Workspace) => Pick<ChildSettings, 'mode' | 'engine' | 'queue'>,
 ): void {
-  it('keeps a tenth of its capacity for events that wait for a process that was killed, and completes none of the others', async () => {
+  it('keeps a tenth of its capacity for events that wait for a process that has gone, and completes none of the others', async () => {
     const events = scaled(2000, 150)
     const capacity = events
     const space = createWorkspace()
@@ -32,6 +33,13 @@ export function testOverflow(
       const capable = await start([KNOWN, NEW, '*'])
       capable.signal('SIGKILL')
       await capable.exited
+      const hasGone = ({ patterns, seenMs }: InboxProcess): boolean =>
+        patterns.includes(NEW) && seenMs > 32_000
+      await until(
+        'the killed process counts as gone',
+        async () => (await old.ask<readonly InboxProcess[]>('processes')).some(hasGone),
+        60_000,
+      )
       let sent = 0
       const sender = async (): Promise<void> => {
         while (sent < events) {
@@ -70,5 +78,5 @@ export function testOverflow(
       }
       space.remove()
     }
-  })
+  }, 180_000)
 }

@@ -32,9 +32,10 @@ const INBOXES = {
 /** After these the sender does not repeat the event. */
 const PROMISES = ['accepted', 'duplicate']
 
+const inbox = watched(await INBOXES[mode]())
 const receiver = createReceiver({
   secret: settings.secret,
-  inbox: watched(await INBOXES[mode]()),
+  inbox,
   ...(mode === 'after' && { acknowledge: 'after-processing' }),
   // Asked once the signature holds and before the inbox has heard of the event.
   namespace: () => {
@@ -150,6 +151,7 @@ process.on('message', async message => {
   if (message === 'live') process.send({ live: liveBytes() })
   if (message === 'old') process.send({ old: oldBytes() })
   if (message === 'stats') process.send({ stats: await stats() })
+  if (message === 'processes') process.send({ processes: await inbox.processes() })
 })
 // A test that failed must not leave its receiver behind.
 process.on('disconnect', () => process.exit(0))

@@ -40,7 +40,7 @@ export interface ReceiverProcess {
   readonly exited: Promise<number | null>
   signal(name: 'SIGKILL' | 'SIGTERM' | 'SIGSTOP'): void
   /** `live`: the bytes held after a garbage collection. `old`: those in old space, without one. */
-  ask<T>(question: 'rss' | 'live' | 'old' | 'stats'): Promise<T>
+  ask<T>(question: 'rss' | 'live' | 'old' | 'stats' | 'processes'): Promise<T>
 }
 
 function programOf(mode: ChildSettings['mode']): string {
