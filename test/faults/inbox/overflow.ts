@@ -78,5 +78,5 @@ export function testOverflow(
       }
       space.remove()
     }
-  }, 180_000)
+  }, 900_000)
 }
