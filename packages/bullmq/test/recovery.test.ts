@@ -20,11 +20,17 @@ interface Block {
 /** A process that handles the events of the queue. */
 async function aWorker(options: BullmqInboxOptions, cleanup: Cleanup, block?: Block) {
   const env = { ...process.env, NODE_OPTIONS: '', ATTEMPTS: JSON.stringify({ engine: options, block }) }
-  const child: ChildProcess = fork(FIXTURE, [], { env, execArgv: [] })
-  cleanup(() => void child.kill('SIGKILL'))
   const reports: string[] = []
-  child.on('message', report => void reports.push(String(report)))
-  await until(() => reports.includes('started'))
+  let child: ChildProcess
+  const begin = (): void => {
+    child = fork(FIXTURE, [], { env, execArgv: [] })
+    child.on('message', report => void reports.push(String(report)))
+    // Six processes start at once: on a busy machine one may need longer than a start may take, and is started again.
+    child.on('exit', code => code === 1 && !reports.includes('started') && begin())
+  }
+  begin()
+  cleanup(() => void child.kill('SIGKILL'))
+  await until(() => reports.includes('started'), 60_000)
   return {
     reports,
     kill: () => void child.kill('SIGKILL'),
@@ -43,11 +49,16 @@ async function aQueue(start: () => Promise<TestEngine>, cleanup: Cleanup) {
   const inbox = engine.inbox(queue)
   cleanup(async () => void (await inbox.close(1000)))
   await inbox.start(scripted(COMPLETED), aPolicy({ concurrency: 0 }))
-  const isDone = async () => {
-    const { pending, active } = await inbox.stats()
-    return pending + active === 0
+  /** Whether there are so many now. A starved machine may refuse to count in time. */
+  const holds = async (pending: number, active: number) => {
+    try {
+      const stats = await inbox.stats()
+      return stats.pending === pending && stats.active === active
+    } catch {
+      return false
+    }
   }
-  return { options, inbox, isDone }
+  return { options, inbox, holds }
 }
 
 describe.concurrent.each([
@@ -73,13 +84,13 @@ describe.concurrent.each([
     'an event loop that is blocked for 8 s keeps its events',
     PATIENT,
     async ({ expect, onTestFinished: cleanup }) => {
-      const { options, inbox, isDone } = await aQueue(start, cleanup)
+      const { options, inbox, holds } = await aQueue(start, cleanup)
       const blocked = await aWorker(options, cleanup, { ms: 8000 })
       await inbox.accept(aDelivery())
       await until(() => blocked.times('begun') === 1)
       const other = await aWorker(options, cleanup)
       await until(() => blocked.times('ended') === 1)
-      await until(isDone)
+      await until(() => holds(0, 0))
       expect([blocked.times('begun'), other.times('begun')]).toEqual([1, 0])
       expect([blocked.times('store_down'), blocked.times('lease_lost')]).toEqual([0, 0])
     },
@@ -89,7 +100,7 @@ describe.concurrent.each([
     'the event of a loop that is blocked for longer runs elsewhere, and the late result is refused',
     PATIENT,
     async ({ expect, onTestFinished: cleanup }) => {
-      const { options, inbox, isDone } = await aQueue(start, cleanup)
+      const { options, inbox, holds } = await aQueue(start, cleanup)
       const folder = mkdtempSync(join(tmpdir(), 'ackhook-blocked-'))
       cleanup(() => rmSync(folder, { recursive: true }))
       const ends = join(folder, 'ends')
@@ -101,9 +112,9 @@ describe.concurrent.each([
       writeFileSync(ends, '')
       await until(() => blocked.times('ended') === 1)
       await until(() => blocked.times('lease_lost') > 0)
-      expect(await inbox.stats()).toMatchObject({ pending: 0, active: 1, dead: 0 })
+      await until(() => holds(0, 1))
       other.finish()
-      await until(isDone)
+      await until(() => holds(0, 0))
       expect([blocked.times('begun'), other.times('begun')]).toEqual([1, 1])
     },
   )
