@@ -1,8 +1,10 @@
+import { execFile } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { afterEach, describe, expect, test } from 'vitest'
 import { freePort } from '../../../test/support/free-port.ts'
 import { emulatorCommand } from '../src/emulator/emulator-command.ts'
@@ -359,6 +361,14 @@ describe('data', () => {
     expect((await run('show', bodies[1], '--body')).out).toContain('"one":2.0')
     expect((await run('show', bodies[0], '--body')).out).toContain('"data":{"n":1e3}}')
     expect(receiver.handled).toHaveLength(5)
+  })
+
+  test('is sent again, with the old signature, by the command that show --curl prints', async () => {
+    const { run } = await both()
+    await run('send', 'a.b', '--id', 'evt_1', '--raw-data', `{"note":"it's $HOME"}`)
+    const { out } = await run('show', 'evt_1', '--curl')
+    const shell = await promisify(execFile)('sh', ['-c', out])
+    expect(shell.stdout).toMatch(/^HTTP\/1.1 200 [\s\S]*"code":"duplicate"/)
   })
 
   test('is the same sample for the same seed, and another one for each of many events', async () => {

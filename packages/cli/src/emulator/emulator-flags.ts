@@ -110,6 +110,8 @@ export interface DiscardFlags extends FilterFlags {
 
 export interface ShowFlags extends PlaceFlags {
   readonly body?: boolean
+  /** Print the last request as a command for `curl`. */
+  readonly curl?: boolean
 }
 
 export interface StatsFlags extends FilterFlags {

@@ -1,5 +1,7 @@
 import type { AttemptView, BytesView, DeliveryDetail } from '@ackhook/emulator'
+import { curlOf } from '../command/curl-of.ts'
 import { EXIT } from '../command/exit-codes.ts'
+import { UsageError } from '../command/usage-error.ts'
 import { createPaint, type Paint } from '../terminal/paint.ts'
 import { printable } from '../terminal/printable.ts'
 import { table } from '../terminal/table.ts'
@@ -8,17 +10,38 @@ import type { ShowFlags } from './emulator-flags.ts'
 import { toDeliveryId } from './to-delivery-id.ts'
 import { withEmulator } from './with-emulator.ts'
 
-/** Prints a delivery with every attempt: what was sent and what came back. With --body: the event alone. */
+/** Prints a delivery with every attempt: what was sent and what came back. With --body: the event alone; with --curl: the last request. */
 export function show(args: readonly string[], flags: ShowFlags, terminal: Terminal): Promise<number> {
   const [id = ''] = args
   return withEmulator(flags, terminal, async emulator => {
     const detail = await emulator.get<DeliveryDetail>(`/deliveries/${await toDeliveryId(id, emulator)}`)
     // Not made printable: it is for a file, from which replay --body takes it.
     if (flags.body) terminal.out(detail.body.text)
+    else if (flags.curl) terminal.out(lastRequestOf(detail))
     else if (flags.json) terminal.out(JSON.stringify(detail))
     else for (const line of describe(detail, createPaint(terminal.colours))) terminal.out(line)
     return EXIT.ok
   })
+}
+
+/** Set by curl itself, or belonging to one connection. */
+const NOT_REPEATED: ReadonlySet<string> = new Set([
+  'content-length',
+  'host',
+  'connection',
+  'transfer-encoding',
+])
+
+/** As it was signed then: a receiver may find its timestamp too old. */
+function lastRequestOf({ event, log, body }: DeliveryDetail): string {
+  const last = log.at(-1)
+  if (last === undefined)
+    throw new UsageError(`${printable(event)} has not been sent yet: wait for its first attempt.`)
+  const headers = Object.entries(last.requestHeaders).filter(
+    ([name]) => !NOT_REPEATED.has(name.toLowerCase()),
+  )
+  const sent = last.requestBody ?? body
+  return curlOf({ url: last.url, headers: Object.fromEntries(headers), body: sent.text })
 }
 
 function describe(detail: DeliveryDetail, paint: Paint): readonly string[] {

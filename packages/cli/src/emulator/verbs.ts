@@ -83,7 +83,11 @@ const DELIVERIES: readonly Verb<never>[] = [
     name: 'show',
     description: 'Show a delivery: the exact bytes, and each attempt with its reply',
     args: [['<id>', 'id of a delivery, or of an event']],
-    options: [option('--body', 'print the event alone, for replay --body'), withPlace],
+    options: [
+      option('--body', 'print the event alone, for replay --body'),
+      option('--curl', 'print the last request as a command for curl'),
+      withPlace,
+    ],
     run: show,
   },
   {

@@ -1,5 +1,6 @@
 import type { WebhookEvent } from '@ackhook/core'
 import { formatTimestamp, type SignedRequest, signedRequest } from '@ackhook/testing'
+import { curlOf } from '../command/curl-of.ts'
 import { printable } from '../terminal/printable.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import type { SendFlags } from './send-flags.ts'
@@ -29,18 +30,10 @@ export function showRequests(
 
 function format(request: SignedRequest, { to, curl, json }: SendFlags): string {
   const body = new TextDecoder().decode(request.body)
-  const headers = Object.entries(request.headers)
-  if (curl) {
-    const options = headers.map(([name, value]) => ` \\\n  -H ${quoted(`${name}: ${value}`)}`).join('')
-    return `curl -i ${quoted(to)}${options} \\\n  --data-binary ${quoted(body)}`
-  }
+  if (curl) return curlOf({ url: to, headers: request.headers, body })
   if (json) return JSON.stringify({ method: request.method, url: to, headers: request.headers, body })
   const { host, pathname, search } = new URL(to)
   const head = [`POST ${pathname}${search} HTTP/1.1`, `host: ${host}`]
+  const headers = Object.entries(request.headers)
   return [...head, ...headers.map(([name, value]) => `${name}: ${value}`), '', printable(body), ''].join('\n')
-}
-
-/** One word of a POSIX shell. */
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", `'\\''`)}'`
 }
