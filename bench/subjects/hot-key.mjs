@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { sqliteInbox } from '@ackhook/sqlite'
 import { scratchFolder } from '../lib/engines.mjs'
-import { interleave, spread } from '../lib/rounds.mjs'
+import { interleave, median } from '../lib/rounds.mjs'
 import { showNumber, table } from '../lib/table.mjs'
 import { accepted, nextDelivery, started } from './durable/inbox.mjs'
 
@@ -19,7 +19,12 @@ export async function measureHotKey({ quick }) {
     warmUps: 1,
     measure: name => workOff(events, WAYS[name]),
   })
-  const figures = Object.fromEntries([...samples].map(([name, own]) => [name, spread(own)]))
+  const figures = Object.fromEntries(
+    [...samples].map(([name, own]) => [
+      name,
+      { low: Math.min(...own), middle: median(own), high: Math.max(...own) },
+    ]),
+  )
   const rows = Object.entries(figures).map(([name, { low, middle, high }]) => [
     name,
     ...[low, middle, high].map(showNumber),
