@@ -2,7 +2,11 @@ import { describe } from 'vitest'
 import { testOverflow } from './overflow.ts'
 import { testRollingDeployments } from './rolling-deployment.ts'
 
-describe('processes with different handlers under load on sqliteInbox', { timeout: 900_000 }, () => {
+/** The short form mostly waits for processes to count as gone. */
+const concurrent = process.env['FAULT_SCALE'] !== undefined
+const options = { timeout: 900_000, concurrent }
+
+describe('processes with different handlers under load on sqliteInbox', options, () => {
   testRollingDeployments(() => ({ mode: 'sqlite' }))
   testOverflow(() => ({ mode: 'sqlite' }))
 })
