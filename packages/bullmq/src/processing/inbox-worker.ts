@@ -139,7 +139,7 @@ export class InboxWorker {
       throw new WaitingError()
     }
     if (verdict.outcome === 'dead') {
-      if (verdict.mark !== undefined && !lock.lost) await this.#keepMark(job, verdict.mark)
+      if (verdict.mark !== undefined && !lock.lost) await this.#keepMark(job, verdict.mark, lock)
       throw deadLetterError(verdict.error)
     }
     throw retryError(verdict.error, verdict.delayMs)
@@ -164,12 +164,14 @@ export class InboxWorker {
     throw new DelayedError()
   }
 
-  async #keepMark(job: EventJob, mark: number): Promise<void> {
+  async #keepMark(job: EventJob, mark: number, lock: JobLock): Promise<void> {
     try {
       await this.#board.abandon(job.id!, attemptsOf(job), mark)
     } catch (error) {
       // A letter without the mark would run anywhere when it is redriven. The lock expires, and the event comes back.
       this.#policy.observe({ kind: 'store_down', operation: 'work', error })
+      // No record follows that would release it.
+      this.#locks.release(lock)
       throw new WaitingError()
     }
   }
