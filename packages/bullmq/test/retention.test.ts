@@ -1,43 +1,41 @@
 import type { Inbox } from '@ackhook/core'
 import { Redis } from 'ioredis'
 import { Pool } from 'pg'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, type TestContext, test } from 'vitest'
 import { ownTime } from '../../../test/support/own-time.ts'
 import { toJobData } from '../src/engine/event-job.ts'
 import { postgresEngine, redisEngine, type TestEngine } from './engines.ts'
 import { aDelivery, aPolicy, COMPLETED, scripted, unique, until } from './parts.ts'
 
-describe.each([
+// Side by side: an id gives its payload up within ten seconds, which they wait for.
+describe.concurrent.each([
   ['Redis', redisEngine],
   ['PostgreSQL', postgresEngine],
 ] as const)('on %s', (_, start) => {
   let engine: TestEngine
-  const closing: (() => unknown)[] = []
 
   beforeAll(async () => {
     engine = await start()
   }, 60_000)
   afterAll(() => engine.stop())
-  afterEach(async () => {
-    for (const close of closing.splice(0).reverse()) await close()
-  })
 
   async function opened(
+    { onTestFinished }: TestContext,
     queue: string,
     overrides = {},
   ): Promise<{ inbox: Inbox; work: ReturnType<typeof scripted> }> {
     const inbox = engine.inbox(queue)
-    closing.push(() => inbox.close(1000))
+    onTestFinished(async () => void (await inbox.close(1000)))
     const work = scripted(COMPLETED)
     await inbox.start(work, aPolicy(overrides))
     return { inbox, work }
   }
 
   /** An event that was handled, and of which only its id is left. */
-  async function remembered(queue: string) {
-    const { inbox, work } = await opened(queue)
+  async function remembered(context: TestContext, queue: string) {
+    const { inbox, work } = await opened(context, queue)
     const view = engine.queue(queue)
-    closing.push(() => view.close())
+    context.onTestFinished(() => view.close())
     const delivery = aDelivery({ key: unique('key'), namespace: 'tenant' })
     await inbox.accept(delivery)
     await until(async () => (await view.getCompletedCount()) === 1)
@@ -45,23 +43,23 @@ describe.each([
     return { inbox, work, view, delivery }
   }
 
-  test('a handled event leaves its payload behind, and a redelivery is a duplicate all the same', async () => {
+  test('a handled event leaves its payload behind, and a redelivery is a duplicate all the same', async context => {
     const queue = unique('q')
-    const { inbox, work, view, delivery } = await remembered(queue)
+    const { inbox, work, view, delivery } = await remembered(context, queue)
     expect(JSON.stringify((await view.getJob(`e-${delivery.key}`)) ?? '')).not.toContain(delivery.id)
     expect(await inbox.accept(delivery)).toEqual({ outcome: 'duplicate' })
     expect(await inbox.accept({ ...delivery, fingerprint: 18 })).toEqual({
       outcome: 'duplicate',
       conflict: true,
     })
-    const other = await opened(queue)
+    const other = await opened(context, queue)
     expect(await other.inbox.accept(delivery)).toEqual({ outcome: 'duplicate' })
     expect(await inbox.stats()).toMatchObject({ pending: 0, active: 0, dead: 0 })
     expect([work.runs.length, other.work.runs.length]).toEqual([1, 0])
   })
 
-  test('an id is forgotten after its retention, with nothing else going on', async () => {
-    const { inbox, work } = await opened(unique('q'), { retentionMs: 1500 })
+  test('an id is forgotten after its retention, with nothing else going on', async context => {
+    const { inbox, work } = await opened(context, unique('q'), { retentionMs: 1500 })
     const delivery = aDelivery()
     await inbox.accept(delivery)
     await until(() => work.runs.length === 1)
@@ -69,6 +67,31 @@ describe.each([
     await until(async () => (await inbox.accept(delivery)).outcome === 'accepted')
     await until(() => work.runs.length === 2)
   })
+})
+
+test.concurrent('an id that is remembered on Redis takes 300 bytes at most, under the prefix and hash tag of its queue', async () => {
+  const engine = await redisEngine()
+  const client = new Redis(engine.port, '127.0.0.1')
+  try {
+    const queue = unique('q')
+    const inbox = engine.inbox(queue, { prefix: '{tagged}' })
+    await inbox.start(scripted(COMPLETED), aPolicy())
+    const delivery = aDelivery({ key: unique('0123456789').padEnd(22, 'x'), body: Buffer.alloc(2000, 'a') })
+    await inbox.accept(delivery)
+    const key = `{tagged}:${queue}:e-${delivery.key}`
+    await until(async () => (await client.hget(key, 'token')) !== null)
+    expect(await client.hkeys(key)).toEqual(['token', 'fingerprint'])
+    // Beside this Redis has an entry for the time to live, of about 40 bytes.
+    expect(await client.memory('USAGE', key)).toBeLessThan(260)
+    const left = Number(await client.pttl(key))
+    expect(left).toBeGreaterThan(604_700_000)
+    expect(left).toBeLessThanOrEqual(604_800_000)
+    expect(await client.keys(`*${delivery.key}*`)).toEqual([key])
+    await inbox.close(1000)
+  } finally {
+    client.disconnect()
+    await engine.stop()
+  }
 })
 
 test('a Redis that is full of events takes them all to their handlers, and new ones after that', async () => {
@@ -166,28 +189,3 @@ test('an id that is remembered on PostgreSQL takes 300 bytes at most, with its i
     await engine.stop()
   }
 }, 120_000)
-
-test('an id that is remembered on Redis takes 300 bytes at most, under the prefix and hash tag of its queue', async () => {
-  const engine = await redisEngine()
-  const client = new Redis(engine.port, '127.0.0.1')
-  try {
-    const queue = unique('q')
-    const inbox = engine.inbox(queue, { prefix: '{tagged}' })
-    await inbox.start(scripted(COMPLETED), aPolicy())
-    const delivery = aDelivery({ key: unique('0123456789').padEnd(22, 'x'), body: Buffer.alloc(2000, 'a') })
-    await inbox.accept(delivery)
-    const key = `{tagged}:${queue}:e-${delivery.key}`
-    await until(async () => (await client.hget(key, 'token')) !== null)
-    expect(await client.hkeys(key)).toEqual(['token', 'fingerprint'])
-    // Beside this Redis has an entry for the time to live, of about 40 bytes.
-    expect(await client.memory('USAGE', key)).toBeLessThan(260)
-    const left = Number(await client.pttl(key))
-    expect(left).toBeGreaterThan(604_700_000)
-    expect(left).toBeLessThanOrEqual(604_800_000)
-    expect(await client.keys(`*${delivery.key}*`)).toEqual([key])
-    await inbox.close(1000)
-  } finally {
-    client.disconnect()
-    await engine.stop()
-  }
-})
