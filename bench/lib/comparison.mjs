@@ -35,7 +35,16 @@ export class Comparison {
 
   /** `one ÷ other`, taken within each round, because a machine is never equally quick for long. */
   ratioOf(field, one, other) {
-    return geometricInterval(this.#rounds.map(round => round[one][field] / round[other][field]))
+    return geometricInterval(this.#ratios(field, one, other))
+  }
+
+  /** The round that is worst for `one`. */
+  lowestRatioOf(field, one, other) {
+    return Math.min(...this.#ratios(field, one, other))
+  }
+
+  #ratios(field, one, other) {
+    return this.#rounds.map(round => round[one][field] / round[other][field])
   }
 }
 

@@ -2,14 +2,16 @@ import { bullmqInbox } from '@ackhook/bullmq'
 import { createPostgresBackend, Queue, Worker, withBackend } from 'bullmq'
 import { compareRounds, inTurns } from '../../lib/comparison.mjs'
 import { showDecided, showNumber, table } from '../../lib/table.mjs'
+import { rememberOnRedis } from '../growth/bullmq.mjs'
 import { compareAccepting } from './accepting.mjs'
 import { accepted, nextDelivery, started } from './inbox.mjs'
 
-/** How many at a time, and the share of the jobs that is enough to measure it. */
+/** How many at a time, the share of the jobs that is enough to measure it, and the ids that are remembered before. */
 const STEPS = [
   { concurrency: 1, share: 0.2 },
   { concurrency: 16, share: 1 },
 ]
+const BESIDE_IDS = { concurrency: 16, share: 1, ids: 1_000_000 }
 const ADD = 'queue.add'
 const BARE = 'bare worker'
 const OURS = 'bullmqInbox'
@@ -22,6 +24,8 @@ const ENGINES = {
   redis: {
     title: 'BullMQ on Redis',
     jobs: 6000,
+    steps: [...STEPS, BESIDE_IDS],
+    remember: rememberOnRedis,
     inbox: (url, queue) => bullmqInbox({ connection: url, queue }),
     queue: (url, name) => new Queue(name, { connection: { url } }),
     worker: (url, name, run, settings) => new Worker(name, run, { ...settings, connection: { url } }),
@@ -29,6 +33,7 @@ const ENGINES = {
   postgres: {
     title: 'BullMQ on PostgreSQL',
     jobs: 1500,
+    steps: STEPS,
     inbox: (url, queue) => bullmqInbox({ postgres: postgresOf(url), queue }),
     queue: (url, name) =>
       new (withBackend(createPostgresBackend).Queue)(name, { connection: postgresOf(url) }),
@@ -41,7 +46,7 @@ const ENGINES = {
 }
 
 export async function measureBullmq({ engine, server, quick }) {
-  const parts = { ...ENGINES[engine], url: server.url }
+  const parts = { ...ENGINES[engine], url: server.url, client: server.client }
   const accepting = await measureAccepting(parts, quick)
   const processing = await measureProcessing(parts, quick)
   return {
@@ -74,34 +79,48 @@ function addBare(queue) {
   return queue.add(type, data, { ...JOB, jobId: `e-${key}` })
 }
 
-/** Each round fills a queue of its own and lets it be emptied. */
+/** Each round fills a queue of its own, or the one that remembers, and lets it be emptied. */
 async function measureProcessing(parts, quick) {
-  const ways = { [BARE]: processBare, [OURS]: processOurs }
   const rows = []
   const figures = {}
-  for (const { concurrency, share } of STEPS) {
-    const jobs = parts.jobs * share
-    const measure = async (name, round) => {
-      const queueName = `work-${name.replace(' ', '-')}-${concurrency}-${round}`
-      return { perSecond: await ways[name]({ ...parts, jobs, concurrency }, queueName) }
+  for (const step of parts.steps) {
+    const { concurrency, ids = 0 } = step
+    const found = await compareProcessing(parts, step, quick)
+    const speed = found.ratioOf('perSecond', OURS, BARE)
+    const beside = ids === 0 ? '' : `, ${ids.toLocaleString('en-GB')} ids remembered`
+    figures[`${concurrency} handled at a time${beside}`] = speed
+    for (const name of [BARE, OURS]) {
+      rows.push([
+        `${name}, ${concurrency} at a time${beside}`,
+        showNumber(found.middleOf('perSecond', name)),
+        name === BARE ? '1' : showDecided(speed),
+        name === BARE ? '' : found.lowestRatioOf('perSecond', OURS, BARE).toFixed(2),
+      ])
     }
-    for (const name of Object.keys(ways)) await measure(name, 'warm-up')
-    const found = await compareRounds(inTurns(Object.keys(ways), measure), {
-      quick,
-      ...{ fewest: 6, most: 20, seconds: 25 },
-      decides: [['perSecond', OURS, BARE]],
-    })
-    figures[concurrency] = found.ratioOf('perSecond', OURS, BARE)
-    rows.push(
-      [`${BARE}, ${concurrency} at a time`, showNumber(found.middleOf('perSecond', BARE)), '1'],
-      [
-        `${OURS}, ${concurrency} at a time`,
-        showNumber(found.middleOf('perSecond', OURS)),
-        showDecided(figures[concurrency]),
-      ],
-    )
   }
-  return { markdown: table(['', 'events/s', '÷ bare worker'], rows), figures }
+  return { markdown: table(['', 'events/s', '÷ bare worker', 'worst round'], rows), figures }
+}
+
+async function compareProcessing(parts, { concurrency, share, ids = 0 }, quick) {
+  const ways = { [BARE]: processBare, [OURS]: processOurs }
+  const jobs = parts.jobs * share
+  const remembering = ids === 0 ? undefined : `remembering-${ids}`
+  if (remembering !== undefined) {
+    const inbox = await started(parts.inbox(parts.url, remembering))
+    await parts.remember(parts.client, inbox, remembering, ids)
+    await inbox.close(1000)
+  }
+  const queueOf = (name, round) =>
+    (name === OURS && remembering) || `work-${name.replace(' ', '-')}-${concurrency}-${ids}-${round}`
+  const measure = async (name, round) => ({
+    perSecond: await ways[name]({ ...parts, jobs, concurrency }, queueOf(name, round)),
+  })
+  for (const name of Object.keys(ways)) await measure(name, 'warm-up')
+  return compareRounds(inTurns(Object.keys(ways), measure), {
+    quick,
+    ...{ fewest: 6, most: 20, seconds: 25 },
+    decides: [['perSecond', OURS, BARE]],
+  })
 }
 
 async function processBare({ queue, worker, url, jobs, concurrency }, name) {

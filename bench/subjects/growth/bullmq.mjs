@@ -8,6 +8,12 @@ const WEEK_MS = 604_800_000
 /** Copied by one command. */
 const CHUNK = 10_000
 
+/** Fills a queue with remembered ids. One event that was accepted stays in it. */
+export async function rememberOnRedis(client, inbox, queue, count) {
+  await accepted(inbox)
+  await copyInRedis(client, COPY_ID, queue, count, [Date.now() + WEEK_MS])
+}
+
 /** A queue for each state, on Redis. */
 export async function openRedis() {
   const server = await startRedis({ appendonly: 'yes' })
