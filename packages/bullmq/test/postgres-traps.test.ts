@@ -4,7 +4,7 @@ import { Pool } from 'pg'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { ownTime } from '../../../test/support/own-time.ts'
 import { type PostgresServer, startPostgres } from '../../../test/support/postgres.ts'
-import { REPLACE_HANDLED } from '../src/postgres/statements.ts'
+import { READ_COUNTS, REPLACE_HANDLED } from '../src/postgres/statements.ts'
 import { migrate } from './engines.ts'
 import { aDelivery, aPolicy, COMPLETED, scripted, unique, until } from './parts.ts'
 
@@ -444,3 +444,36 @@ async function waiting(pool: Pool): Promise<number> {
   )
   return Number(rows[0].n)
 }
+
+test('many waiting events are counted by the time a start resolves', async () => {
+  const pool = new Pool({ connectionString: server.url, options: '-c search_path=bullmq' })
+  closing.push(() => pool.end())
+  const queue = unique('q')
+  const first = opened({ postgres: server.url, queue })
+  await first.start(scripted(COMPLETED), aPolicy({ concurrency: 0 }))
+  await first.accept(aDelivery())
+  await pool.query(COPY_EVENT, [queue, 10_000])
+
+  let counts = 0
+  const slow = new Pool({ connectionString: server.url, options: '-c search_path=bullmq' })
+  closing.push(() => slow.end())
+  const query = slow.query.bind(slow) as (...given: unknown[]) => Promise<unknown>
+  slow.query = (async (...given: unknown[]) => {
+    const isCount = given[0] === READ_COUNTS
+    if (isCount) await new Promise(resolve => setTimeout(resolve, 100))
+    const answer = await query(...given)
+    if (isCount) counts++
+    return answer
+  }) as typeof slow.query
+  const inbox = opened({ postgres: slow, queue })
+  await inbox.start(scripted(COMPLETED), aPolicy({ concurrency: 0 }))
+  expect(counts).toBe(1)
+  expect((await inbox.stats()).pending).toBe(10_001)
+  expect(counts).toBe(1)
+})
+
+/** $1 queue with one event, $2 how many copies. */
+const COPY_EVENT = `
+INSERT INTO job SELECT copy.* FROM job AS one, generate_series(1, $2::integer) AS n,
+  LATERAL jsonb_populate_record(one, jsonb_build_object('id', 'e-' || n, 'seq', nextval('job_seq'))) AS copy
+WHERE one.queue = $1`
