@@ -3,8 +3,10 @@ import { type Contract, type EnvelopeFields, PUBLISHED_FIELDS, type UncheckedEve
 import { parseSafeJson } from './safe-json.ts'
 
 const MAX_NAME_BYTES = 255
+const ASCII = /^[ -~]+$/
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
 const FORBIDDEN = /[\u0000-\u001f\u007f\p{Surrogate}]/u
+const encoder = new TextEncoder()
 
 /**
  * The event in a body whose signature holds. Ids and types are strings of 1 to 255 bytes without control
@@ -45,25 +47,10 @@ export function envelopeFault(value: unknown, fields: EnvelopeFields): string | 
 }
 
 function isName(value: unknown): value is string {
-  if (typeof value !== 'string' || value === '' || value.length > MAX_NAME_BYTES) return false
-  // Names are ASCII in practice, and for those this loop suffices.
-  for (let i = 0; i < value.length; i++) {
-    const unit = value.charCodeAt(i)
-    if (unit > 0x7f) return !FORBIDDEN.test(value) && utf8Length(value) <= MAX_NAME_BYTES
-    if (unit < 0x20 || unit === 0x7f) return false
-  }
-  return true
-}
-
-/** UTF-8 bytes of a well-formed string. */
-function utf8Length(text: string): number {
-  let bytes = text.length
-  for (let i = 0; i < text.length; i++) {
-    const unit = text.charCodeAt(i)
-    // Each half of a surrogate pair counts two: four bytes for the pair.
-    if (unit > 0x7f) bytes += unit > 0x7ff && (unit < 0xd800 || unit > 0xdfff) ? 2 : 1
-  }
-  return bytes
+  if (typeof value !== 'string' || value.length > MAX_NAME_BYTES) return false
+  // Names are ASCII in practice.
+  if (ASCII.test(value)) return true
+  return value !== '' && !FORBIDDEN.test(value) && encoder.encode(value).length <= MAX_NAME_BYTES
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {
