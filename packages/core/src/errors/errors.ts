@@ -25,8 +25,8 @@ export class AckhookError extends Error {
   }
 }
 
-/** Explains each kind of wrong option, by its heading. */
-const PAGE = 'https://github.com/ackhook/ackhook/blob/main/docs/wrong-options.md'
+/** Where the pages are that messages refer to. */
+export const DOCS = 'https://github.com/ackhook/ackhook/blob/main/docs/'
 
 /** A wrong option. Thrown at construction; the message names the option and the fix. */
 export class ConfigurationError extends AckhookError {
@@ -34,9 +34,9 @@ export class ConfigurationError extends AckhookError {
   /** The option at fault, for example `tolerance` or `retry.attempts`. */
   readonly option: string
 
-  /** `page`: the heading of the page that explains it, where a line is not enough. */
+  /** `page`: the heading in `docs/wrong-options.md` that explains it, where a line is not enough. */
   constructor(option: string, fix: string, options?: ErrorOptions & { readonly page?: string }) {
-    const see = options?.page === undefined ? '' : `. See ${PAGE}#${options.page}`
+    const see = options?.page === undefined ? '' : `. See ${DOCS}wrong-options.md#${options.page}`
     super('configuration_invalid', `Option '${option}': ${fix}${see}`, options)
     this.option = option
   }

@@ -3,6 +3,8 @@ import { recordingLogger } from '../../../../test/support/receiving.ts'
 import { Refusal } from '../errors/refusal.ts'
 import { createRefusalLog, createStoreLog } from './failure-log.ts'
 
+const SEE = ' See https://github.com/ackhook/ackhook/blob/main/docs/errors.md#refused'
+
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['performance'] })
 })
@@ -10,7 +12,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-it('says why, in the words of the refusal or of its code, with advice', () => {
+it('says why, in the words of the refusal or of its code, with the page that has the fix', () => {
   const logger = recordingLogger()
   const log = createRefusalLog(logger)
   const cause = new Error('down')
@@ -22,23 +24,22 @@ it('says why, in the words of the refusal or of its code, with advice', () => {
     {
       level: 'warn',
       fields: { code: 'signature_mismatch', status: 401 },
-      message:
-        'Webhook answered 401 signature_mismatch: no signature matches. Is it the secret of this endpoint, and does nothing change the body on the way (a proxy, a parser)?',
+      message: `Webhook answered 401 signature_mismatch: no signature matches.${SEE}`,
     },
     {
       level: 'warn',
       fields: { code: 'capacity_exceeded', status: 503 },
-      message: 'Webhook answered 503 capacity_exceeded: Too many events are waiting; send it again later.',
+      message: `Webhook answered 503 capacity_exceeded: Too many events are waiting; send it again later.${SEE}`,
     },
     {
       level: 'error',
       fields: { code: 'secret_unavailable', status: 500, err: cause },
-      message: 'Webhook answered 500 secret_unavailable: The signing secret is not available.',
+      message: `Webhook answered 500 secret_unavailable: The signing secret is not available.${SEE}`,
     },
     {
       level: 'info',
       fields: { code: 'method_not_allowed', status: 405 },
-      message: 'Webhook answered 405 method_not_allowed: GET.',
+      message: `Webhook answered 405 method_not_allowed: GET.${SEE}`,
     },
   ])
 })
@@ -57,8 +58,8 @@ it('reports a flood once a minute, with its number, each reason by itself', () =
   vi.advanceTimersByTime(60_000)
   log(refusal)
   expect(logger.lines.slice(2).map(line => line.message)).toEqual([
-    'Webhook answered 401 signature_malformed (and 1000 more since the last report): no t.',
-    'Webhook answered 401 signature_malformed: no t.',
+    `Webhook answered 401 signature_malformed (and 1000 more since the last report): no t.${SEE}`,
+    `Webhook answered 401 signature_malformed: no t.${SEE}`,
   ])
 })
 

@@ -1,17 +1,9 @@
-import { CODES, type RefusalCode } from '../errors/codes.ts'
+import { CODES } from '../errors/codes.ts'
+import { DOCS } from '../errors/errors.ts'
 import type { Refusal } from '../errors/refusal.ts'
 import { onceAMinute } from '../lib/once-a-minute.ts'
 import type { Logger } from './logger.ts'
 import type { Observation } from './observation.ts'
-
-const HINTS: Partial<Record<RefusalCode, string>> = {
-  signature_mismatch:
-    'Is it the secret of this endpoint, and does nothing change the body on the way (a proxy, a parser)?',
-  timestamp_too_old:
-    'If the platform does not renew t when it retries, widen the option tolerance to its retry window; see the documentation on securing.',
-  timestamp_too_new: 'Is the clock of this machine right?',
-  signature_missing: 'If the platform names its header differently, set the option contract.header.',
-}
 
 /** Logs why requests were refused: a wrong secret must be seen, and a flood of forgeries must not fill a disk. */
 export function createRefusalLog(logger: Logger): (refusal: Refusal) => void {
@@ -21,11 +13,10 @@ export function createRefusalLog(logger: Logger): (refusal: Refusal) => void {
     if (more === undefined) return
     const { status, message } = CODES[code]
     const reason = detail === undefined ? message : `${detail}.`
-    const hint = HINTS[code] === undefined ? '' : ` ${HINTS[code]}`
     const level = status === 405 ? 'info' : status >= 500 && status !== 503 ? 'error' : 'warn'
     logger[level](
       { code, status, ...(cause !== undefined && { err: cause }) },
-      `Webhook answered ${status} ${code}${more}: ${reason}${hint}`,
+      `Webhook answered ${status} ${code}${more}: ${reason} See ${DOCS}errors.md#refused`,
     )
   }
 }
