@@ -87,11 +87,14 @@ function exportsOf(entry) {
 
 function declarationOf(file, name) {
   const { body, source } = parse(file)
+  const locals = new Map(
+    body
+      .filter(({ type }) => type === 'TSInterfaceDeclaration' || type === 'TSTypeAliasDeclaration')
+      .map(statement => [nameOf(statement), textOf(statement, source)]),
+  )
   for (const statement of body) {
-    const declared = statement.declaration ?? statement
-    const own = declared.id?.name ?? declared.declarations?.[0]?.id.name
-    if (own === name) {
-      const text = source.slice(declared.start, statement.end).replace(/^declare /, '')
+    if (nameOf(statement) === name) {
+      const text = withLocals(textOf(statement, source), locals)
       return { text, comment: commentBefore(source, statement.start) }
     }
     const passed = statement.specifiers?.find(one => one.exported?.name === name)
@@ -103,6 +106,25 @@ function declarationOf(file, name) {
     }
   }
   return fail(`${file} does not declare ${name}`)
+}
+
+function nameOf(statement) {
+  const declared = statement.declaration ?? statement
+  return declared.id?.name ?? declared.declarations?.[0]?.id.name
+}
+
+function textOf(statement, source) {
+  return source.slice((statement.declaration ?? statement).start, statement.end).replace(/^declare /, '')
+}
+
+/** A declaration, followed by the types that it names and its file does not export: they have no section of their own. */
+function withLocals(text, locals) {
+  for (const [name, local] of locals) {
+    if (!new RegExp(`\\b${name}\\b`).test(text)) continue
+    locals.delete(name)
+    return withLocals(`${text}\n\n${local}`, locals)
+  }
+  return text
 }
 
 function parse(file) {

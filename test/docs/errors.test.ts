@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { CODES } from '@ackhook/core/spi'
 import { expect, it } from 'vitest'
+import { CODES } from '../../packages/core/src/errors/codes.ts'
 import { filesUnder, ROOT } from '../support/workspace-packages.ts'
 
 const page = readFileSync(`${ROOT}docs/errors.md`, 'utf8')

@@ -5,7 +5,6 @@
  * @module
  */
 
-export { CODES } from './errors/codes.ts'
 export { describeError } from './errors/errors.ts'
 export { Refusal } from './errors/refusal.ts'
 export { resolveContract } from './events/contract.ts'

@@ -6,6 +6,16 @@ interface OfEvent {
   readonly namespace: string
 }
 
+/** How an attempt ended. */
+interface OfAttempt extends OfEvent {
+  readonly attempt: number
+  readonly durationMs: number
+}
+
+interface OfFailure extends OfAttempt {
+  readonly error: unknown
+}
+
 /** What `observe` receives. Never holds payload data, headers or secrets. Durations are in milliseconds. */
 export type Observation =
   /** A request arrived. */
@@ -29,38 +39,17 @@ export type Observation =
    */
   | (OfEvent & { readonly kind: 'attempt_started'; readonly attempt: number })
   /** The inbox withdrew the attempt: its lease was lost, or the drain ended. The handlers did not fail. */
-  | (OfEvent & {
-      readonly kind: 'attempt_withdrawn'
-      readonly attempt: number
-      readonly error: unknown
-      readonly durationMs: number
-    })
+  | (OfFailure & { readonly kind: 'attempt_withdrawn' })
   /** Another process on the inbox handles the type more specifically: the event waits for it. No attempt began. */
   | (OfEvent & { readonly kind: 'postponed'; readonly delayMs: number })
   /** No handler matched; the event is complete. */
   | (OfEvent & { readonly kind: 'unhandled' })
   /** All handlers of an event resolved. `lagMs`: since `created_at`, absent when that is not a valid time. */
-  | (OfEvent & {
-      readonly kind: 'completed'
-      readonly attempt: number
-      readonly durationMs: number
-      readonly lagMs?: number
-    })
+  | (OfAttempt & { readonly kind: 'completed'; readonly lagMs?: number })
   /** An attempt failed and another follows. With `'after-processing'` the sender decides when: no `retryInMs`. */
-  | (OfEvent & {
-      readonly kind: 'attempt_failed'
-      readonly attempt: number
-      readonly error: unknown
-      readonly retryInMs?: number
-      readonly durationMs: number
-    })
+  | (OfFailure & { readonly kind: 'attempt_failed'; readonly retryInMs?: number })
   /** No attempt follows. */
-  | (OfEvent & {
-      readonly kind: 'dead_lettered'
-      readonly attempt: number
-      readonly error: unknown
-      readonly durationMs: number
-    })
+  | (OfFailure & { readonly kind: 'dead_lettered' })
   /** Another process took the event over; what this one did for it no longer counts. */
   | (OfEvent & { readonly kind: 'lease_lost' })
   /** The event was handled, but that could not be recorded: a redelivery would run it again. */
