@@ -20,6 +20,9 @@ const OPERATIONS = [...EMULATOR, 'delivery', 'feed', 'messages']
 /** What every command of the CLI may use. */
 const SHARED = ['command', 'terminal', 'secrets']
 
+/** What the verbs of `ackhook emulator` may use. */
+const VERBS = [...SHARED, 'delivery', 'emulator/lib']
+
 export const ROOMS: Readonly<Record<string, Rooms>> = {
   core: {
     errors: [],
@@ -54,7 +57,13 @@ export const ROOMS: Readonly<Record<string, Rooms>> = {
     replay: [...SHARED, 'delivery'],
     verify: [...SHARED, 'delivery', 'doctor'],
     inbox: ['command', 'terminal'],
-    emulator: [...SHARED, 'delivery'],
+    'emulator/lib': SHARED,
+    'emulator/deliveries': VERBS,
+    'emulator/endpoints': VERBS,
+    'emulator/messages': VERBS,
+    // `start` prints deliveries as `list` does.
+    'emulator/server': [...VERBS, 'emulator/deliveries'],
+    emulator: [...VERBS, 'emulator/deliveries', 'emulator/endpoints', 'emulator/messages', 'emulator/server'],
     '.': [...SHARED, 'delivery', 'doctor', 'send', 'listen', 'replay', 'verify', 'inbox', 'emulator'],
   },
   client: { '.': [] },

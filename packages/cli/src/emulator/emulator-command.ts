@@ -3,7 +3,7 @@ import { Command } from 'commander'
 import type { Finish } from '../command/finish.ts'
 import { UsageError } from '../command/usage-error.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import type { Verb } from './verb.ts'
+import type { Verb } from './lib/verb.ts'
 import { VERBS } from './verbs.ts'
 
 export function emulatorCommand(terminal: Terminal, finish: Finish): Command {

@@ -1,0 +1,97 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Duration } from '@ackhook/core'
+import { durationMs } from '@ackhook/core/spi'
+import type { DeliveryDetail, DeliveryView } from '@ackhook/emulator'
+import { EXIT } from '../../command/exit-codes.ts'
+import { hintsFor } from '../../delivery/hints-for.ts'
+import { createPaint } from '../../terminal/paint.ts'
+import type { Terminal } from '../../terminal/terminal.ts'
+import type { EmulatorClient } from '../lib/emulator-client.ts'
+import { NO_ENDPOINT } from '../lib/no-endpoint.ts'
+import { deliveryLine } from './describe-delivery.ts'
+
+const POLL_MS = 50
+const MAX_MS = 86_400_000
+/** More of them are only counted. */
+const SHOWN = 20
+
+/** Each delivery once its next attempt is over. Ends when none of them was answered for `timeout`. */
+export async function attempted(
+  deliveries: readonly DeliveryView[],
+  timeout: Duration,
+  emulator: EmulatorClient,
+  { stop, progress }: Terminal,
+): Promise<readonly DeliveryView[]> {
+  const timeoutMs = durationMs(timeout, { option: 'timeout', minMs: 1, maxMs: MAX_MS })
+  let deadline = performance.now() + timeoutMs
+  const bar = progress(deliveries.length, `Waiting for ${deliveries.length} answers`)
+  const seen: DeliveryView[] = []
+  try {
+    for (let delivery of deliveries) {
+      const before = delivery.attempts
+      while (isWaiting(delivery, before) && performance.now() < deadline && !stop.aborted) {
+        delivery = await emulator.get<DeliveryDetail>(`/deliveries/${delivery.id}`)
+        if (isWaiting(delivery, before)) await sleep(POLL_MS, undefined, { signal: stop }).catch(() => {})
+      }
+      if (!isWaiting(delivery, before)) deadline = performance.now() + timeoutMs
+      seen.push(delivery)
+      bar.advance()
+    }
+  } finally {
+    bar.stop()
+  }
+  return seen
+}
+
+function isWaiting({ state, attempts, underWay }: DeliveryView, before: number): boolean {
+  return state === 'pending' && (attempts === before || underWay)
+}
+
+/** Prints what became of deliveries. Exit code 0 when each was acknowledged. */
+export function reportDeliveries(
+  deliveries: readonly DeliveryView[],
+  json: boolean | undefined,
+  terminal: Terminal,
+): number {
+  const { out, colours } = terminal
+  const acknowledged = deliveries.filter(one => one.state === 'acknowledged').length
+  const exitCode = acknowledged === deliveries.length ? EXIT.ok : EXIT.failed
+  if (json) {
+    out(JSON.stringify({ sent: deliveries.length, acknowledged, deliveries: deliveries.map(summary) }))
+    return exitCode
+  }
+  const others = deliveries.length - acknowledged
+  if (deliveries.length > SHOWN) {
+    const { good, bad } = createPaint(colours)
+    out(`${others === 0 ? good('✓') : bad('✗')} ${deliveries.length} sent, ${acknowledged} acknowledged`)
+  }
+  const shown =
+    deliveries.length > SHOWN ? deliveries.filter(one => one.state !== 'acknowledged') : deliveries
+  for (const delivery of shown.slice(0, SHOWN)) out(deliveryLine(delivery, terminal))
+  // 503 asks for a later attempt, which the emulator makes by itself.
+  const replies = deliveries.filter(one => one.lastStatus !== 503).map(toReply)
+  for (const hint of hintsFor(replies)) out(`  ${hint}`)
+  if (deliveries.some(one => one.reason?.endsWith('no endpoint'))) out(`  ${NO_ENDPOINT}`)
+  return exitCode
+}
+
+function summary({
+  id,
+  event,
+  type,
+  state,
+  attempts,
+  lastStatus,
+  lastCode,
+  lastError,
+}: DeliveryView): object {
+  return { id, event, type, state, attempts, status: lastStatus, code: lastCode, error: lastError }
+}
+
+function toReply({ lastStatus, lastCode, lastError }: DeliveryView): Parameters<typeof hintsFor>[0][number] {
+  return {
+    ...(lastStatus !== null && { status: lastStatus }),
+    ...(lastCode !== null && { code: lastCode }),
+    ...(lastError !== null && { error: lastError }),
+  }
+}

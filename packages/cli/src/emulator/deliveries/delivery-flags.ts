@@ -1,0 +1,69 @@
+import type { Duration } from '@ackhook/core'
+import type { EndpointFlags, PageFlags, PlaceFlags } from '../lib/emulator-flags.ts'
+import type { FaultFlags } from '../lib/shared-options.ts'
+
+/** Which deliveries are meant. */
+export interface FilterFlags extends EndpointFlags {
+  readonly category?: string
+  readonly type?: string
+  readonly state?: string
+  readonly kind?: string
+  readonly status?: number
+  readonly event?: string
+  readonly message?: string
+  readonly text?: string
+  readonly from?: string
+  readonly until?: string
+}
+
+export interface ListFlags extends FilterFlags, PageFlags {}
+
+/** How long a verb waits for the receiver. */
+export interface AwaitFlags extends PlaceFlags {
+  /** `false` with --no-wait. */
+  readonly wait: boolean
+  readonly timeout: Duration
+}
+
+/** The data of an event, as it may be given. */
+export interface DataFlags {
+  readonly data?: string
+  readonly rawData?: string
+}
+
+export interface SendFlags extends EndpointFlags, AwaitFlags, DataFlags {
+  readonly id?: string
+  readonly seed?: number
+  readonly repeat: number
+  readonly fault?: FaultFlags
+}
+
+export interface ReplayFlags extends FilterFlags, AwaitFlags, DataFlags {
+  readonly all?: boolean
+  readonly exact?: boolean
+  readonly body?: string
+  readonly dryRun?: boolean
+  readonly yes?: boolean
+}
+
+export interface DiscardFlags extends FilterFlags {
+  readonly all?: boolean
+  readonly dryRun?: boolean
+  readonly yes?: boolean
+}
+
+export interface ShowFlags extends PlaceFlags {
+  readonly body?: boolean
+  /** Print the last request as a command for `curl`. */
+  readonly curl?: boolean
+}
+
+export interface StatsFlags extends FilterFlags {
+  readonly buckets?: number
+}
+
+export interface WaitFlags extends FilterFlags {
+  readonly count?: number
+  readonly idle?: boolean
+  readonly timeout: Duration
+}

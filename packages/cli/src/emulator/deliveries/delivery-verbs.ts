@@ -1,0 +1,139 @@
+import type { Duration } from '@ackhook/core'
+import { parseCount, parseDuration } from '../../command/shared-options.ts'
+import {
+  collectFault,
+  parseSeed,
+  withPage,
+  withPlace,
+  withWorkspace,
+  withYes,
+} from '../lib/shared-options.ts'
+import { option, type Verb } from '../lib/verb.ts'
+import { withAwait, withFilter, withState } from './delivery-options.ts'
+import { discard } from './discard.ts'
+import { list } from './list-deliveries.ts'
+import { replayDeliveries } from './replay-deliveries.ts'
+import { retry } from './retry.ts'
+import { sendEvents } from './send-events.ts'
+import { show } from './show-delivery.ts'
+import { stats } from './stats.ts'
+import { undelivered } from './undelivered.ts'
+import { waitFor } from './wait-for.ts'
+
+const ids = ['[ids...]', 'ids of deliveries or events'] as const
+const data = option(
+  '--data <file or json>',
+  'data of the event, merged over sample data: JSON, or a file with it',
+)
+const rawData = option('--raw-data <file or json>', 'all of its data, sent as it is written: 1.10 stays 1.10')
+
+/** What `ackhook emulator` does with deliveries. */
+export const DELIVERY_VERBS: readonly Verb<never>[] = [
+  {
+    name: 'send',
+    description: 'Hand an event to it, and wait for the first reply of the receiver',
+    args: [['<type>', 'event type, such as conversation.resolved']],
+    options: [
+      data,
+      rawData,
+      option('--id <id>', 'id of the event (default: a new one for each)'),
+      option('--seed <n>', 'the same seed gives the same sample data', parseSeed),
+      option('--repeat <n>', 'send this many events', parseCount, 1),
+      option('--fault <name=chance>', 'for these events alone, such as duplicate or lostReply', collectFault),
+      withWorkspace,
+      withAwait,
+      withPlace,
+    ],
+    run: sendEvents,
+  },
+  {
+    name: 'list',
+    description: 'List deliveries, newest first',
+    options: [withFilter, withState, withPage, withPlace],
+    run: list,
+  },
+  {
+    name: 'show',
+    description: 'Show a delivery: the exact bytes, and each attempt with its reply',
+    args: [['<id>', 'id of a delivery, or of an event']],
+    options: [
+      option('--body', 'print the event alone, for replay --body'),
+      option('--curl', 'print the last request as a command for curl'),
+      withPlace,
+    ],
+    run: show,
+  },
+  {
+    name: 'replay',
+    description: 'Send deliveries again: by id, or with --all what is undelivered',
+    args: [ids],
+    options: [
+      option('--all', 'every undelivered one; or a filter: every one that it names'),
+      option('--exact', 'the very request of the last attempt, its old signature included'),
+      data,
+      rawData,
+      option('--body <file>', 'a new event with this text, whatever was sent before'),
+      option('--dry-run', 'only count'),
+      withYes,
+      withFilter,
+      withState,
+      withAwait,
+      withPlace,
+    ],
+    help: 'Without an option it is the same event with a new signature. An edited one gets a new id.',
+    run: replayDeliveries,
+  },
+  {
+    name: 'retry',
+    description: 'Start the next attempt of pending deliveries now',
+    args: [['<ids...>', 'ids of deliveries or events']],
+    options: [withAwait, withPlace],
+    run: retry,
+  },
+  {
+    name: 'undelivered',
+    description: 'List what could not be delivered; exit code 1 if there is anything',
+    options: [withFilter, withPage, withPlace],
+    run: undelivered,
+  },
+  {
+    name: 'discard',
+    description: 'Give deliveries up: by id, or with --all what is undelivered',
+    args: [ids],
+    options: [
+      option('--all', 'every undelivered one; or a filter: every one that it names'),
+      option('--dry-run', 'only count'),
+      withYes,
+      withFilter,
+      withState,
+      withPlace,
+    ],
+    run: discard,
+  },
+  {
+    name: 'wait',
+    description: 'Wait for events; without a filter until nothing is pending',
+    options: [
+      option('--count <n>', 'this many different events (default: 1)', parseCount),
+      option('--idle', 'until nothing that matches is pending'),
+      option('--timeout <duration>', 'at most this long, up to 60s', parseDuration, '10s' as Duration),
+      withFilter,
+      withState,
+      withPlace,
+    ],
+    help: 'Exit code 1 when the time is up.',
+    run: waitFor,
+  },
+  {
+    name: 'stats',
+    description: 'Count deliveries over time, by what became of them',
+    options: [
+      option('--buckets <n>', 'divide the time into this many parts (default: 60)', parseCount),
+      withFilter,
+      withState,
+      withPlace,
+    ],
+    help: 'Without --from it is the last hour.',
+    run: stats,
+  },
+]

@@ -1,0 +1,38 @@
+import type { DeliveryView } from '@ackhook/emulator'
+import { createPaint } from '../../terminal/paint.ts'
+import { printable } from '../../terminal/printable.ts'
+import type { Terminal } from '../../terminal/terminal.ts'
+
+/** What a list shows of a delivery. */
+export function deliveryRow(delivery: DeliveryView): readonly string[] {
+  const { id, createdAt, type, event, state, attempts } = delivery
+  const count = attempts === 1 ? '1 attempt' : `${attempts} attempts`
+  return [state, printable(type), printable(event), lastAnswer(delivery), createdAt, id, count]
+}
+
+/** What the receiver answered last. */
+export function lastAnswer({ lastStatus, lastCode, lastError, attempts, reason }: DeliveryView): string {
+  if (lastStatus !== null) return printable([lastStatus, lastCode ?? ''].join(' ').trim())
+  if (lastError !== null) return printable(`no reply: ${lastError}`)
+  return attempts === 0 && reason !== null ? printable(reason) : ''
+}
+
+/** One line about a delivery of which an attempt has ended. */
+export function deliveryLine(
+  delivery: DeliveryView,
+  { colours, columns = Number.POSITIVE_INFINITY }: Pick<Terminal, 'colours' | 'columns'>,
+): string {
+  const { good, bad, warn, dim } = createPaint(colours)
+  const { state, type, event, id, attempts, nextAttemptAt } = delivery
+  const mark = state === 'acknowledged' ? good('✓') : state === 'pending' ? warn('…') : bad('✗')
+  const tries = attempts > 1 ? ` (attempt ${attempts})` : ''
+  const answer = lastAnswer(delivery)
+  const ending = state === 'undelivered' ? `${answer}, undelivered` : answer || state
+  const rest = ` ${printable(type)}  ${printable(event)}  ${ending}${tries}`
+  const isRetried = state === 'pending' && attempts > 0 && nextAttemptAt !== null
+  const again = isRetried ? `, again at ${nextAttemptAt}` : ''
+  const length = 1 + rest.length + again.length
+  // show takes the id of the event as well.
+  if (length + 2 + id.length <= columns) return `${mark}${rest}${again}  ${dim(id)}`
+  return length <= columns ? mark + rest + again : `${mark}${rest}${again.replace(', ', ',\n  ')}`
+}

@@ -1,0 +1,101 @@
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import type { BulkResult, DeliveryView } from '@ackhook/emulator'
+import { EXIT } from '../../command/exit-codes.ts'
+import { UsageError } from '../../command/usage-error.ts'
+import type { Terminal } from '../../terminal/terminal.ts'
+import type { EmulatorClient } from '../lib/emulator-client.ts'
+import { withEmulator } from '../lib/with-emulator.ts'
+import { attempted, reportDeliveries } from './attempted.ts'
+import { bulk } from './bulk.ts'
+import { counted } from './counted.ts'
+import { dataOf } from './data-of.ts'
+import type { ReplayFlags } from './delivery-flags.ts'
+import { deliveryRow } from './describe-delivery.ts'
+import { filterOf } from './filter-of.ts'
+import { toDeliveryId } from './to-delivery-id.ts'
+
+/** Sends deliveries again: those that are named, or all that match. */
+export function replayDeliveries(
+  ids: readonly string[],
+  flags: ReplayFlags,
+  terminal: Terminal,
+): Promise<number> {
+  const filter = filterOf(flags)
+  const options = optionsOf(flags, terminal)
+  const isBulk = flags.all === true || Object.keys(filter).length > 0
+  if (ids.length > 0 === isBulk) {
+    throw new UsageError('name the ids of deliveries or events, or --all, or a filter such as --type')
+  }
+  if (isBulk && Object.keys(options).length > 0) {
+    throw new UsageError(
+      '--exact, --data, --raw-data and --body are for deliveries that are named by their ids',
+    )
+  }
+  return withEmulator(flags, terminal, emulator =>
+    isBulk
+      ? replayAll(filter, flags, emulator, terminal)
+      : replayEach(ids, options, flags, emulator, terminal),
+  )
+}
+
+/** How each is sent again, as the API takes it: as it is unless the flags say otherwise. */
+function optionsOf(flags: ReplayFlags, terminal: Terminal): object {
+  const { body, exact } = flags
+  const data = dataOf(flags, terminal)
+  const given = [exact, body, ...Object.keys(data)].filter(one => one !== undefined && one !== false)
+  if (given.length > 1) throw new UsageError('give one of --exact, --data, --raw-data and --body')
+  if (exact) return { mode: 'exact' }
+  if (body !== undefined) return { mode: 'edited', body: bodyIn(body, terminal) }
+  return Object.keys(data).length === 0 ? {} : { mode: 'edited', ...data }
+}
+
+function bodyIn(file: string, { cwd }: Terminal): string {
+  try {
+    return readFileSync(resolve(cwd, file), 'utf8')
+  } catch (cause) {
+    throw new UsageError(`--body is not a readable file: ${(cause as Error).message}`, { cause })
+  }
+}
+
+async function replayEach(
+  ids: readonly string[],
+  options: object,
+  flags: ReplayFlags,
+  emulator: EmulatorClient,
+  terminal: Terminal,
+): Promise<number> {
+  const { dryRun, wait, timeout, json } = flags
+  const replayed: DeliveryView[] = []
+  for (const id of ids) {
+    const path = `/deliveries/${await toDeliveryId(id, emulator)}`
+    const call = dryRun
+      ? emulator.get<DeliveryView>(path)
+      : emulator.post<DeliveryView>(`${path}/replay`, options)
+    replayed.push(await call)
+  }
+  if (!dryRun && wait) {
+    return reportDeliveries(await attempted(replayed, timeout, emulator, terminal), json, terminal)
+  }
+  if (json) terminal.out(JSON.stringify({ [dryRun ? 'matched' : 'replayed']: replayed.length }))
+  else for (const one of replayed) terminal.out(deliveryRow(one).join('  '))
+  return EXIT.ok
+}
+
+/** Without a state in the filter: what is undelivered. In a terminal it asks first, with the count. */
+async function replayAll(
+  filter: object,
+  { dryRun, json, yes }: ReplayFlags,
+  emulator: EmulatorClient,
+  terminal: Terminal,
+): Promise<number> {
+  const { matched } = await emulator.post<BulkResult>('/deliveries/replay', { filter, dryRun: true })
+  const isAsked = !dryRun && !yes && matched > 0
+  // Without a terminal it goes on: nothing is lost by a replay.
+  if (isAsked && (await terminal.confirm(`Replay ${counted(matched)}?`)) === false) return EXIT.failed
+  const label = `Replaying ${counted(matched)}`
+  const done = dryRun ? 0 : await bulk('replay', filter, { emulator, terminal, label, count: matched })
+  if (json) terminal.out(JSON.stringify({ matched, replayed: done }))
+  else terminal.out(dryRun ? `${matched} would be replayed` : `${done} replayed`)
+  return dryRun || done >= matched ? EXIT.ok : EXIT.failed
+}

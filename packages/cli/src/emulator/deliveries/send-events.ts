@@ -1,0 +1,52 @@
+import type { DeliveryView, SentEvent } from '@ackhook/emulator'
+import { EXIT } from '../../command/exit-codes.ts'
+import { UsageError } from '../../command/usage-error.ts'
+import type { Terminal } from '../../terminal/terminal.ts'
+import type { EmulatorClient } from '../lib/emulator-client.ts'
+import { withEmulator } from '../lib/with-emulator.ts'
+import { attempted, reportDeliveries } from './attempted.ts'
+import { dataOf } from './data-of.ts'
+import type { SendFlags } from './delivery-flags.ts'
+
+/** Of one call: more would take long without a sign of life. */
+const PAGE = 500
+
+/** Hands events to the emulator, and waits until the receiver has answered each once. */
+export async function sendEvents(
+  args: readonly string[],
+  flags: SendFlags,
+  terminal: Terminal,
+): Promise<number> {
+  const { id, repeat, json } = flags
+  if (id !== undefined && repeat > 1) {
+    throw new UsageError('--id gives every event the same id: use --fault duplicate to send one event twice')
+  }
+  const event = { type: args[0], ...(id && { id }), ...dataOf(flags, terminal) }
+  return withEmulator(flags, terminal, async emulator => {
+    const sent = await handOver(event, flags, emulator, terminal)
+    if (flags.wait)
+      return reportDeliveries(await attempted(sent, flags.timeout, emulator, terminal), json, terminal)
+    const ids = sent.map(one => ({ id: one.id, event: one.event, type: one.type }))
+    if (json) terminal.out(JSON.stringify({ sent: sent.length, deliveries: ids }))
+    else for (const one of ids) terminal.out(`${one.event}  ${one.id}`)
+    return EXIT.ok
+  })
+}
+
+async function handOver(
+  event: object,
+  { repeat, workspace, fault, seed }: SendFlags,
+  emulator: EmulatorClient,
+  { stop }: Terminal,
+): Promise<readonly DeliveryView[]> {
+  const deliveries: DeliveryView[] = []
+  for (let left = repeat; left > 0 && !stop.aborted; left -= PAGE) {
+    // A seed counts on, so that many events are not all alike.
+    const seedOf = (index: number) => seed !== undefined && { seed: seed + repeat - left + index }
+    const events = Array.from({ length: Math.min(left, PAGE) }, (_, i) => ({ ...event, ...seedOf(i) }))
+    const options = { ...(workspace && { workspace }), ...(fault && { faults: fault }) }
+    const reply = await emulator.post<{ events: readonly SentEvent[] }>('/events', { events, ...options })
+    deliveries.push(...reply.events.flatMap(one => one.deliveries))
+  }
+  return deliveries
+}

@@ -1,0 +1,87 @@
+import type { AttemptView, BytesView, DeliveryDetail } from '@ackhook/emulator'
+import { curlOf } from '../../command/curl-of.ts'
+import { EXIT } from '../../command/exit-codes.ts'
+import { UsageError } from '../../command/usage-error.ts'
+import { createPaint, type Paint } from '../../terminal/paint.ts'
+import { printable } from '../../terminal/printable.ts'
+import { table } from '../../terminal/table.ts'
+import type { Terminal } from '../../terminal/terminal.ts'
+import { withEmulator } from '../lib/with-emulator.ts'
+import type { ShowFlags } from './delivery-flags.ts'
+import { toDeliveryId } from './to-delivery-id.ts'
+
+/** Prints a delivery with every attempt: what was sent and what came back. With --body: the event alone; with --curl: the last request. */
+export function show(args: readonly string[], flags: ShowFlags, terminal: Terminal): Promise<number> {
+  const [id = ''] = args
+  return withEmulator(flags, terminal, async emulator => {
+    const detail = await emulator.get<DeliveryDetail>(`/deliveries/${await toDeliveryId(id, emulator)}`)
+    // Not made printable: it is for a file, from which replay --body takes it.
+    if (flags.body) terminal.out(detail.body.text)
+    else if (flags.curl) terminal.out(lastRequestOf(detail))
+    else if (flags.json) terminal.out(JSON.stringify(detail))
+    else for (const line of describe(detail, createPaint(terminal.colours))) terminal.out(line)
+    return EXIT.ok
+  })
+}
+
+/** Set by curl itself, or belonging to one connection. */
+const NOT_REPEATED: ReadonlySet<string> = new Set([
+  'content-length',
+  'host',
+  'connection',
+  'transfer-encoding',
+])
+
+/** As it was signed then: a receiver may find its timestamp too old. */
+function lastRequestOf({ event, log, body }: DeliveryDetail): string {
+  const last = log.at(-1)
+  if (last === undefined)
+    throw new UsageError(`${printable(event)} has not been sent yet: wait for its first attempt.`)
+  const headers = Object.entries(last.requestHeaders).filter(
+    ([name]) => !NOT_REPEATED.has(name.toLowerCase()),
+  )
+  const sent = last.requestBody ?? body
+  return curlOf({ url: last.url, headers: Object.fromEntries(headers), body: sent.text })
+}
+
+function describe(detail: DeliveryDetail, paint: Paint): readonly string[] {
+  const { id, event, type, guess, workspace, kind, state, reason, createdAt, nextAttemptAt, origin } = detail
+  const rows = [
+    ['delivery', id],
+    ['event', printable(event)],
+    ['type', printable(type) + (guess ? ' (not published: a guess)' : '')],
+    ['workspace', workspace],
+    ['state', reason === null ? state : `${state}: ${printable(reason)}`],
+    ['created', createdAt],
+    ...(nextAttemptAt === null ? [] : [['next attempt', nextAttemptAt]]),
+    ...(kind === 'event' ? [] : [['kind', origin === null ? kind : `${kind} of ${origin}`]]),
+  ]
+  const attempts = detail.log.flatMap(attempt => describeAttempt(attempt, paint))
+  return [...table(rows), '', ...textLines(detail.body), ...attempts]
+}
+
+function describeAttempt(attempt: AttemptView, { good, bad, bold, dim }: Paint): readonly string[] {
+  const { number, at, durationMs, acknowledged, status, code, error, faults, url } = attempt
+  const answer = status === null ? `no reply: ${error}` : [status, code ?? ''].join(' ').trim()
+  const fault = faults.length === 0 ? '' : `, fault on purpose: ${faults.join(', ')}`
+  const headers = Object.entries(attempt.requestHeaders).map(([name, value]) => `> ${name}: ${value}`)
+  const changed =
+    attempt.requestBody === null ? [] : ['> (another body than above)', ...textLines(attempt.requestBody)]
+  const replyHeaders = attempt.replyHeaders.map(([name, value]) => `< ${name}: ${value}`)
+  const body = attempt.replyBody.text === '' ? [] : textLines(attempt.replyBody).map(line => `< ${line}`)
+  return [
+    '',
+    `${bold(`attempt ${number}`)}  ${at}  ${Math.round(durationMs)} ms  ${(acknowledged ? good : bad)(printable(answer))}${fault}`,
+    ...[`> POST ${url}`, ...headers].map(line => dim(printable(line))),
+    ...changed,
+    ...replyHeaders.map(line => dim(printable(line))),
+    ...body,
+    ...(attempt.truncated ? [dim('< (the reply was longer)')] : []),
+  ]
+}
+
+/** As it was sent: JSON is not written anew, because that may change its numbers. */
+function textLines({ text, base64 }: BytesView): readonly string[] {
+  const lines = text.split('\n').map(printable)
+  return base64 === null ? lines : [...lines, `(not UTF-8; in base64: ${base64})`]
+}

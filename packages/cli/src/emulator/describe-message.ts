@@ -1,9 +1,0 @@
-import type { MessageView } from '@ackhook/emulator'
-import { printable } from '../terminal/printable.ts'
-
-/** What a list shows of a message. */
-export function messageRow(message: MessageView): readonly string[] {
-  const { id, direction, channel, state, createdAt, to, from, template, text } = message
-  const who = direction === 'outbound' ? `to ${to}` : `from ${from}`
-  return [state, channel, who, template ?? text ?? '', createdAt, id].map(printable)
-}

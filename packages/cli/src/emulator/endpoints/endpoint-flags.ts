@@ -1,0 +1,23 @@
+import type { Duration } from '@ackhook/core'
+import type { EndpointFlags } from '../lib/emulator-flags.ts'
+
+/** Where a new secret comes from. */
+export interface SecretsFileFlags {
+  readonly secretsFile?: string
+}
+
+export interface SetEndpointFlags extends EndpointFlags, SecretsFileFlags {
+  readonly to?: string
+  readonly category?: readonly string[]
+  readonly allCategories?: boolean
+  readonly type?: readonly string[]
+  readonly allTypes?: boolean
+}
+
+export interface RotateFlags extends EndpointFlags, SecretsFileFlags {
+  readonly overlap?: Duration
+}
+
+export interface RemoveFlags extends EndpointFlags {
+  readonly yes?: boolean
+}

@@ -1,0 +1,14 @@
+import { UsageError } from '../../command/usage-error.ts'
+import type { Terminal } from '../../terminal/terminal.ts'
+
+/** Whether the user agrees, or has said so with --yes. Without a terminal --yes is needed. */
+export async function confirmed(
+  question: string,
+  { yes }: { readonly yes?: boolean },
+  { confirm }: Terminal,
+): Promise<boolean> {
+  if (yes) return true
+  const sure = await confirm(question)
+  if (sure === undefined) throw new UsageError('add --yes to do it without confirmation')
+  return sure
+}

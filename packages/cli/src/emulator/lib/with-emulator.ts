@@ -1,0 +1,30 @@
+import { EXIT } from '../../command/exit-codes.ts'
+import { UsageError } from '../../command/usage-error.ts'
+import { createPaint } from '../../terminal/paint.ts'
+import { printable } from '../../terminal/printable.ts'
+import type { Terminal } from '../../terminal/terminal.ts'
+import { EmulatorClient, EmulatorRefusal } from './emulator-client.ts'
+import type { PlaceFlags } from './emulator-flags.ts'
+import { NO_ENDPOINT } from './no-endpoint.ts'
+
+/** Calls the emulator that the flags name. What it does not have, or has no room for, is exit code 1. */
+export async function withEmulator(
+  flags: PlaceFlags,
+  terminal: Terminal,
+  work: (emulator: EmulatorClient) => Promise<number>,
+): Promise<number> {
+  try {
+    return await work(new EmulatorClient(flags.at, terminal))
+  } catch (error) {
+    // Ctrl-C while a call was under way.
+    if (terminal.stop.aborted) return EXIT.failed
+    if (!(error instanceof EmulatorRefusal)) throw error
+    if (error.status === 400) throw new UsageError(error.message, { cause: error })
+    const message = error.message.endsWith('has no endpoint')
+      ? `${error.message}. ${NO_ENDPOINT}`
+      : error.message
+    if (flags.json) terminal.err(JSON.stringify({ error: message }))
+    else terminal.err(`${createPaint(terminal.colours).bad('Error:')} ${printable(message)}`)
+    return EXIT.failed
+  }
+}

@@ -1,0 +1,51 @@
+import {
+  parseCount,
+  parseDuration,
+  parsePort,
+  parseUrl,
+  withContract,
+  withJson,
+  withSecret,
+  withSentUnit,
+} from '../../command/shared-options.ts'
+import { DEFAULT_PORT } from '../lib/emulator-client.ts'
+import { collect, collectFault, parseSeed } from '../lib/shared-options.ts'
+import { option, type Verb } from '../lib/verb.ts'
+import { start } from './start.ts'
+
+const HELP = `Nothing has to be configured. Without a secret in SIGNING_SECRET or --secrets-file it makes one up and prints it once.
+What the platform has not published, such as its number of attempts, is a guess here and can be set.
+--json prints one line when it is ready, and then one for each attempt.
+
+Examples:
+  $ ackhook emulator start --to http://localhost:3000/webhooks
+  $ ackhook emulator start --to http://localhost:3000/webhooks --data emulator.db --fault duplicate=0.1
+  $ ackhook emulator start --host 0.0.0.0 --allow-host emulator --allow-target app --to http://app:3000/webhooks`
+
+/** The one verb that needs no running emulator. */
+export const START: Verb<never> = {
+  name: 'start',
+  description: 'Start it, and show each delivery until Ctrl-C',
+  options: [
+    option('--to <url>', 'address of the receiver', parseUrl),
+    option('--port <n>', 'port to listen on; 0 picks a free one', parsePort, DEFAULT_PORT),
+    option('--host <address>', 'address to listen on; other than loopback needs ACKHOOK_EMULATOR_TOKEN'),
+    option('--allow-host <name>', 'a name by which it may be asked, such as emulator in Compose', collect),
+    option('--allow-target <host>', 'a host beside this machine to send to, such as app in Compose', collect),
+    option('--https-only', 'refuse receivers without TLS, as the platform does'),
+    option('--data <file>', 'keep the log and what is pending in this file (default: in memory)'),
+    option('--seed <n>', 'the same seed repeats the same faults and delays', parseSeed),
+    option('--attempts <n>', 'attempts at each event (default: 8, a guess)', parseCount),
+    option('--timeout <duration>', 'how long to wait for each reply (default: 10s, a guess)', parseDuration),
+    option('--min-delay <duration>', 'before the second attempt (default: 5s, a guess)', parseDuration),
+    option('--max-delay <duration>', 'the longest delay (default: 1h, a guess)', parseDuration),
+    option('--fault <name=chance>', 'such as duplicate=0.1, lostReply=0.05 or delay=2s', collectFault),
+    option('--quiet', 'do not show deliveries'),
+    withSecret,
+    withContract,
+    withSentUnit,
+    withJson,
+  ],
+  help: HELP,
+  run: start,
+}

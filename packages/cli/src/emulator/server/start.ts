@@ -1,0 +1,134 @@
+import { once } from 'node:events'
+import { resolve } from 'node:path'
+import type { Emulator, EmulatorOptions } from '@ackhook/emulator'
+import { EXIT } from '../../command/exit-codes.ts'
+import { contractOf } from '../../command/shared-options.ts'
+import { UsageError } from '../../command/usage-error.ts'
+import { findSecrets, type NamedSecret } from '../../secrets/resolve-secrets.ts'
+import { createPaint } from '../../terminal/paint.ts'
+import { table } from '../../terminal/table.ts'
+import type { Terminal } from '../../terminal/terminal.ts'
+import { deliveryLine } from '../deliveries/describe-delivery.ts'
+import { DEFAULT_PORT } from '../lib/emulator-client.ts'
+import type { StartFlags } from './server-flags.ts'
+import { type Watcher, watchDeliveries } from './watch-deliveries.ts'
+
+/** Runs an emulator until Ctrl-C. */
+export async function start(_: readonly string[], flags: StartFlags, terminal: Terminal): Promise<number> {
+  const [secret] = findSecrets(flags, terminal)
+  // Only here: it brings a database driver with it, which no other command needs.
+  const { startEmulator } = await import('@ackhook/emulator')
+  const emulator = await startEmulator(optionsOf(flags, secret, terminal)).catch(cause => {
+    throw toUsageError(cause)
+  })
+  try {
+    await announce(emulator, flags, secret, terminal)
+    if (!flags.quiet) void watchDeliveries(emulator.url, watcherOf(flags, terminal), terminal)
+    if (!terminal.stop.aborted) await once(terminal.stop, 'abort')
+  } finally {
+    await emulator.close()
+  }
+  return EXIT.ok
+}
+
+function optionsOf(flags: StartFlags, secret: NamedSecret | undefined, terminal: Terminal): EmulatorOptions {
+  const { port, host, to, data, seed, allowTarget, allowHost, httpsOnly, fault } = flags
+  const { attempts, timeout, minDelay, maxDelay } = flags
+  const token = terminal.env['ACKHOOK_EMULATOR_TOKEN']
+  const delivery = { attempts, timeout, minDelay, maxDelay, ...contractOf(flags) }
+  return given({
+    ...{ port, host, to, seed, httpsOnly, faults: fault },
+    token: token === '' ? undefined : token,
+    data: data === undefined ? undefined : resolve(terminal.cwd, data),
+    allowTargets: allowTarget,
+    allowedHosts: allowHost,
+    secret: to === undefined ? undefined : secret?.value,
+    delivery: given(delivery),
+  })
+}
+
+type Given<T> = { [K in keyof T]?: Exclude<T[K], undefined> }
+
+function given<T extends object>(values: T): Given<T> {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Given<T>
+}
+
+/** The names of options, as flags. */
+const FLAGS: readonly (readonly [RegExp, string])[] = [
+  [/allowTargets/g, '--allow-target'],
+  [/allowedHosts/g, '--allow-host'],
+  [/\bhttpsOnly\b/g, '--https-only'],
+  [/the option token\b/g, 'a token in ACKHOOK_EMULATOR_TOKEN'],
+  [/^url /, '--to '],
+  [/^Option '(?:delivery\.|faults\.)?(\w+)': /, '--$1: '],
+]
+
+function toUsageError(cause: unknown): unknown {
+  if (!(cause instanceof Error) || !('code' in cause)) return cause
+  const message = FLAGS.reduce((text, [name, flag]) => text.replace(name, flag), cause.message)
+  return new UsageError(message, { cause })
+}
+
+async function announce(
+  { url, api, secret: made }: Emulator,
+  { to, port, json }: StartFlags,
+  given: NamedSecret | undefined,
+  { out, colours }: Terminal,
+): Promise<void> {
+  const health = `${url}/_emulator/v1/health`
+  // The one that was given is known already, and stays where it is.
+  const secret = given === undefined ? made : undefined
+  if (json) {
+    out(JSON.stringify({ ready: url, health, to: to ?? null, secret: secret ?? null }))
+    return
+  }
+  const { bold, dim, warn } = createPaint(colours)
+  const app = to ?? (await appOf(api))
+  const rows = [
+    ['  page', bold(url)],
+    ['  API', `${url}/_emulator/v1`],
+    ['  app', app ?? warn('none yet')],
+    ...(app === undefined || secret !== undefined ? [] : [['  secret', `the one ${sourceOf(given, to)}`]]),
+  ]
+  out('The emulator is ready.')
+  for (const line of table(rows)) out(line)
+  out('')
+  if (secret !== undefined) {
+    out('Set the secret where your app runs, and start the app:')
+    out(`  ${bold(`export SIGNING_SECRET=${secret}`)}`)
+  }
+  const next =
+    app === undefined ? 'endpoint set --to http://localhost:3000/webhooks' : 'send conversation.resolved'
+  out(app === undefined ? 'Name the address of your app, in another terminal:' : 'Then, in another terminal:')
+  out(`  ${bold(`npx ackhook emulator ${next}${port === DEFAULT_PORT ? '' : ` --at ${url}`}`)}`)
+  out(dim('Ctrl-C ends.'))
+}
+
+/** Where the first endpoint that a file has kept sends to. */
+async function appOf({ workspaces }: Emulator['api']): Promise<string | undefined> {
+  return (await workspaces.list()).flatMap(({ endpoint }) => endpoint ?? [])[0]?.url
+}
+
+function sourceOf(given: NamedSecret | undefined, to: string | undefined): string {
+  return given === undefined || to === undefined ? 'that the file has kept' : `from ${given.source}`
+}
+
+function watcherOf({ json }: StartFlags, terminal: Terminal): Watcher {
+  const { out, err, colours } = terminal
+  const { good, warn, dim } = createPaint(colours)
+  if (json) {
+    return {
+      delivery: delivery => out(JSON.stringify({ delivery })),
+      health: (workspace, reason) => out(JSON.stringify({ health: { workspace, reason } })),
+      gap: () => out(JSON.stringify({ gap: true })),
+    }
+  }
+  return {
+    delivery: delivery => out(deliveryLine(delivery, terminal)),
+    health(workspace, reason) {
+      if (reason === null) err(good(`The endpoint of ${workspace} is healthy again.`))
+      else err(warn(`The endpoint of ${workspace} is not healthy: ${reason}`))
+    },
+    gap: () => err(dim('(more deliveries than can be shown)')),
+  }
+}
