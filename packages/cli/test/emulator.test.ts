@@ -236,6 +236,7 @@ describe('the log', () => {
       await run('send', type, '--id', id)
     }
     expect((await run('list', '--type', 'a.b')).out).toMatch(/evt_3[\s\S]*evt_1/)
+    expect((await run('list', '--type', 'a.b', '--order', 'oldest')).out).toMatch(/evt_1[\s\S]*evt_3/)
     const first = await run('list', '--limit', '2', '--json')
     const { deliveries, next } = JSON.parse(first.out)
     expect(deliveries.map((one: { event: string }) => one.event)).toEqual(['evt_3', 'evt_2'])

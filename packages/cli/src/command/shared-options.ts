@@ -25,6 +25,15 @@ export function withJson(command: Command): Command {
   return command.option('--json', 'print JSON for programs')
 }
 
+/** Which end of a list comes first. */
+export type Order = 'newest' | 'oldest'
+
+export function withOrder(command: Command): Command {
+  return command.addOption(
+    new Option('--order <which>', 'which come first').choices(['newest', 'oldest']).default('newest'),
+  )
+}
+
 export function withSecret(command: Command): Command {
   return (
     command

@@ -1,6 +1,6 @@
-import { Command, Option } from 'commander'
+import { Command } from 'commander'
 import type { Finish } from '../command/finish.ts'
-import { parseCount, parsePort, withJson } from '../command/shared-options.ts'
+import { parseCount, parsePort, withJson, withOrder } from '../command/shared-options.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import type { ChangeFlags, InboxFlags, ListFlags, UiFlags } from './inbox-flags.ts'
 import type { OpenInbox } from './open-inbox.ts'
@@ -19,11 +19,7 @@ export function inboxCommand(terminal: Terminal, finish: Finish, open: OpenInbox
     command.addCommand(child)
     return child
   }
-  add('ls', 'list dead letters')
-    .option('--limit <n>', 'at most this many', parseCount, 100)
-    .addOption(
-      new Option('--order <which>', 'which come first').choices(['newest', 'oldest']).default('newest'),
-    )
+  withOrder(add('ls', 'list dead letters').option('--limit <n>', 'at most this many', parseCount, 100))
     .option('--after <cursor>', 'go on after the page that ended with this cursor')
     .action(async (flags: ListFlags) => finish(await list(flags, parts)))
   add('show', 'show one dead letter with its body')

@@ -1,3 +1,5 @@
+import type { Order } from '../command/shared-options.ts'
+
 export interface InboxFlags {
   readonly sqlite?: string
   readonly redis?: string
@@ -17,7 +19,7 @@ export interface UiFlags extends InboxFlags {
 
 export interface ListFlags extends InboxFlags {
   readonly limit: number
-  readonly order: 'newest' | 'oldest'
+  readonly order: Order
   readonly after?: string
 }
 

@@ -1,3 +1,5 @@
+import type { Order } from '../../command/shared-options.ts'
+
 /** How a verb finds the emulator. */
 export interface PlaceFlags {
   readonly at?: string
@@ -12,5 +14,5 @@ export interface EndpointFlags extends PlaceFlags {
 export interface PageFlags extends PlaceFlags {
   readonly limit: number
   readonly after?: string
-  readonly oldest?: boolean
+  readonly order: Order
 }

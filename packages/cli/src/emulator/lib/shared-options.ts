@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander'
-import { parseCount, parseUrl, withJson } from '../../command/shared-options.ts'
+import { parseCount, parseUrl, withJson, withOrder } from '../../command/shared-options.ts'
 
 /** Faults by their names. The emulator knows which there are. */
 export type FaultFlags = Readonly<Record<string, string | number | boolean>>
@@ -19,10 +19,10 @@ export function withWorkspace(command: Command): Command {
 }
 
 export function withPage(command: Command): Command {
-  return command
-    .option('--limit <n>', 'at most this many, up to 200', parseCount, 50)
-    .option('--after <cursor>', 'go on after an earlier list')
-    .option('--oldest', 'the oldest first instead of the newest')
+  return withOrder(command.option('--limit <n>', 'at most this many, up to 200', parseCount, 50)).option(
+    '--after <cursor>',
+    'go on after an earlier list',
+  )
 }
 
 /** An option that may be repeated. */
