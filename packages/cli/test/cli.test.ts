@@ -82,6 +82,14 @@ describe('send', () => {
     ])
   })
 
+  test('says so when a number of the data is sent in another way than it was typed', async () => {
+    const typed = await send('--data', '{"n":12345678901234567890}')
+    expect(typed.err).toContain(
+      'Note: --data sends 12345678901234567890 as 12345678901234567000; ackhook emulator',
+    )
+    expect((await send('--data', '{"n":-1.5,"text":"1.0"}')).err).not.toContain('Note')
+  })
+
   test('sends many at a rate, each twice, and counts the replies as JSON', async () => {
     const startedAt = performance.now()
     const { out, code } = await send('--repeat', '10', '--rate', '50', '--duplicate', '--json')

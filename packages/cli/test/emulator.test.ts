@@ -347,6 +347,10 @@ describe('data', () => {
       'Note: --data sends 12345678901234567890 as 12345678901234567000; --raw-data sends it as it is written.\n',
     )
     expect((await run('send', 'a.b', '--data', '{"n":"1.0","m":-1.5}')).err).toBe('')
+    const message = ['messages', 'send', '--to', '+4915112345678', '--template', 'order_shipped']
+    expect((await run(...message, '--variables', '{"price":1.0}')).err).toBe(
+      'Note: --variables sends 1.0 as 1.\n',
+    )
     await run('send', 'a.b', '--id', 'evt_1', '--raw-data', raw)
     const body = (await run('show', 'evt_1', '--body')).out
     expect(body).toContain(`"data":${raw}}`)

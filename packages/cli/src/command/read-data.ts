@@ -2,9 +2,33 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { UsageError } from './usage-error.ts'
 
-/** The data of an event: JSON, or a file with it. */
-export function readData(source: string, cwd: string, option = '--data'): Record<string, unknown> {
-  return JSON.parse(readDataText(source, cwd, option)) as Record<string, unknown>
+/** Where data come from. Fits a terminal. */
+export interface DataPlace {
+  readonly cwd: string
+  err(line: string): void
+}
+
+/**
+ * The data of an event: JSON, or a file with it. Says so when a number is sent in another way than it is written, and
+ * `unchanged` says what sends it as it is.
+ */
+export function readData(
+  source: string,
+  { cwd, err }: DataPlace,
+  option = '--data',
+  unchanged = '',
+): Record<string, unknown> {
+  const text = readDataText(source, cwd, option)
+  const changed = changedNumber(text)
+  if (changed !== undefined)
+    err(`Note: ${option} sends ${changed} as ${String(Number(changed))}${unchanged}.`)
+  return JSON.parse(text) as Record<string, unknown>
+}
+
+/** The first number that is written in another way once it has been read, such as 1.0 and what is beyond 2^53. */
+function changedNumber(json: string): string | undefined {
+  const tokens = json.match(/"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g) ?? []
+  return tokens.find(token => !token.startsWith('"') && String(Number(token)) !== token)
 }
 
 /** The text of a JSON object as it was typed, or as it is in a file. */

@@ -12,6 +12,8 @@ import type { SendFlags } from './send-flags.ts'
 import { showRequests } from './show-requests.ts'
 import { describeSummary, summarise } from './summary.ts'
 
+const UNCHANGED = '; ackhook emulator send --raw-data sends it as it is written'
+
 /** Sends the events and prints the result. */
 export async function send(type: string, flags: SendFlags, terminal: Terminal): Promise<number> {
   if (flags.id !== undefined && flags.repeat > 1) {
@@ -19,7 +21,7 @@ export async function send(type: string, flags: SendFlags, terminal: Terminal): 
       '--id gives every event the same id, so --repeat would send one event again and again. Use --duplicate for that.',
     )
   }
-  const data = flags.data === undefined ? undefined : readData(flags.data, terminal.cwd)
+  const data = flags.data === undefined ? undefined : readData(flags.data, terminal, '--data', UNCHANGED)
   const secret = (await resolveSecrets(flags, terminal))[0]!.value
   const { to: url, attempts, timeout } = flags
   // Checks the options too, of which a dry run needs a part.

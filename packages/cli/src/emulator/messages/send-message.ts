@@ -14,7 +14,7 @@ export function sendMessage(
 ): Promise<number> {
   const { channel, to, template } = flags
   const variables =
-    flags.variables === undefined ? undefined : readData(flags.variables, terminal.cwd, '--variables')
+    flags.variables === undefined ? undefined : readData(flags.variables, terminal, '--variables')
   return withEmulator(flags, terminal, async emulator => {
     const { status, body } = await emulator.sendMessage({ channel, to, template, variables })
     report({ status, body }, [`${status} ${printable(JSON.stringify(body ?? null))}`], flags, terminal)
