@@ -44,7 +44,6 @@ export const PARTS: Readonly<Record<string, readonly string[]>> = {
   '@ackhook/core/spi': [
     'ABORT',
     'ANSWER',
-    'CODES',
     'KNOWN_TYPES',
     'MAX_LOOKUPS_WHEN_FULL',
     'RECEIVER_OPTIONS',
