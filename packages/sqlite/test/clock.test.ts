@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import type { Verdict } from '@ackhook/core/spi'
 import { sqliteInbox } from '@ackhook/sqlite'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { afterEach, describe, expect, it, vi } from 'vitest'
@@ -49,6 +50,30 @@ describe('a clock that is set back under sqliteInbox', () => {
       await inbox.close(1000)
       database.close()
     }))
+
+  it.each<readonly [string, Verdict]>([
+    ['a retry', { outcome: 'retry', delayMs: 500, error: new Error('later') }],
+    ['an event that is postponed', { outcome: 'postponed', delayMs: 500, mark: 8 }],
+  ])('lets %s wait its delay once more, and no longer', (_, verdict) =>
+    withFolder(async folder => {
+      const database = new DatabaseSync(join(folder, 'inbox.db'))
+      const inbox = sqliteInbox({ database, poll: '20ms' })
+      const { ran } = await startInbox(inbox, {}, async () => {
+        if (ran.length > 1) return { outcome: 'completed' }
+        // It stands still, so that nothing comes due on a slow machine.
+        vi.spyOn(Date, 'now').mockReturnValue(now() + 3_600_000)
+        return verdict
+      })
+      await inbox.accept(newDelivery())
+      await until('it waits', async () => ran.length === 1 && (await inbox.stats()).active === 0)
+      vi.restoreAllMocks()
+      const setBackAt = performance.now()
+      await until('it ran again', () => ran.length === 2)
+      expect(performance.now() - setBackAt).toBeGreaterThanOrEqual(490)
+      await inbox.close(1000)
+      database.close()
+    }),
+  )
 
   it('leaves a file from which the next process runs everything', () =>
     withFolder(async folder => {

@@ -25,8 +25,9 @@ const REMEMBER_UNORDERED = `${REMEMBER} AND order_key IS NULL`
 const REMOVE = 'DELETE FROM ackhook_events WHERE seq = ?'
 const PASS = `UPDATE ackhook_events SET state = ${ACTIVE}, due = ?, attempts = attempts + 1, token = ?
   WHERE seq = ? AND state = ${BEHIND}`
-const RETRY = `UPDATE ackhook_events SET state = ${WAITING}, due = ?, token = NULL, crashes = ?, reason = ? WHERE seq = ?`
-const POSTPONE = `UPDATE ackhook_events SET state = ${WAITING}, due = ?, token = NULL, attempts = attempts - ?,
+const RETRY = `UPDATE ackhook_events SET state = ${WAITING}, due = ?, delay = ?, token = NULL, crashes = ?, reason = ?
+  WHERE seq = ?`
+const POSTPONE = `UPDATE ackhook_events SET state = ${WAITING}, due = ?, delay = ?, token = NULL, attempts = attempts - ?,
   mark = ?, postponed = 1 WHERE seq = ?`
 const DEAD_LETTER = `UPDATE ackhook_events SET state = ${DEAD}, due = ?, token = NULL, reason = ?,
   attempts = attempts - ?, mark = coalesce(?, mark) WHERE seq = ?`
@@ -107,13 +108,17 @@ export class Settle {
         this.#remember.run(settlement.forgetAt, seq, token)
         this.#remove.run(seq)
         break
-      case 'retry':
-        this.#retry.run(dueAfter(settlement.delayMs, now), isAttempt ? 0 : crashes, settlement.reason, seq)
+      case 'retry': {
+        const { delayMs, reason } = settlement
+        this.#retry.run(dueAfter(delayMs, now), delayMs, isAttempt ? 0 : crashes, reason, seq)
         break
-      case 'postpone':
-        this.#postpone.run(dueAfter(settlement.delayMs, now), isAttempt ? 1 : 0, settlement.mark, seq)
+      }
+      case 'postpone': {
+        const { delayMs, mark } = settlement
+        this.#postpone.run(dueAfter(delayMs, now), delayMs, isAttempt ? 1 : 0, mark, seq)
         this.#counts.change('postponed', 1)
         break
+      }
       case 'dead-letter':
         this.#bury(settlement)
         break

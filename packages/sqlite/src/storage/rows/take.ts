@@ -36,8 +36,14 @@ const BODY = 'SELECT body FROM ackhook_bodies WHERE seq = ?'
 const LEASE = `UPDATE ackhook_events SET state = ${ACTIVE}, due = ?, attempts = ?, postponed = 0, token = ?
   WHERE seq = ?`
 // Nothing changes when the owner has renewed the lease after all.
-const PUT_BACK = `UPDATE ackhook_events SET state = ${WAITING}, due = ?, token = NULL, crashes = crashes + 1
+const PUT_BACK = `UPDATE ackhook_events SET state = ${WAITING}, due = ?, delay = ?, token = NULL, crashes = crashes + 1
   WHERE seq = ? AND state = ${ACTIVE} AND token IS ? AND due = ?`
+const BEGAN_IN_FUTURE = `FROM ackhook_events INDEXED BY ackhook_events_wait_began
+  WHERE state = ${WAITING} AND due > ${AT_ONCE} AND due - delay > ?`
+const IS_CLOCK_SET_BACK = `SELECT 1 ${BEGAN_IN_FUTURE} LIMIT 1`
+const WAIT_FROM_NOW = `UPDATE ackhook_events SET due = ? + delay WHERE seq IN (SELECT seq ${BEGAN_IN_FUTURE} LIMIT ?)`
+/** By one transaction: the others wait for the next ones. */
+const MAX_RESTARTED = 1000
 const NEXT_DUE = `SELECT min(due) AS due FROM ackhook_events WHERE state = ${WAITING}`
 
 /** Takes rows to run, each with a lease. */
@@ -52,6 +58,8 @@ export class Take {
   readonly #body: SqliteStatement
   readonly #lease: SqliteStatement
   readonly #putBack: SqliteStatement
+  readonly #isClockSetBack: SqliteStatement
+  readonly #waitFromNow: SqliteStatement
   readonly #nextDue: SqliteStatement
 
   constructor(
@@ -71,17 +79,25 @@ export class Take {
     this.#body = database.prepare(BODY)
     this.#lease = database.prepare(LEASE)
     this.#putBack = database.prepare(PUT_BACK)
+    this.#isClockSetBack = database.prepare(IS_CLOCK_SET_BACK)
+    this.#waitFromNow = database.prepare(WAIT_FROM_NOW)
     this.#nextDue = database.prepare(NEXT_DUE)
   }
 
-  /** Whether {@link rows} would find any. Only reads. */
+  /** Whether {@link rows} would find any, or change one. Only reads. */
   isDue({ leaseMs }: StoragePolicy, now: number): boolean {
-    return this.#expired.hasAny(leaseMs) || this.#lastDue.get(now) !== undefined
+    return (
+      this.#expired.hasAny(leaseMs) ||
+      this.#lastDue.get(now) !== undefined ||
+      this.#isClockSetBack.get(now) !== undefined
+    )
   }
 
   /** `arrivals`: the refs, by key, of those of this transaction whose bytes need not be read back. */
   rows(limit: number, arrivals: ReadonlyMap<string, number>, policy: StoragePolicy, now: number): Taken[] {
     for (const lease of this.#expired.drain(policy.leaseMs)) this.#putBackExpired(lease, policy, now)
+    // So a clock that is set back, by however much, makes no wait longer than twice its delay.
+    this.#waitFromNow.run(now, now, MAX_RESTARTED)
     return this.#findWaiting(limit, now).map(row => ({
       row: this.#take(row, arrivals.get(row.key), policy, now),
       isOrdered: row.isOrdered === 1,
@@ -103,7 +119,7 @@ export class Take {
   /** An event that ends its process must not end every next one: it waits longer each time. */
   #putBackExpired({ seq, token, due, crashes }: ExpiredLease, policy: StoragePolicy, now: number): void {
     const delayMs = crashDelayMs(crashes + 1, policy)
-    this.#putBack.run(delayMs === 0 ? FIRST : now + delayMs, seq, token, due)
+    this.#putBack.run(delayMs === 0 ? FIRST : now + delayMs, delayMs, seq, token, due)
   }
 
   #findWaiting(limit: number, now: number): readonly WaitingRow[] {

@@ -9,7 +9,8 @@ export const SCHEMA_VERSION = 1
  * One row for each event that is not handled. `due` depends on the state: not before, or at once (waiting), leased until
  * (active), failed at (dead). So one index serves all of them. `crashes`: how many attempts, and notifications of
  * `onDeadLetter`, ended with their process, in a row. `mark`: of the last verdict with one; `postponed`: it waits for
- * that. Those that wait for a time have an index by arrival, for people who look at them.
+ * that. Those that wait for a time have an index by arrival, for people who look at them, and one by when their wait of
+ * `delay` began: where that is in the future, the clock has been set back.
  *
  * A body is written once: in the row of its event, every lease and retry would write it again. perf: note 31.
  *
@@ -22,6 +23,7 @@ const TABLES = `
     key TEXT NOT NULL UNIQUE,
     state INTEGER NOT NULL,
     due INTEGER NOT NULL,
+    delay INTEGER NOT NULL DEFAULT 0,
     attempts INTEGER NOT NULL DEFAULT 0,
     crashes INTEGER NOT NULL DEFAULT 0,
     mark INTEGER NOT NULL DEFAULT 0,
@@ -46,6 +48,7 @@ const TABLES = `
   END;
   CREATE INDEX ackhook_events_due ON ackhook_events (state, due);
   CREATE INDEX ackhook_events_delayed ON ackhook_events (state) WHERE state = ${WAITING} AND due > ${AT_ONCE};
+  CREATE INDEX ackhook_events_wait_began ON ackhook_events (due - delay) WHERE state = ${WAITING} AND due > ${AT_ONCE};
   CREATE INDEX ackhook_events_order ON ackhook_events (order_key, state, order_at)
     WHERE order_key IS NOT NULL;
   CREATE TABLE ackhook_ids (
