@@ -24,6 +24,8 @@ export interface TestEngine {
   steal(queue: string, jobId: string): Promise<unknown>
   /** Makes the postponed events of the queue long overdue. */
   age(queue: string): Promise<unknown>
+  /** The processes that the server has stored as sharing the queue, whether their time is over or not. */
+  published(queue: string): Promise<readonly string[]>
   kill(): Promise<void>
   restart(): Promise<void>
   stop(): Promise<void>
@@ -50,6 +52,13 @@ export async function redisEngine(config: Readonly<Record<string, string>> = {})
       const key = `bull:${queue}:ackhook-postponed`
       for (const id of await client.zrange(key, '0', '-1')) await client.zadd(key, '1', id)
       client.disconnect()
+    },
+    async published(queue) {
+      const client = new Redis(server.url)
+      const ids = await client.zrange(`bull:${queue}:ackhook-processes`, '0', '-1')
+      const known = await client.hkeys(`bull:${queue}:ackhook-handlers`)
+      client.disconnect()
+      return [...new Set([...ids, ...known])]
     },
     async steal(queue, jobId) {
       const client = new Redis(server.url)
@@ -86,6 +95,12 @@ export async function postgresEngine(config: Readonly<Record<string, string>> = 
       const pool = new Pool({ connectionString: server.url, options: '-c search_path=bullmq' })
       await pool.query("UPDATE ackhook_postponed SET due_at = 'epoch' WHERE queue = $1", [queue])
       await pool.end()
+    },
+    async published(queue) {
+      const pool = new Pool({ connectionString: server.url, options: '-c search_path=bullmq' })
+      const { rows } = await pool.query('SELECT id FROM ackhook_process WHERE queue = $1', [queue])
+      await pool.end()
+      return rows.map(({ id }) => id)
     },
     async steal(queue, jobId) {
       const pool = new Pool({ connectionString: server.url, options: '-c search_path=bullmq' })

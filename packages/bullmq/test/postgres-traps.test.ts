@@ -84,6 +84,28 @@ test('an event whose success could not be recorded in its last attempt runs agai
   expect(await inbox.accept(delivery)).toEqual({ outcome: 'duplicate' })
 })
 
+test('an event whose mark could not be kept runs again, and is no dead letter without it', async () => {
+  const pool = new Pool({ connectionString: server.url, options: '-c search_path=bullmq' })
+  closing.push(() => pool.end())
+  const queue = unique('q')
+  await pool.query(
+    `ALTER TABLE job ADD CONSTRAINT no_mark CHECK (progress = '0' OR queue <> '${queue}') NOT VALID`,
+  )
+  const inbox = opened({ postgres: server.url, queue })
+  const work = scripted(
+    { outcome: 'dead', error: new Error('no handler'), notified: true, mark: 1 },
+    COMPLETED,
+  )
+  const policy = aPolicy()
+  await inbox.start(work, policy)
+  await inbox.accept(aDelivery())
+  await until(() => policy.seen.some(({ kind }) => kind === 'store_down'))
+  await pool.query('ALTER TABLE job DROP CONSTRAINT no_mark')
+  await until(() => work.runs.length === 2)
+  await until(async () => (await inbox.stats()).active === 0)
+  expect(await inbox.stats()).toMatchObject({ pending: 0, dead: 0 })
+})
+
 test('without BullMQ’s tables start rejects and names the migration', async () => {
   const inbox = opened({ postgres: { connectionString: server.url, schema: 'elsewhere' } })
   await expect(async () => inbox.start(scripted(COMPLETED), aPolicy())).rejects.toThrow(/migrat/i)

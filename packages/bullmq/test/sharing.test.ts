@@ -54,6 +54,17 @@ describe.each([
     })
   })
 
+  test('what a process has published leaves the server once its time is over', async () => {
+    const queue = unique('q')
+    const { board } = await sharing(engine, queue)
+    await board.publish({ ...own, id: 'ended', keepMs: 1 })
+    expect((await engine.published(queue)).toSorted()).toEqual(['ended', own.id])
+    await until(async () => {
+      await board.publish(own)
+      return (await engine.published(queue)).join() === own.id
+    })
+  })
+
   test('a postponed event that a dashboard retries or deletes is counted no longer than it waits', async () => {
     const queue = unique('q')
     const postponed = { outcome: 'postponed', delayMs: 3_600_000, mark: 1 } as const
@@ -126,7 +137,7 @@ test('on Redis an entry whose job is gone is found behind any number of those th
   })
 })
 
-test('on PostgreSQL a publication does not wait for another process, which renews one that has ended', async () => {
+test('on PostgreSQL a publication waits for no other process, which renews one that has ended or resumes an event', async () => {
   const engine = await postgresEngine()
   closing.push(() => engine.stop())
   const queue = unique('q')
@@ -137,8 +148,10 @@ test('on PostgreSQL a publication does not wait for another process, which renew
     options: '-c search_path=bullmq',
   })
   closing.push(() => pool.end())
+  await pool.query("INSERT INTO ackhook_postponed (queue, id, due_at) VALUES ($1, 'gone', 'epoch')", [queue])
   const client = await pool.connect()
   await client.query('BEGIN')
+  await client.query("DELETE FROM ackhook_postponed WHERE id = 'gone'")
   await client.query("UPDATE ackhook_process SET seen_at = seen_at WHERE id = 'two'")
   await board.publish(own)
   await client.query('COMMIT')
