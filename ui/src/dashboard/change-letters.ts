@@ -5,6 +5,7 @@ import type {
 } from '../../../packages/dashboard/src/protocol/protocol.ts'
 import { call } from '../kit/api.ts'
 import { confirm } from '../kit/confirm.tsx'
+import { formatCount } from '../kit/format-count.ts'
 import { attempt } from '../kit/toasts.tsx'
 
 export type Change = 'redrive' | 'discard'
@@ -90,5 +91,5 @@ function summary(action: Change, { changed, missed }: Total): string {
 }
 
 function countOf(count: number): string {
-  return count === 1 ? '1 letter' : `${count.toLocaleString()} letters`
+  return count === 1 ? '1 letter' : `${formatCount(count)} letters`
 }

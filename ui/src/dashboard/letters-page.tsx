@@ -3,6 +3,7 @@ import type { EventPage, EventRow, Overview } from '../../../packages/dashboard/
 import { call } from '../kit/api.ts'
 import { type Column, DataTable } from '../kit/data-table.tsx'
 import { Failure } from '../kit/failure.tsx'
+import { formatCount } from '../kit/format-count.ts'
 import { neighbour, useKeys } from '../kit/keys.ts'
 import { Ago } from '../kit/now.tsx'
 import { PAGE_ROWS } from '../kit/page-window.ts'
@@ -154,10 +155,10 @@ function Actions({
   return (
     <div class="bar">
       <button type="button" disabled={count === 0} onClick={() => some('redrive')}>
-        Redrive {count.toLocaleString()} selected
+        Redrive {formatCount(count)} selected
       </button>
       <button type="button" class="danger" disabled={count === 0} onClick={() => some('discard')}>
-        Discard {count.toLocaleString()} selected
+        Discard {formatCount(count)} selected
       </button>
       <span class="push" />
       <button type="button" onClick={() => void all('redrive')}>

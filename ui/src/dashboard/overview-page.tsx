@@ -10,6 +10,7 @@ import { Badge, type Tone } from '../kit/badge.tsx'
 import { BarChart } from '../kit/bar-chart.tsx'
 import { type Column, DataTable, type Sort } from '../kit/data-table.tsx'
 import { Field } from '../kit/field.tsx'
+import { formatCount } from '../kit/format-count.ts'
 import { Ago, spanOf } from '../kit/now.tsx'
 
 export function OverviewPage({ data }: { readonly data: Overview }) {
@@ -18,9 +19,9 @@ export function OverviewPage({ data }: { readonly data: Overview }) {
     <>
       <h1>Overview</h1>
       <dl class="figures">
-        <Figure label="Pending" value={stats.pending.toLocaleString()} />
-        <Figure label="Active" value={stats.active.toLocaleString()} />
-        <Figure label="Dead letters" value={stats.dead.toLocaleString()} />
+        <Figure label="Pending" value={formatCount(stats.pending)} />
+        <Figure label="Active" value={formatCount(stats.active)} />
+        <Figure label="Dead letters" value={formatCount(stats.dead)} />
         <Figure
           label="Oldest pending"
           value={stats.oldestPendingMs === 0 ? '–' : spanOf(stats.oldestPendingMs)}
@@ -110,7 +111,7 @@ function Refusals({ here }: { readonly here: Here }) {
             <span class="mono">
               {status} {code}
             </span>{' '}
-            × {count.toLocaleString()}{' '}
+            × {formatCount(count)}{' '}
             <span class="quiet small">
               last <Ago at={lastAt} />
             </span>

@@ -3,6 +3,7 @@ import type { ComponentChildren } from 'preact'
 import { useRef } from 'preact/hooks'
 import { DataTable } from '../kit/data-table.tsx'
 import { Failure } from '../kit/failure.tsx'
+import { formatCount } from '../kit/format-count.ts'
 import { neighbour, useKeys } from '../kit/keys.ts'
 import { go, setQuery } from '../kit/route.ts'
 import { attempt } from '../kit/toasts.tsx'
@@ -99,7 +100,7 @@ export function Fresh({ live: { fresh, reload } }: { readonly live: LiveDeliveri
   if (count === 0) return null
   return (
     <button type="button" class="primary" onClick={reload}>
-      {Number.isFinite(count) ? `${count.toLocaleString()} new` : 'Many new'}
+      {Number.isFinite(count) ? `${formatCount(count)} new` : 'Many new'}
     </button>
   )
 }

@@ -4,6 +4,7 @@ import { ApiError, authorization } from '../kit/api.ts'
 import { Badge } from '../kit/badge.tsx'
 import { CopyButton } from '../kit/copy-button.tsx'
 import { Failure } from '../kit/failure.tsx'
+import { formatCount } from '../kit/format-count.ts'
 import { JsonView } from '../kit/json-view.tsx'
 import { Ago, distance } from '../kit/now.tsx'
 import { useResource } from '../kit/resource.ts'
@@ -138,7 +139,7 @@ function Facts({ delivery }: { readonly delivery: DeliveryDetail }) {
       )}
       <dt>Created</dt>
       <dd>
-        <Ago at={Date.parse(createdAt)} from={emulatorNow} />, {bytes.toLocaleString()} bytes
+        <Ago at={Date.parse(createdAt)} from={emulatorNow} />, {formatCount(bytes)} bytes
       </dd>
       {reason !== null && <dt>Reason</dt>}
       {reason !== null && <dd>{reason}</dd>}

@@ -2,6 +2,7 @@ import { EVENT_TYPES } from 'virtual:event-types'
 import { useSignal } from '@preact/signals'
 import type { EventToSend, SentEvent } from '../../../packages/emulator/src/api/emulator-api.ts'
 import { Field } from '../kit/field.tsx'
+import { formatCount } from '../kit/format-count.ts'
 import { go } from '../kit/route.ts'
 import { attempt } from '../kit/toasts.tsx'
 import { api } from './api.ts'
@@ -154,5 +155,5 @@ async function send({ type, data, seed, count, perSecond }: Order): Promise<stri
   const delivery = first?.deliveries[0]
   if (count === 1 && delivery !== undefined) go(['deliveries', delivery.id])
   else go(['deliveries'])
-  return count === 1 ? `Sent ${first?.id}.` : `Sent ${count.toLocaleString()} events.`
+  return count === 1 ? `Sent ${first?.id}.` : `Sent ${formatCount(count)} events.`
 }

@@ -1,6 +1,7 @@
 import { useEffect } from 'preact/hooks'
 import type { BulkResult } from '../../../packages/emulator/src/api/emulator-api.ts'
 import { confirm } from '../kit/confirm.tsx'
+import { formatCount } from '../kit/format-count.ts'
 import { route, setQuery } from '../kit/route.ts'
 import { attempt } from '../kit/toasts.tsx'
 import { api } from './api.ts'
@@ -88,5 +89,5 @@ async function changeAll(action: 'replay' | 'discard'): Promise<boolean> {
 }
 
 function countOf(count: number): string {
-  return count === 1 ? '1 event' : `${count.toLocaleString()} events`
+  return count === 1 ? '1 event' : `${formatCount(count)} events`
 }

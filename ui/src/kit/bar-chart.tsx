@@ -1,4 +1,5 @@
 import type { Tone } from './badge.tsx'
+import { formatCount } from './format-count.ts'
 
 /** What a bar is made of, from the bottom to the top. */
 export interface Series {
@@ -30,7 +31,7 @@ export function BarChart({ title, detail, series, bars }: BarChartProps) {
     tone,
     total: sumOf(bars.map(({ values }) => values[at] ?? 0)),
   }))
-  const summary = totals.map(({ name, total }) => `${total.toLocaleString()} ${name}`).join(', ')
+  const summary = totals.map(({ name, total }) => `${formatCount(total)} ${name}`).join(', ')
   return (
     <figure class="panel">
       <figcaption class="bar">
@@ -40,7 +41,7 @@ export function BarChart({ title, detail, series, bars }: BarChartProps) {
           {totals.map(({ name, tone, total }) => (
             <li key={name} class={total === 0 ? 'quiet' : ''}>
               <i class={tone} />
-              {name} <b>{total.toLocaleString()}</b>
+              {name} <b>{formatCount(total)}</b>
             </li>
           ))}
         </ul>
@@ -79,7 +80,7 @@ function Stack({ series, bar: { label, values }, x, scale }: StackProps) {
   if (parts.length === 0) return null
   return (
     <g>
-      <title>{`${label}: ${parts.map(({ name, value }) => `${value.toLocaleString()} ${name}`).join(', ')}`}</title>
+      <title>{`${label}: ${parts.map(({ name, value }) => `${formatCount(value)} ${name}`).join(', ')}`}</title>
       {parts.map(({ name, tone, value, below }) => (
         <rect
           key={name}

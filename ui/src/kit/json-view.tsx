@@ -1,4 +1,5 @@
 import { useSignal } from '@preact/signals'
+import { formatCount } from './format-count.ts'
 import { type JsonMember, type JsonNode, parseSource } from './json-source.ts'
 
 const FIRST_CHILDREN = 100
@@ -68,7 +69,7 @@ function Children({ members, depth }: { readonly members: readonly JsonMember[];
       {left > 0 && (
         <li>
           <button type="button" class="plain" onClick={() => (shown.value += 1000)}>
-            {left.toLocaleString()} more
+            {formatCount(left)} more
           </button>
         </li>
       )}

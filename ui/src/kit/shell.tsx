@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { ConfirmDialog } from './confirm.tsx'
+import { formatCount } from './format-count.ts'
 import { hrefOf, route } from './route.ts'
 import { Toasts } from './toasts.tsx'
 
@@ -45,7 +46,7 @@ export function Shell({ brand, places, foot, children }: ShellProps) {
               <li key={path}>
                 <a href={hrefOf([path])} aria-current={path === here ? 'page' : undefined}>
                   {label}
-                  {count !== undefined && count > 0 && <span>{count.toLocaleString()}</span>}
+                  {count !== undefined && count > 0 && <span>{formatCount(count)}</span>}
                 </a>
               </li>
             ))}
