@@ -121,6 +121,21 @@ describe('dead letters', () => {
     await vi.waitFor(async () => expect(await texts(page, 'tr.row a')).toEqual(['evt_2']))
   })
 
+  it('are asked for beside the overview, and once', async () => {
+    const letters = withLetters()
+    await dead(letters, ['evt_1'])
+    const context = await contextWith()
+    const asked: string[] = []
+    context.on('request', request => asked.push(new URL(request.url()).pathname))
+    await context.route('**/api/overview', async route => {
+      await vi.waitFor(() => expect(asked).toContain('/ops/webhooks/api/letters'))
+      await route.continue()
+    })
+    const page = await open(`${await serve(letters)}#/letters`, context)
+    await page.getByRole('link', { name: 'evt_1' }).waitFor()
+    expect(asked.filter(path => path.endsWith('/letters'))).toHaveLength(1)
+  })
+
   it('that match a filter of the address are redriven together', async () => {
     const letters = withLetters()
     await dead(letters, ['evt_1', 'evt_2'], 'a.b')

@@ -17,11 +17,7 @@ export function Dashboard() {
   return (
     <Shell brand="dashboard" places={placesOf(data)} foot={data?.role === 'read' ? 'Read only' : undefined}>
       <Failure error={overview.error.value} retry={overview.reload} />
-      {data === undefined ? (
-        overview.error.value === undefined && <p class="quiet">Loading …</p>
-      ) : (
-        <Page data={data} />
-      )}
+      {(data !== undefined || overview.error.value === undefined) && <Page data={data} />}
     </Shell>
   )
 }
@@ -38,11 +34,13 @@ function placesOf(data: Overview | undefined): readonly Place[] {
   ]
 }
 
-function Page({ data }: { readonly data: Overview }) {
+/** The list of letters asks for its rows while the overview is under way: every inbox has one. */
+function Page({ data }: { readonly data: Overview | undefined }) {
   const [place = 'overview', key] = route.value.parts
+  if (place === 'letters' && key === undefined) return <LettersPage overview={data} />
+  if (data === undefined) return <p class="quiet">Loading …</p>
   if (place === 'letters' && key !== undefined)
     return <LetterPage key={key} letterKey={key} role={data.role} />
-  if (place === 'letters') return <LettersPage overview={data} />
   const state = data.browsing.states.find(one => one === place)
   if (state !== undefined) return <EventsPage key={state} state={state} filters={data.browsing.filters} />
   return <OverviewPage data={data} />

@@ -44,7 +44,7 @@ const COLUMNS: readonly Column<EventRow>[] = [
 
 const WITHOUT_NAMESPACE = COLUMNS.filter(({ key }) => key !== 'namespace')
 
-export function LettersPage({ overview }: { readonly overview: Overview }) {
+export function LettersPage({ overview }: { readonly overview: Overview | undefined }) {
   const selected = useSignal<ReadonlySet<string>>(new Set())
   const paged = usePaged<EventRow>(loadPage, (pages, isFirst) => {
     // Another list: a letter that a filter hides is not touched.
@@ -60,7 +60,7 @@ export function LettersPage({ overview }: { readonly overview: Overview }) {
       step,
     )
   }
-  const canChange = overview.role === 'admin'
+  const canChange = overview?.role === 'admin'
   useKeys({
     j: () => move(1),
     k: () => move(-1),
@@ -68,6 +68,7 @@ export function LettersPage({ overview }: { readonly overview: Overview }) {
     r: () =>
       canChange && current.value !== undefined && void change(paged, selected, 'redrive', [current.value]),
   })
+  if (overview === undefined) return <p class="quiet">Loading …</p>
   return (
     <>
       <h1>Dead letters</h1>

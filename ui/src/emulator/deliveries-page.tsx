@@ -1,10 +1,19 @@
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
 import { CopyButton } from '../kit/copy-button.tsx'
 import { DeliveryChart } from './delivery-chart.tsx'
 import { DeliveryList, Fresh, useHeldList } from './delivery-list.tsx'
+import { isTimeKnown } from './emulator-clock.ts'
 import { Filters, isFiltered } from './filters.tsx'
 
 export function DeliveriesPage() {
   const list = useHeldList()
+  const hasChart = useSignal(false)
+  const isReady = list.live.ready.value && isTimeKnown.value
+  // After the rows are painted.
+  useEffect(() => {
+    hasChart.value = isReady
+  }, [isReady])
   return (
     <>
       <div class="bar">
@@ -17,7 +26,7 @@ export function DeliveriesPage() {
         </div>
       </div>
       <Filters />
-      {list.live.ready.value && <DeliveryChart />}
+      {hasChart.value && <DeliveryChart />}
       <DeliveryList caption="Deliveries" list={list} empty={<Empty />} />
     </>
   )

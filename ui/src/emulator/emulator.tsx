@@ -12,6 +12,7 @@ import { DeliveriesPage } from './deliveries-page.tsx'
 import { DeliveryPage } from './delivery-page.tsx'
 import { setEmulatorTime } from './emulator-clock.ts'
 import { EndpointPage } from './endpoint-page.tsx'
+import { periodHere } from './filters.tsx'
 import { connected, useNotices } from './live.ts'
 import { MessagesPage } from './messages-page.tsx'
 import { SendPage } from './send-page.tsx'
@@ -31,6 +32,8 @@ export function Emulator() {
   })
   const error = health.error.value
   const data = health.data.value
+  // The page asks for its list while this is under way. Only a period counts from the emulator's time.
+  const canShow = data !== undefined || (error === undefined && periodHere() === undefined)
   return (
     <Shell
       brand="emulator"
@@ -54,7 +57,7 @@ export function Emulator() {
           {warning}
         </p>
       ))}
-      {data !== undefined && <Page />}
+      {canShow && <Page />}
     </Shell>
   )
 }

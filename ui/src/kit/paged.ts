@@ -1,5 +1,6 @@
-import { type Signal, useSignal, useSignalEffect } from '@preact/signals'
+import { type Signal, useSignal } from '@preact/signals'
 import { useMemo, useRef } from 'preact/hooks'
+import { useEarlyEffect } from './early-effect.ts'
 import { Loader } from './loader.ts'
 import { type PageOf, type PageRequest, PageWindow, type RowsHeld } from './page-window.ts'
 
@@ -14,7 +15,7 @@ export interface Paged<Row> {
   readonly isLoading: () => boolean
   /** Loads what is missing of the rows from `first` to before `last`, and lets go of what is far from them. */
   readonly show: (first: number, last: number) => void
-  /** Loads from the first page again. */
+  /** Loads from the first page again, once the page under way has arrived. */
   readonly reload: () => void
   /** Changes what is held. */
   readonly change: (change: (pages: PageWindow<Row>) => void) => void
@@ -24,6 +25,8 @@ interface State<Row> {
   pages: PageWindow<Row>
   /** The rows in view. */
   view: readonly [first: number, last: number]
+  /** Asked to load again while a page was under way. */
+  isStale: boolean
 }
 
 /**
@@ -39,7 +42,7 @@ export function usePaged<Row>(
   const turn = useSignal(0)
   const asked = useSignal(0)
   const loader = useMemo(() => new Loader(), [])
-  const { current: state } = useRef<State<Row>>({ pages: new PageWindow(), view: [0, 0] })
+  const { current: state } = useRef<State<Row>>({ pages: new PageWindow(), view: [0, 0], isStale: false })
   const latest = useRef({ load, onPage })
   latest.current = { load, onPage }
   const publish = () => {
@@ -60,6 +63,7 @@ export function usePaged<Row>(
         ready.value = true
         fill()
       },
+      () => state.isStale && reload(),
     )
   /** Loads the next page that the view lacks, if there is one. */
   const fill = () => {
@@ -67,13 +71,18 @@ export function usePaged<Row>(
     pages.keepNear(...view)
     publish()
     const request = pages.missing(...view)
-    if (request !== undefined && !loader.isBusy) fetchPage(request, pages)
+    if (request !== undefined && !loader.isBusy && !state.isStale) fetchPage(request, pages)
   }
-  useSignalEffect(() => {
+  useEarlyEffect(() => {
     asked.value
+    state.isStale = false
     fetchPage({ index: 0, after: undefined }, new PageWindow())
     return () => loader.stop()
   })
+  const reload = () => {
+    if (loader.isBusy) state.isStale = true
+    else asked.value++
+  }
   return {
     list,
     error: loader.error,
@@ -84,9 +93,7 @@ export function usePaged<Row>(
       state.view = view
       if (ready.peek() && !loader.isBusy) fill()
     },
-    reload() {
-      asked.value++
-    },
+    reload,
     change(apply) {
       apply(state.pages)
       if (loader.isBusy) publish()

@@ -1,5 +1,6 @@
-import { type Signal, useSignal, useSignalEffect } from '@preact/signals'
+import { type Signal, useSignal } from '@preact/signals'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
+import { useEarlyEffect } from './early-effect.ts'
 import { Loader } from './loader.ts'
 
 /** What a page shows of something that the server has. */
@@ -22,7 +23,7 @@ export function useResource<T>(load: (signal: AbortSignal) => Promise<T>, everyM
   const isStale = useRef(false)
   const latest = useRef(load)
   latest.current = load
-  useSignalEffect(() => {
+  useEarlyEffect(() => {
     turn.value
     isStale.current = false
     loader.run(
