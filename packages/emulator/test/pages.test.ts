@@ -225,6 +225,29 @@ describe('the list of deliveries', () => {
     await page.getByRole('link', { name: 'evt_between' }).waitFor()
   })
 
+  it('asks for its rows once, and beside the health of the emulator', async () => {
+    const { emulator } = await start()
+    await emulator.api.send('a.b', { id: 'evt_1' })
+    await emulator.wait()
+    const context = await contextWith()
+    const asked: string[] = []
+    context.on('request', request => asked.push(request.url()))
+    let answerHealth = () => {}
+    const isAnswered = new Promise<void>(resolve => {
+      answerHealth = resolve
+    })
+    await context.route('**/health', async route => {
+      await isAnswered
+      await route.continue()
+    })
+    const page = await open(emulator.url, context)
+    await page.getByRole('link', { name: 'evt_1' }).waitFor()
+    await page.getByText('live', { exact: true }).waitFor()
+    answerHealth()
+    await page.getByRole('img', { name: /^All time: 1 acknowledged/ }).waitFor()
+    expect(asked.filter(url => url.includes('limit=100'))).toHaveLength(1)
+  })
+
   it('has a chart that follows the time filter and says what was replayed and discarded', async () => {
     const app = await start({ delivery: { attempts: 1 } })
     const { api } = app.emulator

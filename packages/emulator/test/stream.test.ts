@@ -92,6 +92,20 @@ test('a page that comes back gets what it missed, or a gap', async () => {
   }
 })
 
+test('a reply says from where the stream must go on, also when it was read while no page was open', async () => {
+  const receiver = await answering()
+  const { emulator, http } = await start({ to: receiver.url })
+  const read = async () => (await http.get('/deliveries')).headers.get('x-emulator-position') ?? ''
+  const before = await read()
+  await emulator.api.send('call.started')
+  const late = await watch(emulator.url, before)
+  await until('the gap', () => kinds(late).includes('gap'))
+  const inTime = await watch(emulator.url, await read())
+  await emulator.api.faults.set({ tamper: true })
+  await until('what follows', () => kinds(inTime).includes('faults'))
+  expect(kinds(inTime)).not.toContain('gap')
+})
+
 test('a page that reads too slowly gets a gap instead of a growing queue', async () => {
   const receiver = await answering()
   const { emulator } = await start({ to: receiver.url })

@@ -2,7 +2,7 @@ import { signal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import type { DeliveryView } from '../../../packages/emulator/src/api/delivery-view.ts'
 import { authorization } from '../kit/api.ts'
-import { addressOf } from './api.ts'
+import { addressOf } from './address-of.ts'
 
 /** What the emulator says while the page is open. `gap`: changes were missed, read again. */
 export type Notice =
@@ -19,7 +19,10 @@ export const connected = signal(false)
 
 const listeners = new Set<(notice: Notice) => void>()
 let running = false
-let hasFollowed = false
+/** Where the stream began. */
+let begin: string | undefined
+/** The positions of replies from before that. */
+const early = new Set<string>()
 let lastId: string | undefined
 
 /** Calls `listener` for every notice while the component is there. */
@@ -32,6 +35,20 @@ export function useNotices(listener: (notice: Notice) => void): void {
     if (!running) void follow()
     return () => void listeners.delete(call)
   }, [])
+}
+
+/**
+ * To be called before a request is sent, and the answer with the headers of its reply. What changes after a reply and
+ * before the stream opens is not in the stream: that is a gap.
+ */
+export function watchForChanges(): (headers: Headers) => void {
+  const isEarly = begin === undefined
+  return headers => {
+    const position = headers.get('x-emulator-position')
+    if (!isEarly || position === null) return
+    if (begin === undefined) early.add(position)
+    else if (position !== begin) tell({ event: 'gap', data: {} })
+  }
 }
 
 /** One stream for the page. Read by `fetch`, because an `EventSource` cannot send a token. */
@@ -74,9 +91,9 @@ function take(block: string): void {
   lastId = fields.get('id') ?? lastId
   if (event !== 'open') tell({ event, data: JSON.parse(fields.get('data') ?? '{}') } as Notice)
   else {
-    // What was read before the stream opened may have changed in between.
-    if (!hasFollowed) tell({ event: 'gap', data: {} })
-    hasFollowed = true
+    begin ??= lastId
+    if ([...early].some(position => position !== begin)) tell({ event: 'gap', data: {} })
+    early.clear()
     connected.value = true
   }
 }

@@ -14,6 +14,8 @@ export interface CallOptions {
   readonly query?: Readonly<Record<string, string | number | undefined>>
   readonly body?: unknown
   readonly signal?: AbortSignal
+  /** Called with the headers of a reply, before its body is read. */
+  readonly onReply?: (headers: Headers) => void
 }
 
 const TOKEN = 'ackhook-token'
@@ -31,7 +33,7 @@ export function authorization(): Readonly<Record<string, string>> {
 
 /** Calls the API beside this page. `path` is relative, so that a prefix or a proxy in front does not matter. */
 export async function call<T>(path: string, options: CallOptions = {}): Promise<T> {
-  const { method = 'GET', query = {}, body, signal } = options
+  const { method = 'GET', query = {}, body, signal, onReply } = options
   const search = new URLSearchParams(
     Object.entries(query).flatMap(([name, value]) =>
       value === undefined || value === '' ? [] : [[name, String(value)]],
@@ -51,6 +53,7 @@ export async function call<T>(path: string, options: CallOptions = {}): Promise<
     if (signal?.aborted === true) throw cause
     throw new ApiError(0, 'The server does not answer.')
   })
+  onReply?.(reply.headers)
   const text = await reply.text()
   if (!reply.ok) throw new ApiError(reply.status, messageOf(text) ?? `${reply.status} ${reply.statusText}`)
   return (text === '' ? undefined : JSON.parse(text)) as T

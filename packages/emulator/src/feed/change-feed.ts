@@ -47,7 +47,7 @@ export class ChangeFeed {
     }
   }
 
-  /** The id of the latest notice: what comes after it is new. */
+  /** The id of the latest notice, or of a change that went unnoticed: what comes after it is new. */
   get lastId(): string {
     return this.#idOf(this.#next - 1)
   }
@@ -102,8 +102,8 @@ export class ChangeFeed {
   #isWatched(): boolean {
     if (this.#watching.size > 0) return true
     if (this.#lastWatched > 0 && performance.now() - this.#lastWatched < REMEMBER_MS) return true
-    // What was kept does not lead up to what comes next, and who comes back must know that it missed something.
-    if (this.#kept.length > 0) this.#next++
+    // Neither what was kept nor what has been read leads up to what comes next.
+    this.#next++
     this.#kept = []
     return false
   }

@@ -39,6 +39,11 @@ export function createApp(parts: AppParts): Hono {
     }
     await next()
   })
+  app.use(`${API_ROOT}/*`, async (context, next) => {
+    const { lastId } = feed
+    await next()
+    context.header('x-emulator-position', lastId)
+  })
   app.route(API_ROOT, deliveryRoutes(api))
   app.route(API_ROOT, endpointRoutes(api))
   app.route(API_ROOT, messageRoutes(api))
