@@ -74,7 +74,7 @@ export const PARTS: Readonly<Record<string, readonly string[]>> = {
     'wrongFramework',
   ],
   '@ackhook/core/sharing': ['shareHandlers'],
-  '@ackhook/core/node': ['fromNodeRequest', 'isBeingRead', 'isNodeRequest', 'readRawBody', 'writeReply'],
+  '@ackhook/core/node': ['fromNodeRequest', 'readRawBody', 'writeReply'],
   '@ackhook/express': ['captureRawBody'],
   '@ackhook/client': ['ClientError'],
   '@ackhook/testing': ['formatTimestamp', 'post'],

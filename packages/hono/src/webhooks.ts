@@ -8,7 +8,7 @@ import type {
   ReceiverOptions,
   WebhookRequest,
 } from '@ackhook/core'
-import { isBeingRead, isNodeRequest, readRawBody } from '@ackhook/core/node'
+import { readRawBody } from '@ackhook/core/node'
 import { readRequestBody, replyTo, requireReceiver, toReceiver, wrongFramework } from '@ackhook/core/spi'
 import type { Context } from 'hono'
 
@@ -84,6 +84,21 @@ async function readBody(
   return incoming === undefined || isBeingRead(incoming)
     ? readRequestBody(c.req.raw, limits)
     : readRawBody(incoming, limits)
+}
+
+/** Whether a value is a request of Node's HTTP/1 server: what hosts put in such a place varies. */
+function isNodeRequest(value: unknown): value is IncomingMessage {
+  return (
+    typeof value === 'object' && value !== null && 'readableDidRead' in value && 'httpVersionMajor' in value
+  )
+}
+
+/**
+ * Whether something reads the request's stream already. A second reader would wait forever: a Fetch stream around
+ * the request, for one, pauses it as soon as its own buffer is full.
+ */
+function isBeingRead(request: IncomingMessage): boolean {
+  return request.readableDidRead || request.listenerCount('data') > 0 || request.listenerCount('readable') > 0
 }
 
 function keepAlive(c: Context, work: Promise<unknown>): void {

@@ -27,11 +27,7 @@ const REFUSED = {
     status: 415,
     message: 'Send the body without Content-Encoding: the signature covers its plain bytes.',
   },
-  body_unavailable: {
-    status: 500,
-    message:
-      'Something read the body before the webhook receiver, so its exact bytes are gone. Mount the webhook route before any body parser.',
-  },
+  body_unavailable: { status: 500, message: 'Something read the body before the webhook receiver.' },
   signature_missing: UNAUTHORIZED as CodeEntry,
   signature_malformed: UNAUTHORIZED as CodeEntry,
   signature_mismatch: UNAUTHORIZED as CodeEntry,

@@ -65,7 +65,7 @@ async function readCounting(request: Request, limits: BodyLimits): Promise<Uint8
 }
 
 const CONSUMED =
-  'something read the body of the request first, so its exact bytes are gone. Hand the request to the webhook handler before anything that calls json() or text() on it'
+  'something read the body first. Hand the request to the webhook handler before anything calls json() or text() on it'
 
 function tooLarge({ maxBytes }: BodyLimits): Refusal {
   return new Refusal('body_too_large', { detail: `over ${maxBytes} bytes` })

@@ -1,10 +1,4 @@
 // For adapters:
-export {
-  captureRawBody,
-  fromNodeRequest,
-  isBeingRead,
-  isNodeRequest,
-  readRawBody,
-} from './node-request.ts'
+export { captureRawBody, fromNodeRequest, readRawBody } from './node-request.ts'
 export { toNodeHandler } from './to-node-handler.ts'
 export { writeReply } from './write-reply.ts'

@@ -45,7 +45,7 @@ export function readRawBody(request: MaybeRead, limits: BodyLimits): MaybePromis
 }
 
 const CONSUMED =
-  'a body parser, usually app.use(express.json()), read the body first, so its exact bytes are gone. Move the line that mounts the webhook route above it, or keep the bytes with express.json({ verify: captureRawBody })'
+  'a body parser, usually app.use(express.json()), read the body first. Move the line that mounts the webhook route above it, or keep the bytes with captureRawBody'
 const DECODED =
   'something called setEncoding() on the request, so its exact bytes are gone. Move the line that mounts the webhook route above it'
 
@@ -62,21 +62,6 @@ function exactBytes(value: unknown): Uint8Array | undefined {
  */
 export function captureRawBody(request: IncomingMessage, _response: unknown, bytes: Uint8Array): void {
   Object.assign(request, { rawBody: bytes })
-}
-
-/** Whether a value is a request of Node's HTTP/1 server: what hosts put in such a place varies. */
-export function isNodeRequest(value: unknown): value is IncomingMessage {
-  return (
-    typeof value === 'object' && value !== null && 'readableDidRead' in value && 'httpVersionMajor' in value
-  )
-}
-
-/**
- * Whether something reads the request's stream already. A second reader would wait forever: a Fetch stream around
- * the request, for one, pauses it as soon as its own buffer is full.
- */
-export function isBeingRead(request: IncomingMessage): boolean {
-  return request.readableDidRead || request.listenerCount('data') > 0 || request.listenerCount('readable') > 0
 }
 
 /**
