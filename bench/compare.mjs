@@ -123,12 +123,12 @@ function readArguments({ values, positionals }) {
 
 function requireBuild(folder) {
   if (!existsSync(join(folder, 'node_modules/@ackhook/core'))) {
-    fail(`${folder} has no installed packages of Ackhook. Run there: npm ci && npx tsc -b`)
+    fail(`${folder} has no installed packages of Ackhook. Run there: npm ci && npm run build`)
   }
   const missing = frameworks
     .map(one => PACKAGES[one])
     .filter(one => !existsSync(join(folder, 'packages', one, 'dist/index.js')))
-  if (missing.length > 0) fail(`${folder} is not built (${missing.join(', ')}). Run there: npx tsc -b`)
+  if (missing.length > 0) fail(`${folder} is not built (${missing.join(', ')}). Run there: npm run build`)
 }
 
 function fail(message) {

@@ -2,7 +2,7 @@
  * Runs one real delivery (`node:http`, memory inbox) through the built core and prints its path: how many of
  * core's files it enters, how many functions, how many calls, and how many of the calls return to a file.
  *
- * Each function of a copy of `packages/core/dist` reports when it is called. The calls count from the arrival of the
+ * Each function of a build of core with a file for each source reports when it is called. The calls count from the arrival of the
  * request until the handler is done and the event is finished; one delivery comes before, so that what is set up once
  * does not count. Calls are taken in their order: a call in the same file as the one before is a stay, the first
  * call in a file is an entry, and any other call is a return to a file that had been left. The end of a call does not
@@ -12,15 +12,16 @@
  * - `--sequence` prints the calls in their order too.
  * - `--check` fails when there are more files or more returns than the bounds allow.
  */
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { Agent, createServer, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { fileURLToPath, pathToFileURL } from 'node:url'
+import { pathToFileURL } from 'node:url'
 import { parseSync } from 'rolldown/utils'
 import { signedEvents } from '../bench/lib/deliver.mjs'
 import { SECRET } from '../bench/lib/dialects.mjs'
+import { writeCoreByFile } from './bundle-core.mjs'
 
 /** Held at what they are. The aim is 25 of both; one concept a file stands against the first. */
 const MOST_FILES = 34
@@ -28,24 +29,20 @@ const MOST_RETURNS = 40
 const TRANSPARENT = /(^|\/)maybe-promise\.js$/
 const QUIET_MS = 20
 
-const root = fileURLToPath(new URL('..', import.meta.url))
 const functions = []
 let calls = []
 globalThis.reportCall = number => calls.push(functions[number])
 
 const folder = mkdtempSync(join(tmpdir(), 'ackhook-trace-'))
 try {
-  print(await traceDelivery(instrumentedCore()))
+  print(await traceDelivery(await instrumentedCore()))
 } finally {
   rmSync(folder, { recursive: true, force: true })
 }
 
-/** A copy of core that is built like the published one. Answers the addresses of its entry points. */
-function instrumentedCore() {
-  const core = join(root, 'packages/core')
-  cpSync(join(core, 'package.json'), join(folder, 'package.json'))
-  cpSync(join(core, 'dist'), join(folder, 'dist'), { recursive: true })
-  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'), 'junction')
+/** Answers the addresses of its entry points. */
+async function instrumentedCore() {
+  await writeCoreByFile(folder)
   const dist = join(folder, 'dist')
   for (const name of readdirSync(dist, { recursive: true })) {
     if (name.endsWith('.js')) instrument(join(dist, name), relative(folder, join(dist, name)))

@@ -9,6 +9,7 @@ const OF_THE_BENCHMARK = [
   '@slack/bolt',
   '@hookflo/tern',
   'fastify-raw-body',
+  'lru-cache',
 ]
 const OF_THE_PROJECT = [
   'express',
@@ -19,7 +20,6 @@ const OF_THE_PROJECT = [
   'bullmq',
   'pg',
   '@photostructure/sqlite',
-  'lru-cache',
 ]
 
 /** `express 5.3.0` and so on: everything that was measured. */

@@ -6,14 +6,17 @@ const notes = [
   ...readFileSync(`${ROOT}docs/internals/performance.md`, 'utf8').matchAll(/^### Note (\d+): /gm),
 ].map(([, number]) => Number(number))
 
-const references = filesUnder(`${ROOT}packages`)
-  .filter(file => /^\w+\/src\/.*\.ts$/.test(file))
-  .flatMap(file =>
-    readFileSync(`${ROOT}packages/${file}`, 'utf8')
-      .split('\n')
-      .filter(line => line.includes('perf:'))
-      .map(line => ({ file, line: line.trim() })),
-  )
+const sources = filesUnder(`${ROOT}packages`).filter(file => /^\w+\/src\/.*\.ts$/.test(file))
+const scripts = filesUnder(`${ROOT}scripts`)
+const references = [
+  ...sources.map(file => `packages/${file}`),
+  ...scripts.map(file => `scripts/${file}`),
+].flatMap(file =>
+  readFileSync(`${ROOT}${file}`, 'utf8')
+    .split('\n')
+    .filter(line => line.includes('perf:'))
+    .map(line => ({ file, line: line.trim() })),
+)
 
 it('numbers each performance note once', () => {
   expect(notes.length).toBeGreaterThan(20)

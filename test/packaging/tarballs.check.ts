@@ -6,6 +6,8 @@ import { run } from './run.ts'
 const HAND_WRITTEN = ['LICENSE', 'README.md', 'package.json']
 /** Has to stay below 400 kB, and its sources and their maps would double it. */
 const WITHOUT_SOURCES = ['emulator']
+/** Its sources become entry points and what they share, not a file each. */
+const BUNDLED = 'core'
 
 describe.each(inject('tarballs'))('$name', ({ folder, file, contents }) => {
   const path = `${ROOT}packages/${folder}/`
@@ -18,8 +20,10 @@ describe.each(inject('tarballs'))('$name', ({ folder, file, contents }) => {
       .filter(one => one.endsWith('.ts') && !one.endsWith('.d.ts'))
       .flatMap(one => {
         const name = one.replace(/^src\//, 'dist/').replace(/\.ts$/, '')
-        return [`${name}.d.ts`, `${name}.d.ts.map`, `${name}.js`, `${name}.js.map`]
+        const types = [`${name}.d.ts`, `${name}.d.ts.map`]
+        return folder === BUNDLED ? types : [...types, `${name}.js`, `${name}.js.map`]
       })
+    if (folder === BUNDLED) compiled.push(...bundled(path))
     // Other files, such as Lua scripts, may be copied into dist; stale output of a removed source may not.
     const required = WITHOUT_SOURCES.includes(folder)
       ? [...HAND_WRITTEN, ...compiled.filter(one => !one.endsWith('.map'))]
@@ -53,3 +57,14 @@ describe.each(inject('tarballs'))('$name', ({ folder, file, contents }) => {
     await run('npx', ['attw', file, '--profile', 'esm-only', '--no-emoji'], { cwd: ROOT })
   })
 })
+
+/** The files that the maps of package.json lead to, and the chunks. One that has only types has no source map. */
+function bundled(path: string): readonly string[] {
+  const { exports, imports } = JSON.parse(readFileSync(`${path}package.json`, 'utf8'))
+  const targets = JSON.stringify([exports, imports]).matchAll(/"\.\/(dist\/[^"]+\.js)"/g)
+  const entries = Array.from(targets, ([, name = '']) => name)
+  const chunks = ['dist/shared/base.js', 'dist/shared/receiver.js']
+  return [...entries, ...chunks].flatMap(one =>
+    statSync(`${path}${one}`).size > 0 ? [one, `${one}.map`] : [one],
+  )
+}

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { expect, it } from 'vitest'
 
 // The child is plain Node and runs the built file.
-const built = new URL('../dist/platform/node/timeouts.js', import.meta.url)
+const built = new URL('../dist/spi.js', import.meta.url)
 
 function run(code: string): string {
   const script = `import { createTimeouts } from '${built}'; ${code}`

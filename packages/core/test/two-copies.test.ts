@@ -1,16 +1,17 @@
 import { execFileSync } from 'node:child_process'
-import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 
-// Plain Node runs the built files, and a copy of those with the error classes.
+// Plain Node runs the built files and a copy of them.
 const built = new URL('../dist/', import.meta.url)
 const folder = mkdtempSync(join(tmpdir(), 'ackhook-copy-'))
 beforeAll(() => {
-  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
-  cpSync(fileURLToPath(new URL('errors', built)), join(folder, 'errors'), { recursive: true })
+  for (const name of ['package.json', 'dist']) {
+    cpSync(fileURLToPath(new URL(`../${name}`, built)), join(folder, name), { recursive: true })
+  }
 })
 afterAll(() => rmSync(folder, { recursive: true }))
 
@@ -21,7 +22,7 @@ function run(thrown: string): { readonly at: number[]; readonly dead: number; re
   const script = `
     import { createHmac } from 'node:crypto'
     import { createReceiver } from '${built}index.js'
-    import { NonRetryableError, RetryAfterError } from '${folder}/errors/errors.js'
+    import { NonRetryableError, RetryAfterError } from '${folder}/dist/index.js'
     const at = [], warnings = []
     let dead = 0
     const logger = { info() {}, warn: ({ code }) => warnings.push(code), error() {} }

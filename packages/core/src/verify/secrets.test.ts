@@ -101,6 +101,17 @@ describe('secrets by request', () => {
     expect(((await macs(2)) as Mac[])[0]).toBe(first[0])
   })
 
+  it('are kept prepared in a bounded number, and prepared again after that', async () => {
+    const macs = createSecrets((workspace: number) => `${A} of workspace ${workspace}`, recordingLogger())
+    const [first] = (await macs(0)) as Mac[]
+    for (let workspace = 1; workspace < 999; workspace++) await macs(workspace)
+    expect(((await macs(0)) as Mac[])[0]).toBe(first)
+    for (const workspace of [999, 1000]) await macs(workspace)
+    const again = await macs(0)
+    expect((again as Mac[])[0]).not.toBe(first)
+    await signs(again, `${A} of workspace 0`)
+  })
+
   it('are a 401 for a workspace that is not known', async () => {
     expect(await create(() => null)(0)).toMatchObject({ code: 'secret_unknown' })
     expect(await create(async () => null)(0)).toMatchObject({ code: 'secret_unknown' })

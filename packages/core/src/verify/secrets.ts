@@ -1,4 +1,3 @@
-import { LRUCache } from 'lru-cache'
 import { platform } from '#platform'
 import { ConfigurationError } from '../errors/errors.ts'
 import { Refusal } from '../errors/refusal.ts'
@@ -20,9 +19,8 @@ export type SecretResolver<Context> = (context: Context) => MaybePromise<Secret 
 export type SecretSource<Context> = Secret | SecretResolver<Context>
 
 /** The prepared secrets, or how to get those of one request. */
-export type PreparedSecrets<Context> =
-  | readonly Mac[]
-  | ((context: Context) => Promise<readonly Mac[] | Refusal>)
+export type PreparedSecrets<Context> = readonly Mac[] | SecretsOf<Context>
+type SecretsOf<Context> = (context: Context) => Promise<readonly Mac[] | Refusal>
 
 const MIN_BYTES = 16
 const MAX_SECRETS = 100
@@ -34,7 +32,7 @@ export function createSecrets<Context>(
   logger: Logger,
 ): PreparedSecrets<Context> {
   if (typeof source === 'function') return perRequest(source)
-  const secrets = listOf(source)
+  const secrets = [source].flat()
   const fault = faultOf(secrets)
   if (fault !== undefined) throw new ConfigurationError('secret', fault)
   if (secrets.some(secret => secret !== secret.trim())) {
@@ -46,27 +44,28 @@ export function createSecrets<Context>(
   return secrets.map(platform.createMac)
 }
 
-function perRequest<Context>(
-  resolve: SecretResolver<Context>,
-): Exclude<PreparedSecrets<Context>, readonly Mac[]> {
-  const prepared = new LRUCache<string, Mac>({ max: MAX_PREPARED, memoMethod: platform.createMac })
+function perRequest<Context>(resolve: SecretResolver<Context>): SecretsOf<Context> {
+  const prepared = new Map<string, Mac>()
+  const macOf = (secret: string): Mac => {
+    const mac = prepared.get(secret) ?? platform.createMac(secret)
+    // No order of use is kept: to prepare a secret again takes microseconds.
+    if (prepared.size === MAX_PREPARED) prepared.clear()
+    prepared.set(secret, mac)
+    return mac
+  }
   return async context => {
     try {
       const secret = await answerInTime(resolve(context), 'the secret function')
       if (secret === null)
         return new Refusal('secret_unknown', { detail: 'the secret function answered null' })
-      const secrets = listOf(secret)
+      const secrets = [secret].flat()
       const fault = faultOf(secrets)
-      if (fault === undefined) return secrets.map(one => prepared.memo(one))
+      if (fault === undefined) return secrets.map(macOf)
       return new Refusal('secret_unavailable', { detail: `the secret function's answer ${fault}` })
     } catch (cause) {
       return new Refusal('secret_unavailable', { detail: 'the secret function failed', cause })
     }
   }
-}
-
-function listOf(secret: Secret): readonly string[] {
-  return Array.isArray(secret) ? secret : [secret as string]
 }
 
 /** What is wrong with these secrets, never what they are. */

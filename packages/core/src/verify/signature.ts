@@ -12,9 +12,8 @@ export function verifySignature(
   macs: readonly Mac[],
   from = 0,
 ): MaybePromise<boolean> {
-  for (const [index, mac] of macs.entries()) {
-    if (index < from) continue
-    const digest = mac(header.timestamp, body)
+  for (let index = from; index < macs.length; index++) {
+    const digest = (macs[index] as Mac)(header.timestamp, body)
     if (isPromise(digest)) {
       return digest.then(
         known => matchesAny(header.signatures, known) || verifySignature(header, body, macs, index + 1),
