@@ -2,9 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { PatternSet, RANK } from './pattern-set.ts'
 
 function setOf(patterns: readonly string[], onUnhandled = false) {
-  const set = new PatternSet()
-  set.add({ patterns, onUnhandled })
-  return set
+  return new PatternSet([{ patterns, onUnhandled }])
 }
 
 describe('how specifically patterns match a type', () => {
@@ -26,8 +24,10 @@ describe('how specifically patterns match a type', () => {
   })
 
   it('adds up over processes', () => {
-    const set = setOf(['a.b'], true)
-    set.add({ patterns: ['c.*'], onUnhandled: false })
+    const set = new PatternSet([
+      { patterns: ['a.b'], onUnhandled: true },
+      { patterns: ['c.*'], onUnhandled: false },
+    ])
     expect(['a.b', 'c.d', 'e.f'].map(type => set.rankOf(type))).toEqual([
       RANK.exact,
       RANK.category,

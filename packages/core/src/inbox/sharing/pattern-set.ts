@@ -1,3 +1,5 @@
+import type { PublishedHandlers } from '../handler-board.ts'
+
 /** How specifically something handles a type: the greater, the more. */
 export const RANK = { none: 0, onUnhandled: 1, all: 2, category: 3, exact: 4 } as const
 
@@ -8,19 +10,15 @@ export class PatternSet {
   /** What a type gets that no other pattern matches. */
   #rest: number = RANK.none
 
-  add({
-    patterns,
-    onUnhandled,
-  }: {
-    readonly patterns: readonly string[]
-    readonly onUnhandled: boolean
-  }): void {
-    for (const pattern of patterns) {
-      if (pattern === '*') this.#rest = RANK.all
-      else if (pattern.endsWith('.*')) this.#categories.add(pattern.slice(0, -2))
-      else this.#exact.add(pattern)
+  constructor(processes: readonly Pick<PublishedHandlers, 'patterns' | 'onUnhandled'>[]) {
+    for (const { patterns, onUnhandled } of processes) {
+      for (const pattern of patterns) {
+        if (pattern === '*') this.#rest = RANK.all
+        else if (pattern.endsWith('.*')) this.#categories.add(pattern.slice(0, -2))
+        else this.#exact.add(pattern)
+      }
+      if (onUnhandled) this.#rest = Math.max(this.#rest, RANK.onUnhandled)
     }
-    if (onUnhandled) this.#rest = Math.max(this.#rest, RANK.onUnhandled)
   }
 
   /** As `HandlerRegistry.match` finds handlers, but only how specific the best one is. */

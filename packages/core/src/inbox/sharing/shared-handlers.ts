@@ -10,6 +10,7 @@ import type {
 } from '../handler-board.ts'
 import type { ProcessingPolicy } from '../inbox.ts'
 import { describeDifference } from './describe-difference.ts'
+import { OtherProcesses } from './other-processes.ts'
 import { PatternSet, RANK } from './pattern-set.ts'
 import { decidePlace, FIRST_MARK } from './place.ts'
 
@@ -26,18 +27,10 @@ const START_PAUSE_MS = 100
 const RETURN_MS = 5000
 /** A deadline in parts ends after as many turns of the event loop, however long a handler blocks each of them. */
 const TURNS = 10
-/** A process that was not renewed for so long has ended, or hangs. */
-const LIVE_MS = 3 * MAX_RENEW_MS
 /** Of `capacity`, for events that wait for another process. */
 const POSTPONED_SHARE = 0.1
 
 type Policy = Pick<ProcessingPolicy, 'capacity' | 'observe' | 'logger'>
-
-/** `seenAt`: by `SharedHandlers.#clock`. */
-interface Other {
-  readonly one: PublishedHandlers
-  readonly seenAt: number
-}
 
 /**
  * What this process and the others on its inbox handle. Knows for each attempt whether another process is expected that
@@ -46,15 +39,9 @@ interface Other {
 export class SharedHandlers implements HandlersOfAll {
   readonly board: HandlerBoard
   readonly #handlers: HandlerSharing
-  readonly #own: PublishedHandlers
   readonly #policy: Policy
-  readonly #ownSet = new PatternSet()
-  /** By id, those of earlier views included. */
-  readonly #others = new Map<string, Other>()
-  /** All of theirs together. `undefined` while they have nothing that this process lacks. */
-  #othersSet: PatternSet | undefined
-  /** Of those that run. */
-  #liveSet: PatternSet | undefined
+  readonly #ownSet: PatternSet
+  readonly #others = new OtherProcesses()
   /** How many more events may wait before the next view. */
   #room = 0
   /** When the view was asked for, and the own publication stored. Monotonic milliseconds. */
@@ -74,9 +61,8 @@ export class SharedHandlers implements HandlersOfAll {
   constructor(board: HandlerBoard, handlers: HandlerSharing, policy: Policy) {
     this.board = board
     this.#handlers = handlers
-    this.#own = handlers.own
     this.#policy = policy
-    this.#ownSet.add(this.#own)
+    this.#ownSet = new PatternSet([handlers.own])
   }
 
   async begin(): Promise<void> {
@@ -94,7 +80,7 @@ export class SharedHandlers implements HandlersOfAll {
   }
 
   async settled(): Promise<void> {
-    const isNew = this.#live().some(one => lacks(one, this.#own))
+    const isNew = this.#others.live.some(one => lacks(one, this.#handlers.own))
     const leftMs = this.#publishedAt + MAX_AGE_MS - performance.now()
     if (isNew && leftMs > 0) await new Promise(resolve => setTimeout(resolve, leftMs))
   }
@@ -108,7 +94,6 @@ export class SharedHandlers implements HandlersOfAll {
     const own = this.#ownSet.rankOf(type)
     if (own === RANK.exact || this.#isStopped) return undefined
     if (performance.now() - this.#viewedAt > MAX_AGE_MS) return this.#placeByNewView(type, own, mark)
-    if (this.#othersSet === undefined && mark === 0 && !this.#isUnsure) return undefined
     const place = this.#decide(type, own, mark)
     // Perhaps there is room again.
     return place?.outcome === 'dead' && mark < FIRST_MARK ? this.#placeByNewView(type, own, mark) : place
@@ -126,9 +111,8 @@ export class SharedHandlers implements HandlersOfAll {
   }
 
   #decide(type: string, own: number, mark: number): Place | undefined {
-    const best = this.#othersSet?.rankOf(type) ?? RANK.none
-    const isLive = (this.#liveSet?.rankOf(type) ?? RANK.none) >= best
-    const { keepMs } = this.#own
+    const { best, isLive } = this.#others.bestOf(type)
+    const { keepMs } = this.#handlers.own
     const place = decidePlace({ type, own, best, mark, hasRoom: isLive || this.#room > 0, keepMs })
     if (place?.outcome !== 'postponed') return this.#isUnsure ? waitForView(mark) : place
     if (mark < FIRST_MARK && !isLive) this.#room--
@@ -142,7 +126,7 @@ export class SharedHandlers implements HandlersOfAll {
 
   /** Whether the own publication has ended, by an outage of the board. */
   get #hasLapsed(): boolean {
-    return performance.now() - this.#publishedAt > this.#own.keepMs
+    return performance.now() - this.#publishedAt > this.#handlers.own.keepMs
   }
 
   /**
@@ -156,12 +140,12 @@ export class SharedHandlers implements HandlersOfAll {
 
   /** Often enough for whichever publication ends soonest: an outage in which it ends is then noticed. */
   get #renewMs(): number {
-    const keepMs = [this.#own.keepMs, ...[...this.#others.values()].map(({ one }) => one.keepMs)]
+    const keepMs = [this.#handlers.own, ...this.#others.expected].map(one => one.keepMs)
     return Math.min(MAX_RENEW_MS, Math.min(...keepMs) / RENEWALS)
   }
 
   async #publish(): Promise<void> {
-    await inTime('handlers.publish', this.board.publish(this.#own))
+    await inTime('handlers.publish', this.board.publish(this.#handlers.own))
     const now = performance.now()
     if (this.#hasLapsed) this.#unsureUntil = now + RETURN_MS
     this.#publishedFor = this.#clock
@@ -183,27 +167,10 @@ export class SharedHandlers implements HandlersOfAll {
   }
 
   #apply({ processes, postponed }: BoardView): void {
-    const clock = this.#clock
-    for (const one of processes) {
-      const earlier = this.#others.get(one.id)?.seenAt ?? Number.NEGATIVE_INFINITY
-      this.#others.set(one.id, { one, seenAt: Math.max(earlier, clock - one.seenMs) })
-    }
-    // Otherwise a server has lost its data: the next turn of the timer publishes again.
-    this.#isLost = !this.#others.delete(this.#own.id)
-    for (const [id, { one, seenAt }] of this.#others) if (clock - seenAt > one.keepMs) this.#others.delete(id)
-    const others = [...this.#others.values()].map(({ one }) => one)
-    const live = this.#live()
-    const isDifferent = others.some(one => lacks(this.#own, one))
-    this.#othersSet = isDifferent ? setOf(others) : undefined
-    this.#liveSet = isDifferent ? setOf(live) : undefined
+    // A server that has lost its data lacks it: the next turn of the timer publishes again.
+    this.#isLost = !this.#others.see(processes, this.#handlers.own.id, this.#clock)
     const room = Math.max(1, Math.floor(this.#policy.capacity * POSTPONED_SHARE)) - postponed
-    this.#room = Math.ceil(room / (live.length + 1))
-  }
-
-  /** The others that run. */
-  #live(): readonly PublishedHandlers[] {
-    const clock = this.#clock
-    return [...this.#others.values()].filter(({ seenAt }) => clock - seenAt < LIVE_MS).map(({ one }) => one)
+    this.#room = Math.ceil(room / (this.#others.live.length + 1))
   }
 
   #schedule(): void {
@@ -226,8 +193,7 @@ export class SharedHandlers implements HandlersOfAll {
 
   #reportDifference(): void {
     const { observe, logger } = this.#policy
-    const others = [...this.#others.values()].map(({ one }) => one)
-    const message = describeDifference(this.#own, others, this.#handlers)
+    const message = describeDifference(this.#handlers.own, this.#others.expected, this.#handlers)
     if (message === undefined) return
     observe({ kind: 'notice', code: 'handlers_differ', message })
     logger.warn({ code: 'handlers_differ' }, message)
@@ -238,12 +204,6 @@ export class SharedHandlers implements HandlersOfAll {
 function lacks(one: PublishedHandlers, other: PublishedHandlers): boolean {
   if (other.onUnhandled && !one.onUnhandled) return true
   return other.patterns.some(pattern => !one.patterns.includes(pattern))
-}
-
-function setOf(processes: readonly PublishedHandlers[]): PatternSet {
-  const set = new PatternSet()
-  for (const one of processes) set.add(one)
-  return set
 }
 
 /** What the others handle is unknown, so nothing is left to a less specific handler. */
