@@ -47,9 +47,11 @@ export function createSecrets<Context>(
 function perRequest<Context>(resolve: SecretResolver<Context>): SecretsOf<Context> {
   const prepared = new Map<string, Mac>()
   const macOf = (secret: string): Mac => {
-    const mac = prepared.get(secret) ?? platform.createMac(secret)
+    const known = prepared.get(secret)
+    if (known !== undefined) return known
     // No order of use is kept: to prepare a secret again takes microseconds.
     if (prepared.size === MAX_PREPARED) prepared.clear()
+    const mac = platform.createMac(secret)
     prepared.set(secret, mac)
     return mac
   }
