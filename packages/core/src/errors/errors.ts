@@ -141,10 +141,7 @@ Object.defineProperty(AckhookError.prototype, BRAND, { value: true })
  * Whether it is an {@link AckhookError} with this code, of any copy of this package. Never throws, whatever a handler
  * has thrown.
  */
-export function hasCode<Code extends 'non_retryable' | 'retry_after'>(
-  error: unknown,
-  code: Code,
-): error is Code extends 'retry_after' ? RetryAfterError : NonRetryableError {
+export function hasCode(error: unknown, code: 'non_retryable' | 'retry_after'): boolean {
   try {
     const one = error as { code?: unknown; [BRAND]?: unknown } | null | undefined
     return one?.[BRAND] === true && one.code === code

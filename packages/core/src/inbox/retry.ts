@@ -93,7 +93,7 @@ export function isFinal(error: unknown): boolean {
 
 function delaysOf(error: unknown): readonly (number | undefined)[] {
   const parts = errorsOf(error).flatMap(partsOf)
-  return parts.flatMap(part => (hasCode(part, 'retry_after') ? [delayOf(part)] : []))
+  return parts.flatMap(part => (hasCode(part, 'retry_after') ? [delayOf(part as RetryAfterError)] : []))
 }
 
 function delayOf(error: RetryAfterError): number | undefined {
