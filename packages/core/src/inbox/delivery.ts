@@ -8,7 +8,7 @@ import type { RunInContext } from '../platform/platform.ts'
 
 /** One authentic event between its request and its handlers. */
 export interface Delivery {
-  /** Hash of namespace and id: 22 characters of base64url. What an inbox remembers events by. */
+  /** What an inbox remembers events by: `eventKey` of namespace and id, or `keyOf` of the inbox. */
   readonly key: string
   readonly namespace: string
   readonly id: string
@@ -46,6 +46,8 @@ export function identityOf({ id, type, namespace }: Delivery): Pick<Delivery, 'i
 
 export interface DeliveryParts<Context> {
   readonly namespace: string | ((context: Context) => string)
+  /** Default `eventKey`. */
+  readonly keyOf?: ((namespace: string, id: string) => MaybePromise<string>) | undefined
   readonly serializeBy: ((event: WebhookEvent) => string | null | undefined) | undefined
   readonly acknowledge?: 'immediately' | 'after-processing'
   readonly clock: () => number
@@ -59,6 +61,7 @@ export type CreateDelivery<Context> = (
 ) => MaybePromise<Delivery>
 
 export function createDeliveryFactory<Context>(parts: DeliveryParts<Context>): CreateDelivery<Context> {
+  const { keyOf = eventKey } = parts
   return (event, body, { context, waitUntil }) => {
     const namespace = namespaceOf(parts, context)
     const order = orderOf(parts, event)
@@ -69,7 +72,7 @@ export function createDeliveryFactory<Context>(parts: DeliveryParts<Context>): C
       if (parts.acknowledge === 'after-processing') delivery.runInContext = platform.keepContext()
       return delivery
     }
-    const key = eventKey(namespace, event.id)
+    const key = keyOf(namespace, event.id)
     return isPromise(key) ? key.then(create) : create(key)
   }
 }

@@ -33,8 +33,8 @@ interface MaybeRead extends IncomingMessage {
  * would hang until the sender gives up, so it is refused at once, as is one that gives text and not bytes.
  */
 export function readRawBody(request: MaybeRead, limits: BodyLimits): MaybePromise<Uint8Array | Refusal> {
-  const kept = exactBytes(request.rawBody) ?? exactBytes(request.body)
-  if (kept !== undefined) return kept
+  if (request.rawBody instanceof Uint8Array) return request.rawBody
+  if (request.body instanceof Uint8Array) return request.body
   if (request.readableDidRead || request.readableEnded)
     return new Refusal('body_unavailable', { detail: CONSUMED })
   if (typeof request.readableEncoding === 'string')
@@ -48,10 +48,6 @@ const CONSUMED =
   'a body parser, usually app.use(express.json()), read the body first. Move the line that mounts the webhook route above it, or keep the bytes with captureRawBody'
 const DECODED =
   'something called setEncoding() on the request, so its exact bytes are gone. Move the line that mounts the webhook route above it'
-
-function exactBytes(value: unknown): Uint8Array | undefined {
-  return value instanceof Uint8Array ? value : undefined
-}
 
 /**
  * Keeps the exact bytes of a body that a parser is about to consume, for routes that cannot be mounted before

@@ -18,7 +18,7 @@ import { HandlerRegistry } from '../worker/handler-registry.ts'
 import { OwnHandlers } from '../worker/own-handlers.ts'
 import { warnWithoutHandlers } from '../worker/unhandled-log.ts'
 import { createWorker } from '../worker/worker.ts'
-import { createRequestHandler } from './handle-request.ts'
+import { type HandleRequestParts, handleRequest } from './handle-request.ts'
 import type { Inspectable, WrapProcess } from './inspect.ts'
 import { Lifecycle } from './lifecycle.ts'
 import { type ReceiverOptions, type ResolvedOptions, resolveOptions } from './options.ts'
@@ -42,6 +42,7 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
   const observers = new Observers(resolved.observe, resolved.logger)
   const { lifecycle, handle } = connect(resolved, handlers, observers, wraps)
   const { inbox } = resolved
+  const keyOf: KeyOf = (id, { namespace = '' } = {}) => (inbox.keyOf ?? eventKey)(namespace, id)
   const receiver: Receiver<KnownEvents<Schemas>, Context> & Inspectable = {
     on(type, handler) {
       handlers.add(type, handler as EventHandler<never>)
@@ -64,7 +65,7 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
     close: async ({ timeout = '10s' } = {}) => lifecycle.close(timeout),
     stats: async () => inbox.stats(),
     forget: async (id, where) => inbox.forget(await keyOf(id, where)),
-    deadLetters: deadLettersOf(inbox.deadLetters),
+    deadLetters: deadLettersOf(inbox.deadLetters, keyOf),
     subscribe: observer => observers.add(observer),
     inspect: () => ({
       inbox,
@@ -114,16 +115,17 @@ function connect<Context>(
       return wraps.reduce((run, wrap) => wrap(run, tools), worker)
     },
   })
-  const handle = createRequestHandler({
+  const steps: HandleRequestParts<Context> = {
     ...resolved,
     inbox: lifecycle,
     verify: createVerifier({ ...resolved, macs: createSecrets(resolved.secret, logger) }),
     decode,
-    createDelivery: createDeliveryFactory(recorded),
+    createDelivery: createDeliveryFactory({ ...recorded, keyOf: inbox.keyOf }),
     logRefusal: createRefusalLog(logger),
     observers,
-  })
-  return { lifecycle, handle }
+  }
+  const handle = handleRequest<Context>
+  return { lifecycle, handle: handle.bind(undefined, steps) }
 }
 
 /** At start, when most of what an application imports has been loaded. */
@@ -136,11 +138,9 @@ function warnOfCopies(logger: Logger): void {
   )
 }
 
-function keyOf(id: string, { namespace = '' }: InNamespace = {}): MaybePromise<string> {
-  return eventKey(namespace, id)
-}
+type KeyOf = (id: string, where?: InNamespace) => MaybePromise<string>
 
-function deadLettersOf(store: DeadLetterStore): DeadLetters {
+function deadLettersOf(store: DeadLetterStore, keyOf: KeyOf): DeadLetters {
   return {
     list: async ({ limit = 100, order = 'newest', ...rest } = {}) =>
       store.list({

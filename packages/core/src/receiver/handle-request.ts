@@ -24,22 +24,15 @@ export interface HandleRequestParts<Context> {
   readonly observers: Pick<Observers, 'observe'>
 }
 
-/** The member `handle` of a receiver. */
-export function createRequestHandler<Context>(
-  parts: HandleRequestParts<Context>,
-): (request: WebhookRequest<Context>) => Promise<WebhookReply> {
-  return request => handleRequest(request, parts)
-}
-
 /**
  * Steps 2 to 9 of a delivery, from the raw request to its reply. Never rejects: a fault on this side is a 500, and the
  * sender keeps the event. A crash before step 9 costs nothing: the sender has no reply yet and retries.
  *
  * What is there already is not awaited: four idle awaits take 6 % of a request on `node:http`. perf: note 24.
  */
-async function handleRequest<Context>(
-  request: WebhookRequest<Context>,
+export async function handleRequest<Context>(
   parts: HandleRequestParts<Context>,
+  request: WebhookRequest<Context>,
 ): Promise<WebhookReply> {
   const startedAt = performance.now()
   parts.observers.observe?.({ kind: 'received' })
@@ -48,9 +41,12 @@ async function handleRequest<Context>(
     const unread =
       checkHead(request, parts.bodyLimits) ?? (parts.inbox.isDraining ? new Refusal('draining') : undefined)
     if (unread !== undefined) return refuse(unread, startedAt, parts)
-    const read = typeof request.body === 'function' ? await request.body(parts.bodyLimits) : request.body
-    const body = checkBody(read, parts.bodyLimits)
+    const body = typeof request.body === 'function' ? await request.body(parts.bodyLimits) : request.body
     if (body instanceof Refusal) return refuse(body, startedAt, parts)
+    // Not `instanceof Uint8Array`: the bytes may come from another realm, as in some test runners.
+    if (!ArrayBuffer.isView(body)) throw new TypeError(NO_BYTES)
+    if (body.length > parts.bodyLimits.maxBytes)
+      return refuse(new Refusal('body_too_large'), startedAt, parts)
     // 3 to 5: header, signature, timestamp.
     const verifying = parts.verify(request.headers, body, request.context)
     const untrusted = isPromise(verifying) ? await verifying : verifying
@@ -68,25 +64,19 @@ async function handleRequest<Context>(
     if (code instanceof Refusal) return refuse(code, startedAt, parts)
     // 9: once this reply is written, the sender never repeats the event.
     const conflict = 'conflict' in acceptance && acceptance.conflict === true
-    return acknowledge({ delivery, code, conflict }, startedAt, parts)
+    return acknowledge(delivery, code, conflict, startedAt, parts)
   } catch (cause) {
     return refuse(new Refusal('internal_error', { cause }), startedAt, parts)
   }
 }
 
-/** An event that the inbox has, and the code of the 2xx. */
-interface Accepted {
-  readonly delivery: Delivery
-  readonly code: SuccessCode
-  readonly conflict: boolean
-}
-
 function acknowledge<Context>(
-  { delivery, code, conflict }: Accepted,
+  { id, type, namespace }: Delivery,
+  code: SuccessCode,
+  conflict: boolean,
   startedAt: number,
   { logger, observers: { observe } }: HandleRequestParts<Context>,
 ): WebhookReply {
-  const { id, type, namespace } = delivery
   if (conflict)
     logger.warn({ event: id, type }, `Event ${id} came again with other bytes; it is not run again.`)
   if (observe !== undefined) {
@@ -119,13 +109,6 @@ function refuse<Context>(
 
 const NO_BYTES =
   'A request needs its exact bytes as body: a Uint8Array, or a function that returns one or a promise of one. For a text write new TextEncoder().encode(text), for an ArrayBuffer new Uint8Array(buffer).'
-
-function checkBody(body: Uint8Array | Refusal, { maxBytes }: BodyLimits): Uint8Array | Refusal {
-  if (body instanceof Refusal) return body
-  // Not `instanceof Uint8Array`: the bytes may come from another realm, as in some test runners.
-  if (!ArrayBuffer.isView(body)) throw new TypeError(NO_BYTES)
-  return body.length > maxBytes ? new Refusal('body_too_large') : body
-}
 
 /** An event in flight elsewhere may finish long before its lease expires. */
 const MAX_IN_FLIGHT_WAIT_MS = 30_000

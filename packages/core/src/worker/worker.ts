@@ -116,9 +116,10 @@ class Worker {
     try {
       const handling = running.event === undefined ? this.#decode(running) : this.#run(running, running.event)
       if (!isPromise(handling)) return this.#completed(running)
-      return limitAttempt(handling, attempt, this.#timeouts).then(
-        () => this.#completed(running),
-        thrown => this.#failed(running, thrown),
+      return new Promise(resolve =>
+        limitAttempt(handling, attempt, this.#timeouts, failure =>
+          resolve(failure === undefined ? this.#completed(running) : this.#failed(running, failure.thrown)),
+        ),
       )
     } catch (thrown) {
       return this.#failed(running, thrown)

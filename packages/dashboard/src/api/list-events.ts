@@ -46,7 +46,7 @@ async function pageOf(
   limit: number,
 ): Promise<readonly (BrowsedEvent | DeadLetter)[]> {
   const page = { limit, ...(after !== undefined && { after }) }
-  const key = id === undefined ? undefined : await eventKey(namespace, id)
+  const key = id === undefined ? undefined : await (inbox.keyOf ?? eventKey)(namespace, id)
   // Every inbox lists its dead letters and finds one by its key.
   if (state === 'dead' && type === undefined && text === undefined) {
     if (key === undefined) return inbox.deadLetters.list({ ...page, order: order ?? 'newest' })

@@ -15,6 +15,7 @@ import { LeaseRenewal } from './lease-renewal.ts'
 import { MinuteCounts } from './minute-counts.ts'
 import { RememberedIds } from './remembered-ids.ts'
 import { applyVerdict, loseLease, runAttempt } from './settling.ts'
+import { shortKey } from './short-key.ts'
 import type { State } from './state.ts'
 
 /** Options of {@link memoryInbox}. */
@@ -41,6 +42,8 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
   let state: State | undefined
 
   return {
+    // Other processes know a key in a store that they share.
+    ...(ids instanceof RememberedIds && { keyOf: shortKey }),
     accept(delivery) {
       if (state === undefined) throw new ConfigurationError('inbox', NOT_STARTED)
       return accept(state, delivery)

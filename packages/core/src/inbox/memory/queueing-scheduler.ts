@@ -18,6 +18,11 @@ export class QueueingScheduler implements Scheduler {
   #isScheduled = false
   /** Monotonic milliseconds. */
   #turnEndsAt = 0
+  readonly #runTurn = (): void => {
+    this.#isScheduled = false
+    this.#turnEndsAt = performance.now() + TURN_MS
+    this.#startReady()
+  }
 
   constructor(parts: SchedulerParts) {
     this.#parts = parts
@@ -29,7 +34,7 @@ export class QueueingScheduler implements Scheduler {
   }
 
   enqueue(entry: Entry): void {
-    clearTimeout(entry.retryTimer)
+    if (entry.retryTimer !== undefined) clearTimeout(entry.retryTimer)
     entry.retryTimer = undefined
     this.#scheduleRun()
     this.#queue.push(entry)
@@ -40,7 +45,7 @@ export class QueueingScheduler implements Scheduler {
   }
 
   remove(entry: Entry): void {
-    clearTimeout(entry.retryTimer)
+    if (entry.retryTimer !== undefined) clearTimeout(entry.retryTimer)
     if (this.#queue.remove?.(entry) === true) this.#scheduleRun()
   }
 
@@ -48,11 +53,7 @@ export class QueueingScheduler implements Scheduler {
   #scheduleRun(): void {
     if (this.#isScheduled) return
     this.#isScheduled = true
-    platform.afterReplies(() => {
-      this.#isScheduled = false
-      this.#turnEndsAt = performance.now() + TURN_MS
-      this.#startReady()
-    })
+    platform.afterReplies(this.#runTurn)
   }
 
   #startReady(): void {

@@ -44,7 +44,7 @@ export class RememberedIds implements InboxStore {
 
   /** The fingerprint of an id that is remembered. */
   handled(key: string): number | undefined {
-    const slot = this.#slotOf(key)
+    const slot = this.#slotOf(key, numberOf(key))
     if (slot === undefined) return undefined
     if ((this.#until[slot] as number) > performance.now()) return this.#fingerprints[slot]
     this.#clear(slot, key)
@@ -54,7 +54,8 @@ export class RememberedIds implements InboxStore {
   /** Remembers an id. Evicts the one that was remembered first when there is no room. */
   complete(key: string, _token: string, { fingerprint, retentionMs }: CompleteOptions): boolean {
     const now = performance.now()
-    const slot = this.#slotOf(key) ?? this.#takeSlot(key, now)
+    const number = numberOf(key)
+    const slot = this.#slotOf(key, number) ?? this.#takeSlot(key, number, now)
     this.#fingerprints[slot] = fingerprint
     this.#until[slot] = now + retentionMs
     return true
@@ -67,7 +68,7 @@ export class RememberedIds implements InboxStore {
   forget(key: string): boolean {
     // An id whose time is over is cleared by this, and was not remembered.
     if (this.handled(key) === undefined) return false
-    this.#clear(this.#slotOf(key) as number, key)
+    this.#clear(this.#slotOf(key, numberOf(key)) as number, key)
     return true
   }
 
@@ -76,7 +77,7 @@ export class RememberedIds implements InboxStore {
     this.#report = report
   }
 
-  #takeSlot(key: string, now: number): number {
+  #takeSlot(key: string, number: number, now: number): number {
     const slot = this.#next
     this.#next = slot + 1 === this.#max ? 0 : slot + 1
     const oldest = this.#keys[slot]
@@ -85,14 +86,13 @@ export class RememberedIds implements InboxStore {
       if ((this.#until[slot] as number) > now) this.#reportEviction()
     }
     this.#keys[slot] = key
-    const number = numberOf(key)
     if (this.#slots.has(number)) this.#others.set(key, slot)
     else this.#slots.set(number, slot)
     return slot
   }
 
-  #slotOf(key: string): number | undefined {
-    const slot = this.#slots.get(numberOf(key))
+  #slotOf(key: string, number: number): number | undefined {
+    const slot = this.#slots.get(number)
     return slot !== undefined && this.#keys[slot] === key ? slot : this.#others.get(key)
   }
 

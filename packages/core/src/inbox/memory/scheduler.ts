@@ -41,7 +41,6 @@ export function runGuarded(
   entry: Entry,
   end: (verdict: Verdict, isAtOnce?: boolean) => void,
 ): void {
-  const faulty = (error: unknown): Verdict => ({ outcome: 'retry', delayMs: FAULT_DELAY_MS, error })
   let verdict: MaybePromise<Verdict>
   try {
     verdict = run(entry)
@@ -50,4 +49,8 @@ export function runGuarded(
   }
   if (isPromise(verdict)) void verdict.then(end, fault => end(faulty(fault)))
   else end(verdict, true)
+}
+
+function faulty(error: unknown): Verdict {
+  return { outcome: 'retry', delayMs: FAULT_DELAY_MS, error }
 }
