@@ -152,7 +152,7 @@ describe('what is given', () => {
 
   it('is refused with words that say the fix', () => {
     expect(() => resolve({ retention: '5m' })).toThrow(
-      'must be at least twice the tolerance, or a replay inside the tolerance would run again; got 300 s with a tolerance of 300 s',
+      "must be at least twice the tolerance, or a replay inside the tolerance would run again; got '5m' with a tolerance of '5m'",
     )
     expect(() => resolve({ acknowledge: 'never' })).toThrow(
       "must be 'immediately' or 'after-processing'; got 'never'",

@@ -9,7 +9,7 @@ import type { Inbox } from '../inbox/inbox.ts'
 import { memoryInbox } from '../inbox/memory/memory-inbox.ts'
 import { type RetryOptions, type RetryPolicy, resolveRetry } from '../inbox/retry.ts'
 import { oneOf, refuseUnknownNames, wholeNumber } from '../lib/check-option.ts'
-import { durationMs } from '../lib/duration.ts'
+import { durationMs, formatMs } from '../lib/duration.ts'
 import { guardLogger } from '../observe/guards.ts'
 import type { Logger } from '../observe/logger.ts'
 import type { Observer } from '../observe/observation.ts'
@@ -138,7 +138,7 @@ export function resolveOptions<Context>(options: Options<Context>): ResolvedOpti
   if (Number.isFinite(toleranceMs) && retentionMs < 2 * toleranceMs) {
     throw new ConfigurationError(
       'retention',
-      `must be at least twice the tolerance, or a replay inside the tolerance would run again; got ${retentionMs / 1000} s with a tolerance of ${toleranceMs / 1000} s`,
+      `must be at least twice the tolerance, or a replay inside the tolerance would run again; got ${formatMs(retentionMs)} with a tolerance of ${formatMs(toleranceMs)}`,
     )
   }
   const acknowledge = oneOf('acknowledge', options.acknowledge ?? 'immediately', [

@@ -38,7 +38,7 @@ export function createSecrets<Context>(
   if (secrets.some(secret => secret !== secret.trim())) {
     logger.warn(
       { code: 'secret_padded' },
-      'A signing secret begins or ends with white space, often a newline from a file. It is used as it is; trim it if deliveries are refused as signature_mismatch.',
+      'A signing secret begins or ends with white space. It is used as it is; trim it if deliveries are refused.',
     )
   }
   return secrets.map(platform.createMac)
