@@ -10,7 +10,8 @@ export interface SignatureHeader {
 
 const MAX_LENGTH = 4096
 const MAX_SIGNATURES = 16
-const DIGEST = /^[0-9a-fA-F]{64}$/
+/** Twice as fast as asking for 64 digits. perf: note 36. */
+const NO_DIGIT = /[^0-9a-fA-F]/
 
 /**
  * Reads the signature header. Spaces around commas, any order, empty elements and unknown schemes are fine, and a
@@ -36,7 +37,7 @@ export function parseSignatureHeader(value: string, scheme: string): SignatureHe
       if (timestamp !== undefined) return malformed('more than one t: was the header sent twice?')
       timestamp = text
     } else if (equals === scheme.length && element.startsWith(scheme)) {
-      if (!DIGEST.test(text)) hasOtherForm = true
+      if (text.length !== 64 || NO_DIGIT.test(text)) hasOtherForm = true
       else if (signatures.push(text) > MAX_SIGNATURES)
         return malformed(`more than ${MAX_SIGNATURES} ${scheme}`)
     }

@@ -1,4 +1,4 @@
-import { isPromise, type MaybePromise } from '../lib/maybe-promise.ts'
+import type { MaybePromise } from '../lib/maybe-promise.ts'
 import type { Mac } from '../platform/platform.ts'
 import type { SignatureHeader } from './signature-header.ts'
 
@@ -14,7 +14,7 @@ export function verifySignature(
 ): MaybePromise<boolean> {
   for (let index = from; index < macs.length; index++) {
     const digest = (macs[index] as Mac)(header.timestamp, body)
-    if (isPromise(digest)) {
+    if (typeof digest !== 'string') {
       return digest.then(
         known => matchesAny(header.signatures, known) || verifySignature(header, body, macs, index + 1),
       )
@@ -32,11 +32,7 @@ function matchesAny(signatures: readonly string[], digest: string): boolean {
 
 /** Values of the ASCII hexadecimal digits; no other code is looked up, because the header's form was checked. */
 const HEX_VALUE = new Uint8Array(128)
-for (let digit = 0; digit < 16; digit++) {
-  const lower = digit.toString(16)
-  HEX_VALUE[lower.charCodeAt(0)] = digit
-  HEX_VALUE[lower.toUpperCase().charCodeAt(0)] = digit
-}
+for (const digit of '0123456789abcdefABCDEF') HEX_VALUE[digit.charCodeAt(0)] = Number.parseInt(digit, 16)
 
 /**
  * Whether 64 hexadecimal digits spell the same 32 bytes as `digest` (one character a byte). Takes the same
