@@ -93,8 +93,9 @@ async function* targetsOf(
   { all, namespace }: ChangeFlags,
   inbox: Inbox,
 ): AsyncGenerator<readonly Target[]> {
+  const { keyOf = eventKey } = inbox
   if (all) yield* deadLetterPages(inbox)
-  else yield await Promise.all(ids.map(async id => ({ id, key: await eventKey(namespace, id) })))
+  else yield await Promise.all(ids.map(async id => ({ id, key: await keyOf(namespace, id) })))
 }
 
 /** Changes them page by page, until all are done or Ctrl-C. */
