@@ -141,7 +141,7 @@ Object.defineProperty(AckhookError.prototype, BRAND, { value: true })
  * Whether it is an {@link AckhookError} with this code, of any copy of this package. Never throws, whatever a handler
  * has thrown.
  */
-export function hasCode(error: unknown, code: 'non_retryable' | 'retry_after'): boolean {
+export function hasCode(error: unknown, code: ErrorCode): boolean {
   try {
     const one = error as { code?: unknown; [BRAND]?: unknown } | null | undefined
     return one?.[BRAND] === true && one.code === code
