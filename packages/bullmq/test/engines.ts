@@ -74,6 +74,12 @@ export async function redisEngine(config: Readonly<Record<string, string>> = {})
 export async function postgresEngine(config: Readonly<Record<string, string>> = {}): Promise<TestEngine> {
   const server = await startPostgres({ config })
   await migrate(server.url)
+  const query = async (text: string, values: unknown[]) => {
+    const pool = new Pool({ connectionString: server.url, options: '-c search_path=bullmq' })
+    const { rows } = await pool.query(text, values)
+    await pool.end()
+    return rows
+  }
   const Backed = withBackend(createPostgresBackend).Queue
   return {
     name: 'PostgreSQL',
@@ -83,33 +89,18 @@ export async function postgresEngine(config: Readonly<Record<string, string>> = 
     inbox: (queue, options) => bullmqInbox({ postgres: server.url, queue, lease: '1s', ...options }),
     queue: name => new Backed(name, { connection: server.url }).on('error', () => {}) as unknown as Queue,
     async stall(queue, jobId, times) {
-      const pool = new Pool({ connectionString: server.url, options: '-c search_path=bullmq' })
-      await pool.query('UPDATE job SET stalled_count = $3 WHERE queue = $1 AND id = $2', [
-        queue,
-        jobId,
-        times,
-      ])
-      await pool.end()
+      await query('UPDATE job SET stalled_count = $3 WHERE queue = $1 AND id = $2', [queue, jobId, times])
     },
     async age(queue) {
-      const pool = new Pool({ connectionString: server.url, options: '-c search_path=bullmq' })
-      await pool.query("UPDATE ackhook_postponed SET due_at = 'epoch' WHERE queue = $1", [queue])
-      await pool.end()
+      await query("UPDATE ackhook_postponed SET due_at = 'epoch' WHERE queue = $1", [queue])
     },
     async published(queue) {
-      const pool = new Pool({ connectionString: server.url, options: '-c search_path=bullmq' })
-      const { rows } = await pool.query('SELECT id FROM ackhook_process WHERE queue = $1', [queue])
-      await pool.end()
+      const rows = await query('SELECT id FROM ackhook_process WHERE queue = $1', [queue])
       return rows.map(({ id }) => id)
     },
     async steal(queue, jobId) {
-      const pool = new Pool({ connectionString: server.url, options: '-c search_path=bullmq' })
-      await pool.query('UPDATE job SET lock_token = $3 WHERE queue = $1 AND id = $2', [
-        queue,
-        jobId,
-        'of another worker',
-      ])
-      await pool.end()
+      const values = [queue, jobId, 'of another worker']
+      await query('UPDATE job SET lock_token = $3 WHERE queue = $1 AND id = $2', values)
     },
     kill: () => server.kill(),
     restart: () => server.restart(),

@@ -62,7 +62,7 @@ describe.each([
     await engine.stall(name, jobId, crashes)
     await queue.resume()
     await until(() => work.runs.length === 1)
-    return { queue, jobId, work }
+    return { inbox, queue, delivery, jobId, work }
   }
 
   test('an accepted event is run with its exact bytes', async () => {
@@ -186,23 +186,13 @@ describe.each([
   )
 
   test('an event that stalled before it was dead starts its count of crashes again, retried or redelivered', async () => {
-    const name = unique('q')
-    const inbox = opened(name)
-    const work = scripted({ outcome: 'dead', error: new Error('bad'), notified: false })
-    await inbox.start(work, aPolicy())
-    const queue = engine.queue(name)
-    open.push({ close: () => queue.close() })
-    const delivery = aDelivery()
-    const jobId = `e-${delivery.key}`
-    await queue.pause()
-    await inbox.accept(delivery)
-    await engine.stall(name, jobId, 4)
-    await queue.resume()
+    const dead = { outcome: 'dead', error: new Error('bad'), notified: false } as const
+    const { inbox, queue, delivery, jobId, work } = await runAfterCrashes(4, dead)
     await until(async () => (await inbox.stats()).dead === 1)
     expect((await queue.getJob(jobId))?.stalledCounter).toBe(0)
 
     // As where the server was gone when the count should have been reset.
-    await engine.stall(name, jobId, 11)
+    await engine.stall(queue.name, jobId, 11)
     await inbox.accept(delivery)
     await until(() => work.runs.length === 2)
     expect(work.runs.map(({ decision }) => decision)).toEqual(['run', 'run'])

@@ -26,10 +26,16 @@ function opened(options: Parameters<typeof bullmqInbox>[0]): Inbox {
   return inbox
 }
 
-test('a pool of the user works, and stays the user’s', async () => {
-  const pool = new Pool({ connectionString: server.url, options: '-c search_path=bullmq' })
-  pool.on('error', () => {})
+/** A pool on BullMQ's schema. */
+function pooled(options = '-c search_path=bullmq'): Pool {
+  const pool = new Pool({ connectionString: server.url, options })
   closing.push(() => pool.end())
+  return pool
+}
+
+test('a pool of the user works, and stays the user’s', async () => {
+  const pool = pooled()
+  pool.on('error', () => {})
   const inbox = opened({ postgres: pool })
   const work = scripted(COMPLETED)
   await inbox.start(work, aPolicy())
@@ -46,10 +52,9 @@ test('a URL leads to its server', async () => {
 })
 
 test('a pool of the user has the listeners it had, after inboxes on it were closed', async () => {
-  const pool = new Pool({ connectionString: server.url, options: '-c search_path=bullmq' })
+  const pool = pooled()
   const own = () => {}
   pool.on('error', own)
-  closing.push(() => pool.end())
   for (let i = 0; i < 3; i++) {
     const inbox = opened({ postgres: pool })
     await inbox.start(scripted(COMPLETED), aPolicy())
@@ -60,8 +65,7 @@ test('a pool of the user has the listeners it had, after inboxes on it were clos
 })
 
 test('an event whose success could not be recorded in its last attempt runs again, and is no dead letter', async () => {
-  const pool = new Pool({ connectionString: server.url, options: '-c search_path=bullmq' })
-  closing.push(() => pool.end())
+  const pool = pooled()
   const queue = unique('q')
   const inbox = opened({ postgres: server.url, queue })
   const work = scripted(COMPLETED)
@@ -85,8 +89,7 @@ test('an event whose success could not be recorded in its last attempt runs agai
 })
 
 test('an event whose mark could not be kept runs again, and is no dead letter without it', async () => {
-  const pool = new Pool({ connectionString: server.url, options: '-c search_path=bullmq' })
-  closing.push(() => pool.end())
+  const pool = pooled()
   const queue = unique('q')
   await pool.query(
     `ALTER TABLE job ADD CONSTRAINT no_mark CHECK (progress = '0' OR queue <> '${queue}') NOT VALID`,
@@ -119,8 +122,7 @@ test.each([
     /read-only.*a user that may write/,
   ],
 ])('a start with a pool that %s is refused with the fix', async (_, options, message) => {
-  const pool = new Pool({ connectionString: server.url, options })
-  closing.push(() => pool.end())
+  const pool = pooled(options)
   const inbox = opened({ postgres: pool })
   await expect(async () => inbox.start(scripted(COMPLETED), aPolicy())).rejects.toMatchObject({
     code: 'inbox_unavailable',
@@ -170,8 +172,7 @@ test.each([
 
 test('an event that is redelivered while its job is being replaced by its id is a duplicate, and does not run again', async () => {
   const queue = unique('q')
-  const pool = new Pool({ connectionString: server.url, options: '-c search_path=bullmq' })
-  closing.push(() => pool.end())
+  const pool = pooled()
   const inbox = opened({ postgres: server.url, queue })
   const work = scripted(COMPLETED)
   await inbox.start(work, aPolicy())
@@ -196,8 +197,7 @@ test('an event that is redelivered while its job is being replaced by its id is 
 })
 
 test('new events are accepted on the primary alone, also where other statements read from a replica that lags', async () => {
-  const pool = new Pool({ connectionString: server.url, options: '-c search_path=bullmq' })
-  closing.push(() => pool.end())
+  const pool = pooled()
   const query = pool.query.bind(pool) as (...args: unknown[]) => Promise<unknown>
   pool.query = (async (...args: unknown[]) =>
     String(args[0]).includes('FROM job WHERE queue = $1 AND id = ANY')
@@ -213,8 +213,7 @@ test('new events are accepted on the primary alone, also where other statements 
 })
 
 test('deliveries that are refused together cost the server a few lookups, not one each', async () => {
-  const pool = new Pool({ connectionString: server.url, options: '-c search_path=bullmq' })
-  closing.push(() => pool.end())
+  const pool = pooled()
   const query = pool.query.bind(pool) as (...args: unknown[]) => Promise<unknown>
   let statements = 0
   pool.query = (async (...args: unknown[]) => {
@@ -285,8 +284,7 @@ test('two processes that get the same events in opposite orders do not wait for 
 })
 
 test('deliveries are accepted while the ends of many events wait for the server', async () => {
-  const pool = new Pool({ connectionString: server.url, options: '-c search_path=bullmq' })
-  closing.push(() => pool.end())
+  const pool = pooled()
   const queue = unique('q')
   const inbox = opened({ postgres: server.url, queue, lease: '30s' })
   let running = 0
@@ -319,8 +317,7 @@ test('deliveries are accepted while the ends of many events wait for the server'
 })
 
 test('events whose ends wait for a slow server for longer than a lease run once', async () => {
-  const pool = new Pool({ connectionString: server.url, options: '-c search_path=bullmq' })
-  closing.push(() => pool.end())
+  const pool = pooled()
   const queue = unique('q')
   // Six ends at a time: the last of 60 waits for 6 s.
   await pool.query(`
@@ -352,8 +349,7 @@ test('events whose ends wait for a slow server for longer than a lease run once'
 })
 
 test('the event of a dead process runs before those that came after it', async () => {
-  const pool = new Pool({ connectionString: server.url, options: '-c search_path=bullmq' })
-  closing.push(() => pool.end())
+  const pool = pooled()
   const queue = unique('q')
   const receiving = opened({ postgres: server.url, queue })
   await receiving.start(scripted(COMPLETED), aPolicy({ concurrency: 0 }))
@@ -411,8 +407,7 @@ test('deliveries are refused within 1.2 s while PostgreSQL is down, and taken wh
 }, 60_000)
 
 test('an event whose completion deadlocks is recorded all the same, and does not run again', async () => {
-  const pool = new Pool({ connectionString: server.url, options: '-c search_path=bullmq' })
-  closing.push(() => pool.end())
+  const pool = pooled()
   const queue = unique('q')
   const inbox = opened({ postgres: server.url, queue, lease: '30s' })
   const [slow, retried] = [aDelivery(), aDelivery()]
@@ -468,8 +463,7 @@ async function waiting(pool: Pool): Promise<number> {
 }
 
 test('many waiting events are counted by the time a start resolves', async () => {
-  const pool = new Pool({ connectionString: server.url, options: '-c search_path=bullmq' })
-  closing.push(() => pool.end())
+  const pool = pooled()
   const queue = unique('q')
   const first = opened({ postgres: server.url, queue })
   await first.start(scripted(COMPLETED), aPolicy({ concurrency: 0 }))
@@ -477,8 +471,7 @@ test('many waiting events are counted by the time a start resolves', async () =>
   await pool.query(COPY_EVENT, [queue, 10_000])
 
   let counts = 0
-  const slow = new Pool({ connectionString: server.url, options: '-c search_path=bullmq' })
-  closing.push(() => slow.end())
+  const slow = pooled()
   const query = slow.query.bind(slow) as (...given: unknown[]) => Promise<unknown>
   slow.query = (async (...given: unknown[]) => {
     const isCount = given[0] === READ_COUNTS
