@@ -47,7 +47,7 @@ export function readRawBody(request: MaybeRead, limits: BodyLimits): MaybePromis
 const CONSUMED =
   'a body parser, usually app.use(express.json()), read the body first. Move the line that mounts the webhook route above it, or keep the bytes with captureRawBody'
 const DECODED =
-  'something called setEncoding() on the request, so its exact bytes are gone. Move the line that mounts the webhook route above it'
+  'something called setEncoding() on the request. Move the line that mounts the webhook route above it'
 
 /**
  * Keeps the exact bytes of a body that a parser is about to consume, for routes that cannot be mounted before
