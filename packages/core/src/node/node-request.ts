@@ -126,8 +126,7 @@ class BodyReader {
 
   #abort(): void {
     if (this.#resolve === undefined) return
-    const detail = `the connection closed after ${this.#length} bytes`
-    this.#settle(new Refusal('body_aborted', { detail }))
+    this.#settle(new Refusal('body_aborted', { detail: `the connection closed after ${this.#length} bytes` }))
   }
 
   #settle(body: Uint8Array | Refusal): void {

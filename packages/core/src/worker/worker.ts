@@ -139,12 +139,11 @@ class Worker {
   #run(running: Running, event: WebhookEvent): MaybePromise<unknown> {
     const { delivery, attempt } = running
     if (attempt.decision === 'abandon') throw new NonRetryableError(attempt.abandonReason)
-    const { handlers } = this.#parts
-    const { observe } = this.#parts.observers
+    const { handlers, observers } = this.#parts
     let matching = handlers.match(event.type)
     if (matching.length === 0) {
       const { id, namespace } = delivery
-      observe?.({ kind: 'unhandled', id, type: event.type, namespace })
+      observers.observe?.({ kind: 'unhandled', id, type: event.type, namespace })
       matching = handlers.listeners.onUnhandled
       if (this.#parts.observe === undefined && matching.length === 0) this.#logUnhandled(id, event.type)
     }
@@ -152,9 +151,8 @@ class Worker {
   }
 
   #completed(running: Running): Verdict {
-    const { clock } = this.#parts
-    const { observe } = this.#parts.observers
-    observe?.({
+    const { clock, observers } = this.#parts
+    observers.observe?.({
       kind: 'completed',
       ...about(running),
       durationMs: durationOf(running),
