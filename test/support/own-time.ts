@@ -5,8 +5,11 @@ const LATE_MS = 20
 /**
  * What a call took, without the times in which this process did not run: on a busy machine those are the scheduler's,
  * and say nothing about a deadline that the code keeps. A call that blocks the process by itself is not seen.
+ * `ms` is for upper limits: a timer runs on while the process does not. `wallMs` is for lower ones.
  */
-export async function ownTime<T>(call: () => T | Promise<T>): Promise<{ value: T; ms: number }> {
+export async function ownTime<T>(
+  call: () => T | Promise<T>,
+): Promise<{ value: T; ms: number; wallMs: number }> {
   const startedAt = performance.now()
   let lastAt = startedAt
   let heldUp = 0
@@ -19,7 +22,8 @@ export async function ownTime<T>(call: () => T | Promise<T>): Promise<{ value: T
   try {
     const value = await call()
     look()
-    return { value, ms: performance.now() - startedAt - heldUp }
+    const wallMs = performance.now() - startedAt
+    return { value, ms: wallMs - heldUp, wallMs }
   } finally {
     clearInterval(ticks)
   }
