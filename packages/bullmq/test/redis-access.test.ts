@@ -4,6 +4,7 @@ import { Redis as Redis5 } from 'ioredis5'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { startRedis } from '../../../test/support/redis.ts'
 import { startTlsRedis, type TlsRedis } from '../../../test/support/redis-tls.ts'
+import { connector, disconnect, FOR_DELIVERIES } from '../src/redis/connections.ts'
 import { aDelivery, aPolicy, COMPLETED, scripted, unique, until } from './parts.ts'
 
 const closing: (() => unknown)[] = []
@@ -84,5 +85,16 @@ describe('a Redis with TLS', () => {
       code: 'inbox_unavailable',
       message: expect.stringContaining('TLS'),
     })
+  })
+
+  test('does not end the process when connections close within their handshake, some of which fail twice', async () => {
+    const connect = await connector(redis.url)
+    for (let i = 0; i < 200; i++) {
+      const client = connect(FOR_DELIVERIES)
+      // A handshake takes a few milliseconds: some of them are hit.
+      await new Promise(resolve => setTimeout(resolve, (i % 40) / 4))
+      disconnect(client)
+      if (client['status'] !== 'end') await new Promise(resolve => client.once?.('end', resolve))
+    }
   })
 })

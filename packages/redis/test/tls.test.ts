@@ -3,6 +3,7 @@ import { Redis as Redis6 } from 'ioredis'
 import { Redis as Redis5 } from 'ioredis5'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startTlsRedis, type TlsRedis } from '../../../test/support/redis-tls.ts'
+import { until } from '../../../test/support/until.ts'
 
 let redis: TlsRedis
 beforeAll(async () => {
@@ -28,12 +29,14 @@ test.each([
   ['TLS where there is none', () => redis.urlOfPlainPort],
   ['no TLS where there is some', () => redis.urlWithoutTls],
 ])('start rejects within the timeout with %s, and mentions TLS', async (_, urlOf) => {
-  const client = new Redis6(urlOf())
+  const client = new Redis6(urlOf(), { connectTimeout: 1200 })
   client.on('error', () => {})
   const start = Promise.resolve(redisStore(client).start?.(() => {}))
   await expect(start).rejects.toMatchObject({
     code: 'store_unavailable',
     message: expect.stringContaining('TLS'),
   })
+  // Closed within its handshake, a socket emits a second error, which ioredis does not listen to.
+  await until('no handshake is under way', () => client.status === 'reconnecting')
   client.disconnect()
 })

@@ -69,7 +69,16 @@ export function disconnect(client: RedisConnectionClient): void {
 export function ignoreErrors(client: RedisConnectionClient): RedisConnectionClient {
   client.on?.('error', () => {})
   client.on?.('close', () => clearSocketTimeout(client))
+  client.on?.('connecting', () => setImmediate(ignoreLaterErrors, client))
   return client
+}
+
+/**
+ * A TLS socket that is closed within its handshake may emit two errors, and ioredis listens to the first
+ * (https://github.com/redis/ioredis/pull/962). It makes its socket in the turn in which it begins to connect.
+ */
+function ignoreLaterErrors(client: RedisConnectionClient): void {
+  client['stream']?.on('error', () => {})
 }
 
 /** ioredis 5 leaves the timer of `socketTimeout` running, which ends the next connection or keeps the process alive. */
