@@ -22,8 +22,8 @@ const patient = {
 
 export default defineConfig({
   test: {
-    // Most of the time goes into waiting for servers and processes: two of three workers use half of two cores.
-    maxWorkers: 3,
+    // Most of the time goes into waiting for servers and processes: three workers used half of two cores.
+    maxWorkers: 4,
     coverage: {
       provider: 'v8',
       include: ['packages/core/src/**/*.ts'],
