@@ -11,6 +11,7 @@ import { sqliteInbox } from '@ackhook/sqlite'
 import { signedRequest } from '@ackhook/testing'
 import { chromium } from 'playwright-core'
 import { geometricInterval } from './lib/interval.mjs'
+import { measureInProcess } from './lib/measure-in-process.mjs'
 import { percentile } from './lib/percentile.mjs'
 import { median } from './lib/rounds.mjs'
 
@@ -18,18 +19,18 @@ const SECONDS = Number(process.argv[2] ?? 30)
 const ROWS = 100_000
 const PER_SECOND = 1000
 const BATCH = 100
-/** Loads of a list, each with nothing in any cache. */
-const LOADS = 20
 const SECRET = 'whsec_bench_0123456789'
 const EVENT = { type: 'conversation.resolved', created_at: '2026-11-22T00:00:00Z', data: {} }
 const VIEWPORT = { width: 1200, height: 800 }
+const FIRST_PAGE = new URL('pages/first-page-child.mjs', import.meta.url)
 
 const sink = createServer((request, response) => {
   request.resume().on('end', () => response.writeHead(202).end())
 }).listen(0, '127.0.0.1')
 await new Promise(resolve => sink.once('listening', resolve))
 const to = `http://127.0.0.1:${sink.address().port}/`
-const browser = await chromium.launch({ executablePath: findBrowser(), args: ['--no-sandbox'] })
+const executablePath = findBrowser()
+const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
 
 await withEmulator(measureDeliveries)
 await measureLetters()
@@ -76,26 +77,14 @@ async function measureLetters() {
   rmSync(folder, { recursive: true })
 }
 
-/** From the navigation until a row is visible, each time in a context of its own, so that no load has a warm cache. */
+/** In a process of its own: the server, in this one, must not wait for what drives the browser. */
 async function measureFirstPage(rows, url, smallText, path = '/') {
-  const times = []
-  for (let load = 0; load < LOADS; load++) {
-    const page = await browser.newPage({ viewport: VIEWPORT })
-    // The browser starts a process for the first page of a site, which is not the page's time.
-    await page.goto(url + smallText)
-    times.push(
-      await elapsed(async () => {
-        await page.goto(url + path)
-        await page.locator('tr.row').first().waitFor()
-      }),
-    )
-    await page.close()
-  }
+  const times = await measureInProcess(FIRST_PAGE, [executablePath, url, smallText, path])
   const { low, high } = geometricInterval(times)
   const [middle, from, to, first] = [median(times), low, high, times[0]].map(time => time.toFixed(0))
   print(
     `first page of 100,000 ${rows}`,
-    `${middle} ms (${from} to ${to}) of ${LOADS} loads; the first, ${first} ms`,
+    `${middle} ms (${from} to ${to}) of ${times.length} loads; the first, ${first} ms`,
   )
 }
 
@@ -128,12 +117,6 @@ async function withEmulator(measure) {
 
 async function send(emulator, count) {
   await emulator.api.sendAll(Array.from({ length: count }, () => ({ type: 'conversation.resolved' })))
-}
-
-async function elapsed(work) {
-  const startedAt = performance.now()
-  await work()
-  return performance.now() - startedAt
 }
 
 async function heapOf(page) {
