@@ -12,6 +12,10 @@ SELECT to_regclass('job') IS NOT NULL AND (to_regclass('ackhook_remembered') IS 
  * looks at the remembered ids before and after: an add may wait for a job that is just being replaced by its id, and would
  * then find no job in its way. Each statement of a function sees what is committed when the statement begins.
  *
+ * Each statement finds its rows by queue and ids. PostgreSQL keeps the plans of a function in each connection, and a join
+ * that is planned for an empty table reads all of it later, until its statistics are renewed: 6 ms an add beside 3,000 jobs,
+ * where it is 1.4 now.
+ *
  * A release that changes the function gives it another name: during a deployment processes of both run side by side.
  *
  * One statement without parameters, so that all of it is one transaction. Concurrent starts wait for each other.
@@ -36,12 +40,16 @@ SET search_path FROM CURRENT
 AS $$
 #variable_conflict use_column
 DECLARE
+  v_ids text[];
+  v_known text[];
   v_new jsonb;
   v_job jsonb;
 BEGIN
+  SELECT array_agg(one->>'id') INTO v_ids FROM jsonb_array_elements(p_jobs) AS jobs(one);
+  v_known := ARRAY(SELECT r.id FROM ackhook_remembered r WHERE r.queue = p_queue AND r.id = ANY(v_ids));
   SELECT jsonb_agg(one ORDER BY ord) INTO v_new
     FROM jsonb_array_elements(p_jobs) WITH ORDINALITY AS jobs(one, ord)
-   WHERE NOT EXISTS (SELECT FROM ackhook_remembered r WHERE r.queue = p_queue AND r.id = one->>'id');
+   WHERE one->>'id' <> ALL(v_known);
 
   IF v_new IS NOT NULL THEN
     -- BullMQ's bulk insert takes as long as six single ones. perf: note 27.
@@ -56,19 +64,20 @@ BEGIN
       PERFORM add_jobs_bulk(p_queue, v_new);
     END IF;
 
-    DELETE FROM job
-     USING jsonb_array_elements(v_new) AS added(one), ackhook_remembered r
-     WHERE job.queue = p_queue AND job.id = one->>'id' AND job.data->>'token' = one->'data'->>'token'
-       AND r.queue = p_queue AND r.id = job.id;
+    v_known := ARRAY(SELECT r.id FROM ackhook_remembered r WHERE r.queue = p_queue AND r.id = ANY(v_ids));
+    IF v_known <> '{}' THEN
+      DELETE FROM job
+       USING jsonb_array_elements(v_new) AS added(one)
+       WHERE job.queue = p_queue AND job.id = ANY(v_known)
+         AND job.id = one->>'id' AND job.data->>'token' = one->'data'->>'token';
+    END IF;
   END IF;
 
   RETURN QUERY
     SELECT j.id, j.data->>'token', (j.data->>'fingerprint')::integer, j.state = 'failed'
-      FROM jsonb_array_elements(p_jobs) AS jobs(one)
-      JOIN job j ON j.queue = p_queue AND j.id = one->>'id'
+      FROM job j WHERE j.queue = p_queue AND j.id = ANY(v_ids)
     UNION ALL
     SELECT r.id, r.token, r.fingerprint, false
-      FROM jsonb_array_elements(p_jobs) AS jobs(one)
-      JOIN ackhook_remembered r ON r.queue = p_queue AND r.id = one->>'id';
+      FROM ackhook_remembered r WHERE r.queue = p_queue AND r.id = ANY(v_ids);
 END;
 $$`
