@@ -1,12 +1,10 @@
 import type { EndpointResult } from '@ackhook/emulator'
 import { EXIT } from '../../command/exit-codes.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
-import { report } from '../lib/report.ts'
 import { withEmulator } from '../lib/with-emulator.ts'
-import { describeEndpoint } from './describe-endpoint.ts'
 import type { RotateFlags } from './endpoint-flags.ts'
 import { endpointPath } from './endpoint-path.ts'
-import { newSecretLines } from './new-secret-lines.ts'
+import { reportEndpoint } from './report-endpoint.ts'
 import { secretIn } from './secret-in.ts'
 
 /** Gives an endpoint a new secret. The old one signs too until the overlap is over. */
@@ -14,13 +12,7 @@ export function rotateSecret(_: readonly string[], flags: RotateFlags, terminal:
   const options = { secret: secretIn(flags, terminal), overlap: flags.overlap }
   return withEmulator(flags, terminal, async emulator => {
     const result = await emulator.post<EndpointResult>(`${endpointPath(flags)}/rotate-secret`, options)
-    const { endpoint, secret } = result
-    report(
-      result,
-      [...describeEndpoint(endpoint, terminal), ...newSecretLines(secret, terminal)],
-      flags,
-      terminal,
-    )
+    reportEndpoint(result, flags, terminal)
     return EXIT.ok
   })
 }

@@ -2,12 +2,10 @@ import type { EndpointResult } from '@ackhook/emulator'
 import { EXIT } from '../../command/exit-codes.ts'
 import { UsageError } from '../../command/usage-error.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
-import { report } from '../lib/report.ts'
 import { withEmulator } from '../lib/with-emulator.ts'
-import { describeEndpoint } from './describe-endpoint.ts'
 import type { SetEndpointFlags } from './endpoint-flags.ts'
 import { endpointPath } from './endpoint-path.ts'
-import { newSecretLines } from './new-secret-lines.ts'
+import { reportEndpoint } from './report-endpoint.ts'
 import { secretIn } from './secret-in.ts'
 
 /** Creates the endpoint of a workspace, or changes what the flags name. */
@@ -29,13 +27,7 @@ export function setEndpoint(
   }
   return withEmulator(flags, terminal, async emulator => {
     const result = await emulator.put<EndpointResult>(endpointPath(flags), change)
-    const { endpoint, secret } = result
-    report(
-      result,
-      [...describeEndpoint(endpoint, terminal), ...newSecretLines(secret, terminal)],
-      flags,
-      terminal,
-    )
+    reportEndpoint(result, flags, terminal)
     return EXIT.ok
   })
 }
