@@ -4,12 +4,8 @@ export interface CodeEntry {
   readonly reply?: string
 }
 
-/** One text for all of them: a forger learns from the reply that it failed, and not where. With `as`, declarations can be emitted. */
-const UNAUTHORIZED: CodeEntry = {
-  status: 401,
-  reply: 'unauthorized',
-  message: 'The request is not authentic.',
-}
+/** One text for all of them: a forger learns from the reply that it failed, and not where. */
+const UNAUTHORIZED = { status: 401, reply: 'unauthorized', message: 'The request is not authentic.' }
 
 const ACCEPTED = {
   accepted: { status: 202, message: 'The event is accepted and will be handled.' },
@@ -28,6 +24,7 @@ const REFUSED = {
     message: 'Send the body without Content-Encoding: the signature covers its plain bytes.',
   },
   body_unavailable: { status: 500, message: 'Something read the body before the webhook receiver.' },
+  // With isolatedDeclarations, a property whose value is a name needs its type.
   signature_missing: UNAUTHORIZED as CodeEntry,
   signature_malformed: UNAUTHORIZED as CodeEntry,
   signature_mismatch: UNAUTHORIZED as CodeEntry,
