@@ -8,7 +8,6 @@
 export { describeError } from './errors/errors.ts'
 export { Refusal } from './errors/refusal.ts'
 export { resolveContract } from './events/contract.ts'
-export { eventKey } from './events/event-key.ts'
 export { KNOWN_TYPES } from './events/event-types.ts'
 export { readRequestBody } from './fetch/read-request-body.ts'
 export { replyTo } from './http/reply.ts'
@@ -41,6 +40,7 @@ export type {
   StartLimit,
   Verdict,
 } from './inbox/inbox.ts'
+export { keysOf } from './inbox/keys-of.ts'
 export type { RetryPolicy } from './inbox/retry.ts'
 export { oneOf, refuseUnknownNames, wholeNumber } from './lib/check-option.ts'
 export { settlesWithin, withDeadline } from './lib/deadline.ts'

@@ -7,7 +7,7 @@ import {
   type Receiver,
   RetryAfterError,
 } from '@ackhook/core'
-import { eventKey } from '@ackhook/core/spi'
+import { keysOf } from '@ackhook/core/spi'
 import { tapReceiver } from '@ackhook/testing/spi'
 import { eventBody, SECRET, signedRequest } from '../receiving.ts'
 import { Account, Ledger } from './account.ts'
@@ -292,5 +292,5 @@ export class StateMachine {
 
 /** The key that a store knows an event of this run by. */
 export async function keyOf(id: string): Promise<string> {
-  return eventKey('', id)
+  return keysOf({})('', id)
 }

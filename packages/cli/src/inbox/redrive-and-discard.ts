@@ -1,5 +1,5 @@
 import type { Inbox } from '@ackhook/core'
-import { eventKey } from '@ackhook/core/spi'
+import { keysOf } from '@ackhook/core/spi'
 import { EXIT } from '../command/exit-codes.ts'
 import { UsageError } from '../command/usage-error.ts'
 import { printable } from '../terminal/printable.ts'
@@ -93,7 +93,7 @@ async function* targetsOf(
   { all, namespace }: ChangeFlags,
   inbox: Inbox,
 ): AsyncGenerator<readonly Target[]> {
-  const { keyOf = eventKey } = inbox
+  const keyOf = keysOf(inbox)
   if (all) yield* deadLetterPages(inbox)
   else yield await Promise.all(ids.map(async id => ({ id, key: await keyOf(namespace, id) })))
 }

@@ -6,14 +6,11 @@ import { createDeliveryFactory, type DeliveryParts } from './delivery.ts'
 
 const event = { id: 'evt_1', type: 'a.b', created_at: '2026-01-01T00:00:00Z', data: {} }
 const body = new TextEncoder().encode('{}')
+const plain = { namespace: '', keyOf: eventKey, serializeBy: undefined, clock: () => 5 }
 const deliver = (parts: Partial<DeliveryParts<string>> = {}, one = event) =>
-  createDeliveryFactory<string>({ namespace: '', serializeBy: undefined, clock: () => 5, ...parts })(
-    one,
-    body,
-    {
-      context: 'ws',
-    },
-  )
+  createDeliveryFactory<string>({ ...plain, ...parts })(one, body, {
+    context: 'ws',
+  })
 
 it('names an event and its bytes', async () => {
   expect(await deliver()).toEqual({
@@ -71,7 +68,7 @@ it.each([
 
 it('passes on waitUntil', async () => {
   const waitUntil = () => {}
-  const toDelivery = createDeliveryFactory({ namespace: '', serializeBy: undefined, clock: () => 5 })
+  const toDelivery = createDeliveryFactory(plain)
   expect(await toDelivery(event, body, { context: 0, waitUntil })).toMatchObject({ waitUntil })
   expect(await toDelivery(event, body, { context: 0, waitUntil: undefined })).not.toHaveProperty('waitUntil')
 })

@@ -1,6 +1,5 @@
 import { platform } from '#platform'
 import { ConfigurationError } from '../errors/errors.ts'
-import { eventKey } from '../events/event-key.ts'
 import type { WebhookEvent } from '../events/event-types.ts'
 import type { WebhookRequest } from '../http/request.ts'
 import { isPromise, type MaybePromise } from '../lib/maybe-promise.ts'
@@ -8,7 +7,7 @@ import type { RunInContext } from '../platform/platform.ts'
 
 /** One authentic event between its request and its handlers. */
 export interface Delivery {
-  /** What an inbox remembers events by: `eventKey` of namespace and id, or `keyOf` of the inbox. */
+  /** What an inbox remembers events by: a hash of namespace and id, or what `keyOf` of the inbox answers. */
   readonly key: string
   readonly namespace: string
   readonly id: string
@@ -46,8 +45,7 @@ export function identityOf({ id, type, namespace }: Delivery): Pick<Delivery, 'i
 
 export interface DeliveryParts<Context> {
   readonly namespace: string | ((context: Context) => string)
-  /** Default `eventKey`. */
-  readonly keyOf?: ((namespace: string, id: string) => MaybePromise<string>) | undefined
+  readonly keyOf: (namespace: string, id: string) => MaybePromise<string>
   readonly serializeBy: ((event: WebhookEvent) => string | null | undefined) | undefined
   readonly acknowledge?: 'immediately' | 'after-processing'
   readonly clock: () => number
@@ -61,7 +59,6 @@ export type CreateDelivery<Context> = (
 ) => MaybePromise<Delivery>
 
 export function createDeliveryFactory<Context>(parts: DeliveryParts<Context>): CreateDelivery<Context> {
-  const { keyOf = eventKey } = parts
   return (event, body, { context, waitUntil }) => {
     const namespace = namespaceOf(parts, context)
     const order = orderOf(parts, event)
@@ -72,7 +69,7 @@ export function createDeliveryFactory<Context>(parts: DeliveryParts<Context>): C
       if (parts.acknowledge === 'after-processing') delivery.runInContext = platform.keepContext()
       return delivery
     }
-    const key = keyOf(namespace, event.id)
+    const key = parts.keyOf(namespace, event.id)
     return isPromise(key) ? key.then(create) : create(key)
   }
 }

@@ -68,7 +68,10 @@ export interface ProcessingPolicy {
 export interface Inbox {
   /** Whether an accepted event survives the process. */
   readonly durable?: boolean
-  /** The key of an event, where it is not `eventKey`: 1 to 64 letters, digits, `_` and `-`. For the memory of one process. */
+  /**
+   * The key of an event, where it is not the hash of namespace and id: 1 to 64 letters, digits, `_` and `-`. For the
+   * memory of one process.
+   */
   readonly keyOf?: (namespace: string, id: string) => MaybePromise<string>
   /** Where its events are, for messages: `queue 'webhooks'`, `file /data/webhooks.db`. Never holds a password. */
   readonly location?: string

@@ -1,10 +1,10 @@
 import { platform } from '#platform'
 import { unreportedCopies } from '../errors/errors.ts'
 import { createDecoder } from '../events/decode-event.ts'
-import { eventKey } from '../events/event-key.ts'
 import type { EventHandler, EventSchemas, KnownEvents } from '../events/event-types.ts'
 import { createDeliveryFactory } from '../inbox/delivery.ts'
 import type { DeadLetterStore } from '../inbox/inbox.ts'
+import { keysOf } from '../inbox/keys-of.ts'
 import { oneOf, wholeNumber } from '../lib/check-option.ts'
 import type { MaybePromise } from '../lib/maybe-promise.ts'
 import { createRefusalLog, createStoreLog } from '../observe/failure-log.ts'
@@ -42,7 +42,7 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
   const observers = new Observers(resolved.observe, resolved.logger)
   const { lifecycle, handle } = connect(resolved, handlers, observers, wraps)
   const { inbox } = resolved
-  const keyOf: KeyOf = (id, { namespace = '' } = {}) => (inbox.keyOf ?? eventKey)(namespace, id)
+  const keyOf: KeyOf = (id, { namespace = '' } = {}) => keysOf(inbox)(namespace, id)
   const receiver: Receiver<KnownEvents<Schemas>, Context> & Inspectable = {
     on(type, handler) {
       handlers.add(type, handler as EventHandler<never>)
@@ -120,7 +120,7 @@ function connect<Context>(
     inbox: lifecycle,
     verify: createVerifier({ ...resolved, macs: createSecrets(resolved.secret, logger) }),
     decode,
-    createDelivery: createDeliveryFactory({ ...recorded, keyOf: inbox.keyOf }),
+    createDelivery: createDeliveryFactory({ ...recorded, keyOf: keysOf(inbox) }),
     logRefusal: createRefusalLog(logger),
     observers,
   }
