@@ -14,7 +14,7 @@ SELECT to_regclass('job') IS NOT NULL AND (to_regclass('ackhook_remembered') IS 
  *
  * Each statement finds its rows by queue and ids. PostgreSQL keeps the plans of a function in each connection, and a join
  * that is planned for an empty table reads all of it later, until its statistics are renewed: 6 ms an add beside 3,000 jobs,
- * where it is 1.4 now.
+ * where it takes 1.7 now and a bare add 0.79.
  *
  * A release that changes the function gives it another name: during a deployment processes of both run side by side.
  *
