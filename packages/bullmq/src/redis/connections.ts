@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net'
 import { ConfigurationError } from '@ackhook/core'
 import type { RedisConnectionClient, RedisOptions } from 'bullmq'
 
@@ -70,6 +71,7 @@ export function ignoreErrors(client: RedisConnectionClient): RedisConnectionClie
   client.on?.('error', () => {})
   client.on?.('close', () => clearSocketTimeout(client))
   client.on?.('connecting', () => setImmediate(ignoreLaterErrors, client))
+  client.on?.('connect', () => readBeforeTimeout(client['stream']))
   return client
 }
 
@@ -85,6 +87,21 @@ function ignoreLaterErrors(client: RedisConnectionClient): void {
 function clearSocketTimeout(client: RedisConnectionClient): void {
   clearTimeout(client['socketTimeoutTimer'])
   client['socketTimeoutTimer'] = undefined
+}
+
+/**
+ * While a handler blocks the event loop, answers arrive and the time of `socketTimeout` runs out. Node runs the timer first,
+ * so the network is read once more before a connection is given up. A cluster has no socket of its own.
+ */
+function readBeforeTimeout(socket: Socket | undefined): void {
+  if (socket === undefined) return
+  const destroy = socket.destroy.bind(socket)
+  socket.destroy = error => {
+    if (!error?.message.startsWith('Socket timeout')) return destroy(error)
+    const { bytesRead } = socket
+    setImmediate(() => socket.bytesRead === bytesRead && destroy(error))
+    return socket
+  }
 }
 
 function isClient(
