@@ -1,30 +1,28 @@
 import { expect, it } from 'vitest'
 import { RememberedIds } from './remembered-ids.ts'
 
-/** Texts of one number: `Aa`, `BB` and `C#` are one in base 31. */
-const SAME = ['evt_Aa', 'evt_BB', 'evt_C#']
+const KEYS = ['evt_a', 'evt_b', 'evt_c']
 const LONG_MS = 600_000
 
 function remember(ids: RememberedIds, key: string, fingerprint = 0): void {
   ids.complete(key, '', { fingerprint, retentionMs: LONG_MS })
 }
 
-it('keeps ids apart that have the same number', () => {
+it('keeps the fingerprint of each id, and the last one', () => {
   const ids = new RememberedIds(10)
-  for (const [i, key] of SAME.entries()) remember(ids, key, i)
-  expect(SAME.map(key => ids.handled(key))).toEqual([0, 1, 2])
-  expect(ids.forget('evt_Aa')).toBe(true)
-  expect(SAME.map(key => ids.handled(key))).toEqual([undefined, 1, 2])
-  remember(ids, 'evt_Aa', 3)
-  expect(SAME.map(key => ids.handled(key))).toEqual([3, 1, 2])
-  expect(ids.forget('evt_BB')).toBe(true)
-  expect(SAME.map(key => ids.handled(key))).toEqual([3, undefined, 2])
+  for (const [i, key] of KEYS.entries()) remember(ids, key, i)
+  expect(KEYS.map(key => ids.handled(key))).toEqual([0, 1, 2])
+  expect(ids.forget('evt_a')).toBe(true)
+  expect(KEYS.map(key => ids.handled(key))).toEqual([undefined, 1, 2])
+  remember(ids, 'evt_a', 3)
+  remember(ids, 'evt_b', 4)
+  expect(KEYS.map(key => ids.handled(key))).toEqual([3, 4, 2])
 })
 
-it('forgets the oldest of ids that have the same number, and no other', () => {
+it('forgets the oldest id for one too many, and no other', () => {
   const ids = new RememberedIds(3)
-  for (const key of [...SAME, 'evt_1']) remember(ids, key)
-  expect([...SAME, 'evt_1'].map(key => ids.claim(key).outcome)).toEqual([
+  for (const key of [...KEYS, 'evt_1']) remember(ids, key)
+  expect([...KEYS, 'evt_1'].map(key => ids.claim(key).outcome)).toEqual([
     'claimed',
     'completed',
     'completed',
