@@ -20,7 +20,7 @@ export function accept(state: State, delivery: Delivery): MaybePromise<Acceptanc
   const entry = new Entry(delivery, leases?.newToken() ?? '', leaseMs, state.sequence++)
   const refusal = scheduler.reserve?.(entry)
   if (refusal !== undefined) return answerHandled(state, delivery) ?? refusal
-  entries.set(entry.key, entry)
+  entries.add(entry)
   // A crash from here to the acknowledgement leaves a lease that expires; the sender's retry runs then.
   try {
     const claim = store.claim(entry.key, entry.token, { leaseMs })

@@ -22,7 +22,7 @@ export function browse(
     return found
   }
   const from = parseCursor(after) ?? -1
-  for (const entry of entries?.values() ?? []) {
+  for (const entry of entries?.list() ?? []) {
     if (found.length === limit) break
     if (entry.sequence > from && stateOf(entry) === state && matches(entry.delivery, query))
       found.push(withoutBody(eventOf(entry), query))

@@ -10,11 +10,11 @@ export async function drain(state: State, timeoutMs: number): Promise<DrainRepor
   state.isDraining = true
   // With 'after-processing' a failed event goes back to its sender, which retries.
   if (policy.acknowledge === 'immediately') state.limit.lastStartAt = performance.now() + timeoutMs
-  for (const entry of entries.values()) if (entry.retryTimer !== undefined) scheduler.enqueue(entry)
+  for (const entry of entries.list()) if (entry.retryTimer !== undefined) scheduler.enqueue(entry)
   await idleWithin(state, timeoutMs)
   leases?.stop()
   // An event that is only being recorded as handled is neither lost nor given back.
-  const left = [...entries.values()].filter(entry => entry.phase !== 'completing')
+  const left = entries.list().filter(entry => entry.phase !== 'completing')
   state.lost += left.filter(entry => entry.acknowledged).length
   await Promise.all(left.map(entry => withdraw(state, entry, ABORT.drained())))
   return { lost: state.lost }

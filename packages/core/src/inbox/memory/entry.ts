@@ -29,6 +29,10 @@ export class Entry {
   retryTimer: ReturnType<typeof setTimeout> | undefined = undefined
   /** Answers the request that waits for the handlers, with `acknowledge: 'after-processing'`. */
   reply: ((acceptance: Acceptance) => void) | undefined = undefined
+  /** Its place in {@link Entries}, and its neighbours there. */
+  slot = -1
+  older: Entry | undefined = undefined
+  newer: Entry | undefined = undefined
   /** Releases a platform that was asked to wait. */
   onFinished: (() => void) | undefined = undefined
 

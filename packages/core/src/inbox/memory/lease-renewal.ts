@@ -1,9 +1,10 @@
 import { createTokens } from '../../lib/tokens.ts'
+import type { Entries } from './entries.ts'
 import type { Entry } from './entry.ts'
 import type { GuardedStore } from './guarded-store.ts'
 
 export interface LeaseRenewalParts {
-  readonly entries: ReadonlyMap<string, Entry>
+  readonly entries: Pick<Entries, 'list' | 'size'>
   readonly store: GuardedStore
   readonly leaseMs: number
   /** Called for an entry that another process owns now. */
@@ -56,7 +57,7 @@ export class LeaseRenewal {
     const own = this.#timer
     this.#dueAt = performance.now()
     let slice: Promise<void>[] = []
-    for (const entry of [...entries.values()]) {
+    for (const entry of entries.list()) {
       if (this.#isStopped) return
       if (entry.phase !== 'held') continue
       slice.push(this.#renew(entry))

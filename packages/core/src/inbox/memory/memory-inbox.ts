@@ -10,6 +10,7 @@ import { accept, redrive } from './accepting.ts'
 import { BROWSING, browse } from './browsing.ts'
 import { DeadLetterList } from './dead-letter-list.ts'
 import { drain } from './draining.ts'
+import { Entries } from './entries.ts'
 import { GuardedStore } from './guarded-store.ts'
 import { LeaseRenewal } from './lease-renewal.ts'
 import { MinuteCounts } from './minute-counts.ts'
@@ -73,7 +74,7 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
       discard: key => deadLetters.remove(key),
     },
     // What is here is not handled yet, and keeps its lease.
-    forget: key => !state?.entries.has(key) && (state?.store ?? ids).forget(key),
+    forget: key => state?.entries.get(key) === undefined && (state?.store ?? ids).forget(key),
     browse: query => browse(query, { entries: state?.entries, deadLetters }),
     browsing: BROWSING,
     throughput: () => minutes.list(),
@@ -113,7 +114,7 @@ function createState(
 ): State {
   const { ids, leaseMs, deadLetters, minutes } = parts
   const store = ids instanceof RememberedIds ? ids : new GuardedStore(ids, policy.observe)
-  const entries: State['entries'] = new Map()
+  const entries = new Entries()
   const state: State = {
     process: run,
     policy,
@@ -153,7 +154,7 @@ function statsOf(state: State | undefined): Omit<InboxStats, 'dead'> {
   if (state === undefined) return { pending: 0, active: 0, oldestPendingMs: 0 }
   const { entries, scheduler } = state
   const { active } = scheduler
-  const oldest = entries.values().next().value
+  const { oldest } = entries
   return {
     // `onError` or `onDeadLetter` may still run for an event that is finished.
     pending: Math.max(0, entries.size - active),

@@ -121,8 +121,7 @@ export async function giveBack(state: State, entry: Entry): Promise<void> {
 /** The last step of every entry. Harmless when repeated. */
 export function finish({ entries, scheduler, onIdle }: State, entry: Entry): void {
   entry.phase = 'finished'
-  // By now the key may belong to a later delivery.
-  if (entries.get(entry.key) === entry) entries.delete(entry.key)
+  entries.delete(entry)
   scheduler.remove(entry)
   entry.onFinished?.()
   entry.delivery = NO_DELIVERY

@@ -1,7 +1,7 @@
 import type { DedupeStore } from '../dedupe-store.ts'
 import type { Process, ProcessingPolicy } from '../inbox.ts'
 import type { DeadLetterList } from './dead-letter-list.ts'
-import type { Entry } from './entry.ts'
+import type { Entries } from './entries.ts'
 import type { LeaseRenewal } from './lease-renewal.ts'
 import type { MinuteCounts } from './minute-counts.ts'
 import type { Scheduler } from './scheduler.ts'
@@ -20,8 +20,7 @@ export interface State {
   readonly deadLetters: DeadLetterList
   readonly minutes: MinuteCounts
   readonly leaseMs: number
-  /** Every event that is not finished, by key, the oldest first. */
-  readonly entries: Map<string, Entry>
+  readonly entries: Entries
   /** Set by the drain where retries are ours. The worker reads it when an attempt ends. */
   readonly limit: { lastStartAt: number | undefined }
   /** Of the next entry. */
