@@ -42,6 +42,15 @@ it.each([
   expect([index.slotOf(key), index.slotOf('another')]).toEqual([-1, 5])
 })
 
+it('takes any slot, however far from the others', () => {
+  const index = new KeyIndex()
+  index.add('far', 5000)
+  index.add('near', 0)
+  expect(['far', 'near'].map(key => index.slotOf(key))).toEqual([5000, 0])
+  index.delete(5000)
+  expect(['far', 'near'].map(key => index.slotOf(key))).toEqual([-1, 0])
+})
+
 it('answers what a Map would, whatever is added and deleted', () => {
   const index = new KeyIndex()
   const map = new Map<string, number>()

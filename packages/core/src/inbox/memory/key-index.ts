@@ -17,7 +17,7 @@ export class KeyIndex {
   /** By slot. */
   #records = new Uint8Array(RECORD_BYTES * FEWEST)
   readonly #texts = new Map<number, string>()
-  /** Unknown outside of this process, so that no sender can choose ids of one hash. */
+  /** Unknown outside of this process, so that no sender can choose plain ids of one hash. */
   #seed = 0
 
   /** The slot of a key, or -1. */
@@ -32,12 +32,13 @@ export class KeyIndex {
 
   /** Gives a free slot to a key that has none. */
   add(key: string, slot: number): void {
-    if ((slot + 1) * RECORD_BYTES > this.#records.length) this.#growRecords()
+    while ((slot + 1) * RECORD_BYTES > this.#records.length) this.#growRecords()
     this.#write(key, slot)
     // Not while a module loads, where Workers forbid it.
     if (this.#size === 0) this.#seed = (Math.random() * 2 ** 32) | 0
-    if (2 * ++this.#size > this.#pairs.length / 2) this.#growPairs()
+    if (2 * (this.#size + 1) > this.#pairs.length / 2) this.#growPairs()
     put(this.#pairs, hashOf(key, this.#seed), slot)
+    this.#size++
   }
 
   /** Frees a slot that a key has. */

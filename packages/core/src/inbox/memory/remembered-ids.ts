@@ -85,8 +85,8 @@ export class RememberedIds implements InboxStore {
     if (slot === this.#until.length) this.#grow()
     const until = this.#until[slot] as number
     if (until !== NONE) this.#clear(slot)
-    if (until > now) this.#reportEviction()
     this.#slots.add(key, slot)
+    if (until > now) this.#reportEviction()
     return slot
   }
 
