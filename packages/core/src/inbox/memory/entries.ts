@@ -12,10 +12,9 @@ export class Entries {
   readonly #freeSlots: number[] = []
   #oldest: Entry | undefined
   #newest: Entry | undefined
-  #size = 0
 
   get size(): number {
-    return this.#size
+    return this.#all.length - this.#freeSlots.length
   }
 
   get oldest(): Entry | undefined {
@@ -37,7 +36,6 @@ export class Entries {
     if (this.#newest === undefined) this.#oldest = entry
     else this.#newest.newer = entry
     this.#newest = entry
-    this.#size++
   }
 
   /** Harmless when repeated: by then its key may belong to a later entry. */
@@ -54,7 +52,6 @@ export class Entries {
     // Once promoted by the collector, a deleted one would keep those beside it. perf: note 5.
     entry.older = undefined
     entry.newer = undefined
-    this.#size--
   }
 
   /** The oldest first. A copy: what is done with one may delete others. */

@@ -5,7 +5,7 @@ import type { InboxStore } from './state.ts'
 
 /**
  * Half of what a `Map` of V8 has room for. It reuses the room of deleted keys only when they are half of it: with more
- * claims than this, steady traffic would eventually make it throw. perf: note 20.
+ * claims than this, or ids kept as texts, steady traffic would eventually make it throw. perf: note 20.
  */
 export const MAX_ENTRIES: number = 2 ** 23
 export const DEFAULT_ENTRIES: number = 1_000_000
