@@ -4,6 +4,8 @@ import type { Place } from '../handler-board.ts'
 
 const MIN_DELAY_MS = 100
 const MAX_DELAY_MS = 5000
+/** Every process may take an event when it is due again, so one that waits for a process that runs tries more often. */
+const MAX_LIVE_DELAY_MS = 2000
 /** A mark is a count of waits and the rank that the event waits for. That of a dead letter has no waits. */
 const RANKS = 8
 /** One wait, for no known handler. */
@@ -18,6 +20,8 @@ export interface Situation {
   readonly best: number
   /** Of the event's last wait. */
   readonly mark: number
+  /** Whether a process that handles it so runs now. */
+  readonly isLive: boolean
   /** Whether one more event may wait. */
   readonly hasRoom: boolean
   readonly keepMs: number
@@ -28,7 +32,7 @@ export interface Situation {
  * has waited is never left to a less specific handler than the one it waited for.
  */
 export function decidePlace(situation: Situation): Place | undefined {
-  const { type, own, best, mark, hasRoom, keepMs } = situation
+  const { type, own, best, mark, isLive, hasRoom, keepMs } = situation
   const awaited = mark % RANKS
   const needed = Math.max(best, awaited)
   if (own >= needed) return undefined
@@ -43,7 +47,7 @@ export function decidePlace(situation: Situation): Place | undefined {
       `too many events wait for other processes already, '${type}' among them (a tenth of capacity)`,
     )
   const waits = Math.floor(mark / RANKS)
-  return { outcome: 'postponed', delayMs: delayMs(waits), mark: (waits + 1) * RANKS + needed }
+  return { outcome: 'postponed', delayMs: delayMs(waits, isLive), mark: (waits + 1) * RANKS + needed }
 }
 
 function missing(mark: number, reason: string): Place {
@@ -52,7 +56,7 @@ function missing(mark: number, reason: string): Place {
 }
 
 /** The upper half is random, so that events that were postponed together do not come back together. */
-function delayMs(waits: number): number {
-  const full = Math.min(MAX_DELAY_MS, MIN_DELAY_MS * 2 ** waits)
+function delayMs(waits: number, isLive: boolean): number {
+  const full = Math.min(isLive ? MAX_LIVE_DELAY_MS : MAX_DELAY_MS, MIN_DELAY_MS * 2 ** waits)
   return Math.max(MIN_DELAY_MS, Math.round(full / 2 + (Math.random() * full) / 2))
 }

@@ -113,7 +113,8 @@ export class SharedHandlers implements HandlersOfAll {
   #decide(type: string, own: number, mark: number): Place | undefined {
     const { best, isLive } = this.#others.bestOf(type)
     const { keepMs } = this.#handlers.own
-    const place = decidePlace({ type, own, best, mark, hasRoom: isLive || this.#room > 0, keepMs })
+    const hasRoom = isLive || this.#room > 0
+    const place = decidePlace({ type, own, best, mark, isLive, hasRoom, keepMs })
     if (place?.outcome !== 'postponed') return this.#isUnsure ? waitForView(mark) : place
     if (mark < FIRST_MARK && !isLive) this.#room--
     return place
