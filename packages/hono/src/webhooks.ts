@@ -74,13 +74,9 @@ function fromContext<C extends Context>(c: C): WebhookRequest<C> {
 }
 
 /** Of what Hono caches only an `arrayBuffer` is exact: text lost its byte order mark and its invalid bytes. */
-async function readBody(
-  c: Context,
-  limits: BodyLimits,
-  incoming?: IncomingMessage,
-): Promise<Awaited<ReturnType<ReadBody>>> {
+function readBody(c: Context, limits: BodyLimits, incoming?: IncomingMessage): ReturnType<ReadBody> {
   const cached = c.req.bodyCache.arrayBuffer
-  if (cached !== undefined) return new Uint8Array(await cached)
+  if (cached !== undefined) return Promise.resolve(cached).then(bytes => new Uint8Array(bytes))
   return incoming === undefined || isBeingRead(incoming)
     ? readRequestBody(c.req.raw, limits)
     : readRawBody(incoming, limits)

@@ -5,6 +5,12 @@ import { outcomeOf } from '../receiver/handle-request.ts'
 import { replyFor, replyLater, replyTo } from './reply.ts'
 import type { ReadBody, WebhookReply } from './request.ts'
 
+type Done = (body: Uint8Array | ReadBody) => void
+
+function raise(error: Error): never {
+  throw error
+}
+
 const codes = Object.keys(CODES) as ReplyCode[]
 
 it.each(codes)('the reply for %s is small JSON with a stable code', code => {
@@ -70,12 +76,11 @@ it('an event in flight is to be sent again after 30 seconds at most', () => {
 })
 
 describe('replyTo', () => {
-  it('writes the reply before the event loop turns when nothing has to be waited for', async () => {
+  it('writes the reply at once when nothing has to be waited for', async () => {
     const { receiver } = watch()
     await receiver.start()
     const replies: WebhookReply[] = []
     replyTo(receiver, signedRequest(), reply => replies.push(reply))
-    await new Promise(resolve => process.nextTick(resolve))
     expect(replies).toMatchObject([{ status: 202 }])
   })
 
@@ -124,6 +129,20 @@ describe('replyTo', () => {
     const replies: WebhookReply[] = []
     replyTo(wrapped, signedRequest(), reply => replies.push(reply))
     expect(replies).toMatchObject([{ status: 500, body: expect.stringContaining('internal_error') }])
+  })
+
+  it.each([
+    ['throws', 500, () => raise(new Error('no then'))],
+    ['gives bytes and throws', 202, (done: Done) => [done(signedRequest().body), raise(new Error('late'))]],
+    ['gives bytes twice', 202, (done: Done) => [done(signedRequest().body), done(signedRequest().body)]],
+    ['rejects', 500, (_: Done, failed: Done) => failed(new Error('no bytes') as never)],
+  ])('replies once when what a body is awaited by %s', async (_, status, then) => {
+    const { receiver } = watch()
+    await receiver.start()
+    const replies: WebhookReply[] = []
+    const body = { then } as never
+    replyTo(receiver, { ...signedRequest(), body: () => body }, reply => replies.push(reply))
+    expect(replies.map(reply => reply.status)).toEqual([status])
   })
 
   it('answers 500 when a reader of the body gives nothing', async () => {

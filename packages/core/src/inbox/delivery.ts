@@ -3,7 +3,7 @@ import { ConfigurationError } from '../errors/errors.ts'
 import type { WebhookEvent } from '../events/event-types.ts'
 import type { WebhookRequest } from '../http/request.ts'
 import { isPromise, type MaybePromise } from '../lib/maybe-promise.ts'
-import type { RunInContext } from '../platform/platform.ts'
+import type { AsyncContext } from '../platform/platform.ts'
 
 /** One authentic event between its request and its handlers. */
 export interface Delivery {
@@ -25,8 +25,8 @@ export interface Delivery {
   readonly event?: WebhookEvent
   /** Asks the platform to keep this process alive for work after the reply (Workers). */
   readonly waitUntil?: (work: Promise<unknown>) => void
-  /** Runs work in the async context of the request. Only where the reply waits for the handlers. */
-  readonly runInContext?: RunInContext
+  /** The async context of the request. Only where the reply waits for the handlers. */
+  readonly context?: AsyncContext
   /** Its place among the events that run one at a time. Absent when it has none. */
   readonly order?: SerialOrder
 }
@@ -66,7 +66,7 @@ export function createDeliveryFactory<Context>(parts: DeliveryParts<Context>): C
       const delivery = new VerifiedDelivery(key, namespace, event, body, parts.clock())
       if (order !== undefined) delivery.order = order
       if (waitUntil !== undefined) delivery.waitUntil = waitUntil
-      if (parts.acknowledge === 'after-processing') delivery.runInContext = platform.keepContext()
+      if (parts.acknowledge === 'after-processing') delivery.context = platform.keepContext()
       return delivery
     }
     const key = parts.keyOf(namespace, event.id)
@@ -103,7 +103,7 @@ class VerifiedDelivery implements Delivery {
   readonly event: WebhookEvent
   declare order?: SerialOrder
   declare waitUntil?: NonNullable<Delivery['waitUntil']>
-  declare runInContext?: RunInContext
+  declare context?: AsyncContext
 
   constructor(key: string, namespace: string, event: WebhookEvent, body: Uint8Array, receivedAt: number) {
     this.key = key

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { createServer, request as httpRequest, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setFlagsFromString } from 'node:v8'
@@ -39,6 +40,19 @@ it('gives the bytes of the stream', async () => {
     client => client.end(Buffer.of(1, 2, 0xff)),
   )
   expect(Uint8Array.from(bytes as Uint8Array)).toEqual(Uint8Array.of(1, 2, 0xff))
+})
+
+it('gives the bytes also to who awaits them after the end, once', async () => {
+  const answers = await received(
+    async request => {
+      const reading = readRawBody(request, limits)
+      await once(request, 'close')
+      return [await reading, await reading]
+    },
+    client => client.end('sent'),
+  )
+  expect(String(answers[0])).toBe('sent')
+  expect(answers[1]).toMatchObject({ code: 'body_unavailable', detail: expect.stringContaining('twice') })
 })
 
 it.each(['rawBody', 'body'])('gives the bytes that something kept in %s, without reading', async property => {
@@ -136,6 +150,17 @@ it('stops at the limit where somebody watches the stream', async () => {
     client => client.end(Buffer.alloc(1_000_000)),
   )
   expect(refusal).toMatchObject({ code: 'body_too_large' })
+})
+
+it('leaves the rest of a body that is too large with its sender', async () => {
+  const isFlowing = await received(
+    async request => {
+      await readRawBody(request, limits)
+      return request.readableFlowing
+    },
+    client => client.end(Buffer.alloc(1_000_000)),
+  )
+  expect(isFlowing).toBe(false)
 })
 
 it('refuses at once what gives text and no bytes, and says so', async () => {

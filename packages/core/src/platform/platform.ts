@@ -21,10 +21,10 @@ export interface Platform {
   /** Timeouts of one length. */
   createTimeouts(ms: number): Timeouts
   /**
-   * Keeps the current async context, as `AsyncLocalStorage` has it: the answer runs work in it. On Workers an attempt
-   * never leaves its request, so there is nothing to keep.
+   * Keeps the current async context, as `AsyncLocalStorage` has it. On Workers an attempt never leaves its request, so
+   * there is nothing to keep.
    */
-  keepContext(): RunInContext
+  keepContext(): AsyncContext
   /** Runs `work` once the replies of this turn are written. */
   afterReplies(work: () => void): void
   /** Host and process id, for people. Empty where there is neither. */
@@ -33,8 +33,11 @@ export interface Platform {
   readonly defaultLogger: Logger
 }
 
-/** Runs `work` in the async context in which this function was made. */
-export type RunInContext = <T>(work: () => T) => T
+/** An async context that was kept. */
+export interface AsyncContext {
+  /** What `work` makes of `value`, in this context. */
+  run<T, Result>(work: (value: T) => Result, value: T): Result
+}
 
 /** Timeouts that all fire equally long after they were set. */
 export interface Timeouts {

@@ -216,9 +216,16 @@ describe('a fault on this side', () => {
     expect(logger.lines.at(-1)).toMatchObject({ level: 'error', fields: { code: 'internal_error' } })
   })
 
-  it('in the namespace function is a 500 and accepts nothing', async () => {
+  it.each([
+    ['at once', SECRET],
+    ['after a secret that came later', async () => SECRET],
+  ])('in the namespace function, %s, is a 500 and accepts nothing', async (_, secret) => {
     const accept = vi.fn()
-    const { receiver } = watch({ namespace: () => undefined as never, inbox: inboxThat({ accept }) })
+    const { receiver } = watch({
+      secret,
+      namespace: () => undefined as never,
+      inbox: inboxThat({ accept }),
+    })
     expect((await receiver.handle(signedRequest())).status).toBe(500)
     expect(accept).not.toHaveBeenCalled()
   })

@@ -2,6 +2,7 @@ import { platform } from '#platform'
 import { unreportedCopies } from '../errors/errors.ts'
 import { createDecoder } from '../events/decode-event.ts'
 import type { EventHandler, EventSchemas, KnownEvents } from '../events/event-types.ts'
+import { toHandle } from '../http/reply.ts'
 import { createDeliveryFactory } from '../inbox/delivery.ts'
 import type { DeadLetterStore } from '../inbox/inbox.ts'
 import { keysOf } from '../inbox/keys-of.ts'
@@ -92,7 +93,7 @@ function connect<Context>(
   const logStore = createStoreLog(logger)
   const decode = createDecoder(resolved.contract, resolved.schemas)
   // Not at start, which may be within the first request.
-  const runInContext = platform.keepContext()
+  const context = platform.keepContext()
   function observe(observation: Observation): void {
     observers.observe?.(observation)
     logStore(observation)
@@ -110,7 +111,7 @@ function connect<Context>(
     createProcess() {
       if (handlers.freeze() && resolved.concurrency > 0) warnWithoutHandlers(logger, handlers)
       warnOfCopies(logger)
-      const worker = createWorker({ ...recorded, handlers, own, decode, observers, runInContext })
+      const worker = createWorker({ ...recorded, handlers, own, decode, observers, context })
       const tools = { decode, countHandlers: (type: string) => handlers.match(type).length }
       return wraps.reduce((run, wrap) => wrap(run, tools), worker)
     },
@@ -124,8 +125,7 @@ function connect<Context>(
     logRefusal: createRefusalLog(logger),
     observers,
   }
-  const handle = handleRequest<Context>
-  return { lifecycle, handle: handle.bind(undefined, steps) }
+  return { lifecycle, handle: toHandle((request, reply) => handleRequest(steps, request, reply)) }
 }
 
 /** At start, when most of what an application imports has been loaded. */

@@ -13,7 +13,7 @@ import { isPromise, type MaybePromise } from '../lib/maybe-promise.ts'
 import { onceAMinute } from '../lib/once-a-minute.ts'
 import type { Observer } from '../observe/observation.ts'
 import type { Observers } from '../observe/observers.ts'
-import type { RunInContext, Timeouts } from '../platform/platform.ts'
+import type { AsyncContext, Timeouts } from '../platform/platform.ts'
 import { type NotifyParts, notifyFailure } from './failure.ts'
 import type { HandlerRegistry } from './handler-registry.ts'
 import { limitAttempt, runHandlers } from './run-handlers.ts'
@@ -28,7 +28,7 @@ export interface WorkerParts extends NotifyParts {
   readonly retry: RetryPolicy
   readonly acknowledge: ProcessingPolicy['acknowledge']
   /** The async context of the receiver. Attempts start in the turn of any request, whose context is not theirs. */
-  readonly runInContext: RunInContext
+  readonly context: AsyncContext
   readonly clock: () => number
   /** The option: where it is set, it sees events without a handler. */
   readonly observe: Observer | undefined
@@ -41,10 +41,9 @@ export interface WorkerParts extends NotifyParts {
  */
 export function createWorker(parts: WorkerParts): Process {
   const worker = new Worker(parts)
-  return (delivery, attempt, limit) => {
-    const runInContext = delivery.runInContext ?? parts.runInContext
-    return runInContext(() => worker.process({ delivery, attempt, limit, event: delivery.event }))
-  }
+  const process = (running: Running): MaybePromise<Verdict> => worker.process(running)
+  return (delivery, attempt, limit) =>
+    (delivery.context ?? parts.context).run(process, { delivery, attempt, limit, event: delivery.event })
 }
 
 /** One attempt under way. */

@@ -2,7 +2,7 @@ import { AsyncResource } from 'node:async_hooks'
 import { hash } from 'node:crypto'
 import { hostname } from 'node:os'
 import { crc32 } from 'node:zlib'
-import type { Platform } from '../platform.ts'
+import type { AsyncContext, Platform } from '../platform.ts'
 import { createMac } from './hmac.ts'
 import { processWarnings } from './process-warnings.ts'
 import { createTimeouts } from './timeouts.ts'
@@ -29,12 +29,15 @@ export const platform: Platform = {
     const hasBom = buffer[0] === 0xef && buffer[1] === 0xbb && buffer[2] === 0xbf
     return hasBom ? buffer.toString('utf8', 3) : buffer.toString()
   },
-  keepContext() {
-    // `AsyncLocalStorage.snapshot` copies lists of arguments at each call. perf: note 37.
-    const resource = new AsyncResource('Ackhook')
-    return resource.runInAsyncScope.bind(resource)
-  },
+  keepContext: () => new KeptContext('Ackhook'),
   processName: () => `${hostname()}:${process.pid}`,
   afterReplies: work => void realSetImmediate(work),
   defaultLogger: processWarnings,
+}
+
+/** One object. `AsyncLocalStorage.snapshot` copies lists of arguments at each call. perf: note 37. */
+class KeptContext extends AsyncResource implements AsyncContext {
+  run<T, Result>(work: (value: T) => Result, value: T): Result {
+    return this.runInAsyncScope(work, undefined, value)
+  }
 }

@@ -1,5 +1,5 @@
 import { consoleLogger } from '../console-logger.ts'
-import type { Platform } from '../platform.ts'
+import type { AsyncContext, Platform } from '../platform.ts'
 import { crc32 } from './crc32.ts'
 import { createMac } from './hmac.ts'
 import { createTimeouts } from './timeouts.ts'
@@ -7,6 +7,8 @@ import { createTimeouts } from './timeouts.ts'
 const KEY_BYTES = 16
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()
+
+const CURRENT: AsyncContext = { run: (work, value) => work(value) }
 
 /** The platform of Workers and of every other place with only the web's own interfaces. */
 export const platform: Platform = {
@@ -18,7 +20,7 @@ export const platform: Platform = {
   },
   checksum: crc32,
   decodeText: bytes => decoder.decode(bytes),
-  keepContext: () => work => work(),
+  keepContext: () => CURRENT,
   processName: () => '',
   // A microtask runs whatever becomes of its request; a timer may not.
   // Called as a plain function: Workers refuse any other `this`.
