@@ -26,7 +26,7 @@ const FLAGS = {
 if (process.argv[2] === 'compare') process.exit(await compareCheckouts(process.argv.slice(3)))
 
 const { subjects, node, ...options } = readArguments(process.argv.slice(2))
-install()
+prepare()
 if (subjects[0] === 'profile') {
   const { profile } = await import('./profile.mjs')
   await profile(subjects.slice(1), node)
@@ -73,7 +73,7 @@ function readArguments(words) {
 
 /** Reads its own arguments, and leaves the results alone: its figures are about two checkouts and not about a release. */
 async function compareCheckouts(words) {
-  install()
+  prepare()
   const at = words.indexOf('--node')
   const [, asked] = at < 0 ? [] : words.splice(at, 2)
   const child = fork(new URL('compare.mjs', import.meta.url), words, {
@@ -113,12 +113,19 @@ async function measure({ subject, node, options }) {
   )
 }
 
-/** The peers have a package of their own, so that nobody installs them who does not measure. */
-function install() {
+/**
+ * Builds, because figures of an older build look like any others. The peers have a package of their own, so that nobody
+ * installs them who does not measure.
+ */
+function prepare() {
   const changedAt = file => statSync(new URL(file, import.meta.url), { throwIfNoEntry: false })?.mtimeMs ?? 0
-  if (changedAt('node_modules/.package-lock.json') > changedAt('package-lock.json')) return
-  execFileSync('npm', ['ci'], {
-    cwd: new URL('.', import.meta.url),
+  if (changedAt('node_modules/.package-lock.json') <= changedAt('package-lock.json')) npm('ci', '.')
+  npm('run build --silent', '..')
+}
+
+function npm(words, folder) {
+  execFileSync('npm', words.split(' '), {
+    cwd: new URL(`${folder}/`, import.meta.url),
     stdio: 'inherit',
     shell: process.platform === 'win32',
   })
