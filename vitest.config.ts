@@ -8,6 +8,8 @@ const webPlatform = fileURLToPath(new URL('platform/web/platform.ts', core))
 const webScheduler = fileURLToPath(new URL('inbox/memory/per-request-scheduler.ts', core))
 /** Tests of what only that platform has. */
 const ON_WEB = 'packages/core/src/inbox/memory/per-request-scheduler.test.ts'
+/** Workers have `node:http` as well. */
+const ON_WEB_TOO = 'packages/core/src/node/to-node-handler.test.ts'
 /** Tests on the sources alone: they start no server, need no build and take seconds. */
 const UNIT = ['packages/*/src/**/*.test.ts', 'ui/src/**/*.test.ts', 'test/packaging/*.test.ts']
 const resolve = { conditions }
@@ -62,7 +64,7 @@ export default defineConfig({
         ssr,
         test: {
           name: 'web',
-          include: ['test/vectors/*.test.ts', ON_WEB],
+          include: ['test/vectors/*.test.ts', ON_WEB, ON_WEB_TOO],
           provide: { platform: 'web' },
           ...patient,
         },

@@ -1,15 +1,13 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { signedRequest, watch } from '../../../../test/support/receiving.ts'
 import { CODES, type ReplyCode } from '../errors/codes.ts'
+import { memoryInbox } from '../inbox/memory/memory-inbox.ts'
 import { outcomeOf } from '../receiver/handle-request.ts'
 import { replyFor, replyLater, replyTo } from './reply.ts'
-import type { ReadBody, WebhookReply } from './request.ts'
+import type { ReadBody, WebhookReply, WebhookRequest } from './request.ts'
 
-type Done = (body: Uint8Array | ReadBody) => void
-
-function raise(error: Error): never {
-  throw error
-}
+type Handle = (request: WebhookRequest<undefined>) => Promise<WebhookReply>
+type Wrap = (handle: Handle, pass: (reply: Promise<WebhookReply>) => Promise<WebhookReply>) => Handle
 
 const codes = Object.keys(CODES) as ReplyCode[]
 
@@ -76,11 +74,12 @@ it('an event in flight is to be sent again after 30 seconds at most', () => {
 })
 
 describe('replyTo', () => {
-  it('writes the reply at once when nothing has to be waited for', async () => {
+  it('writes the reply before the event loop turns when nothing has to be waited for', async () => {
     const { receiver } = watch()
     await receiver.start()
     const replies: WebhookReply[] = []
     replyTo(receiver, signedRequest(), reply => replies.push(reply))
+    await new Promise(resolve => process.nextTick(resolve))
     expect(replies).toMatchObject([{ status: 202 }])
   })
 
@@ -132,17 +131,37 @@ describe('replyTo', () => {
   })
 
   it.each([
-    ['throws', 500, () => raise(new Error('no then'))],
-    ['gives bytes and throws', 202, (done: Done) => [done(signedRequest().body), raise(new Error('late'))]],
-    ['gives bytes twice', 202, (done: Done) => [done(signedRequest().body), done(signedRequest().body)]],
-    ['rejects', 500, (_: Done, failed: Done) => failed(new Error('no bytes') as never)],
-  ])('replies once when what a body is awaited by %s', async (_, status, then) => {
+    ['a proxy', (handle, pass) => new Proxy(handle, { apply: (_, __, [request]) => pass(handle(request)) })],
+    [
+      'a function with all properties',
+      (handle, pass) => Object.assign((one: Parameters<Handle>[0]) => pass(handle(one)), handle),
+    ],
+  ] satisfies [string, Wrap][])('goes through %s around the handle', async (_, wrap) => {
+    const { receiver } = watch()
+    const pass = vi.fn((reply: Promise<WebhookReply>) => reply)
+    const wrapped = { handle: wrap(receiver.handle, pass) }
+    await new Promise<WebhookReply>(resolve => replyTo(wrapped, signedRequest(), resolve))
+    expect(pass).toHaveBeenCalledTimes(1)
+  })
+
+  it('writes no reply before it has returned, not even a refusal', async () => {
     const { receiver } = watch()
     await receiver.start()
     const replies: WebhookReply[] = []
-    const body = { then } as never
-    replyTo(receiver, { ...signedRequest(), body: () => body }, reply => replies.push(reply))
-    expect(replies.map(reply => reply.status)).toEqual([status])
+    replyTo(receiver, { ...signedRequest(), method: 'GET' }, reply => replies.push(reply))
+    replyTo(receiver, signedRequest(), reply => replies.push(reply))
+    expect(replies).toEqual([])
+    await vi.waitFor(() => expect(replies.map(reply => reply.status)).toEqual([405, 202]))
+  })
+
+  it.each([
+    ['at once', () => ({ outcome: 'unavailable', code: 'of_a_later_version' })],
+    ['later', async () => ({ outcome: 'unavailable', code: 'of_a_later_version' })],
+    ['as a time that is no number', () => ({ outcome: 'in_flight', retryAfterMs: 1n })],
+  ])('answers 500 when an inbox answers what core does not know, %s', async (_, accept) => {
+    const { receiver } = watch({ inbox: { ...memoryInbox(), accept: accept as never } })
+    const reply = await new Promise<WebhookReply>(resolve => replyTo(receiver, signedRequest(), resolve))
+    expect(reply.status).toBe(500)
   })
 
   it('answers 500 when a reader of the body gives nothing', async () => {

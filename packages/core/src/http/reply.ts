@@ -42,20 +42,19 @@ function headersOf(body: string): Record<string, string> {
   return { 'content-type': 'application/json', 'content-length': String(body.length) }
 }
 
-/** Calls `reply` once, in this turn or a later one. Never throws. */
+/** Calls `reply` once, after this call has returned. Never throws. */
 type Respond<Context> = (request: WebhookRequest<Context>, reply: (reply: WebhookReply) => void) => void
 
-/** The `handle` of a receiver has `respond`; a function that somebody wrapped around it has not. */
-interface Handle<Context> {
-  (request: WebhookRequest<Context>): Promise<WebhookReply>
-  readonly respond?: Respond<Context>
-}
+type Handle<Context> = (request: WebhookRequest<Context>) => Promise<WebhookReply>
+
+/** By the identity of a receiver's own `handle`: whatever somebody laid around it has to be called. */
+const responds = new WeakMap<Handle<never>, Respond<never>>()
 
 /** `handle` of a receiver: `respond` with a promise. Adapters do without one, by {@link replyTo}. perf: note 24. */
 export function toHandle<Context>(respond: Respond<Context>): Handle<Context> {
-  const handle = (request: WebhookRequest<Context>): Promise<WebhookReply> =>
-    new Promise(resolve => respond(request, resolve))
-  return Object.assign(handle, { respond })
+  const handle: Handle<Context> = request => new Promise(resolve => respond(request, resolve))
+  responds.set(handle, respond)
+  return handle
 }
 
 /**
@@ -67,7 +66,7 @@ export function replyTo<Context>(
   request: WebhookRequest<Context>,
   write: (reply: WebhookReply) => void,
 ): void {
-  const { respond } = receiver.handle as Handle<Context>
+  const respond = responds.get(receiver.handle) as Respond<Context> | undefined
   if (respond !== undefined) {
     respond(request, write)
     return

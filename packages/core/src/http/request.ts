@@ -1,5 +1,4 @@
 import { Refusal } from '../errors/refusal.ts'
-import type { Awaitable } from '../lib/maybe-promise.ts'
 
 /**
  * The framework-neutral interface of the core: a request in, a reply out. Everything else in the adapters is a
@@ -25,7 +24,7 @@ export type HeaderSource =
  * Reads the exact bytes within the limits, or answers with a {@link Refusal} (`body_too_large`, `body_timeout`,
  * `body_aborted`, `body_unavailable`) where it cannot.
  */
-export type ReadBody = (limits: BodyLimits) => Uint8Array | Refusal | Awaitable<Uint8Array | Refusal>
+export type ReadBody = (limits: BodyLimits) => Uint8Array | Refusal | PromiseLike<Uint8Array | Refusal>
 
 /** How much of a body is read, and for how long. */
 export interface BodyLimits {

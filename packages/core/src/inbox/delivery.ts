@@ -26,7 +26,7 @@ export interface Delivery {
   /** Asks the platform to keep this process alive for work after the reply (Workers). */
   readonly waitUntil?: (work: Promise<unknown>) => void
   /** The async context of the request. Only where the reply waits for the handlers. */
-  readonly context?: AsyncContext
+  readonly asyncContext?: AsyncContext
   /** Its place among the events that run one at a time. Absent when it has none. */
   readonly order?: SerialOrder
 }
@@ -66,7 +66,7 @@ export function createDeliveryFactory<Context>(parts: DeliveryParts<Context>): C
       const delivery = new VerifiedDelivery(key, namespace, event, body, parts.clock())
       if (order !== undefined) delivery.order = order
       if (waitUntil !== undefined) delivery.waitUntil = waitUntil
-      if (parts.acknowledge === 'after-processing') delivery.context = platform.keepContext()
+      if (parts.acknowledge === 'after-processing') delivery.asyncContext = platform.keepContext()
       return delivery
     }
     const key = parts.keyOf(namespace, event.id)
@@ -103,7 +103,7 @@ class VerifiedDelivery implements Delivery {
   readonly event: WebhookEvent
   declare order?: SerialOrder
   declare waitUntil?: NonNullable<Delivery['waitUntil']>
-  declare context?: AsyncContext
+  declare asyncContext?: AsyncContext
 
   constructor(key: string, namespace: string, event: WebhookEvent, body: Uint8Array, receivedAt: number) {
     this.key = key

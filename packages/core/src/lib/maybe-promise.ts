@@ -1,18 +1,11 @@
 /** A value, or a promise of one. */
 export type MaybePromise<T> = T | Promise<T>
 
-/** What `await` takes: a promise, or anything else that calls `done` once it has a value. */
-export interface Awaitable<T> {
-  then(done: (value: T) => void, failed?: (reason: unknown) => void): unknown
-}
-
 /**
  * Tells a promise from a value that is already there, so that a caller awaits only a promise. With the memory store a
  * whole delivery is synchronous once its body is read. perf: note 24.
  */
-export function isPromise<T>(value: MaybePromise<T>): value is Promise<T>
-export function isPromise<T>(value: T | Awaitable<T>): value is Awaitable<T>
-export function isPromise(value: unknown): boolean {
+export function isPromise<T>(value: MaybePromise<T>): value is Promise<T> {
   // Of any kind, as `await` does: some query builders are functions with a `then`.
   return typeof (value as { then?: unknown } | null | undefined)?.then === 'function'
 }

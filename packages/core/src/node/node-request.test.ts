@@ -5,6 +5,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { afterEach, expect, it, vi } from 'vitest'
 import type { Refusal } from '../errors/refusal.ts'
+import type { PendingBody } from '../http/pending-body.ts'
 import { readRawBody } from './node-request.ts'
 
 const limits = { maxBytes: 100, timeoutMs: 10_000 }
@@ -42,17 +43,32 @@ it('gives the bytes of the stream', async () => {
   expect(Uint8Array.from(bytes as Uint8Array)).toEqual(Uint8Array.of(1, 2, 0xff))
 })
 
-it('gives the bytes also to who awaits them after the end, once', async () => {
+it('gives the bytes also to whoever awaits them after the end, and as often as that is done', async () => {
   const answers = await received(
     async request => {
       const reading = readRawBody(request, limits)
       await once(request, 'close')
-      return [await reading, await reading]
+      return [await reading, ...(await Promise.all([reading, reading]))]
     },
     client => client.end('sent'),
   )
-  expect(String(answers[0])).toBe('sent')
-  expect(answers[1]).toMatchObject({ code: 'body_unavailable', detail: expect.stringContaining('twice') })
+  expect(answers.map(String)).toEqual(['sent', 'sent', 'sent'])
+})
+
+it('calls nobody back before the call that asks has returned', async () => {
+  const order = await received(
+    async request => {
+      const reading = readRawBody(request, limits) as PendingBody
+      await once(request, 'close')
+      const calls: string[] = []
+      reading.deliver(body => calls.push(String(body)))
+      calls.push('asked')
+      await vi.waitFor(() => expect(calls).toHaveLength(2))
+      return calls
+    },
+    client => client.end('sent'),
+  )
+  expect(order).toEqual(['asked', 'sent'])
 })
 
 it.each(['rawBody', 'body'])('gives the bytes that something kept in %s, without reading', async property => {

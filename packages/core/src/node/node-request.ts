@@ -2,9 +2,9 @@
 import type { IncomingMessage } from 'node:http'
 import { platform } from '#platform'
 import { Refusal } from '../errors/refusal.ts'
+import { PendingBody } from '../http/pending-body.ts'
 import type { BodyLimits, ReadBody, WebhookRequest } from '../http/request.ts'
 import { ByteCollector } from '../lib/byte-collector.ts'
-import type { Awaitable } from '../lib/maybe-promise.ts'
 import type { AsyncContext, Timeout, Timeouts } from '../platform/platform.ts'
 
 /** A Node request as the receiver takes it. `stream`: where its bytes come from, when a framework laid one around it. */
@@ -31,7 +31,6 @@ interface MaybeRead extends IncomingMessage {
  * The exact bytes of a Node request: those that were kept exactly (`express.raw`, `captureRawBody`, Google Cloud
  * Functions), otherwise the stream's. A stream that something else has read has no bytes left: waiting for its end
  * would hang until the sender gives up, so it is refused at once, as is one that gives text and not bytes.
- * To be awaited once.
  */
 export function readRawBody(request: MaybeRead, limits: BodyLimits): ReturnType<ReadBody> {
   if (request.rawBody instanceof Uint8Array) return request.rawBody
@@ -42,7 +41,8 @@ export function readRawBody(request: MaybeRead, limits: BodyLimits): ReturnType<
     return new Refusal('body_unavailable', { detail: DECODED })
   if (request.destroyed)
     return new Refusal('body_aborted', { detail: 'the connection closed before the body was read' })
-  return new BodyReader(request, limits).start()
+  const body = new BodyReader(request, limits).start()
+  return platform.keepsContext ? body : Promise.resolve(body)
 }
 
 const CONSUMED =
@@ -64,10 +64,8 @@ export function captureRawBody(request: IncomingMessage, _response: unknown, byt
 /**
  * Reads the bytes of one stream, and counts what is read, whatever `Content-Length` says. By listeners, which
  * stay on the request and hold nothing once the body is there. perf: notes 4, 8.
- *
- * No promise: who awaits it is called in the turn in which the body ends. perf: note 24.
  */
-class BodyReader implements Awaitable<Uint8Array | Refusal> {
+class BodyReader extends PendingBody {
   readonly #request: IncomingMessage
   readonly #limits: BodyLimits
   readonly #timeout: Timeout
@@ -76,14 +74,14 @@ class BodyReader implements Awaitable<Uint8Array | Refusal> {
   #first: Uint8Array | undefined
   #collector: ByteCollector | undefined
   #isOver = false
-  #isAwaited = false
-  /** From its end until somebody awaits it. */
+  /** From the end of the body until somebody asks for it. */
   #body: Uint8Array | Refusal | undefined
   #done: ((body: Uint8Array | Refusal) => void) | undefined
-  /** Of who waits: the listeners of a stream run in another one. */
+  /** That of `#done`: the listeners of a stream run in another one. */
   #context: AsyncContext | undefined
 
   constructor(request: IncomingMessage, limits: BodyLimits) {
+    super()
     this.#request = request
     this.#limits = limits
     this.#timeout = timeoutsOf(limits.timeoutMs).set(() =>
@@ -113,13 +111,11 @@ class BodyReader implements Awaitable<Uint8Array | Refusal> {
     return this
   }
 
-  // biome-ignore lint/suspicious/noThenProperty: it is what makes it awaitable
-  then(done: (body: Uint8Array | Refusal) => void): void {
-    const body = this.#isAwaited ? new Refusal('body_unavailable', { detail: AWAITED }) : this.#body
-    this.#isAwaited = true
+  deliver(done: (body: Uint8Array | Refusal) => void): void {
+    const body = this.#body
     this.#body = undefined
     if (body !== undefined) {
-      done(body)
+      queueMicrotask(() => done(body))
     } else {
       this.#done = done
       this.#context = platform.keepContext()
@@ -171,7 +167,6 @@ class BodyReader implements Awaitable<Uint8Array | Refusal> {
 }
 
 const NO_BYTES = new Uint8Array(0)
-const AWAITED = 'what readRawBody() answered was awaited twice. Keep the bytes of the first time'
 
 const byLength = new Map<number, Timeouts>()
 

@@ -25,6 +25,8 @@ export interface Platform {
    * there is nothing to keep.
    */
   keepContext(): AsyncContext
+  /** Whether {@link keepContext} keeps one. */
+  readonly keepsContext: boolean
   /** Runs `work` once the replies of this turn are written. */
   afterReplies(work: () => void): void
   /** Host and process id, for people. Empty where there is neither. */

@@ -93,7 +93,7 @@ function connect<Context>(
   const logStore = createStoreLog(logger)
   const decode = createDecoder(resolved.contract, resolved.schemas)
   // Not at start, which may be within the first request.
-  const context = platform.keepContext()
+  const asyncContext = platform.keepContext()
   function observe(observation: Observation): void {
     observers.observe?.(observation)
     logStore(observation)
@@ -111,7 +111,7 @@ function connect<Context>(
     createProcess() {
       if (handlers.freeze() && resolved.concurrency > 0) warnWithoutHandlers(logger, handlers)
       warnOfCopies(logger)
-      const worker = createWorker({ ...recorded, handlers, own, decode, observers, context })
+      const worker = createWorker({ ...recorded, handlers, own, decode, observers, asyncContext })
       const tools = { decode, countHandlers: (type: string) => handlers.match(type).length }
       return wraps.reduce((run, wrap) => wrap(run, tools), worker)
     },

@@ -2,6 +2,7 @@ import { CODES, type SuccessCode } from '../errors/codes.ts'
 import { Refusal } from '../errors/refusal.ts'
 import type { DecodeEvent } from '../events/decode-event.ts'
 import type { WebhookEvent } from '../events/event-types.ts'
+import { PendingBody } from '../http/pending-body.ts'
 import { replyFor, replyLater } from '../http/reply.ts'
 import {
   type BodyLimits,
@@ -32,8 +33,8 @@ export interface HandleRequestParts<Context> {
 }
 
 /**
- * Steps 2 to 9 of a delivery, from the raw request to its reply, for which `reply` is called once. Never throws: a fault
- * on this side is a 500, and the sender keeps the event. A crash before step 9 costs nothing: the sender has no reply yet
+ * Steps 2 to 9 of a delivery, from the raw request to its reply, for which `reply` is called once, after this call has
+ * returned. Never throws: a fault on this side is a 500, and the sender keeps the event. A crash before step 9 costs nothing: the sender has no reply yet
  * and retries.
  *
  * What is there already takes no promise, from the last byte of the request to the reply. perf: note 24.
@@ -53,8 +54,7 @@ type Outcome = MaybePromise<WebhookReply | Refusal>
 class Exchange<Context> {
   readonly #parts: HandleRequestParts<Context>
   readonly #request: WebhookRequest<Context>
-  /** Until it is called. */
-  #reply: ((reply: WebhookReply) => void) | undefined
+  readonly #reply: (reply: WebhookReply) => void
   readonly #startedAt = performance.now()
 
   constructor(
@@ -69,27 +69,27 @@ class Exchange<Context> {
 
   /** Step 2: the exact bytes. */
   readBody(): void {
-    try {
-      const body = this.#beginToRead()
-      if (!isPromise(body)) this.#answer(body)
-      else
-        body.then(
-          read => this.#answer(read),
-          cause => this.#fail(cause),
-        )
-    } catch (cause) {
-      this.#fail(cause)
-    }
+    const body = this.#beginToRead()
+    if (body instanceof PendingBody) body.deliver(read => this.#answer(read))
+    else
+      void Promise.resolve(body).then(
+        read => this.#answer(read),
+        cause => this.#fail(cause),
+      )
   }
 
   /** Only once the head of the request is acceptable. */
   #beginToRead(): ReturnType<ReadBody> {
     const request = this.#request
     const { bodyLimits, inbox } = this.#parts
-    const unread = checkHead(request, bodyLimits)
-    if (unread !== undefined) return unread
-    if (inbox.isDraining) return new Refusal('draining')
-    return typeof request.body === 'function' ? request.body(bodyLimits) : request.body
+    try {
+      const unread = checkHead(request, bodyLimits)
+      if (unread !== undefined) return unread
+      if (inbox.isDraining) return new Refusal('draining')
+      return typeof request.body === 'function' ? request.body(bodyLimits) : request.body
+    } catch (cause) {
+      return new Refusal('internal_error', { cause })
+    }
   }
 
   #answer(body: Uint8Array | Refusal): void {
@@ -160,9 +160,16 @@ class Exchange<Context> {
   }
 
   #end(outcome: WebhookReply | Refusal): void {
-    const reply = this.#reply
-    this.#reply = undefined
-    reply?.(outcome instanceof Refusal ? this.#refuse(outcome) : outcome)
+    this.#reply(outcome instanceof Refusal ? this.#replyTo(outcome) : outcome)
+  }
+
+  /** An inbox may give a code that this version of core does not know. */
+  #replyTo(refusal: Refusal): WebhookReply {
+    try {
+      return this.#refuse(refusal)
+    } catch (cause) {
+      return this.#refuse(new Refusal('internal_error', { cause }))
+    }
   }
 
   #refuse(refusal: Refusal): WebhookReply {

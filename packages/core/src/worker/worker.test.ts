@@ -34,7 +34,7 @@ function worker(parts: Partial<WorkerParts> = {}) {
     own: { shared: { placeOf: () => undefined } },
     handlerTimeoutMs: 1000,
     acknowledge: 'immediately',
-    context: { run: (work, value) => work(value) },
+    asyncContext: { run: (work, value) => work(value) },
     decode: () => event,
     retry: { attempts: 3, minDelayMs: 1000, maxDelayMs: 1000, factor: 1 },
     clock: () => Date.UTC(2026, 0, 1) + 250,

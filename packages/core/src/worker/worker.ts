@@ -28,7 +28,7 @@ export interface WorkerParts extends NotifyParts {
   readonly retry: RetryPolicy
   readonly acknowledge: ProcessingPolicy['acknowledge']
   /** The async context of the receiver. Attempts start in the turn of any request, whose context is not theirs. */
-  readonly context: AsyncContext
+  readonly asyncContext: AsyncContext
   readonly clock: () => number
   /** The option: where it is set, it sees events without a handler. */
   readonly observe: Observer | undefined
@@ -42,8 +42,10 @@ export interface WorkerParts extends NotifyParts {
 export function createWorker(parts: WorkerParts): Process {
   const worker = new Worker(parts)
   const process = (running: Running): MaybePromise<Verdict> => worker.process(running)
-  return (delivery, attempt, limit) =>
-    (delivery.context ?? parts.context).run(process, { delivery, attempt, limit, event: delivery.event })
+  return (delivery, attempt, limit) => {
+    const { asyncContext = parts.asyncContext, event } = delivery
+    return asyncContext.run(process, { delivery, attempt, limit, event })
+  }
 }
 
 /** One attempt under way. */

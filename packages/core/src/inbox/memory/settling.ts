@@ -164,6 +164,6 @@ export async function abandon(state: State, entry: Entry): Promise<void> {
 const REQUEST_ENDED = 'The request that ran this event ended before its handlers did.'
 
 /** Without the event, which a handler may have changed, and without what belongs to an answered request. */
-function forLater({ event: _, waitUntil: __, context: ___, ...rest }: Delivery): Delivery {
+function forLater({ event: _, waitUntil: __, asyncContext: ___, ...rest }: Delivery): Delivery {
   return rest
 }

@@ -30,6 +30,7 @@ export const platform: Platform = {
     return hasBom ? buffer.toString('utf8', 3) : buffer.toString()
   },
   keepContext: () => new KeptContext('Ackhook'),
+  keepsContext: true,
   processName: () => `${hostname()}:${process.pid}`,
   afterReplies: work => void realSetImmediate(work),
   defaultLogger: processWarnings,

@@ -21,6 +21,7 @@ export const platform: Platform = {
   checksum: crc32,
   decodeText: bytes => decoder.decode(bytes),
   keepContext: () => CURRENT,
+  keepsContext: false,
   processName: () => '',
   // A microtask runs whatever becomes of its request; a timer may not.
   // Called as a plain function: Workers refuse any other `this`.
