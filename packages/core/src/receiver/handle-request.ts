@@ -160,11 +160,11 @@ class Exchange<Context> {
   }
 
   #end(outcome: WebhookReply | Refusal): void {
-    this.#reply(outcome instanceof Refusal ? this.#replyTo(outcome) : outcome)
+    this.#reply(outcome instanceof Refusal ? this.#toReply(outcome) : outcome)
   }
 
   /** An inbox may give a code that this version of core does not know. */
-  #replyTo(refusal: Refusal): WebhookReply {
+  #toReply(refusal: Refusal): WebhookReply {
     try {
       return this.#refuse(refusal)
     } catch (cause) {
