@@ -357,7 +357,7 @@ describe('data', () => {
     const folder = mkdtempSync(join(tmpdir(), 'ackhook-emulator-cli-'))
     stops.push(() => rmSync(folder, { recursive: true, force: true }))
     const file = join(folder, 'event.json')
-    writeFileSync(file, body.replace('1.0', '2.0'))
+    writeFileSync(file, body.replace('"one":1.0', '"one":2.0'))
     expect((await run('replay', 'evt_1', '--body', file)).out).toContain('202 accepted')
     expect((await run('replay', 'evt_1', '--raw-data', '{"n":1e3}')).out).toContain('202 accepted')
     const bodies = JSON.parse((await run('list', '--json')).out).deliveries.map(
