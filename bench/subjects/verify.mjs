@@ -18,7 +18,7 @@ export async function measureVerify({ quick, bodies }) {
       rounds.push(await measureInProcess(CHILD, [JSON.stringify(sizes)]))
       return rounds.at(-1)[sizes[0]].alone
     },
-    { quick, fewest: 8, most: 20, seconds: 120, decides: [STRIPE, OCTOKIT].map(one => ['ns', one, OURS]) },
+    { quick, fewest: 12, most: 60, seconds: 240, decides: [STRIPE, OCTOKIT].map(one => ['ns', one, OURS]) },
   )
   const whole = compare(rounds, sizes, 'whole')
   const alone = compare(rounds, sizes, 'alone')
