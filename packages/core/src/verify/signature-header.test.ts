@@ -1,11 +1,17 @@
 import { describe, expect, it } from 'vitest'
 import { Refusal } from '../errors/refusal.ts'
-import { parseSignatureHeader } from './signature-header.ts'
+import { mismatchOf, parseSignatureHeader, type SignatureHeader } from './signature-header.ts'
 
 const A = 'a'.repeat(64)
 const B = '0123456789abcdefABCDEF0123456789'.repeat(2)
-const parse = (value: string, scheme = 'v1') => parseSignatureHeader(value, scheme)
 const parts = (timestamp: string, ...signatures: string[]) => ({ timestamp, signatures })
+
+function parse(value: string, scheme = 'v1') {
+  const header = parseSignatureHeader(value, scheme)
+  if (header instanceof Refusal) return header
+  const { text, timestamp, signatures } = header
+  return parts(timestamp, ...signatures.map(at => text.slice(at, at + 64)))
+}
 
 describe('a signature header', () => {
   it.each([
@@ -39,10 +45,10 @@ describe('a signature header', () => {
     [`t=1,v1= ${A}`, 'a v1 that is not 64 hexadecimal digits'],
     [`t=1,v1=${A.slice(1)}`, 'a v1 that is not 64 hexadecimal digits'],
     [`t=1,v1=${A}a`, 'a v1 that is not 64 hexadecimal digits'],
-    [`t=1,v1=${A.slice(1)}g`, 'a v1 that is not 64 hexadecimal digits'],
-    [`t=1,v1=g${A.slice(1)}`, 'a v1 that is not 64 hexadecimal digits'],
-    [`t=1,v1=${A.slice(1)}é`, 'a v1 that is not 64 hexadecimal digits'],
+    [`t=1,v1=${A}\n`, 'a v1 that is not 64 hexadecimal digits'],
+    [`t=1,v1=${A}\u00a0`, 'a v1 that is not 64 hexadecimal digits'],
     [`t=1,v1=${A}\n`.concat('x'), 'a v1 that is not 64 hexadecimal digits'],
+    [`\u00a0t=1,v1=${A}`, 'no t'],
   ])('is refused when it is %j', (value, detail) => {
     const refusal = parse(value)
     expect(refusal).toBeInstanceOf(Refusal)
@@ -75,5 +81,26 @@ describe('a signature header', () => {
     expect(parse(`t=1,s2=${A},v1=zz`, 's2')).toEqual(parts('1', A))
     expect(parse(`t=1,v1=${A}`, 's2')).toMatchObject({ detail: 'no s2' })
     expect(parse('t=1,s2=zz', 's2')).toMatchObject({ detail: 'a s2 that is not 64 hexadecimal digits' })
+  })
+})
+
+describe('a header whose signatures do not match', () => {
+  const mismatch = (value: string) => mismatchOf(parseSignatureHeader(value, 'v1') as SignatureHeader, 'v1')
+
+  it.each([`t=1,v1=${A}`, `t=1,v1=${B}`, `t=1,v1=${A.slice(1)}g,v1=${A}`, `t=1,v1=${A},v1=${A.slice(1)}g`])(
+    'has a signature of somebody else: %s',
+    value => {
+      expect(mismatch(value)).toMatchObject({ code: 'signature_mismatch' })
+    },
+  )
+
+  it.each([
+    [`t=1,v1=${A.slice(1)}g`, 'a v1 that is not 64 hexadecimal digits'],
+    [`t=1,v1=g${A.slice(1)}`, 'a v1 that is not 64 hexadecimal digits'],
+    [`t=1,v1=${A.slice(1)} ,v1=${A.slice(2)}==`, 'a v1 that is not 64 hexadecimal digits'],
+    [`t=1,v1=${A.slice(1)}é`, 'characters that are not ASCII'],
+    [`t=1,é=1,v1=${A}`, 'characters that are not ASCII'],
+  ])('is malformed when it is %j', (value, detail) => {
+    expect(mismatch(value)).toMatchObject({ code: 'signature_malformed', detail })
   })
 })

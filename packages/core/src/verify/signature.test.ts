@@ -4,13 +4,15 @@ import { createMac as createNodeMac } from '../platform/node/hmac.ts'
 import type { Mac } from '../platform/platform.ts'
 import { createMac as createWebMac } from '../platform/web/hmac.ts'
 import { equalsDigest, verifySignature } from './signature.ts'
+import { parseSignatureHeader, type SignatureHeader } from './signature-header.ts'
 
 const body = new TextEncoder().encode('{"id":"evt_1"}')
 const OLD = 'an old secret of some bytes'
 const NEW = 'a new secret of some bytes'
 const hex = (secret: string, t = '1') =>
   createHmac('sha256', secret).update(`${t}.`).update(body).digest('hex')
-const header = (...signatures: string[]) => ({ timestamp: '1', signatures })
+const header = (...signatures: string[]) => parse(['t=1', ...signatures.map(one => `v1=${one}`)].join())
+const parse = (text: string) => parseSignatureHeader(text, 'v1') as SignatureHeader
 
 describe.each([
   ['node', createNodeMac],
@@ -41,6 +43,29 @@ describe.each([
     expect(await verifySignature(header(hex(NEW)), body, secrets(OLD, NEW, 'x'))).toBe(true)
     expect(await verifySignature(header(hex('x')), body, secrets(OLD, NEW, 'x'))).toBe(true)
     expect(await verifySignature(header(hex('y')), body, secrets(OLD, NEW, 'x'))).toBe(false)
+  })
+
+  it('finds a signature at the end of the longest header', async () => {
+    const longest = parse(`t=1,x=${'x'.repeat(4096 - 6 - 4 - 64)},v1=${hex(OLD)}`)
+    expect(longest.text).toHaveLength(4096)
+    expect(await verifySignature(longest, body, secrets(OLD))).toBe(true)
+  })
+
+  it('refuses a header that is not ASCII, whose characters do not stand where its bytes do', async () => {
+    for (const other of ['é', '€', '\u{1f600}', '\ud800', 'é'.repeat(2000)]) {
+      expect(await verifySignature(parse(`t=1,x=${other},v1=${hex(OLD)}`), body, secrets(OLD))).toBe(false)
+      expect(await verifySignature(parse(`t=1,v1=${hex(OLD)},x=${other}`), body, secrets(OLD))).toBe(false)
+    }
+  })
+
+  it('does not see what an earlier header held', async () => {
+    const [good, short] = [header(hex(OLD)), parse(`t=1,v1=${'0'.repeat(64)}`)]
+    expect(await verifySignature(good, body, secrets(OLD))).toBe(true)
+    const [at] = good.signatures
+    expect(await verifySignature({ ...short, signatures: [at as number] }, body, secrets(OLD))).toBe(false)
+    const waiting = verifySignature(header(hex(OLD)), body, secrets(OLD))
+    expect(await verifySignature(header(hex(NEW)), body, secrets(OLD))).toBe(false)
+    expect(await waiting).toBe(true)
   })
 
   it('refuses everything without a secret', async () => {
@@ -113,17 +138,24 @@ describe('the number of HMACs', () => {
 const sha = (text: string) => createHash('sha256').update(text)
 const digest = sha('a').digest('binary')
 const spelled = sha('a').digest('hex')
+const equals = (bytes: string, text: string, at = 0) => equalsDigest(bytes, Buffer.from(text, 'latin1'), at)
 
 it('finds equal what spells the same bytes, in either case', () => {
-  expect(equalsDigest(digest, spelled)).toBe(true)
-  expect(equalsDigest(digest, spelled.toUpperCase())).toBe(true)
+  expect(equals(digest, spelled)).toBe(true)
+  expect(equals(digest, spelled.toUpperCase())).toBe(true)
+})
+
+it('reads 64 digits, wherever they begin', () => {
+  expect(equals(digest, `v1=${spelled}0`, 3)).toBe(true)
+  expect(equals(digest, `v1=${spelled}0`, 2)).toBe(false)
+  expect(equals(digest, `v1=${spelled}0`, 4)).toBe(false)
 })
 
 it('knows every value of a byte', () => {
   for (let value = 0; value < 256; value++) {
     const bytes = Buffer.alloc(32, value)
-    expect(equalsDigest(bytes.toString('latin1'), bytes.toString('hex'))).toBe(true)
-    expect(equalsDigest(bytes.toString('latin1'), Buffer.alloc(32, value ^ 1).toString('hex'))).toBe(false)
+    expect(equals(bytes.toString('latin1'), bytes.toString('hex'))).toBe(true)
+    expect(equals(bytes.toString('latin1'), Buffer.alloc(32, value ^ 1).toString('hex'))).toBe(false)
   }
 })
 
@@ -131,22 +163,32 @@ it('sees one changed digit wherever it stands', () => {
   for (let i = 0; i < 64; i++) {
     for (const bit of [1, 2, 4, 8]) {
       const digit = (Number.parseInt(spelled[i] as string, 16) ^ bit).toString(16)
-      expect(equalsDigest(digest, spelled.slice(0, i) + digit + spelled.slice(i + 1))).toBe(false)
+      expect(equals(digest, spelled.slice(0, i) + digit + spelled.slice(i + 1))).toBe(false)
     }
   }
 })
 
-it('refuses every length but 64, beginning with the right digits or not', () => {
-  for (let length = 0; length < 64; length++)
-    expect(equalsDigest(digest, spelled.slice(0, length))).toBe(false)
-  expect(equalsDigest(digest, `${spelled}0`)).toBe(false)
-  expect(equalsDigest(digest, spelled + spelled)).toBe(false)
+it('takes nothing else for a digit, whatever the byte it would stand for', () => {
+  const others = Array.from({ length: 256 }, (_, code) => String.fromCharCode(code)).filter(
+    character => !/[0-9a-fA-F]/.test(character),
+  )
+  expect(others).toHaveLength(234)
+  for (let value = 0; value < 256; value++) {
+    const bytes = Buffer.alloc(32, value)
+    const digits = bytes.toString('hex')
+    const taken = others.filter(
+      other =>
+        equals(bytes.toString('latin1'), other + digits.slice(1)) ||
+        equals(bytes.toString('latin1'), digits.slice(0, -1) + other),
+    )
+    expect(taken).toEqual([])
+  }
 })
 
 it('refuses a digest that is not 32 bytes long', () => {
   const zeros = '0'.repeat(64)
-  expect(equalsDigest('\0'.repeat(32), zeros)).toBe(true)
-  expect(equalsDigest('\0'.repeat(31), zeros)).toBe(false)
-  expect(equalsDigest('\0'.repeat(33), zeros)).toBe(false)
-  expect(equalsDigest('', zeros)).toBe(false)
+  expect(equals('\0'.repeat(32), zeros)).toBe(true)
+  expect(equals('\0'.repeat(31), zeros)).toBe(false)
+  expect(equals('\0'.repeat(33), zeros)).toBe(false)
+  expect(equals('', zeros)).toBe(false)
 })

@@ -1,6 +1,6 @@
 import type { MaybePromise } from '../lib/maybe-promise.ts'
 import type { Mac } from '../platform/platform.ts'
-import type { SignatureHeader } from './signature-header.ts'
+import { MAX_HEADER_CHARS, type SignatureHeader } from './signature-header.ts'
 
 /**
  * Whether one of the header's signatures is the HMAC of `<raw t>.<raw bytes>` under one of the secrets, from number
@@ -15,35 +15,45 @@ export function verifySignature(
   for (let index = from; index < macs.length; index++) {
     const digest = (macs[index] as Mac)(header.timestamp, body)
     if (typeof digest !== 'string') {
-      return digest.then(
-        known => matchesAny(header.signatures, known) || verifySignature(header, body, macs, index + 1),
-      )
+      return digest.then(known => matchesAny(header, known) || verifySignature(header, body, macs, index + 1))
     }
-    if (matchesAny(header.signatures, digest)) return true
+    if (matchesAny(header, digest)) return true
   }
   return false
 }
 
-function matchesAny(signatures: readonly string[], digest: string): boolean {
+const encoder = new TextEncoder()
+/** Of the header that is compared right now. Bytes are read faster than characters. perf: note 36. */
+const bytes = new Uint8Array(MAX_HEADER_CHARS)
+
+function matchesAny({ text, signatures }: SignatureHeader, digest: string): boolean {
+  // A character that is not ASCII takes several bytes, and what follows it stands elsewhere.
+  if (encoder.encodeInto(text, bytes).written !== text.length) return false
   let matches = false
-  for (const signature of signatures) matches = equalsDigest(digest, signature) || matches
+  for (const at of signatures) matches = equalsDigest(digest, bytes, at) || matches
   return matches
 }
 
 /**
- * Whether 64 hexadecimal digits spell the same 32 bytes as `digest` (one character a byte). Takes the same
- * time wherever the first difference stands: there is no branch on a byte of either side, and no table.
+ * Whether the 64 bytes of `hex` from `at` on are hexadecimal digits that spell `digest` (one character a byte). Takes
+ * the same time wherever the first difference stands: nothing branches on a byte of either side, and the table is
+ * looked up only by what the sender has written.
  */
-export function equalsDigest(digest: string, hex: string): boolean {
-  let difference = (digest.length ^ 32) | (hex.length ^ 64)
+export function equalsDigest(digest: string, hex: Uint8Array, at: number): boolean {
+  let difference = digest.length ^ 32
   for (let i = 0; i < 32; i++) {
-    const byte = (hexValue(hex.charCodeAt(2 * i)) << 4) | hexValue(hex.charCodeAt(2 * i + 1))
+    const byte = (digitAt(hex, at + 2 * i) << 4) | digitAt(hex, at + 2 * i + 1)
     difference |= digest.charCodeAt(i) ^ byte
   }
   return difference === 0
 }
 
-/** Of the code of a hexadecimal digit in ASCII: a letter has bit 6 set, and stands 9 below its value in the low bits. */
-function hexValue(code: number): number {
-  return (code & 15) + (code >> 6) * 9
+function digitAt(hex: Uint8Array, at: number): number {
+  return DIGIT_VALUES[hex[at] as number] as number
+}
+
+/** By ASCII code. -1 for what is no digit: all its bits are set, so that no byte equals it. */
+const DIGIT_VALUES = new Int8Array(256).fill(-1)
+for (const digits of ['0123456789abcdef', '0123456789ABCDEF']) {
+  for (let value = 0; value < 16; value++) DIGIT_VALUES[digits.charCodeAt(value)] = value
 }

@@ -5,7 +5,7 @@ import { isPromise, type MaybePromise } from '../lib/maybe-promise.ts'
 import type { Mac } from '../platform/platform.ts'
 import type { PreparedSecrets } from './secrets.ts'
 import { verifySignature } from './signature.ts'
-import { parseSignatureHeader } from './signature-header.ts'
+import { mismatchOf, parseSignatureHeader, type SignatureHeader } from './signature-header.ts'
 import { checkTolerance, parseTimestamp } from './timestamp.ts'
 
 export interface VerifierParts<Context> {
@@ -22,32 +22,46 @@ export type VerifyRequest<Context> = (
   context: Context,
 ) => MaybePromise<Refusal | undefined>
 
-/** The form of the header is judged before any secret is asked for. */
+/** What a request says of itself, until its signature proves it. */
+interface Claim {
+  readonly header: SignatureHeader
+  readonly timestampMs: number
+  readonly body: Uint8Array
+}
+
+/** The parts of the header are found and `t` is read before any secret is asked for. */
 export function createVerifier<Context>(parts: VerifierParts<Context>): VerifyRequest<Context> {
-  const { contract, macs, toleranceMs, clock } = parts
+  const { contract, macs } = parts
   return (headers, body, context) => {
-    const value = headerOf(headers, contract.header)
-    if (value === undefined)
+    const text = headerOf(headers, contract.header)
+    if (text === undefined)
       return new Refusal('signature_missing', { detail: `no header ${contract.header}` })
-    const header = parseSignatureHeader(value, contract.scheme)
+    const header = parseSignatureHeader(text, contract.scheme)
     if (header instanceof Refusal) return header
     const timestampMs = parseTimestamp(header.timestamp, contract.timestampUnit)
-    if (timestampMs === undefined) {
-      const form = contract.timestampUnit === 'auto' ? 'any accepted form' : contract.timestampUnit
-      return new Refusal('timestamp_malformed', { detail: `t is not a timestamp in ${form}` })
-    }
-    // The time is judged only after the signature holds: someone who cannot sign learns nothing of this clock.
-    const judge = (matches: boolean): Refusal | undefined =>
-      matches ? checkTolerance(timestampMs, clock(), toleranceMs) : MISMATCH
-    const verify = (known: readonly Mac[]): MaybePromise<Refusal | undefined> => {
-      const matching = verifySignature(header, body, known)
-      return isPromise(matching) ? matching.then(judge) : judge(matching)
-    }
-    if (typeof macs !== 'function') return verify(macs)
-    return macs(context).then(known => (known instanceof Refusal ? known : verify(known)))
+    if (timestampMs === undefined) return unreadable(contract)
+    const claim = { header, timestampMs, body }
+    if (typeof macs !== 'function') return prove(claim, macs, parts)
+    return macs(context).then(known => (known instanceof Refusal ? known : prove(claim, known, parts)))
   }
 }
 
-const MISMATCH = new Refusal('signature_mismatch', {
-  detail: 'no signature matches: another secret, or bytes that are not those that were signed',
-})
+type Judge = Pick<VerifierParts<never>, 'contract' | 'toleranceMs' | 'clock'>
+
+function prove(claim: Claim, macs: readonly Mac[], parts: Judge): MaybePromise<Refusal | undefined> {
+  const matching = verifySignature(claim.header, claim.body, macs)
+  return isPromise(matching)
+    ? matching.then(matches => judge(claim, matches, parts))
+    : judge(claim, matching, parts)
+}
+
+/** The time is judged only after the signature holds: someone who cannot sign learns nothing of this clock. */
+function judge(claim: Claim, matches: boolean, { contract, clock, toleranceMs }: Judge): Refusal | undefined {
+  if (!matches) return mismatchOf(claim.header, contract.scheme)
+  return checkTolerance(claim.timestampMs, clock(), toleranceMs)
+}
+
+function unreadable({ timestampUnit }: Contract): Refusal {
+  const form = timestampUnit === 'auto' ? 'any accepted form' : timestampUnit
+  return new Refusal('timestamp_malformed', { detail: `t is not a timestamp in ${form}` })
+}

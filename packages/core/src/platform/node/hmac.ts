@@ -29,8 +29,7 @@ export function createMac(secret: string): Mac {
     message[dot] = DOT
     message.set(body, dot + 1)
     const end = dot + 1 + body.length
-    views[end] ??= new Uint8Array(message.buffer, 0, end)
-    writeBytes(hash('sha256', views[end], 'binary'), outerMessage)
+    writeBytes(hash('sha256', views[end] ?? addView(end), 'binary'), outerMessage)
     return hash('sha256', outerMessage, 'binary')
   }
 }
@@ -48,6 +47,12 @@ let laidOut: Uint8Array | undefined
 /** By length, 0.9 MB of them if every length comes. A new one costs more than copying the bytes. perf: note 36. */
 const views: Uint8Array[] = []
 const outerMessage = new Uint8Array(BLOCK_BYTES + 32)
+
+function addView(end: number): Uint8Array {
+  const view = new Uint8Array(message.buffer, 0, end)
+  views[end] = view
+  return view
+}
 
 function keyBlocks(secret: string): { inner: Buffer; outer: Buffer } {
   const bytes = Buffer.from(secret, 'utf8')
