@@ -268,7 +268,7 @@ function isRefusedValue(error: unknown): boolean {
 function mayNotCreate(cause: unknown): AckhookError {
   return new AckhookError(
     'inbox_unavailable',
-    "The user of the option `postgres` may not create Ackhook's own tables in BullMQ's schema: start the inbox once with a user that may, and grant this one the rights on them.",
+    "The user of the option `postgres` may not create Ackhook's own tables and function in BullMQ's schema: start the inbox once with a user that may, and grant this one the rights on them.",
     { cause },
   )
 }

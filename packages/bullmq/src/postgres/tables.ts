@@ -13,9 +13,11 @@ SELECT to_regclass('job') IS NOT NULL AND (to_regclass('ackhook_remembered') IS 
  * then find no job in its way. Each statement of a function sees what is committed when the statement begins: an id whose
  * job is replaced between the last two is in neither answer, and is looked up again.
  *
- * PostgreSQL keeps the plans of a function in each connection. With a list of ids it would plan anew at each call, and a
- * plan from a time when the table was empty may read all of it later. Each id is therefore looked for by itself, behind
- * \`OFFSET 0\`, which keeps the planner from another way, and plans are made once. perf: note 38.
+ * PostgreSQL keeps the plans of a function in each connection. For a list of ids it would plan anew at each call, and a
+ * plan from a time when the table was small may read all of it later. Each id is therefore looked for by itself, behind
+ * \`OFFSET 0\`, which keeps the planner from a join with the whole table; never by reading the table; and plans are made once.
+ * Without \`jit\`: what has to be read, as BullMQ's temporary tables, looks so costly then that it would be compiled.
+ * perf: note 38.
  *
  * A release that changes the function gives it another name: during a deployment processes of both run side by side.
  *
@@ -39,6 +41,8 @@ RETURNS TABLE (id text, token text, fingerprint integer, dead boolean)
 LANGUAGE plpgsql
 SET search_path FROM CURRENT
 SET plan_cache_mode TO force_generic_plan
+SET enable_seqscan TO off
+SET jit TO off
 AS $$
 #variable_conflict use_column
 DECLARE

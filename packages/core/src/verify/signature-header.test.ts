@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { Refusal } from '../errors/refusal.ts'
-import { mismatchOf, parseSignatureHeader, type SignatureHeader } from './signature-header.ts'
+import { parseSignatureHeader, requireDigits, type SignatureHeader } from './signature-header.ts'
 
 const A = 'a'.repeat(64)
 const B = '0123456789abcdefABCDEF0123456789'.repeat(2)
@@ -45,10 +45,8 @@ describe('a signature header', () => {
     [`t=1,v1= ${A}`, 'a v1 that is not 64 hexadecimal digits'],
     [`t=1,v1=${A.slice(1)}`, 'a v1 that is not 64 hexadecimal digits'],
     [`t=1,v1=${A}a`, 'a v1 that is not 64 hexadecimal digits'],
-    [`t=1,v1=${A}\n`, 'a v1 that is not 64 hexadecimal digits'],
-    [`t=1,v1=${A}\u00a0`, 'a v1 that is not 64 hexadecimal digits'],
     [`t=1,v1=${A}\n`.concat('x'), 'a v1 that is not 64 hexadecimal digits'],
-    [`\u00a0t=1,v1=${A}`, 'no t'],
+    [`t=1,v1=${A}\u00a0`, 'a v1 that is not 64 hexadecimal digits'],
   ])('is refused when it is %j', (value, detail) => {
     const refusal = parse(value)
     expect(refusal).toBeInstanceOf(Refusal)
@@ -84,23 +82,28 @@ describe('a signature header', () => {
   })
 })
 
-describe('a header whose signatures do not match', () => {
-  const mismatch = (value: string) => mismatchOf(parseSignatureHeader(value, 'v1') as SignatureHeader, 'v1')
-
-  it.each([`t=1,v1=${A}`, `t=1,v1=${B}`, `t=1,v1=${A.slice(1)}g,v1=${A}`, `t=1,v1=${A},v1=${A.slice(1)}g`])(
-    'has a signature of somebody else: %s',
-    value => {
-      expect(mismatch(value)).toMatchObject({ code: 'signature_mismatch' })
-    },
-  )
+describe('digits', () => {
+  const check = (value: string) => requireDigits(parseSignatureHeader(value, 'v1') as SignatureHeader, 'v1')
 
   it.each([
-    [`t=1,v1=${A.slice(1)}g`, 'a v1 that is not 64 hexadecimal digits'],
-    [`t=1,v1=g${A.slice(1)}`, 'a v1 that is not 64 hexadecimal digits'],
-    [`t=1,v1=${A.slice(1)} ,v1=${A.slice(2)}==`, 'a v1 that is not 64 hexadecimal digits'],
-    [`t=1,v1=${A.slice(1)}é`, 'characters that are not ASCII'],
-    [`t=1,é=1,v1=${A}`, 'characters that are not ASCII'],
-  ])('is malformed when it is %j', (value, detail) => {
-    expect(mismatch(value)).toMatchObject({ code: 'signature_malformed', detail })
+    `t=1,v1=${A}`,
+    `t=1,v1=${B}`,
+    `t=1,v1=${A.slice(1)}g,v1=${A}`,
+    `t=1,v1=${A},v1=${A.slice(1)}g`,
+    `t=1,é=1,v1=${A}`,
+  ])('are found in %s', value => {
+    expect(check(value)).toBeUndefined()
+  })
+
+  it.each([
+    `t=1,v1=${A.slice(1)}g`,
+    `t=1,v1=g${A.slice(1)}`,
+    `t=1,v1=${A.slice(1)}é`,
+    `t=1,v1=${A.slice(2)}==,v1=${A.slice(1)}-`,
+  ])('are not in %s', value => {
+    expect(check(value)).toMatchObject({
+      code: 'signature_malformed',
+      detail: 'a v1 that is not 64 hexadecimal digits',
+    })
   })
 })

@@ -1,6 +1,6 @@
 import type { MaybePromise } from '../lib/maybe-promise.ts'
 import type { Mac } from '../platform/platform.ts'
-import { MAX_HEADER_CHARS, type SignatureHeader } from './signature-header.ts'
+import { MAX_HEADER_CHARS, SIGNATURE_CHARS, type SignatureHeader } from './signature-header.ts'
 
 /**
  * Whether one of the header's signatures is the HMAC of `<raw t>.<raw bytes>` under one of the secrets, from number
@@ -23,21 +23,24 @@ export function verifySignature(
 }
 
 const encoder = new TextEncoder()
-/** Of the header that is compared right now. Bytes are read faster than characters. perf: note 36. */
-const bytes = new Uint8Array(MAX_HEADER_CHARS)
+/** Of the header that is compared right now, up to three a character. Faster to read than characters. perf: note 36. */
+const bytes = new Uint8Array(3 * MAX_HEADER_CHARS)
 
 function matchesAny({ text, signatures }: SignatureHeader, digest: string): boolean {
   // A character that is not ASCII takes several bytes, and what follows it stands elsewhere.
-  if (encoder.encodeInto(text, bytes).written !== text.length) return false
+  const isInPlace = encoder.encodeInto(text, bytes).written === text.length
   let matches = false
-  for (const at of signatures) matches = equalsDigest(digest, bytes, at) || matches
+  for (const at of signatures) {
+    if (!isInPlace) encoder.encodeInto(text.slice(at, at + SIGNATURE_CHARS), bytes)
+    matches = equalsDigest(digest, bytes, isInPlace ? at : 0) || matches
+  }
   return matches
 }
 
 /**
- * Whether the 64 bytes of `hex` from `at` on are hexadecimal digits that spell `digest` (one character a byte). Takes
- * the same time wherever the first difference stands: nothing branches on a byte of either side, and the table is
- * looked up only by what the sender has written.
+ * Whether the 64 bytes of `hex` from `at` on, which must be there, are hexadecimal digits that spell `digest` (one
+ * character a byte). Takes the same time wherever the first difference stands: nothing branches on a byte of either
+ * side, and the table is looked up only by what the sender has written.
  */
 export function equalsDigest(digest: string, hex: Uint8Array, at: number): boolean {
   let difference = digest.length ^ 32

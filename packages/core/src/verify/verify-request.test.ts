@@ -15,6 +15,7 @@ function verifier(secret: SecretSource<unknown> = SECRET, contract: ContractOpti
       verify(value === undefined ? {} : { 'x-service-signature': value }, body, 'context'),
   }
 }
+const NO_DIGITS = { code: 'signature_malformed', detail: 'a v1 that is not 64 hexadecimal digits' }
 const good = (t: string | number = now / 1000, secret = SECRET) => sign(body, { secret, timestamp: t })
 
 it('finds nothing wrong with a genuine, fresh request', async () => {
@@ -28,6 +29,7 @@ it('asks for no secret before the form of the header is right', () => {
   expect(verify()).toMatchObject({ code: 'signature_missing', detail: 'no header x-service-signature' })
   expect(verify('')).toMatchObject({ code: 'signature_malformed' })
   expect(verify('v1=x')).toMatchObject({ code: 'signature_malformed' })
+  expect(verify(`t=${now / 1000},v1=${'z'.repeat(64)}`)).toMatchObject(NO_DIGITS)
   expect(verify(good('abc'))).toMatchObject({
     code: 'timestamp_malformed',
     detail: 't is not a timestamp in any accepted form',
@@ -35,6 +37,12 @@ it('asks for no secret before the form of the header is right', () => {
   expect(secret).not.toHaveBeenCalled()
   void verify(good())
   expect(secret.mock.calls).toEqual([['context']])
+})
+
+it('says that a signature is none, and not that it does not match', () => {
+  const { verify } = verifier()
+  expect(verify(`t=${now / 1000},v1=${'z'.repeat(64)}`)).toMatchObject(NO_DIGITS)
+  expect(verify(`t=${now / 1000},v1=${'0'.repeat(64)}`)).toMatchObject({ code: 'signature_mismatch' })
 })
 
 it('looks at the clock only when the signature holds', async () => {

@@ -5,7 +5,7 @@ import { isPromise, type MaybePromise } from '../lib/maybe-promise.ts'
 import type { Mac } from '../platform/platform.ts'
 import type { PreparedSecrets } from './secrets.ts'
 import { verifySignature } from './signature.ts'
-import { mismatchOf, parseSignatureHeader, type SignatureHeader } from './signature-header.ts'
+import { parseSignatureHeader, requireDigits, type SignatureHeader } from './signature-header.ts'
 import { checkTolerance, parseTimestamp } from './timestamp.ts'
 
 export interface VerifierParts<Context> {
@@ -29,7 +29,7 @@ interface Claim {
   readonly body: Uint8Array
 }
 
-/** The parts of the header are found and `t` is read before any secret is asked for. */
+/** The form of the header is judged before any secret is asked for. */
 export function createVerifier<Context>(parts: VerifierParts<Context>): VerifyRequest<Context> {
   const { contract, macs } = parts
   return (headers, body, context) => {
@@ -42,6 +42,8 @@ export function createVerifier<Context>(parts: VerifierParts<Context>): VerifyRe
     if (timestampMs === undefined) return unreadable(contract)
     const claim = { header, timestampMs, body }
     if (typeof macs !== 'function') return prove(claim, macs, parts)
+    const fault = requireDigits(header, contract.scheme)
+    if (fault !== undefined) return fault
     return macs(context).then(known => (known instanceof Refusal ? known : prove(claim, known, parts)))
   }
 }
@@ -57,9 +59,13 @@ function prove(claim: Claim, macs: readonly Mac[], parts: Judge): MaybePromise<R
 
 /** The time is judged only after the signature holds: someone who cannot sign learns nothing of this clock. */
 function judge(claim: Claim, matches: boolean, { contract, clock, toleranceMs }: Judge): Refusal | undefined {
-  if (!matches) return mismatchOf(claim.header, contract.scheme)
+  if (!matches) return requireDigits(claim.header, contract.scheme) ?? MISMATCH
   return checkTolerance(claim.timestampMs, clock(), toleranceMs)
 }
+
+const MISMATCH = new Refusal('signature_mismatch', {
+  detail: 'no signature matches: another secret, or bytes that are not those that were signed',
+})
 
 function unreadable({ timestampUnit }: Contract): Refusal {
   const form = timestampUnit === 'auto' ? 'any accepted form' : timestampUnit

@@ -21,7 +21,7 @@ export interface Facts {
   readonly timestampUnit: 'auto' | 'seconds' | 'milliseconds' | 'iso8601'
   /** Each line of the signature header, as it arrived. */
   readonly headerLines: readonly string[]
-  /** Absent when the header cannot be read. */
+  /** Absent when its parts cannot be found. */
   readonly signature?: SignatureHeader
   /** Milliseconds since the epoch, read in whatever unit fits. */
   readonly timestampMs?: number
