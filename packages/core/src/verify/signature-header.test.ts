@@ -19,6 +19,7 @@ describe('a signature header', () => {
     [`v1=${A},t=1`, parts('1', A)],
     [`t=1, v1=${A}`, parts('1', A)],
     [` \tt=1 \t, v1=${A} `, parts('1', A)],
+    [`\r\n t=1,\v\fv1=${A}\n`, parts('1', A)],
     [`,,t=1,,v1=${A},`, parts('1', A)],
     [`t=1,v1=${A},v1=${B}`, parts('1', A, B)],
     [`t=1,v0=x,v1=${B},v2=,x==`, parts('1', B)],
@@ -46,6 +47,7 @@ describe('a signature header', () => {
     [`t=1,v1=${A.slice(1)}`, 'a v1 that is not 64 hexadecimal digits'],
     [`t=1,v1=${A}a`, 'a v1 that is not 64 hexadecimal digits'],
     [`t=1,v1=${A}\n`.concat('x'), 'a v1 that is not 64 hexadecimal digits'],
+    [`t=1,v1=${A}\u0000`, 'a v1 that is not 64 hexadecimal digits'],
     [`t=1,v1=${A}\u00a0`, 'a v1 that is not 64 hexadecimal digits'],
   ])('is refused when it is %j', (value, detail) => {
     const refusal = parse(value)

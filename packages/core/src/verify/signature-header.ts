@@ -64,9 +64,10 @@ export function requireDigits({ text, signatures }: SignatureHeader, scheme: str
 
 const NO_DIGIT = /[^0-9a-fA-F]/
 
-/** White space, or a control character, which no header holds. */
+/** White space of ASCII. A request brings no other than spaces and tabs; a header of another source may. */
 function isSpace(text: string, at: number): boolean {
-  return text.charCodeAt(at) <= 0x20
+  const code = text.charCodeAt(at)
+  return code === 0x20 || (code >= 0x09 && code <= 0x0d)
 }
 
 function hasName(element: string): boolean {
