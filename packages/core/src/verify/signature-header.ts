@@ -44,7 +44,7 @@ export function parseSignatureHeader(text: string, scheme: string): SignatureHea
       const at = start + scheme.length + 1
       if (end - at !== SIGNATURE_CHARS) hasOtherForm = true
       else if (signatures.push(at) > MAX_SIGNATURES) return malformed(`more than ${MAX_SIGNATURES} ${scheme}`)
-    } else if (!hasName(text.slice(start, end))) {
+    } else if (text.slice(start, end).indexOf('=') < 1) {
       return malformed('an element without a name and a value')
     }
   }
@@ -68,10 +68,6 @@ const NO_DIGIT = /[^0-9a-fA-F]/
 function isSpace(text: string, at: number): boolean {
   const code = text.charCodeAt(at)
   return code === 0x20 || (code >= 0x09 && code <= 0x0d)
-}
-
-function hasName(element: string): boolean {
-  return element.indexOf('=') > 0
 }
 
 function noDigest(scheme: string): Refusal {
