@@ -99,6 +99,15 @@ describe('a Node handler', () => {
     expect((await fetch(url, { method: 'POST', body: eventBody(), headers: headers() })).status).toBe(200)
   })
 
+  it('goes through a wrapper that copies the request', async () => {
+    const { receiver } = watch()
+    const handle: typeof receiver.handle = request => receiver.handle({ ...request })
+    const { url } = await listen(toNodeHandler({ ...receiver, handle } as never))
+    const { headers, body } = signedRequest()
+    expect((await fetch(url, { method: 'POST', headers, body } as RequestInit)).status).toBe(202)
+    await receiver.close()
+  })
+
   it('keeps the AsyncLocalStorage of the request for what follows the body', async () => {
     const tenants = new AsyncLocalStorage<string>()
     const namespace = () => String(tenants.getStore())

@@ -14,6 +14,8 @@ import type { Observation } from '../observe/observation.ts'
 import { createReceiver } from './create-receiver.ts'
 
 const kinds = (seen: readonly Observation[]) => seen.map(one => one.kind)
+const durationsOf = (seen: readonly Observation[]) =>
+  seen.flatMap(one => (one.kind === 'accepted' || one.kind === 'rejected' ? [one.durationMs] : []))
 const raise = (error: Error): never => {
   throw error
 }
@@ -178,6 +180,23 @@ describe('the body', () => {
       cause: 'x',
       durationMs: expect.any(Number),
     })
+  })
+
+  it.each([
+    ['accepted', signedRequest().body],
+    ['rejected', new Refusal('body_timeout')],
+  ] as const)('is part of the time that an observation names: %s', async (kind, read) => {
+    const { receiver } = watch()
+    const seen: Observation[] = []
+    const body = async () => {
+      await new Promise(resolve => setTimeout(resolve, 50))
+      // Also for an observer that came in the middle of it.
+      receiver.subscribe(one => seen.push(one))
+      return read as Uint8Array | Refusal
+    }
+    await receiver.handle({ ...signedRequest(), body })
+    expect(seen[0]?.kind).toBe(kind)
+    expect(durationsOf(seen)[0]).toBeGreaterThan(40)
   })
 
   it('over the limit is refused, whoever read it', async () => {

@@ -33,3 +33,21 @@ describe.each([QueueingScheduler, PerRequestScheduler])('%o', Scheduler => {
     expect(scheduler.active).toBe(0)
   })
 })
+
+it('gives I/O its turn among attempts that end at once', async () => {
+  let runs = 0
+  const scheduler = new QueueingScheduler({
+    policy: { concurrency: 1, serialize: false, handlerTimeoutMs: 1000 },
+    run() {
+      runs++
+      for (const end = performance.now() + 1; performance.now() < end; );
+      return { outcome: 'completed' }
+    },
+    apply: () => {},
+  })
+  for (let i = 0; i < 50; i++) scheduler.enqueue(entry(`evt_${i}`))
+  await new Promise(resolve => setImmediate(resolve))
+  expect(runs).toBeGreaterThan(0)
+  expect(runs).toBeLessThan(50)
+  await vi.waitFor(() => expect(runs).toBe(50))
+})
