@@ -8,9 +8,9 @@ const MAX_BODY_BYTES = 1_048_576
  * What an expert writes without a library: verify, parse once, remember the id, acknowledge, then work. It has no
  * limit on what it holds at one time, no retries, no drain.
  */
-export function createReceiverByHand(secret, handle) {
+export function createReceiverByHand(secret, handle, maxIds = MAX_IDS) {
   const verify = createVerifyByHand(secret)
-  const seen = new SeenIds()
+  const seen = new SeenIds(maxIds)
 
   /** The status to answer. The work starts after the reply. */
   return (header, body) => {
@@ -33,18 +33,23 @@ function run(handle, event) {
 }
 
 /**
- * At least the last half of a million ids, for at least a day if there are not more. Two sets that are dropped as a whole
+ * At least the last half of `max` ids, for at least a day if there are not more. Two sets that are dropped as a whole
  * cost less than a time for each id, and nothing has to be evicted one by one.
  */
 class SeenIds {
   #young = new Set()
   #old = new Set()
   #startedAt = Date.now()
+  #max
+
+  constructor(max) {
+    this.#max = max
+  }
 
   /** `false`: seen before. */
   add(id) {
     if (this.#young.has(id) || this.#old.has(id)) return false
-    if (this.#young.size >= MAX_IDS / 2 || Date.now() - this.#startedAt > REMEMBER_MS) {
+    if (this.#young.size >= this.#max / 2 || Date.now() - this.#startedAt > REMEMBER_MS) {
       this.#old = this.#young
       this.#young = new Set()
       this.#startedAt = Date.now()

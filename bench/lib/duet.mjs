@@ -9,7 +9,7 @@ import { startServer } from './server.mjs'
  * Processor time of each server, and not of the clock: on a busy machine code would not be compiled by then. Node 22
  * goes on compiling for two seconds, and after 0.8 it took ours 65 µs for what later took 49.
  */
-const WARM_UP_CPU_S = 2.5
+export const WARM_UP_CPU_S = 2.5
 const MEASURED_CPU_S = 0.6
 const ROUND_SECONDS = 0.15
 const ALONE_SECONDS = 0.2
@@ -28,14 +28,18 @@ export const placement = note
  * A start measures the processor time of a server for each request, garbage collection included, and its resident
  * memory after that. Requests a second and p99 come from rounds in which each server has the processor for itself.
  *
+ * `ages`: seconds of processor time after which the processes are measured instead, each of them again at every age. The
+ * fields are then `cpuUs@<age>`, and `answered@<age>` with the requests until then.
+ *
  * @param {readonly string[]} names
  * @param {{
  *   serverOf: (name: string) => [module: string, variant: string, start?: Parameters<typeof startServer>[2]],
  *   requestOf: (name: string) => Pick<Parameters<typeof Sender.open>[0], 'body' | 'dialect'>,
  *   connections?: number,
+ *   ages?: readonly number[],
  * } & Parameters<typeof compareRounds>[1]} options
  */
-export function duet(names, { serverOf, requestOf, connections, ...limits }) {
+export function duet(names, { serverOf, requestOf, connections, ages, ...limits }) {
   return compareRounds(async number => {
     // Every other start begins with the last one: being started first must not count.
     const order = number % 2 === 0 ? names : names.toReversed()
@@ -44,11 +48,31 @@ export function duet(names, { serverOf, requestOf, connections, ...limits }) {
       for (const name of order) {
         servers.push(await startContender(name, serverOf(name), { ...requestOf(name), connections }))
       }
-      return await measureStart(servers)
+      return ages === undefined ? await measureStart(servers) : await measureAges(servers, ages)
     } finally {
       for (const server of servers) await server.stop()
     }
   }, limits)
+}
+
+/** The same processes, again and again, each time that they have taken so much more processor time. */
+async function measureAges(servers, ages) {
+  const taken = Object.fromEntries(servers.map(({ name }) => [name, {}]))
+  const answered = new Map(servers.map(({ name }) => [name, 0]))
+  let age = 0
+  const work = async seconds => {
+    const sums = await loadTogether(servers, seconds)
+    for (const [i, { name }] of servers.entries()) answered.set(name, answered.get(name) + sums[i].answered)
+    age += seconds
+    return sums
+  }
+  for (const next of ages) {
+    await work(next - age)
+    for (const { name } of servers) taken[name][`answered@${next}`] = answered.get(name)
+    const sums = await work(MEASURED_CPU_S)
+    for (const [i, { name }] of servers.entries()) taken[name][`cpuUs@${next}`] = perRequest(sums[i])
+  }
+  return taken
 }
 
 async function startContender(name, [module, variant, start = {}], request) {
@@ -68,14 +92,14 @@ async function measureStart(servers) {
   const states = await statesOf(servers)
   return Object.fromEntries(
     servers.map(({ name }, i) => {
-      return [name, { cpuUs: together[i], rss: states[i].memory.rss, ...alone.get(name) }]
+      return [name, { cpuUs: perRequest(together[i]), rss: states[i].memory.rss, ...alone.get(name) }]
     }),
   )
 }
 
 /**
- * All at once, and each for the same time, until each has taken so much processor time. Answers the µs of each for a
- * request.
+ * All at once, and each for the same time, until each has taken so much processor time. Answers the µs of each, and the
+ * requests it has answered.
  */
 async function loadTogether(servers, cpuSeconds) {
   const seconds = ROUND_SECONDS * servers.length
@@ -90,7 +114,11 @@ async function loadTogether(servers, cpuSeconds) {
       sum.answered += loads[i].answered
     }
   }
-  return sums.map(({ cpuUs, answered }) => cpuUs / answered)
+  return sums
+}
+
+function perRequest({ cpuUs, answered }) {
+  return cpuUs / answered
 }
 
 /** In turns, A B B A. */

@@ -12,6 +12,7 @@ const IMAGES = new URL('../../docs/images/', import.meta.url)
 const ORDER = [
   'verify',
   'http',
+  'age',
   'redis',
   'durable',
   'workers',
@@ -25,7 +26,7 @@ const ORDER = [
   'emulator',
 ]
 /** Kept once for each version of Node; of the others the last run counts. */
-const PER_NODE = ['verify', 'http']
+const PER_NODE = ['verify', 'http', 'age']
 
 /** Keeps what was measured and leaves the other sections as they are. */
 export function keepSection(subject, { markdown, figures, chart }, { quick, preliminary }) {

@@ -1,11 +1,14 @@
 import { createServer } from 'node:http'
 import { createReceiver, memoryStore } from '@ackhook/core'
-import { toNodeHandler } from '@ackhook/core/node'
+import { toNodeHandler, writeReply } from '@ackhook/core/node'
 import { createNodeMiddleware, Webhooks } from '@octokit/webhooks'
 import bolt from '@slack/bolt'
 import { createReceiverByHand, readBody } from '../by-hand/receiver.mjs'
-import { SECRET } from '../lib/dialects.mjs'
+import { DIALECTS, SECRET } from '../lib/dialects.mjs'
 import { handleEvent } from '../lib/handler.mjs'
+
+/** As many as a receiver by hand soon has seen. */
+const FEW_IDS = 8192
 
 /** Each variant answers a listener for `node:http`. */
 export const variants = {
@@ -18,6 +21,23 @@ export const variants = {
     return (request, response) =>
       readBody(request, body => {
         response.writeHead(receive(request.headers['x-service-signature'], body)).end()
+      })
+  },
+  'by hand, few ids': () => {
+    const receive = createReceiverByHand(SECRET, handleEvent, FEW_IDS)
+    return (request, response) =>
+      readBody(request, body => {
+        response.writeHead(receive(request.headers['x-service-signature'], body)).end()
+      })
+  },
+  'by hand, same reply': async () => {
+    const accepted = await acceptedReply()
+    const receive = createReceiverByHand(SECRET, handleEvent)
+    return (request, response) =>
+      readBody(request, body => {
+        const status = receive(request.headers['x-service-signature'], body)
+        if (status === 204) writeReply(request, response, accepted)
+        else response.writeHead(status).end()
       })
   },
   ackhook: () => ours(),
@@ -57,6 +77,17 @@ export const variants = {
     })
     return receiver.requestListener
   },
+}
+
+/** What ackhook answers. */
+async function acceptedReply() {
+  const receiver = createReceiver({ secret: SECRET })
+  receiver.on('*', handleEvent)
+  const body = Buffer.from(JSON.stringify({ id: 'evt_1', type: 'a.b', created_at: '', data: {} }))
+  const headers = DIALECTS.service(body, Math.floor(Date.now() / 1000), '')
+  const reply = await receiver.handle({ method: 'POST', headers, body, context: undefined })
+  await receiver.close()
+  return reply
 }
 
 async function ours(options) {
