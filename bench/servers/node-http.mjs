@@ -5,9 +5,10 @@ import { createNodeMiddleware, Webhooks } from '@octokit/webhooks'
 import bolt from '@slack/bolt'
 import { createReceiverByHand, readBody } from '../by-hand/receiver.mjs'
 import { DIALECTS, SECRET } from '../lib/dialects.mjs'
+import { eventBody } from '../lib/event-body.mjs'
 import { handleEvent } from '../lib/handler.mjs'
 
-/** As many as a receiver by hand soon has seen. */
+/** The sets of ids stay small. */
 const FEW_IDS = 8192
 
 /** Each variant answers a listener for `node:http`. */
@@ -16,20 +17,8 @@ export const variants = {
     request.resume()
     response.writeHead(204).end()
   },
-  'by hand': () => {
-    const receive = createReceiverByHand(SECRET, handleEvent)
-    return (request, response) =>
-      readBody(request, body => {
-        response.writeHead(receive(request.headers['x-service-signature'], body)).end()
-      })
-  },
-  'by hand, few ids': () => {
-    const receive = createReceiverByHand(SECRET, handleEvent, FEW_IDS)
-    return (request, response) =>
-      readBody(request, body => {
-        response.writeHead(receive(request.headers['x-service-signature'], body)).end()
-      })
-  },
+  'by hand': () => byHand(),
+  'by hand, few ids': () => byHand(FEW_IDS),
   'by hand, same reply': async () => {
     const accepted = await acceptedReply()
     const receive = createReceiverByHand(SECRET, handleEvent)
@@ -79,11 +68,20 @@ export const variants = {
   },
 }
 
+/** @param {number} [maxIds] */
+function byHand(maxIds) {
+  const receive = createReceiverByHand(SECRET, handleEvent, maxIds)
+  return (request, response) =>
+    readBody(request, body => {
+      response.writeHead(receive(request.headers['x-service-signature'], body)).end()
+    })
+}
+
 /** What ackhook answers. */
 async function acceptedReply() {
   const receiver = createReceiver({ secret: SECRET })
   receiver.on('*', handleEvent)
-  const body = Buffer.from(JSON.stringify({ id: 'evt_1', type: 'a.b', created_at: '', data: {} }))
+  const { bytes: body } = eventBody(300)
   const headers = DIALECTS.service(body, Math.floor(Date.now() / 1000), '')
   const reply = await receiver.handle({ method: 'POST', headers, body, context: undefined })
   await receiver.close()
