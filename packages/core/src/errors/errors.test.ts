@@ -68,3 +68,10 @@ it('an error keeps its name where a bundler has renamed its class', () => {
   class b extends ConfigurationError {}
   expect(new b('secret', 'set it').name).toBe('ConfigurationError')
 })
+
+it('a file that hot reloading evaluates again is no second copy', async () => {
+  vi.resetModules()
+  const again = await import('./errors.ts')
+  expect(again.AckhookError).not.toBe(AckhookError)
+  expect(again.unreportedCopies()).toEqual([])
+})

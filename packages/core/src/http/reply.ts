@@ -1,9 +1,7 @@
 import { CODES, type ReplyCode } from '../errors/codes.ts'
 import type { WebhookReply, WebhookRequest } from './request.ts'
 
-const PREPARED = new Map<ReplyCode, WebhookReply>(
-  (Object.keys(CODES) as ReplyCode[]).map(code => [code, prepare(code)]),
-)
+const prepared = new Map<ReplyCode, WebhookReply>()
 
 const MIN_RETRY_S = 2
 const MAX_RETRY_S = 10
@@ -11,7 +9,11 @@ const LONGEST_RETRY_S = 3600
 
 /** The reply for a code, made once: it never depends on the request. */
 export function replyFor(code: ReplyCode): WebhookReply {
-  return PREPARED.get(code) as WebhookReply
+  const known = prepared.get(code)
+  if (known !== undefined) return known
+  const reply = prepare(code)
+  prepared.set(code, reply)
+  return reply
 }
 
 /**
