@@ -1,11 +1,12 @@
-/** The process of one measurement: `measure.mjs <subject> <options as JSON>`. Adds what it found to the results. */
+/** The process of one measurement: `measure.mjs <subject> <options as JSON>`. Adds what it found to the results, unless it was quick. */
 import { keepSection } from './lib/results.mjs'
 
-const [subject, options] = process.argv.slice(2)
+const [subject, text] = process.argv.slice(2)
+const options = JSON.parse(text)
 const module = await import(`./subjects/${subject}.mjs`)
 const measureSubject = Object.values(module).find(one => one.name.startsWith('measure'))
-const result = await measureSubject(JSON.parse(options))
+const result = await measureSubject(options)
 process.stdout.write(`${result.markdown}\n`)
-keepSection(subject, result, JSON.parse(options))
+if (!options.quick) keepSection(subject, result, options)
 // Clients of the measured libraries may hold the process.
 process.exit()

@@ -1,7 +1,7 @@
 /**
  * `npm run bench` measures everything, `npm run bench -- verify http` only that, and `npm run bench -- compare <folder>`
  * this checkout against another one. See README.md for the flags.
- * Writes results.json, RESULTS.md and docs/images/http.svg.
+ * Writes results.json, RESULTS.md and docs/images/http.svg, unless it is `--quick`.
  */
 import { execFileSync, fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -38,8 +38,10 @@ if (subjects[0] === 'profile') {
       process.exitCode = 1
     })
   }
-  const { writeReport } = await import('./lib/results.mjs')
-  process.stdout.write(`${writeReport()}\n`)
+  if (!options.quick) {
+    const { writeReport } = await import('./lib/results.mjs')
+    process.stdout.write(`${writeReport()}\n`)
+  }
 }
 process.exit()
 

@@ -29,12 +29,12 @@ const ORDER = [
 const PER_NODE = ['verify', 'http', 'age']
 
 /** Keeps what was measured and leaves the other sections as they are. */
-export function keepSection(subject, { markdown, figures, chart }, { quick, preliminary }) {
+export function keepSection(subject, { markdown, figures, chart }, { preliminary }) {
   const name = PER_NODE.includes(subject) ? `${subject}@${currentMajor}` : subject
   const section = {
     subject,
     node: currentMajor,
-    run: describeRun({ quick, preliminary }),
+    run: describeRun(preliminary),
     markdown,
     figures,
     chart,
@@ -75,9 +75,9 @@ function showSection({ subject, node, run, markdown }) {
   return [named, `_${run}_`, ...rest].join('\n\n')
 }
 
-function describeRun({ quick, preliminary }) {
+function describeRun(preliminary) {
   const date = new Date().toISOString().slice(0, 10)
   const machine = `${availableParallelism()} × ${cpus()[0]?.model.trim() ?? arch()}, ${Math.round(totalmem() / 2 ** 30)} GB, ${platform()} ${release()}`
-  const how = [quick && 'quick run', preliminary && 'preliminary: on a machine that was busy with other work']
-  return [date, `Node ${process.versions.node}`, machine, ...how.filter(Boolean)].join('; ')
+  const busy = preliminary ? ['preliminary: on a machine that was busy with other work'] : []
+  return [date, `Node ${process.versions.node}`, machine, ...busy].join('; ')
 }
