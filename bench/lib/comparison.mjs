@@ -1,4 +1,4 @@
-import { geometricInterval } from './interval.mjs'
+import { geometricInterval, isWithin, WIDEST } from './interval.mjs'
 import { median } from './rounds.mjs'
 
 /** Fewer give intervals that are too wide to use. */
@@ -49,12 +49,13 @@ export class Comparison {
 }
 
 /**
- * Measures rounds until every ratio of `decides` has an interval within ±5 %, or until there are enough of them or no time
+ * Measures rounds until every ratio of `decides` has an interval of ±`within`, or until there are enough of them or no time
  * is left. Where processes with the same code differ, a round is a new start of them.
  *
  * @param {(number: number) => Promise<Record<string, Record<string, number>>>} measureRound
  * @param {{
  *   decides: readonly (readonly [field: string, one: string, other: string])[],
+ *   within?: number,
  *   quick?: boolean,
  *   fewest?: number,
  *   most?: number,
@@ -63,12 +64,19 @@ export class Comparison {
  */
 export async function compareRounds(
   measureRound,
-  { decides, quick = false, fewest = FEWEST_ROUNDS, most = MOST_ROUNDS, seconds = MOST_SECONDS },
+  {
+    decides,
+    within = WIDEST,
+    quick = false,
+    fewest = FEWEST_ROUNDS,
+    most = MOST_ROUNDS,
+    seconds = MOST_SECONDS,
+  },
 ) {
   const comparison = new Comparison()
   const end = performance.now() + seconds * 1000
   const isDecided = () =>
-    decides.every(([field, one, other]) => comparison.ratioOf(field, one, other).isNarrow)
+    decides.every(([field, one, other]) => isWithin(comparison.ratioOf(field, one, other), within))
   const isEnough = () => {
     if (comparison.size < (quick ? QUICK_ROUNDS : fewest)) return false
     return quick || isDecided() || comparison.size >= most || performance.now() > end

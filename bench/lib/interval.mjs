@@ -3,8 +3,8 @@ const STUDENT_T = [
   12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.16, 2.145, 2.131,
   2.12, 2.11, 2.101, 2.093, 2.086, 2.08, 2.074, 2.069, 2.064, 2.06, 2.056, 2.052, 2.048, 2.045, 2.042,
 ]
-/** Half of the interval, as a share of its middle. A wider one does not decide. */
-const WIDEST = 0.05
+/** Half of an interval that decides, at most, as a share of its middle. */
+export const WIDEST = 0.05
 
 /**
  * The mean of independent values with its 95 % interval, by Student's t: with six or eight values a bootstrap gives
@@ -39,6 +39,11 @@ export function verdictOf({ low, high, isNarrow }, { least = -Infinity, most = I
   return isNarrow || high < least || low > most ? 'missed' : 'undecided'
 }
 
-function withWidth({ middle, low, high }) {
-  return { middle, low, high, isNarrow: (high - low) / 2 <= WIDEST * Math.abs(middle) }
+/** Whether half of the interval is at most this share of its middle. */
+export function isWithin({ middle, low, high }, share) {
+  return (high - low) / 2 <= share * Math.abs(middle)
+}
+
+function withWidth(interval) {
+  return { ...interval, isNarrow: isWithin(interval, WIDEST) }
 }

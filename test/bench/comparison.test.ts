@@ -24,6 +24,23 @@ it('goes on until the interval is narrow', async () => {
   expect(found.ratioOf('us', 'ours', 'theirs').isNarrow).toBe(true)
 })
 
+it('goes on until the interval is as narrow as it was asked to be', async () => {
+  const sizes = []
+  for (const within of [undefined, 0.02, 0.01]) {
+    const found = await compareRounds(async number => roundOf(1 + 0.04 * (number % 2), 1), {
+      decides,
+      ...(within !== undefined && { within }),
+      fewest: 4,
+      most: 200,
+    })
+    const { low, high } = found.ratioOf('us', 'ours', 'theirs')
+    expect((high - low) / 2).toBeLessThan(1.02 * (within ?? 0.05))
+    sizes.push(found.size)
+  }
+  expect(sizes).toEqual(sizes.toSorted((one, other) => one - other))
+  expect(new Set(sizes).size).toBe(3)
+})
+
 it('gives up at the most rounds, and then says that the interval is wide', async () => {
   const found = await compareRounds(async number => roundOf(number % 2 === 0 ? 1 : 3, 1), {
     decides,
