@@ -272,6 +272,27 @@ describe('the list of deliveries', () => {
     await page.getByText('by 1 min').waitFor()
   })
 
+  it('moves nothing under the mouse when the figures of the chart arrive', async () => {
+    const { emulator } = await start()
+    await emulator.api.send('a.b', { id: 'evt_1' })
+    await emulator.wait()
+    const context = await contextWith()
+    let answerStats = () => {}
+    const isAnswered = new Promise<void>(resolve => {
+      answerStats = resolve
+    })
+    await context.route('**/stats?*', async route => {
+      await isAnswered
+      await route.continue()
+    })
+    const page = await open(emulator.url, context)
+    await page.getByRole('img', { name: 'All time: loading' }).waitFor()
+    const before = await rows(page).first().boundingBox()
+    answerStats()
+    await page.getByRole('img', { name: /^All time: 1 acknowledged/ }).waitFor()
+    expect(await rows(page).first().boundingBox()).toEqual(before)
+  })
+
   it('keeps a small document while events pour in', { timeout: 120_000 }, async () => {
     const { emulator } = await start()
     const page = await open(emulator.url)

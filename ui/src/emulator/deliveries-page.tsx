@@ -1,18 +1,18 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { CopyButton } from '../kit/copy-button.tsx'
-import { DeliveryChart } from './delivery-chart.tsx'
+import { DeliveryChart, StatsChart } from './delivery-chart.tsx'
 import { DeliveryList, Fresh, useHeldList } from './delivery-list.tsx'
 import { isTimeKnown } from './emulator-clock.ts'
 import { Filters, isFiltered } from './filters.tsx'
 
 export function DeliveriesPage() {
   const list = useHeldList()
-  const hasChart = useSignal(false)
+  const isPainted = useSignal(false)
   const isReady = list.live.ready.value && isTimeKnown.value
-  // After the rows are painted.
+  // The figures of the chart are asked for after the rows are painted.
   useEffect(() => {
-    hasChart.value = isReady
+    isPainted.value = isReady
   }, [isReady])
   return (
     <>
@@ -26,7 +26,7 @@ export function DeliveriesPage() {
         </div>
       </div>
       <Filters />
-      {hasChart.value && <DeliveryChart />}
+      {isPainted.value ? <DeliveryChart /> : <StatsChart stats={undefined} />}
       <DeliveryList caption="Deliveries" list={list} empty={<Empty />} />
     </>
   )

@@ -1,7 +1,7 @@
 import type { DeliveryView } from '../../../packages/emulator/src/api/delivery-view.ts'
 import type { StatsView } from '../../../packages/emulator/src/api/emulator-api.ts'
 import type { DeliveryState } from '../../../packages/emulator/src/storage/delivery-row.ts'
-import { BarChart } from '../kit/bar-chart.tsx'
+import { type Bar, BarChart } from '../kit/bar-chart.tsx'
 import { spanOf } from '../kit/now.tsx'
 import { useResource } from '../kit/resource.ts'
 import { api } from './api.ts'
@@ -35,22 +35,28 @@ const LEAST_MS = 5 * MINUTE
 /** What became of the deliveries that match the filters, over the time of the filter or since the first of them. */
 export function DeliveryChart() {
   const stats = useResource(loadStats, EVERY_MS)
-  const data = stats.data.value
-  if (data === undefined) return null
-  const { buckets, widthMs } = data
+  return <StatsChart stats={stats.data.value} />
+}
+
+/** The chart before its figures are asked for, and after. */
+export function StatsChart({ stats }: { readonly stats: StatsView | undefined }) {
   const period = periodHere()
-  const label = labelFor(widthMs)
   return (
     <BarChart
       title={period === undefined ? 'All time' : `Last ${period.name}`}
-      detail={`by ${spanOf(widthMs)}`}
+      detail={stats && `by ${spanOf(stats.widthMs)}`}
       series={ORDER.map(name => ({ name, tone: STATES[name] }))}
-      bars={buckets.map(({ from, counts }) => ({
-        label: label.format(new Date(from)),
-        values: ORDER.map(state => counts[state] ?? 0),
-      }))}
+      bars={stats && barsFor(stats)}
     />
   )
+}
+
+function barsFor({ buckets, widthMs }: StatsView): readonly Bar[] {
+  const label = labelFor(widthMs)
+  return buckets.map(({ from, counts }) => ({
+    label: label.format(new Date(from)),
+    values: ORDER.map(state => counts[state] ?? 0),
+  }))
 }
 
 async function loadStats(signal: AbortSignal): Promise<StatsView> {

@@ -16,15 +16,18 @@ export interface Bar {
 interface BarChartProps {
   readonly title: string
   /** Beside the title: how long a bar is, for example. */
-  readonly detail?: string
+  readonly detail: string | undefined
   readonly series: readonly Series[]
-  readonly bars: readonly Bar[]
+  /** Undefined while they are not known: the chart takes its room already, so that nothing below it moves later. */
+  readonly bars: readonly Bar[] | undefined
 }
 
 const HEIGHT = 80
+const NO_BREAK_SPACE = '\u00a0'
 
 /** Stacked bars over time. The same numbers stand in its text for those who cannot see it. */
-export function BarChart({ title, detail, series, bars }: BarChartProps) {
+export function BarChart({ title, detail, series, bars: known }: BarChartProps) {
+  const bars = known ?? []
   const highest = Math.max(1, ...bars.map(({ values }) => sumOf(values)))
   const totals = series.map(({ name, tone }, at) => ({
     name,
@@ -41,7 +44,7 @@ export function BarChart({ title, detail, series, bars }: BarChartProps) {
           {totals.map(({ name, tone, total }) => (
             <li key={name} class={total === 0 ? 'quiet' : ''}>
               <i class={tone} />
-              {name} <b>{formatCount(total)}</b>
+              {name} <b>{known === undefined ? '–' : formatCount(total)}</b>
             </li>
           ))}
         </ul>
@@ -51,14 +54,14 @@ export function BarChart({ title, detail, series, bars }: BarChartProps) {
         viewBox={`0 0 ${bars.length * 4} ${HEIGHT}`}
         preserveAspectRatio="none"
         role="img"
-        aria-label={`${title}: ${summary}`}
+        aria-label={known === undefined ? `${title}: loading` : `${title}: ${summary}`}
       >
         {bars.map((bar, index) => (
           <Stack key={bar.label} series={series} bar={bar} x={index * 4} scale={HEIGHT / highest} />
         ))}
       </svg>
       <div class="legend">
-        <span>{bars[0]?.label}</span>
+        <span>{bars[0]?.label ?? NO_BREAK_SPACE}</span>
         <span class="push">{bars.at(-1)?.label}</span>
       </div>
     </figure>
