@@ -44,7 +44,7 @@ async function leaveDeadLetter(inbox: Inbox): Promise<void> {
 }
 
 async function deadLettersAt(...place: string[]): Promise<unknown> {
-  const { code, out, err } = await runCli(['inbox', 'ls', '--json', ...place])
+  const { code, out, err } = await runCli(['inbox', 'list', '--json', ...place])
   return { code, err, ids: JSON.parse(out).deadLetters.map((letter: { id: string }) => letter.id) }
 }
 
@@ -67,7 +67,7 @@ describe('ackhook inbox with BullMQ', () => {
     expect(await deadLettersAt(...place, '--schema', 'events')).toEqual(FOUND)
   })
 
-  test.each(['ls', 'stats', 'redrive', 'discard'])(
+  test.each(['list', 'stats', 'redrive', 'discard'])(
     '%s of a queue that does not exist ends with 2 and creates none',
     async verb => {
       const all = verb === 'redrive' || verb === 'discard' ? ['--all'] : []
@@ -115,7 +115,7 @@ describe('ackhook inbox with SQLite', () => {
 
   test('a file that does not exist ends with 2 and is not created', async () => {
     const path = join(folder, 'misspelt.db')
-    expect(await runCli(['inbox', 'ls', '--sqlite', path])).toMatchObject({
+    expect(await runCli(['inbox', 'list', '--sqlite', path])).toMatchObject({
       code: 2,
       err: expect.stringContaining('there is no database'),
     })
@@ -126,7 +126,7 @@ describe('ackhook inbox with SQLite', () => {
     const path = join(folder, 'app.db')
     const app = new DatabaseSync(path)
     app.exec('CREATE TABLE users (id)')
-    expect(await runCli(['inbox', 'ls', '--sqlite', path])).toMatchObject({
+    expect(await runCli(['inbox', 'list', '--sqlite', path])).toMatchObject({
       code: 2,
       err: expect.stringMatching(/is not the file of an inbox.*Is it the right file\?/),
     })

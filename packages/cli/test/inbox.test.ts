@@ -49,12 +49,12 @@ async function runOn(inbox: Inbox, args: string[], terminal: FakeTerminal) {
 
 test('ls lists dead letters with their reason, and as JSON without bodies', async () => {
   const { run, opened } = await setUp('evt_1', 'evt_2')
-  const { out, code } = await run(['ls'])
+  const { out, code } = await run(['list'])
   expect(out).toMatch(/evt_2 {2}a\.b {2}\d{4}-.*Z {2}1 attempt {2}NonRetryableError: the .*database/)
   expect(out).not.toContain('\u001b')
   expect(code).toBe(0)
   expect(opened.close).toHaveBeenCalled()
-  const json = JSON.parse((await run(['ls', '--json', '--limit', '1'])).out)
+  const json = JSON.parse((await run(['list', '--json', '--limit', '1'])).out)
   expect(json.deadLetters).toMatchObject([{ type: 'a.b', attempts: 1, failedAt: expect.any(String) }])
   expect(json.deadLetters[0]).not.toHaveProperty('body')
 })
@@ -149,14 +149,14 @@ test('ls shows one page, in either order, and where to go on', async () => {
     await deliver(id)
   }
   const terminal = fakeTerminal()
-  const first = await run(['ls', '--limit', '2', '--order', 'oldest'], terminal)
+  const first = await run(['list', '--limit', '2', '--order', 'oldest'], terminal)
   expect(first.out).toMatch(/^evt_1 .*\nevt_2 /)
   const [, cursor] = /There may be more: add --after (\S+)/.exec(terminal.complained.join()) ?? []
-  const rest = await run(['ls', '--limit', '2', '--order', 'oldest', '--after', cursor ?? ''])
+  const rest = await run(['list', '--limit', '2', '--order', 'oldest', '--after', cursor ?? ''])
   expect(rest.out).toMatch(/^evt_3 [^\n]*$/)
-  const json = JSON.parse((await run(['ls', '--json', '--limit', '1'])).out)
+  const json = JSON.parse((await run(['list', '--json', '--limit', '1'])).out)
   expect(json.deadLetters).toMatchObject([{ id: 'evt_3', cursor: expect.any(String) }])
-  await expect(run(['ls', '--after', 'nonsense'])).rejects.toThrow(/^--after must be the cursor/)
+  await expect(run(['list', '--after', 'nonsense'])).rejects.toThrow(/^--after must be the cursor/)
 })
 
 test('forget releases the id of a handled event, so that a replay runs', async () => {

@@ -19,7 +19,7 @@ export function inboxCommand(terminal: Terminal, finish: Finish, open: OpenInbox
     command.addCommand(child)
     return child
   }
-  withOrder(add('ls', 'list dead letters').option('--limit <n>', 'at most this many', parseCount, 100))
+  withOrder(add('list', 'list dead letters').option('--limit <n>', 'at most this many', parseCount, 100))
     .option('--after <cursor>', 'go on after the page that ended with this cursor')
     .action(async (flags: ListFlags) => finish(await list(flags, parts)))
   add('show', 'show one dead letter with its body')
@@ -67,7 +67,7 @@ Exit code 1 when an event was not found, 2 when there is no such file or queue.
 
 Examples:
   $ ackhook inbox stats --sqlite webhooks.db
-  $ ackhook inbox ls --redis redis://localhost:6379 --queue webhooks --prefix '{ackhook}'
+  $ ackhook inbox list --redis redis://localhost:6379 --queue webhooks --prefix '{ackhook}'
   $ ackhook inbox show evt_123 --sqlite webhooks.db
   $ ackhook inbox redrive --all --sqlite webhooks.db
   $ ackhook inbox discard evt_123 --sqlite webhooks.db
