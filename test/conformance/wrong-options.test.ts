@@ -69,6 +69,7 @@ const MISTAKES: [() => unknown, string, string, string | undefined][] = [
     "from 1 to 100000, not a text: convert what an environment variable gives with Number(); got '16'",
     'numbers',
   ],
+  [() => receive({ bodyLimit: '1mb' }), 'bodyLimit', "from 1 to 1073741824; got '1mb'", 'numbers'],
   [() => receive({ capacity: '1000' }), 'capacity', "got '1000'", 'numbers'],
   [() => receive({ concurrency: 1.5 }), 'concurrency', 'got 1.5', undefined],
   [() => receive({ retry: { attempts: '5' } }), 'retry.attempts', "got '5'", 'numbers'],
@@ -153,12 +154,24 @@ it.each([
   await expect(app.register(forFastify, plain({ secret, [name]: '/x' }))).rejects.toThrow(text)
 })
 
+it("Fastify's plugin that was called instead of registered says how to register it", async () => {
+  const app = Fastify()
+  onTestFinished(() => app.close())
+  await expect(app.register(plain((forFastify as (options: object) => unknown)({ secret })))).rejects.toThrow(
+    'write await app.register(webhooks, { secret })',
+  )
+})
+
 describe('webhooks of another framework', () => {
-  const fault = expect.stringMatching(/^Option 'webhooks': .* another framework called it\. .*#frameworks$/)
+  const fault = expect.stringMatching(
+    /^Option 'webhooks': .*(another framework called it\. |called by a framework instead of you).*#frameworks$/,
+  )
 
   it.each([
     ['@ackhook/hono', forHono({ secret })],
     ['@ackhook/fastify', forFastify],
+    ['@ackhook/express, not called', forExpress],
+    ['@ackhook/hono, not called', forHono],
     ['toFetchHandler', toFetchHandler(createReceiver({ secret }))],
   ])('of %s says so in Express', async (_, handler) => {
     const app = express()
@@ -179,6 +192,8 @@ describe('webhooks of another framework', () => {
   it.each([
     ['@ackhook/express', forExpress({ secret })],
     ['@ackhook/fastify', forFastify],
+    ['@ackhook/express, not called', forExpress],
+    ['@ackhook/hono, not called', forHono],
     ['toNodeHandler', toNodeHandler(createReceiver({ secret }))],
     ['toFetchHandler', toFetchHandler(createReceiver({ secret }))],
   ])('of %s says so in Hono', async (_, handler) => {
@@ -192,6 +207,19 @@ describe('webhooks of another framework', () => {
     expect((await app.request('/', { method: 'POST', body: '{}' })).status).toBe(500)
     expect(seen.mock.calls).toEqual([[fault]])
   })
+})
+
+it.each([
+  ['@ackhook/express', forExpress],
+  ['@ackhook/hono', forHono],
+])('webhooks of %s as a plugin of Fastify says so', async (_, handler) => {
+  const app = Fastify()
+  onTestFinished(() => app.close())
+  await app.register(async scope => {
+    // Fastify calls a plugin like this, and what it throws ends the process.
+    expect(() => handler(plain(scope))).toThrow('called by a framework instead of you')
+  })
+  expect.assertions(1)
 })
 
 it('every page that a message names has its heading', () => {

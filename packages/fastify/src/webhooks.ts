@@ -97,6 +97,8 @@ const OPTIONS = [
 ]
 
 async function plugin(app: FastifyInstance, options: PluginOptions): Promise<void> {
+  if (options === undefined)
+    throw new ConfigurationError('webhooks', 'is a plugin: write await app.register(webhooks, { secret })')
   if (typeof app?.decorate !== 'function')
     throw wrongFramework('webhooks of @ackhook/fastify', 'an app of Fastify')
   refuseUnknownNames(options, OPTIONS)

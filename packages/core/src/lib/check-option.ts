@@ -33,7 +33,8 @@ export function oneOf<T extends string>(option: string, value: T, allowed: reado
 export function wholeNumber(option: string, value: number, min: number, max: number): number {
   if (Number.isInteger(value) && value >= min && value <= max) return value
   const isText = typeof value === 'string'
-  const fix = isText ? ', not a text: convert what an environment variable gives with Number()' : ''
+  const isNumeric = isText && !Number.isNaN(Number(value))
+  const fix = isNumeric ? ', not a text: convert what an environment variable gives with Number()' : ''
   throw new ConfigurationError(
     option,
     `must be a whole number from ${min} to ${max}${fix}; got ${show(value)}`,

@@ -50,14 +50,14 @@ it.each([
 })
 
 it.each([
-  [30_000, "'30s' or '30000s'; got 30000"],
-  [300_000, "'5m' or '300000s'; got 300000"],
-  [5, "'5ms' or '5s'; got 5"],
-  [0, "'0ms' or '0s'; got 0"],
-  ['250', "'250ms' or '250s'; got '250'"],
-])('shows both readings of a number without a unit: %j', (value, readings) => {
+  [30_000, ": write '30s' or '30000s'; got 30000"],
+  [300_000, ": write '5m'; got 300000"],
+  [5, ": write '5s'; got 5"],
+  ['250', ": write '250s'; got '250'"],
+  [0, '; got 0'],
+])('shows the readings of a number without a unit that are allowed: %j', (value, readings) => {
   expect(() => durationMs(value, bounds)).toThrow(
-    `Option 'lease': must be a string with a unit, from '1s' to '1d': write ${readings}. See https://`,
+    `Option 'lease': must be a string with a unit, from '1s' to '1d'${readings}. See https://`,
   )
 })
 

@@ -19,16 +19,19 @@ export function durationMs(value: unknown, { option, minMs, maxMs }: DurationBou
   if (ms >= minMs && ms <= maxMs) return ms
   throw new ConfigurationError(
     option,
-    `must be a string with a unit, from ${formatMs(minMs)} to ${formatMs(maxMs)}${readingsOf(value)}; got ${show(value)}`,
+    `must be a string with a unit, from ${formatMs(minMs)} to ${formatMs(maxMs)}${readingsOf(value, minMs, maxMs)}; got ${show(value)}`,
     { page: 'durations' },
   )
 }
 
-/** What a number without a unit may have meant: milliseconds or seconds. */
-function readingsOf(value: unknown): string {
+/** What a number without a unit may have meant, of milliseconds and seconds those that are allowed. */
+function readingsOf(value: unknown, minMs: number, maxMs: number): string {
   const number = typeof value === 'string' && value !== '' ? Number(value) : value
   if (typeof number !== 'number' || !(number >= 0 && number < 1e15)) return ''
-  return `: write ${formatMs(number)} or '${number}s'`
+  const isAllowed = (ms: number): boolean => ms >= minMs && ms <= maxMs
+  const readings = [isAllowed(number) && formatMs(number), isAllowed(number * 1000) && `'${number}s'`]
+  const written = readings.filter(Boolean).join(' or ')
+  return written && `: write ${written}`
 }
 
 /** As one would write it, with quotes: `'5m'`. */

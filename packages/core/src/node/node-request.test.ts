@@ -1,12 +1,13 @@
 import { once } from 'node:events'
 import { createServer, request as httpRequest, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { Readable } from 'node:stream'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { afterEach, expect, it, vi } from 'vitest'
 import type { Refusal } from '../errors/refusal.ts'
 import type { PendingBody } from '../http/pending-body.ts'
-import { readRawBody } from './node-request.ts'
+import { captureRawBody, readRawBody } from './node-request.ts'
 
 const limits = { maxBytes: 100, timeoutMs: 10_000 }
 const servers: ReturnType<typeof createServer>[] = []
@@ -188,6 +189,22 @@ it('refuses at once what gives text and no bytes, and says so', async () => {
     code: 'body_unavailable',
     detail: expect.stringContaining('setEncoding()'),
   })
+})
+
+it('refuses text that a hook put in the place of the bytes', async () => {
+  const text = Readable.from(['one', 'two']) as unknown as IncomingMessage
+  expect(await readRawBody(text, limits)).toMatchObject({
+    code: 'body_unavailable',
+    detail: expect.stringContaining('a stream of strings'),
+  })
+  const bytes = Readable.from([Buffer.from('one'), Buffer.from('two')]) as unknown as IncomingMessage
+  expect(await readRawBody(bytes, limits)).toEqual(new TextEncoder().encode('onetwo'))
+})
+
+it('captureRawBody as a middleware says where it belongs, instead of never going on', () => {
+  expect(() => captureRawBody({} as IncomingMessage, {}, (() => {}) as never)).toThrow(
+    'express.json({ verify: captureRawBody })',
+  )
 })
 
 it('lets a request go of what its bytes were read for', async () => {

@@ -1,6 +1,7 @@
 // No import of `node:` is left at run time: the Hono adapter brings this file to Workers as well.
 import type { IncomingMessage } from 'node:http'
 import { platform } from '#platform'
+import { ConfigurationError } from '../errors/errors.ts'
 import { Refusal } from '../errors/refusal.ts'
 import { PendingBody } from '../http/pending-body.ts'
 import type { BodyLimits, ReadBody, WebhookRequest } from '../http/request.ts'
@@ -46,9 +47,9 @@ export function readRawBody(request: MaybeRead, limits: BodyLimits): ReturnType<
 }
 
 const CONSUMED =
-  'a body parser, usually app.use(express.json()), read the body first. Move the line that mounts the webhook route above it, or keep the bytes with captureRawBody'
+  'something read the body first, usually app.use(express.json()) or a hook. Move the line that mounts the webhook route above it, or keep the bytes with captureRawBody'
 const DECODED =
-  'something called setEncoding() on the request. Move the line that mounts the webhook route above it'
+  'something turned the body into text, with setEncoding() or a stream of strings. Move the line that mounts the webhook route above it'
 
 /**
  * Keeps the exact bytes of a body that a parser is about to consume, for routes that cannot be mounted before
@@ -58,6 +59,12 @@ const DECODED =
  * app.use(express.json({ verify: captureRawBody }))
  */
 export function captureRawBody(request: IncomingMessage, _response: unknown, bytes: Uint8Array): void {
+  // As a middleware it would get `next` there, and every request would hang.
+  if (!(bytes instanceof Uint8Array))
+    throw new ConfigurationError(
+      'captureRawBody',
+      'is for a parser: express.json({ verify: captureRawBody })',
+    )
   Object.assign(request, { rawBody: bytes })
 }
 
@@ -122,8 +129,12 @@ class BodyReader extends PendingBody {
     }
   }
 
-  #add(chunk: Uint8Array): void {
+  #add(chunk: Uint8Array | string): void {
     if (this.#isOver) return
+    if (typeof chunk === 'string') {
+      this.#settle(new Refusal('body_unavailable', { detail: DECODED }))
+      return
+    }
     this.#length += chunk.length
     if (this.#length > this.#limits.maxBytes) {
       // Over first, so that the listener for 'pause' leaves it paused; whoever answers may read on.

@@ -526,6 +526,25 @@ describe('deadLetters.list', () => {
     const { receiver } = watch()
     await expect(receiver.deadLetters.list({ limit })).rejects.toMatchObject({ option: 'limit' })
   })
+
+  it('refuses an option that it does not know, with the nearest name', async () => {
+    const { receiver } = watch()
+    await expect(receiver.deadLetters.list({ limt: 5 } as object)).rejects.toThrow("did you mean 'limit'?")
+  })
+})
+
+it.each(['get', 'redrive', 'discard'] as const)(
+  'deadLetters.%s refuses a letter in the place of its id',
+  async name => {
+    const { receiver } = watch()
+    const letter = { id: 'evt_1', namespace: '' } as never
+    await expect(receiver.deadLetters[name](letter)).rejects.toMatchObject({ option: 'id' })
+  },
+)
+
+it('forget refuses what is no id', async () => {
+  const { receiver } = watch()
+  await expect(receiver.forget(undefined as never)).rejects.toMatchObject({ option: 'id' })
 })
 
 describe('close', () => {

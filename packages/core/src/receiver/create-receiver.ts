@@ -1,12 +1,12 @@
 import { platform } from '#platform'
-import { unreportedCopies } from '../errors/errors.ts'
+import { ConfigurationError, unreportedCopies } from '../errors/errors.ts'
 import { createDecoder } from '../events/decode-event.ts'
 import type { EventHandler, EventSchemas, KnownEvents } from '../events/event-types.ts'
 import { toHandle } from '../http/reply.ts'
 import { createDeliveryFactory } from '../inbox/delivery.ts'
 import type { DeadLetterStore } from '../inbox/inbox.ts'
 import { keysOf } from '../inbox/keys-of.ts'
-import { oneOf, wholeNumber } from '../lib/check-option.ts'
+import { oneOf, refuseUnknownNames, wholeNumber } from '../lib/check-option.ts'
 import type { MaybePromise } from '../lib/maybe-promise.ts'
 import { createRefusalLog, createStoreLog } from '../observe/failure-log.ts'
 import { guardClock } from '../observe/guards.ts'
@@ -43,7 +43,10 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
   const observers = new Observers(resolved.observe, resolved.logger)
   const { lifecycle, handle } = connect(resolved, handlers, observers, wraps)
   const { inbox } = resolved
-  const keyOf: KeyOf = (id, { namespace = '' } = {}) => keysOf(inbox)(namespace, id)
+  const keyOf: KeyOf = (id, { namespace = '' } = {}) => {
+    if (typeof id === 'string') return keysOf(inbox)(namespace, id)
+    throw new ConfigurationError('id', 'must be the id of an event, a string')
+  }
   const receiver: Receiver<KnownEvents<Schemas>, Context> & Inspectable = {
     on(type, handler) {
       handlers.add(type, handler as EventHandler<never>)
@@ -142,12 +145,14 @@ type KeyOf = (id: string, where?: InNamespace) => MaybePromise<string>
 
 function deadLettersOf(store: DeadLetterStore, keyOf: KeyOf): DeadLetters {
   return {
-    list: async ({ limit = 100, order = 'newest', ...rest } = {}) =>
-      store.list({
-        ...rest,
-        limit: wholeNumber('limit', limit, 1, 1_000_000),
-        order: oneOf('order', order, ['newest', 'oldest']),
-      }),
+    async list(options = {}) {
+      refuseUnknownNames(options, ['limit', 'order', 'after'])
+      return store.list({
+        ...options,
+        limit: wholeNumber('limit', options.limit ?? 100, 1, 1_000_000),
+        order: oneOf('order', options.order ?? 'newest', ['newest', 'oldest']),
+      })
+    },
     get: async (id, where) => store.get(await keyOf(id, where)),
     redrive: async (id, where) => store.redrive(await keyOf(id, where)),
     discard: async (id, where) => store.discard(await keyOf(id, where)),

@@ -8,8 +8,19 @@ import type { Receiver } from './receiver.ts'
 export function toReceiver<const Schemas extends EventSchemas, Context>(
   optionsOrReceiver: ReceiverOptions<Schemas, Context> | Receiver<KnownEvents<Schemas>, Context>,
 ): Receiver<KnownEvents<Schemas>, Context> {
+  if (isReceiver(optionsOrReceiver)) return optionsOrReceiver
+  if (isOfFramework(optionsOrReceiver)) {
+    const fix = `called by a framework instead of you: mount webhooks({ secret }), and import it from that framework's adapter`
+    throw new ConfigurationError('webhooks', fix, { page: 'frameworks' })
+  }
   // A missing argument is for `createReceiver` to refuse: it says what the options are.
-  return isReceiver(optionsOrReceiver) ? optionsOrReceiver : createReceiver(optionsOrReceiver)
+  return createReceiver(optionsOrReceiver)
+}
+
+/** A request, a context or an app: instances of a class, or made from one another, and without a secret. */
+function isOfFramework(options: object | undefined): boolean {
+  if (typeof options !== 'object' || options === null || 'secret' in options) return false
+  return ![Object.prototype, null].includes(Object.getPrototypeOf(options))
 }
 
 function isReceiver<T>(value: T): value is Extract<T, { readonly handle: unknown }> {

@@ -59,7 +59,7 @@ describe('secrets that are known at construction', () => {
     expect(() => create('topsecret')).toThrow(
       "Option 'secret': must be at least 16 bytes long: a shorter one can be guessed",
     )
-    expect(() => create(undefined)).toThrow('is the environment variable set?')
+    expect(() => create(undefined)).toThrow('set the environment variable')
     expect(() => create('  ')).toThrow('must not be empty or blank')
     expect(() => create([])).toThrow('got an empty list')
     expect(() => create(Array(101).fill(A))).toThrow('at most 100 secrets; got 101')

@@ -76,7 +76,7 @@ function faultOf(secrets: readonly string[]): string | undefined {
   if (secrets.length > MAX_SECRETS) return `must hold at most ${MAX_SECRETS} secrets; got ${secrets.length}`
   for (const secret of secrets) {
     if (secret === undefined || secret === null) {
-      return 'must be the signing secret of the endpoint; got undefined: is the environment variable set?'
+      return 'must be the signing secret of the endpoint; got undefined: set the environment variable'
     }
     if (typeof secret !== 'string') return `must be a string; got ${typeof secret}`
     if (secret.trim() === '') return 'must not be empty or blank: anyone could sign with it'

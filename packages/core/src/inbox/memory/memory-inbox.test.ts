@@ -113,7 +113,7 @@ describe('the inbox', () => {
   it('needs a store with all its methods', () => {
     for (const method of ['claim', 'extend', 'complete', 'release']) {
       expect(() => memoryInbox({ store: { ...memoryStore(), [method]: undefined } as never })).toThrow(
-        `Option 'store': must be a dedupe store such as memoryStore(); it has no '${method}'`,
+        `Option 'store': must be a dedupe store such as memoryStore() or redisStore(client); it has no '${method}'`,
       )
     }
   })

@@ -100,7 +100,7 @@ function resolveOptions(options: MemoryInboxOptions): Pick<State, 'leaseMs'> & {
     if (store === undefined || typeof store[method] === 'function') continue
     throw new ConfigurationError(
       'store',
-      `must be a dedupe store such as memoryStore(); it has no '${method}'`,
+      `must be a dedupe store such as memoryStore() or redisStore(client); it has no '${method}'`,
     )
   }
   const leaseMs = durationMs(options.lease ?? '60s', { option: 'lease', minMs: 1000, maxMs: 3_600_000 })

@@ -15,12 +15,12 @@ it('says nothing where all handle the same', () => {
 it('names the difference, the queue and the namespace', () => {
   const text = describeDifference(published(['a.b', 'c.*'], true), [published(['a.b', '*'])], where)
   expect(text).toContain(
-    "queue 'webhooks' handle different types: '*' only there, 'c.*', 'onUnhandled' not everywhere",
+    "queue 'webhooks' handle different types: 'c.*', 'onUnhandled' here and not in all others, '*' only in others.",
   )
   expect(text).toContain("namespace 'eu'")
   expect(
     describeDifference(published([]), [published(['a'])], { location: undefined, namespace: () => '' }),
-  ).toContain("on this inbox handle different types: 'a' only there, nothing not everywhere")
+  ).toContain("on this inbox handle different types: nothing here and not in all others, 'a' only in others.")
 })
 
 it('is short however many handlers there are, and however long their names', () => {

@@ -16,7 +16,7 @@ export function describeDifference(
   const onlyHere = [...mine].filter(name => others.some(one => !namesOf(one).includes(name)))
   if (onlyThere.length === 0 && onlyHere.length === 0) return undefined
   const where = typeof namespace === 'string' ? `namespace '${namespace}'` : 'the namespace of each request'
-  return `Processes on ${location} handle different types: ${listOf(onlyThere)} only there, ${listOf(onlyHere)} not everywhere but here. Events wait for the process with the more specific handler. During a deployment this is as it should be. Two services need a file or queue each: on one, with one namespace (here ${where}), each takes the other's ids for duplicates.`
+  return `Processes on ${location} handle different types: ${listOf(onlyHere)} here and not in all others, ${listOf(onlyThere)} only in others. Events wait for the process with the more specific handler. During a deployment this is as it should be. Two services need a file or queue each: on one, with one namespace (here ${where}), each takes the other's ids for duplicates.`
 }
 
 function namesOf({ patterns, onUnhandled }: PublishedHandlers): readonly string[] {
