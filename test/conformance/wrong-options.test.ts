@@ -217,7 +217,9 @@ it.each([
   onTestFinished(() => app.close())
   await app.register(async scope => {
     // Fastify calls a plugin like this, and what it throws ends the process.
-    expect(() => handler(plain(scope))).toThrow('called by a framework instead of you')
+    expect(() => (handler as (app: never) => unknown)(plain(scope))).toThrow(
+      'called by a framework instead of you',
+    )
   })
   expect.assertions(1)
 })

@@ -17,7 +17,8 @@ export function receiveSpan(tracer: Tracer, observation: ReplyObservation): Span
     startTime: endedAt - observation.durationMs,
     attributes,
   })
-  if (observation.kind === 'duplicate') span.setAttribute(ATTRIBUTE.conflict, observation.conflict)
+  if (observation.kind === 'duplicate' || (observation.kind === 'accepted' && observation.conflict))
+    span.setAttribute(ATTRIBUTE.conflict, observation.conflict)
   if (observation.kind === 'rejected') {
     span.setAttributes({ [ATTRIBUTE.errorType]: code, [ATTRIBUTE.status]: observation.status })
     // A refused forgery is not an error of this service.

@@ -1,6 +1,7 @@
 /** What an inbox answers to a delivery. The first four are replied to with a 2xx; after the others the sender retries. */
 export type Acceptance =
-  | { readonly outcome: 'accepted' }
+  /** `conflict`: it takes the place of a dead letter with the same id and different bytes. */
+  | { readonly outcome: 'accepted'; readonly conflict?: boolean }
   /** `conflict`: the id was accepted before with different bytes. */
   | { readonly outcome: 'duplicate'; readonly conflict?: boolean }
   /** The handlers have finished. Only where the reply waits for them. */
@@ -16,8 +17,11 @@ export type Acceptance =
     }
 
 /** The answers that are the same for every event. */
-export const ANSWER: Readonly<Record<'accepted' | 'duplicate' | 'conflict' | 'full', Acceptance>> = {
+export const ANSWER: Readonly<
+  Record<'accepted' | 'replaced' | 'duplicate' | 'conflict' | 'full', Acceptance>
+> = {
   accepted: { outcome: 'accepted' },
+  replaced: { outcome: 'accepted', conflict: true },
   duplicate: { outcome: 'duplicate' },
   conflict: { outcome: 'duplicate', conflict: true },
   full: { outcome: 'full' },

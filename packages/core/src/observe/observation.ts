@@ -29,8 +29,16 @@ export type Observation =
       readonly cause?: unknown
       readonly durationMs: number
     }
-  /** Acknowledged and safe as far as the inbox makes it. With `'after-processing'`: handled. */
-  | (OfEvent & { readonly kind: 'accepted'; readonly code: ReplyCode; readonly durationMs: number })
+  /**
+   * Acknowledged and safe as far as the inbox makes it. With `'after-processing'`: handled. `conflict`: in the place of
+   * a dead letter that had the same id and other bytes.
+   */
+  | (OfEvent & {
+      readonly kind: 'accepted'
+      readonly code: ReplyCode
+      readonly conflict: boolean
+      readonly durationMs: number
+    })
   /** Acknowledged, and not run again. `conflict`: the same id came with other bytes. */
   | (OfEvent & { readonly kind: 'duplicate'; readonly conflict: boolean; readonly durationMs: number })
   /**

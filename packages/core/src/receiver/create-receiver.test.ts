@@ -39,11 +39,33 @@ describe('a genuine event', () => {
     expect(seen[1]).toEqual({
       kind: 'accepted',
       code: 'accepted',
+      conflict: false,
       id: 'evt_1',
       type: 'conversation.resolved',
       namespace: '',
       durationMs: expect.any(Number),
     })
+  })
+
+  it('runs in the place of a dead letter, and that is reported where its bytes are others', async () => {
+    const { receiver, send, seen, logger } = watch({ retry: { attempts: 1 } })
+    const bodies: unknown[] = []
+    receiver.on('*', event => {
+      bodies.push(event.data)
+      throw new Error('no')
+    })
+    const isDead = (times: number) =>
+      vi.waitFor(() => expect(kinds(seen).filter(kind => kind === 'dead_lettered')).toHaveLength(times))
+    for (const [at, data] of [{ n: 1 }, { n: 1 }, { n: 2 }].entries()) {
+      expect(await send({ data })).toMatchObject({ status: 202, code: 'accepted' })
+      await isDead(at + 1)
+    }
+    expect(bodies).toEqual([{ n: 1 }, { n: 1 }, { n: 2 }])
+    const accepted = seen.filter(one => one.kind === 'accepted')
+    expect(accepted.map(one => one.conflict)).toEqual([false, false, true])
+    expect(logger.lines.filter(({ level }) => level === 'warn').map(({ message }) => message)).toEqual([
+      'Event evt_1 came again with other bytes; it is run, and the dead letter that had this id is gone.',
+    ])
   })
 
   it('is answered 200 when it comes again, and not handled again', async () => {

@@ -145,12 +145,12 @@ class Exchange<Context> {
     const { logger, observers } = this.#parts
     const conflict = 'conflict' in acceptance && acceptance.conflict === true
     if (conflict)
-      logger.warn({ event: id, type }, `Event ${id} came again with other bytes; it is not run again.`)
+      logger.warn({ event: id, type }, `Event ${id} came again with other bytes; ${CONFLICTS[code] ?? ''}.`)
     if (observers.observe !== undefined) {
       const durationMs = performance.now() - this.#startedAt
       // Two whole literals instead of a spread. perf: note 7.
       if (code === 'duplicate') observers.observe({ kind: code, conflict, id, type, namespace, durationMs })
-      else observers.observe({ kind: 'accepted', code, id, type, namespace, durationMs })
+      else observers.observe({ kind: 'accepted', code, conflict, id, type, namespace, durationMs })
     }
     return replyFor(code)
   }
@@ -191,6 +191,11 @@ class Exchange<Context> {
 
 const NO_BYTES =
   'A request needs its exact bytes as body: a Uint8Array, or a function that returns one or a promise of one. For a text write new TextEncoder().encode(text), for an ArrayBuffer new Uint8Array(buffer).'
+
+const CONFLICTS: { readonly [code in SuccessCode]?: string } = {
+  duplicate: 'it is not run again',
+  accepted: 'it is run, and the dead letter that had this id is gone',
+}
 
 /** An event in flight elsewhere may finish long before its lease expires. */
 const MAX_IN_FLIGHT_WAIT_MS = 30_000

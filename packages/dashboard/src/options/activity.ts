@@ -102,6 +102,7 @@ function detailOf(observation: Observation): string | undefined {
       return describeError(observation.error)
     case 'notice':
       return `${observation.code}: ${observation.message}`
+    case 'accepted':
     case 'duplicate':
       return observation.conflict ? 'another body under the same id' : undefined
     default:

@@ -96,10 +96,11 @@ function admit(state: State, entry: Entry): MaybePromise<Acceptance> {
     const finished = new Promise<void>(resolve => (entry.onFinished = resolve))
     keepAlive(entry.delivery, finished, policy.logger)
   }
-  deadLetters.remove(entry.key)
+  const replaced = deadLetters.take(entry.key)
   scheduler.enqueue(entry)
   if (policy.acknowledge === 'after-processing') return new Promise(resolve => (entry.reply = resolve))
   // From here a crash loses the event: its sender receives a 2xx, and only this process has it.
   entry.acknowledged = true
-  return ANSWER.accepted
+  const isSame = replaced === undefined || replaced.fingerprint === entry.delivery.fingerprint
+  return isSame ? ANSWER.accepted : ANSWER.replaced
 }

@@ -52,4 +52,11 @@ export class DeadLetterList {
   remove(key: string): boolean {
     return this.#letters.delete(key)
   }
+
+  /** Removes the letter, and answers what it was. */
+  take(key: string): Delivery | undefined {
+    const delivery = this.deliveryOf(key)
+    this.remove(key)
+    return delivery
+  }
 }

@@ -117,6 +117,26 @@ describe('the drain', () => {
     expect(onDeadLetter).not.toHaveBeenCalled()
   })
 
+  it('logs which events it left no time for, all of them as a field and the first in words', async () => {
+    const { receiver, send, logger } = watch({ concurrency: 1 })
+    receiver.on('*', () => new Promise<void>(() => {}))
+    const ids = Array.from({ length: 23 }, (_, at) => `evt_${at}`)
+    for (const id of ids) await send({ id })
+    await settle()
+    const closed = receiver.close({ timeout: '1s' })
+    await advance(1000)
+    expect(await closed).toEqual({ lost: 23 })
+    const named = ids.slice(0, 20).join(', ')
+    expect(logger.lines).toMatchObject([
+      {
+        level: 'error',
+        fields: { code: 'events_lost', events: ids },
+        message: `The drain left no time for: ${named} and 3 more.`,
+      },
+      { level: 'error', fields: { lost: 23 } },
+    ])
+  })
+
   it('does not count an event as lost that had no attempt left', async () => {
     const { receiver, send } = watch({ retry: { attempts: 2 } })
     const gate = deferred()

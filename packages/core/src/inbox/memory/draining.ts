@@ -4,6 +4,8 @@ import type { DrainReport } from '../inbox.ts'
 import { withdraw } from './settling.ts'
 import type { State } from './state.ts'
 
+const MOST_NAMED = 20
+
 /** Runs what waits, for as long as there is time, then gives back or dead-letters what is left. */
 export async function drain(state: State, timeoutMs: number): Promise<DrainReport> {
   const { policy, entries, scheduler, leases } = state
@@ -15,9 +17,17 @@ export async function drain(state: State, timeoutMs: number): Promise<DrainRepor
   leases?.stop()
   // An event that is only being recorded as handled is neither lost nor given back.
   const left = entries.list().filter(entry => entry.phase !== 'completing')
-  state.lost += left.filter(entry => entry.acknowledged).length
+  const lost = left.filter(entry => entry.acknowledged).map(entry => entry.delivery.id)
+  state.lost += lost.length
+  if (lost.length > 0) policy.logger.error({ code: 'events_lost', events: lost }, namesOf(lost))
   await Promise.all(left.map(entry => withdraw(state, entry, ABORT.drained())))
   return { lost: state.lost }
+}
+
+function namesOf(ids: readonly string[]): string {
+  const more = ids.length - MOST_NAMED
+  const named = ids.slice(0, MOST_NAMED).join(', ')
+  return `The drain left no time for: ${named}${more > 0 ? ` and ${more} more` : ''}.`
 }
 
 async function idleWithin(state: State, timeoutMs: number): Promise<void> {
