@@ -55,8 +55,9 @@ export class DeadLetterList {
 
   /** Removes the letter, and answers what it was. */
   take(key: string): Delivery | undefined {
-    const delivery = this.deliveryOf(key)
+    const found = this.#letters.get(key)
+    if (found === undefined) return undefined
     this.remove(key)
-    return delivery
+    return found.delivery
   }
 }
