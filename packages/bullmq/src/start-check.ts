@@ -37,7 +37,13 @@ export function startError(error: unknown, connectionError?: Error): AckhookErro
 }
 
 function fixOf(cause: unknown): string {
-  const { code, message } = Object(cause) as { readonly code?: unknown; readonly message?: unknown }
+  const { code, name, message } = Object(cause) as Readonly<Record<string, unknown>>
+  if (name === 'SchemaMigrationRequiredError') {
+    return "create BullMQ's tables once with its `runMigrations(client)`, or write `postgres: { connectionString, migrate: true }` for a user that may create them"
+  }
+  // Undefined database.
+  if (code === '3D000')
+    return 'create that database, or give the option `postgres` the name of one that exists'
   // Undefined table, undefined function: BullMQ's are in another schema.
   if (code === '42P01' || code === '42883') {
     return "have BullMQ's schema in the search_path, with new Pool({ options: '-c search_path=bullmq' }) or ALTER ROLE … SET search_path = bullmq"

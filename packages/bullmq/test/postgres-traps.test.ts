@@ -109,9 +109,20 @@ test('an event whose mark could not be kept runs again, and is no dead letter wi
   expect(await inbox.stats()).toMatchObject({ pending: 0, dead: 0 })
 })
 
-test('without BullMQ’s tables start rejects and names the migration', async () => {
+test('without BullMQ’s tables start rejects and names both ways to create them', async () => {
   const inbox = opened({ postgres: { connectionString: server.url, schema: 'elsewhere' } })
-  await expect(async () => inbox.start(scripted(COMPLETED), aPolicy())).rejects.toThrow(/migrat/i)
+  await expect(async () => inbox.start(scripted(COMPLETED), aPolicy())).rejects.toThrow(
+    /: create BullMQ's tables once with its `runMigrations\(client\)`, or .*migrate: true/,
+  )
+})
+
+test('a start on a database that does not exist is refused with the fix', async () => {
+  const address = new URL(server.url)
+  address.pathname = '/nowhere'
+  const inbox = opened({ postgres: address })
+  await expect(async () => inbox.start(scripted(COMPLETED), aPolicy())).rejects.toThrow(
+    /"nowhere" does not exist\): create that database, or give the option `postgres`/,
+  )
 })
 
 test.each([

@@ -11,7 +11,7 @@ it("a missing 'pg' is a ConfigurationError that says what to install", async () 
     createPostgresEngine(settings as never, { connectionString: 'postgres://localhost' } as never),
   ).rejects.toMatchObject({
     code: 'configuration_invalid',
-    option: 'connection',
+    option: 'postgres',
     message: expect.stringContaining('npm install pg'),
   })
 })

@@ -69,7 +69,7 @@ export async function createPostgresEngine(
   // BullMQ requires it in the middle of its work, and throws without a code.
   if (!isPgPool(connection)) {
     await import('pg').catch(cause => {
-      throw new ConfigurationError('connection', "needs the package 'pg': npm install pg", {
+      throw new ConfigurationError('postgres', "needs the package 'pg': npm install pg", {
         cause,
         page: 'missing-packages',
       })
