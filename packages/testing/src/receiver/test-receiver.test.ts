@@ -110,6 +110,19 @@ test.each([
   )
 })
 
+test('a receiver that has started is refused by the name of the function that came too late', async () => {
+  const receiver = createReceiver(options)
+  await receiver.start()
+  expect(() => testReceiver(receiver, { secret })).toThrow(
+    expect.objectContaining({
+      code: 'registry_frozen',
+      message: expect.stringMatching(
+        /^testReceiver came after .* Call it before start\(\) and before the first/,
+      ),
+    }),
+  )
+})
+
 test('a handler that never ends rejects with a hint where to look', async () => {
   const receiver = createReceiver(options)
   receiver.on('*', () => new Promise(() => {}))

@@ -64,7 +64,7 @@ export function testReceiver(
   const { secret, clock, timeoutMs } = resolve(options)
   const deliveries: TestDelivery<AnyEvent>[] = []
   const logs = new Map<string, AttemptLog>()
-  tapReceiver(receiver, attempt => logs.get(attempt.id)?.add(attempt))
+  tapUnstarted(receiver, attempt => logs.get(attempt.id)?.add(attempt))
 
   async function deliverEvent<Event extends AnyEvent>(
     event: Event,
@@ -94,6 +94,17 @@ export function testReceiver(
       deliverEvent(createEvent(type, overrides, { clock }) as never, request),
     deliverEvent,
     deliveries,
+  }
+}
+
+function tapUnstarted(...args: Parameters<typeof tapReceiver>): void {
+  try {
+    tapReceiver(...args)
+  } catch (cause) {
+    if ((cause as { readonly code?: unknown }).code !== 'registry_frozen') throw cause
+    const message =
+      'testReceiver came after processing had started. Call it before start() and before the first delivery, once for each receiver.'
+    throw new AckhookError('registry_frozen', message, { cause })
   }
 }
 
