@@ -1,5 +1,5 @@
 import { createReceiver, memoryInbox, NonRetryableError } from '@ackhook/core'
-import { expect, test, vi } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { createEvent, testReceiver } from '../index.ts'
 
 const secret = 'whsec_0123456789abcdef'
@@ -128,4 +128,23 @@ test('a handler that never ends rejects with a hint where to look', async () => 
   receiver.on('*', () => new Promise(() => {}))
   const hooks = testReceiver(receiver, { secret, timeout: '50ms' })
   await expect(hooks.deliver('conversation.resolved')).rejects.toThrow(/were not done within 50 ms/)
+})
+
+test('a handler that throws rejects with its error within 4 s, before a test runner gives up', async () => {
+  const receiver = createReceiver({ secret, logger })
+  const handler = vi.fn(() => Promise.reject(new Error('the CRM is away')))
+  receiver.on('*', handler)
+  const { deliver } = testReceiver(receiver, { secret })
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const rejection = expect(deliver('conversation.resolved')).rejects.toMatchObject({
+    code: 'handler_timeout',
+    message: expect.stringMatching(
+      /not done within 4000 ms: attempt \d threw \(Error: the CRM is away\)\. .*retry: \{ minDelay: '1ms' \}/,
+    ),
+    cause: { message: 'the CRM is away' },
+  })
+  await vi.waitFor(() => expect(handler).toHaveBeenCalled())
+  await vi.advanceTimersByTimeAsync(10_000)
+  await rejection
 })

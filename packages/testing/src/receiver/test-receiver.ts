@@ -7,11 +7,11 @@ import {
   type Receiver,
   type WebhookEvent,
 } from '@ackhook/core'
-import { durationMs, refuseUnknownNames, settlesWithin } from '@ackhook/core/spi'
+import { describeError, durationMs, refuseUnknownNames, settlesWithin } from '@ackhook/core/spi'
 import { createEvent, type EventOverrides } from '../requests/create-event.ts'
 import { type SignedRequestOptions, signedRequest } from '../requests/signed-request.ts'
 import { AttemptLog } from './attempt-log.ts'
-import { tapReceiver } from './tap-receiver.ts'
+import { type TappedAttempt, tapReceiver } from './tap-receiver.ts'
 import { type TestDelivery, toTestDelivery } from './test-delivery.ts'
 
 /** Options of {@link testReceiver}. */
@@ -20,7 +20,7 @@ export interface TestReceiverOptions {
   readonly secret: string
   /** The receiver's clock, so that signatures are fresh by it. Default `Date.now`. */
   readonly clock?: () => number
-  /** How long one delivery may take with all its retries. Default `'10s'`. */
+  /** How long one delivery may take with all its retries. Default `'4s'`: most test runners give up after 5. */
   readonly timeout?: Duration
 }
 
@@ -81,8 +81,9 @@ export function testReceiver(
     })
     const code: string = JSON.parse(reply.body).code
     if (code === 'accepted') {
-      await inTime(log.finished(start), event, timeoutMs)
-      await inTime(Promise.all(background), event, timeoutMs)
+      const done = log.finished(start).then(() => Promise.all(background))
+      if (!(await settlesWithin(done, timeoutMs))) throw lateError(event, log.since(start), timeoutMs)
+      await done
     }
     const delivery = toTestDelivery(event, { status: reply.status, code }, log.since(start))
     deliveries.push(delivery as TestDelivery<AnyEvent>)
@@ -114,7 +115,7 @@ function resolve(options: TestReceiverOptions): {
   readonly timeoutMs: number
 } {
   refuseUnknownNames(options ?? {}, NAMES)
-  const { secret, clock = Date.now, timeout = '10s' } = options ?? {}
+  const { secret, clock = Date.now, timeout = '4s' } = options ?? {}
   if (typeof secret !== 'string' || secret === '') {
     throw new ConfigurationError(
       'secret',
@@ -125,13 +126,13 @@ function resolve(options: TestReceiverOptions): {
   return { secret, clock, timeoutMs: durationMs(timeout, { option: 'timeout', minMs: 1, maxMs: HOUR_MS }) }
 }
 
-async function inTime(work: Promise<unknown>, { type, id }: AnyEvent, ms: number): Promise<void> {
-  if (await settlesWithin(work, ms)) {
-    await work
-    return
-  }
-  throw new AckhookError(
-    'handler_timeout',
-    `${type} ${id} was accepted, but its handlers were not done within ${ms} ms. Does a handler wait for something, or is the option retry.minDelay long?`,
-  )
+/** With what a handler threw, if that is why the event waits. */
+function lateError({ type, id }: AnyEvent, attempts: readonly TappedAttempt[], ms: number): AckhookError {
+  const problem = `${type} ${id} was accepted, but its handlers were not done within ${ms} ms`
+  const last = attempts.at(-1)
+  if (last?.verdict.outcome !== 'retry')
+    return new AckhookError('handler_timeout', `${problem}. Does a handler wait for something?`)
+  const { error } = last.verdict
+  const message = `${problem}: attempt ${last.attempt} threw (${describeError(error)}). Give the receiver of a test short delays: retry: { minDelay: '1ms' }.`
+  return new AckhookError('handler_timeout', message, { cause: error })
 }
