@@ -17,6 +17,3 @@ declare const Deno: {
   ): { shutdown(): Promise<void> }
   addSignalListener(signal: string, listener: () => void): void
 }
-
-/** Stands for what a reader's handlers do. */
-declare const crm: { close(conversationId: string): Promise<void> }

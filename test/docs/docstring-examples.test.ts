@@ -63,6 +63,7 @@ const AROUND: Readonly<Record<string, string>> = {
   expect: "import { expect } from 'vitest'",
   secret: 'declare const secret: string',
   url: 'declare const url: string',
+  crm: 'declare const crm: { close(id: string, options?: object): Promise<void> }',
   body: 'declare const body: Uint8Array',
   response: 'declare const response: Response',
   terminal: "declare const terminal: import('ackhook').Terminal",

@@ -109,7 +109,6 @@ beforeAll(() => {
     ;(globalThis as { served?: unknown }).served = handler
     return { stop: async () => {}, shutdown: async () => {} }
   }
-  vi.stubGlobal('crm', { close: async () => {} })
   vi.stubGlobal('Bun', {
     serve: (options: { routes: Record<string, { POST: unknown }> }) =>
       serve(options.routes['/webhooks']?.POST),
