@@ -1,4 +1,6 @@
 import { createHmac } from 'node:crypto'
+import { ConfigurationError } from '@ackhook/core'
+import { checkSecret } from './check-secret.ts'
 
 /** How {@link sign} signs. */
 export interface SignOptions {
@@ -18,6 +20,13 @@ export interface SignOptions {
  * const headers = { 'x-service-signature': sign(body, { secret }) }
  */
 export function sign(body: string | Uint8Array, options: SignOptions): string {
+  checkSecret(options, 'sign(body, { secret })')
+  if (typeof body !== 'string' && !ArrayBuffer.isView(body)) {
+    throw new ConfigurationError(
+      'body',
+      'must be a string or bytes: write sign(JSON.stringify(event), { secret })',
+    )
+  }
   const timestamp = String(options.timestamp ?? Math.floor(Date.now() / 1000))
   const secrets = typeof options.secret === 'string' ? [options.secret] : options.secret
   const signatures = secrets.map(secret => {

@@ -38,6 +38,22 @@ test('headers can be replaced and omitted', () => {
   expect(new TextDecoder().decode(request.body)).toBe('not json')
 })
 
+const event = createEvent('a.b')
+test.each([
+  ['signedRequest(event, { secret })', 'no options', () => signedRequest(event, undefined as never)],
+  ['signedRequest(event, { secret })', 'the secret alone', () => signedRequest(event, secret as never)],
+  ['sign(body, { secret })', 'no options', () => sign('x', undefined as never)],
+  ['sign(body, { secret })', 'a list with a hole', () => sign('x', { secret: [undefined] as never })],
+  ['sign(JSON.stringify(event), { secret })', 'an object', () => sign(event as never, { secret })],
+])('says to write %s instead of %s', (fix, _, call) => {
+  expect(call).toThrow(
+    expect.objectContaining({
+      code: 'configuration_invalid',
+      message: expect.stringContaining(`write ${fix}`),
+    }),
+  )
+})
+
 test('an event has the published shape, an id of its own and the overrides of the test', () => {
   const event = createEvent('conversation.resolved', { data: { resolved_by: 'agent' }, extra: 1 })
   expect(event).toMatchObject({

@@ -1,4 +1,5 @@
 import type { EnvelopeFields, WebhookEvent } from '@ackhook/core'
+import { checkSecret } from './check-secret.ts'
 import { eventBytes } from './event-bytes.ts'
 import { type SignOptions, sign } from './sign.ts'
 
@@ -33,6 +34,7 @@ export function signedRequest(
   event: WebhookEvent<string, object> | string | Uint8Array,
   options: SignedRequestOptions,
 ): SignedRequest {
+  checkSecret(options, 'signedRequest(event, { secret })')
   const body = eventBytes(event, options.fields)
   const headers: Record<string, string> = {
     'content-type': 'application/json',
