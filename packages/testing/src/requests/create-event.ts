@@ -38,12 +38,15 @@ export function createEvent<const Type extends string>(
   refuseMisspelt(overrides)
   const { clock = Date.now, random = Math.random } = sources
   const { data, ...envelope } = overrides
+  const id = `evt_${randomName(random)}`
+  const sample = DEFAULT_DATA.get(type)?.(random)
+  refuseMisplaced(envelope, { ...sample }, { ...data })
   return {
-    id: `evt_${randomName(random)}`,
+    id,
     type,
     created_at: new Date(clock()).toISOString(),
     ...envelope,
-    data: { ...DEFAULT_DATA.get(type)?.(random), ...data },
+    data: { ...sample, ...data },
   } as unknown as EventFor<EventMap, Type>
 }
 
@@ -58,6 +61,17 @@ function refuseMisspelt(overrides: Readonly<Record<string, unknown>>): void {
       { page: 'unknown-options' },
     )
   }
+}
+
+/** A field of `data` beside it would leave the sample's in `data`, and a test of it would test nothing. */
+function refuseMisplaced(envelope: object, sample: object, data: object): void {
+  const name = Object.keys(envelope).find(one => Object.hasOwn(sample, one) && !Object.hasOwn(data, one))
+  if (name === undefined) return
+  throw new ConfigurationError(
+    name,
+    `is a field of data: write { data: { ${name} } }. Where the envelope has one of its own, give both`,
+    { page: 'unknown-options' },
+  )
 }
 
 /** `meta` and `date` are honest fields, though two letters from `data`. */

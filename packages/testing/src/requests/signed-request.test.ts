@@ -67,6 +67,25 @@ test('an event has the published shape, an id of its own and the overrides of th
   expect(createEvent('constructor').data).toEqual({})
 })
 
+test('a field of the data beside it is refused, unless both are given, and any other field passes', () => {
+  const conversation_id = 'cnv_7'
+  expect(() => createEvent('conversation.resolved', { conversation_id })).toThrow(
+    expect.objectContaining({
+      option: 'conversation_id',
+      message: expect.stringContaining('write { data: { conversation_id } }'),
+    }),
+  )
+  const data = { conversation_id }
+  expect(createEvent('conversation.resolved', { conversation_id, data })).toMatchObject({
+    conversation_id,
+    data,
+  })
+  expect(createEvent('conversation.resolved', { workspace: 'w', constructor: 1 })).toMatchObject({
+    workspace: 'w',
+  })
+  expect(createEvent('made.up', { conversation_id })).toMatchObject({ conversation_id, data: {} })
+})
+
 test('the same seed and clock give the same event', () => {
   const make = () =>
     createEvent('conversation.resolved', {}, { clock: fakeClock(1e12), random: seededRandom(7) })
