@@ -1,6 +1,7 @@
 import { createReceiver, type DedupeStore, type Observation } from '@ackhook/core'
 import type { Claim, StoreNotice } from '@ackhook/core/spi'
 import { redisStore } from '@ackhook/redis'
+import { createEvent, signedRequest } from '@ackhook/testing'
 import { Redis as Redis6 } from 'ioredis'
 import { Redis as Redis5 } from 'ioredis5'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -179,6 +180,22 @@ describe('start', () => {
       await receiver.close()
     },
   )
+
+  test('deliveries get inbox_unavailable until Redis was there once, and store_unavailable when it is gone again', async () => {
+    await server.kill()
+    const store = connected(url => new Redis6(url))
+    const receiver = createReceiver({ secret, store, logger: { info() {}, warn() {}, error() {} } })
+    const deliver = async () => {
+      const { status, body } = await receiver.handle(signedRequest(createEvent('a.b'), { secret }))
+      return [status, JSON.parse(body).code]
+    }
+    expect(await deliver()).toEqual([503, 'inbox_unavailable'])
+    await server.restart()
+    await until('a delivery is accepted', async () => (await deliver())[0] === 202)
+    await server.kill()
+    expect(await deliver()).toEqual([503, 'store_unavailable'])
+    await receiver.close()
+  })
 
   test("resolves with a notice for onStoreError: 'process'", async () => {
     server.pause()
