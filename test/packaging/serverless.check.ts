@@ -16,6 +16,9 @@ describe(LAMBDA, () => {
     user = await newUser(inject('registry'))
     const shown = await user.follow(LAMBDA, 'new-user')
     expect(shown).toMatch(/cnv_\w+ was resolved by ai[\s\S]*statusCode: 200/)
+    // The page says that it is expected.
+    const tried = `SIGNING_SECRET=${secret} node try.mjs 2>&1`
+    expect(await user.run(tried)).toContain('core_loaded_twice')
 
     const genuine = createEvent('conversation.resolved')
     const forged = { secret: 'a-secret-someone-guessed' }
