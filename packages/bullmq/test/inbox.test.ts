@@ -252,7 +252,7 @@ describe.each([
     await inbox.accept(delivery)
     await until(async () => (await inbox.stats()).dead === 1)
     const corrected = { ...delivery, body: Buffer.from('{"name":"é"}'), fingerprint: 99 }
-    expect(await inbox.accept(corrected)).toEqual({ outcome: 'accepted' })
+    expect(await inbox.accept(corrected)).toEqual({ outcome: 'accepted', conflict: true })
     await until(() => work.runs.length === 2)
     expect(Buffer.from(work.runs[1]!.delivery.body).toString()).toBe('{"name":"é"}')
   })

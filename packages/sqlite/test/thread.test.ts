@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { Worker } from 'node:worker_threads'
@@ -33,6 +33,30 @@ it('replaces its thread when that dies, and loses nothing', () =>
     })
     expect(threads.length).toBe(1)
     await inbox.close(2000)
+  }))
+
+it('makes no new file when its thread is replaced while the file is away', () =>
+  withFolder(async folder => {
+    const path = join(folder, 'inbox.db')
+    const threads: Worker[] = []
+    const seeThread = (worker: Worker): void => void threads.push(worker)
+    process.on('worker', seeThread)
+    const inbox = sqliteInbox({ path, poll: '20ms' })
+    await startInbox(inbox, { concurrency: 0 })
+    process.off('worker', seeThread)
+    await inbox.accept(newDelivery())
+    const move = (from: string, to: string): void => {
+      for (const suffix of ['', '-wal', '-shm']) renameSync(from + suffix, to + suffix)
+    }
+    move(path, join(folder, 'away.db'))
+    await threads[0]?.terminate()
+    const answer = async () => String(((await inbox.accept(newDelivery())) as { cause?: unknown }).cause)
+    await vi.waitFor(async () => expect(await answer()).toMatch(/put it back, or restart/))
+    expect(existsSync(path)).toBe(false)
+    move(join(folder, 'away.db'), path)
+    await until('it accepts again', async () => (await inbox.accept(newDelivery())).outcome === 'accepted')
+    expect(await pendingOf(inbox)).toBe(2)
+    await inbox.close(1000)
   }))
 
 it('starts its thread also in a program of --eval', () =>

@@ -112,7 +112,8 @@ export class Acceptor {
       if (known?.dead === false) return duplicateOf(known, delivery)
       // BullMQ silently ignores an add with the id of a failed job, so that job is requeued. If it was requeued or
       // discarded since the lookup, all of this starts over.
-      if (known?.dead && (await this.#engine.requeue(jobId, job))) return ANSWER.accepted
+      if (known?.dead && (await this.#engine.requeue(jobId, job)))
+        return known.fingerprint === delivery.fingerprint ? ANSWER.accepted : ANSWER.replaced
     }
     if (known === undefined) throw new Error(`job ${jobId} is not found after an add: ${REPLICA_FIX}`)
     throw new Error(`job ${jobId} changed its state ${MAX_TRIES} times`)

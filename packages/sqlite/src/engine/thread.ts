@@ -5,6 +5,7 @@ import { type Fault, FaultError } from '../protocol/fault.ts'
 import { NO_POLICY, type StoragePolicy } from '../protocol/storage-policy.ts'
 import { loadDriver, type OpenFile } from '../storage/driver/driver.ts'
 import { faultOf } from '../storage/driver/sqlite-errors.ts'
+import { GONE } from '../storage/file-identity.ts'
 import { endOrphanedLeases } from '../storage/leases/orphaned-leases.ts'
 import { Storage } from '../storage/storage.ts'
 import { type Background, startLeaseRenewal, startPruning } from './background.ts'
@@ -36,6 +37,7 @@ function openStorage(openFile: OpenFile, { path, isFirst, create }: ThreadData):
     if (statSync(path).isDirectory()) throw new FaultError(FOLDER)
     if (isFirst) endOrphanedLeases(openFile(path))
   } else if (!create) throw new FaultError(MISSING)
+  else if (!isFirst) throw new FaultError(GONE)
   const storage = new Storage(() => openFile(path), path, create)
   storage.open()
   return storage

@@ -1,15 +1,28 @@
-import { statSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
+import type { Fault } from '../protocol/fault.ts'
 
 /** The file that a path names now, whatever it names later. */
 export interface FileIdentity {
   /** Whether the path still names it: a file that was deleted or replaced goes on working until it is closed. */
   isInPlace(): boolean
+  /** Whether the path names nothing now. */
+  isMissing(): boolean
+}
+
+/** An event stored now would be invisible to later processes. Events already in the file go on while it is open. */
+export const GONE: Fault = {
+  kind: 'storage',
+  message:
+    'the file was deleted, moved or replaced while it was open: put it back, or restart this process to work with what is there now',
 }
 
 export function fileIdentity(path: string): FileIdentity {
   const opened = idOf(path)
   // Where it could not be asked, nothing is known, and nothing is refused for it.
-  return { isInPlace: () => opened === undefined || idOf(path) === opened }
+  return {
+    isInPlace: () => opened === undefined || idOf(path) === opened,
+    isMissing: () => opened !== undefined && !existsSync(path),
+  }
 }
 
 function idOf(path: string): string | undefined {

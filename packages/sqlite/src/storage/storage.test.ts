@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
@@ -20,6 +20,45 @@ function openOn(path: string, fails: () => boolean, errcode = 10): SqliteDatabas
   })
 }
 
+function arrivalOf(key: string, { fingerprint = 1, take = 0 } = {}): Batch {
+  return {
+    arrivals: [[1, key, '', 'evt_1', 'a.b', fingerprint, 0, 2, null, null]],
+    bytes: new Uint8Array(2),
+    settlements: [],
+    checks: [],
+    queries: [],
+    take,
+    readAhead: 0,
+  }
+}
+
+it('makes no empty file in the place of one that was moved when the disk fails then', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'ackhook-sqlite-'))
+  const [path, away] = [join(folder, 'inbox.db'), join(folder, 'away.db')]
+  const move = (from: string, to: string) => {
+    for (const suffix of ['', '-wal', '-shm']) {
+      if (existsSync(from + suffix)) renameSync(from + suffix, to + suffix)
+    }
+  }
+  let fails = false
+  const storage = new Storage(() => openOn(path, () => fails), path)
+  for (const key of ['running', 'waiting']) storage.run([arrivalOf(key)], TERMS)
+  storage.run([{ ...arrivalOf('none'), arrivals: [], take: 1 }], TERMS)
+  move(path, away)
+  fails = true
+  storage.renewLeases(TERMS.leaseMs)
+  fails = false
+  const [refused] = storage.run([arrivalOf('new')], TERMS)
+  expect(refused?.admissions).toMatchObject({ message: expect.stringContaining('put it back') })
+  expect(existsSync(path)).toBe(false)
+  move(away, path)
+  expect(storage.run([arrivalOf('new')], TERMS)[0]?.admissions).toEqual(['accepted'])
+  const [taken] = storage.run([{ ...arrivalOf('none'), arrivals: [], take: 9 }], TERMS)
+  expect(taken?.taken).toMatchObject([{ seq: 2 }, { seq: 3 }])
+  storage.close()
+  rmSync(folder, { recursive: true })
+})
+
 it('opens the file again at once when the disk refused a write while handlers run', () => {
   const folder = mkdtempSync(join(tmpdir(), 'ackhook-sqlite-'))
   const path = join(folder, 'inbox.db')
@@ -29,20 +68,7 @@ it('opens the file again at once when the disk refused a write while handlers ru
     openings++
     return openOn(path, () => fails)
   }, path)
-  const [result] = storage.run(
-    [
-      {
-        arrivals: [[1, 'key', '', 'evt_1', 'a.b', 1, 0, 2, null, null]],
-        bytes: new Uint8Array(2),
-        settlements: [],
-        checks: [],
-        queries: [],
-        take: 1,
-        readAhead: 0,
-      },
-    ],
-    TERMS,
-  )
+  const [result] = storage.run([arrivalOf('key', { take: 1 })], TERMS)
   expect(result?.taken).toMatchObject([{ attempt: 1 }])
   fails = true
   storage.renewLeases(TERMS.leaseMs)

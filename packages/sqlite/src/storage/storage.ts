@@ -1,12 +1,12 @@
 import { createTokens } from '@ackhook/core/spi'
 import type { Batch, Query } from '../protocol/batch.ts'
 import type { BatchResult, QueryResult } from '../protocol/batch-result.ts'
-import type { Fault } from '../protocol/fault.ts'
+import { type Fault, FaultError } from '../protocol/fault.ts'
 import type { StoragePolicy } from '../protocol/storage-policy.ts'
 import { Connection } from './connection.ts'
 import type { SqliteDatabase } from './driver/database.ts'
 import { FULL, faultOf, spoilsConnection, sqliteCode } from './driver/sqlite-errors.ts'
-import { type FileIdentity, fileIdentity } from './file-identity.ts'
+import { type FileIdentity, fileIdentity, GONE } from './file-identity.ts'
 import { OwnLeases } from './leases/own-leases.ts'
 import { isWrite } from './rows/queries.ts'
 import { prepareDatabase } from './schema/prepare-database.ts'
@@ -83,6 +83,8 @@ export class Storage {
 
   #open(): Connection {
     if (this.#connection !== undefined) return this.#connection
+    // Opened again, it would be a new and empty file, and the events would be in another one.
+    if (this.#file?.isMissing()) throw new FaultError(GONE)
     const database = this.#openDatabase()
     try {
       prepareDatabase(database, this.#create)
@@ -159,13 +161,6 @@ export class Storage {
       // The next transaction tries again, and reports why it fails.
     }
   }
-}
-
-/** An event stored now would be invisible to later processes. Events already in the file go on while this one lives. */
-const GONE: Fault = {
-  kind: 'storage',
-  message:
-    'the file was deleted, moved or replaced while it was open: put it back, or restart this process to work with what is there now',
 }
 
 function isEmpty({ settlements, checks, queries }: Batch): boolean {

@@ -129,7 +129,7 @@ export class Insert {
   }
 
   /** A row that cannot be stored leaves the dead letter that it was to replace. */
-  #replace({ seq, mark }: KnownRow, row: NewRow): Inserted {
+  #replace({ seq, mark, fingerprint }: KnownRow, row: NewRow): Inserted {
     this.#database.exec('SAVEPOINT ackhook_replace')
     try {
       this.#remove.run(seq)
@@ -138,7 +138,8 @@ export class Insert {
       this.#counts.change('dead', -1)
       if (stored?.seq === undefined) return { admission: 'full' }
       if (mark > 0) this.#mark.run(mark, stored.seq)
-      return { ...stored, mark }
+      const isOther = stored.admission === 'accepted' && fingerprint !== row.arrival[5]
+      return { ...stored, mark, admission: isOther ? 'replaced' : stored.admission }
     } catch (error) {
       if (failsAlone(error)) this.#database.exec('ROLLBACK TO ackhook_replace; RELEASE ackhook_replace')
       throw error

@@ -55,6 +55,22 @@ export const deadLetterCases: readonly InboxCase[] = [
     await until(async () => (await harness.inbox.stats()).dead === 0, 'the dead letter is gone')
   }),
 
+  inboxCase(
+    'dead-conflict',
+    'other bytes with the id of a dead letter run in its place, and that is reported',
+    async ({ start }) => {
+      const harness = await start({ decide: () => DEAD })
+      const delivery = makeDelivery({ body: '{"a":1}' })
+      await acceptAndDeadLetter(harness, delivery)
+      const other = makeDelivery({ id: delivery.id, body: '{"a":2}' })
+      expectEqual(await harness.accept(other), { outcome: 'accepted', conflict: true }, 'the answer')
+      await harness.run(1)
+      await until(async () => (await harness.inbox.stats()).dead === 1, 'it is dead too')
+      const letter = await harness.inbox.deadLetters.get(other.key)
+      expectEqual(Array.from(letter?.body ?? []), Array.from(other.body), 'the bytes that are left')
+    },
+  ),
+
   inboxCase('dead-redrive', 'a redriven dead letter runs again, from attempt 1', async ({ start }) => {
     let verdict = DEAD as typeof DEAD | typeof COMPLETED
     const harness = await start({ decide: () => verdict })
