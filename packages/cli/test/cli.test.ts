@@ -298,6 +298,17 @@ describe('listen', () => {
     ])
   })
 
+  test('what verifies here and is refused by the app is said to be the fault of its secret', async () => {
+    const app = await startReceiver(OTHER_SECRET)
+    const { cli, url } = await startListening(['--forward', app.url, '--count', '1'])
+    const sent = await runCli(['send', 'a.b', '--to', url])
+    await app.close()
+    expect(sent.out).toMatch(/ackhook listen --forward <url> with the secret that your app has/)
+    const { out } = await cli.ended
+    expect(out).toMatch(/verified {2}forwarded: 401/)
+    expect(out).toMatch(/verifies here, with the secret from SIGNING_SECRET\. Your app refuses it/)
+  })
+
   test('without an answer of the app the reply is 502, so that the sender keeps the event', async () => {
     const { url } = await startListening(['--forward', await closedPort()])
     const { out, code } = await runCli(['send', 'a.b', '--to', url])

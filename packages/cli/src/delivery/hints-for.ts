@@ -18,11 +18,11 @@ const HINTS: readonly Hint[] = [
     applies: isCode('unauthorized'),
     lines: [
       'The receiver refused the signature. Its log has the reason. The likely causes, the most likely first:',
-      '  1. The secret: your app has another one than this command. Both read SIGNING_SECRET.',
+      '  1. The secret: your app has another one than the signature was made with. Both sides read SIGNING_SECRET.',
       '  2. The unit of t: your app has contract.timestampUnit, and --timestamp-unit is not the same.',
       '  3. The clock: this machine and that of your app differ by more than its tolerance, 5 minutes by default.',
       '  4. The header: your app has contract.header or contract.scheme; give the same as --header or --scheme.',
-      'To find out which, put ackhook listen in front of your app: ackhook listen --forward <url>.',
+      'To find out which, start npx ackhook listen --forward <url> with the secret that your app has, and send to it.',
     ],
   },
   {

@@ -62,7 +62,7 @@ class Listener {
     const arrival = await examine(request, this.#secrets, this.#flags, this.#terminal.cwd)
     const reply = address === undefined ? replyTo(arrival) : await forward(address, request)
     response.writeHead(reply.status, reply.headers).end(reply.body)
-    this.#show({ ...arrival, ...(address !== undefined && { forwarded: reply.status }) })
+    this.#show(address === undefined ? arrival : withReplyOfApp(arrival, reply.status, this.#secrets))
     if (arrival.verified === false) this.#unverified++
     if (++this.#arrived === count) this.#enough.abort()
   }
@@ -72,6 +72,15 @@ class Listener {
     if (this.#flags.json) out(JSON.stringify({ ...arrival, at: new Date(arrival.at).toISOString() }))
     else for (const line of describeArrival(arrival, colours, columns)) out(line)
   }
+}
+
+/** What verifies here and not there is no fault of the delivery. */
+function withReplyOfApp(arrival: Arrival, status: number, secrets: readonly NamedSecret[]): Arrival {
+  const forwarded = { ...arrival, forwarded: status }
+  if (arrival.verified !== true || status !== 401) return forwarded
+  const source = secrets.map(secret => secret.source).join(' or ')
+  const text = `The signature is right: it verifies here, with the secret from ${source}. Your app refuses it, so it has something else than this command. Most likely its secret: compare SIGNING_SECRET where your app runs. Otherwise its clock, its tolerance or its option contract, or something in front of it asks for a login.`
+  return { ...forwarded, findings: [...arrival.findings, { cause: 'app-differs', proven: true, text }] }
 }
 
 function replyTo({ verified }: Arrival): ForwardedReply {
