@@ -363,10 +363,21 @@ describe('replay', () => {
     expect([first.code, second.code]).toEqual([0, 0])
   })
 
+  test('a new signature that is refused is not called too old', async () => {
+    const directory = await saveOne(Math.floor(Date.now() / 1000))
+    const other = await startReceiver(OTHER_SECRET)
+    const { out, code } = await runCli(['replay', directory, '--to', other.url], { env: {} })
+    await other.close()
+    expect(out).toMatch(/✗ .*401 unauthorized[\s\S]*1\. The secret: /)
+    expect(out).not.toContain('--resign')
+    expect(code).toBe(1)
+  })
+
   test('an old signature is refused with the advice to sign again, and that works', async () => {
     const directory = await saveOne(Math.floor(Date.now() / 1000) - 86_400)
     const old = await runCli(['replay', directory, '--to', receiver.url], { env: {} })
-    expect(old.out).toMatch(/✗ .*401 unauthorized[\s\S]*--resign/)
+    expect(old.out).toMatch(/✗ .*401 unauthorized[\s\S]*older than the tolerance[\s\S]*--resign/)
+    expect(old.out).not.toContain('1. The secret')
     expect(old.code).toBe(1)
     expect(receiver.refusals).toEqual(['timestamp_too_old'])
     const anew = await runCli(['replay', directory, '--to', receiver.url, '--resign'])

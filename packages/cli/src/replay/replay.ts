@@ -1,12 +1,12 @@
 import { relative } from 'node:path'
 import type { Contract } from '@ackhook/core'
-import { durationMs, resolveContract } from '@ackhook/core/spi'
+import { durationMs, parseSignatureHeader, parseTimestamp, Refusal, resolveContract } from '@ackhook/core/spi'
 import { formatTimestamp, type PostResult, post, sign } from '@ackhook/testing'
 import { EXIT } from '../command/exit-codes.ts'
 import { contractOf, type SentUnit } from '../command/shared-options.ts'
 import type { CapturedRequest } from '../delivery/captured-request.ts'
 import { hintsFor } from '../delivery/hints-for.ts'
-import { headersToSend } from '../delivery/join-headers.ts'
+import { headersToSend, joinHeaders } from '../delivery/join-headers.ts'
 import { deliveryFiles, readDelivery } from '../delivery/read-delivery.ts'
 import { resolveSecrets } from '../secrets/resolve-secrets.ts'
 import { createPaint } from '../terminal/paint.ts'
@@ -14,17 +14,24 @@ import { printable } from '../terminal/printable.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import type { ReplayFlags } from './replay-flags.ts'
 
+interface Replayed extends PostResult {
+  readonly file: string
+  /** Whether an app with the default tolerance finds the signature too old. */
+  readonly outdated: boolean
+}
+
+/** The receiver's own default. */
+const TOLERANCE_MS = 5 * 60_000
+
 /** Sends each saved delivery, in the order of the file names, and prints the reply. */
 export async function replay(path: string, flags: ReplayFlags, terminal: Terminal): Promise<number> {
   const deliveries = deliveryFiles(path, terminal.cwd).map(file => ({ file, delivery: readDelivery(file) }))
   const secret = flags.resign ? (await resolveSecrets(flags, terminal))[0]?.value : undefined
-  const signing =
-    secret === undefined
-      ? undefined
-      : { secret, unit: flags.timestampUnit, ...resolveContract(contractOf(flags)) }
+  const contract = resolveContract(contractOf(flags))
+  const signing = secret === undefined ? undefined : { secret, unit: flags.timestampUnit, ...contract }
   const timeoutMs = durationMs(flags.timeout, { option: 'timeout', minMs: 1, maxMs: 86_400_000 })
   const bar = terminal.progress(deliveries.length, `Replaying ${deliveries.length} deliveries`)
-  const results: (PostResult & { readonly file: string })[] = []
+  const results: Replayed[] = []
   for (const { file, delivery } of deliveries) {
     if (terminal.stop.aborted) break
     const request = {
@@ -34,7 +41,8 @@ export async function replay(path: string, flags: ReplayFlags, terminal: Termina
       context: undefined,
     }
     const result = await post(flags.to, request, { timeoutMs, signal: terminal.stop })
-    results.push({ file: relative(terminal.cwd, file), ...result })
+    const outdated = signing === undefined && isOutdated(delivery, contract)
+    results.push({ file: relative(terminal.cwd, file), outdated, ...result })
     bar.advance()
   }
   bar.stop()
@@ -54,11 +62,14 @@ function headersFor(
   return { ...headers, [header]: sign(delivery.body, { secret, scheme, timestamp }) }
 }
 
-function report(
-  results: readonly (PostResult & { readonly file: string })[],
-  flags: ReplayFlags,
-  terminal: Terminal,
-): void {
+/** What has no `t` that can be read is refused for another reason. */
+function isOutdated(delivery: CapturedRequest, { header, scheme }: Contract): boolean {
+  const signature = parseSignatureHeader(joinHeaders(delivery.headers)[header] ?? '', scheme)
+  const ms = signature instanceof Refusal ? undefined : parseTimestamp(signature.timestamp, 'auto')
+  return ms !== undefined && Date.now() - ms > TOLERANCE_MS
+}
+
+function report(results: readonly Replayed[], flags: ReplayFlags, terminal: Terminal): void {
   if (flags.json) {
     const deliveries = results.map(({ file, status, code, error }) => ({ file, status, code, error }))
     terminal.out(
@@ -74,11 +85,13 @@ function report(
     const good = isAcknowledged(result)
     terminal.out(`${good ? paint.good('✓') : paint.bad('✗')} ${result.file}  ${answer}`)
   }
-  if (!flags.resign && results.some(result => result.status === 401)) {
+  const tooOld = results.filter(({ status, outdated }) => status === 401 && outdated)
+  if (tooOld.length > 0) {
     terminal.out(
-      '  The old signature was refused, as it should be once it is older than the tolerance. Add --resign.',
+      '  The old signature was refused, as it should be: it is older than the tolerance, 5 minutes by default. Add --resign.',
     )
-  } else for (const hint of hintsFor(results)) terminal.out(`  ${hint}`)
+  }
+  for (const hint of hintsFor(results.filter(one => !tooOld.includes(one)))) terminal.out(`  ${hint}`)
 }
 
 function isAcknowledged({ status = 0 }: PostResult): boolean {
