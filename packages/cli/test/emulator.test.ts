@@ -8,6 +8,7 @@ import { promisify } from 'node:util'
 import { afterEach, describe, expect, test } from 'vitest'
 import { freePort } from '../../../test/support/free-port.ts'
 import { emulatorCommand } from '../src/emulator/emulator-command.ts'
+import { withYes } from '../src/emulator/lib/shared-options.ts'
 import { VERBS } from '../src/emulator/verbs.ts'
 import { run as runCommand } from '../src/run.ts'
 import { fakeTerminal } from './fake-terminal.ts'
@@ -565,6 +566,19 @@ describe('wait and reset', () => {
       everything: true,
     })
     expect((await run('send', 'a.b')).out).toContain('202 accepted')
+  })
+
+  test('reset asks nothing on a terminal either, as the page about it says', async () => {
+    const { url } = await startEmulator()
+    const terminal = fakeTerminal({ sure: false })
+    expect(await runCommand(['emulator', 'reset', '--everything', '--at', url], terminal)).toBe(0)
+    expect(terminal.asked).toEqual([])
+    const page = readFileSync(new URL('../../../docs/the-emulator.md', import.meta.url), 'utf8')
+    const asking = Object.values(VERBS)
+      .flat()
+      .filter(one => one.options?.includes(withYes) && one.name !== 'replay')
+      .map(one => `\`${one.name}\``)
+    expect(page).toContain(`${asking.join(', ').replace(/, (?=[^,]*$)/, ' and ')} always ask`)
   })
 
   test.each(NEED_AN_EMULATOR)(

@@ -52,6 +52,7 @@ export const SERVER_VERBS: readonly Verb<never>[] = [
       option('--everything', 'remove workspaces and endpoints too, except that of start --to'),
       withPlace,
     ],
+    help: 'It does not ask first: tests call it between one another.',
     run: reset,
   },
 ]
