@@ -131,11 +131,14 @@ describe('start', () => {
   })
 
   test.each<[string, string[], RegExp]>([
-    ['another host as a receiver', ['--to', 'http://app:3000/webhooks'], /--to leads to app.*--allow-target/],
+    ['another host as a receiver', ['--to', 'http://app:3000/webhooks'], /--to: leads.*--allow-target/],
     ['a network address without a token', ['--host', '0.0.0.0'], /--host.*ACKHOOK_EMULATOR_TOKEN/],
     ['plain HTTP', ['--to', 'http://127.0.0.1:1/', '--https-only'], /https:\/\//],
-    ['a fault that does not exist', ['--fault', 'gremlins'], /gremlins/],
-    ['a chance that is none', ['--fault', 'duplicate=7'], /duplicate/],
+    ['a fault that does not exist', ['--fault', 'gremlins'], /--fault gremlins: is not an option/],
+    ['a chance that is none', ['--fault', 'duplicate=7'], /--fault duplicate: must be/],
+    ['a delay that is too long', ['--min-delay', '400d'], /--min-delay: must be/],
+    ['a target with a scheme', ['--allow-target', 'http://app'], /^Error: --allow-target: must be/],
+    ['a field twice', ['--to', 'http://localhost/', '--field', 'id=type'], /--field: must give/],
     ['a port that is none', ['--port', '70000'], /port/],
   ])('ends with 2 at %s, and says how to put it right', async (_, args, message) => {
     const { code, err } = await runHere(['start', '--port', '0', ...args])
@@ -337,6 +340,16 @@ describe('undelivered and replay', () => {
   ])('refuses %j with exit code 2', async args => {
     const { run } = await startEmulator()
     expect((await run(...args)).code).toBe(2)
+  })
+
+  test('a refusal of the emulator names what was typed', async () => {
+    const { run } = await startEmulator()
+    expect(await run('endpoint', 'set', '--to', 'http://example.com/x')).toMatchObject({
+      code: 2,
+      err: expect.stringMatching(/^Error: the address leads to .*emulator start --allow-target/),
+    })
+    expect((await run('clock', 'advance', '5')).err).toMatch(/^Error: the duration must be .*'5s'/)
+    expect((await run('list', '--until', 'soon')).err).toMatch(/^Error: --until must be an instant/)
   })
 })
 

@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto'
+import { ConfigurationError } from '@ackhook/core'
 import { toDeliveryView } from './api/delivery-view.ts'
 import type { Parts } from './api/parts.ts'
 import { EmulatorClock } from './clock/emulator-clock.ts'
@@ -25,6 +26,8 @@ export function createParts(
   const targets = new Targets(asked.allowTargets, asked.httpsOnly)
   const { health, overlapMs, rules, concurrency, retention } = asked
   const endpoints = new Endpoints({ storage, clock, targets, health, overlapMs })
+  const refusal = asked.to === undefined ? undefined : targets.refusal(asked.to)
+  if (refusal !== undefined) throw new ConfigurationError('to', refusal)
   const secret = setEndpoint(asked, endpoints)
   // A file has the secret already: a reset gives the endpoint the same one again.
   const kept = asked.to === undefined ? secret : endpoints.require(DEFAULT_WORKSPACE).secret

@@ -337,7 +337,7 @@ describe('rule 6: it sends to this machine alone, and to hosts that are named', 
     expect([status, body.error.message]).toEqual([400, expect.stringContaining('https://')])
     expect((await put('https://localhost:3000/', { httpsOnly: true })).status).toBe(200)
     await expect(startEmulator({ port: 0, httpsOnly: true, to: 'http://localhost/' })).rejects.toThrow(
-      /https/,
+      /^Option 'to': must begin with https/,
     )
   })
 

@@ -7,6 +7,14 @@ import { EmulatorClient, EmulatorRefusal } from './emulator-client.ts'
 import type { PlaceFlags } from './emulator-flags.ts'
 import { NO_ENDPOINT } from './no-endpoint.ts'
 
+/** What the API names otherwise than the command line. */
+const TYPED: readonly (readonly [RegExp, string])[] = [
+  [/^url /, 'the address '],
+  [/^by /, 'the duration '],
+  [/^to (?=must be an instant)/, '--until '],
+  [/allowTargets/, 'allowTargets (emulator start --allow-target)'],
+]
+
 /** Calls the emulator that the flags name. What it does not have, or has no room for, is exit code 1. */
 export async function withEmulator(
   flags: PlaceFlags,
@@ -19,7 +27,10 @@ export async function withEmulator(
     // Ctrl-C while a call was under way.
     if (terminal.stop.aborted) return EXIT.failed
     if (!(error instanceof EmulatorRefusal)) throw error
-    if (error.status === 400) throw new UsageError(error.message, { cause: error })
+    if (error.status === 400) {
+      const text = TYPED.reduce((said, [name, typed]) => said.replace(name, typed), error.message)
+      throw new UsageError(text, { cause: error })
+    }
     const message = error.message.endsWith('has no endpoint')
       ? `${error.message}. ${NO_ENDPOINT}`
       : error.message

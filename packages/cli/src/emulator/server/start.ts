@@ -59,8 +59,11 @@ const FLAGS: readonly (readonly [RegExp, string])[] = [
   [/allowedHosts/g, '--allow-host'],
   [/\bhttpsOnly\b/g, '--https-only'],
   [/the option token\b/g, 'a token in ACKHOOK_EMULATOR_TOKEN'],
-  [/^url /, '--to '],
-  [/^Option '(?:delivery\.|faults\.)?(\w+)': /, '--$1: '],
+  [/minDelay/g, '--min-delay'],
+  [/maxDelay/g, '--max-delay'],
+  [/^Option 'faults\.(\w+)': /, '--fault $1: '],
+  [/^Option '(?:delivery\.)?fields': /, '--field: '],
+  [/^Option '(?:delivery\.)?(?:--)?([\w-]+)': /, '--$1: '],
 ]
 
 function toUsageError(cause: unknown): unknown {
