@@ -11,7 +11,7 @@ export function curlOf({ log, body }: DeliveryDetail): string {
     .map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`)
   const text = (last?.requestBody ?? body).text
   const url = last?.url ?? 'http://localhost:3000/webhooks'
-  return ['curl -X POST', ...headers, `--data-binary ${quoted(text)}`, quoted(url)].join(' ')
+  return ['curl -X POST', ...headers, `--data-raw ${quoted(text)}`, quoted(url)].join(' ')
 }
 
 /** For a POSIX shell. */

@@ -7,7 +7,7 @@ interface PostRequest {
 /** A request as a command for `curl` that sends the same bytes. */
 export function curlOf({ url, headers, body }: PostRequest): string {
   const options = Object.entries(headers).map(([name, value]) => ` \\\n  -H ${quoted(`${name}: ${value}`)}`)
-  return `curl -i ${quoted(url)}${options.join('')} \\\n  --data-binary ${quoted(body)}`
+  return `curl -i ${quoted(url)}${options.join('')} \\\n  --data-raw ${quoted(body)}`
 }
 
 /** One word of a POSIX shell. */
