@@ -44,6 +44,7 @@ describe('new Client', () => {
     ["'30000ms' or '30000s'", { apiKey, baseUrl, timeout: 30_000 }],
     ['fetch', { apiKey, baseUrl, fetch: true }],
     ['apikey', { apikey: apiKey, baseUrl }],
+    ['those of send are signal, timeout, retry', { apiKey, baseUrl, retry: 'unsent' }],
     ['options', undefined],
     ['options', apiKey],
   ])('names %s when it is wrong, and shows no key', (name, options) => {
@@ -108,6 +109,7 @@ describe('messages.send', () => {
 
   it.each([
     ['signals', { signals: undefined }],
+    ['signal', { signal: new AbortController() }],
     ['timeout', { timeout: 5 }],
     ['headers.Authorization', { headers: { Authorization: 'Bearer a-value' } }],
     ['headers.content-type', { headers: { 'content-type': 'a-value' } }],

@@ -5,7 +5,7 @@ import type { Messages } from './messages.ts'
 import type { Fetch } from './post.ts'
 import { refuseBrowsers } from './refuse-browsers.ts'
 import { refuseUnknownNames } from './refuse-unknown-names.ts'
-import { type Platform, type SendOptions, send } from './send.ts'
+import { type Platform, SEND_OPTIONS, type SendOptions, send } from './send.ts'
 import type { SendResult } from './send-result.ts'
 
 /** How to reach the platform. */
@@ -46,7 +46,7 @@ export class Client {
 
   constructor(options: ClientOptions) {
     refuseBrowsers()
-    refuseUnknownNames('options', options, OPTIONS)
+    refuseUnknownNames('options', options, OPTIONS, `; those of send are ${SEND_OPTIONS.join(', ')}`)
     // In a closure and not in a field, so that no log of the client shows the key.
     const platform = toPlatform(options)
     const sendMessage = (message: Message, how?: SendOptions): Promise<SendResult> =>

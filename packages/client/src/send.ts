@@ -27,7 +27,7 @@ export interface Platform {
   readonly fetch: Fetch | undefined
 }
 
-const OPTIONS = ['signal', 'timeout', 'retry', 'headers', 'schema']
+export const SEND_OPTIONS: readonly string[] = ['signal', 'timeout', 'retry', 'headers', 'schema']
 const RESERVED =
   /^(authorization|connection|content-.*|expect|host|keep-alive|te|trailer|transfer-encoding|upgrade)$/i
 
@@ -37,8 +37,10 @@ export async function send(
   message: Message,
   options: SendOptions & { readonly schema?: BodySchema<unknown> } = {},
 ): Promise<SendResult> {
-  refuseUnknownNames('options of send', options, OPTIONS)
+  refuseUnknownNames('options of send', options, SEND_OPTIONS)
   const { signal, timeout, schema, headers = {} } = options
+  if (signal && typeof signal.throwIfAborted !== 'function')
+    throw misconfigured('signal', 'must be an AbortSignal')
   const retry = toRetryOptions(options.retry)
   const request = {
     ...platform,
