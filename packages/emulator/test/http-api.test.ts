@@ -501,4 +501,12 @@ describe('the rest', () => {
     expect((await http.delete('/workspaces/default')).status).toBe(409)
     expect((await http.get('/openapi.json')).body.info.version).toMatch(/^\d/)
   })
+
+  test('in the process an id that is missing is refused as one that is not there', async () => {
+    const { api } = (await running()).emulator
+    const missing = undefined as never
+    await expect(api.deliveries.get(missing)).rejects.toMatchObject({ code: 'not_found' })
+    await expect(api.messages.get(missing)).rejects.toMatchObject({ code: 'not_found' })
+    await expect(api.workspaces.create(missing)).rejects.toMatchObject({ field: 'workspace' })
+  })
 })

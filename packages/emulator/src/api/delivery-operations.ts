@@ -55,7 +55,7 @@ export class DeliveryOperations implements Pick<EmulatorApi, 'deliveries'> {
   }
 
   #require(id: string): DeliveryRow {
-    const row = this.#parts.storage.deliveries.byId(id)
+    const row = this.#parts.storage.deliveries.byId(String(id))
     if (row === undefined) throw new EmulatorError('not_found', `there is no delivery ${id}`)
     return row
   }

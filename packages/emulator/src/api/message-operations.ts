@@ -77,7 +77,7 @@ export class MessageOperations implements Pick<EmulatorApi, 'messages'> {
   }
 
   #require(id: string): MessageRow {
-    const row = this.#parts.storage.messages.byId(id)
+    const row = this.#parts.storage.messages.byId(String(id))
     if (row === undefined) throw new EmulatorError('not_found', `there is no message ${id}`)
     return row
   }

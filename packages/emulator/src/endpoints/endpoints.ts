@@ -52,7 +52,8 @@ export class Endpoints {
   }
 
   addWorkspace(id: string): void {
-    if (!WORKSPACE.test(id)) throw invalid('workspace', 'must have 1 to 64 letters, digits, _ and -')
+    if (typeof id !== 'string' || !WORKSPACE.test(id))
+      throw invalid('workspace', 'must have 1 to 64 letters, digits, _ and -')
     if (this.#workspaces.has(id)) return
     if (this.#workspaces.size >= LIMITS.workspaces)
       throw new EmulatorError('conflict', `there are ${LIMITS.workspaces} workspaces`)
