@@ -406,7 +406,9 @@ describe('the endpoint', () => {
     const { run } = await startEmulator(['--attempts', '1'])
     expect(await run('endpoint')).toMatchObject({
       code: 1,
-      err: expect.stringMatching(/no endpoint\. Name the address of your app: ackhook emulator endpoint set/),
+      err: expect.stringMatching(
+        /no endpoint\. Name the address of your app: npx ackhook emulator endpoint set/,
+      ),
     })
     const made = await run('endpoint', 'set', '--to', await brokenReceiver(), '--category', 'call')
     expect(made.out).toMatch(/categories +call\n[\s\S]*export SIGNING_SECRET=whsec_/)

@@ -59,6 +59,6 @@ function headersOf(headers: unknown): (readonly [string, string])[] {
 
 function fail(reason: string): never {
   throw new UsageError(
-    `this is not a saved delivery: ${reason}. Save one with: ackhook listen --save <directory>`,
+    `this is not a saved delivery: ${reason}. Save one with: npx ackhook listen --save <directory>`,
   )
 }

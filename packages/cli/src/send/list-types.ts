@@ -24,6 +24,6 @@ export function listTypes({ json }: { readonly json?: boolean }, { out, colours 
   out(`${bold('Planned')}${warn(': names and data are guesses, and may differ in the end')}`)
   for (const line of rows(false)) out(line)
   out('')
-  out(`ackhook send conversation.resolved --to <url>, or a planned one with its data:`)
-  out(`ackhook send call.missed --to <url> --data '{"call_id":"cal_1"}'`)
+  out(`npx ackhook send conversation.resolved --to <url>, or a planned one with its data:`)
+  out(`npx ackhook send call.missed --to <url> --data '{"call_id":"cal_1"}'`)
 }

@@ -13,7 +13,7 @@ export function addWorkspace(
 ): Promise<number> {
   return withEmulator(flags, terminal, async emulator => {
     const added = await emulator.post<WorkspaceView>('/workspaces', { id: args[0] })
-    const next = `Set its endpoint: ackhook emulator endpoint set --workspace ${added.id} --to <url>`
+    const next = `Set its endpoint: npx ackhook emulator endpoint set --workspace ${added.id} --to <url>`
     report(added, [`The workspace ${added.id} is there.`, next], flags, terminal)
     return EXIT.ok
   })

@@ -87,7 +87,7 @@ export class EmulatorClient {
   }
 
   #noEmulator(reason: string): string {
-    return `there is no emulator at ${this.#address} (${reason}). Start one with ackhook emulator start --to <url>, or name its address with --at`
+    return `there is no emulator at ${this.#address} (${reason}). Start one with npx ackhook emulator start --to <url>, or name its address with --at`
   }
 }
 

@@ -24,6 +24,6 @@ export function faultLines(faults: FaultFlags): readonly string[] {
   if (rows.length > 0) return table(rows)
   return [
     'Nothing goes wrong on purpose. To change that, for example:',
-    '  ackhook emulator faults set duplicate=0.1',
+    '  npx ackhook emulator faults set duplicate=0.1',
   ]
 }
