@@ -1,3 +1,6 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import { serve } from '@hono/node-server'
 import express from 'express'
@@ -79,3 +82,26 @@ it.each(Object.keys(MOUNTS))(
     expect((await fetch(`${at}/assets/nothing.js`, { headers: user })).status).toBe(404)
   },
 )
+
+it('Fastify refuses a missing authorize when the plugin is registered', async () => {
+  const app = fastify()
+  onTestFinished(() => app.close())
+  const options = { prefix: '/ops', receiver: withLetters().receiver } as never
+  await expect(app.register(fastifyDashboard, options)).rejects.toThrow("Option 'authorize': is required")
+})
+
+it('the server of the README lets in whoever asks from this machine', async () => {
+  const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
+  const [, code = ''] = /```js\n([\s\S]*?)```/.exec(readme) ?? []
+  const program = `${code.replace('3000', '0')}\nserver.once('listening', () => console.log(server.address().port))`
+  const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
+    cwd: import.meta.dirname,
+    env: { ...process.env, SIGNING_SECRET: 'whsec_0123456789abcdef' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const [port] = await once(child.stdout, 'data')
+  for (const host of ['localhost', '127.0.0.1']) {
+    expect((await fetch(`http://${host}:${Number(port)}/ops/webhooks/`)).status).toBe(200)
+  }
+})

@@ -28,9 +28,14 @@ export const fastifyDashboard: FastifyPluginAsync<FastifyDashboardOptions> = asy
     logLevel?: unknown
     logSerializers?: unknown
   }
+  const { authorize } = rest
   const handler = nodeDashboard<FastifyRequest['raw'] & { [REQUEST]?: FastifyRequest }>({
     ...rest,
-    authorize: (request, raw) => options.authorize(request, raw[REQUEST] as FastifyRequest),
+    // What is no function goes on as it is, to be refused where every option is checked.
+    authorize:
+      typeof authorize === 'function'
+        ? (request, raw) => authorize(request, raw[REQUEST] as FastifyRequest)
+        : authorize,
   })
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, _payload, done) => done(null))
