@@ -49,6 +49,7 @@ export class InboxWorker {
   readonly #worker: QueueWorker
   readonly #board: EventBoard
   readonly #minutes: MinuteCounter
+  readonly #outages: OutageLog
   /** The drain ran out of time: what still runs goes back to the queue. */
   #givingBack = false
 
@@ -62,11 +63,11 @@ export class InboxWorker {
     this.#policy = policy
     this.#board = engine.board
     this.#minutes = new MinuteCounter(minute => engine.board.count(minute))
-    const outages = new OutageLog(policy.observe, 'work')
+    this.#outages = new OutageLog(policy.observe, 'work')
     this.#locks = new LockRenewal({
       leaseMs,
       renew: (jobIds, tokens, ms) => this.#worker.extendJobLocks(jobIds, tokens, ms),
-      onError: error => outages.report(error),
+      onError: error => this.#outages.report(error),
     })
     this.#worker = engine.newWorker((job, token) => this.#attempt(job, token!), {
       concurrency: policy.concurrency,
@@ -79,12 +80,12 @@ export class InboxWorker {
       ...(limiter && { limiter }),
     })
     this.#worker.on('error', error => {
-      outages.report(error)
+      this.#outages.report(error)
       onError(error)
     })
     this.#worker.on('completed', () => this.#minutes.add('handled'))
     this.#worker.on('failed', job => {
-      outages.reset()
+      this.#outages.reset()
       // One that is retried is not finished.
       if (job?.finishedOn) this.#minutes.add('deadLettered')
     })
@@ -120,7 +121,14 @@ export class InboxWorker {
     if (this.#givingBack) attempt.abort(ABORT.drained())
     const verdict = await this.#work(delivery, attempt)
     this.#locks.end(lock)
-    watchRecord(job, { onLost: () => this.#locks.lose(lock), onSettled: () => this.#locks.release(lock) })
+    watchRecord(job, {
+      onLost: () => this.#locks.lose(lock),
+      onRepeat: error => this.#outages.report(error),
+      isOver: () => this.#givingBack,
+      onCompletionLost: error =>
+        this.#policy.observe({ kind: 'completion_lost', ...identityOf(delivery), error }),
+      onSettled: () => this.#locks.release(lock),
+    })
     if (verdict.outcome === 'postponed') return this.#postpone(verdict, job, token, lock)
     // Counted as postponed by mistake it would only keep room from others, and its entry is dropped in time.
     if (attempt.mark > 0) this.#board.resume(job.id!).catch(() => {})

@@ -1,0 +1,133 @@
+import { bullmqInbox } from '@ackhook/bullmq'
+import type { Inbox } from '@ackhook/core'
+import type { Process } from '@ackhook/core/spi'
+import { ErrorCode } from 'bullmq'
+import { Redis } from 'ioredis'
+import { Client } from 'pg'
+import { afterEach, expect, test, vi } from 'vitest'
+import { startPostgres } from '../../../test/support/postgres.ts'
+import { startRedis } from '../../../test/support/redis.ts'
+import type { EventJob } from '../src/engine/event-job.ts'
+import { watchRecord } from '../src/processing/lost-record.ts'
+import { migrate } from './engines.ts'
+import { aDelivery, aPolicy, COMPLETED, unique, until } from './parts.ts'
+
+const closing: (() => unknown)[] = []
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close()
+})
+
+/** Starts `inbox` with a handler that does its work once and then calls `afterwards`. Answers the numbers of its runs. */
+async function startWith(inbox: Inbox, afterwards: () => Promise<unknown>) {
+  const runs: number[] = []
+  const work: Process = async (_, { number }) => {
+    runs.push(number)
+    if (runs.length === 1) await afterwards()
+    return COMPLETED
+  }
+  const policy = aPolicy()
+  await inbox.start(work, policy)
+  return { runs, seen: policy.seen }
+}
+
+test('a completion that Redis refuses for a while is repeated, and the event runs once', async () => {
+  const server = await startRedis()
+  const admin = new Redis(server.url)
+  closing.push(
+    () => server.stop(),
+    () => admin.disconnect(),
+  )
+  const inbox = bullmqInbox({ connection: server.url, queue: unique('q'), lease: '2s' })
+  closing.push(() => inbox.close(1000))
+  const { runs, seen } = await startWith(inbox, () => admin.config('SET', 'min-replicas-to-write', '1'))
+  const delivery = aDelivery()
+  await inbox.accept(delivery)
+  await until(() => seen.some(one => one.kind === 'store_down'))
+  await admin.config('SET', 'min-replicas-to-write', '0')
+  await until(async () => (await inbox.stats()).active === 0)
+  expect(await inbox.accept(delivery)).toEqual({ outcome: 'duplicate' })
+  expect(runs).toEqual([1])
+  expect(seen.filter(one => one.kind.endsWith('_lost'))).toEqual([])
+})
+
+test('a completion whose connection PostgreSQL ends is repeated, and the event runs once', async () => {
+  const server = await startPostgres()
+  closing.push(() => server.stop())
+  await migrate(server.url)
+  const queue = unique('q')
+  const [admin, holder] = [new Client(server.url), new Client(server.url)]
+  for (const client of [admin, holder]) {
+    await client.connect()
+    closing.push(() => client.end())
+  }
+  const inbox = bullmqInbox({ postgres: server.url, queue, lease: '5s' })
+  closing.push(() => inbox.close(1000))
+  const { runs, seen } = await startWith(inbox, async () => {
+    await holder.query('BEGIN')
+    const held = await holder.query('SELECT id FROM bullmq.job WHERE queue = $1 FOR UPDATE', [queue])
+    expect(held.rowCount).toBe(1)
+  })
+  const delivery = aDelivery()
+  await inbox.accept(delivery)
+  await until(async () => {
+    const { rowCount } = await admin.query(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event_type = 'Lock'",
+    )
+    return rowCount !== 0
+  })
+  await holder.query('COMMIT')
+  await until(async () => (await inbox.stats()).active === 0)
+  expect(await inbox.accept(delivery)).toEqual({ outcome: 'duplicate' })
+  expect(runs).toEqual([1])
+  expect(seen.filter(one => one.kind.endsWith('_lost'))).toEqual([])
+}, 60_000)
+
+/** A job whose completion answers these in turn, and what is told of it. */
+function jobThat(answers: readonly (Error | readonly unknown[])[], isCompleted = true) {
+  let tries = 0
+  const next: boolean[] = []
+  const job = {
+    moveToCompleted: async (_result: unknown, _token: string, fetchNext: boolean) => {
+      next.push(fetchNext)
+      const answer = answers[tries++]
+      if (answer instanceof Error) throw answer
+      return answer
+    },
+    isCompleted: async () => isCompleted,
+    ...{ moveToFailed: async () => {}, moveToDelayed: async () => {}, moveToWait: async () => {} },
+  } as unknown as EventJob
+  const events = { onLost: vi.fn(), onRepeat: vi.fn(), onCompletionLost: vi.fn(), onSettled: vi.fn() }
+  const over = { is: false }
+  watchRecord(job, { ...events, isOver: () => over.is })
+  return { complete: () => job.moveToCompleted(undefined, 'token', true), events, over, next }
+}
+
+const cut = new Error('read ECONNRESET')
+const gone = Object.assign(new Error('Missing lock'), { code: ErrorCode.JobLockNotExist })
+
+test('a completion that was made though its reply was lost is neither an error nor a lost lease', async () => {
+  const { complete, events, next } = jobThat([cut, gone])
+  expect(await complete()).toBeUndefined()
+  expect(events.onRepeat.mock.calls).toEqual([[cut]])
+  expect(events.onLost).not.toHaveBeenCalled()
+  expect(next).toEqual([true, false])
+})
+
+test.each([
+  ['at once', [gone], true],
+  ['when it is repeated, and the event is not complete', [cut, gone], false],
+] as const)('a completion that finds another lock %s is a lost lease', async (_, answers, isCompleted) => {
+  const { complete, events } = jobThat(answers, isCompleted)
+  await expect(complete()).rejects.toBe(gone)
+  expect(events.onLost).toHaveBeenCalledTimes(1)
+})
+
+test('a completion that could not be made before the drain ended is reported as lost', async () => {
+  const { complete, events, over } = jobThat([cut, cut])
+  events.onRepeat.mockImplementation(() => {
+    over.is = true
+  })
+  await expect(complete()).rejects.toBe(cut)
+  expect(events.onCompletionLost.mock.calls).toEqual([[cut]])
+  expect(events.onSettled).toHaveBeenCalledTimes(1)
+})
