@@ -4,7 +4,7 @@ import { Pool } from 'pg'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { ownTime } from '../../../test/support/own-time.ts'
 import { type PostgresServer, startPostgres } from '../../../test/support/postgres.ts'
-import { ACCEPT, READ_COUNTS, REPLACE_HANDLED } from '../src/postgres/statements.ts'
+import { ACCEPT, READ_COUNTS, RECLAIM, REPLACE_HANDLED } from '../src/postgres/statements.ts'
 import { migrate } from './engines.ts'
 import { aDelivery, aPolicy, COMPLETED, scripted, unique, until } from './parts.ts'
 
@@ -83,6 +83,27 @@ test('an event whose success cannot be recorded in its last attempt is complete 
   expect(await inbox.stats()).toMatchObject({ pending: 0, dead: 0 })
   expect(await inbox.accept(delivery)).toEqual({ outcome: 'duplicate' })
   expect(work.runs).toHaveLength(1)
+})
+
+test('a worker whose clock is ahead takes no running event from another one', async () => {
+  const pool = pooled()
+  const queue = unique('q')
+  const inbox = opened({ postgres: server.url, queue })
+  let finish = () => {}
+  const finished = new Promise<void>(resolve => {
+    finish = resolve
+  })
+  const work = scripted(COMPLETED)
+  await inbox.start(async (delivery, attempt) => {
+    await finished
+    return work(delivery, attempt)
+  }, aPolicy())
+  await inbox.accept(aDelivery())
+  await until(async () => (await inbox.stats()).active === 1)
+  // What such a worker asks for, several times in each lease.
+  expect((await pool.query(RECLAIM, [queue, Date.now() + 3_600_000])).rows).toEqual([])
+  finish()
+  await until(() => work.runs.length === 1)
 })
 
 test('an event whose mark could not be kept runs again, and is no dead letter without it', async () => {

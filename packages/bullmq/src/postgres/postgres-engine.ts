@@ -210,7 +210,7 @@ class PostgresEngine implements Engine {
       return rows.map(({ id }) => id)
     }
     backend.extendLocks = async (jobIds, tokens, ms) => {
-      const { rows } = await this.#pool.query(EXTEND_LOCKS, [this.#name, jobIds, tokens, Date.now() + ms])
+      const { rows } = await this.#pool.query(EXTEND_LOCKS, [this.#name, jobIds, tokens, Math.ceil(ms)])
       return rows.map(({ id }) => id)
     }
     return Object.assign(worker, {

@@ -85,14 +85,19 @@ export const DISCARD = `
 WITH dead AS (SELECT id FROM job WHERE queue = $1 AND id = $2 AND state = 'failed' FOR UPDATE)
 SELECT remove($1, id, false) AS n FROM dead`
 
+const SERVER_NOW_MS = 'floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint'
+
 /**
  * Returns events whose lock has expired to the waiting ones, at their old place and with one more crash. BullMQ's own
- * statement reads every job of the queue, as no index covers its mark, and puts them behind all that wait.
+ * statement reads every job of the queue, as no index covers its mark, and puts them behind all that wait. Expired both
+ * by this process's clock and by the server's: one that is ahead would take running events from other workers again and
+ * again.
  * $1 queue, $2 now.
  */
-export const RECLAIM = `
+export const RECLAIM: string = `
 WITH expired AS (
-  SELECT queue, id FROM job WHERE queue = $1 AND state = 'active' AND locked_until_ms < $2 FOR UPDATE SKIP LOCKED
+  SELECT queue, id FROM job WHERE queue = $1 AND state = 'active' AND locked_until_ms < least($2, ${SERVER_NOW_MS})
+  FOR UPDATE SKIP LOCKED
 ), reclaimed AS (
   UPDATE job SET state = 'waiting', lock_token = NULL, locked_until_ms = NULL, stalled_count = stalled_count + 1
   FROM expired WHERE job.queue = expired.queue AND job.id = expired.id RETURNING job.queue, job.id
@@ -103,16 +108,17 @@ FROM reclaimed`
 /**
  * Renews locks and answers which are no longer held. A row that another statement holds is left out: it is being ended, and
  * BullMQ's own function would wait for each such row in turn, while the locks it has renewed so far run out unseen.
- * $1 queue, $2 ids, $3 tokens, $4 until when.
+ * Until when goes by the server's clock; BullMQ's first lock goes by the worker's.
+ * $1 queue, $2 ids, $3 tokens, $4 for how many milliseconds.
  */
-export const EXTEND_LOCKS = `
+export const EXTEND_LOCKS: string = `
 WITH given AS (
   SELECT * FROM unnest($2::text[], $3::text[]) AS given (id, token)
 ), held AS (
   SELECT queue, job.id FROM job JOIN given ON job.id = given.id AND job.lock_token = given.token
   WHERE queue = $1 AND state = 'active' FOR UPDATE OF job SKIP LOCKED
 ), renewed AS (
-  UPDATE job SET locked_until_ms = $4 FROM held WHERE job.queue = held.queue AND job.id = held.id
+  UPDATE job SET locked_until_ms = ${SERVER_NOW_MS} + $4 FROM held WHERE job.queue = held.queue AND job.id = held.id
 )
 SELECT id FROM given
 WHERE NOT EXISTS (SELECT FROM job WHERE queue = $1 AND id = given.id AND lock_token = given.token AND state = 'active')`
