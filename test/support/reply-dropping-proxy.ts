@@ -5,6 +5,8 @@ export interface ReplyDroppingProxy {
   readonly port: number
   /** Chunks of replies that the server gave and the client never saw. */
   readonly dropped: number
+  /** Throws away the reply to the next request that contains `text`, whatever the rate. */
+  dropReplyTo(text: string): void
   stop(): Promise<void>
 }
 
@@ -17,6 +19,7 @@ export async function startReplyDroppingProxy(targetPort: number, rate: number):
   const every = Math.round(1 / rate)
   let chunks = 0
   let dropped = 0
+  let unanswered: string | undefined
   const server = createServer(client => {
     const upstream = connect(targetPort, '127.0.0.1')
     const close = () => {
@@ -31,11 +34,18 @@ export async function startReplyDroppingProxy(targetPort: number, rate: number):
       socket.on('close', close)
       socket.setNoDelay(true)
     }
-    client.on('data', chunk => upstream.write(chunk))
+    let unlucky = false
+    client.on('data', chunk => {
+      if (unanswered !== undefined && chunk.includes(unanswered)) {
+        unlucky = true
+        unanswered = undefined
+      }
+      upstream.write(chunk)
+    })
     // The first reply answers the greeting of a new connection. Dropping that would only delay it.
     let greeted = false
     upstream.on('data', chunk => {
-      if (greeted && ++chunks % every === 0) {
+      if (unlucky || (greeted && ++chunks % every === 0)) {
         dropped++
         close()
       } else {
@@ -50,6 +60,9 @@ export async function startReplyDroppingProxy(targetPort: number, rate: number):
     port: (server.address() as AddressInfo).port,
     get dropped() {
       return dropped
+    },
+    dropReplyTo(text) {
+      unanswered = text
     },
     async stop() {
       server.close()

@@ -82,23 +82,52 @@ test('a completion whose connection PostgreSQL ends is repeated, and the event r
   expect(seen.filter(one => one.kind.endsWith('_lost'))).toEqual([])
 }, 60_000)
 
+test('a failure that Redis refuses for a while is repeated, and counts one attempt', async () => {
+  const server = await startRedis()
+  const admin = new Redis(server.url)
+  closing.push(
+    () => server.stop(),
+    () => admin.disconnect(),
+  )
+  const queue = unique('q')
+  const inbox = bullmqInbox({ connection: server.url, queue, lease: '2s' })
+  closing.push(() => inbox.close(1000))
+  const runs: number[] = []
+  const policy = aPolicy()
+  await inbox.start(async (_, { number }) => {
+    runs.push(number)
+    await admin.config('SET', 'min-replicas-to-write', '1')
+    return { outcome: 'dead', error: new Error('no'), notified: true }
+  }, policy)
+  await inbox.accept(aDelivery({ key: 'k' }))
+  await until(() => policy.seen.some(one => one.kind === 'store_down'))
+  await admin.config('SET', 'min-replicas-to-write', '0')
+  await until(async () => (await inbox.stats()).dead === 1)
+  expect(runs).toEqual([1])
+  expect(JSON.parse((await admin.hget(`bull:${queue}:e-k`, 'stacktrace')) ?? '')).toHaveLength(1)
+})
+
 /** A job whose completion answers these in turn, and what is told of it. */
-function jobThat(answers: readonly (Error | readonly unknown[])[], isCompleted = true) {
+function jobThat(answers: readonly Error[], attemptsStarted = 1) {
   let tries = 0
   const next: boolean[] = []
   const job = {
+    attemptsStarted: 1,
+    stalledCounter: 0,
     moveToCompleted: async (_result: unknown, _token: string, fetchNext: boolean) => {
       next.push(fetchNext)
-      const answer = answers[tries++]
-      if (answer instanceof Error) throw answer
-      return answer
+      throw answers[tries++]
     },
-    isCompleted: async () => isCompleted,
+    isActive: async () => false,
     ...{ moveToFailed: async () => {}, moveToDelayed: async () => {}, moveToWait: async () => {} },
   } as unknown as EventJob
-  const events = { onLost: vi.fn(), onRepeat: vi.fn(), onCompletionLost: vi.fn(), onSettled: vi.fn() }
+  const events = {
+    ...{ onLost: vi.fn(), onRepeat: vi.fn(), onReplyLost: vi.fn() },
+    ...{ onCompletionLost: vi.fn(), onSettled: vi.fn() },
+  }
   const over = { is: false }
-  watchRecord(job, { ...events, isOver: () => over.is })
+  const find = async () => ({ attemptsStarted, stalledCounter: 0 })
+  watchRecord(job, { ...events, find, isOver: () => over.is })
   return { complete: () => job.moveToCompleted(undefined, 'token', true), events, over, next }
 }
 
@@ -110,14 +139,15 @@ test('a completion that was made though its reply was lost is neither an error n
   expect(await complete()).toBeUndefined()
   expect(events.onRepeat.mock.calls).toEqual([[cut]])
   expect(events.onLost).not.toHaveBeenCalled()
+  expect(events.onReplyLost).toHaveBeenCalledTimes(1)
   expect(next).toEqual([true, false])
 })
 
 test.each([
-  ['at once', [gone], true],
-  ['when it is repeated, and the event is not complete', [cut, gone], false],
-] as const)('a completion that finds another lock %s is a lost lease', async (_, answers, isCompleted) => {
-  const { complete, events } = jobThat(answers, isCompleted)
+  ['at once', [gone]],
+  ['when it is repeated', [cut, gone]],
+])('a completion that finds that another attempt has begun %s is a lost lease', async (_, answers) => {
+  const { complete, events } = jobThat(answers, 2)
   await expect(complete()).rejects.toBe(gone)
   expect(events.onLost).toHaveBeenCalledTimes(1)
 })

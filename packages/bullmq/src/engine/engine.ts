@@ -30,6 +30,8 @@ export interface QueueWorker {
   extendJobLocks(jobIds: string[], tokens: string[], lockMs: number): Promise<string[]>
   /** Sets BullMQ's count of the job's stalls to 0, whatever its state. */
   resetCrashCount(jobId: string): Promise<unknown>
+  /** Returns the job that is locked with this token, if there is one, to the waiting ones: it has not begun. */
+  giveBack(token: string): Promise<unknown>
 }
 
 /** What a redelivery is compared with: the job that already has its id, or what is remembered of it. */

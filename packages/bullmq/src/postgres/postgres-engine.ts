@@ -34,6 +34,7 @@ import {
   EXTEND_LOCKS,
   FORGET,
   FORGET_EXPIRED,
+  GIVE_BACK,
   GUARANTEEING_SETTINGS,
   LOOK_UP,
   READ_COUNTS,
@@ -215,6 +216,7 @@ class PostgresEngine implements Engine {
     }
     return Object.assign(worker, {
       resetCrashCount: (jobId: string) => this.#pool.query(RESET_CRASH_COUNT, [this.#name, jobId]),
+      giveBack: (token: string) => this.#pool.query(GIVE_BACK, [this.#name, token]),
     })
   }
 

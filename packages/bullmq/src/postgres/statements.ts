@@ -126,6 +126,14 @@ WHERE NOT EXISTS (SELECT FROM job WHERE queue = $1 AND id = given.id AND lock_to
 /** $1 queue, $2 id. */
 export const RESET_CRASH_COUNT = 'UPDATE job SET stalled_count = 0 WHERE queue = $1 AND id = $2'
 
+/** Returns the event that is locked with a token to its old place. $1 queue, $2 token. */
+export const GIVE_BACK = `
+WITH given AS (
+  UPDATE job SET state = 'waiting', lock_token = NULL, locked_until_ms = NULL
+  WHERE queue = $1 AND state = 'active' AND lock_token = $2 RETURNING queue
+)
+SELECT pg_notify('bullmq_jobs', queue) FROM given`
+
 /** As they are for this user and database. */
 export const GUARANTEEING_SETTINGS = `
 SELECT current_setting('synchronous_commit') AS "synchronous_commit", current_setting('fsync') AS "fsync",

@@ -11,7 +11,7 @@ import {
 import { DelayedError, WaitingError } from 'bullmq'
 import type { Engine, QueueWorker, WorkerSettings } from '../engine/engine.ts'
 import { type EventBoard, markOf } from '../engine/event-board.ts'
-import { type EventJob, toDelivery } from '../engine/event-job.ts'
+import { type EventJob, type EventQueue, toDelivery } from '../engine/event-job.ts'
 import { deadLetterError, delayOf, retryError } from './job-errors.ts'
 import { type JobLock, LockRenewal } from './lock-renewal.ts'
 import { watchRecord } from './lost-record.ts'
@@ -48,6 +48,7 @@ export class InboxWorker {
   readonly #locks: LockRenewal
   readonly #worker: QueueWorker
   readonly #board: EventBoard
+  readonly #queue: EventQueue
   readonly #minutes: MinuteCounter
   readonly #outages: OutageLog
   /** The drain ran out of time: what still runs goes back to the queue. */
@@ -62,6 +63,7 @@ export class InboxWorker {
     this.#work = work
     this.#policy = policy
     this.#board = engine.board
+    this.#queue = engine.queue
     this.#minutes = new MinuteCounter(minute => engine.board.count(minute))
     this.#outages = new OutageLog(policy.observe, 'work')
     this.#locks = new LockRenewal({
@@ -122,8 +124,11 @@ export class InboxWorker {
     const verdict = await this.#work(delivery, attempt)
     this.#locks.end(lock)
     watchRecord(job, {
+      find: () => this.#queue.getJob(job.id!),
       onLost: () => this.#locks.lose(lock),
       onRepeat: error => this.#outages.report(error),
+      // Without an answer it waits until its lock expires.
+      onReplyLost: () => this.#worker.giveBack(token).catch(error => this.#outages.report(error)),
       isOver: () => this.#givingBack,
       onCompletionLost: error =>
         this.#policy.observe({ kind: 'completion_lost', ...identityOf(delivery), error }),
@@ -192,6 +197,7 @@ export class InboxWorker {
     if (job.stalledCounter === 0 || lock.lost) return
     try {
       await this.#worker.resetCrashCount(job.id!)
+      job.stalledCounter = 0
     } catch (error) {
       // The verdict still applies; the next crash adds to the old count.
       this.#policy.observe({ kind: 'store_down', operation: 'work', error })

@@ -22,6 +22,7 @@ import {
   DISCARD,
   EXTEND_LOCKS,
   FORGET,
+  LOCKED_WITH,
   LOOK_UP,
   MAKE_NEXT_DUE,
   PRUNE,
@@ -176,6 +177,10 @@ class RedisEngine implements Engine {
         return (await connection['eval'](EXTEND_LOCKS, 1, ...args)) as string[]
       },
       resetCrashCount: async (jobId: string) => connection['hdel'](this.#key(jobId), 'stc'),
+      giveBack: async (token: string) => {
+        const jobId = await connection['eval'](LOCKED_WITH, 1, this.#key('active'), this.#key(''), token)
+        if (jobId !== null) await worker.getBackend().moveJobFromActiveToWait(String(jobId), token)
+      },
     })
   }
 

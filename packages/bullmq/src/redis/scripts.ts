@@ -165,6 +165,13 @@ end
 return lost
 `
 
+/** KEYS: the active jobs. ARGV: the prefix of the queue's keys, a token. Returns the job that is locked with it. */
+export const LOCKED_WITH = `
+for _, id in ipairs(redis.call('LRANGE', KEYS[1], 0, -1)) do
+  if redis.call('GET', ARGV[1] .. id .. ':lock') == ARGV[2] then return id end
+end
+`
+
 /**
  * Lets a worker take events from a Redis without free memory. BullMQ's script begins with a command that such a Redis
  * refuses, unless a delayed job is due: then it first removes that one, and what follows a removal is allowed. So the next
