@@ -5,11 +5,12 @@ import { ErrorCode } from 'bullmq'
 import { Redis } from 'ioredis'
 import { Client } from 'pg'
 import { afterEach, expect, test, vi } from 'vitest'
+import { ownTime } from '../../../test/support/own-time.ts'
 import { startPostgres } from '../../../test/support/postgres.ts'
 import { startRedis } from '../../../test/support/redis.ts'
 import type { EventJob } from '../src/engine/event-job.ts'
 import { watchRecord } from '../src/processing/lost-record.ts'
-import { migrate } from './engines.ts'
+import { migrate, postgresEngine, redisEngine } from './engines.ts'
 import { aDelivery, aPolicy, COMPLETED, unique, until } from './parts.ts'
 
 const closing: (() => unknown)[] = []
@@ -106,6 +107,25 @@ test('a failure that Redis refuses for a while is repeated, and counts one attem
   expect(runs).toEqual([1])
   expect(JSON.parse((await admin.hget(`bull:${queue}:e-k`, 'stacktrace')) ?? '')).toHaveLength(1)
 })
+
+test.each([
+  ['Redis', redisEngine],
+  ['PostgreSQL', postgresEngine],
+] as const)(
+  'a completion that %s cannot take before the drain ends is reported as lost',
+  async (_, start) => {
+    const engine = await start()
+    closing.push(() => engine.stop())
+    const inbox = engine.inbox(unique('q'))
+    closing.push(() => inbox.close(1000))
+    const { runs, seen } = await startWith(inbox, () => engine.kill())
+    await inbox.accept(aDelivery())
+    await until(() => runs.length === 1 && seen.some(one => one.kind === 'store_down'))
+    const { ms } = await ownTime(() => inbox.close(1000))
+    expect(seen.filter(one => one.kind === 'completion_lost')).toHaveLength(1)
+    expect(ms).toBeLessThan(5000)
+  },
+)
 
 /** A job whose completion answers these in turn, and what is told of it. */
 function jobThat(answers: readonly Error[], attemptsStarted = 1) {

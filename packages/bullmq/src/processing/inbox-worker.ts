@@ -1,3 +1,4 @@
+import type { Delivery } from '@ackhook/core'
 import {
   ABORT,
   crashPolicy,
@@ -51,6 +52,8 @@ export class InboxWorker {
   readonly #queue: EventQueue
   readonly #minutes: MinuteCounter
   readonly #outages: OutageLog
+  /** Events that were handled, whose completion is not recorded yet. */
+  readonly #completing = new Set<Delivery>()
   /** The drain ran out of time: what still runs goes back to the queue. */
   #givingBack = false
 
@@ -104,6 +107,8 @@ export class InboxWorker {
       this.#givingBack = true
       this.#locks.abortAll(ABORT.drained)
       await settlesWithin(closed, GRACE_MS)
+      // Now, since a process may end right after its drain. A server that hangs would never refuse them.
+      for (const delivery of this.#completing) this.#loseCompletion(delivery, ABORT.drained())
       this.#worker.disconnect().catch(() => {})
     }
     this.#locks.stop()
@@ -130,16 +135,24 @@ export class InboxWorker {
       // Without an answer it waits until its lock expires.
       onReplyLost: () => this.#worker.giveBack(token).catch(error => this.#outages.report(error)),
       isOver: () => this.#givingBack,
-      onCompletionLost: error =>
-        this.#policy.observe({ kind: 'completion_lost', ...identityOf(delivery), error }),
-      onSettled: () => this.#locks.release(lock),
+      onCompletionLost: error => this.#loseCompletion(delivery, error),
+      onSettled: () => {
+        this.#completing.delete(delivery)
+        this.#locks.release(lock)
+      },
     })
+    if (verdict.outcome === 'completed') this.#completing.add(delivery)
     if (verdict.outcome === 'postponed') return this.#postpone(verdict, job, token, lock)
     // Counted as postponed by mistake it would only keep room from others, and its entry is dropped in time.
     if (attempt.mark > 0) this.#board.resume(job.id!).catch(() => {})
     if (verdict.outcome === 'completed') return
     if (attempt.decision === 'run' || verdict.outcome === 'dead') await this.#resetCrashCount(job, lock)
     await this.#apply(verdict, job, token, lock)
+  }
+
+  #loseCompletion(delivery: Delivery, error: unknown): void {
+    if (!this.#completing.delete(delivery)) return
+    this.#policy.observe({ kind: 'completion_lost', ...identityOf(delivery), error })
   }
 
   /** Throws what makes BullMQ retry, fail or leave the job. */
