@@ -83,6 +83,14 @@ it('asks for another name when the one on the instance is taken', async () => {
   await expect(second()).rejects.toThrow(/decorateAs/)
 })
 
+it.each(['webhooks', 'https://app.test/webhooks', 7])(
+  'refuses %s as a path, and says what a path looks like',
+  async path => {
+    const mounted = async () => newApp().register(webhooks, { secret, path: path as string })
+    await expect(mounted()).rejects.toThrow(/'path': must begin with a slash/)
+  },
+)
+
 it('starts processing when the app is ready', async () => {
   const app = newApp()
   await app.register(webhooks, { secret })

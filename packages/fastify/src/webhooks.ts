@@ -104,6 +104,8 @@ async function plugin(app: FastifyInstance, options: PluginOptions): Promise<voi
   refuseUnknownNames(options, OPTIONS)
   const { path = '/webhooks', decorateAs = 'webhooks', prefix, logLevel, logSerializers, ...rest } = options
   const receiver = toReceiver('receiver' in rest ? sharedReceiver(rest) : { ...loggerOf(app), ...rest })
+  if (typeof path !== 'string' || !/^($|\/)/.test(path))
+    throw new ConfigurationError('path', "must begin with a slash, such as '/webhooks'")
   if (app.hasDecorator(decorateAs)) {
     throw new ConfigurationError('decorateAs', `app.${decorateAs} exists already; choose another name`)
   }
