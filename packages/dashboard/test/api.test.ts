@@ -1,4 +1,5 @@
-import { describe, expect, it, vi } from 'vitest'
+import { memoryInbox } from '@ackhook/core'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { type DashboardOptions, dashboard } from '../src/index.ts'
 import type { EventPage, EventRow, Here, Overview, Problem } from '../src/protocol/protocol.ts'
 import { dead, withLetters } from './with-letters.ts'
@@ -154,19 +155,34 @@ describe('dead letters', () => {
 
 describe('who may do what', () => {
   it.each([
-    ['false', () => false as const],
-    ['true', () => true as never],
-    ['nothing', () => undefined as never],
+    ['false', () => false as const, []],
+    ['true', () => true as never, ['authorize_failed']],
+    ['nothing', () => undefined as never, ['authorize_failed']],
     [
       'an error',
       () => {
         throw new Error('no session')
       },
+      ['authorize_failed'],
     ],
-    ['a rejection', () => Promise.reject(new Error('no session'))],
-  ])('an authorize that answers %s shows nothing, not even the page', async (_name, authorize) => {
-    const { call } = pagesOf({ receiver: withLetters().receiver, authorize })
-    for (const path of ['', 'api/overview', 'api/letters']) expect((await call(path)).status).toBe(403)
+    ['a rejection', () => Promise.reject(new Error('no session')), ['authorize_failed']],
+  ])(
+    'an authorize that answers %s shows nothing, and a mistake in it is logged once',
+    async (_name, authorize, logged) => {
+      const { receiver, warned } = withLetters()
+      const { call } = pagesOf({ receiver, authorize })
+      for (const path of ['', 'api/overview', 'api/letters']) expect((await call(path)).status).toBe(403)
+      expect(warned.filter(code => code === 'authorize_failed')).toEqual(logged)
+    },
+  )
+
+  it('without a receiver, a mistake in authorize is printed on the console, without what it answered', async () => {
+    const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
+    onTestFinished(() => warn.mockRestore())
+    const { call } = pagesOf({ inbox: memoryInbox(), authorize: () => 'secret-token' as never })
+    expect((await call('')).status).toBe(403)
+    expect(warn).toHaveBeenCalledExactlyOnceWith(expect.stringMatching(/authorize answered another string/))
+    expect(warn).not.toHaveBeenCalledWith(expect.stringContaining('secret-token'))
   })
 
   it('a reader looks and changes nothing', async () => {

@@ -10,12 +10,13 @@ import { signedRequest } from '@ackhook/testing'
 import { expect, vi } from 'vitest'
 
 const SECRET = 'whsec_dashboard_0123456789'
-const quiet = { info() {}, warn() {}, error() {} }
 
 export interface Letters {
   readonly receiver: Receiver
   readonly inbox: Inbox
   readonly seen: Observation[]
+  /** The codes of what the receiver's logger was given as a warning. */
+  readonly warned: unknown[]
   /** Sends an event whose handler fails while `broken` is true. */
   send(id: string, type?: string, data?: Record<string, unknown>): Promise<void>
   broken: boolean
@@ -28,17 +29,19 @@ export interface Letters {
 /** A receiver whose events become dead letters, until `broken` is false. */
 export function withLetters(inbox: Inbox = memoryInbox(), concurrency = 16): Letters {
   const seen: Observation[] = []
+  const warned: unknown[] = []
   const receiver = createReceiver({
     secret: SECRET,
     inbox,
     concurrency,
-    logger: quiet,
+    logger: { info() {}, warn: fields => void warned.push((fields as { code?: unknown }).code), error() {} },
     observe: one => seen.push(one),
   })
   const letters: Letters = {
     receiver,
     inbox,
     seen,
+    warned,
     broken: true,
     failure: 'the CRM refused',
     hold: Promise.resolve(),

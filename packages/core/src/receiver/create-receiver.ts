@@ -74,6 +74,7 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
     inspect: () => ({
       inbox,
       observe: observation => observers.observe?.(observation),
+      logger: resolved.logger,
       wrap(wrap) {
         handlers.check('wrap', wrap)
         wraps.push(wrap)

@@ -3,6 +3,7 @@ import type { Refusal } from '../errors/refusal.ts'
 import type { WebhookEvent } from '../events/event-types.ts'
 import type { Inbox, Process } from '../inbox/inbox.ts'
 import type { MaybePromise } from '../lib/maybe-promise.ts'
+import type { Logger } from '../observe/logger.ts'
 import type { Observation } from '../observe/observation.ts'
 
 /** The parts of a receiver that tools look at: a dashboard, and what tests one. */
@@ -10,6 +11,7 @@ export interface InspectedReceiver {
   readonly inbox: Inbox
   /** Hands an observation to every observer of the receiver. Never throws. */
   readonly observe: (observation: Observation) => void
+  readonly logger: Logger
   /** Puts something around what runs the attempts. Throws once processing has started. */
   readonly wrap: (wrap: WrapProcess) => void
 }

@@ -233,12 +233,9 @@ const UNREADABLE = 'A handler threw something that cannot be read.'
 const UNNOTIFIED =
   'The process died or hung in every recent attempt at this event, and in every call of onDeadLetter for it.'
 
-function about({ delivery: { id, type, namespace }, attempt }: Running): {
-  id: string
-  type: string
-  namespace: string
-  attempt: number
-} {
+type About = Pick<Delivery, 'id' | 'type' | 'namespace'> & { readonly attempt: number }
+
+function about({ delivery: { id, type, namespace }, attempt }: Running): About {
   return { id, type, namespace, attempt: attempt.number }
 }
 

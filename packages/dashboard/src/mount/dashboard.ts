@@ -1,11 +1,7 @@
-import { type Caller, createApi, pathInApi } from '../api/api.ts'
-import {
-  type Authorization,
-  type DashboardOptions,
-  type ResolvedDashboard,
-  resolveOptions,
-} from '../options/options.ts'
+import { createApi, pathInApi } from '../api/api.ts'
+import { type DashboardOptions, resolveOptions } from '../options/options.ts'
 import { ApiProblem } from '../protocol/problem.ts'
+import { createAuthorizer } from '../security/create-authorizer.ts'
 import { PAGE_HEADERS } from '../security/page-headers.ts'
 import { refuseForeign } from '../security/refuse-foreign.ts'
 import { servePage } from './serve-page.ts'
@@ -32,10 +28,11 @@ export interface Dashboard<Native = unknown> {
  */
 export function dashboard<Native = unknown>(options: DashboardOptions<Native>): Dashboard<Native> {
   const parts = resolveOptions(options)
+  const callerOf = createAuthorizer(parts)
   const api = createApi(parts)
   const answer = async (request: Request, native: unknown): Promise<Response> => {
     const { pathname } = new URL(request.url)
-    const caller = await callerOf(parts, request, native)
+    const caller = await callerOf(request, native)
     if (caller === undefined) return new Response('Forbidden', { status: 403 })
     if (pathInApi(pathname) === undefined) return pageOf(request, pathname)
     const refusal = refuseForeign(request)
@@ -51,24 +48,6 @@ export function dashboard<Native = unknown>(options: DashboardOptions<Native>): 
       return new Response(reply.body, { status: reply.status, headers })
     },
   }
-}
-
-async function callerOf(
-  { authorize }: ResolvedDashboard,
-  request: Request,
-  native: unknown,
-): Promise<Caller | undefined> {
-  try {
-    return toCaller(await authorize(request, native))
-  } catch {
-    return undefined
-  }
-}
-
-/** Anything but a role is a refusal, whatever it is: `true` and `undefined` as well. */
-function toCaller(answer: Authorization): Caller | undefined {
-  const caller = typeof answer === 'object' && answer !== null ? answer : { role: answer }
-  return caller.role === 'admin' || caller.role === 'read' ? { ...caller, role: caller.role } : undefined
 }
 
 function pageOf(request: Request, pathname: string): Response {

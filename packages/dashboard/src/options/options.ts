@@ -1,5 +1,5 @@
-import { ConfigurationError, type Inbox, type Observation, type Receiver } from '@ackhook/core'
-import { type InspectedReceiver, inspectReceiver, refuseUnknownNames } from '@ackhook/core/spi'
+import { ConfigurationError, type Inbox, type Logger, type Observation, type Receiver } from '@ackhook/core'
+import { consoleLogger, type InspectedReceiver, inspectReceiver, refuseUnknownNames } from '@ackhook/core/spi'
 import type { Role } from '../protocol/protocol.ts'
 import { Activity, type RedactedEvent } from './activity.ts'
 
@@ -14,7 +14,8 @@ export interface DashboardOptions<Native = unknown> {
   readonly inbox?: Inbox
   /**
    * Decides for every request, the page's files included: `'admin'` may redrive and discard, `'read'` may look, and
-   * `false` gets 403. Required. Rejecting or throwing is `false`, and is logged nowhere: log it yourself.
+   * `false` gets 403. Required. Anything else, and throwing or rejecting, is `false` and logged once a minute: by the
+   * receiver's logger, or on the console where there is only an inbox.
    */
   readonly authorize: (request: Request, native: Native) => Authorization | Promise<Authorization>
   /** Shows the bodies of dead letters. Default `false`: they hold your customers' data. */
@@ -26,6 +27,7 @@ export interface DashboardOptions<Native = unknown> {
 export interface ResolvedDashboard {
   readonly inbox: Inbox
   readonly observe: (observation: Observation) => void
+  readonly logger: Logger
   /** Absent without a receiver. */
   readonly activity: Activity | undefined
   readonly authorize: (request: Request, native: unknown) => Authorization | Promise<Authorization>
@@ -59,13 +61,14 @@ export function resolveOptions<Native>(options: DashboardOptions<Native>): Resol
 function sourceOf({
   receiver,
   inbox,
-}: DashboardOptions<never>): Pick<ResolvedDashboard, 'inbox' | 'observe' | 'activity'> {
+}: DashboardOptions<never>): Pick<ResolvedDashboard, 'inbox' | 'observe' | 'logger' | 'activity'> {
   if ((receiver === undefined) === (inbox === undefined)) {
     throw new ConfigurationError('receiver', 'give either a receiver, or an inbox without one')
   }
-  if (receiver === undefined) return { inbox: inbox as Inbox, observe: () => {}, activity: undefined }
+  if (receiver === undefined)
+    return { inbox: inbox as Inbox, observe: () => {}, logger: consoleLogger, activity: undefined }
   const inspected: InspectedReceiver = inspectReceiver(receiver)
   const activity = new Activity(Date.now)
   receiver.subscribe(observation => activity.observe(observation))
-  return { inbox: inspected.inbox, observe: inspected.observe, activity }
+  return { inbox: inspected.inbox, observe: inspected.observe, logger: inspected.logger, activity }
 }

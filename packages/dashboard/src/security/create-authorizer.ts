@@ -1,0 +1,47 @@
+import { onceAMinute } from '@ackhook/core/spi'
+import type { Caller } from '../api/api.ts'
+import type { Authorization, ResolvedDashboard } from '../options/options.ts'
+
+/**
+ * Asks `authorize` who sends a request; `undefined` is a refusal. Never rejects. What `authorize` throws or answers
+ * beside a role and `false` is a mistake in it, and would otherwise look like a visitor without rights.
+ */
+export function createAuthorizer({
+  authorize,
+  logger,
+}: Pick<ResolvedDashboard, 'authorize' | 'logger'>): (
+  request: Request,
+  native: unknown,
+) => Promise<Caller | undefined> {
+  const shouldReport = onceAMinute()
+
+  function warn(reason: string, fields: object): void {
+    const more = shouldReport(reason)
+    if (more === undefined) return
+    const message = `The dashboard refused a request, because authorize ${reason}${more}. It must answer 'admin', 'read', false or { role, name }.`
+    logger.warn({ code: 'authorize_failed', ...fields }, message)
+  }
+
+  return async (request, native) => {
+    try {
+      const answer = await authorize(request, native)
+      const caller = toCaller(answer)
+      if (caller === undefined && answer !== false) warn(`answered ${nameOf(answer)}`, {})
+      return caller
+    } catch (err) {
+      warn('failed', { err })
+      return undefined
+    }
+  }
+}
+
+function toCaller(answer: Authorization): Caller | undefined {
+  const caller = typeof answer === 'object' && answer !== null ? answer : { role: answer }
+  return caller.role === 'admin' || caller.role === 'read' ? { ...caller, role: caller.role } : undefined
+}
+
+/** Not the value itself: it may be a token. */
+function nameOf(answer: unknown): string {
+  if (answer === true || answer === null) return String(answer)
+  return answer === undefined ? 'nothing' : `another ${typeof answer}`
+}
