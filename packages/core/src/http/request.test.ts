@@ -61,6 +61,17 @@ describe('the head of a request', () => {
     expect(screen({ 'content-encoding': value })).toBeUndefined()
   })
 
+  it('reads a long encoding of white space in no more than the time of its length', () => {
+    // With a regular expression of `\s*` on both sides this takes a minute.
+    expect(screen({ 'content-encoding': `${'\u00a0'.repeat(200_000)}x` })).toBeDefined()
+  })
+
+  it('shows control characters of an encoding in no log', () => {
+    expect(screen({ 'content-encoding': 'g\u009b2J\u0007zip\u00e9' })?.detail).toBe(
+      'Content-Encoding: g?2J?zip?',
+    )
+  })
+
   it('does not log an encoding at any length', () => {
     expect(screen({ 'content-encoding': 'x'.repeat(5000) })?.detail).toBe(
       `Content-Encoding: ${'x'.repeat(40)}`,
