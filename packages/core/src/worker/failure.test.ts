@@ -12,7 +12,14 @@ const event = { id: 'evt_1', type: 'a.b', created_at: '', data: {} }
 
 function notify(failure: Failure, ...listeners: FailureHandler[]) {
   const logger = recordingLogger()
-  return { logger, notified: notifyFailure(listeners, failure, event, { logger, handlerTimeoutMs: 1000 }) }
+  return {
+    logger,
+    notified: notifyFailure(listeners, failure, event, {
+      logger,
+      handlerTimeoutMs: 1000,
+      acknowledge: 'immediately',
+    }),
+  }
 }
 
 afterEach(() => {

@@ -1,5 +1,6 @@
 import type { WebhookEvent } from '../events/event-types.ts'
 import type { Delivery } from '../inbox/delivery.ts'
+import type { ProcessingPolicy } from '../inbox/inbox.ts'
 import { withDeadline } from '../lib/deadline.ts'
 import type { MaybePromise } from '../lib/maybe-promise.ts'
 import { isPromise } from '../lib/maybe-promise.ts'
@@ -25,8 +26,8 @@ export type FailureHandler<Event = WebhookEvent> = (
 export interface NotifyParts {
   readonly logger: Logger
   readonly handlerTimeoutMs: number
-  /** No attempt is planned here: the sender was not acknowledged, and repeats the event. */
-  readonly senderRepeats?: boolean
+  /** With `'after-processing'` no attempt is planned here: the sender was not acknowledged, and repeats the event. */
+  readonly acknowledge: ProcessingPolicy['acknowledge']
 }
 
 /**
@@ -37,9 +38,9 @@ export async function notifyFailure(
   listeners: readonly FailureHandler[],
   failure: Failure,
   event: WebhookEvent | undefined,
-  { logger, handlerTimeoutMs, senderRepeats = false }: NotifyParts,
+  { logger, handlerTimeoutMs, acknowledge }: NotifyParts,
 ): Promise<boolean> {
-  if (listeners.length === 0) logFailure(logger, failure, senderRepeats)
+  if (listeners.length === 0) logFailure(logger, failure, acknowledge)
   let notified = listeners.length > 0
   for (const listener of listeners) {
     try {
@@ -60,13 +61,13 @@ export async function notifyFailure(
 function logFailure(
   logger: Logger,
   { error, attempt, delivery, retryInMs }: Failure,
-  senderRepeats: boolean,
+  acknowledge: NotifyParts['acknowledge'],
 ): void {
   const { id, type } = delivery
   const fields = { err: error, event: id, type, attempt }
   const failed = `Attempt ${attempt} at event ${id} (${type}) failed`
   if (retryInMs !== undefined) logger.warn(fields, `${failed}; the next is in ${retryInMs} ms.`)
-  else if (senderRepeats)
+  else if (acknowledge === 'after-processing')
     logger.warn(fields, `${failed}; none is planned here: the sender repeats the event.`)
   else logger.error(fields, `Event ${id} (${type}) is dead-lettered after attempt ${attempt}.`)
 }

@@ -259,6 +259,23 @@ describe('an attempt that fails', () => {
     })
   })
 
+  it.each([
+    ['nobody takes', undefined, 'attempt_failed', 'none is planned here: the sender repeats the event'],
+    ['onDeadLetter takes', () => {}, 'dead_lettered', undefined],
+  ])(
+    'after processing, an event without further attempts that %s is reported as what it is',
+    async (_, listener, kind, line) => {
+      const { process, handlers, seen, logger } = worker({ acknowledge: 'after-processing' })
+      handlers.add('a.b', raise(new NonRetryableError('never')))
+      if (listener !== undefined) handlers.addListener('onDeadLetter', listener)
+      await process(delivery, createAttempt(1))
+      expect(seen.map(one => one.kind)).toEqual([kind])
+      expect(logger.lines.map(one => one.message)).toEqual(
+        line === undefined ? [] : [expect.stringContaining(line)],
+      )
+    },
+  )
+
   it('is the last one when the attempts are used up', async () => {
     const { process, handlers, seen } = worker()
     const error = new Error('no')

@@ -7,7 +7,7 @@ import type { EventSchemas, WebhookEvent } from '../events/event-types.ts'
 import { type Attempt, AttemptContext } from '../inbox/attempt.ts'
 import type { Delivery } from '../inbox/delivery.ts'
 import type { HandlersOfAll, Place } from '../inbox/handler-board.ts'
-import type { Process, ProcessingPolicy, StartLimit, Verdict } from '../inbox/inbox.ts'
+import type { Process, StartLimit, Verdict } from '../inbox/inbox.ts'
 import { asksInVain, comesTooLate, isFinal, type RetryPolicy, retryDelayMs } from '../inbox/retry.ts'
 import { isPromise, type MaybePromise } from '../lib/maybe-promise.ts'
 import { onceAMinute } from '../lib/once-a-minute.ts'
@@ -26,7 +26,6 @@ export interface WorkerParts extends NotifyParts {
   readonly decode: DecodeEvent
   readonly own: { readonly shared: Pick<HandlersOfAll, 'placeOf'> | undefined }
   readonly retry: RetryPolicy
-  readonly acknowledge: ProcessingPolicy['acknowledge']
   /** The async context of the receiver. Attempts start in the turn of any request, whose context is not theirs. */
   readonly asyncContext: AsyncContext
   readonly clock: () => number
@@ -178,11 +177,10 @@ class Worker {
     if (asksInVain(error)) this.#warnOfDelay(error, delivery)
     const delayMs = retryDelayMs(error, attempt.number, retry)
     if (delayMs !== undefined && !comesTooLate(delayMs, limit?.lastStartAt)) {
-      const senderRepeats = acknowledge === 'after-processing'
-      const next = senderRepeats ? {} : { retryInMs: delayMs }
+      const next = acknowledge === 'after-processing' ? {} : { retryInMs: delayMs }
       observe?.({ kind: 'attempt_failed', ...about(running), error, ...next, durationMs })
       const failure = { error, attempt: attempt.number, delivery, ...next }
-      await notifyFailure(handlers.listeners.onError, failure, event, { ...this.#parts, senderRepeats })
+      await notifyFailure(handlers.listeners.onError, failure, event, this.#parts)
       return { outcome: 'retry', delayMs, error }
     }
     const verdict = await this.#giveUp(running, error, attempt.number)
@@ -191,14 +189,16 @@ class Worker {
 
   /** `attempt`: the last one that began. */
   async #giveUp(running: Running, error: unknown, attempt: number): Promise<DeadVerdict> {
-    const { handlers, observers } = this.#parts
-    const { event } = running
-    // A copy, as for `onError`.
-    const delivery = { ...running.delivery }
+    const { handlers, observers, acknowledge } = this.#parts
     const durationMs = durationOf(running)
-    observers.observe?.({ kind: 'dead_lettered', ...about(running), attempt, error, durationMs })
-    const failure = { error, attempt, delivery }
-    const notified = await notifyFailure(handlers.listeners.onDeadLetter, failure, event, this.#parts)
+    const observe = (kind: 'dead_lettered' | 'attempt_failed'): void =>
+      observers.observe?.({ kind, ...about(running), attempt, error, durationMs })
+    if (acknowledge === 'immediately') observe('dead_lettered')
+    // A copy, as for `onError`.
+    const failure = { error, attempt, delivery: { ...running.delivery } }
+    const notified = await notifyFailure(handlers.listeners.onDeadLetter, failure, running.event, this.#parts)
+    // An event that nobody took is not acknowledged, so its sender repeats it.
+    if (acknowledge === 'after-processing') observe(notified ? 'dead_lettered' : 'attempt_failed')
     return { outcome: 'dead', error, notified }
   }
 
