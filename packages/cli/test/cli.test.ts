@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -283,6 +283,8 @@ describe('listen', () => {
     const names = (await readdir(join(folder, 'saved'))).sort()
     expect(names).toHaveLength(2)
     expect(names[0]).toMatch(/^\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}Z_a\.b_evt_1\.json$/)
+    for (const path of ['saved', join('saved', names[0]!)])
+      expect((await stat(join(folder, path))).mode & 0o077).toBe(0)
     const saved = JSON.parse(await readFile(join(folder, 'saved', names[0]!), 'utf8'))
     expect(Buffer.from(saved.body, 'base64').toString()).toBe(body)
     expect(saved.headers).toContainEqual(['x-more', 'kept'])

@@ -57,9 +57,9 @@ async function both(...args: string[]) {
 }
 
 /** Answers every request with 500. */
-async function brokenReceiver(): Promise<string> {
+async function brokenReceiver(reply = ''): Promise<string> {
   const server = createServer((request, response) =>
-    request.resume().on('end', () => response.writeHead(500).end()),
+    request.resume().on('end', () => response.writeHead(500).end(reply)),
   )
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   stops.push(() => server.close())
@@ -128,6 +128,21 @@ describe('start', () => {
     const second = await startEmulator(['--to', broken, '--data', 'emulator.db'], { env: {}, cwd: folder })
     expect(second.ready.secret).toBeNull()
     expect((await second.run('list')).out).toContain('evt_kept')
+  })
+
+  test('prints what an app replies without its control characters', async () => {
+    const hostile = await brokenReceiver(JSON.stringify({ code: '\u001b[2J\u009b31m' }))
+    const process = startCli(['emulator', 'start', '--port', '0', '--to', hostile])
+    stops.push(() => process.child.kill('SIGKILL') && process.ended)
+    let complained = ''
+    process.child.stderr?.on('data', text => (complained += text))
+    const url = (await process.line(/^ {2}page /)).trim().split(/ +/)[1] as string
+    for (const id of ['evt_1', 'evt_2'])
+      await runHere(['send', 'conversation.resolved', '--id', id, '--no-wait', '--at', url])
+    await expect.poll(() => complained).toMatch(/is not healthy: .*\\u001b\[2J\\u009b31m/)
+    process.child.kill('SIGTERM')
+    const { out, err } = await process.ended
+    for (const control of ['\u001b', '\u009b']) expect(out + err).not.toContain(control)
   })
 
   test.each<[string, string[], RegExp]>([

@@ -36,7 +36,7 @@ export function fromDeliveryFile(value: unknown): CapturedRequest {
   if (file.format !== undefined && file.format !== FORMAT) fail(`'format' is not '${FORMAT}'`)
   const receivedAt = typeof file.receivedAt === 'string' ? Date.parse(file.receivedAt) : Number.NaN
   if (Number.isNaN(receivedAt)) fail("'receivedAt' is not a time such as '2026-03-01T12:00:00.000Z'")
-  if (typeof file.body !== 'string' || !/^[A-Za-z0-9+/\s]*={0,2}\s*$/.test(file.body)) {
+  if (typeof file.body !== 'string' || !/^[A-Za-z0-9+/]*={0,2}$/.test(file.body.replace(/\s+/g, ''))) {
     fail("'body' is not base64")
   }
   return {

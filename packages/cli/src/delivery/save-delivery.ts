@@ -7,19 +7,19 @@ import { eventOf } from './event-of.ts'
 
 const LONGEST_PART = 60
 
-/** Writes a delivery to a new file, named by time, type and id. Returns the path. */
+/** Writes a delivery to a new file that only this user reads, named by time, type and id. Returns the path. */
 export function saveDelivery(
   directory: string,
   delivery: CapturedRequest,
   fields?: Partial<EnvelopeFields>,
 ): string {
-  mkdirSync(directory, { recursive: true })
+  mkdirSync(directory, { recursive: true, mode: 0o700 })
   const text = `${JSON.stringify(toDeliveryFile(delivery), null, 2)}\n`
   const name = nameOf(delivery, fields)
   for (let count = 1; ; count++) {
     const path = join(directory, `${name}${count === 1 ? '' : `-${count}`}.json`)
     try {
-      writeFileSync(path, text, { flag: 'wx' })
+      writeFileSync(path, text, { flag: 'wx', mode: 0o600 })
       return path
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error

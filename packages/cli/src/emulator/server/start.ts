@@ -6,6 +6,7 @@ import { contractOf } from '../../command/shared-options.ts'
 import { UsageError } from '../../command/usage-error.ts'
 import { findSecrets, type NamedSecret } from '../../secrets/resolve-secrets.ts'
 import { createPaint } from '../../terminal/paint.ts'
+import { printable } from '../../terminal/printable.ts'
 import { table } from '../../terminal/table.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
 import { deliveryLine } from '../deliveries/describe-delivery.ts'
@@ -130,7 +131,7 @@ function watcherOf({ json }: StartFlags, terminal: Terminal): Watcher {
     delivery: delivery => out(deliveryLine(delivery, terminal)),
     health(workspace, reason) {
       if (reason === null) err(good(`The endpoint of ${workspace} is healthy again.`))
-      else err(warn(`The endpoint of ${workspace} is not healthy: ${reason}`))
+      else err(warn(`The endpoint of ${workspace} is not healthy: ${printable(reason)}`))
     },
     gap: () => err(dim('(more deliveries than can be shown)')),
   }
