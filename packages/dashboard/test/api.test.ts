@@ -47,6 +47,19 @@ describe('the overview', () => {
     expect(observations[0]).toMatchObject({ kind: 'completed', id: 'evt_299' })
   })
 
+  it('keeps what happened to events however many requests are refused', async () => {
+    const letters = withLetters()
+    const { get } = pagesOf({ receiver: letters.receiver, redact: () => '[redacted]' })
+    await dead(letters, ['evt_1'])
+    const headers = { 'content-encoding': 'x' }
+    for (let n = 0; n < 600; n++)
+      await letters.receiver.handle({ method: 'POST', headers, body: new Uint8Array(), context: undefined })
+    const { observations, refusals } = (await get<Overview>('api/overview')).here as Here
+    expect(observations.filter(one => one.kind === 'rejected')).toHaveLength(100)
+    expect(observations.slice(100).map(one => one.kind)).toEqual(['dead_lettered', 'accepted'])
+    expect(refusals).toMatchObject([{ count: 600, detail: '[redacted]' }])
+  })
+
   it('has no panels of a process where there is only an inbox', async () => {
     const { inbox } = withLetters()
     expect(await pagesOf({ inbox }).get<Overview>('api/overview')).not.toHaveProperty('here')
@@ -151,6 +164,11 @@ describe('dead letters', () => {
     expect(reply.status).toBe(400)
     expect(((await reply.json()) as Problem).message).toContain(message)
   })
+})
+
+it('a cursor of another list is a mistake of the caller, and no outage', async () => {
+  const reply = await pagesOf({ receiver: withLetters().receiver }).call('api/letters?after=zzz')
+  expect([reply.status, ((await reply.json()) as Problem).error]).toEqual([400, 'invalid'])
 })
 
 describe('who may do what', () => {

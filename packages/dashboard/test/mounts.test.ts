@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { createServer, type IncomingMessage, type Server } from 'node:http'
+import { createServer, type IncomingMessage, request, type Server } from 'node:http'
 import { serve } from '@hono/node-server'
 import express from 'express'
 import fastify, { type FastifyRequest } from 'fastify'
@@ -90,7 +90,7 @@ it('Fastify refuses a missing authorize when the plugin is registered', async ()
   await expect(app.register(fastifyDashboard, options)).rejects.toThrow("Option 'authorize': is required")
 })
 
-it('the server of the README lets in whoever asks from this machine', async () => {
+it('the server of the README lets in whoever asks from this machine, by its own name', async () => {
   const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
   const [, code = ''] = /```js\n([\s\S]*?)```/.exec(readme) ?? []
   const program = `${code.replace('3000', '0')}\nserver.once('listening', () => console.log(server.address().port))`
@@ -104,4 +104,9 @@ it('the server of the README lets in whoever asks from this machine', async () =
   for (const host of ['localhost', '127.0.0.1']) {
     expect((await fetch(`http://${host}:${Number(port)}/ops/webhooks/`)).status).toBe(200)
   }
+  // What a browser sends for a page whose name was made to lead here.
+  const asked = request({ port: Number(port), path: '/ops/webhooks/', headers: { host: 'evil.test' } }).end()
+  const [reply] = (await once(asked, 'response')) as [IncomingMessage]
+  reply.resume()
+  expect(reply.statusCode).toBe(403)
 })

@@ -18,7 +18,7 @@ interface Env {
 }
 
 const MAX_BYTES = 64 * 1024
-/** 128 bits in base64url, as every inbox names an event. */
+/** What `keyOf` of an inbox answers. */
 const KEY = ':key{[\\w-]{1,64}}'
 
 /** The routes below `api/`, wherever the dashboard is mounted. */
@@ -26,6 +26,8 @@ export function createApi(parts: ResolvedDashboard): Hono<Env> {
   const api = new Hono<Env>({ getPath: request => pathInApi(new URL(request.url).pathname) ?? '/' })
   api.onError(cause => {
     if (cause instanceof ApiProblem) return cause.toReply()
+    if ((cause as { code?: unknown }).code === 'configuration_invalid')
+      return new ApiProblem(400, 'invalid', cause.message).toReply()
     return new ApiProblem(503, 'inbox_unavailable', `The inbox does not work: ${cause.message}`).toReply()
   })
   api.notFound(() => new ApiProblem(404, 'not_found', 'There is no such path.').toReply())

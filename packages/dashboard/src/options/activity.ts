@@ -1,6 +1,7 @@
 import type { DeadLetter, Observation } from '@ackhook/core'
 import { describeError } from '@ackhook/core/spi'
 import type { Here, ObservationLine, RefusalCount } from '../protocol/protocol.ts'
+import { Ring } from './ring.ts'
 
 /** The event that a text belongs to, for the option `redact`. Empty texts where it is none of an event. */
 export interface RedactedEvent {
@@ -10,6 +11,7 @@ export interface RedactedEvent {
 }
 
 const KEPT = 500
+const KEPT_REFUSALS = 100
 const KEPT_STACKS = 200
 const MAX_STACK = 8192
 /** Every request makes one of these two, and an event's own line says the same with its id. */
@@ -17,7 +19,9 @@ const NOT_KEPT: ReadonlySet<Observation['kind']> = new Set(['received', 'attempt
 
 /** The last observations of one process, and how often each kind of refusal happened. Bounded. */
 export class Activity {
-  readonly #ring: ObservationLine[] = []
+  readonly #events = new Ring<ObservationLine>(KEPT)
+  /** Apart from the others: anyone can cause them, and must not push out what happened to events. */
+  readonly #rejected = new Ring<ObservationLine>(KEPT_REFUSALS)
   readonly #refusals = new Map<string, RefusalCount>()
   /** Of dead letters, the oldest first. */
   readonly #stacks = new Map<string, { readonly reason: string; readonly stack: string }>()
@@ -34,20 +38,19 @@ export class Activity {
     const at = this.#clock()
     if (observation.kind === 'rejected') this.#countRefusal(observation, at)
     if (observation.kind === 'dead_lettered') this.#keepStack(observation)
-    const line = lineOf(observation, this.#seq, at)
-    this.#ring[this.#seq++ % KEPT] = line
+    const ring = observation.kind === 'rejected' ? this.#rejected : this.#events
+    ring.push(lineOf(observation, this.#seq++, at))
   }
 
   /** `redact` sees every text that a handler or a request may have written. */
   view(redact: (text: string, event: RedactedEvent) => string): Here {
-    const observations = [...this.#ring]
-      .sort((a, b) => b.seq - a.seq)
-      .map(({ detail, ...line }) => {
-        const { id = '', type = '', namespace = '' } = line
-        return detail === undefined ? line : { ...line, detail: redact(detail, { id, type, namespace }) }
-      })
+    const redacted = <T extends Partial<RedactedEvent & { detail: string }>>({ detail, ...line }: T) => {
+      const { id = '', type = '', namespace = '' } = line
+      return detail === undefined ? line : { ...line, detail: redact(detail, { id, type, namespace }) }
+    }
+    const observations = [...this.#events.items(), ...this.#rejected.items()].sort((a, b) => b.seq - a.seq)
     const refusals = [...this.#refusals.values()].sort((a, b) => b.lastAt - a.lastAt)
-    return { observations, refusals }
+    return { observations: observations.map(redacted), refusals: refusals.map(redacted) }
   }
 
   /** Where the error of a dead letter was thrown, if it died here, and not again elsewhere since. */
