@@ -52,7 +52,10 @@ export interface ReceiverOptions<Schemas extends EventSchemas = Record<never, ne
   readonly bodyTimeout?: Duration
   /** How long handled ids are remembered. Default `'7d'`. Longer than the sender's whole retry window. */
   readonly retention?: Duration
-  /** Keeps the ids of several endpoints or tenants apart. A text, or a function of the request's context. */
+  /**
+   * Keeps the ids of several endpoints or tenants apart. A text, or a function of the request's context. No signature covers
+   * it: derive it from what chose the secret.
+   */
   readonly namespace?: string | ((context: Context) => string)
   /**
    * Runs events of one key (say, a conversation) one at a time, the oldest waiting one first. Without a key, `undefined`
