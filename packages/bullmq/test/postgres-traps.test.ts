@@ -85,25 +85,40 @@ test('an event whose success cannot be recorded in its last attempt is complete 
   expect(work.runs).toHaveLength(1)
 })
 
-test('a worker whose clock is ahead takes no running event from another one', async () => {
+test('a worker whose clock is wrong keeps its events from the first moment, and takes none from others', async context => {
   const pool = pooled()
   const queue = unique('q')
-  const inbox = opened({ postgres: server.url, queue })
-  let finish = () => {}
-  const finished = new Promise<void>(resolve => {
-    finish = resolve
+  const inbox = opened({ postgres: server.url, queue, lease: '60s' })
+  const real = Date.now
+  context.onTestFinished(() => {
+    Date.now = real
   })
-  const work = scripted(COMPLETED)
-  await inbox.start(async (delivery, attempt) => {
-    await finished
-    return work(delivery, attempt)
-  }, aPolicy())
+  const work = scripted(
+    COMPLETED,
+    { outcome: 'dead', error: new Error('no'), notified: true },
+    { outcome: 'retry', delayMs: 10_800_000, error: new Error('not yet') },
+    COMPLETED,
+  )
+  const leases: unknown[] = []
+  const lease = `SELECT locked_until_ms - extract(epoch FROM now()) * 1000 BETWEEN 50000 AND 60000 AS lasts
+    FROM job WHERE queue = $1 AND state = 'active'`
+  await inbox.start(
+    async (delivery, attempt) => {
+      // What another worker asks for.
+      const reclaimed = (await pool.query(RECLAIM, [queue])).rows
+      leases.push(...(await pool.query(lease, [queue])).rows, ...reclaimed)
+      return work(delivery, attempt)
+    },
+    aPolicy({ concurrency: 1 }),
+  )
+  // The first is taken alone, the others with each way in which the one before ends; then another one ahead.
+  Date.now = () => real() - 3_600_000
+  await Promise.all([1, 2, 3, 4].map(() => inbox.accept(aDelivery())))
+  await until(() => work.runs.length === 4)
+  Date.now = () => real() + 3_600_000
   await inbox.accept(aDelivery())
-  await until(async () => (await inbox.stats()).active === 1)
-  // What such a worker asks for, several times in each lease.
-  expect((await pool.query(RECLAIM, [queue, Date.now() + 3_600_000])).rows).toEqual([])
-  finish()
-  await until(() => work.runs.length === 1)
+  await until(() => work.runs.length === 5)
+  expect(leases).toEqual(Array.from({ length: 5 }, () => ({ lasts: true })))
 })
 
 test('an event whose mark could not be kept runs again, and is no dead letter without it', async () => {

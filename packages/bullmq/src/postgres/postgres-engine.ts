@@ -22,6 +22,7 @@ import type { EventQueue, JobData, NewJob } from '../engine/event-job.ts'
 import type { JobQuery, ListedJob } from '../engine/job-list.ts'
 import { BOARD_IS_MISSING, CREATE_BOARD } from './board-tables.ts'
 import { leaveConnections } from './leave-connections.ts'
+import { lockByServerClock } from './lock-by-server-clock.ts'
 import { postgresNotices } from './notices.ts'
 import { PoolListeners } from './pool-listeners.ts'
 import { PostgresBoard } from './postgres-board.ts'
@@ -204,10 +205,11 @@ class PostgresEngine implements Engine {
     // With a pool BullMQ assumes that its tables are in its default schema. It checks later than now.
     Object.assign(backend.connection, { schema: this.#queue.getBackend().connection.schema })
     Object.defineProperty(backend, 'maximumBlockTimeout', MAX_BLOCK_S)
+    lockByServerClock(backend)
     leaveConnections(backend, Math.max(1, sizeOf(this.#pool) - KEPT_CONNECTIONS))
     retryDeadlocks(backend)
     backend.moveStalledJobsToWait = async () => {
-      const { rows } = await this.#pool.query(RECLAIM, [this.#name, Date.now()])
+      const { rows } = await this.#pool.query(RECLAIM, [this.#name])
       return rows.map(({ id }) => id)
     }
     backend.extendLocks = async (jobIds, tokens, ms) => {

@@ -88,15 +88,39 @@ SELECT remove($1, id, false) AS n FROM dead`
 const SERVER_NOW_MS = 'floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint'
 
 /**
+ * BullMQ's commands that take a job, by name, with its own values. It calculates the end of the lock from the worker's
+ * time, so the length is corrected by what the server's is ahead of that. Retries and rate limits go by the worker's time.
+ */
+export const TAKE: Readonly<Record<string, { readonly text: string; readonly values: number }>> = {
+  move_to_active: {
+    text: `SELECT * FROM move_to_active($1, $2, ${lockMs('$3', '$4')}, $4, $5, $6, $7)`,
+    values: 7,
+  },
+  move_to_completed_fetch: {
+    text: `SELECT * FROM move_to_completed_fetch(
+      $1, $2, $3, $4::jsonb, $5, $6, $7, $8, ${lockMs('$9', '$10')}, $10, $11, $12, $13)`,
+    values: 13,
+  },
+  move_to_failed_fetch: {
+    text: `SELECT * FROM move_to_failed_fetch(
+      $1, $2, $3, $4, $5::jsonb, $6, $7, $8, $9, ${lockMs('$10', '$11')}, $11, $12, $13, $14)`,
+    values: 14,
+  },
+}
+
+function lockMs(ms: string, now: string): string {
+  return `${ms}::bigint + (${SERVER_NOW_MS} - ${now}::bigint)`
+}
+
+/**
  * Returns events whose lock has expired to the waiting ones, at their old place and with one more crash. BullMQ's own
- * statement reads every job of the queue, as no index covers its mark, and puts them behind all that wait. Expired both
- * by this process's clock and by the server's: one that is ahead would take running events from other workers again and
- * again.
- * $1 queue, $2 now.
+ * statement reads every job of the queue, as no index covers its mark, and puts them behind all that wait. All locks
+ * begin, end and expire by the server's clock: a worker whose own is ahead would take running events from others.
+ * $1 queue.
  */
 export const RECLAIM: string = `
 WITH expired AS (
-  SELECT queue, id FROM job WHERE queue = $1 AND state = 'active' AND locked_until_ms < least($2, ${SERVER_NOW_MS})
+  SELECT queue, id FROM job WHERE queue = $1 AND state = 'active' AND locked_until_ms < ${SERVER_NOW_MS}
   FOR UPDATE SKIP LOCKED
 ), reclaimed AS (
   UPDATE job SET state = 'waiting', lock_token = NULL, locked_until_ms = NULL, stalled_count = stalled_count + 1
@@ -108,7 +132,6 @@ FROM reclaimed`
 /**
  * Renews locks and answers which are no longer held. A row that another statement holds is left out: it is being ended, and
  * BullMQ's own function would wait for each such row in turn, while the locks it has renewed so far run out unseen.
- * Until when goes by the server's clock; BullMQ's first lock goes by the worker's.
  * $1 queue, $2 ids, $3 tokens, $4 for how many milliseconds.
  */
 export const EXTEND_LOCKS: string = `
