@@ -1,6 +1,6 @@
 import type { Inbox } from '@ackhook/core'
 import type { Process, Verdict } from '@ackhook/core/spi'
-import { afterAll, beforeAll, expect, type TestContext, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, type TestContext, test } from 'vitest'
 import { startRedis } from '../../../test/support/redis.ts'
 import { postgresEngine, redisEngine, type TestEngine } from './engines.ts'
 import { aDelivery, aPolicy, COMPLETED, unique, until } from './parts.ts'
@@ -143,3 +143,19 @@ test('a clock that is set back by an hour takes no lease away, and what waits ru
     }),
   )
 })
+
+test.each(['Redis', 'PostgreSQL'] as const)(
+  'a clock that differs from that of %s is reported at the start',
+  async name => {
+    const real = Date.now
+    onTestFinished(() => {
+      Date.now = real
+    })
+    Date.now = () => real() - HOUR_MS
+    const policy = aPolicy({ concurrency: 0 })
+    const inbox = engines[name]!.inbox(unique('q'))
+    onTestFinished(async () => void (await inbox.close(1000)))
+    await inbox.start(async () => COMPLETED, policy)
+    await until(() => policy.seen.some(one => one.kind === 'notice' && one.code === 'clock_differs'))
+  },
+)

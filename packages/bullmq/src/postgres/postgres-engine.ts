@@ -7,6 +7,7 @@ import {
   type QueueOptions,
   withBackend,
 } from 'bullmq'
+import { clockNotice } from '../engine/clock-notice.ts'
 import type {
   Bite,
   Engine,
@@ -223,8 +224,10 @@ class PostgresEngine implements Engine {
   }
 
   async notices(): Promise<readonly StoreNotice[]> {
+    const sentAt = Date.now()
     const { rows } = await this.#pool.query(GUARANTEEING_SETTINGS)
-    return postgresNotices(rows[0] ?? {})
+    const asked = { sentAt, answeredAt: Date.now() }
+    return [...postgresNotices(rows[0] ?? {}), ...clockNotice('PostgreSQL', Number(rows[0]?.now), asked)]
   }
 
   async disconnect(): Promise<void> {

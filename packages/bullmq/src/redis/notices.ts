@@ -1,7 +1,8 @@
 import type { StoreNotice } from '@ackhook/core/spi'
+import { type AskedBetween, clockNotice } from '../engine/clock-notice.ts'
 
-/** From the text of `INFO`: settings under which Redis may lose acknowledged events. */
-export function redisNotices(info: string): readonly StoreNotice[] {
+/** From the text of `INFO`: settings under which Redis may lose acknowledged events, and a clock that differs from its own. */
+export function redisNotices(info: string, asked: AskedBetween): readonly StoreNotice[] {
   const notices: StoreNotice[] = []
   const policy = field(info, 'maxmemory_policy')
   if (policy !== undefined && policy !== 'noeviction') {
@@ -22,7 +23,7 @@ export function redisNotices(info: string): readonly StoreNotice[] {
         'Redis has no append-only file: a crash of Redis loses acknowledged events. Set appendonly yes, and appendfsync always for each single event.',
     })
   }
-  return notices
+  return [...notices, ...clockNotice('Redis', Number(field(info, 'server_time_usec')) / 1000, asked)]
 }
 
 function field(info: string, name: string): string | undefined {

@@ -185,7 +185,9 @@ class RedisEngine implements Engine {
   }
 
   async notices(): Promise<readonly StoreNotice[]> {
-    return redisNotices(String(await this.#client['info']()))
+    const sentAt = Date.now()
+    const info = String(await this.#client['info']())
+    return redisNotices(info, { sentAt, answeredAt: Date.now() })
   }
 
   async disconnect(): Promise<void> {
