@@ -1,16 +1,16 @@
 import { bullmqInbox } from '@ackhook/bullmq'
 import type { Inbox } from '@ackhook/core'
-import type { Process } from '@ackhook/core/spi'
+import type { Process, Verdict } from '@ackhook/core/spi'
 import { ErrorCode } from 'bullmq'
 import { Redis } from 'ioredis'
 import { Client } from 'pg'
-import { afterEach, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { ownTime } from '../../../test/support/own-time.ts'
 import { startPostgres } from '../../../test/support/postgres.ts'
 import { startRedis } from '../../../test/support/redis.ts'
 import type { EventJob } from '../src/engine/event-job.ts'
 import { watchRecord } from '../src/processing/lost-record.ts'
-import { migrate, postgresEngine, redisEngine } from './engines.ts'
+import { migrate, postgresEngine, redisEngine, type TestEngine } from './engines.ts'
 import { aDelivery, aPolicy, COMPLETED, unique, until } from './parts.ts'
 
 const closing: (() => unknown)[] = []
@@ -19,14 +19,14 @@ afterEach(async () => {
 })
 
 /** Starts `inbox` with a handler that does its work once and then calls `afterwards`. Answers the numbers of its runs. */
-async function startWith(inbox: Inbox, afterwards: () => Promise<unknown>) {
+async function startWith(inbox: Inbox, afterwards: () => Promise<unknown>, concurrency = 4) {
   const runs: number[] = []
   const work: Process = async (_, { number }) => {
     runs.push(number)
     if (runs.length === 1) await afterwards()
     return COMPLETED
   }
-  const policy = aPolicy()
+  const policy = aPolicy({ concurrency })
   await inbox.start(work, policy)
   return { runs, seen: policy.seen }
 }
@@ -46,6 +46,32 @@ test('a completion that Redis refuses for a while is repeated, and the event run
   await until(() => seen.some(one => one.kind === 'store_down'))
   await admin.config('SET', 'min-replicas-to-write', '0')
   await until(async () => (await inbox.stats()).active === 0)
+  expect(await inbox.accept(delivery)).toEqual({ outcome: 'duplicate' })
+  expect(runs).toEqual([1])
+  expect(seen.filter(one => one.kind.endsWith('_lost'))).toEqual([])
+})
+
+test('a completion that Redis refuses for longer than the lease is made when it is accepted, and the event runs once', async () => {
+  const server = await startRedis()
+  const admin = new Redis(server.url)
+  closing.push(
+    () => server.stop(),
+    () => admin.disconnect(),
+  )
+  const inbox = bullmqInbox({ connection: server.url, queue: unique('q'), lease: '4s' })
+  closing.push(() => inbox.close(1000))
+  const refuse = () => admin.config('SET', 'min-replicas-to-write', '1')
+  // Busy with the record, it does not take the event again itself.
+  const { runs, seen } = await startWith(inbox, refuse, 1)
+  const delivery = aDelivery()
+  await inbox.accept(delivery)
+  await until(() => seen.some(one => one.kind === 'store_down'))
+  await until(async () => (await admin.keys('*:lock')).length === 0)
+  await admin.config('SET', 'min-replicas-to-write', '0')
+  await until(async () => {
+    const { pending, active } = await inbox.stats()
+    return pending + active === 0
+  })
   expect(await inbox.accept(delivery)).toEqual({ outcome: 'duplicate' })
   expect(runs).toEqual([1])
   expect(seen.filter(one => one.kind.endsWith('_lost'))).toEqual([])
@@ -127,6 +153,51 @@ test.each([
   },
 )
 
+describe.each([
+  ['Redis', redisEngine],
+  ['PostgreSQL', postgresEngine],
+] as const)('on %s, an event whose lease is over when its handlers end', (_, start) => {
+  let engine: TestEngine
+  beforeAll(async () => {
+    engine = await start()
+  })
+  afterAll(() => engine.stop())
+
+  /** One event at a time, the first of which has no lock any more when its first attempt ends with `verdict`. */
+  async function endLate(verdict: Verdict, others = 0) {
+    const queue = unique('q')
+    const inbox = engine.inbox(queue, { lease: '30s' })
+    onTestFinished(async () => void (await inbox.close(1000)))
+    const runs: number[] = []
+    const policy = aPolicy({ concurrency: 1 })
+    await inbox.start(async (_, { number }) => {
+      runs.push(number)
+      if (runs.length > 1) return COMPLETED
+      await engine.expire(queue, 'e-k', others)
+      return verdict
+    }, policy)
+    await inbox.accept(aDelivery({ key: 'k' }))
+    await until(async () => {
+      const { pending, active } = await inbox.stats()
+      return pending + active === 0
+    })
+    const lost = policy.seen.map(({ kind }) => kind).filter(kind => kind.endsWith('_lost'))
+    return { runs, lost, dead: (await inbox.stats()).dead }
+  }
+
+  test.each([
+    ['is complete', COMPLETED, [1], 0],
+    ['has used up an attempt', { outcome: 'retry', delayMs: 10, error: new Error('no') }, [1, 2], 0],
+    ['is a dead letter', { outcome: 'dead', error: new Error('no'), notified: true }, [1], 1],
+  ] as const)('%s where nobody has taken it', async (_, verdict, runs, dead) => {
+    expect(await endLate(verdict)).toEqual({ runs, lost: [], dead })
+  })
+
+  test('runs again where another worker has taken it, and died', async () => {
+    expect(await endLate(COMPLETED, 1)).toEqual({ runs: [1, 1], lost: ['lease_lost'], dead: 0 })
+  })
+})
+
 /** A job whose completion answers these in turn, and what is told of it. */
 function jobThat(answers: readonly Error[], attemptsStarted = 1) {
   let tries = 0
@@ -147,7 +218,7 @@ function jobThat(answers: readonly Error[], attemptsStarted = 1) {
   }
   const over = { is: false }
   const find = async () => ({ attemptsStarted, stalledCounter: 0 })
-  watchRecord(job, { ...events, find, isOver: () => over.is })
+  watchRecord(job, { ...events, find, relock: async () => false, isOver: () => over.is })
   return { complete: () => job.moveToCompleted(undefined, 'token', true), events, over, next }
 }
 

@@ -22,6 +22,8 @@ export interface TestEngine {
   stall(queue: string, jobId: string, times: number): Promise<unknown>
   /** Gives the job's lock to another worker, as after a lease that expired. */
   steal(queue: string, jobId: string): Promise<unknown>
+  /** Returns the job to the waiting ones, as after a lease that expired. Where `attempts` is 1 another worker then took it and died. */
+  expire(queue: string, jobId: string, attempts?: number): Promise<unknown>
   /** Makes the postponed events of the queue long overdue. */
   age(queue: string): Promise<unknown>
   /** The processes that the server has stored as sharing the queue, whether their time is over or not. */
@@ -65,6 +67,19 @@ export async function redisEngine(config: Readonly<Record<string, string>> = {})
       await client.set(`bull:${queue}:${jobId}:lock`, 'of another worker', 'PX', 60_000)
       client.disconnect()
     },
+    async expire(queue, jobId, attempts = 0) {
+      const client = new Redis(server.url)
+      const key = `bull:${queue}:${jobId}`
+      await client
+        .multi()
+        .del(`${key}:lock`)
+        .lrem(`bull:${queue}:active`, 1, jobId)
+        .rpush(`bull:${queue}:wait`, jobId)
+        .hincrby(key, 'stc', 1)
+        .hincrby(key, 'ats', attempts)
+        .exec()
+      client.disconnect()
+    },
     kill: () => server.kill(),
     restart: () => server.restart(),
     stop: () => server.stop(),
@@ -101,6 +116,11 @@ export async function postgresEngine(config: Readonly<Record<string, string>> = 
     async steal(queue, jobId) {
       const values = [queue, jobId, 'of another worker']
       await query('UPDATE job SET lock_token = $3 WHERE queue = $1 AND id = $2', values)
+    },
+    async expire(queue, jobId, attempts = 0) {
+      const text = `UPDATE job SET state = 'waiting', lock_token = NULL, locked_until_ms = NULL,
+        stalled_count = stalled_count + 1, attempts_started = attempts_started + $3 WHERE queue = $1 AND id = $2`
+      await query(text, [queue, jobId, attempts])
     },
     kill: () => server.kill(),
     restart: () => server.restart(),

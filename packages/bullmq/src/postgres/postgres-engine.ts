@@ -19,7 +19,7 @@ import type {
   WorkerSettings,
 } from '../engine/engine.ts'
 import type { EventBoard } from '../engine/event-board.ts'
-import type { EventQueue, JobData, NewJob } from '../engine/event-job.ts'
+import type { EventJob, EventQueue, JobData, NewJob } from '../engine/event-job.ts'
 import type { JobQuery, ListedJob } from '../engine/job-list.ts'
 import { BOARD_IS_MISSING, CREATE_BOARD } from './board-tables.ts'
 import { leaveConnections } from './leave-connections.ts'
@@ -41,6 +41,7 @@ import {
   LOOK_UP,
   READ_COUNTS,
   RECLAIM,
+  RELOCK,
   REPLACE_HANDLED,
   REQUEUE,
   RESET_CRASH_COUNT,
@@ -218,6 +219,11 @@ class PostgresEngine implements Engine {
       return rows.map(({ id }) => id)
     }
     return Object.assign(worker, {
+      relock: async (job: EventJob, token: string, lockMs: number) => {
+        const { id, attemptsStarted, processedOn } = job
+        const values = [this.#name, id, token, Math.ceil(lockMs), attemptsStarted, processedOn]
+        return (await this.#pool.query(RELOCK, values)).rows.length > 0
+      },
       resetCrashCount: (jobId: string) => this.#pool.query(RESET_CRASH_COUNT, [this.#name, jobId]),
       giveBack: (token: string) => this.#pool.query(GIVE_BACK, [this.#name, token]),
     })

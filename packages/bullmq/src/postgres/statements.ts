@@ -146,6 +146,16 @@ WITH given AS (
 SELECT id FROM given
 WHERE NOT EXISTS (SELECT FROM job WHERE queue = $1 AND id = given.id AND lock_token = given.token AND state = 'active')`
 
+/**
+ * Locks an event again for the attempt that had it, unless another one has begun since.
+ * $1 queue, $2 id, $3 token, $4 for how many milliseconds, $5 how many attempts have begun, $6 when the last one did.
+ */
+export const RELOCK: string = `
+UPDATE job SET state = 'active', lock_token = $3, locked_until_ms = ${SERVER_NOW_MS} + $4
+WHERE queue = $1 AND id = $2 AND attempts_started = $5 AND processed_at_ms = $6
+  AND (state = 'waiting' OR state = 'active' AND lock_token = $3)
+RETURNING id`
+
 /** $1 queue, $2 id. */
 export const RESET_CRASH_COUNT = 'UPDATE job SET stalled_count = 0 WHERE queue = $1 AND id = $2'
 

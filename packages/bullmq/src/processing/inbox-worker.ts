@@ -52,6 +52,7 @@ export class InboxWorker {
   readonly #queue: EventQueue
   readonly #minutes: MinuteCounter
   readonly #outages: OutageLog
+  readonly #leaseMs: number
   /** Events that were handled, whose completion is not recorded yet. */
   readonly #completing = new Set<Delivery>()
   /** The drain ran out of time: what still runs goes back to the queue. */
@@ -66,6 +67,7 @@ export class InboxWorker {
     this.#work = work
     this.#policy = policy
     this.#board = engine.board
+    this.#leaseMs = leaseMs
     this.#queue = engine.queue
     this.#minutes = new MinuteCounter(minute => engine.board.count(minute))
     this.#outages = new OutageLog(policy.observe, 'work')
@@ -130,6 +132,8 @@ export class InboxWorker {
     this.#locks.end(lock)
     watchRecord(job, {
       find: () => this.#queue.getJob(job.id!),
+      // One whose attempt was withdrawn no longer counts.
+      relock: async () => !lock.lost && this.#worker.relock(job, token, this.#leaseMs),
       onLost: () => this.#locks.lose(lock),
       onRepeat: error => this.#outages.report(error),
       // Without an answer it waits until its lock expires.

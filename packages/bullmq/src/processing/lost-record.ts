@@ -14,6 +14,8 @@ const REPEAT_AFTER_MS = 250
 export interface RecordEvents {
   /** The job as the server has it now, without one when it was removed. */
   readonly find: () => Promise<Pick<EventJob, 'attemptsStarted' | 'stalledCounter'> | undefined>
+  /** Locks the job again for its attempt. `false` when another one has begun. */
+  readonly relock: () => Promise<boolean>
   /**
    * The server refused the record of this attempt. An event loop that was blocked for longer than a lease may end the
    * handlers before it learns that the lock is gone, and BullMQ reports the refusal without the job.
@@ -36,7 +38,8 @@ const RECORDS = ['moveToCompleted', 'moveToFailed', 'moveToDelayed', 'moveToWait
 /**
  * Tells what becomes of the one call by which an attempt records its end. It is repeated where the server did not make it: a
  * connection that ends, a replica too few, a full disk. BullMQ repeats it for two errors alone, and takes any other for a
- * failure of the handlers: a handled event would run again. The token of its lock makes repeating safe.
+ * failure of the handlers: a handled event would run again. The token of its lock makes repeating safe. Where the lock
+ * expired meanwhile and nobody has taken the job, it is locked again.
  */
 export function watchRecord(job: EventJob, events: RecordEvents): void {
   for (const name of RECORDS) {
@@ -60,39 +63,36 @@ type Call = (...args: unknown[]) => Promise<unknown>
 
 async function repeated(job: EventJob, record: Call, args: readonly unknown[], events: RecordEvents) {
   const stacktrace = [...(job.stacktrace ?? [])]
+  const again = () => {
+    // BullMQ added the failure before it could record it.
+    job.stacktrace = [...stacktrace]
+    // A repeat takes no next job along: nothing would run it once the drain is over.
+    return record(...args.slice(0, 2), false)
+  }
   for (let tries = 0; ; tries++) {
     try {
-      // A repeat takes no next job along: nothing would run it once the drain is over.
-      const all = tries === 0 ? args : [...args.slice(0, 2), false]
-      return await record(...all).catch(error => orItsOwn(error, job, tries > 0, events))
+      return await (tries === 0 ? record(...args) : again()).catch(async error => {
+        if (!isLost(error)) throw error
+        if (await isMade(job, tries > 0, events)) return void (await events.onReplyLost())
+        if (await events.relock()) return again()
+        throw error
+      })
     } catch (error) {
       if (isLost(error) || events.isOver()) throw error
       events.onRepeat(error as Error)
     }
     await new Promise(resolve => setTimeout(resolve, REPEAT_AFTER_MS))
-    // BullMQ added the failure before it could record it.
-    job.stacktrace = [...stacktrace]
   }
 }
 
 /** A lost lock is nothing but a lost reply where the record was made, as when ioredis has sent the command again. */
-async function orItsOwn(
-  error: unknown,
-  job: EventJob,
-  isRepeat: boolean,
-  events: RecordEvents,
-): Promise<void> {
-  if (!isLost(error)) throw error
-  const found = await events.find()
-  // Nobody has taken the job since, or taken it back. One that is gone was handled and replaced by its id.
-  const isOwn =
-    found === undefined
-      ? isRepeat
-      : found.attemptsStarted === job.attemptsStarted &&
-        found.stalledCounter === job.stalledCounter &&
-        !(await job.isActive())
-  if (!isOwn) throw error
-  await events.onReplyLost()
+async function isMade(job: EventJob, isRepeat: boolean, { find }: RecordEvents): Promise<boolean> {
+  const found = await find()
+  // One that is gone was handled and replaced by its id.
+  if (found === undefined) return isRepeat
+  // Nobody has taken the job since, or taken it back.
+  const isSame = found.attemptsStarted === job.attemptsStarted && found.stalledCounter === job.stalledCounter
+  return isSame && !(await job.isActive())
 }
 
 function isLost(error: unknown): boolean {

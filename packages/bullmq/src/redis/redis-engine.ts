@@ -12,7 +12,7 @@ import type {
   WorkerSettings,
 } from '../engine/engine.ts'
 import type { EventBoard } from '../engine/event-board.ts'
-import type { EventQueue, JobData, NewJob } from '../engine/event-job.ts'
+import type { EventJob, EventQueue, JobData, NewJob } from '../engine/event-job.ts'
 import type { JobQuery, ListedJob } from '../engine/job-list.ts'
 import { type Connect, connector, disconnect, FOR_DELIVERIES, FOR_WORK, ignoreErrors } from './connections.ts'
 import { redisNotices } from './notices.ts'
@@ -27,6 +27,7 @@ import {
   MAKE_NEXT_DUE,
   PRUNE,
   READ_COUNTS,
+  RELOCK,
   REQUEUE,
 } from './scripts.ts'
 
@@ -175,6 +176,12 @@ class RedisEngine implements Engine {
         const pairs = jobIds.flatMap((id, i) => [id, tokens[i]!])
         const args = [this.#key('stalled'), this.#key(''), lockMs, ...pairs]
         return (await connection['eval'](EXTEND_LOCKS, 1, ...args)) as string[]
+      },
+      relock: async (job: EventJob, token: string, lockMs: number) => {
+        const [id, { attemptsStarted, processedOn }] = [job.id!, job]
+        const keys = [id, `${id}:lock`, 'active', 'wait'].map(name => this.#key(name))
+        const args = [id, token, lockMs, attemptsStarted, processedOn ?? '']
+        return Number(await connection['eval'](RELOCK, keys.length, ...keys, ...args)) === 1
       },
       resetCrashCount: async (jobId: string) => connection['hdel'](this.#key(jobId), 'stc'),
       giveBack: async (token: string) => {
