@@ -13,7 +13,7 @@ export type ErrorCode =
   | 'non_retryable'
   | 'retry_after'
 
-/** The one error class of Ackhook. Switch on `code`; it is stable, the message is not. */
+/** The base class of the errors that a receiver throws. Switch on `code`; it is stable, the message is not. */
 export class AckhookError extends Error {
   // Written out in each class: a bundler that minifies renames the class, and the log would say 'b: Option …'.
   override readonly name: string = 'AckhookError'

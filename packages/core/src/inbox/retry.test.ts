@@ -3,7 +3,7 @@ import { ConfigurationError, NonRetryableError, RetryAfterError } from '../error
 import { type RetryOptions, resolveRetry, retryDelayMs } from './retry.ts'
 
 describe('the retry policy', () => {
-  it('is five attempts in about two minutes', () => {
+  it('is five attempts within a minute and a half', () => {
     expect(resolveRetry()).toEqual({ attempts: 5, minDelayMs: 1000, maxDelayMs: 300_000, factor: 4 })
   })
 

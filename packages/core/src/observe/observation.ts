@@ -43,14 +43,14 @@ export type Observation =
   | (OfEvent & { readonly kind: 'duplicate'; readonly conflict: boolean; readonly durationMs: number })
   /**
    * The handlers are about to run. `completed`, `attempt_failed`, `attempt_withdrawn` or `dead_lettered` follows,
-   * whatever happens.
+   * unless the process dies or, on Workers with `'after-processing'`, the request ends first.
    */
   | (OfEvent & { readonly kind: 'attempt_started'; readonly attempt: number })
   /** The inbox withdrew the attempt: its lease was lost, or the drain ended. The handlers did not fail. */
   | (OfFailure & { readonly kind: 'attempt_withdrawn' })
   /** Another process on the inbox handles the type more specifically: the event waits for it. No attempt began. */
   | (OfEvent & { readonly kind: 'postponed'; readonly delayMs: number })
-  /** No handler matched; the event is complete. */
+  /** No handler of `on` matches. `onUnhandled` runs next, where there is one; then `completed` or a failure follows. */
   | (OfEvent & { readonly kind: 'unhandled' })
   /** All handlers of an event resolved. `lagMs`: since `created_at`, absent when that is not a valid time. */
   | (OfAttempt & { readonly kind: 'completed'; readonly lagMs?: number })
@@ -60,7 +60,10 @@ export type Observation =
   | (OfFailure & { readonly kind: 'dead_lettered' })
   /** Another process took the event over; what this one did for it no longer counts. */
   | (OfEvent & { readonly kind: 'lease_lost' })
-  /** The event was handled, but that could not be recorded: a redelivery would run it again. */
+  /**
+   * The event was handled, but that could not be recorded: it runs again when a durable inbox takes it again, or when it
+   * is redelivered.
+   */
   | (OfEvent & { readonly kind: 'completion_lost'; readonly error: unknown })
   /** Someone let a dead letter run again, or deleted it, on a dashboard. `by`: who, where `authorize` named them. */
   | (OfEvent & { readonly kind: 'redriven' | 'discarded'; readonly by?: string })

@@ -21,7 +21,7 @@ export interface ReceiverOptions<Schemas extends EventSchemas = Record<never, ne
   readonly secret: SecretSource<Context> | undefined
   /** How far `t` may be from this clock, in either direction. Default `'5m'`. `false` turns the check off. */
   readonly tolerance?: Duration | false
-  /** Where the in-process inbox remembers ids. Default `memoryStore()`. Not together with `inbox`. */
+  /** Where the in-process inbox remembers ids. Default: in its own memory, bounded like `memoryStore()`. Not together with `inbox`. */
   readonly store?: DedupeStore
   /** Where events are between the acknowledgement and the handlers. Default `memoryInbox({ store })`. */
   readonly inbox?: Inbox
@@ -30,7 +30,7 @@ export interface ReceiverOptions<Schemas extends EventSchemas = Record<never, ne
    * handlers have finished and 500 when they have not, so that the platform's retries do the work.
    */
   readonly acknowledge?: 'immediately' | 'after-processing'
-  /** Attempts and delays. Default 5 attempts in about 2 minutes; durable inboxes: 8 within about a day. */
+  /** Attempts and delays. Default 5 attempts within a minute and a half; durable inboxes: 8 within about a day. */
   readonly retry?: RetryOptions
   /** Events handled at one time. Default 16. `0` with a durable inbox: this process only receives. */
   readonly concurrency?: number

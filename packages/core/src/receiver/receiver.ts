@@ -23,8 +23,9 @@ export interface Receiver<Events = KnownEvents<Record<never, never>>, Context = 
   onError(handler: FailureHandler<AnyEvent<Events>>): this
   /**
    * No attempt follows: they are used up, a handler threw `NonRetryableError`, a drain of the memory inbox leaves no
-   * time for the next one, the process died in every recent attempt, or on Workers the request is gone. Called at
-   * least once per event.
+   * time for the next one, the process died in every recent attempt, or on Workers the request is gone. May be
+   * called more than once for an event: again when the process died, or its drain ended, during the call. Events that a
+   * drain reports as `lost` may miss it.
    */
   onDeadLetter(handler: FailureHandler<AnyEvent<Events>>): this
   /** From a raw request to the reply to write. Never rejects. */
@@ -56,11 +57,11 @@ export interface Receiver<Events = KnownEvents<Record<never, never>>, Context = 
    * dead letter, which a replay runs again anyway.
    */
   forget(id: string, options?: InNamespace): Promise<boolean>
-  /** Events whose attempts are used up, by event id. */
+  /** The dead letters of this receiver, by event id. */
   readonly deadLetters: DeadLetters
 }
 
-/** The dead letters of a receiver, by event id. */
+/** Events that get no further attempt, by event id. */
 export interface DeadLetters {
   /**
    * The newest first, or the oldest; 100 by default, 1,000,000 at most. The next page is `after` the `cursor` of the last
@@ -68,7 +69,10 @@ export interface DeadLetters {
    */
   list(options?: ListOptions): Promise<readonly DeadLetter[]>
   get(id: string, options?: InNamespace): Promise<DeadLetter | undefined>
-  /** Lets it run again with a fresh count of attempts. `false` when there is no such dead letter. */
+  /**
+   * Lets it run again with a fresh count of attempts. `false`, and no change, when there is no such dead letter, or
+   * nothing can run it: the memory inbox is full or closed.
+   */
   redrive(id: string, options?: InNamespace): Promise<boolean>
   /** Forgets it for good. `false` when there is no such dead letter. */
   discard(id: string, options?: InNamespace): Promise<boolean>

@@ -21,7 +21,7 @@ import type { State } from './state.ts'
 
 /** Options of {@link memoryInbox}. */
 export interface MemoryInboxOptions {
-  /** Where ids are remembered. Default: as in `memoryStore()`; `redisStore` shares them among processes. */
+  /** Where ids are remembered. Default: in its own memory, bounded like `memoryStore()`; `redisStore` shares them among processes. */
   readonly store?: DedupeStore
   /**
    * How long a claim holds without being renewed, and so how long other processes refuse an event whose process

@@ -15,7 +15,7 @@ export interface MemoryStoreOptions {
 }
 
 /**
- * The memory of ids of one process, and the default. Leases have a map of their own: the bounded memory of handled ids
+ * The store of handled ids for one process, which several inboxes of it may share. Leases have a map of their own: the bounded set of handled ids
  * can forget, but a claim in flight is never evicted. Time is the process's monotonic clock, so that a change of the
  * wall clock neither ends a lease nor keeps an id.
  *
