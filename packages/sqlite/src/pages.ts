@@ -28,10 +28,7 @@ export async function browse(
 export function parsePlace(cursor: string, state: BrowseQuery['state']): Place {
   const [, failedAt, seq] = (state === 'dead' ? DEAD_CURSOR : CURSOR).exec(cursor) ?? []
   if (seq !== undefined) return { seq: Number(seq), failedAt: Number(failedAt) }
-  throw new ConfigurationError(
-    'after',
-    `must be the cursor of the last one of the page before; got '${cursor}'`,
-  )
+  throw new ConfigurationError('after', `must be the cursor of the last item of a page; got '${cursor}'`)
 }
 
 const CURSOR = /^()(\d{1,15})$/

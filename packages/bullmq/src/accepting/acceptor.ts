@@ -75,11 +75,7 @@ export class Acceptor {
       hasRoom = typeof room === 'boolean' ? room : await room
       const answer = hasRoom ? this.#store(delivery) : this.#refuse(delivery)
       const leftMs = Math.max(1, DEADLINE_MS - (performance.now() - startedAt))
-      const acceptance = await withDeadline(answer, {
-        operation: 'inbox.accept',
-        ms: leftMs,
-        ofMs: DEADLINE_MS,
-      })
+      const acceptance = await withDeadline(answer, { operation: 'inbox.accept', ms: leftMs })
       const durationMs = performance.now() - startedAt
       if (durationMs > SLOW_MS) observe({ kind: 'store_slow', operation: 'accept', durationMs })
       return acceptance

@@ -1,5 +1,4 @@
 import type { DeadLetter, Inbox } from '@ackhook/core'
-import { UsageError } from '../command/usage-error.ts'
 
 const PAGE = 500
 
@@ -15,8 +14,5 @@ export async function* deadLetterPages(
     const page = await inbox.deadLetters.list({ limit: PAGE, ...(after !== undefined && { after }) })
     if (page.length > 0) yield page
     after = page.at(-1)?.cursor
-    if (after === undefined && page.length === PAGE) {
-      throw new UsageError('the installed inbox has no pages: install the version that matches ackhook')
-    }
   } while (after !== undefined)
 }

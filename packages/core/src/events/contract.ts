@@ -60,34 +60,34 @@ const HTTP_TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 /** Not `t`, which is the label of the timestamp. */
 const LABEL = /^(?!t$)[A-Za-z0-9_-]+$/
 
-/** The whole contract from what a user changed of it. Throws {@link ConfigurationError}. */
-export function resolveContract(options: ContractOptions = {}): Contract {
+/** The whole contract from what a user changed of it. Throws {@link ConfigurationError}, with `prefix` before a name. */
+export function resolveContract(options: ContractOptions = {}, prefix = 'contract.'): Contract {
   refuseUnknownNames(options, NAMES, 'contract')
-  refuseUnknownNames(options.fields ?? {}, Object.keys(PUBLISHED_FIELDS), 'contract.fields')
+  refuseUnknownNames(options.fields ?? {}, Object.keys(PUBLISHED_FIELDS), `${prefix}fields`)
   const contract = {
     header: textOf(
-      'header',
+      `${prefix}header`,
       options.header ?? 'X-Service-Signature',
       HTTP_TOKEN,
       'an HTTP header name',
     ).toLowerCase(),
-    scheme: textOf('scheme', options.scheme ?? 'v1', LABEL, "a label such as 'v1'"),
-    timestampUnit: oneOf('contract.timestampUnit', options.timestampUnit ?? 'auto', UNITS),
+    scheme: textOf(`${prefix}scheme`, options.scheme ?? 'v1', LABEL, "a label such as 'v1'"),
+    timestampUnit: oneOf(`${prefix}timestampUnit`, options.timestampUnit ?? 'auto', UNITS),
     fields: options.fields === undefined ? PUBLISHED_FIELDS : { ...PUBLISHED_FIELDS, ...options.fields },
   }
   const names = Object.values(contract.fields)
   if (names.some(name => typeof name !== 'string' || name === '') || new Set(names).size !== 4) {
-    throw new ConfigurationError('contract.fields', 'must give four different, non-empty field names')
+    throw new ConfigurationError(`${prefix}fields`, 'must give four different, non-empty field names')
   }
   const { upcast } = options
   if (upcast === undefined) return contract
   if (typeof upcast !== 'function') {
-    throw new ConfigurationError('contract.upcast', 'must be a function from event to event')
+    throw new ConfigurationError(`${prefix}upcast`, 'must be a function from event to event')
   }
   return { ...contract, upcast }
 }
 
-function textOf(name: 'header' | 'scheme', value: string, form: RegExp, what: string): string {
+function textOf(option: string, value: string, form: RegExp, what: string): string {
   if (typeof value === 'string' && form.test(value)) return value
-  throw new ConfigurationError(`contract.${name}`, `must be ${what}; got '${String(value)}'`)
+  throw new ConfigurationError(option, `must be ${what}; got '${String(value)}'`)
 }

@@ -3,7 +3,7 @@ import { isPromise, type MaybePromise } from './maybe-promise.ts'
 /** A promise that did not settle in time. It may still settle later: see `late`. */
 export class DeadlineError extends Error {
   constructor(operation: string, ms: number) {
-    super(`${operation} did not answer within ${ms} ms`)
+    super(`${operation} did not answer within ${Math.round(ms)} ms`)
     this.name = 'DeadlineError'
   }
 }
@@ -14,7 +14,7 @@ export class DeadlineError extends Error {
  */
 export function withDeadline<T>(
   promise: Promise<T>,
-  options: Readonly<{ operation: string; ms: number; ofMs?: number; late?: (value: T) => void }>,
+  options: Readonly<{ operation: string; ms: number; late?: (value: T) => void }>,
 ): Promise<T> {
   return new Promise((resolve, reject) => {
     let expired = false
@@ -25,7 +25,7 @@ export function withDeadline<T>(
     }, options.ms - 1)
     function expire(): void {
       expired = true
-      reject(new DeadlineError(options.operation, options.ofMs ?? options.ms))
+      reject(new DeadlineError(options.operation, options.ms))
     }
     promise.then(
       value => {

@@ -1,5 +1,5 @@
 import { ConfigurationError, type Duration, type EnvelopeFields } from '@ackhook/core'
-import { durationMs, oneOf, refuseUnknownNames, wholeNumber } from '@ackhook/core/spi'
+import { durationMs, oneOf, resolveContract, wholeNumber } from '@ackhook/core/spi'
 import { MAX_COUNT } from './faults.ts'
 
 /**
@@ -61,17 +61,15 @@ export const DELIVERY_NAMES: readonly (keyof DeliveryOptions)[] = [
   'fields',
 ]
 
-const PUBLISHED_FIELDS: EnvelopeFields = { id: 'id', type: 'type', created_at: 'created_at', data: 'data' }
 const DAY_MS = 86_400_000
 const UNITS = ['seconds', 'milliseconds', 'iso8601'] as const
-const HTTP_TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
-/** Not `t`, which is the label of the timestamp. */
-const LABEL = /^(?!t$)[A-Za-z0-9_-]+$/
 
 /** Checks every option, and names it with `prefix` in front. Throws `ConfigurationError`. */
 export function resolveDeliveryRules(options: DeliveryOptions, prefix = ''): DeliveryRules {
   const duration = (name: keyof DeliveryOptions, value: Duration, maxMs: number) =>
     durationMs(value, { option: prefix + name, minMs: 1, maxMs })
+  const { header = 'X-Service-Signature', scheme = 'v1', fields = {} } = options
+  const contract = resolveContract({ header, scheme, fields }, prefix)
   const minDelayMs = duration('minDelay', options.minDelay ?? '5s', DAY_MS)
   return {
     attempts: wholeNumber(`${prefix}attempts`, options.attempts ?? 8, 1, MAX_COUNT),
@@ -82,31 +80,13 @@ export function resolveDeliveryRules(options: DeliveryOptions, prefix = ''): Del
     retryWindowMs: duration('retryWindow', options.retryWindow ?? '24h', 365 * DAY_MS),
     honourRetryAfter: options.honourRetryAfter ?? true,
     timestampUnit: oneOf(`${prefix}timestampUnit`, options.timestampUnit ?? 'seconds', UNITS),
-    header: textOf(
-      `${prefix}header`,
-      options.header ?? 'X-Service-Signature',
-      HTTP_TOKEN,
-      'an HTTP header name',
-    ),
-    scheme: textOf(`${prefix}scheme`, options.scheme ?? 'v1', LABEL, "a label such as 'v1'"),
-    fields: fieldsOf(`${prefix}fields`, options.fields ?? {}),
+    header: contract.header,
+    scheme: contract.scheme,
+    fields: contract.fields,
   }
-}
-
-function fieldsOf(option: string, changed: Partial<EnvelopeFields>): EnvelopeFields {
-  refuseUnknownNames(changed, Object.keys(PUBLISHED_FIELDS), option)
-  const fields = { ...PUBLISHED_FIELDS, ...changed }
-  const names = Object.values(fields)
-  if (names.every(name => typeof name === 'string' && name !== '') && new Set(names).size === 4) return fields
-  throw new ConfigurationError(option, 'must give four different, non-empty field names')
 }
 
 function atLeastOne(option: string, value: number): number {
   if (Number.isFinite(value) && value >= 1) return value
   throw new ConfigurationError(option, `must be a number from 1; got ${String(value)}`)
-}
-
-function textOf(option: string, value: string, form: RegExp, what: string): string {
-  if (typeof value === 'string' && form.test(value)) return value
-  throw new ConfigurationError(option, `must be ${what}; got '${String(value)}'`)
 }

@@ -4,8 +4,5 @@ import { ConfigurationError } from '../../errors/errors.ts'
 export function parseCursor(after: string | undefined): number | undefined {
   if (after === undefined) return undefined
   if (/^\d{1,15}$/.test(after)) return Number(after)
-  throw new ConfigurationError(
-    'after',
-    `must be the cursor of the last one of the page before; got '${after}'`,
-  )
+  throw new ConfigurationError('after', `must be the cursor of the last item of a page; got '${after}'`)
 }
