@@ -8,7 +8,7 @@
  */
 export type ClientErrorCode = 'configuration' | 'connection' | 'timeout' | 'api'
 
-/** What a {@link ClientError} carries beside its code and its message. */
+/** What a {@link ClientError} carries besides its code and its message. */
 export interface ClientErrorDetails {
   readonly sent?: 'no' | 'unknown'
   readonly status?: number

@@ -194,12 +194,12 @@ describe('who may do what', () => {
     },
   )
 
-  it('without a receiver, a mistake in authorize is printed on the console, without what it answered', async () => {
+  it('without a receiver, a mistake in authorize is printed on the console, without what it returned', async () => {
     const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
     onTestFinished(() => warn.mockRestore())
     const { call } = pagesOf({ inbox: memoryInbox(), authorize: () => 'secret-token' as never })
     expect((await call('')).status).toBe(403)
-    expect(warn).toHaveBeenCalledExactlyOnceWith(expect.stringMatching(/authorize answered another string/))
+    expect(warn).toHaveBeenCalledExactlyOnceWith(expect.stringMatching(/authorize returned another string/))
     expect(warn).not.toHaveBeenCalledWith(expect.stringContaining('secret-token'))
   })
 

@@ -25,13 +25,13 @@ export type FastifyReceiver = Receiver<KnownEvents<Record<never, never>>, Fastif
 export interface FastifyMountOptions {
   /** Path of the route. Default `'/webhooks'`. It answers every method: all but POST get 405. */
   readonly path?: string
-  /** Laid before `path`, as in every plugin of Fastify. */
+  /** Prepended to `path`, as in every plugin of Fastify. */
   readonly prefix?: string
   /** The name on the Fastify instance. Default `'webhooks'`; a second registration needs another. */
   readonly decorateAs?: string
 }
 
-/** Where to mount, and beside it the options of a receiver. */
+/** Where to mount, and the options of a receiver. */
 export interface FastifyWebhooksOptions
   extends FastifyMountOptions,
     ReceiverOptions<EventSchemas, FastifyRequest> {}

@@ -22,7 +22,7 @@ const FULL: Claim = { outcome: 'full' }
 const RECHECK_POLICY_MS = 60_000
 
 /**
- * The memory of ids in Redis, shared by every process that uses the same Redis and prefix. Each call is one
+ * The ids already handled, in Redis, shared by every process that uses the same Redis and prefix. Each call is one
  * atomic step on one key, judged by Redis' clock, and settles within `timeout` whatever the client's settings.
  * A call that fails rejects with an `AckhookError` of code `store_unavailable`, and the sender gets 503.
  *

@@ -41,7 +41,7 @@ describe('redisStore on one server', () => {
   describe('with version 3 of the protocol', () => suiteOn(() => new Redis6(server.url, { protocol: 3 })))
   describe('with numbers as text', () => suiteOn(() => new Redis5(server.url, { stringNumbers: true })))
 
-  test('ioredis 5 and 6 share one memory of ids', async () => {
+  test('ioredis 5 and 6 share the ids already handled', async () => {
     const [five, six] = [new Redis5(server.url), new Redis6(server.url)]
     await redisStore(five).claim('shared', 'five', { leaseMs: 10_000 })
     expect(await redisStore(six).claim('shared', 'six', { leaseMs: 10_000 })).toMatchObject({

@@ -87,9 +87,9 @@ class SqliteInbox {
   readonly #batcher: Batcher
   /** Rows that run here, or whose result is being recorded. */
   readonly #held = new HeldRows()
-  readonly #runs = new KeyRuns()
   /** How many of them occupy a slot: their handlers have not ended. */
   #active = 0
+  readonly #runs = new KeyRuns()
   #started: Started | undefined
   #closing: Promise<DrainReport> | undefined
   /** Aborted when the drain ends: results that wait to be tried again are tried at once, for the last time. */

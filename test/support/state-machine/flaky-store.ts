@@ -1,6 +1,6 @@
 import type { DedupeStore } from '@ackhook/core'
 
-/** A store between a process and its memory of ids, as a bad network makes it. */
+/** A store between a process and its store of ids, as a bad network makes it. */
 export interface FlakyStore extends DedupeStore {
   isFlaky: boolean
 }

@@ -8,7 +8,7 @@ import type { JobQuery, ListedJob } from './job-list.ts'
 export type WorkerSettings = Omit<WorkerOptions, 'connection' | 'prefix' | 'telemetry'>
 export type JobProcessor = Processor<JobData, unknown, string>
 
-/** What both engines need beside their connection. */
+/** What both engines need besides their connection. */
 export interface EngineSettings {
   readonly queue: string
   /** Redis only. */

@@ -9,7 +9,7 @@ export interface Remembered {
   readonly fingerprint: number
 }
 
-/** What is stored of a delivery, beside its type (the job's name) and its key (in the job's id). */
+/** What is stored of a delivery, besides its type (the job's name) and its key (in the job's id). */
 export interface JobData extends Remembered {
   /** How long the id is remembered after the event was handled: the receiving process decides, and not the one that prunes. */
   readonly retentionMs: number

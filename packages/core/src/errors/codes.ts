@@ -41,7 +41,7 @@ const REFUSED = {
   },
   in_flight: { status: 503, message: 'This event is being processed elsewhere; send it again later.' },
   capacity_exceeded: { status: 503, message: 'Too many events are waiting; send it again later.' },
-  store_unavailable: { status: 503, message: 'The memory of event ids is unavailable; send it again later.' },
+  store_unavailable: { status: 503, message: 'The store of event ids is unavailable; send it again later.' },
   inbox_unavailable: { status: 503, message: 'The inbox is unavailable; send it again later.' },
   draining: { status: 503, message: 'The receiver is shutting down; send it again later.' },
   handler_failed: { status: 500, message: 'A handler failed; send the event again later.' },

@@ -183,7 +183,7 @@ describe('an upcast', () => {
   ])('that gives back no event is a 422: %s', result => {
     expect(decode({ contract: { upcast: () => result as never } })).toMatchObject({
       code: 'event_invalid',
-      detail: expect.stringContaining('contract.upcast answered no event'),
+      detail: expect.stringContaining('contract.upcast returned no event'),
     })
   })
 

@@ -51,7 +51,7 @@ function upcast(event: UncheckedEvent, step: NonNullable<Contract['upcast']>): U
     const fault = envelopeFault(current, PUBLISHED_FIELDS)
     if (fault === undefined) return current
     return new Refusal('event_invalid', {
-      detail: `contract.upcast answered no event for '${type}': ${fault}; is it asynchronous?`,
+      detail: `contract.upcast returned no event for '${type}': ${fault}; is it asynchronous?`,
     })
   } catch (cause) {
     return new Refusal('event_invalid', { detail: `contract.upcast threw for '${type}'`, cause })

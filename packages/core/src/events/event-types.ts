@@ -100,7 +100,7 @@ export type EventFor<Events, Pattern> =
         ? CategoryEvent<Events, Category>
         : WebhookEvent<Pattern & string>
 
-/** What a handler gets beside the event. */
+/** What a handler gets in addition to the event. */
 export interface HandlerContext {
   /** 1 for the first attempt at this event. */
   readonly attempt: number

@@ -49,7 +49,7 @@ type Respond<Context> = (request: WebhookRequest<Context>, reply: (reply: Webhoo
 
 type Handle<Context> = (request: WebhookRequest<Context>) => Promise<WebhookReply>
 
-/** By the identity of a receiver's own `handle`: whatever somebody laid around it has to be called. */
+/** By the identity of a receiver's own `handle`: one that somebody wrapped must be called, not bypassed. */
 const responds = new WeakMap<Handle<never>, Respond<never>>()
 
 /** `handle` of a receiver: `respond` with a promise. Adapters do without one, by {@link replyTo}. perf: note 24. */

@@ -9,14 +9,17 @@ export interface Attempt {
   readonly decision: CrashDecision
   /** Why the event becomes a dead letter, where the decision is `'abandon'`. */
   readonly abandonReason: string
-  /** The `mark` of the last verdict for this event that had one, `0` without. */
+  /**
+   * An opaque number that core made with an earlier verdict for this event. The inbox keeps it and passes it back unchanged;
+   * `0` without one.
+   */
   readonly mark: number
   readonly signal: AbortSignal
   /** Why the attempt was withdrawn, if it was. */
   readonly abortReason: AckhookError | undefined
   /** Withdraws the attempt: the signal aborts, and the result of the handlers no longer counts. */
   abort(reason: AckhookError): void
-  /** `listener` is called when the attempt is withdrawn, or at once when it already was. */
+  /** `listener` is called when the attempt is withdrawn, or at once when it already was. A second one replaces it. */
   onAbort(listener: (reason: AckhookError) => void): void
 }
 
@@ -68,7 +71,7 @@ class LazyAttempt implements Attempt {
   }
 }
 
-/** What handlers receive beside the event. */
+/** What handlers receive in addition to the event. */
 export class AttemptContext implements HandlerContext {
   readonly attempt: number
   readonly namespace: string

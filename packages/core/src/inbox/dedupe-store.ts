@@ -12,7 +12,7 @@ export type Claim =
   | { readonly outcome: 'full' }
 
 /**
- * The memory of ids behind a memory inbox. Each method is one atomic step, judged by the store's own clock.
+ * Where a memory inbox keeps the ids already handled. Each method is one atomic step, judged by the store's own clock.
  *
  * A claim is a short lease and never lasts for the whole retention: the store may apply a claim that timed out for its
  * caller, and that lease must then expire by itself. Only the token of a live lease can extend, complete or release it.

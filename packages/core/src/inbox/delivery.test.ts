@@ -38,7 +38,7 @@ it('takes the namespace from the option or from the request', async () => {
 
 it('refuses a namespace that is not a string: all tenants would share their ids', () => {
   expect(() => deliver({ namespace: () => undefined as unknown as string })).toThrow(ConfigurationError)
-  expect(() => deliver({ namespace: () => undefined as unknown as string })).toThrow('it answered undefined')
+  expect(() => deliver({ namespace: () => undefined as unknown as string })).toThrow('it returned undefined')
 })
 
 it('gives an event its place among those of its key', async () => {
@@ -60,7 +60,7 @@ it.each([
 ])('refuses a key to serialise by that is not a string: %s', async (got, serializeBy) => {
   expect(() => deliver({ serializeBy: serializeBy as never })).toThrow(ConfigurationError)
   expect(() => deliver({ serializeBy: serializeBy as never })).toThrow(
-    `Option 'serializeBy': the function must answer a string, or undefined for no order; it answered ${got}`,
+    `Option 'serializeBy': the function must return a string, or undefined for no order; it returned ${got}`,
   )
   // An unhandled rejection is reported once a turn has ended, and fails the test run.
   await new Promise(resolve => setImmediate(resolve))

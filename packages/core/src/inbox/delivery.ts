@@ -117,11 +117,11 @@ class VerifiedDelivery implements Delivery {
   }
 }
 
-/** A user's function answered a wrong type. It is not converted, which could turn two keys into one. */
+/** A user's function returned a wrong type. It is not converted, which could turn two keys into one. */
 function refuse(option: string, answer: unknown, expected: string): never {
   const isAsync = isPromise(answer)
   // Nothing else handles its rejection, which would end the process.
   if (isAsync) Promise.resolve(answer).catch(() => {})
   const got = isAsync ? 'a promise: it must not be asynchronous' : typeof answer
-  throw new ConfigurationError(option, `the function must answer ${expected}; it answered ${got}`)
+  throw new ConfigurationError(option, `the function must return ${expected}; it returned ${got}`)
 }

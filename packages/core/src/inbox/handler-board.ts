@@ -3,7 +3,7 @@ import type { MaybePromise } from '../lib/maybe-promise.ts'
 
 /** What one process handles, for the other processes on its inbox. */
 export interface PublishedHandlers {
-  /** Another one for each receiver of each process. */
+  /** Unique to each receiver of each process. */
   readonly id: string
   /** Host and process id, for people. Empty where the platform has neither. */
   readonly process: string
@@ -35,7 +35,7 @@ export interface HandlerBoard {
 
 /** The board at one moment. */
 export interface BoardView {
-  /** Every publication that is kept, the own one included. */
+  /** Every publication that is kept, the reader's own included. */
   readonly processes: readonly InboxProcess[]
   /** Events of all processes that wait after a verdict `postponed`. The count may be a second old. */
   readonly postponed: number
@@ -79,5 +79,6 @@ export type Place =
 export interface Postponed {
   readonly outcome: 'postponed'
   readonly delayMs: number
+  /** Opaque: core reads it in the next attempt. */
   readonly mark: number
 }

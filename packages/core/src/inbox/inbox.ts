@@ -22,7 +22,7 @@ export type Verdict =
       readonly attemptsLeft?: boolean
       /**
        * No attempt began, because no process with the handler is there: the dead letter counts one less. The inbox keeps
-       * the mark with it, and the next attempt gets it, after a redrive or a redelivery as well.
+       * this opaque number with it and passes it to the next attempt, after a redrive or a redelivery as well.
        */
       readonly mark?: number
     }
@@ -69,8 +69,8 @@ export interface Inbox {
   /** Whether an accepted event survives the process. */
   readonly durable?: boolean
   /**
-   * The key of an event, where it is not the hash of namespace and id: 1 to 64 letters, digits, `_` and `-`. For the
-   * memory of one process.
+   * The key of an event, where it is not the hash of namespace and id: 1 to 64 letters, digits, `_` and `-`.
+   * Only where no other process shares its ids.
    */
   readonly keyOf?: (namespace: string, id: string) => MaybePromise<string>
   /** Where its events are, for messages: `queue 'webhooks'`, `file /data/webhooks.db`. Never holds a password. */

@@ -26,7 +26,7 @@ export interface ProcessTools {
   countHandlers(type: string): number
 }
 
-/** What every receiver of `createReceiver` has beside its interface. Adapters copy it with the other members. */
+/** What every receiver of `createReceiver` has besides its interface. Adapters copy it with the other members. */
 export interface Inspectable {
   readonly inspect: () => InspectedReceiver
 }

@@ -21,7 +21,10 @@ export interface ReceiverOptions<Schemas extends EventSchemas = Record<never, ne
   readonly secret: SecretSource<Context> | undefined
   /** How far `t` may be from this clock, in either direction. Default `'5m'`. `false` turns the check off. */
   readonly tolerance?: Duration | false
-  /** Where the in-process inbox remembers ids. Default: in its own memory, bounded like `memoryStore()`. Not together with `inbox`. */
+  /**
+   * Where the in-process inbox remembers ids. Default: in its own memory, bounded like `memoryStore()`. Not together with
+   * `inbox`.
+   */
   readonly store?: DedupeStore
   /** Where events are between the acknowledgement and the handlers. Default `memoryInbox({ store })`. */
   readonly inbox?: Inbox
@@ -50,7 +53,7 @@ export interface ReceiverOptions<Schemas extends EventSchemas = Record<never, ne
   readonly bodyLimit?: number
   /** How long a body may take to arrive. Default `'10s'`. */
   readonly bodyTimeout?: Duration
-  /** How long handled ids are remembered. Default `'7d'`. Longer than the sender's whole retry window. */
+  /** How long handled ids are remembered. Default `'7d'`. Choose it longer than the sender's whole retry window. */
   readonly retention?: Duration
   /**
    * Keeps the ids of several endpoints or tenants apart. A text, or a function of the request's context. No signature covers

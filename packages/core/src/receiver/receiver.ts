@@ -47,7 +47,7 @@ export interface Receiver<Events = KnownEvents<Record<never, never>>, Context = 
   close(options?: { readonly timeout?: Duration }): Promise<DrainReport>
   stats(): Promise<InboxStats>
   /**
-   * Calls `observer` with every observation from now on, beside the option `observe` and under its rules. Returns a
+   * Calls `observer` with every observation from now on, in addition to the option `observe` and under its rules. Returns a
    * function that stops it.
    */
   subscribe(observer: Observer): () => void
@@ -74,7 +74,7 @@ export interface DeadLetters {
    * nothing can run it: the memory inbox is full or closed.
    */
   redrive(id: string, options?: InNamespace): Promise<boolean>
-  /** Forgets it for good. `false` when there is no such dead letter. */
+  /** Deletes it for good. `false` when there is no such dead letter. */
   discard(id: string, options?: InNamespace): Promise<boolean>
 }
 

@@ -120,7 +120,10 @@ describe('secrets by request', () => {
   it.each([undefined, '', '  ', 'short', [], [A, ''], 7, {}])(
     'are a 500 when the answer is %j',
     async answer => {
-      const refused = { code: 'secret_unavailable', detail: expect.stringContaining('answer must') }
+      const refused = {
+        code: 'secret_unavailable',
+        detail: expect.stringContaining('what the secret function returned must'),
+      }
       expect(await create(() => answer)(0)).toMatchObject(refused)
       expect(await create(async () => answer)(0)).toMatchObject(refused)
     },

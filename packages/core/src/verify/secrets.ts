@@ -10,7 +10,7 @@ import type { Mac } from '../platform/platform.ts'
 export type Secret = string | readonly string[]
 
 /**
- * Secrets by the request's context, for many workspaces behind one route. Answer `null` for a workspace you do
+ * Secrets by the request's context, for many workspaces behind one route. Return `null` for a workspace you do
  * not know (401); anything else that is not a usable secret, and any exception, is a fault here (500).
  */
 export type SecretResolver<Context> = (context: Context) => MaybePromise<Secret | null>
@@ -59,11 +59,11 @@ function perRequest<Context>(resolve: SecretResolver<Context>): SecretsOf<Contex
     try {
       const secret = await answerInTime(resolve(context), 'the secret function')
       if (secret === null)
-        return new Refusal('secret_unknown', { detail: 'the secret function answered null' })
+        return new Refusal('secret_unknown', { detail: 'the secret function returned null' })
       const secrets = [secret].flat()
       const fault = faultOf(secrets)
       if (fault === undefined) return secrets.map(macOf)
-      return new Refusal('secret_unavailable', { detail: `the secret function's answer ${fault}` })
+      return new Refusal('secret_unavailable', { detail: `what the secret function returned ${fault}` })
     } catch (cause) {
       return new Refusal('secret_unavailable', { detail: 'the secret function failed', cause })
     }

@@ -18,7 +18,7 @@ export function createAuthorizer({
   function warn(reason: string, fields: object): void {
     const more = shouldReport(reason)
     if (more === undefined) return
-    const message = `The dashboard refused a request, because authorize ${reason}${more}. It must answer 'admin', 'read', false or { role, name }.`
+    const message = `The dashboard refused a request, because authorize ${reason}${more}. It must return 'admin', 'read', false or { role, name }.`
     logger.warn({ code: 'authorize_failed', ...fields }, message)
   }
 
@@ -26,7 +26,7 @@ export function createAuthorizer({
     try {
       const answer = await authorize(request, native)
       const caller = toCaller(answer)
-      if (caller === undefined && answer !== false) warn(`answered ${nameOf(answer)}`, {})
+      if (caller === undefined && answer !== false) warn(`returned ${nameOf(answer)}`, {})
       return caller
     } catch (err) {
       warn('failed', { err })

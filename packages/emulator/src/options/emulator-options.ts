@@ -25,7 +25,7 @@ export interface EmulatorOptions {
   readonly host?: string
   /** Bearer token that every call of the API must carry. Default: none. */
   readonly token?: string
-  /** Names, beside those of loopback, by which the emulator may be asked. */
+  /** Host names, besides loopback ones, under which the emulator answers. */
   readonly allowedHosts?: readonly string[]
   /** File to keep everything in, created with mode 0600. Default `':memory:'`. */
   readonly data?: string
@@ -35,9 +35,9 @@ export interface EmulatorOptions {
   readonly clock?: (() => number) | FakeClock
   /** Where the default workspace's events are sent. */
   readonly to?: string
-  /** The signing secret of that endpoint. Default: made up, and answered once. */
+  /** The signing secret of that endpoint. Default: generated, and returned once. */
   readonly secret?: string
-  /** Hosts, beside loopback, that events may be sent to, by HTTP too. */
+  /** Hosts, besides loopback, that events may be sent to, by HTTP too. */
   readonly allowTargets?: readonly string[]
   /** Accepts no endpoint without TLS, as the platform does. Default `false`. */
   readonly httpsOnly?: boolean

@@ -31,7 +31,11 @@ export const START: Verb<never> = {
     option('--port <n>', 'port to listen on; 0 picks a free one', parsePort, DEFAULT_PORT),
     option('--host <address>', 'address to listen on; other than loopback needs ACKHOOK_EMULATOR_TOKEN'),
     option('--allow-host <name>', 'a name by which it may be asked, such as emulator in Compose', collect),
-    option('--allow-target <host>', 'a host beside this machine to send to, such as app in Compose', collect),
+    option(
+      '--allow-target <host>',
+      'a host besides this machine to send to, such as app in Compose',
+      collect,
+    ),
     option('--https-only', 'refuse receivers without TLS, as the platform does'),
     option('--data <file>', 'keep the log and what is pending in this file (default: in memory)'),
     option('--seed <n>', 'the same seed repeats the same faults and delays', parseSeed),

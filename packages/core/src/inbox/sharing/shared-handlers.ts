@@ -44,12 +44,12 @@ export class SharedHandlers implements HandlersOfAll {
   readonly #others = new OtherProcesses()
   /** How many more events may wait before the next view. */
   #room = 0
-  /** When the view was asked for, and the own publication stored. Monotonic milliseconds. */
+  /** When the view was asked for, and our own publication stored. Monotonic milliseconds. */
   #viewedAt = Number.NEGATIVE_INFINITY
   #publishedAt = performance.now()
   /** Of `#clock`, at `#publishedAt`. */
   #publishedFor = 0
-  /** The board has lost the own publication. */
+  /** The board has lost our own publication. */
   #isLost = false
   /** Until then the others may not have published again. Monotonic milliseconds. */
   #unsureUntil = Number.NEGATIVE_INFINITY
@@ -125,13 +125,13 @@ export class SharedHandlers implements HandlersOfAll {
     return this.#hasLapsed || performance.now() < this.#unsureUntil
   }
 
-  /** Whether the own publication has ended, by an outage of the board. */
+  /** Whether our own publication has ended, by an outage of the board. */
   get #hasLapsed(): boolean {
     return performance.now() - this.#publishedAt > this.#handlers.own.keepMs
   }
 
   /**
-   * Milliseconds for which the own publication was kept. The others are expected by this clock, because it stands still
+   * Milliseconds for which our own publication was kept. The others are expected by this clock, because it stands still
    * in an outage of the board, when they could not renew theirs either.
    */
   get #clock(): number {

@@ -11,7 +11,7 @@ interface Operation {
   readonly reply?: string
   /** Default 200, without a reply 204. */
   readonly status?: number
-  /** Statuses of refusals, beside those that every call may get. */
+  /** Statuses of refusals, besides those that every call may get. */
   readonly refusals?: readonly number[]
 }
 
