@@ -34,7 +34,7 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
     const { parts, secret } = createParts(resolved, storage, version)
     const api = createApi(parts)
     const listening = await listen(listenerFor(parts, api), resolved.port, resolved.host)
-    parts.engine.pump()
+    parts.engine.startDue()
     return new RunningEmulator(parts, api, listening, secret)
   } catch (error) {
     storage.close()

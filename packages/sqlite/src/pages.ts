@@ -1,7 +1,7 @@
 import { ConfigurationError } from '@ackhook/core'
 import type { BrowsedEvent, BrowseQuery, BrowseSupport } from '@ackhook/core/spi'
 import type { Batcher } from './engine/batcher.ts'
-import type { Place } from './protocol/batch.ts'
+import type { Position } from './protocol/batch.ts'
 
 const DEFAULT_LIMIT = 100
 const MAX_LIMIT = 1_000_000
@@ -19,13 +19,13 @@ export async function browse(
     state,
     limit: wholeLimit(limit),
     ...(key !== undefined && { key: String(key) }),
-    ...(after !== undefined && { after: parsePlace(after, state) }),
+    ...(after !== undefined && { after: parseCursor(after, state) }),
   })
   return found as readonly BrowsedEvent[]
 }
 
 /** Where a page ended, by its cursor: that of a dead letter names when it died too. */
-export function parsePlace(cursor: string, state: BrowseQuery['state']): Place {
+export function parseCursor(cursor: string, state: BrowseQuery['state']): Position {
   const [, failedAt, seq] = (state === 'dead' ? DEAD_CURSOR : CURSOR).exec(cursor) ?? []
   if (seq !== undefined) return { seq: Number(seq), failedAt: Number(failedAt) }
   throw new ConfigurationError('after', `must be the cursor of the last item of a page; got '${cursor}'`)

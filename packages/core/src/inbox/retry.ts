@@ -80,8 +80,8 @@ export function askedDelayMs(error: unknown): number | undefined {
   return asked.length > 0 ? Math.max(...asked) : undefined
 }
 
-/** Whether a handler asked to wait for something that is no time. */
-export function asksInVain(error: unknown): boolean {
+/** Whether a handler threw a `RetryAfterError` without a usable time. */
+export function hasUnusableDelay(error: unknown): boolean {
   return delaysOf(error).includes(undefined)
 }
 

@@ -9,8 +9,8 @@ const parts = (timestamp: string, ...signatures: string[]) => ({ timestamp, sign
 function parse(value: string, scheme = 'v1') {
   const header = parseSignatureHeader(value, scheme)
   if (header instanceof Refusal) return header
-  const { text, timestamp, signatures } = header
-  return parts(timestamp, ...signatures.map(at => text.slice(at, at + 64)))
+  const { text, timestamp, offsets } = header
+  return parts(timestamp, ...offsets.map(at => text.slice(at, at + 64)))
 }
 
 describe('a signature header', () => {

@@ -10,7 +10,7 @@ export interface SignatureHeader {
    * Where in `text` the signatures begin, one to sixteen of 64 characters each. Whether these are hexadecimal digits is not
    * known yet: only such digits ever match. Texts that are cut out take longer to compare. perf: note 36.
    */
-  readonly signatures: readonly number[]
+  readonly offsets: readonly number[]
 }
 
 /** Of an HMAC-SHA256 in hexadecimal digits. */
@@ -27,7 +27,7 @@ const EQUALS_SIGN = '='.charCodeAt(0)
 export function parseSignatureHeader(text: string, scheme: string): SignatureHeader | Refusal {
   if (text.length > MAX_HEADER_CHARS) return malformed(`longer than ${MAX_HEADER_CHARS} characters`)
   let timestamp: string | undefined
-  const signatures: number[] = []
+  const offsets: number[] = []
   let hasOtherForm = false
   for (let next = 0; next <= text.length; ) {
     const comma = text.indexOf(',', next)
@@ -43,23 +43,23 @@ export function parseSignatureHeader(text: string, scheme: string): SignatureHea
     } else if (text.startsWith(scheme, start) && text.charCodeAt(start + scheme.length) === EQUALS_SIGN) {
       const at = start + scheme.length + 1
       if (end - at !== SIGNATURE_CHARS) hasOtherForm = true
-      else if (signatures.push(at) > MAX_SIGNATURES) return malformed(`more than ${MAX_SIGNATURES} ${scheme}`)
+      else if (offsets.push(at) > MAX_SIGNATURES) return malformed(`more than ${MAX_SIGNATURES} ${scheme}`)
     } else if (text.slice(start, end).indexOf('=') < 1) {
       return malformed('an element without a name and a value')
     }
   }
   if (timestamp === undefined) return malformed('no t')
-  if (signatures.length === 0) return hasOtherForm ? noDigest(scheme) : malformed(`no ${scheme}`)
-  return { text, timestamp, signatures }
+  if (offsets.length === 0) return hasOtherForm ? noDigest(scheme) : malformed(`no ${scheme}`)
+  return { text, timestamp, offsets }
 }
 
 /**
  * Refuses a header of which no signature consists of hexadecimal digits. Looking at each character takes time: where the
  * comparison comes next, this is asked only after that has found no match. perf: note 36.
  */
-export function requireDigits({ text, signatures }: SignatureHeader, scheme: string): Refusal | undefined {
+export function requireDigits({ text, offsets }: SignatureHeader, scheme: string): Refusal | undefined {
   const isDigest = (at: number) => !NO_DIGIT.test(text.slice(at, at + SIGNATURE_CHARS))
-  return signatures.some(isDigest) ? undefined : noDigest(scheme)
+  return offsets.some(isDigest) ? undefined : noDigest(scheme)
 }
 
 const NO_DIGIT = /[^0-9a-fA-F]/

@@ -26,11 +26,11 @@ const encoder = new TextEncoder()
 /** Of the header that is compared right now, up to three a character. Faster to read than characters. perf: note 36. */
 const bytes = new Uint8Array(3 * MAX_HEADER_CHARS)
 
-function matchesAny({ text, signatures }: SignatureHeader, digest: string): boolean {
+function matchesAny({ text, offsets }: SignatureHeader, digest: string): boolean {
   // A character that is not ASCII takes several bytes, and what follows it stands elsewhere.
   const isInPlace = encoder.encodeInto(text, bytes).written === text.length
   let matches = false
-  for (const at of signatures) {
+  for (const at of offsets) {
     if (!isInPlace) encoder.encodeInto(text.slice(at, at + SIGNATURE_CHARS), bytes)
     matches = equalsDigest(digest, bytes, isInPlace ? at : 0) || matches
   }

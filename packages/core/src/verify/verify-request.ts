@@ -23,7 +23,7 @@ export type VerifyRequest<Context> = (
 ) => MaybePromise<Refusal | undefined>
 
 /** What a request says of itself, until its signature proves it. */
-interface Claim {
+interface Unproven {
   readonly header: SignatureHeader
   readonly timestampMs: number
   readonly body: Uint8Array
@@ -40,27 +40,27 @@ export function createVerifier<Context>(parts: VerifierParts<Context>): VerifyRe
     if (header instanceof Refusal) return header
     const timestampMs = parseTimestamp(header.timestamp, contract.timestampUnit)
     if (timestampMs === undefined) return unreadable(contract)
-    const claim = { header, timestampMs, body }
-    if (typeof macs !== 'function') return prove(claim, macs, parts)
+    const unproven = { header, timestampMs, body }
+    if (typeof macs !== 'function') return prove(unproven, macs, parts)
     const fault = requireDigits(header, contract.scheme)
     if (fault !== undefined) return fault
-    return macs(context).then(known => (known instanceof Refusal ? known : prove(claim, known, parts)))
+    return macs(context).then(known => (known instanceof Refusal ? known : prove(unproven, known, parts)))
   }
 }
 
 type Judge = Pick<VerifierParts<never>, 'contract' | 'toleranceMs' | 'clock'>
 
-function prove(claim: Claim, macs: readonly Mac[], parts: Judge): MaybePromise<Refusal | undefined> {
-  const matching = verifySignature(claim.header, claim.body, macs)
+function prove(unproven: Unproven, macs: readonly Mac[], parts: Judge): MaybePromise<Refusal | undefined> {
+  const matching = verifySignature(unproven.header, unproven.body, macs)
   return isPromise(matching)
-    ? matching.then(matches => judge(claim, matches, parts))
-    : judge(claim, matching, parts)
+    ? matching.then(matches => judge(unproven, matches, parts))
+    : judge(unproven, matching, parts)
 }
 
 /** The time is judged only after the signature holds: someone who cannot sign learns nothing of this clock. */
-function judge(claim: Claim, matches: boolean, { contract, clock, toleranceMs }: Judge): Refusal | undefined {
-  if (!matches) return requireDigits(claim.header, contract.scheme) ?? MISMATCH
-  return checkTolerance(claim.timestampMs, clock(), toleranceMs)
+function judge(unproven: Unproven, matches: boolean, parts: Judge): Refusal | undefined {
+  if (!matches) return requireDigits(unproven.header, parts.contract.scheme) ?? MISMATCH
+  return checkTolerance(unproven.timestampMs, parts.clock(), parts.toleranceMs)
 }
 
 const MISMATCH = new Refusal('signature_mismatch', {

@@ -8,7 +8,7 @@ import { type Attempt, AttemptContext } from '../inbox/attempt.ts'
 import type { Delivery } from '../inbox/delivery.ts'
 import type { HandlersOfAll, Place } from '../inbox/handler-board.ts'
 import type { Process, StartLimit, Verdict } from '../inbox/inbox.ts'
-import { asksInVain, comesTooLate, isFinal, type RetryPolicy, retryDelayMs } from '../inbox/retry.ts'
+import { comesTooLate, hasUnusableDelay, isFinal, type RetryPolicy, retryDelayMs } from '../inbox/retry.ts'
 import { isPromise, type MaybePromise } from '../lib/maybe-promise.ts'
 import { onceAMinute } from '../lib/once-a-minute.ts'
 import type { Observer } from '../observe/observation.ts'
@@ -106,7 +106,7 @@ class Worker {
   }
 
   #begin(running: Running): MaybePromise<Verdict> {
-    const { attempt } = running
+    const { attempt, event } = running
     const { observe } = this.#parts.observers
     // Without handlers it is no attempt: the one with this number began and was reported before.
     if (observe !== undefined && attempt.decision === 'run') {
@@ -114,7 +114,7 @@ class Worker {
       observe({ kind: 'attempt_started', ...about(running) })
     }
     try {
-      const handling = running.event === undefined ? this.#decode(running) : this.#run(running, running.event)
+      const handling = event === undefined ? this.#decodeAndRun(running) : this.#run(running, event)
       if (!isPromise(handling)) return this.#completed(running)
       return new Promise(resolve =>
         limitAttempt(handling, attempt, this.#timeouts, failure =>
@@ -126,7 +126,7 @@ class Worker {
     }
   }
 
-  async #decode(running: Running): Promise<void> {
+  async #decodeAndRun(running: Running): Promise<void> {
     const event = await this.#parts.decode(running.delivery.body)
     if (event instanceof Refusal)
       throw new AckhookError(event.code, event.detail ?? event.code, { cause: event.cause })
@@ -174,7 +174,7 @@ class Worker {
       return { outcome: 'retry', delayMs: 0, error: readable }
     }
     const error = decidingError(readable, attempt)
-    if (asksInVain(error)) this.#warnOfDelay(error, delivery)
+    if (hasUnusableDelay(error)) this.#warnOfDelay(error, delivery)
     const delayMs = retryDelayMs(error, attempt.number, retry)
     if (delayMs !== undefined && !comesTooLate(delayMs, limit?.lastStartAt)) {
       const next = acknowledge === 'after-processing' ? {} : { retryInMs: delayMs }

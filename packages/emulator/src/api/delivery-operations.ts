@@ -64,7 +64,7 @@ export class DeliveryOperations implements Pick<EmulatorApi, 'deliveries'> {
     const row = this.#require(id)
     if (row.state !== 'undelivered') this.#parts.intake.requireRoom(1)
     const replayed = this.#write(() => this.#replayRow(row, options))
-    setImmediate(() => this.#parts.engine.pump())
+    setImmediate(() => this.#parts.engine.startDue())
     return toDeliveryView(replayed)
   }
 
@@ -98,7 +98,7 @@ export class DeliveryOperations implements Pick<EmulatorApi, 'deliveries'> {
       throw new EmulatorError('conflict', `the delivery ${id} is ${row.state}: replay it`)
     storage.deliveries.makeDue(row.seq, clock.now())
     changed(row.seq)
-    setImmediate(() => engine.pump())
+    setImmediate(() => engine.startDue())
     return toDeliveryView(this.#require(id))
   }
 
@@ -137,7 +137,7 @@ export class DeliveryOperations implements Pick<EmulatorApi, 'deliveries'> {
     const rows = page.filter(({ seq }) => seq <= upTo)
     const acted = rows.slice(0, limit)
     const done = this.#write(() => acted.filter(act).length)
-    setImmediate(() => engine.pump())
+    setImmediate(() => engine.startDue())
     const last = acted.at(-1)
     return {
       matched,

@@ -72,7 +72,7 @@ export class EndpointOperations implements Pick<EmulatorApi, 'workspaces' | 'end
     const { endpoints, feed, engine } = this.#parts
     const view = endpoints.view(workspace)
     feed.publish('endpoint', view)
-    setImmediate(() => engine.pump())
+    setImmediate(() => engine.startDue())
     return view
   }
 

@@ -49,7 +49,7 @@ export class EventsOperations {
     const deliveries = intake.accept(arrival, now)
     for (const { seq } of deliveries.flat()) this.#parts.changed(seq)
     // Answered first: the caller knows the ids before a receiver does.
-    setImmediate(() => engine.pump())
+    setImmediate(() => engine.startDue())
     return arrival.events.map(({ id }, index) => ({
       id,
       deliveries: (deliveries[index] ?? []).map(toDeliveryView),

@@ -61,25 +61,25 @@ export class DeliveryEngine {
   #total = 0
   readonly #ended: Ended[] = []
   #idle: (() => void)[] = []
-  #isPumping = false
+  #isStarting = false
 
   constructor(parts: EngineParts) {
     this.#parts = parts
-    this.#alarm = new Alarm(parts.clock, () => this.pump())
+    this.#alarm = new Alarm(parts.clock, () => this.startDue())
   }
 
   /** Starts what is due and can be started. Call it after everything that may have made something due. */
-  pump(): void {
-    if (this.#isStopped || this.#isPumping) return
-    this.#isPumping = true
+  startDue(): void {
+    if (this.#isStopped || this.#isStarting) return
+    this.#isStarting = true
     try {
-      for (const { id } of this.#parts.endpoints.workspaces()) this.#pumpWorkspace(id)
+      for (const { id } of this.#parts.endpoints.workspaces()) this.#startDueOf(id)
       this.#alarm.set(this.#nextWake())
     } catch (error) {
       this.#parts.events.failed(error)
       this.#alarm.set(this.#parts.clock.now() + AFTER_FAILURE_MS)
     } finally {
-      this.#isPumping = false
+      this.#isStarting = false
     }
   }
 
@@ -91,7 +91,7 @@ export class DeliveryEngine {
   /** Resolves when everything that is due has been attempted. */
   async settle(): Promise<void> {
     for (;;) {
-      this.pump()
+      this.startDue()
       await this.#whenIdle()
       const next = this.nextDue()
       if (this.#isStopped || next === undefined || next > this.#parts.clock.now()) return
@@ -106,7 +106,7 @@ export class DeliveryEngine {
       work()
     } finally {
       this.#isStopped = false
-      this.pump()
+      this.startDue()
     }
   }
 
@@ -133,7 +133,7 @@ export class DeliveryEngine {
     for (const resolve of this.#idle.splice(0)) resolve()
   }
 
-  #pumpWorkspace(workspace: string): void {
+  #startDueOf(workspace: string): void {
     const endpoint = this.#parts.endpoints.find(workspace)
     const free = this.#freeOf(workspace)
     if (endpoint === undefined || endpoint.paused === 1 || free <= 0) return
@@ -182,7 +182,7 @@ export class DeliveryEngine {
       this.#count(plan.delivery.workspace, -1)
     }
     // First what is due now: a clock that is advanced while it is under way would move its retries.
-    this.pump()
+    this.startDue()
     if (this.#total === 0) this.#resolveIdle()
   }
 

@@ -50,7 +50,7 @@ export type Query =
   | { readonly kind: 'publish'; readonly own: PublishedHandlers }
 
 /** Where the last page ended. */
-export interface Place {
+export interface Position {
   readonly seq: number
   /** Of a dead letter. */
   readonly failedAt: number
@@ -59,14 +59,14 @@ export interface Place {
 export interface ListRequest {
   readonly limit: number
   readonly order: 'newest' | 'oldest'
-  readonly after?: Place
+  readonly after?: Position
 }
 
 export interface BrowseRequest {
   readonly state: BrowseState
   readonly key?: string
   readonly limit: number
-  readonly after?: Place
+  readonly after?: Position
 }
 
 /** Everything that one turn of the event loop asks of the storage. */

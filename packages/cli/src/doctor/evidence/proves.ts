@@ -12,5 +12,5 @@ export function proves(facts: Facts, ...guesses: readonly Partial<Guess>[]): boo
     .update(supposed.body ?? delivery.body)
     .digest('hex')
   const text = signature.text.toLowerCase()
-  return signature.signatures.some(at => text.startsWith(digest, at))
+  return signature.offsets.some(at => text.startsWith(digest, at))
 }

@@ -20,10 +20,10 @@ export function createMac(secret: string): Mac {
     if (body.length > SMALL_BODY_BYTES || timestamp.length > MAX_TIMESTAMP_CHARS) {
       return createHmac('sha256', key).update(`${timestamp}.`).update(body).digest('binary')
     }
-    if (laidOut !== inner) {
+    if (keyBlocksInPlace !== inner) {
       message.set(inner)
       outerMessage.set(outer)
-      laidOut = inner
+      keyBlocksInPlace = inner
     }
     const dot = BLOCK_BYTES + writeBytes(timestamp, message)
     message[dot] = DOT
@@ -43,7 +43,7 @@ function writeBytes(text: string, block: Uint8Array): number {
 const DOT = 0x2e
 const message = new Uint8Array(BLOCK_BYTES + MAX_TIMESTAMP_CHARS + 1 + SMALL_BODY_BYTES)
 /** Whose key blocks stand in front of both: with one secret they are laid out once. */
-let laidOut: Uint8Array | undefined
+let keyBlocksInPlace: Uint8Array | undefined
 /** By length, 0.9 MB of them if every length comes. A new one costs more than copying the bytes. perf: note 36. */
 const views: Uint8Array[] = []
 const outerMessage = new Uint8Array(BLOCK_BYTES + 32)

@@ -11,8 +11,6 @@ interface LeasedRow {
   readonly crashes: number
 }
 
-type DeadLettered = Extract<Settlement, { kind: 'dead-letter' }>
-
 const IS_LEASED = `seq = ? AND token = ? AND state = ${ACTIVE}`
 const LEASED = `SELECT order_key IS NOT NULL AS isOrdered, crashes FROM ackhook_events WHERE ${IS_LEASED}`
 // Always another number, even when the clock does not advance: other processes watch for the change.
@@ -119,18 +117,16 @@ export class Settle {
         this.#counts.change('postponed', 1)
         break
       }
-      case 'dead-letter':
-        this.#bury(settlement)
+      case 'dead-letter': {
+        const { failedAt, reason, mark } = settlement
+        this.#deadLetter.run(failedAt, reason, mark === null ? 0 : 1, mark, seq)
         break
+      }
       case 'release': {
         const uncounted = isAttempt && !settlement.begun ? 1 : 0
         this.#release.run(uncounted, isAttempt && settlement.begun ? 0 : crashes, seq)
       }
     }
-  }
-
-  #bury({ seq, failedAt, reason, mark }: DeadLettered): void {
-    this.#deadLetter.run(failedAt, reason, mark === null ? 0 : 1, mark, seq)
   }
 }
 
