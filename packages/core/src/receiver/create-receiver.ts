@@ -115,9 +115,9 @@ function connect<Context>(
     createProcess() {
       if (handlers.freeze() && resolved.concurrency > 0) warnWithoutHandlers(logger, handlers)
       warnOfCopies(logger)
-      const worker = createWorker({ ...recorded, handlers, own, decode, observers, asyncContext })
+      const run = createWorker({ ...recorded, handlers, own, decode, observers, asyncContext })
       const tools = { decode, countHandlers: (type: string) => handlers.match(type).length }
-      return wraps.reduce((run, wrap) => wrap(run, tools), worker)
+      return wraps.reduce((wrapped, wrap) => wrap(wrapped, tools), run)
     },
   })
   const steps: HandleRequestParts<Context> = {

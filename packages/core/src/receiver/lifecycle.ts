@@ -86,10 +86,10 @@ export class Lifecycle {
 
   async #startInbox(): Promise<void> {
     const { inbox, policy, own, createProcess } = this.#parts
-    const process = createProcess()
+    const run = createProcess()
     try {
       claimInbox(inbox, this)
-      await inbox.start(process, policy)
+      await inbox.start(run, policy)
       this.#started = true
     } catch (cause) {
       // The next request or call tries again: what the inbox needs may be back by then.

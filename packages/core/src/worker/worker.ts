@@ -40,10 +40,10 @@ export interface WorkerParts extends NotifyParts {
  */
 export function createWorker(parts: WorkerParts): Process {
   const worker = new Worker(parts)
-  const process = (running: Running): MaybePromise<Verdict> => worker.process(running)
+  const run = (running: Running): MaybePromise<Verdict> => worker.process(running)
   return (delivery, attempt, limit) => {
     const { asyncContext = parts.asyncContext, event } = delivery
-    return asyncContext.run(process, { delivery, attempt, limit, event })
+    return asyncContext.run(run, { delivery, attempt, limit, event })
   }
 }
 

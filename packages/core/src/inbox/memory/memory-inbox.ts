@@ -116,7 +116,7 @@ function createState(
   const store = ids instanceof RememberedIds ? ids : new GuardedStore(ids, policy.observe)
   const entries = new Entries()
   const state: State = {
-    process: run,
+    run,
     policy,
     store,
     scheduler: createScheduler({

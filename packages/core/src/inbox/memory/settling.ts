@@ -13,7 +13,7 @@ const FIRST_COMPLETION_DELAY_MS = 250
 export function runAttempt(state: State, entry: Entry): MaybePromise<Verdict> {
   entry.attempts++
   entry.attempt = createAttempt(entry.attempts)
-  return state.process(entry.delivery, entry.attempt, state.limit)
+  return state.run(entry.delivery, entry.attempt, state.limit)
 }
 
 /** Applies what the worker decided about an attempt. */
@@ -157,7 +157,7 @@ export async function abandon(state: State, entry: Entry): Promise<void> {
   entry.attempt = undefined
   const ended = withdraw(state, entry, new NonRetryableError(REQUEST_ENDED))
   if (entry.acknowledged)
-    await state.process(delivery, createAttempt(entry.attempts, 'abandon', 0, REQUEST_ENDED))
+    await state.run(delivery, createAttempt(entry.attempts, 'abandon', 0, REQUEST_ENDED))
   await ended
 }
 

@@ -11,7 +11,7 @@ export type InboxStore = Required<Omit<DedupeStore, 'bounded' | 'extend'>>
 
 /** What a started inbox knows. Accepting, settling and draining are steps over it. */
 export interface State {
-  readonly process: Process
+  readonly run: Process
   readonly policy: ProcessingPolicy
   readonly store: InboxStore
   readonly scheduler: Scheduler
