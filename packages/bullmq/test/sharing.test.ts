@@ -1,4 +1,4 @@
-import type { HandlerBoard, HandlersOfAll, PublishedHandlers } from '@ackhook/core/spi'
+import type { HandlerBoard, HandlerDirectory, PublishedHandlers } from '@ackhook/core/spi'
 import { Redis } from 'ioredis'
 import { Pool } from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
@@ -24,11 +24,11 @@ async function sharing(engine: TestEngine, queue: string, work = scripted(COMPLE
   const inbox = engine.inbox(queue)
   closing.push(() => inbox.close(1000))
   let board: HandlerBoard | undefined
-  const share = async (shared: HandlersOfAll) => {
-    board = shared.board
+  const share = async (directory: HandlerDirectory) => {
+    board = directory.board
     await board.publish(own)
   }
-  await inbox.start(work, aPolicy({ handlers: { own, share } }))
+  await inbox.start(work, aPolicy({ handlers: { published: own, share } }))
   return { inbox, work, board: board! }
 }
 

@@ -26,8 +26,8 @@ export { identityOf } from './inbox/delivery.ts'
 export type {
   BoardView,
   HandlerBoard,
+  HandlerDirectory,
   HandlerSharing,
-  HandlersOfAll,
   InboxProcess,
   Place,
   Postponed,

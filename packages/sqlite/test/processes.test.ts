@@ -26,7 +26,7 @@ async function startWithBoard(path: string, own = publication()) {
   let board: HandlerBoard | undefined
   await startInbox(inbox, {
     handlers: {
-      own,
+      published: own,
       async share(shared) {
         board = shared.board
         await board.publish(own)
@@ -98,7 +98,7 @@ it('does not start where it cannot publish', () =>
   withFolder(async folder => {
     const inbox = sqliteInbox({ path: join(folder, 'inbox.db') })
     const share = () => Promise.reject(new Error('no'))
-    await expect(startInbox(inbox, { handlers: { own: publication(), share } })).rejects.toThrow('no')
+    await expect(startInbox(inbox, { handlers: { published: publication(), share } })).rejects.toThrow('no')
     await startInbox(inbox)
     await inbox.close(0)
   }))

@@ -43,16 +43,16 @@ export interface BoardView {
 
 /** What this process handles. An inbox that several processes can work on shares it, by `shareHandlers`. */
 export interface HandlerSharing {
-  readonly own: PublishedHandlers
+  readonly published: PublishedHandlers
   /** Of the receiver's inbox, and its option `namespace`: for messages. */
   readonly location?: string | undefined
   readonly namespace?: unknown
   /** Makes every attempt ask, from now on until the receiver has closed its inbox. Rejects like `begin`. */
-  share(shared: HandlersOfAll): Promise<void>
+  share(directory: HandlerDirectory): Promise<void>
 }
 
 /** What all processes on one inbox handle, as one of them knows it. A process that is alone on its inbox needs none. */
-export interface HandlersOfAll {
+export interface HandlerDirectory {
   readonly board: HandlerBoard
   /** Publishes and reads for the first time, then from time to time until `stop`. Rejects when the board does. */
   begin(): Promise<void>

@@ -16,7 +16,7 @@ import { Observers } from '../observe/observers.ts'
 import { createSecrets } from '../verify/secrets.ts'
 import { createVerifier } from '../verify/verify-request.ts'
 import { HandlerRegistry } from '../worker/handler-registry.ts'
-import { OwnHandlers } from '../worker/own-handlers.ts'
+import { ReceiverHandlers } from '../worker/receiver-handlers.ts'
 import { warnWithoutHandlers } from '../worker/unhandled-log.ts'
 import { createWorker } from '../worker/worker.ts'
 import { type HandleRequestParts, handleRequest } from './handle-request.ts'
@@ -102,20 +102,20 @@ function connect<Context>(
     observers.observe?.(observation)
     logStore(observation)
   }
-  const own = new OwnHandlers({ ...recorded, handlers, location: inbox.location })
+  const sharing = new ReceiverHandlers({ ...recorded, handlers, location: inbox.location })
   const lifecycle = new Lifecycle({
     inbox,
-    own,
+    sharing,
     policy: {
       ...recorded,
       serialize: resolved.serializeBy !== undefined,
       observe,
-      handlers: resolved.concurrency > 0 ? own : undefined,
+      handlers: resolved.concurrency > 0 ? sharing : undefined,
     },
     createProcess() {
       if (handlers.freeze() && resolved.concurrency > 0) warnWithoutHandlers(logger, handlers)
       warnOfCopies(logger)
-      const run = createWorker({ ...recorded, handlers, own, decode, observers, asyncContext })
+      const run = createWorker({ ...recorded, handlers, sharing, decode, observers, asyncContext })
       const tools = { decode, countHandlers: (type: string) => handlers.match(type).length }
       return wraps.reduce((wrapped, wrap) => wrap(wrapped, tools), run)
     },

@@ -9,7 +9,7 @@ import { keepAlive } from '../inbox/keep-alive.ts'
 import { withDeadline } from '../lib/deadline.ts'
 import { durationMs } from '../lib/duration.ts'
 import { isPromise, type MaybePromise } from '../lib/maybe-promise.ts'
-import type { OwnHandlers } from '../worker/own-handlers.ts'
+import type { ReceiverHandlers } from '../worker/receiver-handlers.ts'
 
 /** A start may take longer than a sender waits. */
 const MAX_WAIT_FOR_START_MS = 1000
@@ -17,7 +17,7 @@ const MAX_WAIT_FOR_START_MS = 1000
 export interface LifecycleParts {
   readonly inbox: Inbox
   readonly policy: ProcessingPolicy
-  readonly own: Pick<OwnHandlers, 'shared'>
+  readonly sharing: Pick<ReceiverHandlers, 'directory'>
   /** Called once per start: what runs the attempts, with the handlers frozen. */
   readonly createProcess: () => Process
 }
@@ -42,7 +42,7 @@ export class Lifecycle {
       throw new AckhookError('draining', 'start() came after close(): make a new receiver.')
     await this.#start()
     // Deliveries need not wait for this: it is about events that are sent once this promise has resolved.
-    await this.#parts.own.shared?.settled()
+    await this.#parts.sharing.directory?.settled()
   }
 
   /** Step 8. The drain may have begun while the body was read: nothing is accepted after that. */
@@ -85,7 +85,7 @@ export class Lifecycle {
   }
 
   async #startInbox(): Promise<void> {
-    const { inbox, policy, own, createProcess } = this.#parts
+    const { inbox, policy, sharing, createProcess } = this.#parts
     const run = createProcess()
     try {
       claimInbox(inbox, this)
@@ -94,7 +94,7 @@ export class Lifecycle {
     } catch (cause) {
       // The next request or call tries again: what the inbox needs may be back by then.
       this.#starting = undefined
-      own.shared?.stop()
+      sharing.directory?.stop()
       if (belongsToAnother(inbox, this)) throw cause
       releaseInbox(inbox)
       // Observed here: deliveries that wait for a slow start are answered before it fails.
@@ -104,14 +104,14 @@ export class Lifecycle {
   }
 
   async #drain(timeoutMs: number): Promise<DrainReport> {
-    const { inbox, policy, own } = this.#parts
+    const { inbox, policy, sharing } = this.#parts
     const endsAt = performance.now() + timeoutMs
     // An inbox that hangs while it starts must not keep the process.
     if (!this.#started && this.#starting !== undefined)
       await withDeadline(this.#starting, { operation: 'inbox.start', ms: timeoutMs }).catch(() => {})
     if (belongsToAnother(inbox, this)) return { lost: 0 }
     const report = await inbox.close(Math.max(0, Math.ceil(endsAt - performance.now())))
-    own.shared?.stop()
+    sharing.directory?.stop()
     releaseInbox(inbox)
     if (report.lost > 0) {
       policy.logger.error(

@@ -31,7 +31,7 @@ function worker(parts: Partial<WorkerParts> = {}) {
     schemas: {},
     logger,
     contract: {},
-    own: { shared: { placeOf: () => undefined } },
+    sharing: { directory: { placeOf: () => undefined } },
     handlerTimeoutMs: 1000,
     acknowledge: 'immediately',
     asyncContext: { run: (work, value) => work(value) },

@@ -6,7 +6,7 @@ import type { DecodeEvent } from '../events/decode-event.ts'
 import type { EventSchemas, WebhookEvent } from '../events/event-types.ts'
 import { type Attempt, AttemptContext } from '../inbox/attempt.ts'
 import type { Delivery } from '../inbox/delivery.ts'
-import type { HandlersOfAll, Place } from '../inbox/handler-board.ts'
+import type { HandlerDirectory, Place } from '../inbox/handler-board.ts'
 import type { Process, StartLimit, Verdict } from '../inbox/inbox.ts'
 import { comesTooLate, hasUnusableDelay, isFinal, type RetryPolicy, retryDelayMs } from '../inbox/retry.ts'
 import { isPromise, type MaybePromise } from '../lib/maybe-promise.ts'
@@ -24,7 +24,7 @@ export interface WorkerParts extends NotifyParts {
   readonly schemas: EventSchemas
   readonly contract: Pick<Contract, 'upcast'>
   readonly decode: DecodeEvent
-  readonly own: { readonly shared: Pick<HandlersOfAll, 'placeOf'> | undefined }
+  readonly sharing: { readonly directory: Pick<HandlerDirectory, 'placeOf'> | undefined }
   readonly retry: RetryPolicy
   /** The async context of the receiver. Attempts start in the turn of any request, whose context is not theirs. */
   readonly asyncContext: AsyncContext
@@ -73,9 +73,9 @@ class Worker {
   process(running: Running): MaybePromise<Verdict> {
     const { attempt } = running
     if (attempt.decision === 'dead-letter') return this.#deadLetter(running)
-    const { shared } = this.#parts.own
-    if (attempt.decision === 'run' && shared !== undefined) {
-      const place = shared.placeOf(running.delivery.type, attempt.mark)
+    const { directory } = this.#parts.sharing
+    if (attempt.decision === 'run' && directory !== undefined) {
+      const place = directory.placeOf(running.delivery.type, attempt.mark)
       // `upcast` may name the type otherwise than the process which accepted the event did.
       const mayBeRenamed = running.event === undefined && this.#parts.contract.upcast !== undefined
       if (place !== undefined || mayBeRenamed) return this.#elsewhere(running, place)
@@ -92,7 +92,7 @@ class Worker {
       if (!(event instanceof Refusal)) {
         running.event = event
         if (event.type !== delivery.type)
-          place = await this.#parts.own.shared?.placeOf(event.type, attempt.mark)
+          place = await this.#parts.sharing.directory?.placeOf(event.type, attempt.mark)
       }
     }
     // The inbox may have given the event back meanwhile.

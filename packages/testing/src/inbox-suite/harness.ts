@@ -114,7 +114,7 @@ async function startHarness(inbox: Inbox, options: StartOptions): Promise<Harnes
 /** Publishes once, and leaves the rest to the case. */
 function sharingOf(own: PublishedHandlers): HandlerSharing & { board: HandlerBoard | undefined } {
   return {
-    own,
+    published: own,
     board: undefined,
     async share({ board }) {
       this.board = board

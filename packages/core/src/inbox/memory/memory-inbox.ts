@@ -79,7 +79,7 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
     browsing: BROWSING,
     throughput: () => minutes.list(),
     processes: () =>
-      state?.policy.handlers === undefined ? [] : [{ ...state.policy.handlers.own, seenMs: 0 }],
+      state?.policy.handlers === undefined ? [] : [{ ...state.policy.handlers.published, seenMs: 0 }],
   }
 }
 

@@ -1,6 +1,6 @@
 import type { HandlerBoard } from '../handler-board.ts'
 import type { ProcessingPolicy } from '../inbox.ts'
-import { SharedHandlers } from './shared-handlers.ts'
+import { PolledDirectory } from './polled-directory.ts'
 
 /**
  * Shares what this process handles with the others on its inbox: an event waits for the process that handles its type
@@ -14,5 +14,5 @@ export async function shareHandlers(
   policy: Pick<ProcessingPolicy, 'handlers' | 'capacity' | 'observe' | 'logger'>,
 ): Promise<void> {
   const { handlers } = policy
-  await handlers?.share(new SharedHandlers(board, handlers, policy))
+  await handlers?.share(new PolledDirectory(board, handlers, policy))
 }

@@ -1,33 +1,33 @@
 import { platform } from '#platform'
-import type { HandlerSharing, HandlersOfAll, PublishedHandlers } from '../inbox/handler-board.ts'
+import type { HandlerDirectory, HandlerSharing, PublishedHandlers } from '../inbox/handler-board.ts'
 import { VERSION } from '../lib/version.ts'
 import type { HandlerRegistry } from './handler-registry.ts'
 
-export interface OwnHandlersParts extends Pick<HandlerSharing, 'location' | 'namespace'> {
+export interface ReceiverHandlersParts extends Pick<HandlerSharing, 'location' | 'namespace'> {
   readonly handlers: HandlerRegistry
   readonly clock: () => number
   readonly handlerWaitMs: number
 }
 
 /** What this process handles, and what it knows of the others once its inbox shares that. */
-export class OwnHandlers implements HandlerSharing {
+export class ReceiverHandlers implements HandlerSharing {
   readonly location: string | undefined
   readonly namespace: unknown
   /** Every attempt asks it, where there is one. */
-  shared: HandlersOfAll | undefined
-  readonly #parts: OwnHandlersParts
-  #own: PublishedHandlers | undefined
+  directory: HandlerDirectory | undefined
+  readonly #parts: ReceiverHandlersParts
+  #published: PublishedHandlers | undefined
 
-  constructor(parts: OwnHandlersParts) {
+  constructor(parts: ReceiverHandlersParts) {
     this.location = parts.location
     this.namespace = parts.namespace
     this.#parts = parts
   }
 
   /** Made by the first use, when the handlers are frozen. */
-  get own(): PublishedHandlers {
+  get published(): PublishedHandlers {
     const { handlers, clock, handlerWaitMs } = this.#parts
-    this.#own ??= {
+    this.#published ??= {
       id: crypto.randomUUID(),
       process: platform.processName(),
       version: VERSION,
@@ -36,12 +36,12 @@ export class OwnHandlers implements HandlerSharing {
       onUnhandled: handlers.listeners.onUnhandled.length > 0,
       keepMs: handlerWaitMs,
     }
-    return this.#own
+    return this.#published
   }
 
-  async share(shared: HandlersOfAll): Promise<void> {
-    this.shared?.stop()
-    this.shared = shared
-    await shared.begin()
+  async share(directory: HandlerDirectory): Promise<void> {
+    this.directory?.stop()
+    this.directory = directory
+    await directory.begin()
   }
 }

@@ -3,8 +3,8 @@ import type { MaybePromise } from '../../lib/maybe-promise.ts'
 import type {
   BoardView,
   HandlerBoard,
+  HandlerDirectory,
   HandlerSharing,
-  HandlersOfAll,
   Place,
   PublishedHandlers,
 } from '../handler-board.ts'
@@ -36,9 +36,9 @@ type Policy = Pick<ProcessingPolicy, 'capacity' | 'observe' | 'logger'>
  * What this process and the others on its inbox handle. Knows for each attempt whether another process is expected that
  * handles the type more specifically.
  */
-export class SharedHandlers implements HandlersOfAll {
+export class PolledDirectory implements HandlerDirectory {
   readonly board: HandlerBoard
-  readonly #handlers: HandlerSharing
+  readonly #sharing: HandlerSharing
   readonly #policy: Policy
   readonly #ownSet: PatternSet
   readonly #others = new OtherProcesses()
@@ -58,11 +58,11 @@ export class SharedHandlers implements HandlersOfAll {
   #isDown = false
   #isStopped = false
 
-  constructor(board: HandlerBoard, handlers: HandlerSharing, policy: Policy) {
+  constructor(board: HandlerBoard, sharing: HandlerSharing, policy: Policy) {
     this.board = board
-    this.#handlers = handlers
+    this.#sharing = sharing
     this.#policy = policy
-    this.#ownSet = new PatternSet([handlers.own])
+    this.#ownSet = new PatternSet([sharing.published])
   }
 
   async begin(): Promise<void> {
@@ -80,7 +80,7 @@ export class SharedHandlers implements HandlersOfAll {
   }
 
   async settled(): Promise<void> {
-    const isNew = this.#others.live.some(one => lacks(one, this.#handlers.own))
+    const isNew = this.#others.live.some(one => lacks(one, this.#sharing.published))
     const leftMs = this.#publishedAt + MAX_AGE_MS - performance.now()
     if (isNew && leftMs > 0) await new Promise(resolve => setTimeout(resolve, leftMs))
   }
@@ -112,7 +112,7 @@ export class SharedHandlers implements HandlersOfAll {
 
   #decide(type: string, own: number, mark: number): Place | undefined {
     const { best, isLive } = this.#others.bestOf(type)
-    const { keepMs } = this.#handlers.own
+    const { keepMs } = this.#sharing.published
     const hasRoom = isLive || this.#room > 0
     const place = decidePlace({ type, own, best, mark, isLive, hasRoom, keepMs })
     if (place?.outcome !== 'postponed') return this.#isUnsure ? waitForView(mark) : place
@@ -127,7 +127,7 @@ export class SharedHandlers implements HandlersOfAll {
 
   /** Whether our own publication has ended, by an outage of the board. */
   get #hasLapsed(): boolean {
-    return performance.now() - this.#publishedAt > this.#handlers.own.keepMs
+    return performance.now() - this.#publishedAt > this.#sharing.published.keepMs
   }
 
   /**
@@ -141,12 +141,12 @@ export class SharedHandlers implements HandlersOfAll {
 
   /** Often enough for whichever publication ends soonest: an outage in which it ends is then noticed. */
   get #renewMs(): number {
-    const keepMs = [this.#handlers.own, ...this.#others.expected].map(one => one.keepMs)
+    const keepMs = [this.#sharing.published, ...this.#others.expected].map(one => one.keepMs)
     return Math.min(MAX_RENEW_MS, Math.min(...keepMs) / RENEWALS)
   }
 
   async #publish(): Promise<void> {
-    await inTime('handlers.publish', this.board.publish(this.#handlers.own))
+    await inTime('handlers.publish', this.board.publish(this.#sharing.published))
     const now = performance.now()
     if (this.#hasLapsed) this.#unsureUntil = now + RETURN_MS
     this.#publishedFor = this.#clock
@@ -169,7 +169,7 @@ export class SharedHandlers implements HandlersOfAll {
 
   #apply({ processes, postponed }: BoardView): void {
     // A server that has lost its data lacks it: the next turn of the timer publishes again.
-    this.#isLost = !this.#others.see(processes, this.#handlers.own.id, this.#clock)
+    this.#isLost = !this.#others.see(processes, this.#sharing.published.id, this.#clock)
     const room = Math.max(1, Math.floor(this.#policy.capacity * POSTPONED_SHARE)) - postponed
     this.#room = Math.ceil(room / (this.#others.live.length + 1))
   }
@@ -194,7 +194,7 @@ export class SharedHandlers implements HandlersOfAll {
 
   #reportDifference(): void {
     const { observe, logger } = this.#policy
-    const message = describeDifference(this.#handlers.own, this.#others.expected, this.#handlers)
+    const message = describeDifference(this.#sharing.published, this.#others.expected, this.#sharing)
     if (message === undefined) return
     observe({ kind: 'notice', code: 'handlers_differ', message })
     logger.warn({ code: 'handlers_differ' }, message)
