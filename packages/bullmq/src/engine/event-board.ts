@@ -1,10 +1,7 @@
-import type { HandlerBoard, MinuteCount } from '@ackhook/core/spi'
+import type { HandlerBoard, MinuteCount, Postponed } from '@ackhook/core/spi'
 
 /** How long an event waits, and what its next attempt receives as `mark`. */
-export interface Postponement {
-  readonly delayMs: number
-  readonly mark: number
-}
+export type Postponement = Pick<Postponed, 'delayMs' | 'mark'>
 
 /** What the processes on one queue handle, and which events wait for one of them. */
 export interface EventBoard extends HandlerBoard {

@@ -50,8 +50,5 @@ export function cursorOf({ at, id }: Pick<ListedJob, 'at' | 'id'>): string {
 export function placeOf(cursor: string): Place {
   const [, at, jobId] = CURSOR.exec(cursor) ?? []
   if (at !== undefined && jobId !== undefined) return { at: Number(at), jobId }
-  throw new ConfigurationError(
-    'after',
-    `must be the cursor of the last one of the page before; got '${cursor}'`,
-  )
+  throw new ConfigurationError('after', `must be the cursor of the last item of a page; got '${cursor}'`)
 }

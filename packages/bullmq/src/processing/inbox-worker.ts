@@ -4,6 +4,7 @@ import {
   crashPolicy,
   createAttempt,
   identityOf,
+  type Postponed,
   type Process,
   type ProcessingPolicy,
   settlesWithin,
@@ -38,7 +39,6 @@ export interface InboxWorkerOptions {
   readonly onError: (error: Error) => void
 }
 
-type Postponed = Extract<Verdict, { outcome: 'postponed' }>
 /** The verdict of an attempt that did not complete its event. */
 type Failed = Exclude<Verdict, { outcome: 'completed' } | Postponed>
 

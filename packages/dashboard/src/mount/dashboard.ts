@@ -1,9 +1,9 @@
 import { createApi, pathInApi } from '../api/api.ts'
 import { type DashboardOptions, resolveOptions } from '../options/options.ts'
 import { ApiProblem } from '../protocol/problem.ts'
-import { createAuthorizer } from '../security/create-authorizer.ts'
 import { PAGE_HEADERS } from '../security/page-headers.ts'
 import { refuseForeign } from '../security/refuse-foreign.ts'
+import { createAuthorizer } from './create-authorizer.ts'
 import { servePage } from './serve-page.ts'
 
 /** What `dashboard` answers. */
