@@ -157,6 +157,7 @@ describe('what is given', () => {
     expect(() => resolve({ acknowledge: 'never' })).toThrow(
       "must be 'immediately' or 'after-processing'; got 'never'",
     )
+    expect(() => resolve({ concurrency: 0 })).toThrow('0 needs a durable inbox')
     expect(() => resolve({ capacity: 0 })).toThrow('must be a whole number from 1 to 1000000000; got 0')
     expect(() => resolve({ tolerence: 1 })).toThrow(
       "is not an option; did you mean 'tolerance'? The options are secret, tolerance,",

@@ -152,13 +152,15 @@ export function resolveOptions<Context>(options: Options<Context>): ResolvedOpti
     'after-processing',
   ])
   const inbox = inboxOf(options, acknowledge)
+  if (options.concurrency === 0 && inbox.durable !== true)
+    throw new ConfigurationError('concurrency', '0 needs a durable inbox that other processes share')
   return {
     secret: options.secret as SecretSource<Context>,
     toleranceMs,
     inbox,
     acknowledge,
     retry: retryOf(options, acknowledge, inbox),
-    concurrency: count('concurrency', 16, inbox.durable === true ? 0 : 1, 100_000),
+    concurrency: count('concurrency', 16, 0, 100_000),
     capacity: count('capacity', inbox.defaultCapacity ?? 10_000, 1, 1_000_000_000),
     handlerTimeoutMs: duration('handlerTimeout', '60s', 1, DAY_MS),
     handlerWaitMs: duration('handlerWait', '10m', 5000, DAY_MS),
