@@ -8,6 +8,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test,
 import { ownTime } from '../../../test/support/own-time.ts'
 import { startPostgres } from '../../../test/support/postgres.ts'
 import { startRedis } from '../../../test/support/redis.ts'
+import type { Relocked } from '../src/engine/engine.ts'
 import type { EventJob } from '../src/engine/event-job.ts'
 import { watchRecord } from '../src/processing/lost-record.ts'
 import { migrate, postgresEngine, redisEngine, type TestEngine } from './engines.ts'
@@ -153,6 +154,8 @@ test.each([
   },
 )
 
+const RETRY = { outcome: 'retry', delayMs: 10, error: new Error('no') } as const
+
 describe.each([
   ['Redis', redisEngine],
   ['PostgreSQL', postgresEngine],
@@ -163,8 +166,8 @@ describe.each([
   })
   afterAll(() => engine.stop())
 
-  /** One event at a time, the first of which has no lock any more when its first attempt ends with `verdict`. */
-  async function endLate(verdict: Verdict, others = 0) {
+  /** An event that has no lock any more when an attempt ends with `verdict`: the first one, or the one after a crash. */
+  async function endLate(verdict: Verdict, { others = 0, afterCrash = false } = {}) {
     const queue = unique('q')
     const inbox = engine.inbox(queue, { lease: '30s' })
     onTestFinished(async () => void (await inbox.close(1000)))
@@ -172,7 +175,11 @@ describe.each([
     const policy = aPolicy({ concurrency: 1 })
     await inbox.start(async (_, { number }) => {
       runs.push(number)
-      if (runs.length > 1) return COMPLETED
+      if (afterCrash && runs.length === 1) {
+        await engine.stall(queue, 'e-k', 1)
+        return RETRY
+      }
+      if (runs.length > (afterCrash ? 2 : 1)) return COMPLETED
       await engine.expire(queue, 'e-k', others)
       return verdict
     }, policy)
@@ -187,29 +194,29 @@ describe.each([
 
   test.each([
     ['is complete', COMPLETED, [1], 0],
-    ['has used up an attempt', { outcome: 'retry', delayMs: 10, error: new Error('no') }, [1, 2], 0],
+    ['has used up an attempt', RETRY, [1, 2], 0],
+    ['has used up an attempt and runs at once', { ...RETRY, delayMs: 0 }, [1, 2], 0],
     ['is a dead letter', { outcome: 'dead', error: new Error('no'), notified: true }, [1], 1],
-  ] as const)('%s where nobody has taken it', async (_, verdict, runs, dead) => {
+  ] as const)('%s where nobody has taken it, also after a crash', async (_, verdict, runs, dead) => {
     expect(await endLate(verdict)).toEqual({ runs, lost: [], dead })
+    const afterCrash = await endLate(verdict, { afterCrash: true })
+    expect(afterCrash).toEqual({ runs: [...runs, runs.length + 1], lost: [], dead })
   })
 
   test('runs again where another worker has taken it, and died', async () => {
-    expect(await endLate(COMPLETED, 1)).toEqual({ runs: [1, 1], lost: ['lease_lost'], dead: 0 })
+    expect(await endLate(COMPLETED, { others: 1 })).toEqual({ runs: [1, 1], lost: ['lease_lost'], dead: 0 })
   })
 })
 
 /** A job whose completion answers these in turn, and what is told of it. */
-function jobThat(answers: readonly Error[], attemptsStarted = 1) {
+function jobThat(answers: readonly Error[], ...found: Relocked[]) {
   let tries = 0
   const next: boolean[] = []
   const job = {
-    attemptsStarted: 1,
-    stalledCounter: 0,
     moveToCompleted: async (_result: unknown, _token: string, fetchNext: boolean) => {
       next.push(fetchNext)
       throw answers[tries++]
     },
-    isActive: async () => false,
     ...{ moveToFailed: async () => {}, moveToDelayed: async () => {}, moveToWait: async () => {} },
   } as unknown as EventJob
   const events = {
@@ -217,8 +224,7 @@ function jobThat(answers: readonly Error[], attemptsStarted = 1) {
     ...{ onCompletionLost: vi.fn(), onSettled: vi.fn() },
   }
   const over = { is: false }
-  const find = async () => ({ attemptsStarted, stalledCounter: 0 })
-  watchRecord(job, { ...events, find, relock: async () => false, isOver: () => over.is })
+  watchRecord(job, { ...events, relock: async () => found.shift() ?? 'recorded', isOver: () => over.is })
   return { complete: () => job.moveToCompleted(undefined, 'token', true), events, over, next }
 }
 
@@ -238,9 +244,16 @@ test.each([
   ['at once', [gone]],
   ['when it is repeated', [cut, gone]],
 ])('a completion that finds that another attempt has begun %s is a lost lease', async (_, answers) => {
-  const { complete, events } = jobThat(answers, 2)
+  const { complete, events } = jobThat(answers, 'taken')
   await expect(complete()).rejects.toBe(gone)
   expect(events.onLost).toHaveBeenCalledTimes(1)
+})
+
+test('a completion that was made under a second lock, with a lost reply, is no lost lease either', async () => {
+  const { complete, events } = jobThat([gone, cut, gone], 'relocked', 'recorded')
+  expect(await complete()).toBeUndefined()
+  expect(events.onLost).not.toHaveBeenCalled()
+  expect(events.onReplyLost).toHaveBeenCalledTimes(1)
 })
 
 test('a completion that could not be made before the drain ended is reported as lost', async () => {

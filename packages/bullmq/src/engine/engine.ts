@@ -5,6 +5,12 @@ import type { EventBoard } from './event-board.ts'
 import type { EventJob, EventQueue, JobData, NewJob, Remembered } from './event-job.ts'
 import type { JobQuery, ListedJob } from './job-list.ts'
 
+/**
+ * What became of a job whose lock an attempt no longer has: it is locked for it again; the end of this attempt is recorded
+ * already; another attempt has begun; it was removed.
+ */
+export type Relocked = 'relocked' | 'recorded' | 'taken' | 'gone'
+
 export type WorkerSettings = Omit<WorkerOptions, 'connection' | 'prefix' | 'telemetry'>
 export type JobProcessor = Processor<JobData, unknown, string>
 
@@ -28,11 +34,8 @@ export interface QueueWorker {
   disconnect(): Promise<void>
   /** Resolves to the ids of the jobs that are no longer locked with their token. Rejects while the server is gone. */
   extendJobLocks(jobIds: string[], tokens: string[], lockMs: number): Promise<string[]>
-  /**
-   * Locks the job again for the attempt that had it, also where its lock has expired and the job waits. `false` when
-   * another attempt has begun since, or when the job is neither running nor waiting.
-   */
-  relock(job: EventJob, token: string, lockMs: number): Promise<boolean>
+  /** Locks the job again for the attempt that had it, also where its lock has expired and the job waits. */
+  relock(job: EventJob, token: string, lockMs: number): Promise<Relocked>
   /** Sets BullMQ's count of the job's stalls to 0, whatever its state. */
   resetCrashCount(jobId: string): Promise<unknown>
   /** Returns the job that is locked with this token, if there is one, to the waiting ones: it has not begun. */

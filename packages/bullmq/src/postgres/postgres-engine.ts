@@ -220,9 +220,10 @@ class PostgresEngine implements Engine {
     }
     return Object.assign(worker, {
       relock: async (job: EventJob, token: string, lockMs: number) => {
-        const { id, attemptsStarted, processedOn } = job
-        const values = [this.#name, id, token, Math.ceil(lockMs), attemptsStarted, processedOn]
-        return (await this.#pool.query(RELOCK, values)).rows.length > 0
+        const { id, attemptsStarted, processedOn, attemptsMade, stalledCounter } = job
+        const lock = [this.#name, id, token, Math.ceil(lockMs)]
+        const values = [...lock, attemptsStarted, processedOn, attemptsMade, stalledCounter]
+        return (await this.#pool.query(RELOCK, values)).rows[0].relocked
       },
       resetCrashCount: (jobId: string) => this.#pool.query(RESET_CRASH_COUNT, [this.#name, jobId]),
       giveBack: (token: string) => this.#pool.query(GIVE_BACK, [this.#name, token]),

@@ -147,14 +147,22 @@ SELECT id FROM given
 WHERE NOT EXISTS (SELECT FROM job WHERE queue = $1 AND id = given.id AND lock_token = given.token AND state = 'active')`
 
 /**
- * Locks an event again for the attempt that had it, unless another one has begun since.
- * $1 queue, $2 id, $3 token, $4 for how many milliseconds, $5 how many attempts have begun, $6 when the last one did.
+ * Locks an event again for the attempt that had it, unless another one has begun since. Answers a `Relocked`.
+ * $1 queue, $2 id, $3 token, $4 for how many milliseconds, $5 how many attempts have begun, $6 when the last one did, $7 how
+ * many have ended before it, $8 the count of stalls.
  */
 export const RELOCK: string = `
-UPDATE job SET state = 'active', lock_token = $3, locked_until_ms = ${SERVER_NOW_MS} + $4
-WHERE queue = $1 AND id = $2 AND attempts_started = $5 AND processed_at_ms = $6
-  AND (state = 'waiting' OR state = 'active' AND lock_token = $3)
-RETURNING id`
+WITH found AS (
+  SELECT attempts_started = $5 AND processed_at_ms = $6 AND coalesce(lock_token, $3) = $3 AS own,
+    state IN ('waiting', 'active') AND attempts_made <= $7 AS open
+  FROM job WHERE queue = $1 AND id = $2 FOR UPDATE
+), relocked AS (
+  UPDATE job SET state = 'active', lock_token = $3, locked_until_ms = ${SERVER_NOW_MS} + $4, stalled_count = $8
+  FROM found WHERE queue = $1 AND id = $2 AND own AND open
+)
+SELECT CASE WHEN NOT EXISTS (SELECT FROM found) THEN 'gone' WHEN NOT own THEN 'taken'
+  WHEN open THEN 'relocked' ELSE 'recorded' END AS relocked
+FROM (SELECT) AS always LEFT JOIN found ON true`
 
 /** $1 queue, $2 id. */
 export const RESET_CRASH_COUNT = 'UPDATE job SET stalled_count = 0 WHERE queue = $1 AND id = $2'

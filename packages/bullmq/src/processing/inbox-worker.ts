@@ -13,7 +13,7 @@ import {
 import { DelayedError, WaitingError } from 'bullmq'
 import type { Engine, QueueWorker, WorkerSettings } from '../engine/engine.ts'
 import { type EventBoard, markOf } from '../engine/event-board.ts'
-import { type EventJob, type EventQueue, toDelivery } from '../engine/event-job.ts'
+import { type EventJob, toDelivery } from '../engine/event-job.ts'
 import { deadLetterError, delayOf, retryError } from './job-errors.ts'
 import { type JobLock, LockRenewal } from './lock-renewal.ts'
 import { watchRecord } from './lost-record.ts'
@@ -49,7 +49,6 @@ export class InboxWorker {
   readonly #locks: LockRenewal
   readonly #worker: QueueWorker
   readonly #board: EventBoard
-  readonly #queue: EventQueue
   readonly #minutes: MinuteCounter
   readonly #outages: OutageLog
   readonly #leaseMs: number
@@ -68,7 +67,6 @@ export class InboxWorker {
     this.#policy = policy
     this.#board = engine.board
     this.#leaseMs = leaseMs
-    this.#queue = engine.queue
     this.#minutes = new MinuteCounter(minute => engine.board.count(minute))
     this.#outages = new OutageLog(policy.observe, 'work')
     this.#locks = new LockRenewal({
@@ -131,9 +129,8 @@ export class InboxWorker {
     const verdict = await this.#work(delivery, attempt)
     this.#locks.end(lock)
     watchRecord(job, {
-      find: () => this.#queue.getJob(job.id!),
       // One whose attempt was withdrawn no longer counts.
-      relock: async () => !lock.lost && this.#worker.relock(job, token, this.#leaseMs),
+      relock: async () => (lock.lost ? 'taken' : this.#worker.relock(job, token, this.#leaseMs)),
       onLost: () => this.#locks.lose(lock),
       onRepeat: error => this.#outages.report(error),
       // Without an answer it waits until its lock expires.

@@ -1,4 +1,5 @@
 import { ErrorCode } from 'bullmq'
+import type { Relocked } from '../engine/engine.ts'
 import type { EventJob } from '../engine/event-job.ts'
 
 /** What BullMQ answers when another worker has the job, or has ended it. */
@@ -12,10 +13,8 @@ const LOST: ReadonlySet<unknown> = new Set([
 const REPEAT_AFTER_MS = 250
 
 export interface RecordEvents {
-  /** The job as the server has it now, without one when it was removed. */
-  readonly find: () => Promise<Pick<EventJob, 'attemptsStarted' | 'stalledCounter'> | undefined>
-  /** Locks the job again for its attempt. `false` when another one has begun. */
-  readonly relock: () => Promise<boolean>
+  /** Locks the job again for its attempt, or says why not. */
+  readonly relock: () => Promise<Relocked>
   /**
    * The server refused the record of this attempt. An event loop that was blocked for longer than a lease may end the
    * handlers before it learns that the lock is gone, and BullMQ reports the refusal without the job.
@@ -73,9 +72,13 @@ async function repeated(job: EventJob, record: Call, args: readonly unknown[], e
     try {
       return await (tries === 0 ? record(...args) : again()).catch(async error => {
         if (!isLost(error)) throw error
-        if (await isMade(job, tries > 0, events)) return void (await events.onReplyLost())
-        if (await events.relock()) return again()
-        throw error
+        const found = await events.relock()
+        if (found === 'relocked') return again()
+        // As when ioredis has sent the command again. A job that is gone was handled and replaced by its id.
+        const isMade = found === 'recorded' || (found === 'gone' && tries > 0)
+        if (!isMade) throw error
+        await events.onReplyLost()
+        return undefined
       })
     } catch (error) {
       if (isLost(error) || events.isOver()) throw error
@@ -83,16 +86,6 @@ async function repeated(job: EventJob, record: Call, args: readonly unknown[], e
     }
     await new Promise(resolve => setTimeout(resolve, REPEAT_AFTER_MS))
   }
-}
-
-/** A lost lock is nothing but a lost reply where the record was made, as when ioredis has sent the command again. */
-async function isMade(job: EventJob, isRepeat: boolean, { find }: RecordEvents): Promise<boolean> {
-  const found = await find()
-  // One that is gone was handled and replaced by its id.
-  if (found === undefined) return isRepeat
-  // Nobody has taken the job since, or taken it back.
-  const isSame = found.attemptsStarted === job.attemptsStarted && found.stalledCounter === job.stalledCounter
-  return isSame && !(await job.isActive())
 }
 
 function isLost(error: unknown): boolean {

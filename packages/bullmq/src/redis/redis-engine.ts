@@ -9,6 +9,7 @@ import type {
   KnownJob,
   QueueCounts,
   QueueWorker,
+  Relocked,
   WorkerSettings,
 } from '../engine/engine.ts'
 import type { EventBoard } from '../engine/event-board.ts'
@@ -178,10 +179,10 @@ class RedisEngine implements Engine {
         return (await connection['eval'](EXTEND_LOCKS, 1, ...args)) as string[]
       },
       relock: async (job: EventJob, token: string, lockMs: number) => {
-        const [id, { attemptsStarted, processedOn }] = [job.id!, job]
-        const keys = [id, `${id}:lock`, 'active', 'wait'].map(name => this.#key(name))
-        const args = [id, token, lockMs, attemptsStarted, processedOn ?? '']
-        return Number(await connection['eval'](RELOCK, keys.length, ...keys, ...args)) === 1
+        const { attemptsStarted, processedOn = '', attemptsMade, stalledCounter } = job
+        const keys = [job.id!, `${job.id!}:lock`, 'active', 'wait'].map(name => this.#key(name))
+        const args = [job.id!, token, lockMs, attemptsStarted, processedOn, attemptsMade, stalledCounter]
+        return (await connection['eval'](RELOCK, keys.length, ...keys, ...args)) as Relocked
       },
       resetCrashCount: async (jobId: string) => connection['hdel'](this.#key(jobId), 'stc'),
       giveBack: async (token: string) => {

@@ -167,21 +167,25 @@ return lost
 
 /**
  * Locks a job again for the attempt that had it, in one step with the proof that no other has begun since: one that waits,
- * because its lock has expired, may be taken at any time. BullMQ returns it to the end of the list, where LREM begins.
+ * because its lock has expired, may be taken at any time. BullMQ returns it to the end of the list, where LREM begins. A
+ * full Redis checks for memory until the first write, and LREM takes none.
  *
  * KEYS: the job, its lock, the running jobs, the waiting jobs. ARGV: the id of the job, the token, milliseconds, how many
- * attempts have begun, and when the last one did.
+ * attempts have begun, when the last one did, how many have ended before it, the count of stalls. Returns a `Relocked`.
  */
 export const RELOCK = `
-local begun, at = unpack(redis.call('HMGET', KEYS[1], 'ats', 'processedOn'))
+local begun, at, ended = unpack(redis.call('HMGET', KEYS[1], 'ats', 'processedOn', 'atm'))
+if not begun then return 'gone' end
 local holder = redis.call('GET', KEYS[2]) or ARGV[2]
-if begun ~= ARGV[4] or at ~= ARGV[5] or holder ~= ARGV[2] then return 0 end
-if not redis.call('LPOS', KEYS[3], ARGV[1]) then
-  if redis.call('LREM', KEYS[4], -1, ARGV[1]) == 0 then return 0 end
-  redis.call('LPUSH', KEYS[3], ARGV[1])
+if begun ~= ARGV[4] or at ~= ARGV[5] or holder ~= ARGV[2] then return 'taken' end
+if tonumber(ended or 0) > tonumber(ARGV[6]) then return 'recorded' end
+if redis.call('LREM', KEYS[3], 1, ARGV[1]) == 0 and redis.call('LREM', KEYS[4], -1, ARGV[1]) == 0 then
+  return 'recorded'
 end
+redis.call('LPUSH', KEYS[3], ARGV[1])
+redis.call('HSET', KEYS[1], 'stc', ARGV[7])
 redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[3])
-return 1
+return 'relocked'
 `
 
 /** KEYS: the active jobs. ARGV: the prefix of the queue's keys, a token. Returns the job that is locked with it. */
