@@ -26,7 +26,8 @@ export function createApi(parts: ResolvedDashboard): Hono<Env> {
   const api = new Hono<Env>({ getPath: request => pathInApi(new URL(request.url).pathname) ?? '/' })
   api.onError(cause => {
     if (cause instanceof ApiProblem) return cause.toReply()
-    if ((cause as { code?: unknown }).code === 'configuration_invalid')
+    // Of a cursor. Any other option is the inbox's own.
+    if ((cause as { option?: unknown }).option === 'after')
       return new ApiProblem(400, 'invalid', cause.message).toReply()
     return new ApiProblem(503, 'inbox_unavailable', `The inbox does not work: ${cause.message}`).toReply()
   })

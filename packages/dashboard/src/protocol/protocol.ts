@@ -51,7 +51,7 @@ export interface LiveProcess {
 }
 
 export interface Here {
-  /** The newest first, 500 at most. */
+  /** The newest first: of refused requests 100 at most, of the others 500. */
   readonly observations: readonly ObservationLine[]
   readonly refusals: readonly RefusalCount[]
 }
