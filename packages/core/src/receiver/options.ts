@@ -160,7 +160,7 @@ export function resolveOptions<Context>(options: Options<Context>): ResolvedOpti
     inbox,
     acknowledge,
     retry: retryOf(options, acknowledge, inbox),
-    concurrency: count('concurrency', 16, 0, 100_000),
+    concurrency: count('concurrency', 16, inbox.durable === true ? 0 : 1, 100_000),
     capacity: count('capacity', inbox.defaultCapacity ?? 10_000, 1, 1_000_000_000),
     handlerTimeoutMs: duration('handlerTimeout', '60s', 1, DAY_MS),
     handlerWaitMs: duration('handlerWait', '10m', 5000, DAY_MS),
