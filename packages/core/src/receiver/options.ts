@@ -153,7 +153,7 @@ export function resolveOptions<Context>(options: Options<Context>): ResolvedOpti
   ])
   const inbox = inboxOf(options, acknowledge)
   if (options.concurrency === 0 && inbox.durable !== true)
-    throw new ConfigurationError('concurrency', '0 needs a durable inbox that other processes share')
+    throw new ConfigurationError('concurrency', '0 needs a durable inbox')
   return {
     secret: options.secret as SecretSource<Context>,
     toleranceMs,
