@@ -1,5 +1,5 @@
 import { bullmqInbox } from '@ackhook/bullmq'
-import type { Inbox } from '@ackhook/core'
+import type { Duration, Inbox } from '@ackhook/core'
 import type { Process, Verdict } from '@ackhook/core/spi'
 import { ErrorCode } from 'bullmq'
 import { Redis } from 'ioredis'
@@ -32,15 +32,22 @@ async function startWith(inbox: Inbox, afterwards: () => Promise<unknown>, concu
   return { runs, seen: policy.seen }
 }
 
-test('a completion that Redis refuses for a while is repeated, and the event runs once', async () => {
+/** An inbox on a Redis of its own, and a client that makes it refuse. */
+async function inboxOnRedis(lease: Duration) {
   const server = await startRedis()
   const admin = new Redis(server.url)
   closing.push(
     () => server.stop(),
     () => admin.disconnect(),
   )
-  const inbox = bullmqInbox({ connection: server.url, queue: unique('q'), lease: '2s' })
+  const queue = unique('q')
+  const inbox = bullmqInbox({ connection: server.url, queue, lease })
   closing.push(() => inbox.close(1000))
+  return { admin, inbox, queue }
+}
+
+test('a completion that Redis refuses for a while is repeated, and the event runs once', async () => {
+  const { admin, inbox } = await inboxOnRedis('2s')
   const { runs, seen } = await startWith(inbox, () => admin.config('SET', 'min-replicas-to-write', '1'))
   const delivery = aDelivery()
   await inbox.accept(delivery)
@@ -53,14 +60,7 @@ test('a completion that Redis refuses for a while is repeated, and the event run
 })
 
 test('a completion that Redis refuses for longer than the lease is made when it is accepted, and the event runs once', async () => {
-  const server = await startRedis()
-  const admin = new Redis(server.url)
-  closing.push(
-    () => server.stop(),
-    () => admin.disconnect(),
-  )
-  const inbox = bullmqInbox({ connection: server.url, queue: unique('q'), lease: '4s' })
-  closing.push(() => inbox.close(1000))
+  const { admin, inbox } = await inboxOnRedis('4s')
   const refuse = () => admin.config('SET', 'min-replicas-to-write', '1')
   // Busy with the record, it does not take the event again itself.
   const { runs, seen } = await startWith(inbox, refuse, 1)
@@ -111,15 +111,7 @@ test('a completion whose connection PostgreSQL ends is repeated, and the event r
 }, 60_000)
 
 test('a failure that Redis refuses for a while is repeated, and counts one attempt', async () => {
-  const server = await startRedis()
-  const admin = new Redis(server.url)
-  closing.push(
-    () => server.stop(),
-    () => admin.disconnect(),
-  )
-  const queue = unique('q')
-  const inbox = bullmqInbox({ connection: server.url, queue, lease: '2s' })
-  closing.push(() => inbox.close(1000))
+  const { admin, inbox, queue } = await inboxOnRedis('2s')
   const runs: number[] = []
   const policy = aPolicy()
   await inbox.start(async (_, { number }) => {

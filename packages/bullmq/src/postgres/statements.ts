@@ -176,8 +176,9 @@ WITH given AS (
 SELECT pg_notify('bullmq_jobs', queue) FROM given`
 
 /** As they are for this user and database, and what time it is there. */
-export const GUARANTEEING_SETTINGS = `
-SELECT extract(epoch FROM clock_timestamp()) * 1000 AS now, current_setting('synchronous_commit') AS "synchronous_commit", current_setting('fsync') AS "fsync",
+export const GUARANTEEING_SETTINGS: string = `
+SELECT ${SERVER_NOW_MS} AS now,
+  current_setting('synchronous_commit') AS "synchronous_commit", current_setting('fsync') AS "fsync",
   current_setting('default_transaction_isolation') AS isolation`
 
 /** Forgets a handled event: its job, or what is remembered of it. $1 queue, $2 id. */
