@@ -2,7 +2,7 @@ import type { BrowsedEvent, BrowseQuery, BrowseSupport } from '@ackhook/core/spi
 import { withDeadline } from '@ackhook/core/spi'
 import type { Engine } from './engine/engine.ts'
 import { type EventJob, jobIdOf, toDelivery } from './engine/event-job.ts'
-import { cursorOf, type JobQuery, type ListedJob, listedJob, placeOf } from './engine/job-list.ts'
+import { cursorOf, type JobQuery, type ListedJob, listedJob, parseCursor } from './engine/job-list.ts'
 
 const DEADLINE_MS = 5000
 /** BullMQ's states of a job. */
@@ -25,7 +25,7 @@ export async function browse(
   openEngine: () => Promise<Engine>,
   query: BrowseQuery,
 ): Promise<readonly BrowsedEvent[]> {
-  const after = query.after === undefined ? undefined : placeOf(query.after)
+  const after = query.after === undefined ? undefined : parseCursor(query.after)
   const { state, key, limit = 100 } = query
   const answered = openEngine().then(engine =>
     key === undefined

@@ -2,7 +2,7 @@ import type { DeadLetter, ListOptions } from '@ackhook/core'
 import { type DeadLetterStore, withDeadline } from '@ackhook/core/spi'
 import type { Engine } from './engine/engine.ts'
 import { jobIdOf, toDelivery } from './engine/event-job.ts'
-import { cursorOf, type ListedJob, listedJob, type Place, placeOf } from './engine/job-list.ts'
+import { cursorOf, type ListedJob, listedJob, type Position, parseCursor } from './engine/job-list.ts'
 import { NO_REASON } from './processing/job-errors.ts'
 
 const DEADLINE_MS = 5000
@@ -16,7 +16,7 @@ export function createDeadLetters(openEngine: () => Promise<Engine>): DeadLetter
   }
   return {
     list: async (options = {}) => {
-      const after = options.after === undefined ? undefined : placeOf(options.after)
+      const after = options.after === undefined ? undefined : parseCursor(options.after)
       return ask('list', engine => list(engine, { ...options, after }))
     },
     get: key => ask('get', engine => get(engine, key)),
@@ -31,7 +31,7 @@ async function list(
     limit = 100,
     order = 'newest',
     after,
-  }: Omit<ListOptions, 'after'> & { readonly after?: Place | undefined },
+  }: Omit<ListOptions, 'after'> & { readonly after?: Position | undefined },
 ): Promise<readonly DeadLetter[]> {
   const count = Math.min(Math.floor(limit), MAX_LISTED)
   if (!(count >= 1)) return []

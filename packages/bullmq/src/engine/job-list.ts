@@ -1,8 +1,8 @@
 import { ConfigurationError } from '@ackhook/core'
 import type { EventJob, JobData } from './event-job.ts'
 
-/** A place in a list: what it is ordered by, then the id of the job. */
-export interface Place {
+/** A position in a list: what it is ordered by, then the id of the job. */
+export interface Position {
   readonly at: number
   readonly jobId: string
 }
@@ -14,7 +14,7 @@ export interface JobQuery {
    */
   readonly state: 'dead' | 'active' | 'pending'
   readonly order: 'newest' | 'oldest'
-  readonly after?: Place | undefined
+  readonly after?: Position | undefined
   readonly limit: number
 }
 
@@ -34,7 +34,7 @@ export interface ListedJob {
   readonly at: number
 }
 
-/** A job that BullMQ has read, at its place. */
+/** A job that BullMQ has read, at its position. */
 export function listedJob(job: EventJob, at = 0): ListedJob {
   const { name, data, attemptsMade, failedReason, finishedOn } = job
   return { id: job.id!, name, data, attemptsMade, failedReason, finishedOn, at }
@@ -46,8 +46,8 @@ export function cursorOf({ at, id }: Pick<ListedJob, 'at' | 'id'>): string {
   return `${at}.${id}`
 }
 
-/** The place that a cursor names. Throws {@link ConfigurationError} for what was never one. */
-export function placeOf(cursor: string): Place {
+/** The position that a cursor names. Throws {@link ConfigurationError} for what was never one. */
+export function parseCursor(cursor: string): Position {
   const [, at, jobId] = CURSOR.exec(cursor) ?? []
   if (at !== undefined && jobId !== undefined) return { at: Number(at), jobId }
   throw new ConfigurationError('after', `must be the cursor of the last item of a page; got '${cursor}'`)

@@ -1,5 +1,5 @@
 import type { RedisConnectionClient } from 'bullmq'
-import type { JobQuery, ListedJob, Place } from '../engine/job-list.ts'
+import type { JobQuery, ListedJob, Position } from '../engine/job-list.ts'
 
 /** Jobs that are read at a time, each with its body. */
 const CHUNK = 500
@@ -26,19 +26,19 @@ export class RedisJobList {
     let { after } = query
     while (found.length < query.limit) {
       const limit = Math.min(CHUNK, query.limit - found.length)
-      const places = await this.#placesOfDead({ ...query, after, limit })
-      const jobs = await this.#read(places.map(({ jobId }) => jobId))
+      const positions = await this.#positionsOfDead({ ...query, after, limit })
+      const jobs = await this.#read(positions.map(({ jobId }) => jobId))
       for (const [i, job] of jobs.entries()) {
         // It may have been redriven since.
-        if (job?.finishedOn !== undefined) found.push({ ...job, at: places[i]!.at })
+        if (job?.finishedOn !== undefined) found.push({ ...job, at: positions[i]!.at })
       }
-      if (places.length < limit) break
-      after = places.at(-1)
+      if (positions.length < limit) break
+      after = positions.at(-1)
     }
     return found
   }
 
-  async #placesOfDead({ order, after, limit }: JobQuery): Promise<readonly Place[]> {
+  async #positionsOfDead({ order, after, limit }: JobQuery): Promise<readonly Position[]> {
     const key = this.#keyOf('failed')
     const tied = after === undefined ? [] : await this.#afterTied(key, after, order)
     if (tied.length >= limit) return tied.slice(0, limit)
@@ -56,13 +56,14 @@ export class RedisJobList {
       0,
       limit - tied.length,
     )
-    const places = [...tied]
-    for (let i = 0; i < scored.length; i += 2) places.push({ jobId: scored[i]!, at: Number(scored[i + 1]) })
-    return places
+    const positions = [...tied]
+    for (let i = 0; i < scored.length; i += 2)
+      positions.push({ jobId: scored[i]!, at: Number(scored[i + 1]) })
+    return positions
   }
 
   /** Those that died in the same millisecond, in Redis' order: by the bytes of their ids. */
-  async #afterTied(key: string, after: Place, order: JobQuery['order']): Promise<readonly Place[]> {
+  async #afterTied(key: string, after: Position, order: JobQuery['order']): Promise<readonly Position[]> {
     const ids: string[] = await this.#client['zrangebyscore'](key, after.at, after.at)
     const beyond = ids.filter(id => (order === 'newest' ? id < after.jobId : id > after.jobId)).sort()
     if (order === 'newest') beyond.reverse()
@@ -73,12 +74,12 @@ export class RedisJobList {
     const ids: string[] = await this.#client['lrange'](this.#keyOf('active'), 0, -1)
     const jobs = (await this.#read(ids)).filter(job => job !== undefined)
     return jobs
-      .toSorted(byPlace)
-      .filter(job => after === undefined || byPlace({ at: after.at, id: after.jobId }, job) < 0)
+      .toSorted(byPosition)
+      .filter(job => after === undefined || byPosition({ at: after.at, id: after.jobId }, job) < 0)
       .slice(0, limit)
   }
 
-  /** The jobs that exist, with the time of their acceptance as their place. */
+  /** The jobs that exist, with the time of their acceptance as their position. */
   #read(ids: readonly string[]): Promise<readonly (ListedJob | undefined)[]> {
     return Promise.all(ids.map(id => this.#readOne(id)))
   }
@@ -103,8 +104,8 @@ export class RedisJobList {
 
 const FIELDS = ['name', 'data', 'atm', 'failedReason', 'finishedOn', 'timestamp']
 
-type Placed = Pick<ListedJob, 'at' | 'id'>
+type Positioned = Pick<ListedJob, 'at' | 'id'>
 
-function byPlace(a: Placed, b: Placed): number {
+function byPosition(a: Positioned, b: Positioned): number {
   return a.at - b.at || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0)
 }
