@@ -229,6 +229,18 @@ it('lets a request go of what its bytes were read for', async () => {
   expect(requests).toHaveLength(1)
 })
 
+it('keeps no process for the time limit of a body that is there', async () => {
+  const timers = vi.spyOn(globalThis, 'setTimeout')
+  const timeoutMs = 54_321
+  await received(
+    request => readRawBody(request, { ...limits, timeoutMs }),
+    client => client.end('sent'),
+  )
+  const ofBodies = timers.mock.calls.findIndex(([, ms]) => ms === timeoutMs)
+  expect(timers.mock.results[ofBodies]?.value.hasRef()).toBe(false)
+  timers.mockRestore()
+})
+
 it('gives the bytes to both where a request is read for two', async () => {
   const results = await received(
     request => Promise.all([readRawBody(request, limits), readRawBody(request, limits)]),
