@@ -19,7 +19,7 @@ export async function measureVerify({ quick, bodies }) {
       return rounds.at(-1)[sizes[0]].alone
     },
     {
-      ...{ quick, within: 0.025, fewest: 12, most: 120, seconds: 600 },
+      ...{ quick, within: 0.015, fewest: 12, most: 120, seconds: 900 },
       decides: [STRIPE, OCTOKIT].map(one => ['ns', one, OURS]),
     },
   )
