@@ -2,6 +2,7 @@ import type { EventSchemas, KnownEvents, Receiver, ReceiverOptions, WebhookReque
 import { toNodeHandler } from '@ackhook/core/node'
 import { requireReceiver, toReceiver } from '@ackhook/core/spi'
 import type { Request, RequestHandler, Response } from 'express'
+import { withSharedClasses } from './with-shared-classes.ts'
 
 /** A request handler to mount and a receiver to register handlers on. */
 export type ExpressWebhooks<Events> = RequestHandler & Receiver<Events, Request>
@@ -32,7 +33,7 @@ export function webhooks<const Schemas extends EventSchemas = Record<never, neve
  */
 export function webhooksOf<Events>(receiver: Receiver<Events, Request>): ExpressWebhooks<Events> {
   requireReceiver(receiver, 'webhooksOf')
-  const listener = toNodeHandler(receiver)
+  const listener = withSharedClasses(toNodeHandler(receiver))
   // Connect calls the method `handle` of what it mounts, where there is one, with the response.
   const handle = (request: WebhookRequest<Request>, response?: Response) =>
     response === undefined ? receiver.handle(request) : listener(request as unknown as Request, response)
