@@ -23,7 +23,7 @@ export async function compareAccepting(ways, { raw, quick }) {
     for (let warmUp = 0; warmUp < WARM_UPS; warmUp++) for (const name of names) await measure(name)
     const found = await compareRounds(inTurns(names, measure), {
       quick,
-      ...{ fewest: 10, most: 60, seconds: 20 },
+      ...{ fewest: 10, most: 200, seconds: 60 },
       decides: [
         ['perSecond', names.at(-1), base],
         ['p50Ms', names.at(-1), base],

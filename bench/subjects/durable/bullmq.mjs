@@ -118,7 +118,7 @@ async function compareProcessing(parts, { concurrency, share, ids = 0 }, quick) 
   for (const name of Object.keys(ways)) await measure(name, 'warm-up')
   return compareRounds(inTurns(Object.keys(ways), measure), {
     quick,
-    ...{ fewest: 6, most: 20, seconds: 25 },
+    ...{ fewest: 6, most: 60, seconds: 80 },
     decides: [['perSecond', OURS, BARE]],
   })
 }

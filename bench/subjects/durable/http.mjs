@@ -37,7 +37,7 @@ export async function measureOverHttp({ folder, redis, postgres, quick }) {
   for (const variant of VARIANTS) await measure(variant, 1)
   const found = await compareRounds(
     inTurns(VARIANTS, variant => measure(variant, 0.4)),
-    { quick, ...{ fewest: 6, most: 20, seconds: 40 }, decides: [['perSecond', SQLITE, MEMORY]] },
+    { quick, ...{ fewest: 6, most: 40, seconds: 120 }, decides: [['perSecond', SQLITE, MEMORY]] },
   )
   for (const { server, sender } of servers.values()) {
     sender.close()
