@@ -1,7 +1,7 @@
-import { crc32 } from 'node:zlib'
 import { expect, it } from 'vitest'
 import { ConfigurationError } from '../errors/errors.ts'
 import { eventKey } from '../events/event-key.ts'
+import { checksum } from '../lib/checksum.ts'
 import { createDeliveryFactory, type DeliveryParts } from './delivery.ts'
 
 const event = { id: 'evt_1', type: 'a.b', created_at: '2026-01-01T00:00:00Z', data: {} }
@@ -19,7 +19,7 @@ it('names an event and its bytes', async () => {
     id: 'evt_1',
     type: 'a.b',
     body,
-    fingerprint: crc32(body) | 0,
+    fingerprint: checksum(body),
     receivedAt: 5,
     event,
   })

@@ -2,6 +2,7 @@ import { platform } from '#platform'
 import { ConfigurationError } from '../errors/errors.ts'
 import type { WebhookEvent } from '../events/event-types.ts'
 import type { WebhookRequest } from '../http/request.ts'
+import { checksum } from '../lib/checksum.ts'
 import { isPromise, type MaybePromise } from '../lib/maybe-promise.ts'
 import type { AsyncContext } from '../platform/platform.ts'
 
@@ -111,7 +112,7 @@ class VerifiedDelivery implements Delivery {
     this.id = event.id
     this.type = event.type
     this.body = body
-    this.fingerprint = platform.checksum(body)
+    this.fingerprint = checksum(body)
     this.receivedAt = receivedAt
     this.event = event
   }

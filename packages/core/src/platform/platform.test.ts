@@ -1,5 +1,4 @@
 import { createHash, createHmac } from 'node:crypto'
-import { crc32 as zlibCrc32 } from 'node:zlib'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { platform as node } from './node/platform.ts'
 import { platform as web } from './web/platform.ts'
@@ -80,10 +79,6 @@ describe.each([
     },
   )
 
-  it.each(SIZES)('gives the CRC-32 of %d bytes as zlib does, signed', size => {
-    expect(platform.checksum(bytes(size))).toBe(zlibCrc32(bytes(size)) | 0)
-  })
-
   it.each([
     [[], ''],
     [[0x61, 0xc3, 0xa9], 'aé'],
@@ -104,11 +99,10 @@ describe.each([
     expect(platform.decodeText(Uint8Array.from(codes))).toBe(text)
   })
 
-  it('decodes and signs a window on a larger buffer', async () => {
+  it('decodes a window on a larger buffer', () => {
     const larger = Uint8Array.from([0x7a, 0xef, 0xbb, 0xbf, 0x61, 0x7a])
     const window = larger.subarray(1, 5)
     expect(platform.decodeText(window)).toBe('a')
-    expect(platform.checksum(window)).toBe(zlibCrc32(window) | 0)
   })
 
   it('has a default logger that takes every level', () => {

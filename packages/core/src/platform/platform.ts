@@ -14,8 +14,6 @@ export interface Platform {
   createMac(secret: string): Mac
   /** The first 128 bits of the SHA-256 of a text's UTF-8 bytes, as 22 characters of base64url. */
   hashText(text: string): MaybePromise<string>
-  /** CRC-32 of bytes, as a signed 32-bit integer. */
-  checksum(bytes: Uint8Array): number
   /** Text of UTF-8 bytes, without a byte order mark. Invalid sequences become U+FFFD. */
   decodeText(bytes: Uint8Array): string
   /** Timeouts of one length. */

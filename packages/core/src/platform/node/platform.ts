@@ -1,7 +1,6 @@
 import { AsyncResource } from 'node:async_hooks'
 import { hash } from 'node:crypto'
 import { hostname } from 'node:os'
-import { crc32 } from 'node:zlib'
 import type { AsyncContext, Platform } from '../platform.ts'
 import { createMac } from './hmac.ts'
 import { processWarnings } from './process-warnings.ts'
@@ -22,7 +21,6 @@ export const platform: Platform = {
     for (let i = 0; i < KEY_BYTES; i++) keyBytes[i] = digest.charCodeAt(i)
     return keyBytes.toString('base64url')
   },
-  checksum: bytes => crc32(bytes) | 0,
   decodeText(bytes) {
     const buffer =
       bytes instanceof Buffer ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)

@@ -1,6 +1,5 @@
 import { consoleLogger } from '../console-logger.ts'
 import type { AsyncContext, Platform } from '../platform.ts'
-import { crc32 } from './crc32.ts'
 import { createMac } from './hmac.ts'
 import { createTimeouts } from './timeouts.ts'
 
@@ -18,7 +17,6 @@ export const platform: Platform = {
     const digest = await crypto.subtle.digest('SHA-256', encoder.encode(text))
     return base64url(new Uint8Array(digest, 0, KEY_BYTES))
   },
-  checksum: crc32,
   decodeText: bytes => decoder.decode(bytes),
   keepContext: () => CURRENT,
   keepsContext: false,
