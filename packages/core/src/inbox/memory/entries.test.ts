@@ -1,6 +1,7 @@
-import { expect, it } from 'vitest'
+import { afterEach, expect, it, vi } from 'vitest'
 import { Entries } from './entries.ts'
 import { Entry, NO_DELIVERY } from './entry.ts'
+import { keyHash } from './key-hash.ts'
 
 const LEASE_MS = 60_000
 let sequence = 0
@@ -12,6 +13,10 @@ function holding(...keys: string[]) {
   for (const entry of all) entries.add(entry)
   return { entries, all, listed: () => entries.list().map(({ key }) => key) }
 }
+
+afterEach(() => {
+  vi.restoreAllMocks()
+})
 
 it.each([
   ['the oldest', 0, ['b', 'c']],
@@ -58,4 +63,12 @@ it('take the room of those that are gone', () => {
     expect(entry.slot).toBe(1)
     entries.delete(entry)
   }
+})
+
+it('find each of two entries whose keys have one hash', () => {
+  vi.spyOn(keyHash, 'of').mockReturnValue(7)
+  const { entries, all } = holding('a', 'b')
+  expect(['a', 'b', 'c'].map(key => entries.get(key)?.key)).toEqual(['a', 'b', undefined])
+  entries.delete(all[0] as Entry)
+  expect(['a', 'b'].map(key => entries.get(key)?.key)).toEqual([undefined, 'b'])
 })

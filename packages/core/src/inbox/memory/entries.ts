@@ -1,4 +1,5 @@
 import type { Entry } from './entry.ts'
+import { keyHash } from './key-hash.ts'
 import { KeyIndex } from './key-index.ts'
 
 /**
@@ -6,9 +7,12 @@ import { KeyIndex } from './key-index.ts'
  * would replace its table again and again, and dead tables keep what was in them. perf: note 1.
  */
 export class Entries {
-  readonly #index = new KeyIndex()
   /** By slot. */
   readonly #all: (Entry | undefined)[] = []
+  readonly #index = new KeyIndex({
+    isKeyOf: (slot, key) => this.#all[slot]?.key === key,
+    hashOf: slot => keyHash.of((this.#all[slot] as Entry).key),
+  })
   readonly #freeSlots: number[] = []
   #oldest: Entry | undefined
   #newest: Entry | undefined

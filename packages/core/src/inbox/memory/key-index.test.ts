@@ -1,19 +1,40 @@
-import { expect, it, vi } from 'vitest'
+import { afterEach, expect, it, vi } from 'vitest'
+import { keyHash } from './key-hash.ts'
 import { KeyIndex } from './key-index.ts'
+import { KeyRecords } from './key-records.ts'
 
-/** Of the hash, for which the texts below were searched. */
-const SEED = 0x811c_9dc5
-/** Texts of one hash. */
-const SAME = ['costarring', 'liquid']
-const ONE_IN_THE_OTHER = ['evt_1', 'evt_1nlm1l4']
+const ONE_LENGTH = ['liquid', 'costar']
+const ONE_IN_THE_OTHER = ['evt_1', 'evt_12']
+
+/** With keys as bytes, as the remembered ids have them. */
+function createIndex() {
+  const keys = new KeyRecords()
+  const index = new KeyIndex(keys)
+  return {
+    slotOf: (key: string) => index.slotOf(key),
+    add(key: string, slot: number) {
+      keys.set(slot, key)
+      index.add(key, slot)
+    },
+    delete(slot: number) {
+      index.delete(slot)
+      keys.delete(slot)
+    },
+  }
+}
+
+afterEach(() => {
+  vi.restoreAllMocks()
+})
 
 it.each([
-  ['of one length', SAME],
+  ['of one length', ONE_LENGTH],
   ['the longer of which begins with the other', ONE_IN_THE_OTHER],
   ['the shorter of which comes later', ONE_IN_THE_OTHER.toReversed()],
 ])('keeps keys apart that have the same hash, %s', (_, keys) => {
-  vi.spyOn(Math, 'random').mockReturnValueOnce(SEED / 2 ** 32)
-  const index = new KeyIndex()
+  vi.spyOn(keyHash, 'of').mockReturnValue(7)
+  vi.spyOn(keyHash, 'ofBytes').mockReturnValue(7)
+  const index = createIndex()
   for (const [slot, key] of keys.entries()) index.add(key, slot)
   expect(keys.map(key => index.slotOf(key))).toEqual([0, 1])
   index.delete(0)
@@ -31,7 +52,7 @@ it.each([
   ['Latin-1', 'clé'],
   ['beyond Latin-1', 'ключ'],
 ])('keeps a key that is %s', (_, key) => {
-  const index = new KeyIndex()
+  const index = createIndex()
   index.add(key, 5)
   expect(index.slotOf(key)).toBe(5)
   for (const other of [`${key}k`, key.slice(1), `\u0100${key}`].filter(one => one !== key))
@@ -43,7 +64,7 @@ it.each([
 })
 
 it('takes any slot, however far from the others', () => {
-  const index = new KeyIndex()
+  const index = createIndex()
   index.add('far', 5000)
   index.add('near', 0)
   expect(['far', 'near'].map(key => index.slotOf(key))).toEqual([5000, 0])
@@ -52,7 +73,7 @@ it('takes any slot, however far from the others', () => {
 })
 
 it('answers what a Map would, whatever is added and deleted', () => {
-  const index = new KeyIndex()
+  const index = createIndex()
   const map = new Map<string, number>()
   const free = Array.from({ length: 3000 }, (_, slot) => slot)
   let seed = 1

@@ -1,50 +1,48 @@
-/** Longer keys, and those with other characters than Latin-1, are kept as texts. The platform sends none. */
-const MAX_BYTES = 40
-/** The length of a key, or that it is kept as a text, and then its characters. */
-const RECORD_BYTES = 1 + MAX_BYTES
-const AS_TEXT = 255
+import { keyHash } from './key-hash.ts'
+
 const FEWEST = 1024
 
+/** The keys that an index finds, wherever they are kept. */
+export interface KeysBySlot {
+  isKeyOf(slot: number, key: string): boolean
+  hashOf(slot: number): number
+}
+
 /**
- * From a key to the slot that it was given. Typed arrays, in which the garbage collector finds nothing to do: each text in a
- * `Map` is copied twice while it is young, and marked by each full collection from then on. A hash table with open
- * addressing and linear probing, at most half full, beside the bytes of the keys. perf: note 32.
+ * From a key to the slot that it was given. A typed array, in which the garbage collector finds nothing to do: a hash table
+ * with open addressing and linear probing, at most half full. perf: note 32.
  */
 export class KeyIndex {
+  readonly #keys: KeysBySlot
   /** Pairs of the hash of a key and its slot + 1, which is 0 where a pair is free. */
   #pairs = new Int32Array(2 * FEWEST)
   #size = 0
-  /** By slot. */
-  #records = new Uint8Array(RECORD_BYTES * FEWEST)
-  readonly #texts = new Map<number, string>()
-  /** Unknown outside of this process, so that no sender can choose plain ids of one hash. */
-  #seed = 0
+
+  constructor(keys: KeysBySlot) {
+    this.#keys = keys
+  }
 
   /** The slot of a key, or -1. */
   slotOf(key: string): number {
-    const hash = hashOf(key, this.#seed)
+    const hash = keyHash.of(key)
     const pairs = this.#pairs
     for (let at = placeOf(hash, pairs); ; at = nextTo(at, pairs)) {
       const slot = (pairs[at + 1] as number) - 1
-      if (slot === -1 || (pairs[at] === hash && this.#isKeyOf(slot, key))) return slot
+      if (slot === -1 || (pairs[at] === hash && this.#keys.isKeyOf(slot, key))) return slot
     }
   }
 
   /** Gives a free slot to a key that has none. */
   add(key: string, slot: number): void {
-    while ((slot + 1) * RECORD_BYTES > this.#records.length) this.#growRecords()
-    this.#write(key, slot)
-    // Not while a module loads, where Workers forbid it.
-    if (this.#size === 0) this.#seed = (Math.random() * 2 ** 32) | 0
     if (2 * (this.#size + 1) > this.#pairs.length / 2) this.#growPairs()
-    put(this.#pairs, hashOf(key, this.#seed), slot)
+    put(this.#pairs, keyHash.of(key), slot)
     this.#size++
   }
 
-  /** Frees a slot that a key has. */
+  /** Frees a slot that a key has, which must still be there. */
   delete(slot: number): void {
     const pairs = this.#pairs
-    let free = placeOf(this.#hashOfSlot(slot), pairs)
+    let free = placeOf(this.#keys.hashOf(slot), pairs)
     while (pairs[free + 1] !== slot + 1) free = nextTo(free, pairs)
     // What comes behind moves up, except before its own place: a search ends at the first free pair.
     for (let at = nextTo(free, pairs); pairs[at + 1] !== 0; at = nextTo(at, pairs)) {
@@ -55,46 +53,7 @@ export class KeyIndex {
       free = at
     }
     pairs[free + 1] = 0
-    this.#texts.delete(slot)
     this.#size--
-  }
-
-  #isKeyOf(slot: number, key: string): boolean {
-    const records = this.#records
-    const start = slot * RECORD_BYTES
-    if (records[start] === AS_TEXT) return this.#texts.get(slot) === key
-    if (records[start] !== key.length) return false
-    for (let i = 0; i < key.length; i++) if (records[start + 1 + i] !== key.charCodeAt(i)) return false
-    return true
-  }
-
-  #hashOfSlot(slot: number): number {
-    const start = slot * RECORD_BYTES
-    const length = this.#records[start] as number
-    if (length === AS_TEXT) return hashOf(this.#texts.get(slot) as string, this.#seed)
-    const end = start + 1 + length
-    let hash = this.#seed
-    for (let i = start + 1; i < end; i++) hash = mix(hash, this.#records[i] as number)
-    return hash
-  }
-
-  #write(key: string, slot: number): void {
-    const records = this.#records
-    const start = slot * RECORD_BYTES
-    let isText = key.length > MAX_BYTES
-    for (let i = 0; i < key.length && !isText; i++) {
-      const code = key.charCodeAt(i)
-      isText = code > 0xff
-      records[start + 1 + i] = code
-    }
-    records[start] = isText ? AS_TEXT : key.length
-    if (isText) this.#texts.set(slot, key)
-  }
-
-  #growRecords(): void {
-    const records = new Uint8Array(2 * this.#records.length)
-    records.set(this.#records)
-    this.#records = records
   }
 
   #growPairs(): void {
@@ -126,15 +85,4 @@ function nextTo(at: number, pairs: Int32Array): number {
 /** Forward, around the end. */
 function distance(from: number, to: number, pairs: Int32Array): number {
   return (to - from) & (pairs.length - 1)
-}
-
-/** FNV-1a of 32 bits, with another beginning. */
-function hashOf(key: string, seed: number): number {
-  let hash = seed
-  for (let i = 0; i < key.length; i++) hash = mix(hash, key.charCodeAt(i))
-  return hash
-}
-
-function mix(hash: number, code: number): number {
-  return Math.imul(hash ^ code, 0x0100_0193)
 }

@@ -1,6 +1,7 @@
 import { onceAMinute } from '../../lib/once-a-minute.ts'
 import type { Claim, CompleteOptions, StoreNotice } from '../dedupe-store.ts'
 import { KeyIndex } from './key-index.ts'
+import { KeyRecords } from './key-records.ts'
 import type { InboxStore } from './state.ts'
 
 /**
@@ -23,7 +24,8 @@ const NONE = 0
  */
 export class RememberedIds implements InboxStore {
   readonly #max: number
-  readonly #slots = new KeyIndex()
+  readonly #keys = new KeyRecords()
+  readonly #slots = new KeyIndex(this.#keys)
   #fingerprints = new Int32Array(FEWEST)
   /** Monotonic milliseconds, or {@link NONE}. */
   #until = new Float64Array(FEWEST)
@@ -85,6 +87,7 @@ export class RememberedIds implements InboxStore {
     if (slot === this.#until.length) this.#grow()
     const until = this.#until[slot] as number
     if (until !== NONE) this.#clear(slot)
+    this.#keys.set(slot, key)
     this.#slots.add(key, slot)
     if (until > now) this.#reportEviction()
     return slot
@@ -92,6 +95,7 @@ export class RememberedIds implements InboxStore {
 
   #clear(slot: number): void {
     this.#slots.delete(slot)
+    this.#keys.delete(slot)
     this.#until[slot] = NONE
   }
 
