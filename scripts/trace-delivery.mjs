@@ -25,7 +25,7 @@ import { writeCoreByFile } from './bundle-core.mjs'
 
 /** Held at what they are. The aim is 25 of both; one concept a file stands against the first. */
 const MOST_FILES = 40
-const MOST_RETURNS = 72
+const MOST_RETURNS = 62
 const TRANSPARENT = /(^|\/)maybe-promise\.js$/
 const QUIET_MS = 20
 

@@ -55,6 +55,7 @@ export class DeadLetterList {
 
   /** Removes the letter, and answers what it was. */
   take(key: string): Delivery | undefined {
+    if (this.size === 0) return undefined
     const found = this.#letters.get(key)
     if (found === undefined) return undefined
     this.remove(key)

@@ -55,20 +55,32 @@ it('keep a later entry of a key when an earlier one is deleted again', () => {
   expect(entries.size).toBe(2)
 })
 
-it('take the room of those that are gone', () => {
-  const { entries } = holding('held')
-  for (let i = 0; i < 100; i++) {
-    const entry = entryOf(`k${i}`)
-    entries.add(entry)
-    expect(entry.slot).toBe(1)
-    entries.delete(entry)
-  }
+it('keep nothing of those that are gone', () => {
+  vi.spyOn(keyHash, 'of').mockReturnValue(7)
+  const { entries, all } = holding('a', 'b', 'c')
+  for (const entry of all.toReversed()) entries.delete(entry)
+  expect(all.map(({ before, older, newer }) => [before, older, newer].filter(Boolean))).toEqual([[], [], []])
 })
 
-it('find each of two entries whose keys have one hash', () => {
+it.each([
+  ['came first', 0],
+  ['came between others', 1],
+  ['came last', 2],
+])('find each of those whose keys have one hash, and no longer the one that %s', (_, index) => {
   vi.spyOn(keyHash, 'of').mockReturnValue(7)
-  const { entries, all } = holding('a', 'b')
-  expect(['a', 'b', 'c'].map(key => entries.get(key)?.key)).toEqual(['a', 'b', undefined])
-  entries.delete(all[0] as Entry)
-  expect(['a', 'b'].map(key => entries.get(key)?.key)).toEqual([undefined, 'b'])
+  const { entries, all } = holding('a', 'b', 'c')
+  const keys = ['a', 'b', 'c', 'd']
+  expect(keys.map(key => entries.get(key))).toEqual([...all, undefined])
+  entries.delete(all[index] as Entry)
+  expect(keys.map(key => entries.get(key))).toEqual([...all.with(index, undefined as never), undefined])
+  entries.delete(all[index] as Entry)
+  expect(entries.size).toBe(2)
+})
+
+it('find every one of very many, until it is gone', () => {
+  const { entries, all } = holding(...Array.from({ length: 5000 }, (_, i) => `evt_${i}`))
+  expect(all.filter(entry => entries.get(entry.key) !== entry)).toEqual([])
+  for (const [i, entry] of all.entries()) if (i % 3 !== 0) entries.delete(entry)
+  expect(all.filter((entry, i) => entries.get(entry.key) !== (i % 3 === 0 ? entry : undefined))).toEqual([])
+  expect(entries.size).toBe(1667)
 })

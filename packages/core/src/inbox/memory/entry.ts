@@ -29,8 +29,9 @@ export class Entry {
   retryTimer: ReturnType<typeof setTimeout> | undefined = undefined
   /** Answers the request that waits for the handlers, with `acknowledge: 'after-processing'`. */
   reply: ((acceptance: Acceptance) => void) | undefined = undefined
-  /** Its place in {@link Entries}, and its neighbours there. */
-  slot = -1
+  /** Of its key, and its neighbours in {@link Entries}. */
+  hash = 0
+  before: Entry | undefined = undefined
   older: Entry | undefined = undefined
   newer: Entry | undefined = undefined
   /** Releases a platform that was asked to wait. */

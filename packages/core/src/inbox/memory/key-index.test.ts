@@ -1,27 +1,9 @@
 import { afterEach, expect, it, vi } from 'vitest'
 import { keyHash } from './key-hash.ts'
 import { KeyIndex } from './key-index.ts'
-import { KeyRecords } from './key-records.ts'
 
 const ONE_LENGTH = ['liquid', 'costar']
 const ONE_IN_THE_OTHER = ['evt_1', 'evt_12']
-
-/** With keys as bytes, as the remembered ids have them. */
-function createIndex() {
-  const keys = new KeyRecords()
-  const index = new KeyIndex(keys)
-  return {
-    slotOf: (key: string) => index.slotOf(key),
-    add(key: string, slot: number) {
-      keys.set(slot, key)
-      index.add(key, slot)
-    },
-    delete(slot: number) {
-      index.delete(slot)
-      keys.delete(slot)
-    },
-  }
-}
 
 afterEach(() => {
   vi.restoreAllMocks()
@@ -34,7 +16,7 @@ it.each([
 ])('keeps keys apart that have the same hash, %s', (_, keys) => {
   vi.spyOn(keyHash, 'of').mockReturnValue(7)
   vi.spyOn(keyHash, 'ofBytes').mockReturnValue(7)
-  const index = createIndex()
+  const index = new KeyIndex()
   for (const [slot, key] of keys.entries()) index.add(key, slot)
   expect(keys.map(key => index.slotOf(key))).toEqual([0, 1])
   index.delete(0)
@@ -52,7 +34,7 @@ it.each([
   ['Latin-1', 'clé'],
   ['beyond Latin-1', 'ключ'],
 ])('keeps a key that is %s', (_, key) => {
-  const index = createIndex()
+  const index = new KeyIndex()
   index.add(key, 5)
   expect(index.slotOf(key)).toBe(5)
   for (const other of [`${key}k`, key.slice(1), `\u0100${key}`].filter(one => one !== key))
@@ -64,7 +46,7 @@ it.each([
 })
 
 it('takes any slot, however far from the others', () => {
-  const index = createIndex()
+  const index = new KeyIndex()
   index.add('far', 5000)
   index.add('near', 0)
   expect(['far', 'near'].map(key => index.slotOf(key))).toEqual([5000, 0])
@@ -73,7 +55,7 @@ it('takes any slot, however far from the others', () => {
 })
 
 it('answers what a Map would, whatever is added and deleted', () => {
-  const index = createIndex()
+  const index = new KeyIndex()
   const map = new Map<string, number>()
   const free = Array.from({ length: 3000 }, (_, slot) => slot)
   let seed = 1

@@ -1,26 +1,17 @@
 import { keyHash } from './key-hash.ts'
+import { KeyRecords } from './key-records.ts'
 
 const FEWEST = 1024
-
-/** The keys that an index finds, wherever they are kept. */
-export interface KeysBySlot {
-  isKeyOf(slot: number, key: string): boolean
-  hashOf(slot: number): number
-}
 
 /**
  * From a key to the slot that it was given. A typed array, in which the garbage collector finds nothing to do: a hash table
  * with open addressing and linear probing, at most half full. perf: note 32.
  */
 export class KeyIndex {
-  readonly #keys: KeysBySlot
+  readonly #keys = new KeyRecords()
   /** Pairs of the hash of a key and its slot + 1, which is 0 where a pair is free. */
   #pairs = new Int32Array(2 * FEWEST)
   #size = 0
-
-  constructor(keys: KeysBySlot) {
-    this.#keys = keys
-  }
 
   /** The slot of a key, or -1. */
   slotOf(key: string): number {
@@ -35,11 +26,12 @@ export class KeyIndex {
   /** Gives a free slot to a key that has none. */
   add(key: string, slot: number): void {
     if (2 * (this.#size + 1) > this.#pairs.length / 2) this.#growPairs()
+    this.#keys.set(slot, key)
     put(this.#pairs, keyHash.of(key), slot)
     this.#size++
   }
 
-  /** Frees a slot that a key has, which must still be there. */
+  /** Frees a slot that a key has. */
   delete(slot: number): void {
     const pairs = this.#pairs
     let free = placeOf(this.#keys.hashOf(slot), pairs)
@@ -53,6 +45,7 @@ export class KeyIndex {
       free = at
     }
     pairs[free + 1] = 0
+    this.#keys.delete(slot)
     this.#size--
   }
 

@@ -1,5 +1,4 @@
 import { keyHash } from './key-hash.ts'
-import type { KeysBySlot } from './key-index.ts'
 
 /** Longer keys, and those with other characters than Latin-1, are kept as texts. The platform sends none. */
 const MAX_BYTES = 40
@@ -12,7 +11,7 @@ const FEWEST = 1024
  * Keys by slot, as bytes: in a typed array the garbage collector finds nothing to do, where each text is copied twice while
  * it is young, and marked by each full collection from then on. perf: note 32.
  */
-export class KeyRecords implements KeysBySlot {
+export class KeyRecords {
   #records = new Uint8Array(RECORD_BYTES * FEWEST)
   readonly #texts = new Map<number, string>()
 

@@ -15,8 +15,9 @@ it('keeps the fingerprint of each id, and the last one', () => {
   expect(ids.forget('evt_a')).toBe(true)
   expect(KEYS.map(key => ids.handled(key))).toEqual([undefined, 1, 2])
   remember(ids, 'evt_a', 3)
-  remember(ids, 'evt_b', 4)
-  expect(KEYS.map(key => ids.handled(key))).toEqual([3, 4, 2])
+  expect(ids.renew('evt_b', { fingerprint: 4, retentionMs: LONG_MS })).toBe(true)
+  expect(ids.renew('evt_d', { fingerprint: 5, retentionMs: LONG_MS })).toBe(false)
+  expect([...KEYS, 'evt_d'].map(key => ids.handled(key))).toEqual([3, 4, 2, undefined])
 })
 
 it('forgets the oldest id for one too many, and no other', () => {
@@ -46,9 +47,12 @@ it('remembers what a plain list of the newest ids would', () => {
     if (random(4) === 0) {
       expect(ids.forget(key)).toBe(at >= 0)
       if (at >= 0) newest[at] = undefined
+    } else if (ids.renew(key, { fingerprint: 0, retentionMs: LONG_MS })) {
+      expect(at).toBeGreaterThanOrEqual(0)
     } else {
       remember(ids, key)
-      if (at < 0 && newest.push(key) > 8) newest.shift()
+      newest.push(key)
+      if (newest.length > 8) newest.shift()
     }
     expect(keys.filter(one => ids.handled(one) !== undefined)).toEqual(
       keys.filter(one => newest.includes(one)),

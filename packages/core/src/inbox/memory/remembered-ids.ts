@@ -1,7 +1,6 @@
 import { onceAMinute } from '../../lib/once-a-minute.ts'
 import type { Claim, CompleteOptions, StoreNotice } from '../dedupe-store.ts'
 import { KeyIndex } from './key-index.ts'
-import { KeyRecords } from './key-records.ts'
 import type { InboxStore } from './state.ts'
 
 /**
@@ -24,8 +23,7 @@ const NONE = 0
  */
 export class RememberedIds implements InboxStore {
   readonly #max: number
-  readonly #keys = new KeyRecords()
-  readonly #slots = new KeyIndex(this.#keys)
+  readonly #slots = new KeyIndex()
   #fingerprints = new Int32Array(FEWEST)
   /** Monotonic milliseconds, or {@link NONE}. */
   #until = new Float64Array(FEWEST)
@@ -48,14 +46,18 @@ export class RememberedIds implements InboxStore {
     return slot === -1 ? undefined : this.#fingerprints[slot]
   }
 
-  /** Remembers an id. Evicts the one that was remembered first when there is no room. */
-  complete(key: string, _token: string, { fingerprint, retentionMs }: CompleteOptions): boolean {
+  /** Remembers an id that is not remembered yet. Evicts the one that was remembered first when there is no room. */
+  complete(key: string, _token: string, options: CompleteOptions): boolean {
     const now = performance.now()
-    const known = this.#slots.slotOf(key)
-    const slot = known === -1 ? this.#takeSlot(key, now) : known
-    this.#fingerprints[slot] = fingerprint
-    this.#until[slot] = now + retentionMs
+    this.#write(this.#takeSlot(key, now), now, options)
     return true
+  }
+
+  /** Remembers an id anew where it is. `false`: it is not remembered. */
+  renew(key: string, options: CompleteOptions): boolean {
+    const slot = this.#slots.slotOf(key)
+    if (slot !== -1) this.#write(slot, performance.now(), options)
+    return slot !== -1
   }
 
   release(): boolean {
@@ -81,13 +83,17 @@ export class RememberedIds implements InboxStore {
     return -1
   }
 
+  #write(slot: number, now: number, { fingerprint, retentionMs }: CompleteOptions): void {
+    this.#fingerprints[slot] = fingerprint
+    this.#until[slot] = now + retentionMs
+  }
+
   #takeSlot(key: string, now: number): number {
     const slot = this.#next
     this.#next = slot + 1 === this.#max ? 0 : slot + 1
     if (slot === this.#until.length) this.#grow()
     const until = this.#until[slot] as number
     if (until !== NONE) this.#clear(slot)
-    this.#keys.set(slot, key)
     this.#slots.add(key, slot)
     if (until > now) this.#reportEviction()
     return slot
@@ -95,7 +101,6 @@ export class RememberedIds implements InboxStore {
 
   #clear(slot: number): void {
     this.#slots.delete(slot)
-    this.#keys.delete(slot)
     this.#until[slot] = NONE
   }
 
