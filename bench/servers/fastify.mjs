@@ -7,8 +7,7 @@ import { handleEvent } from '../lib/handler.mjs'
 
 const variants = {
   alone: app => {
-    app.removeAllContentTypeParsers()
-    app.addContentTypeParser('*', (_request, payload, done) => {
+    app.addContentTypeParser('application/json', (_request, payload, done) => {
       payload.resume()
       done(null)
     })
@@ -16,8 +15,9 @@ const variants = {
   },
   'by hand': app => {
     const receive = createReceiverByHand(SECRET, handleEvent)
-    app.removeAllContentTypeParsers()
-    app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
+    app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) =>
+      done(null, body),
+    )
     app.post('/', (request, reply) =>
       reply.code(receive(request.headers['x-service-signature'], request.body)).send(),
     )

@@ -146,7 +146,8 @@ function mount(scope: FastifyInstance, path: string, receiver: FastifyReceiver):
     done()
   })
   scope.removeAllContentTypeParsers()
-  scope.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
+  // By its name as well: Fastify parses the header of each request for which it finds only '*'. perf: note 43.
+  scope.addContentTypeParser(['application/json', '*'], (_request, payload, done) => done(null, payload))
   scope.all<{ Body?: FastifyRequest['raw'] }>(path, (request, reply) => {
     reply.hijack()
     replyTo(receiver, fromNodeRequest(request.raw, request, request.body ?? request.raw), answer =>
