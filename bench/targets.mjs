@@ -23,7 +23,7 @@ export function targetsTable(sections) {
   const summary = ['met', 'missed', 'undecided', 'out of reach'].map(one => `${count(one)} ${one}`).join(', ')
   return [
     '## Targets',
-    `${targets.length} targets: ${summary}. Judged at the less favorable end of the 95 % interval: met when all of it keeps the target; missed when all of it breaks the target, or when it reaches over the target and is at most ±5 % wide; otherwise undecided. Out of reach: the native calls alone miss the target. [PROFILE.md](PROFILE.md) says where the time goes in what is missed, and how to see it.`,
+    `${targets.length} targets: ${summary}. Judged at the less favorable end of the 95 % interval: met when all of it keeps the target; missed when all of it breaks the target, or when it reaches over the target and is at most ±5 % wide; otherwise undecided. Out of reach: what stands behind the semicolon, which does nothing else, misses the target as well. [PROFILE.md](PROFILE.md) says where the time goes in what is missed, and how to see it.`,
     table(
       ['', 'target', 'Node', 'measured', ''],
       targets.map(one => [one.what, one.limit, one.node, showMeasured(one), showVerdict(one)]),
@@ -32,7 +32,8 @@ export function targetsTable(sections) {
 }
 
 /**
- * @param {{ measured: any, least?: number, most?: number, bound?: { high: number } }} target
+ * @param {{ measured: any, least?: number, most?: number, bound?: { low: number, high: number } }} target `bound`: of what no
+ * receiver of this kind can be faster than
  * @returns {'met' | 'missed' | 'undecided' | 'out of reach'}
  */
 export function judge({ measured, least, most, bound }) {
@@ -41,13 +42,14 @@ export function judge({ measured, least, most, bound }) {
       ? { middle: measured, low: measured, high: measured, isNarrow: true }
       : measured
   const verdict = verdictOf(interval, { least, most })
-  return verdict !== 'met' && bound !== undefined && bound.high < least ? 'out of reach' : verdict
+  const isOutOfReach = bound !== undefined && (bound.high < least || bound.low > most)
+  return verdict !== 'met' && isOutOfReach ? 'out of reach' : verdict
 }
 
-function showMeasured({ measured, bound }) {
+function showMeasured({ measured, bound, boundName }) {
   if (typeof measured === 'number') return show(measured)
   const { middle, low, high } = measured
-  const floor = bound === undefined ? '' : `; native calls alone ${show(bound.middle)}`
+  const floor = bound === undefined ? '' : `; ${boundName} ${show(bound.middle)}`
   return `${show(middle)} (${show(low)} to ${show(high)})${floor}`
 }
 
@@ -60,11 +62,11 @@ function show(value) {
 }
 
 const atLeast = (what, least, measured, bound) => ({
-  ...{ what, measured, least, bound },
+  ...{ what, measured, least, bound, boundName: 'native calls alone' },
   limit: `at least ${least.toLocaleString('en-GB')}`,
 })
-const atMost = (what, most, measured) => ({
-  ...{ what, measured, most },
+const atMost = (what, most, measured, floor = {}) => ({
+  ...{ what, measured, most, ...floor },
   limit: `at most ${most.toLocaleString('en-GB')}`,
 })
 
@@ -126,7 +128,10 @@ function durable({ sqlite, slowDisk, bullmq, http }) {
       ? atLeast('sqliteInbox, 64 in flight: events/s ÷ raw group commit', 0.8, sqlite.toGroupCommit)
       : atLeast('sqliteInbox, 64 in flight: events/s', 15_000, sqlite.perSecond),
     atMost('sqliteInbox, 64 in flight: event loop p99, ms', 5, sqlite.loopP99Ms),
-    atMost('sqliteInbox, one at a time: p50 ÷ bare insert and commit', 1.5, sqlite.aloneP50),
+    atMost('sqliteInbox, one at a time: p50 ÷ bare insert and commit', 1.5, sqlite.aloneP50, {
+      bound: sqlite.threadP50,
+      boundName: 'the same in a thread',
+    }),
     atLeast('sqliteInbox, fsync of 2 ms, 64 in flight: events/s', 10_000, slowDisk.perSecond),
     atLeast('sqliteInbox over HTTP, 64 connections: requests/s ÷ memory', 0.45, http.sqlite),
     atMost('sqliteInbox over HTTP, 64 connections: p99, ms', 25, http.sqliteP99Ms),

@@ -11,6 +11,25 @@ it('calls a target out of reach when the native calls alone miss it', () => {
   expect(judge({ measured: narrow(3.2), least: 3, bound: narrow(5) })).toBe('met')
 })
 
+it('calls an upper limit out of reach when what does nothing else is over it', () => {
+  expect(judge({ measured: narrow(1.65), most: 1.5, bound: narrow(1.6) })).toBe('out of reach')
+  expect(judge({ measured: narrow(1.65), most: 1.5, bound: narrow(1.5) })).toBe('missed')
+  expect(judge({ measured: narrow(1.4), most: 1.5, bound: narrow(1.3) })).toBe('met')
+})
+
+it('says behind a figure what it cannot be better than', () => {
+  const sqlite = { perSecond: narrow(2e4), toGroupCommit: narrow(2), loopP99Ms: narrow(2), aloneP50: narrow(1.65) }
+  const figures = {
+    sqlite: { ...sqlite, threadP50: narrow(1.6) },
+    slowDisk: { perSecond: narrow(12_000) },
+    bullmq: { redis: { accepting: {}, processing: {} }, postgres: { accepting: {}, processing: {} } },
+    http: { sqlite: narrow(0.7), sqliteP99Ms: narrow(20) },
+  }
+  expect(targetsTable([{ subject: 'durable', node: 20, figures }])).toContain(
+    '| at most 1.5 | 20 | 1.65 (1.62 to 1.68); the same in a thread 1.60 | out of reach |',
+  )
+})
+
 it('judges a figure without an interval as it is', () => {
   expect(judge({ measured: 117, most: 120 })).toBe('met')
   expect(judge({ measured: 121, most: 120 })).toBe('missed')

@@ -1,10 +1,13 @@
+import { once } from 'node:events'
 import { join } from 'node:path'
+import { Worker } from 'node:worker_threads'
 import { sqliteInbox } from '@ackhook/sqlite'
-import { openSqlite } from '../../lib/open-sqlite.mjs'
 import { compareAccepting } from './accepting.mjs'
 import { accepted, nextDelivery, started } from './inbox.mjs'
+import { openRawTable } from './raw-table.mjs'
 
 const ALONE = 'transaction each'
+const IN_THREAD = 'transaction each, in a thread'
 const TOGETHER = 'raw group commit'
 const OURS = 'sqliteInbox'
 
@@ -12,8 +15,10 @@ const OURS = 'sqliteInbox'
 export async function measureSqlite(folder, quick) {
   const inbox = await started(sqliteInbox(join(folder, 'inbox.db')))
   const raw = await openRaw(join(folder, 'raw.db'))
+  const thread = await openRawThread(join(folder, 'thread.db'))
   const ways = {
     [ALONE]: async () => raw.insertAlone(nextDelivery()),
+    [IN_THREAD]: () => thread.insert(nextDelivery()),
     [TOGETHER]: () => raw.insertTogether(nextDelivery()),
     [OURS]: () => accepted(inbox),
   }
@@ -21,34 +26,23 @@ export async function measureSqlite(folder, quick) {
   const { markdown, steps } = await compareAccepting(ways, { raw: raws, quick })
   await inbox.close(1000)
   raw.close()
+  await thread.close()
   return {
-    markdown: `### SQLite, accepting\n\nfsync before each acknowledgement, nothing handled meanwhile. The raw ways write on the main thread with the same driver: a transaction for each event, and all events of one turn of the event loop in one.\n\n${markdown}`,
+    markdown: `### SQLite, accepting\n\nfsync before each acknowledgement, nothing handled meanwhile. The raw ways write with the same driver: a transaction for each event, and all events of one turn of the event loop in one, both on the main thread; and a transaction for each event in a thread, with one message there and one back.\n\n${markdown}`,
     figures: {
       perSecond: steps[64].intervalOf('perSecond', OURS),
       toGroupCommit: steps[64].ratioOf('perSecond', OURS, TOGETHER),
       loopP99Ms: steps[64].intervalOf('loopP99Ms', OURS),
       aloneP50: steps[1].ratioOf('p50Ms', OURS, ALONE),
+      threadP50: steps[1].ratioOf('p50Ms', IN_THREAD, ALONE),
     },
   }
 }
 
-/** The same durability without an inbox around it: one table, WAL, synchronous=FULL. */
+/** The same durability without an inbox around it. */
 async function openRaw(path) {
-  const database = await openSqlite(path)
-  database.exec('PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=10000')
-  database.exec(
-    'CREATE TABLE events (key TEXT PRIMARY KEY, type TEXT, body BLOB, received_at INTEGER) WITHOUT ROWID',
-  )
-  const insert = database.prepare('INSERT INTO events VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING')
-  const write = ({ key, type, body, receivedAt }) => insert.run(key, type, body, receivedAt)
+  const { commit, close } = await openRawTable(path)
   let waiting = []
-
-  function commit(deliveries) {
-    database.exec('BEGIN IMMEDIATE')
-    for (const delivery of deliveries) write(delivery)
-    database.exec('COMMIT')
-  }
-
   return {
     insertAlone: delivery => commit([delivery]),
     insertTogether(delivery) {
@@ -62,6 +56,23 @@ async function openRaw(path) {
         })
       })
     },
-    close: () => database.close(),
+    close,
+  }
+}
+
+/** `insertAlone` in a thread, one message there and one back: no inbox whose commits hold up no event loop can do with less. */
+async function openRawThread(path) {
+  const thread = new Worker(new URL('./raw-thread.mjs', import.meta.url), { workerData: path })
+  const waiting = []
+  await once(thread, 'message')
+  thread.on('message', () => waiting.shift()())
+  return {
+    insert(delivery) {
+      return new Promise(resolve => {
+        waiting.push(resolve)
+        thread.postMessage(delivery)
+      })
+    },
+    close: () => thread.terminate(),
   }
 }
