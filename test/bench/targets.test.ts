@@ -18,7 +18,12 @@ it('calls an upper limit out of reach when what does nothing else is over it', (
 })
 
 it('says behind a figure what it cannot be better than', () => {
-  const sqlite = { perSecond: narrow(2e4), toGroupCommit: narrow(2), loopP99Ms: narrow(2), aloneP50: narrow(1.65) }
+  const sqlite = {
+    perSecond: narrow(2e4),
+    toGroupCommit: narrow(2),
+    loopP99Ms: narrow(2),
+    aloneP50: narrow(1.65),
+  }
   const figures = {
     sqlite: { ...sqlite, threadP50: narrow(1.6) },
     slowDisk: { perSecond: narrow(12_000) },
