@@ -61,8 +61,9 @@ function show(value) {
   return Math.abs(value) < 10 ? value.toFixed(2) : showNumber(value)
 }
 
-const atLeast = (what, least, measured, bound) => ({
-  ...{ what, measured, least, bound, boundName: 'native calls alone' },
+/** `floor`: the `bound` of {@link judge}, and what it is called. */
+const atLeast = (what, least, measured, floor = {}) => ({
+  ...{ what, measured, least, ...floor },
   limit: `at least ${least.toLocaleString('en-GB')}`,
 })
 const atMost = (what, most, measured, floor = {}) => ({
@@ -74,12 +75,10 @@ const TARGETS = { verify, http, redis, durable, workers, start, memory, flat, sc
 
 function verify({ whole, alone }) {
   const aloneOf = (size, name, peer, least) =>
-    atLeast(
-      `${name} ÷ ours, verification alone, ${sizeOf(size)}`,
-      least,
-      alone[size]?.peers[peer],
-      alone[size]?.bounds[peer],
-    )
+    atLeast(`${name} ÷ ours, verification alone, ${sizeOf(size)}`, least, alone[size]?.peers[peer], {
+      bound: alone[size]?.bounds[peer],
+      boundName: 'native calls alone',
+    })
   return [
     ...SIZES.map(size =>
       atMost(`verify and parse ÷ fastest correct way, ${sizeOf(size)}`, 1.15, whole[size]?.toFastest),
