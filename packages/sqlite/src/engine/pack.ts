@@ -2,7 +2,7 @@ import type { Delivery, SerialOrder } from '@ackhook/core'
 import type { Arrival, Batch } from '../protocol/batch.ts'
 
 /**
- * Deliveries as they cross to the thread: the bodies in one piece of memory of their own, which moves there. Each body
+ * Deliveries as they cross to the thread: the bodies in one piece of memory of their own, which can move there. Each body
  * by itself is a window on memory it shares with others, all of which would be copied.
  */
 export function pack(firstRef: number, deliveries: readonly Delivery[]): Pick<Batch, 'arrivals' | 'bytes'> {

@@ -5,12 +5,16 @@ import type { Batch } from '../protocol/batch.ts'
 import type { BatchResult } from '../protocol/batch-result.ts'
 import type { Fault } from '../protocol/fault.ts'
 import { NO_POLICY, type StoragePolicy } from '../protocol/storage-policy.ts'
+import { writeBatch } from './batch-message.ts'
 import { type Engine, toError } from './engine.ts'
 import { ExitGate } from './exit-gate.ts'
+import { type ResultMessage, readResult } from './result-message.ts'
 import type { FromThread, ThreadData, ToThread } from './thread-messages.ts'
 
 /** A disk that no longer answers must not keep the application from ending. */
 const END_MS = 5000
+/** From so many bytes on, moving them to the thread takes less than copying them. perf: note 44. */
+const MOVED_BYTES = 16_384
 
 /** For the result of one batch. */
 interface Waiting {
@@ -47,7 +51,7 @@ export class ThreadEngine implements Engine {
 
   setPolicy(policy: StoragePolicy): void {
     this.#policy = policy
-    this.#thread?.send({ kind: 'policy', policy })
+    this.#thread?.send(['policy', policy])
   }
 
   run(batch: Batch): Promise<BatchResult> {
@@ -56,8 +60,9 @@ export class ThreadEngine implements Engine {
     return new Promise((resolve, reject) => {
       const send = (thread: Thread): void => {
         this.#waiting.push({ id, resolve, reject })
-        // The bytes move to the other thread instead of being copied a second time.
-        thread.send({ kind: 'batch', id, batch }, [batch.bytes.buffer as ArrayBuffer])
+        const { bytes } = batch
+        const moved = bytes.length < MOVED_BYTES ? [] : [bytes.buffer as ArrayBuffer]
+        thread.send(writeBatch(id, batch), moved)
       }
       if (this.#thread === undefined) this.#open().then(send).catch(reject)
       else send(this.#thread)
@@ -92,7 +97,7 @@ export class ThreadEngine implements Engine {
       await thread.end()
       throw this.#closedError()
     }
-    thread.send({ kind: 'policy', policy: this.#policy })
+    thread.send(['policy', this.#policy])
     this.#thread = thread
     this.#isFirst = false
     return thread
@@ -112,12 +117,12 @@ export class ThreadEngine implements Engine {
       gate.watch()
       const thread = new Thread(worker)
       worker.on('message', (message: FromThread) => {
-        if (message.kind === 'results') this.#answer(message.results)
-        else if (message.kind === 'open') resolve(thread)
+        if (message[0] === 'results') this.#answer(message[1])
+        else if (message[0] === 'open') resolve(thread)
         else {
           // It ends by itself.
           this.#worker = undefined
-          reject(this.toError(message.fault))
+          reject(this.toError(message[1]))
         }
       })
       const fail = (cause: unknown): void => {
@@ -135,10 +140,11 @@ export class ThreadEngine implements Engine {
     })
   }
 
-  #answer(results: readonly (readonly [id: number, result: BatchResult])[]): void {
-    for (const [id, result] of results) {
+  #answer(results: readonly ResultMessage[]): void {
+    for (const result of results) {
+      const [id] = result
       const index = this.#waiting.findIndex(one => one.id === id)
-      if (index >= 0) this.#waiting.splice(index, 1)[0]?.resolve(result)
+      if (index >= 0) this.#waiting.splice(index, 1)[0]?.resolve(readResult(result))
     }
   }
 
@@ -172,7 +178,7 @@ class Thread {
   }
 
   end(): Promise<void> {
-    this.send({ kind: 'close' })
+    this.send(['close'])
     return this.#ended
   }
 }

@@ -1,7 +1,7 @@
-import type { Batch } from '../protocol/batch.ts'
-import type { BatchResult } from '../protocol/batch-result.ts'
 import type { Fault } from '../protocol/fault.ts'
 import type { StoragePolicy } from '../protocol/storage-policy.ts'
+import type { BatchMessage } from './batch-message.ts'
+import type { ResultMessage } from './result-message.ts'
 
 /** What a new thread starts with. */
 export interface ThreadData {
@@ -15,11 +15,11 @@ export interface ThreadData {
 }
 
 export type ToThread =
-  | { readonly kind: 'policy'; readonly policy: StoragePolicy }
-  | { readonly kind: 'batch'; readonly id: number; readonly batch: Batch }
-  | { readonly kind: 'close' }
+  | BatchMessage
+  | readonly [kind: 'policy', policy: StoragePolicy]
+  | readonly [kind: 'close']
 
 export type FromThread =
-  | { readonly kind: 'open' }
-  | { readonly kind: 'failed'; readonly fault: Fault }
-  | { readonly kind: 'results'; readonly results: readonly (readonly [id: number, result: BatchResult])[] }
+  | readonly [kind: 'results', results: readonly ResultMessage[]]
+  | readonly [kind: 'open']
+  | readonly [kind: 'failed', fault: Fault]

@@ -9,7 +9,9 @@ import { GONE } from '../storage/file-identity.ts'
 import { endOrphanedLeases } from '../storage/leases/orphaned-leases.ts'
 import { Storage } from '../storage/storage.ts'
 import { type Background, startLeaseRenewal, startPruning } from './background.ts'
+import { readBatch } from './batch-message.ts'
 import { ExitGate } from './exit-gate.ts'
+import { writeResult } from './result-message.ts'
 import type { FromThread, ThreadData, ToThread } from './thread-messages.ts'
 
 /**
@@ -26,9 +28,9 @@ async function main(port: MessagePort, data: ThreadData): Promise<void> {
     const openFile = await loadDriver()
     const storage = gate.enter(() => openStorage(openFile, data))
     new Server(port, storage, gate, send).start()
-    send({ kind: 'open' })
+    send(['open'])
   } catch (error) {
-    send({ kind: 'failed', fault: faultOf(error) })
+    send(['failed', faultOf(error)])
   }
 }
 
@@ -82,16 +84,16 @@ class Server {
     let isClosing = false
     // Whatever came in while the last transaction waited for the disk shares the next one.
     for (let message: ToThread | undefined = first; message !== undefined; message = this.#nextMessage()) {
-      if (message.kind === 'policy') this.#setPolicy(message.policy)
-      else if (message.kind === 'close') isClosing = true
+      if (message[0] === 'policy') this.#setPolicy(message[1])
+      else if (message[0] === 'close') isClosing = true
       else {
-        ids.push(message.id)
-        batches.push(message.batch)
+        ids.push(message[1])
+        batches.push(readBatch(message))
       }
     }
     if (batches.length > 0) {
       const results = this.#gate.enter(() => this.#storage.run(batches, this.#policy))
-      this.#send({ kind: 'results', results: results.map((result, index) => [ids[index] ?? -1, result]) })
+      this.#send(['results', results.map((result, index) => writeResult(ids[index] ?? -1, result))])
     }
     if (isClosing) this.#close()
   }

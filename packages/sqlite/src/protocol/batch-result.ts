@@ -76,5 +76,5 @@ export interface BatchResult {
   /** What was taken, or why nothing could be. */
   readonly taken: readonly TakenRow[] | Fault
   /** When the next waiting row is due, in milliseconds from now; absent when none is known. */
-  readonly nextDueMs?: number
+  readonly nextDueMs?: number | undefined
 }

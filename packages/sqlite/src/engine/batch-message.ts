@@ -1,0 +1,40 @@
+import type { Batch } from '../protocol/batch.ts'
+
+/**
+ * A batch on its way to the thread: its parts without their names, and nothing for an empty list. What crosses is written
+ * and read again value by value. perf: note 44.
+ */
+export type BatchMessage = readonly [
+  kind: 'batch',
+  id: number,
+  take: number,
+  readAhead: number,
+  bytes: Uint8Array,
+  arrivals: Batch['arrivals'] | undefined,
+  settlements: Batch['settlements'] | undefined,
+  checks: Batch['checks'] | undefined,
+  queries: Batch['queries'] | undefined,
+]
+
+export function writeBatch(id: number, batch: Batch): BatchMessage {
+  const { take, readAhead, bytes, arrivals, settlements, checks, queries } = batch
+  return ['batch', id, take, readAhead, bytes, some(arrivals), some(settlements), some(checks), some(queries)]
+}
+
+export function readBatch([
+  ,
+  ,
+  take,
+  readAhead,
+  bytes,
+  arrivals = [],
+  settlements = [],
+  checks = [],
+  queries = [],
+]: BatchMessage): Batch {
+  return { arrivals, bytes, settlements, checks, queries, take, readAhead }
+}
+
+function some<T>(list: readonly T[]): readonly T[] | undefined {
+  return list.length === 0 ? undefined : list
+}
