@@ -44,7 +44,7 @@ async function growth(title, steps, quick, create) {
   for (let warmUp = 0; warmUp < 3; warmUp++) for (const step of names) await measure(step)
   const found = await compareRounds(inTurns(names, measure), {
     quick,
-    ...{ fewest: 12, most: 80, seconds: 30 },
+    ...{ fewest: 12, most: 200, seconds: 90 },
     decides: [['us', names.at(-1), names[0]]],
   })
   const rows = names.map(step => [

@@ -63,7 +63,7 @@ async function measureEngine(engine, quick) {
     measureBacklog({ ...engine, queue: `backlog-${count}-${round}` }, Number(count))
   const found = await compareRounds(inTurns(PROCESSES, measure), {
     quick,
-    ...{ fewest: 5, most: 30, seconds: 120 },
+    ...{ fewest: 5, most: 60, seconds: 300 },
     decides: [['perSecond', '2', '1']],
   })
   return {
