@@ -1,4 +1,5 @@
 import type { Batch } from '../protocol/batch.ts'
+import { unlessEmpty } from './unless-empty.ts'
 
 /**
  * A batch on its way to the thread: its parts without their names, and nothing for an empty list. What crosses is written
@@ -18,7 +19,17 @@ export type BatchMessage = readonly [
 
 export function writeBatch(id: number, batch: Batch): BatchMessage {
   const { take, readAhead, bytes, arrivals, settlements, checks, queries } = batch
-  return ['batch', id, take, readAhead, bytes, some(arrivals), some(settlements), some(checks), some(queries)]
+  return [
+    'batch',
+    id,
+    take,
+    readAhead,
+    bytes,
+    unlessEmpty(arrivals),
+    unlessEmpty(settlements),
+    unlessEmpty(checks),
+    unlessEmpty(queries),
+  ]
 }
 
 export function readBatch([
@@ -33,8 +44,4 @@ export function readBatch([
   queries = [],
 ]: BatchMessage): Batch {
   return { arrivals, bytes, settlements, checks, queries, take, readAhead }
-}
-
-function some<T>(list: readonly T[]): readonly T[] | undefined {
-  return list.length === 0 ? undefined : list
 }

@@ -1,7 +1,7 @@
 import type { BatchResult } from '../protocol/batch-result.ts'
-import { isFault } from '../protocol/fault.ts'
+import { unlessEmpty } from './unless-empty.ts'
 
-/** The result of a batch on its way back, in the same way. perf: note 44. */
+/** The result of a batch on its way back, as a list like a `BatchMessage`. perf: note 44. */
 export type ResultMessage = readonly [
   id: number,
   nextDueMs: number | undefined,
@@ -14,7 +14,15 @@ export type ResultMessage = readonly [
 
 export function writeResult(id: number, result: BatchResult): ResultMessage {
   const { nextDueMs, admissions, settled, stillHeld, found, taken } = result
-  return [id, nextDueMs, some(admissions), some(settled), some(stillHeld), some(found), some(taken)]
+  return [
+    id,
+    nextDueMs,
+    unlessEmpty(admissions),
+    unlessEmpty(settled),
+    unlessEmpty(stillHeld),
+    unlessEmpty(found),
+    unlessEmpty(taken),
+  ]
 }
 
 export function readResult([
@@ -27,8 +35,4 @@ export function readResult([
   taken = [],
 ]: ResultMessage): BatchResult {
   return { admissions, settled, stillHeld, found, taken, nextDueMs }
-}
-
-function some<T extends BatchResult[keyof BatchResult] & object>(part: T): T | undefined {
-  return isFault(part) || part.length > 0 ? part : undefined
 }

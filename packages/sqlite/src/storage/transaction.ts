@@ -118,21 +118,20 @@ class BatchTransaction {
 
   #results(recorded: readonly Pick<BatchResult, 'settled' | 'admissions'>[]): BatchResult[] {
     const { settle, queries } = this.#connection
-    const next = this.#nextDue()
+    const nextDueMs = this.#nextDueMs()
     return this.#batches.map((batch, index) => ({
       settled: recorded[index]?.settled ?? [],
       admissions: recorded[index]?.admissions ?? [],
       stillHeld: batch.checks.map(lease => settle.isHeld(lease)),
       found: batch.queries.map(query => queries.run(query, this.#now)),
       taken: this.#taken.splice(0, batch.take),
-      ...next,
+      nextDueMs,
     }))
   }
 
   /** Unknown where more rows may be due, and not asked where none was wanted. */
-  #nextDue(): { nextDueMs?: number } {
-    if (this.#wanted === 0 || this.#taken.length === this.#wanted) return {}
-    const nextDueMs = this.#connection.take.nextDueMs(this.#policy, this.#now)
-    return nextDueMs === undefined ? {} : { nextDueMs }
+  #nextDueMs(): number | undefined {
+    if (this.#wanted === 0 || this.#taken.length === this.#wanted) return undefined
+    return this.#connection.take.nextDueMs(this.#policy, this.#now)
   }
 }
