@@ -31,7 +31,7 @@ import { Pruner } from './retention/pruner.ts'
 import { checkStart, startError } from './start-check.ts'
 import { Stats } from './stats.ts'
 
-/** About a day: 10 s, 50 s, 4 min, 21 min, 1.7 h, 9 h and 12 h, each less a random part. */
+/** 10 s, 50 s, 4 min, 21 min, 1.7 h, 9 h and 12 h apart, each less a random part: 11 to 23 h in all. */
 const RETRY = { attempts: 8, minDelayMs: 10_000, maxDelayMs: 43_200_000, factor: 5 }
 const CANNOT_SERIALIZE =
   'BullMQ cannot run the events of one key one at a time; use sqliteInbox, or leave the option out and let handlers compare created_at'

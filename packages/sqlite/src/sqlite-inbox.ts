@@ -33,7 +33,7 @@ import type { Lease, Settlement } from './protocol/batch.ts'
 import type { TakenRow } from './protocol/batch-result.ts'
 import { settlementOf } from './settlement-of.ts'
 
-/** 8 attempts: 5 s, 25 s, 2 min, 10 min, 52 min, 4 h and 12 h apart, less the random part. */
+/** 8 attempts: 5 s, 25 s, 2 min, 10 min, 52 min, 4 h and 12 h apart, less the random part: 9 to 17 h in all. */
 const RETRY: RetryPolicy = { attempts: 8, minDelayMs: 5000, maxDelayMs: 43_200_000, factor: 5 }
 const CAPACITY = 1_000_000
 /** Between attempts to record a result while the file cannot be written. */

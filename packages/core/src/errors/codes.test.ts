@@ -38,7 +38,7 @@ it('maps every code to the status the design names', () => {
   })
 })
 
-it('has no redirect and never tells the platform to disable the endpoint', () => {
+it('has no redirect and no 410, at which some senders disable an endpoint', () => {
   for (const { status } of Object.values(CODES)) {
     expect(status).not.toBe(410)
     expect(status >= 300 && status < 400).toBe(false)

@@ -57,9 +57,10 @@ export class NonRetryableError extends AckhookError {
 }
 
 /**
- * Throw it from a handler to choose when the next attempt starts, for example after a `429` of another
- * API. The attempt counts: when it was the last one, the event is dead-lettered all the same. Where several
- * handlers of an event failed, the longest time that one of them asked for counts.
+ * Throw it from a handler to choose when the next attempt starts, at most 7 days ahead, for example after a `429` of
+ * another API. The attempt counts: when it was the last one, the event is dead-lettered all the same. Where several
+ * handlers of an event failed, the longest time that one of them asked for counts. With `acknowledge: 'after-processing'`
+ * it is a `Retry-After` of an hour at most; whether the platform honours it is not published.
  *
  * @example
  * if (response.status === 429) throw new RetryAfterError('the CRM asked us to wait', '60s')

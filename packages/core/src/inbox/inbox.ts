@@ -92,6 +92,7 @@ export interface Inbox {
    * events runs them too, for as long as there is time. Takes little longer than `timeoutMs`.
    */
   close(timeoutMs: number): Promise<DrainReport>
+  /** Of all processes that share it. Rejects when the engine does not answer. */
   stats(): MaybePromise<InboxStats>
   readonly deadLetters: DeadLetterStore
   /**
@@ -140,8 +141,9 @@ export interface DeadLetter {
   readonly id: string
   readonly type: string
   readonly body: Uint8Array
+  /** When it was accepted, in milliseconds since the epoch. */
   readonly receivedAt: number
-  /** Milliseconds since the epoch. */
+  /** When its last attempt failed, in milliseconds since the epoch. */
   readonly failedAt: number
   readonly attempts: number
   /** `name: message` of the last error. */
@@ -167,6 +169,7 @@ export interface ListOptions {
 export interface DeadLetterStore {
   /** One page of them. Throws `ConfigurationError` for an `after` that no letter of this inbox had. */
   list(options?: ListOptions): MaybePromise<readonly DeadLetter[]>
+  /** `undefined` when there is no such dead letter. */
   get(key: string): MaybePromise<DeadLetter | undefined>
   /** Runs it again with a new count of attempts. `false` when there is no such dead letter, or no room to run it. */
   redrive(key: string): MaybePromise<boolean>

@@ -33,7 +33,7 @@ export interface ReceiverOptions<Schemas extends EventSchemas = Record<never, ne
    * handlers have finished and 500 when they have not, so that the platform's retries do the work.
    */
   readonly acknowledge?: 'immediately' | 'after-processing'
-  /** Attempts and delays. Default 5 attempts within a minute and a half; durable inboxes: 8 within about a day. */
+  /** Attempts and delays. Default 5 attempts within a minute and a half; durable inboxes: 8 within 9 to 23 hours. */
   readonly retry?: RetryOptions
   /** Events handled at one time. Default 16. `0` with a durable inbox: this process only receives. */
   readonly concurrency?: number

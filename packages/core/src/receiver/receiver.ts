@@ -11,7 +11,7 @@ export interface Receiver<Events = KnownEvents<Record<never, never>>, Context = 
    * Runs `handler` for events of `type`: a type, a list of them, a category (`'conversation.*'`) or `'*'`. Once for
    * an event, also where several patterns of one list match it; each further call of `on` runs its handler again.
    * Several handlers for one type all run; when one fails, all of them run again at the next attempt.
-   * Throws once processing has started.
+   * Throws an `AckhookError` with code `registry_frozen` once processing has started, as the next three do.
    */
   on<const Pattern extends EventPattern<Events>>(
     type: Pattern | readonly Pattern[],
@@ -42,9 +42,11 @@ export interface Receiver<Events = KnownEvents<Record<never, never>>, Context = 
    * events finish. A durable inbox keeps those that wait. The memory inbox runs them: an event that waits for a retry
    * gets one attempt at once, and later ones as `retry` says, where they begin in time. `onDeadLetter` gets an event
    * that fails too late for another attempt; events that still run or wait at the end are `lost`. Call it on SIGTERM,
-   * before the server closes.
+   * before the server closes. A second call answers the drain of the first. Rejects with `ConfigurationError` where
+   * `timeout` is no duration from 0 to 1 hour.
    */
   close(options?: { readonly timeout?: Duration }): Promise<DrainReport>
+  /** Counts of the inbox: of this process, or of all that share a durable one. Rejects where that does not answer. */
   stats(): Promise<InboxStats>
   /**
    * Calls `observer` with every observation from now on, in addition to the option `observe` and under its rules. Returns a
@@ -68,6 +70,7 @@ export interface DeadLetters {
    * letter of this one.
    */
   list(options?: ListOptions): Promise<readonly DeadLetter[]>
+  /** One of them, with its bytes. `undefined` when there is none. */
   get(id: string, options?: InNamespace): Promise<DeadLetter | undefined>
   /**
    * Lets it run again with a fresh count of attempts. `false`, and no change, when there is no such dead letter, or
