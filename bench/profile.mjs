@@ -25,7 +25,7 @@ export async function profile([subject = 'http', ...frameworks], node) {
   mkdirSync(FOLDER, { recursive: true })
   if (subject === 'verify') return profileVerify(node)
   for (const framework of frameworks.length > 0 ? frameworks : FRAMEWORKS) {
-    for (const variant of ['by hand', 'ackhook']) {
+    for (const variant of ['hand-written', 'ackhook']) {
       await profileServer({ framework, variant, node })
     }
   }
@@ -55,7 +55,7 @@ async function profileServer({ framework, variant, node }) {
 }
 
 async function profileVerify(node) {
-  for (const who of ['idiomatic by hand', 'ackhook']) {
+  for (const who of ['idiomatic, hand-written', 'ackhook']) {
     const child = fork(new URL('profile-verify.mjs', import.meta.url), [who], { execPath: findNode(node) })
     const gone = once(child, 'exit')
     for (const kind of Object.keys(KINDS)) {

@@ -8,6 +8,7 @@ import { once } from 'node:events'
 import { statSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { currentMajor, findNode } from './lib/find-node.mjs'
+import { FRAMEWORKS } from './lib/frameworks.mjs'
 
 const SUBJECTS = ['verify', 'http', 'redis', 'durable', 'workers', 'start', 'memory', 'scale']
 /** Measured when they are named: long runs, what expires, what piles up or runs in turn, and where the time goes. */
@@ -25,7 +26,7 @@ const FLAGS = {
 
 if (process.argv[2] === 'compare') process.exit(await compareCheckouts(process.argv.slice(3)))
 
-const { subjects, node, ...options } = readArguments(process.argv.slice(2))
+const { subjects, node, frameworks, ...options } = readArguments(process.argv.slice(2))
 prepare()
 if (subjects[0] === 'profile') {
   const { profile } = await import('./profile.mjs')
@@ -55,12 +56,14 @@ function readArguments(words) {
     })
     const known = [...SUBJECTS, ...APART]
     const unknown = positionals[0] === 'profile' ? [] : positionals.filter(word => !known.includes(word))
+    const frameworks = values.frameworks?.split(',') ?? Object.keys(FRAMEWORKS)
+    unknown.push(...frameworks.filter(framework => !(framework in FRAMEWORKS)))
     if (unknown.length > 0) throw new Error(`Unknown: ${unknown.join(', ')}`)
     return {
       ...values,
       subjects: positionals,
       node: Number(values.node),
-      frameworks: values.frameworks?.split(','),
+      frameworks,
       bodies: values.bodies?.split(',').map(Number),
     }
   } catch (error) {
@@ -85,33 +88,37 @@ async function compareCheckouts(words) {
   return code ?? 1
 }
 
-/** What is measured, on which version of Node. The other versions measure Ackhook and not its peers. */
+/** What is measured, on which version of Node. */
 function plan() {
-  if (subjects.length > 0) return subjects.map(subject => ({ subject, node, options }))
   const others = OTHER_NODES.majors
     .filter(major => major !== node)
-    .flatMap(major =>
-      OTHER_NODES.subjects.map(subject => ({
-        subject,
-        node: major,
-        options: { ...options, peers: false, bodies: [300, 2000] },
-      })),
-    )
-  return [...SUBJECTS.map(subject => ({ subject, node, options })), ...others]
+    .flatMap(major => OTHER_NODES.subjects.map(subject => ({ subject, node: major })))
+  const all = [...SUBJECTS.map(subject => ({ subject, node })), ...others]
+  return (subjects.length > 0 ? subjects.map(subject => ({ subject, node })) : all).flatMap(partsOf)
+}
+
+/** `http` is measured, and kept, for one framework after the other. */
+function partsOf(one) {
+  if (one.subject !== 'http') return { ...one, name: one.subject, options }
+  return frameworks.map(framework => ({
+    ...one,
+    name: `http on ${FRAMEWORKS[framework]}`,
+    options: { ...options, framework },
+  }))
 }
 
 /** Each in a process of its own: a fresh heap, code compiled for nothing else, and the version of Node asked for. */
-async function measure({ subject, node, options }) {
+async function measure({ subject, name, node, options }) {
   const began = performance.now()
-  process.stdout.write(`${subject} on Node ${node} …\n`)
+  process.stdout.write(`${name}, Node ${node} …\n`)
   const child = fork(new URL('measure.mjs', import.meta.url), [subject, JSON.stringify(options)], {
     execPath: findNode(node),
     execArgv: ['--expose-gc'],
   })
   const code = await new Promise(resolve => child.once('exit', resolve))
-  if (code !== 0) throw new Error(`measuring ${subject} on Node ${node} ended with ${code}`)
+  if (code !== 0) throw new Error(`measuring ${name}, Node ${node}, ended with ${code}`)
   process.stdout.write(
-    `\n${subject} on Node ${node} took ${Math.round((performance.now() - began) / 1000)} s\n\n`,
+    `\n${name}, Node ${node}, took ${Math.round((performance.now() - began) / 1000)} s\n\n`,
   )
 }
 

@@ -32,7 +32,7 @@ class Connection extends Duplex {
   setKeepAlive() {}
 }
 
-const server = createServer(await variants[who === 'hand' ? 'by hand' : who]())
+const server = createServer(await variants[who === 'hand' ? 'hand-written' : who]())
 const connections = Array.from({ length: CONNECTIONS }, () => {
   const connection = new Connection()
   server.emit('connection', connection)

@@ -49,11 +49,11 @@ ${parts.join('\n')}
 }
 
 function drawBar({ variant, cpu }, y, unit) {
-  const kind = variant === 'ackhook' ? 'ours' : variant === 'by hand' ? 'hand' : 'other'
+  const kind = variant === 'ackhook' ? 'ours' : variant === 'hand-written' ? 'hand' : 'other'
   const left = LABEL + 10
   const [low, end, high] = [cpu.low, cpu.middle, cpu.high].map(value => at(value, unit))
   return [
-    `<text class="${kind}" x="${LABEL}" y="${y + 12}" text-anchor="end">${variant === 'by hand' ? 'hand-written' : variant}</text>`,
+    `<text class="${kind}" x="${LABEL}" y="${y + 12}" text-anchor="end">${variant}</text>`,
     `<rect class="${kind}" x="${left}" y="${y + 2}" width="${(end - left).toFixed(1)}" height="13" rx="2"/>`,
     `<path d="M${low} ${y + 5}v7M${low} ${y + 8.5}H${high}M${high} ${y + 5}v7"/>`,
     `<text x="${(Number(high) + 8).toFixed(1)}" y="${y + 12}">${cpu.middle.toFixed(2)}</text>`,

@@ -3,6 +3,7 @@ import { arch, availableParallelism, cpus, platform, release, totalmem } from 'n
 import { targetsTable } from '../targets.mjs'
 import { drawHttpChart } from './chart.mjs'
 import { currentMajor } from './find-node.mjs'
+import { FRAMEWORKS } from './frameworks.mjs'
 import { installedVersions } from './versions.mjs'
 
 const DATA = new URL('../results.json', import.meta.url)
@@ -27,14 +28,18 @@ const ORDER = [
 ]
 /** Kept once for each version of Node; of the others the last run counts. */
 const PER_NODE = ['verify', 'http', 'age']
+/** The frameworks of `http` in their order. */
+const PARTS = Object.keys(FRAMEWORKS)
 
-/** Keeps what was measured and leaves the other sections as they are. */
-export function keepSection(subject, { markdown, figures, chart }, { preliminary }) {
-  const name = PER_NODE.includes(subject) ? `${subject}@${currentMajor}` : subject
+/** Keeps what was measured and leaves the other sections as they are. `http` has one for each framework. */
+export function keepSection(subject, { about, markdown, figures, chart }, { framework, preliminary }) {
+  const name = [subject, PER_NODE.includes(subject) ? currentMajor : [], framework ?? []].flat().join('@')
   const section = {
     subject,
     node: currentMajor,
+    framework,
     run: describeRun(preliminary),
+    about,
     markdown,
     figures,
     chart,
@@ -46,7 +51,10 @@ export function keepSection(subject, { markdown, figures, chart }, { preliminary
 /** Writes RESULTS.md and the chart from all that is kept. Answers the table of targets. */
 export function writeReport() {
   const sections = Object.values(readSections()).sort(
-    (a, b) => ORDER.indexOf(a.subject) - ORDER.indexOf(b.subject) || a.node - b.node,
+    (a, b) =>
+      ORDER.indexOf(a.subject) - ORDER.indexOf(b.subject) ||
+      a.node - b.node ||
+      PARTS.indexOf(a.framework) - PARTS.indexOf(b.framework),
   )
   const targets = targetsTable(sections)
   const report = [
@@ -54,13 +62,14 @@ export function writeReport() {
     'Written by `npm run bench`; [README.md](README.md) says how. Figures in brackets are 95 % intervals, and "undecided" stands before those that are wider than ±5 %. Absolute figures only show the order of magnitude on the machine named.',
     `Versions: ${installedVersions().join(', ')}.`,
     targets,
-    ...sections.map(showSection),
+    ...sections.map((section, i) => showSection(section, sections[i - 1])),
   ]
   writeFileSync(REPORT, `${report.join('\n\n')}\n`)
-  const chart = sections.find(section => section.chart !== undefined)?.chart
-  if (chart !== undefined) {
+  const charted = sections.filter(({ chart }) => chart !== undefined)
+  if (charted.length > 0) {
+    const groups = charted.filter(({ node }) => node === charted[0].node).map(({ chart }) => chart)
     mkdirSync(IMAGES, { recursive: true })
-    writeFileSync(new URL('http.svg', IMAGES), drawHttpChart(chart))
+    writeFileSync(new URL('http.svg', IMAGES), drawHttpChart(groups))
   }
   return targets
 }
@@ -69,10 +78,17 @@ function readSections() {
   return existsSync(DATA) ? JSON.parse(readFileSync(DATA, 'utf8')).sections : {}
 }
 
-function showSection({ subject, node, run, markdown }) {
+/** What the parts of a subject have to say together stands before the first of them. */
+function showSection({ subject, node, run, about, markdown }, before) {
+  const isFirst = before?.subject !== subject || before.node !== node
   const [title, ...rest] = markdown.split('\n\n')
-  const named = PER_NODE.includes(subject) ? `${title}, Node ${node}` : title
-  return [named, `_${run}_`, ...rest].join('\n\n')
+  const head = about === undefined ? [withNode(title)] : [...(isFirst ? [withNode(about)] : []), title]
+  return [...head, `_${run}_`, ...rest].join('\n\n')
+
+  /** Its first line is the title of the subject. */
+  function withNode(text) {
+    return PER_NODE.includes(subject) ? text.replace(/$/m, `, Node ${node}`) : text
+  }
 }
 
 function describeRun(preliminary) {

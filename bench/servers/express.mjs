@@ -14,8 +14,8 @@ const PASSING = Symbol('passing')
 /** Each variant answers the handlers of the route. */
 const variants = {
   alone: () => [(_request, response) => response.writeHead(204).end()],
-  'by hand': byHand,
-  'by hand, shared classes': () => [shareClasses, ...byHand()],
+  'hand-written': byHand,
+  'hand-written, shared classes': () => [shareClasses, ...byHand()],
   ackhook: () => {
     const hooks = webhooks({ secret: SECRET, capacity: 1_000_000 })
     hooks.on('conversation.resolved', handleEvent)

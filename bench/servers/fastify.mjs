@@ -13,7 +13,7 @@ const variants = {
     })
     app.post('/', (_request, reply) => reply.code(204).send())
   },
-  'by hand': app => {
+  'hand-written': app => {
     const receive = createReceiverByHand(SECRET, handleEvent)
     app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) =>
       done(null, body),

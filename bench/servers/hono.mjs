@@ -8,7 +8,7 @@ import { handleEvent } from '../lib/handler.mjs'
 
 const variants = {
   alone: () => context => context.body(null, 204),
-  'by hand': () => {
+  'hand-written': () => {
     const receive = createReceiverByHand(SECRET, handleEvent)
     return async context => {
       const body = Buffer.from(await context.req.arrayBuffer())

@@ -17,9 +17,9 @@ export const variants = {
     request.resume()
     response.writeHead(204).end()
   },
-  'by hand': () => byHand(),
-  'by hand, few ids': () => byHand(FEW_IDS),
-  'by hand, same reply': async () => {
+  'hand-written': () => byHand(),
+  'hand-written, few ids': () => byHand(FEW_IDS),
+  'hand-written, same reply': async () => {
     const accepted = await acceptedReply()
     const receive = createReceiverByHand(SECRET, handleEvent)
     return (request, response) =>

@@ -2,24 +2,24 @@ import { duet, WARM_UP_CPU_S } from '../lib/duet.mjs'
 import { eventBody } from '../lib/event-body.mjs'
 import { showDecided, showNumber, table } from '../lib/table.mjs'
 
-const BY_HAND = 'by hand'
-const FEW_IDS = 'by hand, few ids'
-const SAME_REPLY = 'by hand, same reply'
+const HAND_WRITTEN = 'hand-written'
+const FEW_IDS = 'hand-written, few ids'
+const SAME_REPLY = 'hand-written, same reply'
 const OURS = 'ackhook'
-const OTHERS = [BY_HAND, FEW_IDS, SAME_REPLY]
+const OTHERS = [HAND_WRITTEN, FEW_IDS, SAME_REPLY]
 const NAMES = [...OTHERS, OURS]
 const BODY_BYTES = 300
 /** Seconds of processor time. `http` measures at the first. */
 const AGES = [WARM_UP_CPU_S, 10, 20]
 const HEAD = [
-  'requests by hand',
+  'requests, hand-written',
   'by ackhook',
   ...NAMES.map(name => `${name}, µs`),
   ...OTHERS.map(name => `${name} ÷ ours`),
 ]
-const ABOUT = `Processor time for a request of ${BODY_BYTES} bytes on bare \`node:http\`, measured as under "HTTP" and then again in the same processes, which have answered so many requests by then and remember their ids. "${FEW_IDS}" forgets all but the last few thousand. "${SAME_REPLY}" answers 202 and the JSON that ackhook answers, in the same way, where "${BY_HAND}" answers 204 with nothing.`
+const ABOUT = `Processor time for a request of ${BODY_BYTES} bytes on bare \`node:http\`, measured as under "HTTP" and then again in the same processes, which have answered so many requests by then and remember their ids. "${FEW_IDS}" forgets all but the last few thousand. "${SAME_REPLY}" answers 202 and the JSON that ackhook answers, in the same way, where "${HAND_WRITTEN}" answers 204 with nothing.`
 
-/** What two things do to the ratio to a receiver by hand: the ids that pile up in both, and the reply. */
+/** What two things do to the ratio to a hand-written receiver: the ids that pile up in both, and the reply. */
 export async function measureAge({ quick }) {
   const ages = quick ? AGES.slice(0, 1) : AGES
   const comparison = await duet(NAMES, {
@@ -31,7 +31,7 @@ export async function measureAge({ quick }) {
     requestOf: () => ({ body: eventBody(BODY_BYTES) }),
   })
   const rows = ages.map(age => [
-    ...[BY_HAND, OURS].map(name => showNumber(comparison.middleOf(`answered@${age}`, name))),
+    ...[HAND_WRITTEN, OURS].map(name => showNumber(comparison.middleOf(`answered@${age}`, name))),
     ...NAMES.map(name => showNumber(comparison.middleOf(`cpuUs@${age}`, name))),
     ...OTHERS.map(name => showDecided(comparison.ratioOf(`cpuUs@${age}`, name, OURS))),
   ])

@@ -21,7 +21,7 @@ export async function measureMemory({ quick }) {
 /** Two halves of so many seconds of load: what the second half adds to the settled heap. */
 async function measurePerEvent(seconds) {
   const rows = []
-  for (const variant of ['by hand', 'ackhook']) {
+  for (const variant of ['hand-written', 'ackhook']) {
     const server = await startServer('node-http', variant, { execArgv: ['--expose-gc'] })
     const sender = await Sender.open({ port: server.port, body: eventBody(2000) })
     const run = () => sender.load(seconds / 2, [])

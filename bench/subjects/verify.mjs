@@ -1,7 +1,7 @@
 import { Comparison, compareRounds } from '../lib/comparison.mjs'
 import { measureInProcess } from '../lib/measure-in-process.mjs'
 import { showBytes, showDecided, showNumber, table } from '../lib/table.mjs'
-import { BY_HAND, FLOOR, NATIVE, OURS } from './verify/contenders.mjs'
+import { FLOOR, HAND_WRITTEN, NATIVE, OURS } from './verify/contenders.mjs'
 
 const SIZES = [300, 2000, 20_000, 256_000]
 const CHILD = new URL('verify/round-child.mjs', import.meta.url)
@@ -53,7 +53,7 @@ function compare(rounds, sizes, kind) {
           : showDecided(comparison.ratioOf('ns', name, FLOOR))
       rows.set(name, [...(rows.get(name) ?? [name]), cell])
     }
-    const peers = names.filter(name => ![FLOOR, BY_HAND, NATIVE, OURS].includes(name))
+    const peers = names.filter(name => ![FLOOR, HAND_WRITTEN, NATIVE, OURS].includes(name))
     figures[size] = {
       toFastest: comparison.ratioOf('ns', OURS, FLOOR),
       peers: Object.fromEntries(peers.map(name => [name, comparison.ratioOf('ns', name, OURS)])),

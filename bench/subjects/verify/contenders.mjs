@@ -13,7 +13,7 @@ import { createFastestVerify, createVerifyByHand } from '../../by-hand/verify.mj
 import { DIALECTS, SECRET } from '../../lib/dialects.mjs'
 
 export const FLOOR = 'fastest correct way'
-export const BY_HAND = 'idiomatic by hand'
+export const HAND_WRITTEN = 'idiomatic, hand-written'
 export const NATIVE = 'native calls alone'
 export const OURS = 'ackhook'
 /** Above it one HMAC costs less than two hashes that are asked for from JavaScript. */
@@ -72,7 +72,7 @@ function byHand(body, headers, parse) {
   const after = ok => (ok && parse ? JSON.parse(body.toString()) : ok)
   return {
     [FLOOR]: () => after(fastest(header, body)),
-    [BY_HAND]: () => after(idiomatic(header, body)),
+    [HAND_WRITTEN]: () => after(idiomatic(header, body)),
   }
 }
 
