@@ -65,7 +65,7 @@ const HASH_TAG = /^[^{]*\{[^}]+\}/
 
 /** Checks every option. Throws {@link ConfigurationError}. */
 export function resolveOptions(options: BullmqInboxOptions): ResolvedOptions {
-  refuseUnknownNames(options, NAMES)
+  refuseUnknownNames(options, NAMES, '', "{ connection: 'redis://localhost:6379' }")
   const { prefix, rateLimit, telemetry, create = true } = options
   if (typeof create !== 'boolean') throw new ConfigurationError('create', 'must be true or false')
   if (prefix !== undefined && options.postgres !== undefined) {

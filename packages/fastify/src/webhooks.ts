@@ -101,7 +101,7 @@ async function plugin(app: FastifyInstance, options: PluginOptions): Promise<voi
     throw new ConfigurationError('webhooks', 'is a plugin: write await app.register(webhooks, { secret })')
   if (typeof app?.decorate !== 'function')
     throw wrongFramework('webhooks of @ackhook/fastify', 'an app of Fastify')
-  refuseUnknownNames(options, OPTIONS)
+  refuseUnknownNames(options, OPTIONS, '', '{ secret: process.env.SIGNING_SECRET }')
   const { path = '/webhooks', decorateAs = 'webhooks', prefix, logLevel, logSerializers, ...rest } = options
   const receiver = toReceiver('receiver' in rest ? sharedReceiver(rest) : { ...loggerOf(app), ...rest })
   if (typeof path !== 'string' || !/^($|\/)/.test(path))

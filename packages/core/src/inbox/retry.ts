@@ -31,7 +31,7 @@ const WEEK_MS = 604_800_000
 
 /** The policy, from a user's options over an inbox's defaults. Throws {@link ConfigurationError}. */
 export function resolveRetry(options: RetryOptions = {}, inbox: Partial<RetryPolicy> = {}): RetryPolicy {
-  refuseUnknownNames(options, NAMES, 'retry')
+  refuseUnknownNames(options, NAMES, 'retry', '{ attempts: 1 } for no retry')
   const preset = { ...DEFAULTS, ...inbox }
   const attempts = wholeNumber('retry.attempts', options.attempts ?? preset.attempts, 1, 1000)
   const factor = options.factor ?? preset.factor

@@ -3,12 +3,19 @@ import { nearest } from './nearest.ts'
 
 /**
  * Throws if `options` is not an object, because every default would then silently apply, and for a name that is not an
- * option, which would be ignored. `option` is the one that holds these; none for the options themselves.
+ * option, which would be ignored. `option` is the one that holds these; none for the options themselves. `example`: what
+ * somebody may have meant who gave no object.
  */
-export function refuseUnknownNames(options: object, known: readonly string[], option = ''): void {
+export function refuseUnknownNames(
+  options: object,
+  known: readonly string[],
+  option = '',
+  example?: string,
+): void {
   const list = known.join(', ')
   if (typeof options !== 'object' || options === null) {
-    throw new ConfigurationError(option || 'options', `must be an object with ${list}`)
+    const hint = example === undefined ? '' : `, such as ${example}`
+    throw new ConfigurationError(option || 'options', `must be an object with ${list}${hint}`)
   }
   const unknown = Object.keys(options).find(name => !known.includes(name))
   if (unknown === undefined) return
@@ -30,14 +37,14 @@ export function oneOf<T extends string>(option: string, value: T, allowed: reado
 }
 
 /** The value of an option that counts something. Throws {@link ConfigurationError} outside of `min` to `max`. */
-export function wholeNumber(option: string, value: number, min: number, max: number): number {
+export function wholeNumber(option: string, value: number, min: number, max: number, unit = ''): number {
   if (Number.isInteger(value) && value >= min && value <= max) return value
   const isText = typeof value === 'string'
   const isNumeric = isText && !Number.isNaN(Number(value))
   const fix = isNumeric ? ', not a text: convert what an environment variable gives with Number()' : ''
   throw new ConfigurationError(
     option,
-    `must be a whole number from ${min} to ${max}${fix}; got ${show(value)}`,
+    `must be a whole number ${unit && `of ${unit} `}from ${min} to ${max}${fix}; got ${show(value)}`,
     isText ? { page: 'numbers' } : {},
   )
 }

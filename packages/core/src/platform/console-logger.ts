@@ -1,4 +1,5 @@
 import type { Logger } from '../observe/logger.ts'
+import { thrownText } from './thrown-text.ts'
 
 /** The logger of last resort: warnings and errors on the console, in the form that Node prints a process warning. */
 export const consoleLogger: Logger = {
@@ -9,10 +10,9 @@ export const consoleLogger: Logger = {
   error: (fields, message) => console.error(textOf(fields, message)),
 }
 
-/** Only the stack of an error: its other properties may hold payload data. */
 function textOf(fields: object, message: string): string {
-  const { code, err } = fields as { code?: unknown; err?: unknown }
+  const { code } = fields as { code?: unknown }
   const label = typeof code === 'string' ? `[${code}] ` : ''
-  const stack = err instanceof Error ? `\n${err.stack ?? String(err)}` : ''
-  return `${label}AckhookWarning: ${message}${stack}`
+  const thrown = thrownText(fields)
+  return `${label}AckhookWarning: ${message}${thrown === undefined ? '' : `\n${thrown}`}`
 }

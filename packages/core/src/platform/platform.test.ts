@@ -118,17 +118,21 @@ describe('the process warnings of Node', () => {
     vi.restoreAllMocks()
   })
 
-  it('carry the code and the stack, for warnings and errors only', () => {
+  it('carry the code, the stack or what else was thrown, for warnings and errors only', () => {
     const emit = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
     const err = new Error('down')
     node.defaultLogger.info({}, 'not shown')
-    node.defaultLogger.warn({ code: 'store_down', err: 'text' }, 'slow')
+    node.defaultLogger.warn({ code: 'store_down' }, 'slow')
     node.defaultLogger.error({ code: 7, err }, 'broken')
+    for (const thrown of ['text', undefined, { private: 1 }]) node.defaultLogger.error({ err: thrown }, 'odd')
     delete err.stack
     node.defaultLogger.error({ err }, 'no stack')
     expect(emit.mock.calls).toEqual([
       ['slow', { type: 'AckhookWarning', code: 'store_down' }],
       ['broken', { type: 'AckhookWarning', detail: expect.stringContaining('platform.test.ts') }],
+      ['odd', { type: 'AckhookWarning', detail: 'Thrown, and not an Error: text' }],
+      ['odd', { type: 'AckhookWarning', detail: 'Thrown, and not an Error: undefined' }],
+      ['odd', { type: 'AckhookWarning', detail: 'Thrown, and not an Error: [object Object]' }],
       ['no stack', { type: 'AckhookWarning', detail: 'Error: down' }],
     ])
   })
@@ -158,7 +162,7 @@ describe('the console', () => {
     platform.defaultLogger.warn({ code: 'store_down', err: 'text' }, 'slow')
     platform.defaultLogger.error({ err }, 'broken')
     expect(lines).toEqual([
-      ['warn', '[store_down] AckhookWarning: slow'],
+      ['warn', '[store_down] AckhookWarning: slow\nThrown, and not an Error: text'],
       ['error', 'AckhookWarning: broken\nError: down\n    at here'],
     ])
   })

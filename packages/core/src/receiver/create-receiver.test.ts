@@ -564,9 +564,16 @@ it.each(['get', 'redrive', 'discard'] as const)(
   },
 )
 
-it('forget refuses what is no id', async () => {
+it('forget and the dead letters refuse what is no id and no namespace', async () => {
   const { receiver } = watch()
   await expect(receiver.forget(undefined as never)).rejects.toMatchObject({ option: 'id' })
+  const { deadLetters } = receiver
+  for (const where of ['acme', { nameSpace: 'acme' }, null] as never[]) {
+    await expect(receiver.forget('evt_1', where)).rejects.toThrow(/namespace/)
+    await expect(deadLetters.get('evt_1', where)).rejects.toThrow(/namespace/)
+    await expect(deadLetters.redrive('evt_1', where)).rejects.toThrow(/namespace/)
+    await expect(deadLetters.discard('evt_1', where)).rejects.toThrow(/namespace/)
+  }
 })
 
 describe('close', () => {
@@ -623,6 +630,22 @@ describe('close', () => {
     expect(close.mock.lastCall?.[0]).toBeGreaterThan(9000)
   })
 
+  it.each(['20s', 20, null, { timout: '20s' }])('refuses %j, which would not be a timeout', async options => {
+    const close = vi.fn(async () => ({ lost: 0 }))
+    const { receiver } = watch({ inbox: inboxThat({ close }) })
+    await expect(receiver.close(options as never)).rejects.toThrow(/timeout/)
+    expect(close).not.toHaveBeenCalled()
+  })
+
+  it('drains where the name of a signal is all it gets, as a listener of that signal', async () => {
+    const { receiver } = watch()
+    const closed = new Promise(resolve =>
+      process.once('SIGUSR2', ((signal: never) => resolve(receiver.close(signal))) as NodeJS.SignalsListener),
+    )
+    process.kill(process.pid, 'SIGUSR2')
+    expect(await closed).toEqual({ lost: 0 })
+  })
+
   it('is the end: start() afterwards is refused, and starts nothing', async () => {
     const start = vi.fn()
     for (const before of [false, true]) {
@@ -660,7 +683,8 @@ describe('close', () => {
       {
         level: 'error',
         fields: { lost: 3 },
-        message: '3 acknowledged events were not handled before the drain ended.',
+        message:
+          '3 acknowledged events were not handled before the drain ended. Give close() a longer timeout, keep them in onDeadLetter, or use a durable inbox.',
       },
     ])
   })

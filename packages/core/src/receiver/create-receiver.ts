@@ -1,5 +1,6 @@
 import { platform } from '#platform'
 import { ConfigurationError, unreportedCopies } from '../errors/errors.ts'
+import type { Duration } from '../errors/parse-duration.ts'
 import { createDecoder } from '../events/decode-event.ts'
 import type { EventHandler, EventSchemas, KnownEvents } from '../events/event-types.ts'
 import { toHandle } from '../http/reply.ts'
@@ -43,8 +44,9 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
   const observers = new Observers(resolved.observe, resolved.logger)
   const { lifecycle, handle } = connect(resolved, handlers, observers, wraps)
   const { inbox } = resolved
-  const keyOf: KeyOf = (id, { namespace = '' } = {}) => {
-    if (typeof id === 'string') return keysOf(inbox)(namespace, id)
+  const keyOf: KeyOf = (id, where = {}) => {
+    refuseUnknownNames(where, ['namespace'], '', "{ namespace: 'acme' }")
+    if (typeof id === 'string') return keysOf(inbox)(where.namespace ?? '', id)
     throw new ConfigurationError('id', 'must be the id of an event, a string')
   }
   const receiver: Receiver<KnownEvents<Schemas>, Context> & Inspectable = {
@@ -66,7 +68,7 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
     },
     handle,
     start: () => lifecycle.start(),
-    close: async ({ timeout = '10s' } = {}) => lifecycle.close(timeout),
+    close: async options => lifecycle.close(drainTimeoutOf(options)),
     stats: async () => inbox.stats(),
     forget: async (id, where) => inbox.forget(await keyOf(id, where)),
     deadLetters: deadLettersOf(inbox.deadLetters, keyOf),
@@ -131,6 +133,16 @@ function connect<Context>(
   }
   return { lifecycle, handle: toHandle((request, reply) => handleRequest(steps, request, reply)) }
 }
+
+function drainTimeoutOf(options: Parameters<Receiver['close']>[0] = {}): Duration {
+  // `process.once('SIGTERM', hooks.close)` passes the name of the signal, and must not end without a drain.
+  const signal: unknown = options
+  if (typeof signal === 'string' && signal.startsWith('SIG')) return DRAIN_TIMEOUT
+  refuseUnknownNames(options, ['timeout'], 'close', "{ timeout: '20s' }")
+  return options.timeout ?? DRAIN_TIMEOUT
+}
+
+const DRAIN_TIMEOUT = '10s'
 
 /** At start, when most of what an application imports has been loaded. */
 function warnOfCopies(logger: Logger): void {

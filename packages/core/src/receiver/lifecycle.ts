@@ -116,7 +116,7 @@ export class Lifecycle {
     if (report.lost > 0) {
       policy.logger.error(
         report,
-        `${report.lost} acknowledged events were not handled before the drain ended.`,
+        `${report.lost} acknowledged events were not handled before the drain ended. Give close() a longer timeout, keep them in onDeadLetter, or use a durable inbox.`,
       )
     }
     return report

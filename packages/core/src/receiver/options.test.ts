@@ -159,6 +159,10 @@ describe('what is given', () => {
     )
     expect(() => resolve({ concurrency: 0 })).toThrow('0 needs a durable inbox')
     expect(() => resolve({ capacity: 0 })).toThrow('must be a whole number from 1 to 1000000000; got 0')
+    expect(() => resolve({ bodyLimit: '1mb' })).toThrow('must be a whole number of bytes from 1 to')
+    expect(() => resolve({ retry: false })).toThrow('factor, such as { attempts: 1 } for no retry')
+    expect(() => resolveOptions('a secret of some bytes' as never)).toThrow('such as { secret: process.env.')
+    expect(() => resolveOptions('a secret of some bytes' as never)).not.toThrow('a secret of some bytes')
     expect(() => resolve({ tolerence: 1 })).toThrow(
       "is not an option; did you mean 'tolerance'? The options are secret, tolerance,",
     )

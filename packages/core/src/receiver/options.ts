@@ -133,11 +133,11 @@ const MAX_BODY_BYTES = 1024 ** 3
 
 /** Checks every option and fills in every default. Throws {@link ConfigurationError}. */
 export function resolveOptions<Context>(options: Options<Context>): ResolvedOptions<Context> {
-  refuseUnknownNames(options, RECEIVER_OPTIONS)
+  refuseUnknownNames(options, RECEIVER_OPTIONS, '', '{ secret: process.env.SIGNING_SECRET }')
   const duration = (option: DurationOption, preset: Duration, minMs: number, maxMs: number): number =>
     durationMs(options[option] ?? preset, { option, minMs, maxMs })
-  const count = (option: CountOption, preset: number, min: number, max: number): number =>
-    wholeNumber(option, options[option] ?? preset, min, max)
+  const count = (option: CountOption, preset: number, min: number, max: number, unit?: string): number =>
+    wholeNumber(option, options[option] ?? preset, min, max, unit)
   const toleranceMs =
     options.tolerance === false ? Number.POSITIVE_INFINITY : duration('tolerance', '5m', 1000, 30 * DAY_MS)
   const retentionMs = duration('retention', '7d', 1000, YEAR_MS)
@@ -165,7 +165,7 @@ export function resolveOptions<Context>(options: Options<Context>): ResolvedOpti
     handlerTimeoutMs: duration('handlerTimeout', '60s', 1, DAY_MS),
     handlerWaitMs: duration('handlerWait', '10m', 5000, DAY_MS),
     bodyLimits: {
-      maxBytes: count('bodyLimit', 1_048_576, 1, MAX_BODY_BYTES),
+      maxBytes: count('bodyLimit', 1_048_576, 1, MAX_BODY_BYTES, 'bytes'),
       timeoutMs: duration('bodyTimeout', '10s', 1, 10 * MINUTE_MS),
     },
     retentionMs,

@@ -54,7 +54,7 @@ describe('the drain', () => {
     ['lost when its dead letter handler failed', () => Promise.reject(new Error('no')), 1],
     ['not lost when its dead letter handler succeeded', () => {}, 0],
   ])('gives up at once an event that it cannot wait for: %s', async (_, listener, lost) => {
-    const { receiver, send, seen } = watch()
+    const { receiver, send, seen, logger } = watch()
     const attempts: number[] = []
     const error = new RetryAfterError('busy', '60s')
     receiver.on('*', (_, { attempt }) => {
@@ -68,6 +68,8 @@ describe('the drain', () => {
     const closed = receiver.close({ timeout: '10s' })
     await settle()
     expect(await closed).toEqual({ lost })
+    const named = logger.lines.filter(({ fields }) => fields['code'] === 'events_lost')
+    expect(named.map(({ fields }) => fields['events'])).toEqual(lost === 0 ? [] : [['evt_1']])
     expect(attempts).toEqual([1, 2])
     expect(of(seen, 'dead_lettered')).toMatchObject([{ attempt: 2, error }])
     if (listener !== undefined) expect(onDeadLetter.mock.calls).toMatchObject([[{ attempt: 2, error }, {}]])

@@ -17,11 +17,11 @@ export async function drain(state: State, timeoutMs: number): Promise<DrainRepor
   leases?.stop()
   // An event that is only being recorded as handled is neither lost nor given back.
   const left = entries.list().filter(entry => entry.phase !== 'completing')
-  const lost = left.filter(entry => entry.acknowledged).map(entry => entry.delivery.id)
-  state.lost += lost.length
+  for (const { acknowledged, delivery } of left) if (acknowledged) state.lost.push(delivery.id)
+  const { lost } = state
   if (lost.length > 0) policy.logger.error({ code: 'events_lost', events: lost }, namesOf(lost))
   await Promise.all(left.map(entry => withdraw(state, entry, ABORT.drained())))
-  return { lost: state.lost }
+  return { lost: lost.length }
 }
 
 function namesOf(ids: readonly string[]): string {

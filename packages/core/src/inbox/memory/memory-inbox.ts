@@ -144,7 +144,7 @@ function createState(
     entries,
     limit: { lastStartAt: undefined },
     isDraining: false,
-    lost: 0,
+    lost: [],
     onIdle: undefined,
   }
   return state

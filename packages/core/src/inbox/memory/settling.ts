@@ -32,7 +32,7 @@ export function applyVerdict(state: State, verdict: Verdict, entry: Entry): void
   else if (entry.reply !== undefined) answerFailure(state, entry, verdict)
   else if (verdict.outcome === 'retry') retry(state, entry, verdict.delayMs)
   else {
-    if (verdict.attemptsLeft === true && !verdict.notified) state.lost++
+    if (verdict.attemptsLeft === true && !verdict.notified) state.lost.push(entry.delivery.id)
     void deadLetter(state, entry, verdict.error)
   }
 }

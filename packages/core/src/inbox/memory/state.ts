@@ -26,8 +26,8 @@ export interface State {
   /** Of the next entry. */
   sequence: number
   isDraining: boolean
-  /** Acknowledged events that the drain gave up. */
-  lost: number
+  /** Ids of acknowledged events that the drain gave up. */
+  readonly lost: string[]
   /** Called when no entry is left. */
   onIdle: (() => void) | undefined
 }

@@ -1,5 +1,6 @@
 import type { Logger } from '../../observe/logger.ts'
 import { consoleLogger } from '../console-logger.ts'
+import { thrownText } from '../thrown-text.ts'
 
 /**
  * The logger when none was given: warnings and errors become process warnings, which Node prints to stderr
@@ -18,10 +19,11 @@ function emit(level: 'warn' | 'error', fields: object, message: string): void {
     consoleLogger[level](fields, message)
     return
   }
-  const { code, err } = fields as { code?: unknown; err?: unknown }
+  const { code } = fields as { code?: unknown }
+  const detail = thrownText(fields)
   process.emitWarning(message, {
     type: 'AckhookWarning',
     ...(typeof code === 'string' && { code }),
-    ...(err instanceof Error && { detail: err.stack ?? String(err) }),
+    ...(detail !== undefined && { detail }),
   })
 }
