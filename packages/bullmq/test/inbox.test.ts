@@ -2,6 +2,7 @@ import { createReceiver, type Inbox, NonRetryableError, RetryAfterError } from '
 import type { Process, Verdict } from '@ackhook/core/spi'
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { ownTime } from '../../../test/support/own-time.ts'
+import { eventBody, SECRET, signedRequest } from '../../../test/support/receiving.ts'
 import { startSwitchingProxy } from '../../../test/support/switching-proxy.ts'
 import { postgresEngine, redisEngine, type TestEngine } from './engines.ts'
 import { aDelivery, aPolicy, COMPLETED, scripted, unique, until } from './parts.ts'
@@ -310,6 +311,25 @@ describe.each([
     await until(() => work.runs.length === 2)
     expect(work.runs.map(run => run.attempt)).toEqual([1, 2])
     expect(times[1]! - times[0]!).toBeGreaterThan(390)
+  })
+
+  test('an event whose handler asked for a fraction of a millisecond waits, and holds up no other', async () => {
+    const receiver = createReceiver({ secret: SECRET, inbox: opened(unique('q')), concurrency: 1 })
+    const ran: string[] = []
+    receiver.on('*', ({ id }) => {
+      ran.push(id)
+      if (id === 'evt_1') throw new RetryAfterError('busy', '64.57s')
+    })
+    receiver.onError(() => {})
+    await receiver.start()
+    for (const id of ['evt_1', 'evt_2']) {
+      const reply = await receiver.handle(signedRequest(eventBody({ id })))
+      expect(reply.status).toBe(202)
+      await until(() => ran.includes(id))
+    }
+    await until(async () => (await receiver.stats()).active === 0)
+    expect(await receiver.stats()).toMatchObject({ pending: 1, dead: 0 })
+    await receiver.close()
   })
 
   test('the failure of an attempt is readable in BullMQ, whatever the handler threw', async () => {

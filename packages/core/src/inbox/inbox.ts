@@ -11,6 +11,7 @@ import type { RetryPolicy } from './retry.ts'
 /** What happens to an event after one attempt. The inbox applies it and does not decide. */
 export type Verdict =
   | { readonly outcome: 'completed' }
+  /** `delayMs` is a whole number. */
   | { readonly outcome: 'retry'; readonly delayMs: number; readonly error: unknown }
   | Postponed
   | {

@@ -86,6 +86,8 @@ describe('the delay before the next attempt', () => {
   it('is what the handler asked for, a week at most, while attempts are left', () => {
     expect(retryDelayMs(new RetryAfterError('later', '90s'), 1, policy)).toBe(90_000)
     expect(retryDelayMs(new RetryAfterError('later', '0s'), 1, policy)).toBe(0)
+    expect(retryDelayMs(new RetryAfterError('later', '64.57s'), 1, policy)).toBe(64_570)
+    expect(retryDelayMs(new RetryAfterError('later', '1.0005s'), 1, policy)).toBe(1001)
     expect(retryDelayMs(new RetryAfterError('later', '9999999s'), 1, policy)).toBe(604_800_000)
     expect(retryDelayMs(new RetryAfterError('later', '90s'), 5, policy)).toBeUndefined()
   })

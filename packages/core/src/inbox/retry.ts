@@ -60,6 +60,7 @@ export function comesTooLate(delayMs: number, lastAt: number | undefined): boole
 /**
  * Milliseconds until the next attempt, after number `attempt` failed with `error`; `undefined` when there is none. Delays
  * grow exponentially. The upper half of each is random, so that events that failed together do not return together.
+ * Whole numbers: '64.57s' is a fraction of a millisecond off, and PostgreSQL would refuse the record of the attempt.
  */
 export function retryDelayMs(
   error: unknown,
@@ -69,7 +70,7 @@ export function retryDelayMs(
 ): number | undefined {
   if (isFinal(error) || attempt >= policy.attempts) return undefined
   const askedMs = askedDelayMs(error)
-  if (askedMs !== undefined) return Math.min(askedMs, WEEK_MS)
+  if (askedMs !== undefined) return Math.ceil(Math.min(askedMs, WEEK_MS))
   const full = Math.min(policy.maxDelayMs, policy.minDelayMs * policy.factor ** (attempt - 1))
   return Math.round(full / 2 + (random() * full) / 2)
 }
