@@ -304,6 +304,33 @@ describe('a Node handler', () => {
     expect(warned).not.toHaveBeenCalled()
   })
 
+  it('keeps no stream of HTTP/2 whose body was refused, while its connection lasts', async () => {
+    const { receiver } = watch({ bodyLimit: 100 })
+    const server = createHttp2Server(toNodeHandler(receiver as never) as never).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    let open = 0
+    server.on('stream', stream => {
+      open++
+      stream.on('close', () => open--)
+    })
+    const session = connectHttp2(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+    leftovers.push(
+      () => session.destroy(),
+      () => server.close(),
+    )
+    for (let i = 0; i < 20; i++) {
+      const stream = session.request({ ':method': 'POST', ...(signedRequest().headers as object) })
+      stream.on('error', () => {}).end(Buffer.alloc(60_000))
+      const [headers] = await once(stream, 'response')
+      expect(headers[':status']).toBe(413)
+      stream.resume()
+      await once(stream, 'end')
+      stream.destroy()
+    }
+    await vi.waitFor(() => expect(open).toBe(0))
+    expect(session.destroyed).toBe(false)
+  })
+
   it('does not mind a header called __proto__', async () => {
     const { port, headers } = await serve()
     const received = await raw(port, socket =>

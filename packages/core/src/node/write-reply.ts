@@ -23,6 +23,8 @@ export function writeReply(request: IncomingMessage, response: ServerResponse, r
     response.end(body)
     // Ends the upload as well. HTTP/2 has no `connection: close`, and others may share the connection.
     ;(response as unknown as { stream: ServerHttp2Stream }).stream.close(NO_ERROR)
+    // Node keeps a stream with bytes that nobody reads, and them, for as long as the connection lasts.
+    request.resume()
   } else {
     response.writeHead(reply.status, { ...reply.headers, connection: 'close' })
     response.flushHeaders()
