@@ -110,7 +110,8 @@ export interface HandlerContext {
   readonly receivedAt: number
   /**
    * Aborted when the result no longer counts: the handler timed out, its lease was lost to another process,
-   * or the drain ran out of time. Pass it to `fetch` and to database clients.
+   * or the drain ran out of time. Pass it to `fetch` and to database clients. A listener of your own must not throw:
+   * Node ends the process for that, and nothing can catch it.
    */
   readonly signal: AbortSignal
 }

@@ -102,6 +102,26 @@ it('a listener that destroys what it was given destroys a copy', async () => {
   expect(await receiver.deadLetters.get('evt_1')).toMatchObject({ id: 'evt_1' })
 })
 
+it('a listener or a reader that overwrites bytes overwrites copies', async () => {
+  const { receiver, send, seen } = watch({ retry: { attempts: 2, minDelay: '1ms', maxDelay: '1ms' } })
+  const ids: string[] = []
+  const redact = ({ delivery }: Failure) => void delivery.body.fill(0)
+  receiver
+    .on('*', ({ id }) => {
+      ids.push(id)
+      throw new Error('no')
+    })
+    .onError(redact)
+    .onDeadLetter(redact)
+  await send()
+  await vi.waitFor(async () => expect((await receiver.stats()).dead).toBe(1))
+  for (const letter of await receiver.deadLetters.list()) letter.body.fill(0)
+  ;(await receiver.deadLetters.get('evt_1'))?.body.fill(0)
+  expect(await receiver.deadLetters.redrive('evt_1')).toBe(true)
+  await vi.waitFor(() => expect(seen.filter(({ kind }) => kind === 'dead_lettered')).toHaveLength(2))
+  expect(ids).toEqual(Array(4).fill('evt_1'))
+})
+
 it.each([
   ['throws', bad],
   ['answers no time', () => Number.NaN],

@@ -16,6 +16,7 @@ const delivery = {
   id: 'evt_1',
   type: 'a.b',
   receivedAt: 42,
+  body: new Uint8Array([1]),
   event,
 } as unknown as Delivery
 const { event: _, ...withoutEvent } = delivery

@@ -165,8 +165,7 @@ class Worker {
     const { retry, handlers, acknowledge } = this.#parts
     const { observe } = this.#parts.observers
     const { attempt, limit, event } = running
-    // A listener gets a copy: the inbox goes on with its own.
-    const delivery = { ...running.delivery }
+    const delivery = copyOf(running.delivery)
     const readable = toReadableError(thrown)
     const durationMs = durationOf(running)
     if (isWithdrawn(readable, attempt)) {
@@ -194,8 +193,7 @@ class Worker {
     const observe = (kind: 'dead_lettered' | 'attempt_failed'): void =>
       observers.observe?.({ kind, ...about(running), attempt, error, durationMs })
     if (acknowledge === 'immediately') observe('dead_lettered')
-    // A copy, as for `onError`.
-    const failure = { error, attempt, delivery: { ...running.delivery } }
+    const failure = { error, attempt, delivery: copyOf(running.delivery) }
     const notified = await notifyFailure(handlers.listeners.onDeadLetter, failure, running.event, this.#parts)
     // An event that nobody took is not acknowledged, so its sender repeats it.
     if (acknowledge === 'after-processing') observe(notified ? 'dead_lettered' : 'attempt_failed')
@@ -237,6 +235,11 @@ type About = Pick<Delivery, 'id' | 'type' | 'namespace'> & { readonly attempt: n
 
 function about({ delivery: { id, type, namespace }, attempt }: Running): About {
   return { id, type, namespace, attempt: attempt.number }
+}
+
+/** For a listener, which may change it and its bytes: the inbox goes on with its own. */
+function copyOf(delivery: Delivery): Delivery {
+  return { ...delivery, body: new Uint8Array(delivery.body) }
 }
 
 function durationOf({ startedAt }: Running): number {

@@ -53,7 +53,6 @@ function eventOf({ delivery, attempts, sequence }: Entry): BrowsedEvent {
 }
 
 function withoutBody(event: BrowsedEvent, { key }: BrowseQuery): BrowsedEvent {
-  if (key !== undefined) return event
-  const { body: _, ...rest } = event
-  return rest
+  const { body, ...rest } = event
+  return key === undefined || body === undefined ? rest : { ...rest, body: new Uint8Array(body) }
 }
