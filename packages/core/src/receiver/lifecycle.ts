@@ -80,8 +80,12 @@ export class Lifecycle {
   }
 
   #start(): Promise<void> {
-    this.#starting ??= this.#startInbox()
-    return this.#starting
+    if (this.#starting !== undefined) return this.#starting
+    const starting = this.#startInbox()
+    this.#starting = starting
+    // The next request or call tries again: what the inbox needs may be back by then.
+    starting.catch(() => (this.#starting = undefined))
+    return starting
   }
 
   async #startInbox(): Promise<void> {
@@ -92,8 +96,6 @@ export class Lifecycle {
       await inbox.start(run, policy)
       this.#started = true
     } catch (cause) {
-      // The next request or call tries again: what the inbox needs may be back by then.
-      this.#starting = undefined
       sharing.directory?.stop()
       if (belongsToAnother(inbox, this)) throw cause
       releaseInbox(inbox)
