@@ -7,6 +7,7 @@ import {
   signedRequest,
   watch,
 } from '../../../../test/support/receiving.ts'
+import { NonRetryableError } from '../errors/errors.ts'
 import { Refusal } from '../errors/refusal.ts'
 import type { Inbox } from '../inbox/inbox.ts'
 import { memoryInbox } from '../inbox/memory/memory-inbox.ts'
@@ -67,6 +68,24 @@ describe('a genuine event', () => {
       'Event evt_1 came again with other bytes; it is run, and the dead letter that had this id is gone.',
     ])
   })
+
+  it.each([
+    ['processed', 200, () => {}],
+    ['handler_failed', 500, () => Promise.reject(new Error('later'))],
+  ] as const)(
+    'in the place of a dead letter is reported where the reply waits, also when it is %s',
+    async (code, status, then) => {
+      const { receiver, send, logger } = watch({ acknowledge: 'after-processing' })
+      let handler: () => unknown = () => Promise.reject(new NonRetryableError('never'))
+      receiver.on('*', () => handler()).onDeadLetter(() => {})
+      expect(await send({ data: { n: 1 } })).toMatchObject({ status: 200, code: 'dead_lettered' })
+      handler = then
+      expect(await send({ data: { n: 2 } })).toMatchObject({ status, code })
+      expect(logger.lines.map(({ message }) => message)).toContain(
+        'Event evt_1 came again with other bytes; it is run, and the dead letter that had this id is gone.',
+      )
+    },
+  )
 
   it('is answered 200 when it comes again, and not handled again', async () => {
     const { receiver, send, seen } = watch()
@@ -656,6 +675,23 @@ describe('close', () => {
       await expect(receiver.start()).rejects.toMatchObject({ code: 'draining' })
       expect(start).toHaveBeenCalledTimes(before ? 1 : 0)
     }
+  })
+
+  it.each([
+    [
+      'throws',
+      () => {
+        throw new Error('not yet')
+      },
+    ],
+    ['rejects', () => Promise.reject(new Error('not yet'))],
+  ])('comes after a start that %s once and is tried again', async (_, fail) => {
+    const start = vi.fn<() => void | Promise<void>>().mockImplementationOnce(fail)
+    const { receiver, send } = watch({ inbox: inboxThat({ start, accept: () => ({ outcome: 'accepted' }) }) })
+    expect((await send()).status).toBe(503)
+    expect((await send()).status).toBe(202)
+    expect(start).toHaveBeenCalledTimes(2)
+    await receiver.close()
   })
 
   it('waits for a start that is under way, whatever becomes of it', async () => {

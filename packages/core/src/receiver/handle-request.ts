@@ -140,12 +140,15 @@ class Exchange<Context> {
 
   /** Step 9. Once this reply is written, the sender never repeats the event. */
   #acknowledge({ id, type, namespace }: Delivery, acceptance: Acceptance | Refusal): WebhookReply | Refusal {
-    const code = acceptance instanceof Refusal ? acceptance : outcomeOf(acceptance)
-    if (code instanceof Refusal) return code
+    if (acceptance instanceof Refusal) return acceptance
     const { logger, observers } = this.#parts
     const conflict = 'conflict' in acceptance && acceptance.conflict === true
-    if (conflict)
-      logger.warn({ event: id, type }, `Event ${id} came again with other bytes; ${CONFLICTS[code] ?? ''}.`)
+    if (conflict) {
+      const then = acceptance.outcome === 'duplicate' ? NOT_RUN : RUN
+      logger.warn({ event: id, type }, `Event ${id} came again with other bytes; ${then}.`)
+    }
+    const code = outcomeOf(acceptance)
+    if (code instanceof Refusal) return code
     if (observers.observe !== undefined) {
       const durationMs = performance.now() - this.#startedAt
       // Two whole literals instead of a spread. perf: note 7.
@@ -192,10 +195,8 @@ class Exchange<Context> {
 const NO_BYTES =
   'A request needs its exact bytes as body: a Uint8Array, or a function that returns one or a promise of one. For a text write new TextEncoder().encode(text), for an ArrayBuffer new Uint8Array(buffer).'
 
-const CONFLICTS: { readonly [code in SuccessCode]?: string } = {
-  duplicate: 'it is not run again',
-  accepted: 'it is run, and the dead letter that had this id is gone',
-}
+const NOT_RUN = 'it is not run again'
+const RUN = 'it is run, and the dead letter that had this id is gone'
 
 /** An event in flight elsewhere may finish long before its lease expires. */
 const MAX_IN_FLIGHT_WAIT_MS = 30_000

@@ -41,12 +41,14 @@ function acceptanceOf(admissions: readonly Admission[] | Fault, index: number, t
   if (isFault(admissions)) return unavailable(toError(admissions))
   const admission = admissions[index]
   if (admission === 'overtaking') return ANSWER.accepted
+  if (admission === 'overtaking-replaced') return ANSWER.replaced
   if (typeof admission === 'string') return ANSWER[admission]
   return unavailable(new Error(admission?.refused ?? MISSING))
 }
 
 function isOvertaking(admissions: readonly Admission[] | Fault, index: number): boolean {
-  return !isFault(admissions) && admissions[index] === 'overtaking'
+  const admission = isFault(admissions) ? undefined : admissions[index]
+  return admission === 'overtaking' || admission === 'overtaking-replaced'
 }
 
 function answerQuery(

@@ -4,13 +4,14 @@ import type { Fault } from './fault.ts'
 
 /**
  * `overtaking`: accepted, but another process may have read ahead what it now goes before. `replaced`: accepted in the
- * place of a dead letter with other bytes. `refused`, and why: this one event cannot be stored; the others of its batch
- * can.
+ * place of a dead letter with other bytes. `overtaking-replaced`: both. `refused`, and why: this one event cannot be stored;
+ * the others of its batch can.
  */
 export type Admission =
   | 'accepted'
   | 'overtaking'
   | 'replaced'
+  | 'overtaking-replaced'
   | 'duplicate'
   | 'conflict'
   | 'full'

@@ -98,9 +98,12 @@ function admit(state: State, entry: Entry): MaybePromise<Acceptance> {
   }
   const replaced = deadLetters.take(entry.key)
   scheduler.enqueue(entry)
-  if (policy.acknowledge === 'after-processing') return new Promise(resolve => (entry.reply = resolve))
+  const isSame = replaced === undefined || replaced.fingerprint === entry.delivery.fingerprint
+  if (policy.acknowledge === 'after-processing')
+    return new Promise(resolve => {
+      entry.reply = isSame ? resolve : acceptance => resolve({ ...acceptance, conflict: true } as Acceptance)
+    })
   // From here a crash loses the event: its sender receives a 2xx, and only this process has it.
   entry.acknowledged = true
-  const isSame = replaced === undefined || replaced.fingerprint === entry.delivery.fingerprint
   return isSame ? ANSWER.accepted : ANSWER.replaced
 }

@@ -138,8 +138,8 @@ export class Insert {
       this.#counts.change('dead', -1)
       if (stored?.seq === undefined) return { admission: 'full' }
       if (mark > 0) this.#mark.run(mark, stored.seq)
-      const isOther = stored.admission === 'accepted' && fingerprint !== row.arrival[5]
-      return { ...stored, mark, admission: isOther ? 'replaced' : stored.admission }
+      const isOther = fingerprint !== row.arrival[5]
+      return { ...stored, mark, admission: isOther ? replaced(stored.admission) : stored.admission }
     } catch (error) {
       if (failsAlone(error)) this.#database.exec('ROLLBACK TO ackhook_replace; RELEASE ackhook_replace')
       throw error
@@ -149,6 +149,10 @@ export class Insert {
 
 function seenBefore(known: Handled, fingerprint: number): Inserted {
   return { admission: known.fingerprint === fingerprint ? 'duplicate' : 'conflict' }
+}
+
+function replaced(admission: Admission): Admission {
+  return admission === 'overtaking' ? 'overtaking-replaced' : 'replaced'
 }
 
 function reasonOf(error: unknown): string {

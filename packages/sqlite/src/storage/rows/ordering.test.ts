@@ -93,3 +93,29 @@ it('finds the rows of a key by the index', () => {
   storage.close()
   rmSync(folder, { recursive: true })
 })
+
+it('tells an event in the place of a dead letter with other bytes that also overtakes what was read ahead', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'ackhook-sqlite-'))
+  const path = join(folder, 'inbox.db')
+  const [one, other] = [1, 2].map(() => new Storage(() => new DatabaseSync(path) as never, path)) as [
+    Storage,
+    Storage,
+  ]
+  const run = (storage: Storage, batch: Partial<Batch>) => storage.run([{ ...NOTHING, ...batch }], TERMS)[0]
+  const takenBy = (storage: Storage) => {
+    const taken = run(storage, { take: 1 })?.taken ?? []
+    if ('kind' in taken) throw new Error(taken.message)
+    return taken[0] ?? { seq: 0, token: '' }
+  }
+  run(one, { arrivals: [ordered(1)] })
+  const { seq, token } = takenBy(one)
+  run(one, { settlements: [{ seq, token, kind: 'dead-letter', failedAt: 0, reason: 'no', mark: null }] })
+  run(one, { arrivals: [ordered(0)] })
+  takenBy(one)
+  run(one, { arrivals: [ordered(9)] })
+  const [ref, key, namespace, id, type, , ...rest] = ordered(1)
+  const again: Arrival = [ref, key, namespace, id, type, 2, ...rest]
+  expect(run(other, { arrivals: [again] })?.admissions).toEqual(['overtaking-replaced'])
+  for (const storage of [one, other]) storage.close()
+  rmSync(folder, { recursive: true })
+})
