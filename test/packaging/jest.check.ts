@@ -70,10 +70,10 @@ describe(COMMONJS, () => {
 })
 
 function toCommonJs(text: string): string {
-  const exported = [...text.matchAll(/^export const (\w+)/gm)].map(one => one[1])
+  const exported = [...text.matchAll(/^export (?:const|function) (\w+)/gm)].map(one => one[1])
   const required = text
     .replace(/^import (\{.*\}) from (.*)$/gm, 'const $1 = require($2)')
-    .replace(/^export const/gm, 'const')
+    .replace(/^export /gm, '')
   return exported.length === 0 ? required : `${required}\nmodule.exports = { ${exported.join(', ')} }\n`
 }
 
@@ -81,9 +81,13 @@ const DURABLE = `import { webhooks } from '@ackhook/express'
 import { sqliteInbox } from '@ackhook/sqlite'
 
 export const closed: string[] = []
-export const hooks = webhooks({ secret: 'whsec_only-for-tests', inbox: sqliteInbox('webhooks.db') })
-hooks.on('conversation.resolved', async event => {
-  closed.push(event.data.conversation_id)
-})
+
+export function createHooks(secret: string) {
+  const hooks = webhooks({ secret, inbox: sqliteInbox('webhooks.db') })
+  hooks.on('conversation.resolved', async event => {
+    closed.push(event.data.conversation_id)
+  })
+  return hooks
+}
 `
 const MOCK = readmeBlocks(COMMONJS, 'jest-mock')[0]?.text

@@ -12,8 +12,11 @@ const HERE = fileURLToPath(new URL('.', import.meta.url))
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 const run = promisify(execFile)
 const blocks = readmeBlocks('packages/testing/README.md', 'handlers')
-/** Without the variables that this Vitest sets for its children. */
-const env = { PATH: process.env['PATH'] }
+/**
+ * Without the variables that this Vitest sets for its children, and with the one that the README of the project tells
+ * its readers to set.
+ */
+const env = { PATH: process.env['PATH'], SIGNING_SECRET: 'only-for-trying-it-out' }
 
 let folder: string
 
