@@ -1,9 +1,13 @@
 import { ConfigurationError } from '@ackhook/core'
 
-/** Refuses what JavaScript passes instead of options with a secret. `call` is how it is written. */
+/**
+ * Refuses what JavaScript passes instead of options with a secret, and a variable that is not set. `call` is how it is
+ * written.
+ */
 export function checkSecret(options: unknown, call: string): void {
   const { secret } = Object(options) as { readonly secret?: unknown }
   const secrets = Array.isArray(secret) ? secret : [secret]
-  if (secrets.every(one => typeof one === 'string')) return
-  throw new ConfigurationError('secret', `must be a string or a list of them: write ${call}`)
+  if (secrets.length > 0 && secrets.every(one => typeof one === 'string' && one !== '')) return
+  const fix = `must be a string that is not empty, or a list of them: write ${call}; is its variable set?`
+  throw new ConfigurationError('secret', fix)
 }

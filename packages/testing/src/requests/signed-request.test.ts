@@ -42,6 +42,12 @@ const event = createEvent('a.b')
 test.each([
   ['signedRequest(event, { secret })', 'no options', () => signedRequest(event, undefined as never)],
   ['signedRequest(event, { secret })', 'the secret alone', () => signedRequest(event, secret as never)],
+  [
+    'signedRequest(event, { secret })',
+    'the secret of a variable that is not set',
+    () => signedRequest(event, { secret: '' }),
+  ],
+  ['sign(body, { secret })', 'an empty list', () => sign('x', { secret: [] })],
   ['sign(body, { secret })', 'no options', () => sign('x', undefined as never)],
   ['sign(body, { secret })', 'a list with a hole', () => sign('x', { secret: [undefined] as never })],
   ['sign(JSON.stringify(event), { secret })', 'an object', () => sign(event as never, { secret })],
