@@ -1,4 +1,4 @@
-import type { WebhookEvent } from '@ackhook/core'
+import type { AckhookError, WebhookEvent } from '@ackhook/core'
 import type { TappedAttempt } from './tap-receiver.ts'
 
 /** The result of one attempt. */
@@ -14,7 +14,7 @@ export interface HandledAttempt {
 export interface TestDelivery<Event = WebhookEvent> {
   /**
    * `handled`, `unhandled` (acknowledged, and no handler matched), `dead_lettered`, `failed` (the reply asked
-   * the sender to try again), `duplicate` or `refused` (see `code`).
+   * the sender to try again), `duplicate` or `refused` (see `error`).
    */
   readonly outcome: 'handled' | 'unhandled' | 'dead_lettered' | 'failed' | 'duplicate' | 'refused'
   /** The status and the code that the platform would have got. */
@@ -25,7 +25,10 @@ export interface TestDelivery<Event = WebhookEvent> {
   /** The event as the handlers received it: after `upcast` and schemas. Absent when none was called. */
   readonly received?: Event
   readonly attempts: readonly HandledAttempt[]
-  /** The error of the last attempt. */
+  /**
+   * The error of the last attempt. Of a refused event, an `AckhookError` whose `code` is the true reason: to the sender, all
+   * refusals for a signature or its time are `unauthorized`.
+   */
   readonly error?: unknown
 }
 
@@ -33,9 +36,10 @@ export function toTestDelivery<Event>(
   sent: Event,
   reply: { readonly status: number; readonly code: string },
   attempts: readonly TappedAttempt[],
+  refusal: AckhookError | undefined,
 ): TestDelivery<Event> {
   const last = attempts.at(-1)
-  const error = last === undefined ? undefined : errorOf(last)
+  const error = last === undefined ? refusal : errorOf(last)
   return {
     outcome: outcomeOf(reply.code, last),
     ...reply,

@@ -1,6 +1,6 @@
 import { createReceiver, memoryInbox, NonRetryableError } from '@ackhook/core'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { createEvent, testReceiver } from '../index.ts'
+import { createEvent, signedRequest, testReceiver } from '../index.ts'
 
 const secret = 'whsec_0123456789abcdef'
 const logger = { info() {}, warn() {}, error() {} }
@@ -67,6 +67,72 @@ test('distinguishes a duplicate, a type without a handler and a refusal', async 
   const forged = await hooks.deliver('conversation.resolved', {}, { secret: 'whsec_another_secret_0' })
   expect(forged).toMatchObject({ outcome: 'refused', status: 401, code: 'unauthorized' })
   expect(forged.received).toBeUndefined()
+})
+
+test('a refusal has the true reason, and says which secret is not that of the receiver', async () => {
+  const receiver = createReceiver(options)
+  const { deliver } = testReceiver(receiver, { secret: 'whsec_another_secret_0' })
+  const refused = await deliver('conversation.resolved')
+  expect(refused).toMatchObject({ outcome: 'refused', code: 'unauthorized' })
+  expect(refused.error).toMatchObject({
+    code: 'signature_mismatch',
+    message: expect.stringMatching(
+      /^conversation\.resolved evt_\w+ was refused with 401 signature_mismatch: the secret given to testReceiver is not .* Write testReceiver\(receiver, \{ secret \}\)/,
+    ),
+  })
+  expect(refused.error).not.toHaveProperty('cause')
+  const forged = await deliver('conversation.resolved', {}, { secret: 'whsec_a_third_secret_00' })
+  expect(forged.error).toMatchObject({ message: expect.stringContaining('given to this delivery') })
+  const headers = { 'X-Service-Signature': `t=1700000000,v1=${'0'.repeat(64)}` }
+  const written = await deliver('conversation.resolved', {}, { headers })
+  expect(written.error).toMatchObject({ message: expect.stringContaining('no signature matches') })
+})
+
+test('a refusal keeps what the receiver knows of it, and its cause', async () => {
+  const away = new Error('the vault is away')
+  const receiver = createReceiver({ ...options, secret: () => Promise.reject(away) })
+  const { error } = await testReceiver(receiver, { secret }).deliver('conversation.resolved')
+  expect(error).toMatchObject({
+    code: 'secret_unavailable',
+    message: expect.stringMatching(/500 secret_unavailable: the secret function failed\. See https:/),
+    cause: away,
+  })
+})
+
+test('a refusal for its time says where to give the clock, unless the test chose the time', async () => {
+  const receiver = createReceiver({ ...options, clock: () => Date.parse('2026-01-01T00:00:00Z') })
+  const { deliver } = testReceiver(receiver, { secret, clock: () => Date.parse('2026-03-01T00:00:00Z') })
+  const { error } = await deliver('conversation.resolved')
+  expect(error).toMatchObject({
+    code: 'timestamp_too_new',
+    message: expect.stringMatching(/ahead of the clock .* testReceiver\(receiver, \{ secret, clock \}\)\.$/),
+  })
+  const old = await deliver('conversation.resolved', {}, { timestamp: 1_700_000_000 })
+  expect(old.error).toMatchObject({ message: expect.not.stringContaining('testReceiver(') })
+})
+
+test('each of several deliveries at one time has its own reason', async () => {
+  const receiver = createReceiver(options)
+  receiver.on('*', () => {})
+  const { deliver } = testReceiver(receiver, { secret })
+  const reasonOf = async (delivery: ReturnType<typeof deliver>) =>
+    ((await delivery).error as { readonly code: string } | undefined)?.code
+  const reasons = await Promise.all([
+    reasonOf(deliver('a.b', {}, { secret: 'whsec_another_secret_0' })),
+    reasonOf(deliver('a.b', {}, { timestamp: 1_700_000_000 })),
+    reasonOf(deliver('a.b')),
+    reasonOf(deliver('a.b', {}, { headers: { 'X-Service-Signature': undefined } })),
+    receiver.handle(signedRequest('not json', { secret })).then(() => 'of no delivery'),
+    reasonOf(deliver('a.b', { id: 7 as never })),
+  ])
+  expect(reasons).toEqual([
+    'signature_mismatch',
+    'timestamp_too_old',
+    undefined,
+    'signature_missing',
+    'of no delivery',
+    'envelope_invalid',
+  ])
 })
 
 test('follows a receiver that replies after processing', async () => {

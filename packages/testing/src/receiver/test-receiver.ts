@@ -11,6 +11,8 @@ import { describeError, durationMs, refuseUnknownNames, settlesWithin } from '@a
 import { createEvent, type EventOverrides } from '../requests/create-event.ts'
 import { type SignedRequestOptions, signedRequest } from '../requests/signed-request.ts'
 import { AttemptLog } from './attempt-log.ts'
+import { refusalError } from './refusal-error.ts'
+import { RefusalWatch } from './refusal-watch.ts'
 import { type TappedAttempt, tapReceiver } from './tap-receiver.ts'
 import { type TestDelivery, toTestDelivery } from './test-delivery.ts'
 
@@ -58,13 +60,14 @@ export interface TestReceiver {
  * const { outcome } = await hooks.deliver('conversation.resolved')
  */
 export function testReceiver(
-  receiver: Pick<Receiver<never, never>, 'handle'>,
+  receiver: Pick<Receiver<never, never>, 'handle' | 'subscribe'>,
   options: TestReceiverOptions,
 ): TestReceiver {
   const { secret, clock, timeoutMs } = resolve(options)
   const deliveries: TestDelivery<AnyEvent>[] = []
   const logs = new Map<string, AttemptLog>()
   tapUnstarted(receiver, attempt => logs.get(attempt.id)?.add(attempt))
+  const refusals = new RefusalWatch(receiver)
 
   async function deliverEvent<Event extends AnyEvent>(
     event: Event,
@@ -74,18 +77,20 @@ export function testReceiver(
     logs.set(event.id, log)
     const start = log.length
     const background: Promise<unknown>[] = []
-    const reply = await receiver.handle({
+    const request = {
       ...signedRequest(event, { secret, timestamp: Math.floor(clock() / 1000), ...changes }),
       context: undefined as never,
-      waitUntil: work => background.push(work),
-    })
+      waitUntil: (work: Promise<unknown>) => void background.push(work),
+    }
+    const { reply, rejection } = await refusals.watch(() => receiver.handle(request))
     const code: string = JSON.parse(reply.body).code
     if (code === 'accepted') {
       const done = log.finished(start).then(() => Promise.all(background))
       if (!(await settlesWithin(done, timeoutMs))) throw lateError(event, log.since(start), timeoutMs)
       await done
     }
-    const delivery = toTestDelivery(event, { status: reply.status, code }, log.since(start))
+    const refusal = rejection && refusalError(event, rejection, changes)
+    const delivery = toTestDelivery(event, { status: reply.status, code }, log.since(start), refusal)
     deliveries.push(delivery as TestDelivery<AnyEvent>)
     return delivery
   }

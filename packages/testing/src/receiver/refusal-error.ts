@@ -1,0 +1,34 @@
+import { AckhookError, type WebhookEvent } from '@ackhook/core'
+import type { SignedRequestOptions } from '../requests/signed-request.ts'
+import type { Rejection } from './refusal-watch.ts'
+
+const PAGE = 'https://github.com/ackhook/ackhook/blob/main/docs/errors.md#refused'
+
+/** Why an event was refused, and what to do about it. `changes`: what the test changed in this one request. */
+export function refusalError(
+  { id, type }: WebhookEvent<string, object>,
+  rejection: Rejection,
+  changes: Partial<SignedRequestOptions>,
+): AckhookError {
+  const { code, status, detail, cause } = rejection
+  const known = detail === undefined ? '' : `${detail}. `
+  const reason = secretReason(rejection, changes) ?? `${known}${fixFor(rejection, changes)}`
+  const message = `${type} ${id} was refused with ${status} ${code}: ${reason}`
+  return new AckhookError(code, message, cause === undefined ? undefined : { cause })
+}
+
+/** A request that a test signs with `testReceiver` has the bytes that were signed: only its secret can be wrong. */
+function secretReason({ code }: Rejection, changes: Partial<SignedRequestOptions>): string | undefined {
+  // A test may write the header itself.
+  if (code !== 'signature_mismatch' || changes.headers !== undefined) return undefined
+  return changes.secret === undefined
+    ? 'the secret given to testReceiver is not that of the receiver. Write testReceiver(receiver, { secret }) with the secret that the receiver was made with.'
+    : 'the secret given to this delivery is not that of the receiver. Leave it out, and the one of testReceiver(receiver, { secret }) signs.'
+}
+
+function fixFor({ code }: Rejection, { timestamp }: Partial<SignedRequestOptions>): string {
+  const isUntimely = code === 'timestamp_too_old' || code === 'timestamp_too_new'
+  return isUntimely && timestamp === undefined
+    ? 'Where the receiver has a clock of its own, write testReceiver(receiver, { secret, clock }).'
+    : `See ${PAGE}`
+}
