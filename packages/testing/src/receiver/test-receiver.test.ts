@@ -135,6 +135,16 @@ test('each of several deliveries at one time has its own reason', async () => {
   ])
 })
 
+test('rejects without a type, and delivers nothing', async () => {
+  const hooks = testReceiver(createReceiver(options), { secret })
+  await expect(hooks.deliver(undefined as never)).rejects.toMatchObject({
+    code: 'configuration_invalid',
+    option: 'type',
+    message: expect.stringContaining("write deliver('conversation.resolved')"),
+  })
+  expect(hooks.deliveries).toEqual([])
+})
+
 test('follows a receiver that replies after processing', async () => {
   const receiver = createReceiver({ secret, logger, acknowledge: 'after-processing' })
   let fails = true

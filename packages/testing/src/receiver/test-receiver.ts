@@ -8,6 +8,7 @@ import {
   type WebhookEvent,
 } from '@ackhook/core'
 import { describeError, durationMs, refuseUnknownNames, settlesWithin } from '@ackhook/core/spi'
+import { checkType } from '../requests/check-type.ts'
 import { createEvent, type EventOverrides } from '../requests/create-event.ts'
 import { type SignedRequestOptions, signedRequest } from '../requests/signed-request.ts'
 import { AttemptLog } from './attempt-log.ts'
@@ -96,8 +97,11 @@ export function testReceiver(
   }
 
   return {
-    deliver: (type, overrides, request) =>
-      deliverEvent(createEvent(type, overrides, { clock }) as never, request),
+    // `async`, so that a wrong argument rejects.
+    async deliver(type, overrides, request) {
+      checkType(type, "deliver('conversation.resolved')")
+      return deliverEvent(createEvent(type, overrides, { clock }) as never, request)
+    },
     deliverEvent,
     deliveries,
   }

@@ -1,6 +1,7 @@
 import { ConfigurationError, type EventFor, type EventMap } from '@ackhook/core'
 import { nearest, refuseUnknownNames } from '@ackhook/core/spi'
 import type { Random } from '../lib/seeded-random.ts'
+import { checkType } from './check-type.ts'
 
 type DataOf<Type> = Type extends keyof EventMap ? EventMap[Type] : Record<string, unknown>
 
@@ -24,7 +25,8 @@ export interface EventSources {
 /**
  * An event as the platform would send it, with an id of its own and realistic data.
  *
- * Only `conversation.resolved` has been published in full. Other types get empty `data` unless you pass some.
+ * Only `conversation.resolved` has been published in full. Other types get empty `data` unless you pass some. Throws
+ * `ConfigurationError` without a type, and for a field of `data` beside it; `type` in `overrides` may be anything.
  *
  * @example
  * createEvent('conversation.resolved', { data: { resolved_by: 'agent' } })
@@ -34,6 +36,7 @@ export function createEvent<const Type extends string>(
   overrides: EventOverrides<Type> = {},
   sources: EventSources = {},
 ): EventFor<EventMap, Type> {
+  checkType(type, "createEvent('conversation.resolved')")
   refuseUnknownNames(sources, ['clock', 'random'])
   refuseMisspelt(overrides)
   const { clock = Date.now, random = Math.random } = sources

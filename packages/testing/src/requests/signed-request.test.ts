@@ -50,6 +50,9 @@ test.each([
   ['sign(body, { secret })', 'an empty list', () => sign('x', { secret: [] })],
   ['sign(body, { secret })', 'no options', () => sign('x', undefined as never)],
   ['sign(body, { secret })', 'a list with a hole', () => sign('x', { secret: [undefined] as never })],
+  ["createEvent('conversation.resolved')", 'no type', () => createEvent(undefined as never)],
+  ["createEvent('conversation.resolved')", 'an empty type', () => createEvent('')],
+  ["createEvent('conversation.resolved')", 'an event', () => createEvent({ type: 'a.b' } as never)],
   ['sign(JSON.stringify(event), { secret })', 'an object', () => sign(event as never, { secret })],
 ])('says to write %s instead of %s', (fix, _, call) => {
   expect(call).toThrow(
@@ -90,6 +93,10 @@ test('a field of the data beside it is refused, unless both are given, and any o
     workspace: 'w',
   })
   expect(createEvent('made.up', { conversation_id })).toMatchObject({ conversation_id, data: {} })
+})
+
+test('the type of an event can be overridden with anything, to see it refused', () => {
+  expect(createEvent('a.b', { type: 7 })).toMatchObject({ type: 7 })
 })
 
 test('the same seed and clock give the same event', () => {
