@@ -1,6 +1,8 @@
 import { expect, it } from 'vitest'
 import { neverLeft } from './never-left.ts'
 
+const circle: { code: string; cause?: unknown } = { code: 'ECONNREFUSED' }
+circle.cause = circle
 const caused = (cause: unknown) => new TypeError('fetch failed', { cause })
 
 it.each([
@@ -24,6 +26,7 @@ it.each([
     caused({ errors: [{ syscall: 'connect' }, { syscall: 'read' }] }),
   ],
   ["Deno's text", new TypeError('error sending request for url: client error (Connect): Connection refused')],
+  ['a circle of causes', circle],
   ['nothing that tells', undefined],
   ['a text', 'ECONNREFUSED'],
 ])('does not claim it after %s', (_, error) => {

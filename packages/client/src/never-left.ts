@@ -1,9 +1,4 @@
-interface NetworkError {
-  readonly code?: unknown
-  readonly syscall?: unknown
-  readonly cause?: unknown
-  readonly errors?: unknown
-}
+import { MAX_DEPTH, type NetworkError } from './cause-code.ts'
 
 /** Node's own words for what comes before the first byte. */
 const BEFORE_SENDING = ['connect', 'getaddrinfo']
@@ -11,11 +6,11 @@ const BEFORE_SENDING = ['connect', 'getaddrinfo']
 const NOT_CONNECTED = ['ECONNREFUSED', 'ENOTFOUND', 'UND_ERR_CONNECT_TIMEOUT', 'ConnectionRefused']
 
 /** Whether an error of `fetch` proves that no byte of the request was sent. Only codes prove that, never a message. */
-export function neverLeft(error: unknown): boolean {
-  if (typeof error !== 'object' || error === null) return false
+export function neverLeft(error: unknown, depth = 0): boolean {
+  if (typeof error !== 'object' || error === null || depth > MAX_DEPTH) return false
   const { code, syscall, cause, errors } = error as NetworkError
-  if (cause !== undefined) return neverLeft(cause)
+  if (cause !== undefined) return neverLeft(cause, depth + 1)
   // A host with several addresses: each was tried.
-  if (Array.isArray(errors) && errors.length > 0) return errors.every(neverLeft)
+  if (Array.isArray(errors) && errors.length > 0) return errors.every(one => neverLeft(one, depth + 1))
   return BEFORE_SENDING.includes(String(syscall)) || NOT_CONNECTED.includes(String(code))
 }

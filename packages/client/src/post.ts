@@ -1,3 +1,4 @@
+import { causeCode } from './cause-code.ts'
 import { ClientError } from './client-error.ts'
 import { neverLeft } from './never-left.ts'
 import { readText } from './read-text.ts'
@@ -71,7 +72,9 @@ async function ask(request: PostRequest, ended: AbortSignal): Promise<Response> 
       })
     }
     const sent = neverLeft(cause) ? 'no' : 'unknown'
-    throw new ClientError('connection', `POST ${url} failed without an answer`, { sent, cause })
+    const code = causeCode(cause)
+    const why = code === undefined ? '' : `: ${code}`
+    throw new ClientError('connection', `POST ${url} failed without an answer${why}`, { sent, cause })
   }
 }
 
