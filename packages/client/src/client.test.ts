@@ -37,6 +37,10 @@ describe('new Client', () => {
     ['baseUrl', { apiKey, baseUrl: 'ftp://api.example.com' }],
     ['baseUrl', { apiKey, baseUrl: `https://user:${apiKey}@api.example.com` }],
     ['baseUrl', { apiKey, baseUrl: `https://api.example.com?key=${apiKey}` }],
+    ['baseUrl: must not end in /v1', { apiKey, baseUrl: 'https://api.example.com/v1' }],
+    ['baseUrl: must not end in /v1', { apiKey, baseUrl: 'https://api.example.com/gateway/v1//' }],
+    ['baseUrl: must not end in /v1', { apiKey, baseUrl: 'http://localhost:4400/v1/messages' }],
+    ['baseUrl: must not end in /v1', { apiKey, baseUrl: 'http://localhost:4400/v1/messages/' }],
     ['allowInsecure', { apiKey, baseUrl: 'http://app:3000' }],
     ['allowInsecure', { apiKey, baseUrl: 'http://127.0.0.1.example.com' }],
     ['timeout', { apiKey, baseUrl, timeout: '6m' }],
@@ -67,6 +71,9 @@ describe('new Client', () => {
     'http://127.9.9.9',
     'http://[::1]:3000',
     'https://api.example.com/gateway/',
+    'https://api.example.com/messages',
+    'https://api.example.com/v10',
+    'https://v1',
   ])('accepts %s', address => {
     expect(new Client({ apiKey, baseUrl: address })).toBeInstanceOf(Client)
   })

@@ -13,8 +13,8 @@ export interface ClientOptions {
   /** Your API key. Required; an environment variable that is not set is refused. It is never shown or logged. */
   readonly apiKey: string | undefined
   /**
-   * Where the platform's API is, without `/v1`. Required: no address is published. HTTPS, except on loopback or with
-   * {@link ClientOptions.allowInsecure}.
+   * Where the platform's API is, without `/v1` at its end: the client adds `/v1/messages`. Required: no address is
+   * published. HTTPS, except on loopback or with {@link ClientOptions.allowInsecure}.
    */
   readonly baseUrl: string | undefined
   /** How long one request may take, until its response has been read. Default `'30s'`, at most `'5m'`. */
@@ -83,6 +83,13 @@ function checkBaseUrl(baseUrl: unknown, allowInsecure: boolean): string {
   }
   if (url.protocol === 'http:' && !allowInsecure && !isLoopback(url.hostname)) {
     throw misconfigured('baseUrl', 'must begin with https://, or the key is readable; see allowInsecure')
+  }
+  // Otherwise each request goes to /v1/v1/messages.
+  if (/\/v1(\/+messages)?\/*$/.test(url.pathname)) {
+    throw misconfigured(
+      'baseUrl',
+      'must not end in /v1 or /v1/messages: the client adds that, so leave it out',
+    )
   }
   return url.href.replace(/\/+$/, '')
 }
