@@ -28,7 +28,7 @@ import { type BullmqInboxOptions, type ResolvedOptions, resolveOptions } from '.
 import { InboxWorker } from './processing/inbox-worker.ts'
 import { OutageLog } from './processing/outage-log.ts'
 import { Pruner } from './retention/pruner.ts'
-import { checkStart, startError } from './start-check.ts'
+import { checkStart, questionError, startError } from './start-check.ts'
 import { Stats } from './stats.ts'
 
 /** 10 s, 50 s, 4 min, 21 min, 1.7 h, 9 h and 12 h apart, each less a random part: 11 to 23 h in all. */
@@ -145,23 +145,28 @@ class BullmqInbox {
   }
 
   forget(key: string): Promise<boolean> {
-    const answer = this.connect().then(engine => engine.forget(jobIdOf(key)))
-    return withDeadline(answer, { operation: 'forget', ms: ASK_MS })
+    return this.#ask('forget', engine => engine.forget(jobIdOf(key)))
   }
 
   processes(): Promise<readonly InboxProcess[]> {
-    const answer = this.connect().then(async ({ board }) => (await board.read()).processes)
-    return withDeadline(answer, { operation: 'processes', ms: ASK_MS })
+    return this.#ask('processes', async ({ board }) => (await board.read()).processes)
   }
 
   async stats(): Promise<InboxStats> {
-    await withDeadline(this.connect(), { operation: 'stats', ms: ASK_MS })
+    await this.#ask('stats', async () => {})
     return this.#stats!.read()
   }
 
   throughput(): Promise<readonly MinuteCount[]> {
-    const answer = this.connect().then(({ board }) => board.minutes())
-    return withDeadline(answer, { operation: 'throughput', ms: ASK_MS })
+    return this.#ask('throughput', ({ board }) => board.minutes())
+  }
+
+  async #ask<T>(operation: string, work: (engine: Engine) => Promise<T>): Promise<T> {
+    try {
+      return await withDeadline(this.connect().then(work), { operation, ms: ASK_MS })
+    } catch (error) {
+      throw questionError(error, this.#engine?.connectionError)
+    }
   }
 
   async close(timeoutMs: number): Promise<DrainReport> {

@@ -4,8 +4,10 @@ import type { Engine } from './engine/engine.ts'
 import type { ResolvedOptions } from './options.ts'
 import { createPostgresEngine } from './postgres/postgres-engine.ts'
 import { createRedisEngine } from './redis/redis-engine.ts'
+import { questionError } from './start-check.ts'
 
-const DEADLINE_MS = 5000
+/** Less than whoever asks waits for the engine. */
+const DEADLINE_MS = 4000
 
 export async function createEngine({
   engine: { kind, connection },
@@ -21,7 +23,7 @@ export async function createEngine({
       await withDeadline(requireQueue(engine, settings), { operation: 'opening', ms: DEADLINE_MS })
     } catch (error) {
       void engine.disconnect()
-      throw error
+      throw questionError(error, engine.connectionError)
     }
   }
   return engine

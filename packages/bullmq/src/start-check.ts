@@ -30,10 +30,18 @@ export async function checkStart(engine: Engine, timeoutMs: number): Promise<voi
 
 /** Why BullMQ cannot start, and the fix. A client that keeps trying says why in `connectionError`. */
 export function startError(error: unknown, connectionError?: Error): AckhookError {
-  const timedOut = (error as { readonly name?: unknown } | null)?.name === 'DeadlineError'
-  const cause = timedOut ? (connectionError ?? error) : error
+  const cause = isLate(error) ? (connectionError ?? error) : error
   const problem = `BullMQ cannot work with its server (${describeError(cause)})`
   return new AckhookError('inbox_unavailable', `${problem}: ${fixOf(cause)}.`, { cause })
+}
+
+/** Why a question failed. That there is no connection says more than that there was no answer in time. */
+export function questionError(error: unknown, connectionError?: Error): unknown {
+  return isLate(error) && connectionError !== undefined ? startError(connectionError) : error
+}
+
+function isLate(error: unknown): boolean {
+  return (error as { readonly name?: unknown } | null)?.name === 'DeadlineError'
 }
 
 function fixOf(cause: unknown): string {
