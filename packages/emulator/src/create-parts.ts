@@ -25,7 +25,7 @@ export function createParts(
   const seed = seedOf(asked, storage)
   const targets = new Targets(asked.allowTargets, asked.httpsOnly)
   const { health, overlapMs, rules, concurrency, retention } = asked
-  const endpoints = new Endpoints({ storage, clock, targets, health, overlapMs })
+  const endpoints = new Endpoints({ storage, clock, targets, health, overlapMs, secret: asked.secret })
   const refusal = asked.to === undefined ? undefined : targets.refusal(asked.to)
   if (refusal !== undefined) throw new ConfigurationError('to', refusal)
   const secret = setEndpoint(asked, endpoints)

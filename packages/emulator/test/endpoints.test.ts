@@ -142,3 +142,17 @@ describe('health', () => {
     expect(await send(1)).toBe('healthy')
   })
 })
+
+test('health names a workspace whose events go nowhere, and an endpoint that acknowledges nothing', async () => {
+  const receiver = await answering()
+  receiver.otherwise = 401
+  const { emulator } = await start({ to: receiver.url, delivery: { attempts: 1 } })
+  const warnings = async () => (await emulator.api.health()).warnings
+  await emulator.api.workspaces.create('other')
+  expect(await warnings()).toEqual([])
+  await emulator.api.send('a.b', {}, { workspace: 'other' })
+  expect(await warnings()).toEqual(['other: events were skipped, because it has no endpoint'])
+  await emulator.api.send('a.b')
+  await emulator.wait()
+  expect(await warnings()).toContain('default: no attempt was acknowledged, of 1 within the last minutes')
+})

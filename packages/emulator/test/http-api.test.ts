@@ -187,7 +187,10 @@ describe('replay', () => {
     expect(receiver.got[3]?.event).toMatchObject({ id: edited.body.event, data: { channel: 'sms' } })
     const another = await http.post(`/deliveries/${id}/replay`, { mode: 'edited', data: { a: 1 } })
     await emulator.wait()
-    expect(receiver.got[4]?.event).toMatchObject({ id: another.body.event, data: { a: 1 } })
+    expect(receiver.got[4]?.event).toMatchObject({
+      id: another.body.event,
+      data: { a: 1, channel: 'whatsapp' },
+    })
   })
 
   test('what an edit does not replace stays as it was written', async () => {
@@ -201,9 +204,14 @@ describe('replay', () => {
     expect(receiver.got[1]?.body).toBe(
       `{ "type": "a.b", "price": 1.10, "id": "${raw.body.event}", "data": {"n": 1e3} }`,
     )
+    const merged = await http.post(path, { mode: 'edited', data: { more: [true] } })
+    await emulator.wait()
+    expect(receiver.got[2]?.body).toBe(
+      body.replace('evt_1', merged.body.event).replace('890 }', '890 ,"more":[true]}'),
+    )
     const whole = await http.post(path, { mode: 'edited', body: body.replace('1.10', '1.20') })
     await emulator.wait()
-    expect(receiver.got[2]?.body).toBe(body.replace('evt_1', whole.body.event).replace('1.10', '1.20'))
+    expect(receiver.got[3]?.body).toBe(body.replace('evt_1', whole.body.event).replace('1.10', '1.20'))
   })
 
   test('by filter: counted first, then done in steps, and what fails again is not caught in a circle', async () => {

@@ -234,7 +234,11 @@ describe('rule 3: pages of other sites cannot call it', () => {
     // The platform's path is free of x-ackhook, and of nothing else.
     expect((await post('/v1/messages', { ...JSON_CALL, ...key }, message)).status).toBe(202)
     expect((await post('/v1/messages', { 'content-type': 'text/plain', ...key }, message)).status).toBe(415)
-    expect((await post('/v1/messages/', { ...JSON_CALL, ...key }, message)).status).toBe(403)
+    // What a client gets wrong in the path is answered as such.
+    for (const path of ['/v1/messages/', '/v1/v1/messages', '/v1/message']) {
+      expect((await post(path, { ...JSON_CALL, ...key }, message)).status).toBe(404)
+      expect((await post(path, { 'content-type': 'text/plain', ...key }, message)).status).toBe(415)
+    }
     expect((await post('/v1/%6dessages', { ...JSON_CALL, ...key }, message)).status).not.toBe(500)
   })
 })

@@ -55,13 +55,11 @@ export class ControlOperations implements Control {
   }
 
   async health(): Promise<EmulatorHealth> {
-    const { counts, endpoints, clock, version, options } = this.#parts
+    const { counts, endpoints, clock, version } = this.#parts
     const states = endpoints.workspaces().flatMap(({ id }) => {
       const row = endpoints.find(id)
       return row === undefined ? [] : [{ workspace: id, paused: row.paused === 1, ...endpoints.healthOf(id) }]
     })
-    const most = options.retention.undelivered
-    const full = `${counts.open} events are pending or undelivered; from ${most} on new ones are refused`
     return {
       status: 'ready',
       version,
@@ -70,12 +68,26 @@ export class ControlOperations implements Control {
         DeliveryState,
         number
       >,
-      warnings: [
-        ...states.flatMap(({ workspace, reason }) => (reason === null ? [] : [`${workspace}: ${reason}`])),
-        ...(counts.open >= most * ALMOST_FULL ? [full] : []),
-      ],
+      warnings: [...this.#unheard(), ...states.flatMap(warningOf), ...this.#almostFull()],
       endpoints: states,
     }
+  }
+
+  /** Workspaces whose events go nowhere. */
+  #unheard(): readonly string[] {
+    const { endpoints, storage } = this.#parts
+    return endpoints
+      .workspaces()
+      .filter(({ id }) => endpoints.find(id) === undefined)
+      .filter(({ id }) => storage.query.exists({ workspace: id, state: 'skipped' }))
+      .map(({ id }) => `${id}: events were skipped, because it has no endpoint`)
+  }
+
+  #almostFull(): readonly string[] {
+    const { counts, options } = this.#parts
+    const most = options.retention.undelivered
+    if (counts.open < most * ALMOST_FULL) return []
+    return [`${counts.open} events are pending or undelivered; from ${most} on new ones are refused`]
   }
 
   async settings(): Promise<SettingsView> {
@@ -169,4 +181,16 @@ export class ControlOperations implements Control {
     feed.publish('clock', { now })
     return now
   }
+}
+
+/** Also before there are enough attempts for a warning of the platform's kind. */
+function warningOf({
+  workspace,
+  reason,
+  attempts,
+  failures,
+}: EmulatorHealth['endpoints'][number]): readonly string[] {
+  if (reason !== null) return [`${workspace}: ${reason}`]
+  if (attempts === 0 || failures < attempts) return []
+  return [`${workspace}: no attempt was acknowledged, of ${attempts} within the last minutes`]
 }

@@ -76,7 +76,7 @@ export interface ReplayOptions {
    * signature included. `edited`: a new event, with an id of its own.
    */
   readonly mode?: 'signed' | 'exact' | 'edited'
-  /** For `edited`: replaces `data`. */
+  /** For `edited`: merged over the `data` that was sent. */
   readonly data?: Readonly<Record<string, unknown>>
   /** For `edited`: the JSON text that replaces `data`, sent as it is written. */
   readonly rawData?: string
@@ -146,7 +146,10 @@ export interface EmulatorHealth {
   readonly version: string
   readonly now: string
   readonly counts: Readonly<Record<DeliveryState, number>>
-  /** What needs attention: unhealthy endpoints, too much that is undelivered. */
+  /**
+   * What needs attention: endpoints that are unhealthy or acknowledged nothing, workspaces without one whose events were
+   * skipped, too much that is undelivered.
+   */
   readonly warnings: readonly string[]
   readonly endpoints: readonly ({ readonly workspace: string; readonly paused: boolean } & HealthView)[]
 }

@@ -2,7 +2,7 @@ import type { EnvelopeFields } from '@ackhook/core'
 import { EmulatorError, invalid } from '../errors/emulator-error.ts'
 import { categoryOf } from '../events/categories.ts'
 import { envelopeOf, readRawData, toOutgoingEvent } from '../events/event-input.ts'
-import { replaceMembers } from '../events/replace-members.ts'
+import { memberOf, replaceMembers } from '../events/replace-members.ts'
 import { newId } from '../lib/ids.ts'
 import { LIMITS } from '../lib/limits.ts'
 import { choiceField, type Fields, fieldsOf, textField } from '../lib/read-fields.ts'
@@ -60,13 +60,17 @@ function editedText(row: DeliveryRow, sent: string, fields: Fields, names: Envel
   if (edit === undefined) throw invalid('body', 'is missing: what is to be edited?')
   if (other !== undefined) throw invalid(edit, `and ${other} cannot be given together`)
   const id = { [names.id]: JSON.stringify(newId('evt_')) }
-  if (edit !== 'body') return replaceMembers(sent, { ...id, [names.data]: editedData(fields) })
+  if (edit !== 'body') return replaceMembers(sent, { ...id, [names.data]: editedData(sent, fields, names) })
   const body = textField(fields, 'body', LIMITS.eventBytes) ?? ''
   return envelopeOf(body, names).id === row.event_id ? replaceMembers(body, id) : body
 }
 
-function editedData({ data, rawData }: Fields): string {
+/** What is not named of the data stays as it was written, too. */
+function editedData(sent: string, { data, rawData }: Fields, names: EnvelopeFields): string {
   if (rawData !== undefined) return readRawData(rawData)
-  if (typeof data === 'object' && data !== null && !Array.isArray(data)) return JSON.stringify(data)
-  throw invalid('data', 'must be an object')
+  if (typeof data !== 'object' || data === null || Array.isArray(data))
+    throw invalid('data', 'must be an object')
+  const changes = Object.entries(data).map(([name, value]) => [name, JSON.stringify(value)])
+  const old = memberOf(sent, names.data) ?? ''
+  return replaceMembers(old.startsWith('{') ? old : '{}', Object.fromEntries(changes))
 }

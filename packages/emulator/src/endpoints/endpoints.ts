@@ -31,6 +31,8 @@ interface EndpointParts {
   readonly health: HealthRules
   /** How long events are signed with both secrets after a rotation. */
   readonly overlapMs: number
+  /** Of the default workspace's endpoint, where none is given with it. */
+  readonly secret: string | undefined
 }
 
 const WORKSPACE = /^[A-Za-z0-9_-]{1,64}$/
@@ -97,8 +99,9 @@ export class Endpoints {
     if (url === undefined) throw invalid('url', 'is missing: the address that events are sent to')
     const refusal = this.#parts.targets.refusal(url)
     if (refusal !== undefined) throw invalid('url', refusal)
-    const isMadeUp = change.secret === undefined && old === undefined
-    const secret = change.secret ?? old?.secret ?? newSecret()
+    const known = workspace === DEFAULT_WORKSPACE ? this.#parts.secret : undefined
+    const given = change.secret ?? old?.secret ?? known
+    const secret = given ?? newSecret()
     const now = this.#parts.clock.now()
     const isNewSecret = secret !== old?.secret
     this.#write({
@@ -114,7 +117,7 @@ export class Endpoints {
       created_at: old?.created_at ?? now,
       updated_at: now,
     })
-    return isMadeUp ? secret : undefined
+    return given === undefined ? secret : undefined
   }
 
   /** A new secret. Until `overlapMs` have passed, events are signed with the old one too. */

@@ -28,6 +28,12 @@ export function replaceMembers(text: string, values: Readonly<Record<string, str
   return `${replaced.slice(0, end)}${spans.length > 0 ? ',' : ''}${added}${replaced.slice(end)}`
 }
 
+/** The text of a member's value, of the last one where it is there twice. */
+export function memberOf(text: string, name: string): string | undefined {
+  const span = membersOf(text).findLast(one => one.name === name)
+  return span && text.slice(span.from, span.to)
+}
+
 /** In the order of the text, which is known to be a JSON object. */
 function membersOf(text: string): readonly Span[] {
   const members: Span[] = []

@@ -3,7 +3,7 @@ import type { EmulatorApi } from '../api/emulator-api.ts'
 import { EmulatorError } from '../errors/emulator-error.ts'
 import type { ChangeFeed } from '../feed/change-feed.ts'
 import { SECURITY_HEADERS } from '../security/headers.ts'
-import { hasToken, isApi, judgeOrigin } from '../security/request-check.ts'
+import { hasToken, isApi, isOfPlatform, judgeOrigin, MESSAGES_PATH } from '../security/request-check.ts'
 import type { Assets } from './assets.ts'
 import { OPENAPI } from './openapi/document.ts'
 import { errorReply, jsonReply } from './reply.ts'
@@ -69,7 +69,8 @@ export function withSecurityHeaders(reply: Response): Response {
 }
 
 function nothingAt(path: string): EmulatorError {
-  return new EmulatorError('not_found', `there is nothing at ${path}`)
+  const hint = isOfPlatform(path) ? `: of the platform's paths, only POST ${MESSAGES_PATH} is published` : ''
+  return new EmulatorError('not_found', `there is nothing at ${path}${hint}`)
 }
 
 function toError({ status, message }: { readonly status: number; readonly message: string }): EmulatorError {

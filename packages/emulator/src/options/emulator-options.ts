@@ -35,7 +35,7 @@ export interface EmulatorOptions {
   readonly clock?: (() => number) | FakeClock
   /** Where the default workspace's events are sent. */
   readonly to?: string
-  /** The signing secret of that endpoint. Default: generated, and returned once. */
+  /** The signing secret of that endpoint, also of one that is set later. Default: generated, and returned once. */
   readonly secret?: string
   /** Hosts, besides loopback, that events may be sent to, by HTTP too. */
   readonly allowTargets?: readonly string[]

@@ -197,7 +197,7 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
   SentEvents: object({ events: listOf(ref('SentEvent')) }),
   ReplayRequest: options({
     mode: choice('signed', 'exact', 'edited'),
-    data: { type: 'object', description: 'For edited: replaces data' },
+    data: { type: 'object', description: 'For edited: merged over the data that was sent' },
     rawData: {
       ...rawData,
       description: 'For edited: the JSON text that replaces data, sent as it is written',
