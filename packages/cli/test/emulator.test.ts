@@ -91,6 +91,28 @@ describe('start', () => {
     expect(await runCommand(suggested.slice(1), fakeTerminal())).toBe(1)
   })
 
+  test('keeps the secret of the environment for the endpoint that is set later, and makes one up without', async () => {
+    const receiver = await receiverWith()
+    const { run } = await startEmulator()
+    const set = await run('endpoint', 'set', '--to', receiver.url)
+    expect(set.out).toMatch(/secret +••••/)
+    expect(set.out).not.toContain('export SIGNING_SECRET')
+    expect((await run('send', 'conversation.resolved')).code).toBe(0)
+    const without = await startEmulator([], { env: {} })
+    const made = await without.run('endpoint', 'set', '--to', receiver.url)
+    expect(made.out).toMatch(/export SIGNING_SECRET=whsec_/)
+    expect(await without.run('send', 'conversation.resolved')).toMatchObject({
+      code: 1,
+      out: expect.stringMatching(
+        /refused the signature[\s\S]*--header and --scheme are options of ackhook emulator start/,
+      ),
+    })
+    expect(await without.run('health')).toMatchObject({
+      code: 1,
+      out: expect.stringContaining('default: no attempt was acknowledged, of 1 within the last minutes'),
+    })
+  })
+
   test('ends with 0 on SIGTERM and on Ctrl-C', async () => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
       const { process } = await startEmulator()
@@ -241,6 +263,7 @@ describe('send', () => {
     const { code, out } = await run('send', 'conversation.resolved')
     expect(code).toBe(1)
     expect(out).toMatch(/has no endpoint[\s\S]*endpoint set --to <url>/)
+    expect((await run('health')).out).toContain('! default: events were skipped, because it has no endpoint')
   })
 })
 
@@ -426,7 +449,7 @@ describe('the endpoint', () => {
       ),
     })
     const made = await run('endpoint', 'set', '--to', await brokenReceiver(), '--category', 'call')
-    expect(made.out).toMatch(/categories +call\n[\s\S]*export SIGNING_SECRET=whsec_/)
+    expect(made.out).toMatch(/categories +call\n/)
     await run('send', 'call.started', '--repeat', '5')
     await run('send', 'a.b')
     expect((await run('endpoint')).out).toMatch(/health +warning, 5 of 5 attempts.*500/)
@@ -522,6 +545,17 @@ describe('faults, the clock, settings and statistics', () => {
     expect(Date.parse(now) - before).toBeGreaterThanOrEqual(600_000)
     expect(JSON.parse((await run('show', 'evt_1', '--json')).out).attempts).toBeGreaterThan(2)
     expect((await run('clock', 'advance', 'soon')).code).toBe(2)
+  })
+
+  test('an app that does not follow the clock is named as the cause, and reset as the way back', async () => {
+    const { run } = await both()
+    expect((await run('clock', 'advance', '4m')).err).toBe('')
+    expect((await run('clock', 'advance', '1h')).err).toMatch(/clock is 64 minutes ahead.*emulator reset/)
+    const { code, out } = await run('send', 'a.b')
+    expect([code, out]).toEqual([1, expect.stringMatching(/clock is 64 minutes ahead/)])
+    expect(out).not.toContain('The secret:')
+    expect((await run('reset')).code).toBe(0)
+    expect((await run('send', 'a.b')).code).toBe(0)
   })
 
   test('a retry starts the next attempt now, and waits for that one', async () => {

@@ -17,13 +17,14 @@ export async function withInbox(
   { terminal, open }: InboxParts,
   work: (inbox: Inbox) => Promise<number>,
 ): Promise<number> {
-  const inbox = await open(flags, terminal.cwd)
+  let inbox: Inbox | undefined
   try {
+    inbox = await open(flags, terminal.cwd)
     return await work(inbox)
   } catch (cause) {
     throw cause instanceof UsageError ? cause : new UsageError(messageOf(cause, flags), { cause })
   } finally {
-    await inbox.close(CLOSE_MS)
+    await inbox?.close(CLOSE_MS)
   }
 }
 
@@ -34,9 +35,25 @@ function messageOf(cause: unknown, flags: InboxFlags): string {
     return noQueue(flags)
   if (code === 'configuration_invalid' && option === 'after')
     return message.replace(/^Option 'after':/, '--after')
-  // 'path' and 'connection' are options of the inbox, not of this command.
-  const reason = message.replace(/^Option '\w+': /, '')
-  return `the inbox does not work: ${reason}. Is it the right ${placeOf(flags)}?`
+  const [, named = ''] = /^Option '(\w+)': /.exec(message) ?? []
+  // What else is wrong with an option is no question of this command's.
+  if (named in FLAGS)
+    return namesOfFlags(message.replace(/^Option '(\w+)'/, (_, name) => `the option '${name}'`))
+  // 'path' is an option of the inbox, not of this command.
+  const reason = namesOfFlags(message.replace(/^Option '\w+': /, ''))
+  const hasAdvice =
+    flags.sqlite === undefined && (code === 'configuration_invalid' || /check that it runs/.test(reason))
+  return `the inbox does not work: ${reason}${hasAdvice ? '' : `. Is it the right ${placeOf(flags)}?`}`
+}
+
+/** The options of `bullmqInbox`, as flags. */
+const FLAGS: Readonly<Record<string, string>> = { connection: '--redis', postgres: '--postgres' }
+
+function namesOfFlags(text: string): string {
+  return text.replace(
+    /(?:the option )?(?:'(connection|postgres)'|`(connection|postgres)`)/g,
+    (_, one, other) => FLAGS[one ?? other] ?? '',
+  )
 }
 
 function noQueue({ redis, queue = 'ackhook', prefix = 'bull', schema = 'bullmq' }: InboxFlags): string {

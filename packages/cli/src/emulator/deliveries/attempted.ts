@@ -6,6 +6,7 @@ import { EXIT } from '../../command/exit-codes.ts'
 import { hintsFor } from '../../delivery/hints-for.ts'
 import { createPaint } from '../../terminal/paint.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
+import { clockAhead } from '../lib/clock-ahead.ts'
 import type { EmulatorClient } from '../lib/emulator-client.ts'
 import { NO_ENDPOINT } from '../lib/no-endpoint.ts'
 import { deliveryLine } from './describe-delivery.ts'
@@ -14,6 +15,8 @@ const POLL_MS = 50
 const MAX_MS = 86_400_000
 /** More of them are only counted. */
 const SHOWN = 20
+const OPTIONS_OF_START =
+  'Here, --timestamp-unit, --header and --scheme are options of ackhook emulator start.'
 
 /** Each delivery once its next attempt is over. Ends when none of them was answered for `timeout`. */
 export async function attempted(
@@ -69,8 +72,15 @@ export function reportDeliveries(
     deliveries.length > SHOWN ? deliveries.filter(one => one.state !== 'acknowledged') : deliveries
   for (const delivery of shown.slice(0, SHOWN)) out(deliveryLine(delivery, terminal))
   // 503 asks for a later attempt, which the emulator makes by itself.
-  const replies = deliveries.filter(one => one.lastStatus !== 503).map(toReply)
-  for (const hint of hintsFor(replies)) out(`  ${hint}`)
+  const answered = deliveries.filter(one => one.lastStatus !== 503)
+  const refused = answered.filter(one => one.lastCode === 'unauthorized')
+  const ahead = refused.map(one => clockAhead(one.startedAt)).find(text => text !== undefined)
+  if (ahead !== undefined) out(`  ${ahead}`)
+  for (const hint of hintsFor(
+    answered.filter(one => ahead === undefined || !refused.includes(one)).map(toReply),
+  ))
+    out(`  ${hint}`)
+  if (refused.length > 0 && ahead === undefined) out(`  ${OPTIONS_OF_START}`)
   if (deliveries.some(one => one.reason?.endsWith('no endpoint'))) out(`  ${NO_ENDPOINT}`)
   return exitCode
 }

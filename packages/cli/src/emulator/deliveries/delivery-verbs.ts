@@ -70,7 +70,7 @@ export const DELIVERY_VERBS: readonly Verb<never>[] = [
     options: [
       option('--all', 'every undelivered one; or a filter: every one that it names'),
       option('--exact', 'the very request of the last attempt, its old signature included'),
-      data,
+      option('--data <file or json>', 'a new event: this merged over the data that was sent'),
       rawData,
       option('--body <file>', 'a new event with this text, whatever was sent before'),
       option('--dry-run', 'only count'),

@@ -1,5 +1,6 @@
 import { EXIT } from '../../command/exit-codes.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
+import { clockAhead } from '../lib/clock-ahead.ts'
 import type { PlaceFlags } from '../lib/emulator-flags.ts'
 import { report } from '../lib/report.ts'
 import { withEmulator } from '../lib/with-emulator.ts'
@@ -13,6 +14,8 @@ export function advanceClock(
   return withEmulator(flags, terminal, async emulator => {
     const clock = await emulator.post<{ readonly now: string }>('/clock/advance', { by: args[0] })
     report(clock, [clock.now], flags, terminal)
+    const ahead = clockAhead(clock.now)
+    if (ahead !== undefined) terminal.err(ahead)
     return EXIT.ok
   })
 }

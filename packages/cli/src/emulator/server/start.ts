@@ -43,7 +43,7 @@ function optionsOf(flags: StartFlags, secret: NamedSecret | undefined, terminal:
     data: data === undefined ? undefined : resolve(terminal.cwd, data),
     allowTargets: allowTarget,
     allowedHosts: allowHost,
-    secret: to === undefined ? undefined : secret?.value,
+    secret: secret?.value,
     delivery: given(delivery),
   })
 }
@@ -92,7 +92,9 @@ async function announce(
     ['  page', bold(url)],
     ['  API', `${url}/_emulator/v1`],
     ['  app', app ?? warn('none yet')],
-    ...(app === undefined || secret !== undefined ? [] : [['  secret', `the one ${sourceOf(given, to)}`]]),
+    ...(secret !== undefined || (app === undefined && given === undefined)
+      ? []
+      : [['  secret', `the one ${sourceOf(given, app === to)}`]]),
   ]
   out('The emulator is ready.')
   for (const line of table(rows)) out(line)
@@ -113,8 +115,9 @@ async function appOf({ workspaces }: Emulator['api']): Promise<string | undefine
   return (await workspaces.list()).flatMap(({ endpoint }) => endpoint ?? [])[0]?.url
 }
 
-function sourceOf(given: NamedSecret | undefined, to: string | undefined): string {
-  return given === undefined || to === undefined ? 'that the file has kept' : `from ${given.source}`
+/** What a file has kept stays, unless its endpoint is named anew. */
+function sourceOf(given: NamedSecret | undefined, isNew: boolean): string {
+  return given !== undefined && isNew ? `from ${given.source}` : 'that the file has kept'
 }
 
 function watcherOf({ json }: StartFlags, terminal: Terminal): Watcher {

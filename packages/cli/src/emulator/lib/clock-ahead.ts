@@ -1,0 +1,10 @@
+/** The tolerance of a receiver, unless it has another one. */
+const TOLERANCE_MS = 300_000
+
+/** What to know where the emulator's clock, at `time`, is further ahead of this machine's than receivers accept. */
+export function clockAhead(time: string | null): string | undefined {
+  const aheadMs = time === null ? 0 : Date.parse(time) - Date.now()
+  if (aheadMs <= TOLERANCE_MS) return undefined
+  const minutes = Math.round(aheadMs / 60_000)
+  return `The emulator's clock is ${minutes} minutes ahead of this machine's. An app that does not follow it refuses every signature: npx ackhook emulator reset takes it back, and empties the log. To start an attempt early, retry needs no advance.`
+}
