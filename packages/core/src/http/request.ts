@@ -52,10 +52,9 @@ export function headerOf(headers: HeaderSource, name: string): string | undefine
   return typeof value === 'object' ? value?.join(', ') : value
 }
 
-/** Most requests lack most of the headers asked for, so lengths are compared first. perf: note 16. */
 function writtenOtherwise<T>(record: Readonly<Record<string, T>>, name: string): T | undefined {
   for (const key in record) {
-    if (key.length === name.length && key.toLowerCase() === name) return record[key]
+    if (key.toLowerCase() === name) return record[key]
   }
   return undefined
 }
