@@ -186,7 +186,26 @@ describe('start', () => {
   test('ends with 2 when the port is in use', async () => {
     const { url } = await startEmulator()
     const { code, err } = await runHere(['start', '--port', new URL(url).port])
-    expect([code, err]).toEqual([2, expect.stringMatching(/--port: \d+ is in use/)])
+    expect([code, err]).toEqual([2, expect.stringMatching(/port \d+ is in use by another emulator, without/)])
+    const broken = await brokenReceiver()
+    const { code: again, err: other } = await runHere(['start', '--port', new URL(broken).port])
+    expect([again, other]).toEqual([2, expect.stringMatching(/--port: \d+ is in use: name another one/)])
+  })
+
+  test('says where the emulator sends that has its port', async () => {
+    const { url, receiver } = await both()
+    const { err } = await runHere(['start', '--port', new URL(url).port])
+    expect(err).toContain(`another emulator, which sends to ${receiver.url}: end that one, or choose`)
+  })
+
+  test('ends with 2 at a secret with which no app starts, with and without --to', async () => {
+    for (const to of [[], ['--to', 'http://localhost:1/']]) {
+      const { code, err } = await runHere(['start', '--port', '0', ...to], { SIGNING_SECRET: 'short' })
+      expect([code, err]).toEqual([
+        2,
+        expect.stringMatching(/^Error: SIGNING_SECRET: must be at least 16 bytes/),
+      ])
+    }
   })
 
   test('asks for its token, which every command takes from the environment', async () => {

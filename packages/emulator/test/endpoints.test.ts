@@ -1,5 +1,6 @@
 import { sign } from '@ackhook/testing'
 import { describe, expect, test } from 'vitest'
+import { startEmulator } from '../src/index.ts'
 import { answering, SECRET, start } from './set-up.ts'
 
 const signatures = (header: unknown) => String(header).match(/v1=/g)?.length
@@ -156,3 +157,28 @@ test('health names a workspace whose events go nowhere, and an endpoint that ack
   await emulator.wait()
   expect(await warnings()).toContain('default: no attempt was acknowledged, of 1 within the last minutes')
 })
+
+test('the secret of the start is that of the endpoint that the default workspace gets later, also after a reset', async () => {
+  const receiver = await answering()
+  const { emulator } = await start()
+  for (const _ of [1, 2]) {
+    expect(await emulator.api.endpoints.put({ url: receiver.url })).toMatchObject({
+      secret: null,
+      endpoint: { secret: `••••${SECRET.slice(-4)}` },
+    })
+    await emulator.reset({ everything: true })
+  }
+  await emulator.api.workspaces.create('two')
+  const { secret } = await emulator.api.endpoints.put({ url: 'http://localhost:1/' }, 'two')
+  expect(secret).toMatch(/^whsec_/)
+})
+
+test.each(['', ' '.repeat(16), 'short'])(
+  'the secret %j, with which no receiver starts, is refused',
+  async secret => {
+    await expect(startEmulator({ port: 0, secret })).rejects.toMatchObject({ option: 'secret' })
+    const { emulator } = await start({ to: 'http://localhost:1/' })
+    await expect(emulator.api.endpoints.put({ secret })).rejects.toMatchObject({ field: 'secret' })
+    await expect(emulator.api.endpoints.rotateSecret({ secret })).rejects.toMatchObject({ field: 'secret' })
+  },
+)

@@ -3,7 +3,15 @@ import type { EndpointChange } from '../endpoints/endpoints.ts'
 import { DEFAULT_WORKSPACE } from '../endpoints/endpoints.ts'
 import { invalid } from '../errors/emulator-error.ts'
 import { toInstant } from '../lib/instant.ts'
-import { booleanField, durationField, fieldsOf, listField, textField } from '../lib/read-fields.ts'
+import {
+  booleanField,
+  durationField,
+  type Fields,
+  fieldsOf,
+  listField,
+  textField,
+} from '../lib/read-fields.ts'
+import { secretFault } from '../lib/secret-fault.ts'
 import type { EmulatorApi, EndpointResult, WorkspaceView } from './emulator-api.ts'
 import type { Parts } from './parts.ts'
 import { withoutUndefined } from './read-selection.ts'
@@ -57,7 +65,7 @@ export class EndpointOperations implements Pick<EmulatorApi, 'workspaces' | 'end
 
   #rotate(options: object, workspace: string): EndpointResult {
     const fields = fieldsOf(options, ['secret', 'overlap'], 'options')
-    const given = textField(fields, 'secret')
+    const given = secretField(fields)
     const secret = this.#parts.endpoints.rotate(workspace, given, durationField(fields, 'overlap', YEAR_MS))
     return { endpoint: this.#announce(workspace), secret: given === undefined ? secret : null }
   }
@@ -88,14 +96,20 @@ export class EndpointOperations implements Pick<EmulatorApi, 'workspaces' | 'end
 
 function readChange(change: object): EndpointChange {
   const fields = fieldsOf(change, ['url', 'secret', 'categories', 'types', 'paused'], 'endpoint')
-  const secret = textField(fields, 'secret')
-  if (secret !== undefined && !/^[\x21-\x7e]+$/.test(secret))
-    throw invalid('secret', 'must be printable ASCII')
   return withoutUndefined({
     url: textField(fields, 'url', 2048),
-    secret,
+    secret: secretField(fields),
     categories: listField(fields, 'categories'),
     types: listField(fields, 'types'),
     paused: booleanField(fields, 'paused'),
   })
+}
+
+function secretField(fields: Fields): string | undefined {
+  const secret = textField(fields, 'secret')
+  if (secret === undefined) return undefined
+  if (!/^[\x21-\x7e]+$/.test(secret)) throw invalid('secret', 'must be printable ASCII without spaces')
+  const fault = secretFault(secret)
+  if (fault !== undefined) throw invalid('secret', fault)
+  return secret
 }

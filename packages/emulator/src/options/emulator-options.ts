@@ -9,6 +9,7 @@ import {
   resolveDeliveryRules,
 } from '@ackhook/testing/spi'
 import { resolveEmulatorFaults } from '../lib/fault-settings.ts'
+import { secretFault } from '../lib/secret-fault.ts'
 import { isLoopback } from '../security/addresses.ts'
 
 /** The faults of {@link createSender}, without the rotation: an endpoint's secret is rotated by a call. */
@@ -35,7 +36,10 @@ export interface EmulatorOptions {
   readonly clock?: (() => number) | FakeClock
   /** Where the default workspace's events are sent. */
   readonly to?: string
-  /** The signing secret of that endpoint, also of one that is set later. Default: generated, and returned once. */
+  /**
+   * The signing secret of the default workspace's endpoint, that of `to` or one that is set later without a secret of its
+   * own. At least 16 bytes. Default: generated with the endpoint, and returned once.
+   */
   readonly secret?: string
   /** Hosts, besides loopback, that events may be sent to, by HTTP too. */
   readonly allowTargets?: readonly string[]
@@ -140,7 +144,7 @@ export function resolveEmulator(options: EmulatorOptions): ResolvedEmulator {
       options.seed === undefined ? undefined : wholeNumber('seed', options.seed, 0, Number.MAX_SAFE_INTEGER),
     clock: clockOption(options.clock ?? Date.now),
     to: textOption('to', options.to),
-    secret: textOption('secret', options.secret),
+    secret: secretOption(options.secret),
     allowTargets: listOption('allowTargets', options.allowTargets),
     httpsOnly: options.httpsOnly ?? false,
     rules: resolveDeliveryRules(delivery, 'delivery.'),
@@ -174,6 +178,13 @@ function hostOption(host: string | undefined, token: string | undefined): string
 function textOption(option: string, value: string | undefined): string | undefined {
   if (value === undefined || (typeof value === 'string' && value !== '')) return value
   throw new ConfigurationError(option, 'must be a text')
+}
+
+function secretOption(value: string | undefined): string | undefined {
+  const secret = textOption('secret', value)
+  const fault = secret === undefined ? undefined : secretFault(secret)
+  if (fault !== undefined) throw new ConfigurationError('secret', fault)
+  return secret
 }
 
 function listOption(option: string, value: readonly string[] = []): readonly string[] {

@@ -11,6 +11,7 @@ import { table } from '../../terminal/table.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
 import { deliveryLine } from '../deliveries/describe-delivery.ts'
 import { DEFAULT_PORT } from '../lib/emulator-client.ts'
+import { portOwner } from './port-owner.ts'
 import type { StartFlags } from './server-flags.ts'
 import { type Watcher, watchDeliveries } from './watch-deliveries.ts'
 
@@ -19,8 +20,8 @@ export async function start(_: readonly string[], flags: StartFlags, terminal: T
   const [secret] = findSecrets(flags, terminal)
   // Only here: it brings a database driver with it, which no other command needs.
   const { startEmulator } = await import('@ackhook/emulator')
-  const emulator = await startEmulator(optionsOf(flags, secret, terminal)).catch(cause => {
-    throw toUsageError(cause)
+  const emulator = await startEmulator(optionsOf(flags, secret, terminal)).catch(async cause => {
+    throw (await portTaken(cause, flags, terminal)) ?? toUsageError(cause, secret)
   })
   try {
     await announce(emulator, flags, secret, terminal)
@@ -48,6 +49,19 @@ function optionsOf(flags: StartFlags, secret: NamedSecret | undefined, terminal:
   })
 }
 
+/** An emulator that an earlier run has left would answer the commands that are meant for this one. */
+async function portTaken(
+  cause: unknown,
+  { port }: StartFlags,
+  terminal: Terminal,
+): Promise<UsageError | undefined> {
+  if (!/^Option 'port': \d+ is in use/.test(String((cause as Error).message))) return undefined
+  const owner = await portOwner(port, terminal)
+  if (owner === undefined) return undefined
+  const fix = 'end that one, or choose another port with --port, and name it with --at in the other commands'
+  return new UsageError(`port ${port} is in use by ${owner}: ${fix}`, { cause })
+}
+
 type Given<T> = { [K in keyof T]?: Exclude<T[K], undefined> }
 
 function given<T extends object>(values: T): Given<T> {
@@ -67,9 +81,10 @@ const FLAGS: readonly (readonly [RegExp, string])[] = [
   [/^Option '(?:delivery\.)?(?:--)?([\w-]+)': /, '--$1: '],
 ]
 
-function toUsageError(cause: unknown): unknown {
+function toUsageError(cause: unknown, secret: NamedSecret | undefined): unknown {
   if (!(cause instanceof Error) || !('code' in cause)) return cause
-  const message = FLAGS.reduce((text, [name, flag]) => text.replace(name, flag), cause.message)
+  const named = cause.message.replace(/^Option 'secret': /, `${secret?.source}: `)
+  const message = FLAGS.reduce((text, [name, flag]) => text.replace(name, flag), named)
   return new UsageError(message, { cause })
 }
 

@@ -1,0 +1,19 @@
+import type { WorkspaceView } from '@ackhook/emulator'
+import { printable } from '../../terminal/printable.ts'
+import type { Terminal } from '../../terminal/terminal.ts'
+import { EmulatorClient } from '../lib/emulator-client.ts'
+
+const TIMEOUT_MS = 2000
+
+/** What listens on a port of this machine, if it is an emulator. */
+export async function portOwner(port: number, terminal: Terminal): Promise<string | undefined> {
+  const stop = AbortSignal.any([terminal.stop, AbortSignal.timeout(TIMEOUT_MS)])
+  const other = new EmulatorClient(`http://localhost:${port}`, { ...terminal, stop })
+  try {
+    const { workspaces } = await other.get<{ workspaces: readonly WorkspaceView[] }>('/workspaces')
+    const [to] = workspaces.flatMap(({ endpoint }) => endpoint?.url ?? [])
+    return `another emulator, ${to === undefined ? 'without an endpoint' : `which sends to ${printable(to)}`}`
+  } catch {
+    return undefined
+  }
+}
