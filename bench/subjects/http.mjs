@@ -13,8 +13,8 @@ const PEERS = {
   hono: ['stripe', 'tern'],
 }
 /**
- * The hand-written one with what ours does there beside receiving, which anybody may do (performance note 39). For the record: nothing
- * is judged by it.
+ * The hand-written one with what ours does there beside receiving, which anybody may do (performance note 39). For the
+ * record: nothing is judged by it.
  */
 const FOR_THE_RECORD =
   Number.parseInt(process.versions.v8) < 13 ? { express: ['hand-written, shared classes'] } : {}

@@ -44,6 +44,7 @@ export const PARTS: Readonly<Record<string, readonly string[]>> = {
   '@ackhook/core/spi': [
     'ABORT',
     'ANSWER',
+    'DOCS',
     'KNOWN_TYPES',
     'MAX_LOOKUPS_WHEN_FULL',
     'RECEIVER_OPTIONS',
@@ -69,6 +70,7 @@ export const PARTS: Readonly<Record<string, readonly string[]>> = {
     'replyTo',
     'requireReceiver',
     'resolveContract',
+    'secretsFault',
     'settlesWithin',
     'toReceiver',
     'wholeNumber',

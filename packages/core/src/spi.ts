@@ -5,7 +5,7 @@
  * @module
  */
 
-export { describeError } from './errors/errors.ts'
+export { DOCS, describeError } from './errors/errors.ts'
 export { Refusal } from './errors/refusal.ts'
 export { resolveContract } from './events/contract.ts'
 export { KNOWN_TYPES } from './events/event-types.ts'
@@ -59,5 +59,6 @@ export {
 } from './receiver/inspect.ts'
 export { RECEIVER_OPTIONS } from './receiver/options.ts'
 export { requireReceiver, toReceiver, wrongFramework } from './receiver/to-receiver.ts'
+export { secretsFault } from './verify/secrets.ts'
 export { parseSignatureHeader, type SignatureHeader } from './verify/signature-header.ts'
 export { parseTimestamp } from './verify/timestamp.ts'

@@ -35,12 +35,10 @@ function messageOf(cause: unknown, flags: InboxFlags): string {
     return noQueue(flags)
   if (code === 'configuration_invalid' && option === 'after')
     return message.replace(/^Option 'after':/, '--after')
-  const [, named = ''] = /^Option '(\w+)': /.exec(message) ?? []
-  // What else is wrong with an option is no question of this command's.
-  if (named in FLAGS)
-    return namesOfFlags(message.replace(/^Option '(\w+)'/, (_, name) => `the option '${name}'`))
+  const named = withFlags(message)
+  if (named.startsWith('--')) return named
   // 'path' is an option of the inbox, not of this command.
-  const reason = namesOfFlags(message.replace(/^Option '\w+': /, ''))
+  const reason = named.replace(/^Option '\w+': /, '')
   const hasAdvice =
     flags.sqlite === undefined && (code === 'configuration_invalid' || /check that it runs/.test(reason))
   return `the inbox does not work: ${reason}${hasAdvice ? '' : `. Is it the right ${placeOf(flags)}?`}`
@@ -49,11 +47,8 @@ function messageOf(cause: unknown, flags: InboxFlags): string {
 /** The options of `bullmqInbox`, as flags. */
 const FLAGS: Readonly<Record<string, string>> = { connection: '--redis', postgres: '--postgres' }
 
-function namesOfFlags(text: string): string {
-  return text.replace(
-    /(?:the option )?(?:'(connection|postgres)'|`(connection|postgres)`)/g,
-    (_, one, other) => FLAGS[one ?? other] ?? '',
-  )
+function withFlags(text: string): string {
+  return text.replace(/(?:(?:the o|O)ption )?['`](connection|postgres)['`]/g, (_, name) => FLAGS[name] ?? '')
 }
 
 function noQueue({ redis, queue = 'ackhook', prefix = 'bull', schema = 'bullmq' }: InboxFlags): string {

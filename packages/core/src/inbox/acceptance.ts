@@ -1,10 +1,10 @@
 /** What an inbox answers to a delivery. The first four are replied to with a 2xx; after the others the sender retries. */
 export type Acceptance =
-  /** `conflict`: it takes the place of a dead letter with the same id and different bytes; where the reply waits for the handlers, the last three too. */
+  /** `conflict`: it takes the place of a dead letter with the same id and different bytes. */
   | { readonly outcome: 'accepted'; readonly conflict?: boolean }
   /** `conflict`: the id was accepted before with different bytes. */
   | { readonly outcome: 'duplicate'; readonly conflict?: boolean }
-  /** The handlers have finished. Only where the reply waits for them. */
+  /** The handlers have finished. This and the next two only where the reply waits for them; `conflict` as for `accepted`. */
   | { readonly outcome: 'processed'; readonly conflict?: boolean }
   | { readonly outcome: 'dead_lettered'; readonly conflict?: boolean }
   | { readonly outcome: 'failed'; readonly retryAfterMs?: number | undefined; readonly conflict?: boolean }

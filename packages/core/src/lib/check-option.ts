@@ -10,11 +10,11 @@ export function refuseUnknownNames(
   options: object,
   known: readonly string[],
   option = '',
-  example?: string,
+  example = '',
 ): void {
   const list = known.join(', ')
   if (typeof options !== 'object' || options === null) {
-    const hint = example === undefined ? '' : `, such as ${example}`
+    const hint = example && `, such as ${example}`
     throw new ConfigurationError(option || 'options', `must be an object with ${list}${hint}`)
   }
   const unknown = Object.keys(options).find(name => !known.includes(name))

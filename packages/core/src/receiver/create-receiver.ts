@@ -136,13 +136,10 @@ function connect<Context>(
 
 function drainTimeoutOf(options: Parameters<Receiver['close']>[0] = {}): Duration {
   // `process.once('SIGTERM', hooks.close)` passes the name of the signal, and must not end without a drain.
-  const signal: unknown = options
-  if (typeof signal === 'string' && signal.startsWith('SIG')) return DRAIN_TIMEOUT
-  refuseUnknownNames(options, ['timeout'], 'close', "{ timeout: '20s' }")
-  return options.timeout ?? DRAIN_TIMEOUT
+  const isSignal = typeof options === 'string' && String(options).startsWith('SIG')
+  if (!isSignal) refuseUnknownNames(options, ['timeout'], 'close', "{ timeout: '20s' }")
+  return options.timeout ?? '10s'
 }
-
-const DRAIN_TIMEOUT = '10s'
 
 /** At start, when most of what an application imports has been loaded. */
 function warnOfCopies(logger: Logger): void {

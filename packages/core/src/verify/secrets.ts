@@ -33,7 +33,7 @@ export function createSecrets<Context>(
 ): PreparedSecrets<Context> {
   if (typeof source === 'function') return perRequest(source)
   const secrets = [source].flat()
-  const fault = faultOf(secrets)
+  const fault = secretsFault(secrets)
   if (fault !== undefined) throw new ConfigurationError('secret', fault)
   if (secrets.some(secret => secret !== secret.trim())) {
     logger.warn(
@@ -61,7 +61,7 @@ function perRequest<Context>(resolve: SecretResolver<Context>): SecretsOf<Contex
       if (secret === null)
         return new Refusal('secret_unknown', { detail: 'the secret function returned null' })
       const secrets = [secret].flat()
-      const fault = faultOf(secrets)
+      const fault = secretsFault(secrets)
       if (fault === undefined) return secrets.map(macOf)
       return new Refusal('secret_unavailable', { detail: `what the secret function returned ${fault}` })
     } catch (cause) {
@@ -71,7 +71,7 @@ function perRequest<Context>(resolve: SecretResolver<Context>): SecretsOf<Contex
 }
 
 /** What is wrong with these secrets, never what they are. */
-function faultOf(secrets: readonly string[]): string | undefined {
+export function secretsFault(secrets: readonly string[]): string | undefined {
   if (secrets.length === 0) return 'must hold at least one secret; got an empty list'
   if (secrets.length > MAX_SECRETS) return `must hold at most ${MAX_SECRETS} secrets; got ${secrets.length}`
   for (const secret of secrets) {

@@ -11,6 +11,7 @@ import type { Process, StartLimit, Verdict } from '../inbox/inbox.ts'
 import { comesTooLate, hasUnusableDelay, isFinal, type RetryPolicy, retryDelayMs } from '../inbox/retry.ts'
 import { isPromise, type MaybePromise } from '../lib/maybe-promise.ts'
 import { onceAMinute } from '../lib/once-a-minute.ts'
+import { withOwnBytes } from '../lib/with-own-bytes.ts'
 import type { Observer } from '../observe/observation.ts'
 import type { Observers } from '../observe/observers.ts'
 import type { AsyncContext, Timeouts } from '../platform/platform.ts'
@@ -165,7 +166,7 @@ class Worker {
     const { retry, handlers, acknowledge } = this.#parts
     const { observe } = this.#parts.observers
     const { attempt, limit, event } = running
-    const delivery = copyOf(running.delivery)
+    const delivery = withOwnBytes(running.delivery)
     const readable = toReadableError(thrown)
     const durationMs = durationOf(running)
     if (isWithdrawn(readable, attempt)) {
@@ -193,7 +194,7 @@ class Worker {
     const observe = (kind: 'dead_lettered' | 'attempt_failed'): void =>
       observers.observe?.({ kind, ...about(running), attempt, error, durationMs })
     if (acknowledge === 'immediately') observe('dead_lettered')
-    const failure = { error, attempt, delivery: copyOf(running.delivery) }
+    const failure = { error, attempt, delivery: withOwnBytes(running.delivery) }
     const notified = await notifyFailure(handlers.listeners.onDeadLetter, failure, running.event, this.#parts)
     // An event that nobody took is not acknowledged, so its sender repeats it.
     if (acknowledge === 'after-processing') observe(notified ? 'dead_lettered' : 'attempt_failed')
@@ -235,11 +236,6 @@ type About = Pick<Delivery, 'id' | 'type' | 'namespace'> & { readonly attempt: n
 
 function about({ delivery: { id, type, namespace }, attempt }: Running): About {
   return { id, type, namespace, attempt: attempt.number }
-}
-
-/** For a listener, which may change it and its bytes: the inbox goes on with its own. */
-function copyOf(delivery: Delivery): Delivery {
-  return { ...delivery, body: new Uint8Array(delivery.body) }
 }
 
 function durationOf({ startedAt }: Running): number {

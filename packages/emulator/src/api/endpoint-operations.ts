@@ -1,3 +1,4 @@
+import { secretsFault } from '@ackhook/core/spi'
 import type { EndpointView } from '../endpoints/endpoint-view.ts'
 import type { EndpointChange } from '../endpoints/endpoints.ts'
 import { DEFAULT_WORKSPACE } from '../endpoints/endpoints.ts'
@@ -11,7 +12,6 @@ import {
   listField,
   textField,
 } from '../lib/read-fields.ts'
-import { secretFault } from '../lib/secret-fault.ts'
 import type { EmulatorApi, EndpointResult, WorkspaceView } from './emulator-api.ts'
 import type { Parts } from './parts.ts'
 import { withoutUndefined } from './read-selection.ts'
@@ -109,7 +109,7 @@ function secretField(fields: Fields): string | undefined {
   const secret = textField(fields, 'secret')
   if (secret === undefined) return undefined
   if (!/^[\x21-\x7e]+$/.test(secret)) throw invalid('secret', 'must be printable ASCII without spaces')
-  const fault = secretFault(secret)
+  const fault = secretsFault([secret])
   if (fault !== undefined) throw invalid('secret', fault)
   return secret
 }

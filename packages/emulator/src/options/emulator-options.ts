@@ -1,5 +1,5 @@
 import { ConfigurationError, type Duration, type Logger } from '@ackhook/core'
-import { durationMs, refuseUnknownNames, wholeNumber } from '@ackhook/core/spi'
+import { durationMs, refuseUnknownNames, secretsFault, wholeNumber } from '@ackhook/core/spi'
 import type { FakeClock } from '@ackhook/testing'
 import {
   DELIVERY_NAMES,
@@ -9,7 +9,6 @@ import {
   resolveDeliveryRules,
 } from '@ackhook/testing/spi'
 import { resolveEmulatorFaults } from '../lib/fault-settings.ts'
-import { secretFault } from '../lib/secret-fault.ts'
 import { isLoopback } from '../security/addresses.ts'
 
 /** The faults of {@link createSender}, without the rotation: an endpoint's secret is rotated by a call. */
@@ -182,7 +181,7 @@ function textOption(option: string, value: string | undefined): string | undefin
 
 function secretOption(value: string | undefined): string | undefined {
   const secret = textOption('secret', value)
-  const fault = secret === undefined ? undefined : secretFault(secret)
+  const fault = secret === undefined ? undefined : secretsFault([secret])
   if (fault !== undefined) throw new ConfigurationError('secret', fault)
   return secret
 }

@@ -1,8 +1,7 @@
 import { AckhookError, type WebhookEvent } from '@ackhook/core'
+import { DOCS } from '@ackhook/core/spi'
 import type { SignedRequestOptions } from '../requests/signed-request.ts'
 import type { Rejection } from './refusal-watch.ts'
-
-const PAGE = 'https://github.com/ackhook/ackhook/blob/main/docs/errors.md#refused'
 
 /** Why an event was refused, and what to do about it. `changes`: what the test changed in this one request. */
 export function refusalError(
@@ -30,5 +29,5 @@ function fixFor({ code }: Rejection, { timestamp }: Partial<SignedRequestOptions
   const isUntimely = code === 'timestamp_too_old' || code === 'timestamp_too_new'
   return isUntimely && timestamp === undefined
     ? 'Where the receiver has a clock of its own, write testReceiver(receiver, { secret, clock }).'
-    : `See ${PAGE}`
+    : `See ${DOCS}errors.md#refused`
 }

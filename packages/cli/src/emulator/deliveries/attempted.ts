@@ -76,10 +76,8 @@ export function reportDeliveries(
   const refused = answered.filter(one => one.lastCode === 'unauthorized')
   const ahead = refused.map(one => clockAhead(one.startedAt)).find(text => text !== undefined)
   if (ahead !== undefined) out(`  ${ahead}`)
-  for (const hint of hintsFor(
-    answered.filter(one => ahead === undefined || !refused.includes(one)).map(toReply),
-  ))
-    out(`  ${hint}`)
+  const unexplained = ahead === undefined ? answered : answered.filter(one => !refused.includes(one))
+  for (const hint of hintsFor(unexplained.map(toReply))) out(`  ${hint}`)
   if (refused.length > 0 && ahead === undefined) out(`  ${OPTIONS_OF_START}`)
   if (deliveries.some(one => one.reason?.endsWith('no endpoint'))) out(`  ${NO_ENDPOINT}`)
   return exitCode

@@ -1,3 +1,4 @@
+import { withOwnBytes } from '../../lib/with-own-bytes.ts'
 import type { BrowsedEvent, BrowseQuery, BrowseSupport } from '../browse.ts'
 import type { Delivery } from '../delivery.ts'
 import type { Entry } from './entry.ts'
@@ -17,7 +18,7 @@ export function browse(
   if (state === 'dead') {
     for (const letter of deadLetters.list({ limit: deadLetters.size, after })) {
       if (found.length === limit) break
-      if (matches(letter, query)) found.push(withoutBody(letter, query))
+      if (matches(letter, query)) found.push(shown(letter, query))
     }
     return found
   }
@@ -25,7 +26,7 @@ export function browse(
   for (const entry of entries?.list() ?? []) {
     if (found.length === limit) break
     if (entry.sequence > from && stateOf(entry) === state && matches(entry.delivery, query))
-      found.push(withoutBody(eventOf(entry), query))
+      found.push(shown(eventOf(entry), query))
   }
   return found
 }
@@ -47,12 +48,13 @@ function matches(
   return [event.id, event.type, event.namespace].some(one => one.toLowerCase().includes(wanted))
 }
 
-function eventOf({ delivery, attempts, sequence }: Entry): BrowsedEvent {
+function eventOf({ delivery, attempts, sequence }: Entry): BrowsedEvent & Pick<Delivery, 'body'> {
   const { key, namespace, id, type, body, receivedAt } = delivery
   return { key, namespace, id, type, body, receivedAt, attempts, cursor: String(sequence) }
 }
 
-function withoutBody(event: BrowsedEvent, { key }: BrowseQuery): BrowsedEvent {
-  const { body, ...rest } = event
-  return key === undefined || body === undefined ? rest : { ...rest, body: new Uint8Array(body) }
+/** Its bytes only where one event is asked for. */
+function shown(event: BrowsedEvent & Pick<Delivery, 'body'>, { key }: BrowseQuery): BrowsedEvent {
+  const { body: _, ...rest } = event
+  return key === undefined ? rest : withOwnBytes(event)
 }

@@ -1,4 +1,5 @@
 import { describeError } from '../../errors/errors.ts'
+import { withOwnBytes } from '../../lib/with-own-bytes.ts'
 import type { Delivery } from '../delivery.ts'
 import type { DeadLetter, ListOptions } from '../inbox.ts'
 import { parseCursor } from './parse-cursor.ts'
@@ -42,7 +43,8 @@ export class DeadLetterList {
   }
 
   get(key: string): DeadLetter | undefined {
-    return this.#letters.get(key)?.letter
+    const found = this.#letters.get(key)
+    return found && withOwnBytes(found.letter)
   }
 
   deliveryOf(key: string): Delivery | undefined {

@@ -8,7 +8,7 @@ const MOST_NAMED = 20
 
 /** Runs what waits, for as long as there is time, then gives back or dead-letters what is left. */
 export async function drain(state: State, timeoutMs: number): Promise<DrainReport> {
-  const { policy, entries, scheduler, leases } = state
+  const { policy, entries, scheduler, leases, lost } = state
   state.isDraining = true
   // With 'after-processing' a failed event goes back to its sender, which retries.
   if (policy.acknowledge === 'immediately') state.limit.lastStartAt = performance.now() + timeoutMs
@@ -17,8 +17,7 @@ export async function drain(state: State, timeoutMs: number): Promise<DrainRepor
   leases?.stop()
   // An event that is only being recorded as handled is neither lost nor given back.
   const left = entries.list().filter(entry => entry.phase !== 'completing')
-  for (const { acknowledged, delivery } of left) if (acknowledged) state.lost.push(delivery.id)
-  const { lost } = state
+  for (const { acknowledged, delivery } of left) if (acknowledged) lost.push(delivery.id)
   if (lost.length > 0) policy.logger.error({ code: 'events_lost', events: lost }, namesOf(lost))
   await Promise.all(left.map(entry => withdraw(state, entry, ABORT.drained())))
   return { lost: lost.length }

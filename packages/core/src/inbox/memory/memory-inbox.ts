@@ -3,8 +3,9 @@ import { ConfigurationError } from '../../errors/errors.ts'
 import type { Duration } from '../../errors/parse-duration.ts'
 import { refuseUnknownNames } from '../../lib/check-option.ts'
 import { durationMs } from '../../lib/duration.ts'
+import { withOwnBytes } from '../../lib/with-own-bytes.ts'
 import { type DedupeStore, isStore } from '../dedupe-store.ts'
-import type { DeadLetter, Inbox, InboxStats, Process, ProcessingPolicy } from '../inbox.ts'
+import type { Inbox, InboxStats, Process, ProcessingPolicy } from '../inbox.ts'
 import { OWNED_BY_ANOTHER } from '../inbox-owner.ts'
 import { accept, redrive } from './accepting.ts'
 import { BROWSING, browse } from './browsing.ts'
@@ -68,8 +69,8 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
     close: async timeoutMs => (state === undefined ? { lost: 0 } : drain(state, timeoutMs)),
     stats: () => ({ ...statsOf(state), dead: deadLetters.size }),
     deadLetters: {
-      list: query => deadLetters.list(query).map(copyOf),
-      get: key => copyOf(deadLetters.get(key)),
+      list: query => deadLetters.list(query).map(withOwnBytes),
+      get: key => deadLetters.get(key),
       redrive: async key => state !== undefined && redrive(state, key),
       discard: key => deadLetters.remove(key),
     },
@@ -148,11 +149,6 @@ function createState(
     onIdle: undefined,
   }
   return state
-}
-
-/** Whoever gets it may change its bytes, which a redrive needs. */
-function copyOf<T extends DeadLetter | undefined>(letter: T): T {
-  return letter === undefined ? letter : { ...letter, body: new Uint8Array(letter.body) }
 }
 
 function statsOf(state: State | undefined): Omit<InboxStats, 'dead'> {

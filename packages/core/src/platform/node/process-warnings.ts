@@ -20,10 +20,9 @@ function emit(level: 'warn' | 'error', fields: object, message: string): void {
     return
   }
   const { code } = fields as { code?: unknown }
-  const detail = thrownText(fields)
   process.emitWarning(message, {
     type: 'AckhookWarning',
     ...(typeof code === 'string' && { code }),
-    ...(detail !== undefined && { detail }),
+    detail: thrownText(fields),
   })
 }
