@@ -43,7 +43,7 @@ export const PARTS: Readonly<Record<string, readonly string[]>> = {
   '@ackhook/core': ['AckhookError', 'ConfigurationError'],
   '@ackhook/core/spi': [
     'ABORT',
-    'ANSWER',
+    'ACCEPT_RESULTS',
     'DOCS',
     'KNOWN_TYPES',
     'MAX_LOOKUPS_WHEN_FULL',
@@ -57,7 +57,7 @@ export const PARTS: Readonly<Record<string, readonly string[]>> = {
     'createTokens',
     'describeError',
     'durationMs',
-    'identityOf',
+    'eventRef',
     'inspectReceiver',
     'keysOf',
     'nearest',

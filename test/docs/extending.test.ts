@@ -2,7 +2,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { DedupeStore, Inbox, Receiver, WebhookEvent } from '@ackhook/core'
-import { ABORT, type ProcessingPolicy, type Verdict } from '@ackhook/core/spi'
+import { ABORT, type AttemptResult, type ProcessingPolicy } from '@ackhook/core/spi'
 import { adapterSuite, adapterSuiteOptions } from '@ackhook/testing/adapter-suite'
 import { inboxSuite } from '@ackhook/testing/inbox-suite'
 import { storeSuite } from '@ackhook/testing/store-suite'
@@ -90,7 +90,7 @@ describe('the inbox of the guide', () => {
     )
     const decisions: string[] = []
     const inbox = postgresInbox(pool)
-    await inbox.start((_delivery, { decision }): Verdict => {
+    await inbox.start((_delivery, { decision }): AttemptResult => {
       decisions.push(decision)
       return decisions.length === 1
         ? { outcome: 'retry', delayMs: 0, error: ABORT.drained() }

@@ -1,11 +1,11 @@
 import type { Delivery, Inbox } from '@ackhook/core'
 import { shareHandlers } from '@ackhook/core/sharing'
 import {
-  ANSWER,
+  ACCEPT_RESULTS,
   createAttempt,
-  type HandlerBoard,
   type InboxProcess,
-  type Process,
+  type PresenceStore,
+  type ProcessEvent,
   type ProcessingPolicy,
   type PublishedHandlers,
 } from '@ackhook/core/spi'
@@ -18,7 +18,7 @@ interface Row {
   /** Monotonic milliseconds. */
   dueAt: number
   attempts: number
-  mark: number
+  routingToken: number
   error?: unknown
 }
 
@@ -38,7 +38,7 @@ export class SharedQueue {
   turns = 0
   #seed = 1
 
-  readonly #board: HandlerBoard = {
+  readonly #board: PresenceStore = {
     publish: async own => {
       if (this.isDown || own.patterns.includes(this.refused!)) throw new Error('the board is down')
       this.#published.set(own.id, { own, at: performance.now() })
@@ -52,7 +52,9 @@ export class SharedQueue {
   }
 
   get postponed(): number {
-    return [...this.rows.values()].filter(({ state, mark }) => state === 'waiting' && mark > 0).length
+    return [...this.rows.values()].filter(
+      ({ state, routingToken }) => state === 'waiting' && routingToken > 0,
+    ).length
   }
 
   processes(): readonly InboxProcess[] {
@@ -70,13 +72,13 @@ export class SharedQueue {
     let timer: ReturnType<typeof setTimeout> | undefined
     let active = 0
     // Irregular, so that each of the inboxes is sometimes the first.
-    const poll = (run: Process, policy: ProcessingPolicy): void => {
+    const poll = (run: ProcessEvent, policy: ProcessingPolicy): void => {
       timer = setTimeout(() => {
         poll(run, policy)
         void take(run, policy)
       }, this.#random(MAX_POLL_MS))
     }
-    const take = async (run: Process, policy: ProcessingPolicy): Promise<void> => {
+    const take = async (run: ProcessEvent, policy: ProcessingPolicy): Promise<void> => {
       const now = performance.now()
       const row = [...this.rows.values()].find(one => one.state === 'waiting' && one.dueAt <= now)
       if (row === undefined || active >= policy.concurrency) return
@@ -89,10 +91,16 @@ export class SharedQueue {
       durable: true,
       location: "queue 'shared'",
       accept: delivery => {
-        if (this.rows.has(delivery.key)) return ANSWER.duplicate
+        if (this.rows.has(delivery.key)) return ACCEPT_RESULTS.duplicate
         const { event: _, ...kept } = delivery
-        this.rows.set(delivery.key, { delivery: kept, state: 'waiting', dueAt: 0, attempts: 0, mark: 0 })
-        return ANSWER.accepted
+        this.rows.set(delivery.key, {
+          delivery: kept,
+          state: 'waiting',
+          dueAt: 0,
+          attempts: 0,
+          routingToken: 0,
+        })
+        return ACCEPT_RESULTS.accepted
       },
       start: async (run, policy) => {
         await shareHandlers(this.#board, policy)
@@ -120,14 +128,14 @@ export class SharedQueue {
     return 1 + ((this.#seed >> 8) % most)
   }
 
-  async #attempt(row: Row, run: Process): Promise<void> {
-    const verdict = await run(row.delivery, createAttempt(row.attempts + 1, 'run', row.mark))
-    if (verdict.outcome === 'completed') row.state = 'done'
-    else if (verdict.outcome === 'dead') Object.assign(row, { state: 'dead', error: verdict.error })
+  async #attempt(row: Row, run: ProcessEvent): Promise<void> {
+    const result = await run(row.delivery, createAttempt(row.attempts + 1, 'run', row.routingToken))
+    if (result.outcome === 'completed') row.state = 'done'
+    else if (result.outcome === 'dead') Object.assign(row, { state: 'dead', error: result.error })
     else {
       row.state = 'waiting'
-      row.dueAt = performance.now() + verdict.delayMs
-      if (verdict.outcome === 'postponed') row.mark = verdict.mark
+      row.dueAt = performance.now() + result.delayMs
+      if (result.outcome === 'postponed') row.routingToken = result.routingToken
       else row.attempts++
     }
   }

@@ -9,10 +9,10 @@ import {
 } from '@ackhook/core'
 import { shareHandlers } from '@ackhook/core/sharing'
 import {
-  type Acceptance,
+  type AcceptResult,
   type InboxProcess,
   type MinuteCount,
-  type Process,
+  type ProcessEvent,
   type ProcessingPolicy,
   settlesWithin,
   withDeadline,
@@ -116,7 +116,7 @@ class BullmqInbox {
     return engine
   }
 
-  async start(work: Process, policy: ProcessingPolicy): Promise<void> {
+  async start(work: ProcessEvent, policy: ProcessingPolicy): Promise<void> {
     if (policy.serialize) throw new ConfigurationError('serializeBy', CANNOT_SERIALIZE)
     const engine = await this.open()
     const outages = new OutageLog(policy.observe, 'prune')
@@ -138,7 +138,7 @@ class BullmqInbox {
     this.#notices.start()
   }
 
-  accept(delivery: Delivery): MaybePromise<Acceptance> {
+  accept(delivery: Delivery): MaybePromise<AcceptResult> {
     if (this.#acceptor === undefined)
       throw new ConfigurationError('inbox', 'start() must come before the first event')
     return this.#acceptor.accept(delivery)
@@ -181,7 +181,7 @@ class BullmqInbox {
     return { lost: 0 }
   }
 
-  async #begin(engine: Engine, work: Process, policy: ProcessingPolicy, pruner: Pruner): Promise<void> {
+  async #begin(engine: Engine, work: ProcessEvent, policy: ProcessingPolicy, pruner: Pruner): Promise<void> {
     await checkStart(engine, START_MS)
     const mustNotGoOn = () => this.#closed || this.#engine !== engine
     if (mustNotGoOn()) throw closedError()

@@ -1,6 +1,6 @@
 import { bullmqInbox } from '@ackhook/bullmq'
 import type { Duration, Inbox } from '@ackhook/core'
-import type { Process, Verdict } from '@ackhook/core/spi'
+import type { AttemptResult, ProcessEvent } from '@ackhook/core/spi'
 import { ErrorCode } from 'bullmq'
 import { Redis } from 'ioredis'
 import { Client } from 'pg'
@@ -22,7 +22,7 @@ afterEach(async () => {
 /** Starts `inbox` with a handler that does its work once and then calls `afterwards`. Answers the numbers of its runs. */
 async function startWith(inbox: Inbox, afterwards: () => Promise<unknown>, concurrency = 4) {
   const runs: number[] = []
-  const work: Process = async (_, { number }) => {
+  const work: ProcessEvent = async (_, { number }) => {
     runs.push(number)
     if (runs.length === 1) await afterwards()
     return COMPLETED
@@ -158,8 +158,8 @@ describe.each([
   })
   afterAll(() => engine.stop())
 
-  /** An event that has no lock any more when an attempt ends with `verdict`: the first one, or the one after a crash. */
-  async function endLate(verdict: Verdict, { others = 0, afterCrash = false } = {}) {
+  /** An event that has no lock any more when an attempt ends with `result`: the first one, or the one after a crash. */
+  async function endLate(result: AttemptResult, { others = 0, afterCrash = false } = {}) {
     const queue = unique('q')
     const inbox = engine.inbox(queue, { lease: '30s' })
     onTestFinished(async () => void (await inbox.close(1000)))
@@ -173,7 +173,7 @@ describe.each([
       }
       if (runs.length > (afterCrash ? 2 : 1)) return COMPLETED
       await engine.expire(queue, 'e-k', others)
-      return verdict
+      return result
     }, policy)
     await inbox.accept(aDelivery({ key: 'k' }))
     await until(async () => {
@@ -189,9 +189,9 @@ describe.each([
     ['has used up an attempt', RETRY, [1, 2], 0],
     ['has used up an attempt and runs at once', { ...RETRY, delayMs: 0 }, [1, 2], 0],
     ['is a dead letter', { outcome: 'dead', error: new Error('no'), notified: true }, [1], 1],
-  ] as const)('%s where nobody has taken it, also after a crash', async (_, verdict, runs, dead) => {
-    expect(await endLate(verdict)).toEqual({ runs, lost: [], dead })
-    const afterCrash = await endLate(verdict, { afterCrash: true })
+  ] as const)('%s where nobody has taken it, also after a crash', async (_, result, runs, dead) => {
+    expect(await endLate(result)).toEqual({ runs, lost: [], dead })
+    const afterCrash = await endLate(result, { afterCrash: true })
     expect(afterCrash).toEqual({ runs: [...runs, runs.length + 1], lost: [], dead })
   })
 

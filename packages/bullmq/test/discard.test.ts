@@ -1,11 +1,11 @@
 import type { Delivery, Inbox } from '@ackhook/core'
-import type { Verdict } from '@ackhook/core/spi'
+import type { AttemptResult } from '@ackhook/core/spi'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { startHoldingProxy } from '../../../test/support/holding-proxy.ts'
 import { postgresEngine, redisEngine, type TestEngine } from './engines.ts'
 import { aDelivery, aPolicy, COMPLETED, scripted, unique, until } from './parts.ts'
 
-const DEAD: Verdict = { outcome: 'dead', error: new Error('bad'), notified: false }
+const DEAD: AttemptResult = { outcome: 'dead', error: new Error('bad'), notified: false }
 
 const textOf = ({ body }: Delivery) => Buffer.from(body).toString()
 const STEPS = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
@@ -25,11 +25,11 @@ describe.each([
     for (const close of closing.splice(0).reverse()) await close()
   })
 
-  async function opened(queue: string, options = {}, ...verdicts: Verdict[]) {
+  async function opened(queue: string, options = {}, ...results: AttemptResult[]) {
     const inbox = engine.inbox(queue, options)
     closing.push(() => inbox.close(2000))
-    const work = scripted(...verdicts)
-    await inbox.start(work, aPolicy({ concurrency: verdicts.length === 0 ? 0 : 4 }))
+    const work = scripted(...results)
+    await inbox.start(work, aPolicy({ concurrency: results.length === 0 ? 0 : 4 }))
     return { inbox, work }
   }
 

@@ -1,5 +1,5 @@
 import { createReceiver, type Inbox, NonRetryableError, RetryAfterError } from '@ackhook/core'
-import type { Process, Verdict } from '@ackhook/core/spi'
+import type { AttemptResult, ProcessEvent } from '@ackhook/core/spi'
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { ownTime } from '../../../test/support/own-time.ts'
 import { eventBody, SECRET, signedRequest } from '../../../test/support/receiving.ts'
@@ -48,11 +48,11 @@ describe.each([
     return inbox
   }
 
-  /** One event that BullMQ counts so many stalls of, with a worker that gives it this verdict. */
-  async function runAfterCrashes(crashes: number, verdict: Verdict) {
+  /** One event that BullMQ counts so many stalls of, with a worker that gives it this result. */
+  async function runAfterCrashes(crashes: number, result: AttemptResult) {
     const name = unique('q')
     const inbox = opened(name)
-    const work = scripted(verdict)
+    const work = scripted(result)
     await inbox.start(work, aPolicy())
     const queue = engine.queue(name)
     open.push({ close: () => queue.close() })
@@ -214,7 +214,7 @@ describe.each([
     const { queue, jobId, work } = await runAfterCrashes(4, {
       outcome: 'postponed',
       delayMs: 60_000,
-      mark: 1,
+      routingToken: 1,
     })
     await until(async () => (await queue.getDelayedCount()) === 1)
     expect(work.runs).toMatchObject([{ attempt: 1, decision: 'run' }])
@@ -266,9 +266,9 @@ describe.each([
       finish = resolve
     })
     await inbox.start(async (delivery, attempt) => {
-      const verdict = await work(delivery, attempt)
+      const result = await work(delivery, attempt)
       if (work.runs.length === 2) await gate
-      return verdict
+      return result
     }, aPolicy())
     const delivery = aDelivery()
     const acceptedAt = performance.now()
@@ -298,7 +298,7 @@ describe.each([
     expect(work.runs.length).toBe(2)
   })
 
-  test('a failed attempt waits as long as the verdict says', async () => {
+  test('a failed attempt waits as long as the result says', async () => {
     const inbox = opened(unique('q'))
     const error = new RetryAfterError('busy', '400ms')
     const work = scripted({ outcome: 'retry', delayMs: 400, error }, COMPLETED)
@@ -468,7 +468,7 @@ describe.each([
 
   test('running events and those that wait for a retry take room, handled ones do not', async () => {
     const inbox = opened(unique('q'))
-    const work: Process = async ({ type }, attempt) => {
+    const work: ProcessEvent = async ({ type }, attempt) => {
       if (type === 'a.retried') return { outcome: 'retry', delayMs: 60_000, error: new Error('later') }
       if (type === 'a.running') await new Promise<void>(resolve => attempt.onAbort(() => resolve()))
       return COMPLETED

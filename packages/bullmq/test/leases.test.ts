@@ -1,5 +1,5 @@
 import type { Inbox } from '@ackhook/core'
-import type { Process, Verdict } from '@ackhook/core/spi'
+import type { AttemptResult, ProcessEvent } from '@ackhook/core/spi'
 import { afterAll, beforeAll, expect, onTestFinished, type TestContext, test } from 'vitest'
 import { startRedis } from '../../../test/support/redis.ts'
 import { postgresEngine, redisEngine, type TestEngine } from './engines.ts'
@@ -10,7 +10,7 @@ const HOUR_MS = 3_600_000
 /** As the receiver runs a handler that ignores its signal: it goes on after the attempt was withdrawn. */
 function slowly({ onTestFinished }: TestContext, ms: number) {
   const runs: { withdrawn?: string; ended: boolean }[] = []
-  const work: Process = (_, attempt) =>
+  const work: ProcessEvent = (_, attempt) =>
     new Promise(resolve => {
       const run: (typeof runs)[number] = { ended: false }
       runs.push(run)
@@ -78,15 +78,15 @@ test.concurrent.for([
   ['PostgreSQL', 'failed', { outcome: 'retry', delayMs: 0, error: new Error('no') }],
 ] as const)(
   'what a process records of an event that another one has is refused, and observed: %s, %s',
-  async ([name, , verdict], { onTestFinished }) => {
+  async ([name, , result], { onTestFinished }) => {
     const engine = engines[name]!
     const queue = unique('q')
-    let finish = (_: Verdict) => {}
+    let finish = (_: AttemptResult) => {}
     let running = false
     const inbox = engine.inbox(queue, { lease: '30s' })
     onTestFinished(async () => void (await inbox.close(1000)))
     const policy = aPolicy({ concurrency: 1 })
-    const work: Process = () =>
+    const work: ProcessEvent = () =>
       new Promise(resolve => {
         running = true
         finish = resolve
@@ -96,7 +96,7 @@ test.concurrent.for([
     await inbox.accept(aDelivery({ key, id }))
     await until(() => running)
     await engine.steal(queue, `e-${key}`)
-    finish(verdict)
+    finish(result)
     await until(() => policy.seen.some(({ kind }) => kind === 'lease_lost'))
     expect(policy.seen.filter(({ kind }) => kind === 'lease_lost')).toEqual([
       { kind: 'lease_lost', id, type, namespace },

@@ -1,4 +1,4 @@
-import type { Process, Verdict } from '@ackhook/core/spi'
+import type { AttemptResult, ProcessEvent } from '@ackhook/core/spi'
 import { afterAll, beforeAll, describe, expect, type TestContext, test } from 'vitest'
 import {
   type ReplyDroppingProxy,
@@ -7,8 +7,8 @@ import {
 import { postgresEngine, redisEngine, type TestEngine } from './engines.ts'
 import { aDelivery, aPolicy, COMPLETED, unique, until } from './parts.ts'
 
-const FAILED: Verdict = { outcome: 'retry', delayMs: 20, error: new Error('no') }
-const DEAD: Verdict = { outcome: 'dead', error: new Error('never'), notified: true }
+const FAILED: AttemptResult = { outcome: 'retry', delayMs: 20, error: new Error('no') }
+const DEAD: AttemptResult = { outcome: 'dead', error: new Error('never'), notified: true }
 
 // The names under which each engine sends them.
 describe.each([
@@ -27,11 +27,11 @@ describe.each([
   })
 
   /** Two events, one at a time. The end of the first is recorded, and the process does not learn of it. */
-  async function runTwo(first: Verdict, request: string, { onTestFinished }: TestContext) {
+  async function runTwo(first: AttemptResult, request: string, { onTestFinished }: TestContext) {
     const inbox = engine.inbox(unique('q'), { ...engine.optionsAt(proxy.port), lease: '30s' })
     onTestFinished(async () => void (await inbox.close(1000)))
     const runs: string[] = []
-    const work: Process = async ({ id }, { number, decision }) => {
+    const work: ProcessEvent = async ({ id }, { number, decision }) => {
       runs.push(`${id} ${decision} ${number}`)
       if (runs.length > 1) return COMPLETED
       await inbox.accept(aDelivery({ id: 'evt_2' }))
@@ -55,9 +55,9 @@ describe.each([
     ['completes its event, which runs once', COMPLETED, requests.completion, ['evt_1 run 1'], 0],
     ['counts one attempt', FAILED, requests.failure, ['evt_1 run 1', 'evt_1 run 2'], 0],
     ['makes a dead letter, which runs no more', DEAD, requests.failure, ['evt_1 run 1'], 1],
-  ] as const)('%s; the next event waits for no lease', async ([, verdict, request, runs, dead], context) => {
+  ] as const)('%s; the next event waits for no lease', async ([, result, request, runs, dead], context) => {
     const before = proxy.dropped
-    const all = await runTwo(verdict, request, context)
+    const all = await runTwo(result, request, context)
     expect(proxy.dropped).toBe(before + 1)
     expect(all).toEqual({ runs: [...runs, 'evt_2 run 1'], lost: [], dead })
   })

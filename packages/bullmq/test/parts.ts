@@ -1,5 +1,5 @@
 import type { Delivery, Observation } from '@ackhook/core'
-import type { CrashDecision, Process, ProcessingPolicy, Verdict } from '@ackhook/core/spi'
+import type { AttemptResult, CrashDecision, ProcessEvent, ProcessingPolicy } from '@ackhook/core/spi'
 
 let count = 0
 
@@ -43,20 +43,20 @@ export function aPolicy(
   }
 }
 
-/** Returns the given verdicts in turn, then the last one forever, and records what it received. */
+/** Returns the given results in turn, then the last one forever, and records what it received. */
 export function scripted(
-  ...verdicts: Verdict[]
-): Process & { runs: { delivery: Delivery; attempt: number; decision: CrashDecision }[] } {
+  ...results: AttemptResult[]
+): ProcessEvent & { runs: { delivery: Delivery; attempt: number; decision: CrashDecision }[] } {
   const runs: { delivery: Delivery; attempt: number; decision: CrashDecision }[] = []
-  const work: Process = async (delivery, attempt) => {
+  const work: ProcessEvent = async (delivery, attempt) => {
     const { number, decision } = attempt
     runs.push({ delivery, attempt: number, decision })
-    return verdicts[Math.min(runs.length, verdicts.length) - 1]!
+    return results[Math.min(runs.length, results.length) - 1]!
   }
   return Object.assign(work, { runs })
 }
 
-export const COMPLETED: Verdict = { outcome: 'completed' }
+export const COMPLETED: AttemptResult = { outcome: 'completed' }
 
 export async function until(condition: () => unknown, timeoutMs = 20_000): Promise<void> {
   const deadline = performance.now() + timeoutMs

@@ -1,6 +1,6 @@
 import { bullmqInbox } from '@ackhook/bullmq'
 import type { Delivery, Inbox } from '@ackhook/core'
-import type { HandlerDirectory, PublishedHandlers } from '@ackhook/core/spi'
+import type { PresenceDirectory, PublishedHandlers } from '@ackhook/core/spi'
 import { Client, Pool } from 'pg'
 import { afterEach, expect, test } from 'vitest'
 import { type PgBouncer, startPgBouncer } from '../../../test/support/pgbouncer.ts'
@@ -52,7 +52,7 @@ test.each(['session', 'transaction'] as const)(
     const [first, second] = [inboxBehind(pooler, queue), inboxBehind(pooler, queue)]
     const work = scripted(COMPLETED)
     for (const [id, inbox] of Object.entries({ first, second })) {
-      const share = async ({ board }: HandlerDirectory) => board.publish({ ...own, id })
+      const share = async ({ board }: PresenceDirectory) => board.publish({ ...own, id })
       await inbox.start(work, aPolicy({ handlers: { published: own, share } }))
     }
     const deliveries = Array.from({ length: 200 }, () => aDelivery())

@@ -121,7 +121,7 @@ test('a worker whose clock is wrong keeps its events from the first moment, and 
   expect(leases).toEqual(Array.from({ length: 5 }, () => ({ lasts: true })))
 })
 
-test('an event whose mark could not be kept runs again, and is no dead letter without it', async () => {
+test('an event whose routing token could not be kept runs again, and is no dead letter without it', async () => {
   const pool = pooled()
   const queue = unique('q')
   await pool.query(
@@ -129,7 +129,7 @@ test('an event whose mark could not be kept runs again, and is no dead letter wi
   )
   const inbox = opened({ postgres: server.url, queue })
   const work = scripted(
-    { outcome: 'dead', error: new Error('no handler'), notified: true, mark: 1 },
+    { outcome: 'dead', error: new Error('no handler'), notified: true, routingToken: 1 },
     COMPLETED,
   )
   const policy = aPolicy()

@@ -1,4 +1,4 @@
-import type { HandlerBoard, HandlerDirectory, PublishedHandlers } from '@ackhook/core/spi'
+import type { PresenceDirectory, PresenceStore, PublishedHandlers } from '@ackhook/core/spi'
 import { Redis } from 'ioredis'
 import { Pool } from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
@@ -23,8 +23,8 @@ const own: PublishedHandlers = {
 async function sharing(engine: TestEngine, queue: string, work = scripted(COMPLETED)) {
   const inbox = engine.inbox(queue)
   closing.push(() => inbox.close(1000))
-  let board: HandlerBoard | undefined
-  const share = async (directory: HandlerDirectory) => {
+  let board: PresenceStore | undefined
+  const share = async (directory: PresenceDirectory) => {
     board = directory.board
     await board.publish(own)
   }
@@ -67,7 +67,7 @@ describe.each([
 
   test('a postponed event that a dashboard retries or deletes is counted no longer than it waits', async () => {
     const queue = unique('q')
-    const postponed = { outcome: 'postponed', delayMs: 3_600_000, mark: 1 } as const
+    const postponed = { outcome: 'postponed', delayMs: 3_600_000, routingToken: 1 } as const
     const { inbox, board, work } = await sharing(engine, queue, scripted(postponed, postponed, COMPLETED))
     const [first, second] = [aDelivery(), aDelivery()]
     await inbox.accept(first)
@@ -162,7 +162,11 @@ test('a process starts, publishes and postpones on a Redis without free memory',
   const engine = await redisEngine({ maxmemory: '3mb', 'maxmemory-policy': 'noeviction' })
   closing.push(() => engine.stop())
   const queue = unique('q')
-  const first = await sharing(engine, queue, scripted({ outcome: 'postponed', delayMs: 500, mark: 1 }))
+  const first = await sharing(
+    engine,
+    queue,
+    scripted({ outcome: 'postponed', delayMs: 500, routingToken: 1 }),
+  )
   const running = aDelivery()
   await first.inbox.accept(running)
   const large = () => aDelivery({ body: Buffer.alloc(100_000, 'a') })
@@ -171,7 +175,11 @@ test('a process starts, publishes and postpones on a Redis without free memory',
   closing.push(() => receiving.close(0))
   await receiving.start(scripted(COMPLETED), aPolicy({ concurrency: 0 }))
   await until(async () => (await receiving.accept(large())).outcome === 'unavailable')
-  const { board } = await sharing(engine, queue, scripted({ outcome: 'postponed', delayMs: 60_000, mark: 2 }))
+  const { board } = await sharing(
+    engine,
+    queue,
+    scripted({ outcome: 'postponed', delayMs: 60_000, routingToken: 2 }),
+  )
   await board.publish({ ...own, id: 'two' })
   expect((await board.read()).processes.map(({ id }) => id).sort()).toEqual(['one', 'two'])
 })

@@ -11,7 +11,7 @@ export { resolveContract } from './events/contract.ts'
 export { KNOWN_TYPES } from './events/event-types.ts'
 export { readRequestBody } from './fetch/read-request-body.ts'
 export { replyTo } from './http/reply.ts'
-export { type Acceptance, ANSWER, MAX_LOOKUPS_WHEN_FULL } from './inbox/acceptance.ts'
+export { ACCEPT_RESULTS, type AcceptResult, MAX_LOOKUPS_WHEN_FULL } from './inbox/accept-result.ts'
 export { ABORT, type Attempt, createAttempt } from './inbox/attempt.ts'
 export type {
   BrowsedEvent,
@@ -22,25 +22,25 @@ export type {
 } from './inbox/browse.ts'
 export { type CrashDecision, crashDelayMs, crashPolicy } from './inbox/crash-policy.ts'
 export type { Claim, ClaimOptions, CompleteOptions, StoreNotice } from './inbox/dedupe-store.ts'
-export { identityOf } from './inbox/delivery.ts'
+export { eventRef } from './inbox/delivery.ts'
 export type {
-  BoardView,
-  HandlerBoard,
-  HandlerDirectory,
-  HandlerSharing,
-  InboxProcess,
-  Place,
-  Postponed,
-  PublishedHandlers,
-} from './inbox/handler-board.ts'
-export type {
+  AttemptResult,
   DeadLetterStore,
-  Process,
+  DrainDeadline,
+  ProcessEvent,
   ProcessingPolicy,
-  StartLimit,
-  Verdict,
 } from './inbox/inbox.ts'
 export { keysOf } from './inbox/keys-of.ts'
+export type {
+  HandlerSharing,
+  InboxProcess,
+  Postponed,
+  PresenceDirectory,
+  PresenceStore,
+  PresenceView,
+  PublishedHandlers,
+  Route,
+} from './inbox/presence.ts'
 export type { RetryPolicy } from './inbox/retry.ts'
 export { oneOf, refuseUnknownNames, wholeNumber } from './lib/check-option.ts'
 export { settlesWithin, withDeadline } from './lib/deadline.ts'

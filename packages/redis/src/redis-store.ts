@@ -75,7 +75,7 @@ class RedisStore {
   async claim(key: string, token: string, { leaseMs }: ClaimOptions): Promise<Claim> {
     const { prefix, failOpen } = this.#options
     if (performance.now() - this.#policyReadAt > RECHECK_POLICY_MS) void this.#recheckPolicy()
-    const late = failOpen ? undefined : (reply: Reply) => this.#giveBack(key, token, reply)
+    const late = failOpen ? undefined : (reply: Reply) => this.#release(key, token, reply)
     try {
       const claim = toClaim(await this.#claims.run(prefix + key, [token, wholeMs(leaseMs)], late))
       if (failOpen && claim === FULL)
@@ -166,7 +166,7 @@ class RedisStore {
   }
 
   /** The caller has already received a failure: this lease would be unused, and a retry would wait for its end. */
-  #giveBack(key: string, token: string, [outcome]: Reply): void {
+  #release(key: string, token: string, [outcome]: Reply): void {
     if (outcome === OUTCOME.claimed) this.release(key, token).catch(() => {})
   }
 }

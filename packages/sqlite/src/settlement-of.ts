@@ -1,30 +1,30 @@
-import { describeError, type ProcessingPolicy, type Verdict } from '@ackhook/core/spi'
+import { type AttemptResult, describeError, type ProcessingPolicy } from '@ackhook/core/spi'
 import type { Lease, Settlement } from './protocol/batch.ts'
 
-/** What a verdict changes in the file. `next`: the row whose lease comes with it. */
+/** What a result changes in the file. `next`: the row whose lease comes with it. */
 export function settlementOf(
   { seq, token }: Lease,
-  verdict: Verdict,
+  result: AttemptResult,
   policy: ProcessingPolicy,
   next: Lease | undefined,
 ): Settlement {
   // Whole literals, no spreads. perf: note 7.
-  switch (verdict.outcome) {
+  switch (result.outcome) {
     case 'completed': {
       const forgetAt = Math.round(Date.now() + policy.retentionMs)
       if (next === undefined) return { kind: 'complete', seq, token, forgetAt }
       return { kind: 'complete', seq, token, forgetAt, next: { seq: next.seq, token: next.token } }
     }
     case 'retry': {
-      const reason = describeError(verdict.error)
-      return { kind: 'retry', seq, token, delayMs: Math.round(verdict.delayMs), reason }
+      const reason = describeError(result.error)
+      return { kind: 'retry', seq, token, delayMs: Math.round(result.delayMs), reason }
     }
     case 'postponed':
-      return { kind: 'postpone', seq, token, delayMs: Math.round(verdict.delayMs), mark: verdict.mark }
+      return { kind: 'postpone', seq, token, delayMs: Math.round(result.delayMs), mark: result.routingToken }
     case 'dead': {
-      const reason = describeError(verdict.error)
+      const reason = describeError(result.error)
       const failedAt = Math.round(policy.clock())
-      return { kind: 'dead-letter', seq, token, failedAt, reason, mark: verdict.mark ?? null }
+      return { kind: 'dead-letter', seq, token, failedAt, reason, mark: result.routingToken ?? null }
     }
   }
 }

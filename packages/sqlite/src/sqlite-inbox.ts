@@ -3,21 +3,21 @@ import { AckhookError, type Delivery, type DrainReport, type Inbox, type InboxSt
 import { shareHandlers } from '@ackhook/core/sharing'
 import {
   ABORT,
-  type Acceptance,
+  type AcceptResult,
   type Attempt,
-  type BoardView,
+  type AttemptResult,
   type BrowsedEvent,
   type BrowseQuery,
   createAttempt,
   type DeadLetterStore,
-  type HandlerBoard,
-  identityOf,
+  eventRef,
   type MinuteCount,
-  type Process,
+  type PresenceStore,
+  type PresenceView,
+  type ProcessEvent,
   type ProcessingPolicy,
   type RetryPolicy,
   settlesWithin,
-  type Verdict,
 } from '@ackhook/core/spi'
 import { createDeadLetters } from './dead-letters.ts'
 import { Batcher } from './engine/batcher.ts'
@@ -73,7 +73,7 @@ export function sqliteInbox(pathOrOptions: string | SqliteInboxOptions): Inbox {
 
 /** What is known only once processing starts. */
 interface Started {
-  readonly work: Process
+  readonly work: ProcessEvent
   readonly policy: ProcessingPolicy
   readonly leaseCheck: { stop(): void }
 }
@@ -81,7 +81,7 @@ interface Started {
 class SqliteInbox {
   readonly deadLetters: DeadLetterStore
   /** Where the processes on this file publish what they handle. */
-  readonly board: HandlerBoard
+  readonly board: PresenceStore
   readonly #options: ResolvedSqliteOptions
   readonly #engine: Engine
   readonly #batcher: Batcher
@@ -116,7 +116,7 @@ class SqliteInbox {
     this.deadLetters = createDeadLetters(this.#batcher, this.#runs)
     this.board = {
       publish: async own => void (await this.#batcher.query({ kind: 'publish', own })),
-      read: () => this.#batcher.query({ kind: 'board' }) as Promise<BoardView>,
+      read: () => this.#batcher.query({ kind: 'board' }) as Promise<PresenceView>,
     }
   }
 
@@ -125,7 +125,7 @@ class SqliteInbox {
     return 'path' in source ? { location: `file ${source.path}` } : {}
   }
 
-  async start(work: Process, policy: ProcessingPolicy): Promise<void> {
+  async start(work: ProcessEvent, policy: ProcessingPolicy): Promise<void> {
     if (this.#closing !== undefined) throw closedError()
     const { leaseMs } = this.#options
     const { minDelayMs, maxDelayMs, factor } = policy.retry
@@ -140,7 +140,7 @@ class SqliteInbox {
     this.#batcher.flushNow()
   }
 
-  accept(delivery: Delivery): Promise<Acceptance> {
+  accept(delivery: Delivery): Promise<AcceptResult> {
     if (this.#closing !== undefined) return Promise.resolve(CLOSED)
     if (delivery.order !== undefined) this.#runs.giveWayTo(delivery.order)
     return this.#batcher.accept(delivery)
@@ -189,15 +189,15 @@ class SqliteInbox {
   }
 
   async #run(held: HeldRow): Promise<void> {
-    const verdict = await this.#running().work(held.delivery, held.attempt)
+    const result = await this.#running().work(held.delivery, held.attempt)
     // Lost, or given back by the drain.
     if (!this.#held.has(held)) {
       if (held.run !== undefined) this.#runs.end(held.run)
       return
     }
-    if (held.run !== undefined) this.#continueRun(held, held.run, verdict)
+    if (held.run !== undefined) this.#continueRun(held, held.run, result)
     this.#freeSlot(held)
-    held.recorded = this.#settle(held, verdict)
+    held.recorded = this.#settle(held, result)
     const isRecorded = await held.recorded
     if (isRecorded && held.after !== undefined) held.after.before = undefined
     held.after = undefined
@@ -206,7 +206,7 @@ class SqliteInbox {
   }
 
   /** Begins the next event of the key before the result of this one is on the disk, which it then gets its lease from. */
-  #continueRun(held: HeldRow, run: KeyRun, { outcome }: Verdict): void {
+  #continueRun(held: HeldRow, run: KeyRun, { outcome }: AttemptResult): void {
     const mayGoOn = outcome === 'completed' && this.#closing === undefined
     const next = mayGoOn ? this.#runs.next(run) : undefined
     if (next === undefined) {
@@ -227,12 +227,12 @@ class SqliteInbox {
   }
 
   /**
-   * Records a verdict, and tries again while the file cannot be written and the inbox is open. Whether it was recorded;
+   * Records a result, and tries again while the file cannot be written and the inbox is open. Whether it was recorded;
    * otherwise the row is lost, or left to its lease.
    */
-  async #settle(held: HeldRow, verdict: Verdict): Promise<boolean> {
+  async #settle(held: HeldRow, result: AttemptResult): Promise<boolean> {
     const { policy } = this.#running()
-    const settlement = settlementOf(held.row, verdict, policy, held.after?.row)
+    const settlement = settlementOf(held.row, result, policy, held.after?.row)
     for (let delayMs = MIN_RECORD_DELAY_MS; this.#held.has(held); delayMs = longer(delayMs)) {
       const { before } = held
       try {
@@ -245,7 +245,7 @@ class SqliteInbox {
         policy.observe({ kind: 'store_down', operation: 'settle', error })
         if (this.#closing !== undefined) {
           if (settlement.kind === 'complete')
-            policy.observe({ kind: 'completion_lost', ...identityOf(held.delivery), error })
+            policy.observe({ kind: 'completion_lost', ...eventRef(held.delivery), error })
           return false
         }
         await (before?.recorded ?? pauseFor(delayMs, this.#lastTry.signal))
@@ -257,7 +257,7 @@ class SqliteInbox {
   /** Another process has the event now: what is left of it here no longer counts. */
   #lose(held: HeldRow): void {
     if (!this.#held.remove(held)) return
-    this.#running().policy.observe({ kind: 'lease_lost', ...identityOf(held.delivery) })
+    this.#running().policy.observe({ kind: 'lease_lost', ...eventRef(held.delivery) })
     held.attempt.abort(ABORT.leaseLost())
     this.#freeSlot(held)
     // Its lease would have come from this one.
@@ -357,7 +357,7 @@ class SqliteInbox {
   }
 }
 
-const CLOSED: Acceptance = { outcome: 'unavailable', code: 'inbox_unavailable', cause: closedError() }
+const CLOSED: AcceptResult = { outcome: 'unavailable', code: 'inbox_unavailable', cause: closedError() }
 
 function closedError(): AckhookError {
   return new AckhookError('inbox_unavailable', 'The inbox is closed: create another one with sqliteInbox().')

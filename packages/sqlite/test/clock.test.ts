@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { Verdict } from '@ackhook/core/spi'
+import type { AttemptResult } from '@ackhook/core/spi'
 import { sqliteInbox } from '@ackhook/sqlite'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { afterEach, describe, expect, it, vi } from 'vitest'
@@ -51,10 +51,10 @@ describe('a clock that is set back under sqliteInbox', () => {
       database.close()
     }))
 
-  it.each<readonly [string, Verdict]>([
+  it.each<readonly [string, AttemptResult]>([
     ['a retry', { outcome: 'retry', delayMs: 500, error: new Error('later') }],
-    ['an event that is postponed', { outcome: 'postponed', delayMs: 500, mark: 8 }],
-  ])('lets %s wait its delay once more, and no longer', (_, verdict) =>
+    ['an event that is postponed', { outcome: 'postponed', delayMs: 500, routingToken: 8 }],
+  ])('lets %s wait its delay once more, and no longer', (_, result) =>
     withFolder(async folder => {
       const database = new DatabaseSync(join(folder, 'inbox.db'))
       const inbox = sqliteInbox({ database, poll: '20ms' })
@@ -62,7 +62,7 @@ describe('a clock that is set back under sqliteInbox', () => {
         if (ran.length > 1) return { outcome: 'completed' }
         // It stands still, so that nothing comes due on a slow machine.
         vi.spyOn(Date, 'now').mockReturnValue(now() + 3_600_000)
-        return verdict
+        return result
       })
       await inbox.accept(newDelivery())
       await until('it waits', async () => ran.length === 1 && (await inbox.stats()).active === 0)

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { Delivery } from '@ackhook/core'
-import type { Process, Verdict } from '@ackhook/core/spi'
+import type { AttemptResult, ProcessEvent } from '@ackhook/core/spi'
 import { sqliteInbox } from '@ackhook/sqlite'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { describe, expect, it } from 'vitest'
@@ -8,7 +8,7 @@ import { until } from '../../../test/support/until.ts'
 import { watchedDatabase } from '../../../test/support/watched-database.ts'
 import { newDelivery, startInbox, withFolder } from './start-inbox.ts'
 
-const COMPLETED: Verdict = { outcome: 'completed' }
+const COMPLETED: AttemptResult = { outcome: 'completed' }
 const SERIAL = { serialize: true }
 
 function ordered(createdAt: number, key = 'cnv_1'): Delivery {
@@ -235,7 +235,7 @@ describe('a backlog of one key in sqliteInbox', () => {
       const other = new DatabaseSync(path)
       other.exec('PRAGMA busy_timeout = 2000')
       let reason: unknown
-      const untilWithdrawn: Process = (_, attempt) =>
+      const untilWithdrawn: ProcessEvent = (_, attempt) =>
         new Promise(resolve =>
           attempt.onAbort(error => {
             reason = error

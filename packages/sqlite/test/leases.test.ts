@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { createReceiver, type Inbox, type Observation } from '@ackhook/core'
-import type { Attempt, Process, ProcessingPolicy, Verdict } from '@ackhook/core/spi'
+import type { Attempt, AttemptResult, ProcessEvent, ProcessingPolicy } from '@ackhook/core/spi'
 import { sqliteInbox } from '@ackhook/sqlite'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { describe, expect, it, vi } from 'vitest'
@@ -9,8 +9,9 @@ import { newDelivery, startInbox, withFolder } from './start-inbox.ts'
 
 /** Attempts that end when the test ends them. */
 function held() {
-  const attempts: { readonly attempt: Attempt; finish(verdict: Verdict): void }[] = []
-  const run: Process = (_, attempt) => new Promise(resolve => attempts.push({ attempt, finish: resolve }))
+  const attempts: { readonly attempt: Attempt; finish(result: AttemptResult): void }[] = []
+  const run: ProcessEvent = (_, attempt) =>
+    new Promise(resolve => attempts.push({ attempt, finish: resolve }))
   return { attempts, run }
 }
 
@@ -168,7 +169,7 @@ describe('leases of sqliteInbox', () => {
 })
 
 describe('an event of sqliteInbox whose process ended', () => {
-  const FAILED: Verdict = { outcome: 'retry', delayMs: 0, error: new Error('failed') }
+  const FAILED: AttemptResult = { outcome: 'retry', delayMs: 0, error: new Error('failed') }
   const ONLY_ONE = { attempts: 1, minDelayMs: 10, maxDelayMs: 50, factor: 2 }
   const HOURLY = { attempts: 8, minDelayMs: 3_600_000, maxDelayMs: 3_600_000, factor: 1 }
 
@@ -270,11 +271,11 @@ describe('an event of sqliteInbox whose process ended', () => {
 
 describe('an event of sqliteInbox whose attempts all ended with their process', () => {
   const SECRET = 'a secret of more than sixteen bytes'
-  const DEAD: Verdict = { outcome: 'dead', error: new Error('given up'), notified: true }
+  const DEAD: AttemptResult = { outcome: 'dead', error: new Error('given up'), notified: true }
   /** The process of the fifth attempt ended too. */
   const FIFTH_CRASH = "attempts = 5, crashes = 4, token = 'gone'"
 
-  it('is taken once more to notify onDeadLetter, and dead-lettered by the verdict', () =>
+  it('is taken once more to notify onDeadLetter, and dead-lettered by the result', () =>
     withFolder(async folder => {
       const path = join(folder, 'inbox.db')
       await leaveBehind(path, FIFTH_CRASH)
@@ -402,7 +403,7 @@ async function openBeside(
 
 async function gather(
   inbox: Inbox,
-  decide: () => Verdict | Promise<Verdict> = () => ({ outcome: 'completed' }),
+  decide: () => AttemptResult | Promise<AttemptResult> = () => ({ outcome: 'completed' }),
   policy: Partial<ProcessingPolicy> = {},
 ) {
   const attempts: Attempt[] = []

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { createReceiver } from '@ackhook/core'
-import type { HandlerBoard, PublishedHandlers } from '@ackhook/core/spi'
+import type { PresenceStore, PublishedHandlers } from '@ackhook/core/spi'
 import { sqliteInbox } from '@ackhook/sqlite'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { expect, it, vi } from 'vitest'
@@ -23,7 +23,7 @@ function publication(parts: Partial<PublishedHandlers> = {}): PublishedHandlers 
 /** Starts an inbox that publishes by hand. */
 async function startWithBoard(path: string, own = publication()) {
   const inbox = sqliteInbox({ path, poll: '20ms' })
-  let board: HandlerBoard | undefined
+  let board: PresenceStore | undefined
   await startInbox(inbox, {
     handlers: {
       published: own,

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Delivery, Inbox, Observation } from '@ackhook/core'
-import type { Process, ProcessingPolicy } from '@ackhook/core/spi'
+import type { ProcessEvent, ProcessingPolicy } from '@ackhook/core/spi'
 
 let count = 0
 
@@ -30,17 +30,17 @@ function policyWith(parts: Partial<ProcessingPolicy> = {}): ProcessingPolicy {
   }
 }
 
-const complete: Process = async () => ({ outcome: 'completed' })
+const complete: ProcessEvent = async () => ({ outcome: 'completed' })
 
 /** Starts `inbox` and collects what it runs and observes. */
 export async function startInbox(
   inbox: Inbox,
   parts: Partial<ProcessingPolicy> = {},
-  run: Process = complete,
+  run: ProcessEvent = complete,
 ): Promise<{ readonly ran: Delivery[]; readonly seen: Observation[] }> {
   const ran: Delivery[] = []
   const seen: Observation[] = []
-  const work: Process = (delivery, attempt) => {
+  const work: ProcessEvent = (delivery, attempt) => {
     ran.push(delivery)
     return run(delivery, attempt)
   }

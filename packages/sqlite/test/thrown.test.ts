@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { Verdict } from '@ackhook/core/spi'
+import type { AttemptResult } from '@ackhook/core/spi'
 import { sqliteInbox } from '@ackhook/sqlite'
 import { expect, it } from 'vitest'
 import { until } from '../../../test/support/until.ts'
@@ -28,12 +28,12 @@ it.each(Object.keys(INDESCRIBABLE))('records an attempt that ended with %s, and 
   withFolder(async folder => {
     const inbox = sqliteInbox({ path: join(folder, 'inbox.db'), poll: '20ms' })
     const error: unknown = INDESCRIBABLE[name as keyof typeof INDESCRIBABLE]
-    const verdicts: Verdict[] = [
+    const results: AttemptResult[] = [
       { outcome: 'retry', delayMs: 0, error },
       { outcome: 'dead', error, notified: true },
     ]
     const { ran } = await startInbox(inbox, { concurrency: 1 }, async () => {
-      return verdicts.shift() ?? { outcome: 'completed' }
+      return results.shift() ?? { outcome: 'completed' }
     })
     await inbox.accept(newDelivery())
     await until('it is a dead letter', async () => (await inbox.stats()).dead === 1)

@@ -100,12 +100,12 @@ function watched(inbox) {
     },
     start(work, policy) {
       return inbox.start(async (delivery, attempt) => {
-        const verdict = await work(delivery, attempt)
-        if (verdict.outcome === 'completed') {
+        const result = await work(delivery, attempt)
+        if (result.outcome === 'completed') {
           dieAt('before-complete')
           if (killAt === 'after-complete') void dieOnceRecorded(inbox)
         }
-        return verdict
+        return result
       }, policy)
     },
   }

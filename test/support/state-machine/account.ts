@@ -65,9 +65,9 @@ export class Account {
   }
 
   /** After `dead_lettered`, when the listeners have been called. */
-  ended({ id, verdict }: Pick<TappedAttempt, 'id' | 'verdict'>): void {
-    if (verdict.outcome !== 'dead') return
-    if (this.#settle(id) && verdict.attemptsLeft === true && !verdict.notified) this.lostDead++
+  ended({ id, result }: Pick<TappedAttempt, 'id' | 'result'>): void {
+    if (result.outcome !== 'dead') return
+    if (this.#settle(id) && result.attemptsLeft === true && !result.notified) this.lostDead++
   }
 
   /** Whether it was owed. */

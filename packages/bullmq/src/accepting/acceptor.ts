@@ -1,7 +1,7 @@
 import type { Delivery, MaybePromise } from '@ackhook/core'
 import {
-  type Acceptance,
-  ANSWER,
+  ACCEPT_RESULTS,
+  type AcceptResult,
   createTokens,
   MAX_LOOKUPS_WHEN_FULL,
   type ProcessingPolicy,
@@ -56,9 +56,9 @@ export class Acceptor {
     }
   }
 
-  accept(delivery: Delivery): MaybePromise<Acceptance> {
+  accept(delivery: Delivery): MaybePromise<AcceptResult> {
     const refusesUnseen = this.#lookupsWhenFull >= MAX_LOOKUPS_WHEN_FULL && this.#capacity.isKnownFull()
-    return refusesUnseen ? ANSWER.full : this.#flights.accept(delivery)
+    return refusesUnseen ? ACCEPT_RESULTS.full : this.#flights.accept(delivery)
   }
 
   /** Resolves when every delivery under way has its answer. */
@@ -66,7 +66,7 @@ export class Acceptor {
     return this.#flights.settled()
   }
 
-  async #acceptWithinDeadline(delivery: Delivery): Promise<Acceptance> {
+  async #acceptWithinDeadline(delivery: Delivery): Promise<AcceptResult> {
     const { observe } = this.#policy
     const startedAt = performance.now()
     let hasRoom = false
@@ -95,21 +95,21 @@ export class Acceptor {
    * An add is atomic and does nothing where the id is known. A known job with our token is our own: a client may send
    * a command again when its reply was lost, and on Redis the known job may be another one of the batch.
    */
-  async #store(delivery: Delivery): Promise<Acceptance> {
+  async #store(delivery: Delivery): Promise<AcceptResult> {
     const jobId = jobIdOf(delivery.key)
     const data = toJobData(delivery, this.#newToken(), this.#policy.retentionMs)
     const job = { name: delivery.type, data, opts: { jobId, ...this.#jobOptions } }
     let known: KnownJob | undefined
     for (let tries = 0; tries < MAX_TRIES; tries++) {
       const added = await this.#add(job)
-      if (added === true) return ANSWER.accepted
+      if (added === true) return ACCEPT_RESULTS.accepted
       known = added || (await this.#lookups.submit(jobId))
-      if (known?.token === data.token) return ANSWER.accepted
+      if (known?.token === data.token) return ACCEPT_RESULTS.accepted
       if (known?.dead === false) return duplicateOf(known, delivery)
       // BullMQ silently ignores an add with the id of a failed job, so that job is requeued. If it was requeued or
       // discarded since the lookup, all of this starts over.
       if (known?.dead && (await this.#engine.requeue(jobId, job)))
-        return known.fingerprint === delivery.fingerprint ? ANSWER.accepted : ANSWER.replaced
+        return known.fingerprint === delivery.fingerprint ? ACCEPT_RESULTS.accepted : ACCEPT_RESULTS.replaced
     }
     if (known === undefined) throw new Error(`job ${jobId} is not found after an add: ${REPLICA_FIX}`)
     throw new Error(`job ${jobId} changed its state ${MAX_TRIES} times`)
@@ -121,12 +121,12 @@ export class Acceptor {
   }
 
   /** Refuses a new event. A duplicate needs no room. */
-  async #refuse(delivery: Delivery): Promise<Acceptance> {
-    if (this.#lookupsWhenFull >= MAX_LOOKUPS_WHEN_FULL) return ANSWER.full
+  async #refuse(delivery: Delivery): Promise<AcceptResult> {
+    if (this.#lookupsWhenFull >= MAX_LOOKUPS_WHEN_FULL) return ACCEPT_RESULTS.full
     this.#lookupsWhenFull++
     try {
       const known = await this.#lookups.submit(jobIdOf(delivery.key))
-      return known === undefined || known.dead ? ANSWER.full : duplicateOf(known, delivery)
+      return known === undefined || known.dead ? ACCEPT_RESULTS.full : duplicateOf(known, delivery)
     } finally {
       this.#lookupsWhenFull--
     }
@@ -138,8 +138,8 @@ export class Acceptor {
   }
 }
 
-function duplicateOf(known: KnownJob, delivery: Delivery): Acceptance {
-  return known.fingerprint === delivery.fingerprint ? ANSWER.duplicate : ANSWER.conflict
+function duplicateOf(known: KnownJob, delivery: Delivery): AcceptResult {
+  return known.fingerprint === delivery.fingerprint ? ACCEPT_RESULTS.duplicate : ACCEPT_RESULTS.conflict
 }
 
 /** Where ioredis puts the arguments of a refused command, and PostgreSQL the refused values. */

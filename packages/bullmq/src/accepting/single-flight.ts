@@ -1,11 +1,11 @@
 import type { Delivery } from '@ackhook/core'
-import { type Acceptance, ANSWER } from '@ackhook/core/spi'
+import { ACCEPT_RESULTS, type AcceptResult } from '@ackhook/core/spi'
 
-type Accept = (delivery: Delivery) => Promise<Acceptance>
+type Accept = (delivery: Delivery) => Promise<AcceptResult>
 
 interface Flight {
   readonly fingerprint: number
-  readonly answer: Promise<Acceptance>
+  readonly answer: Promise<AcceptResult>
 }
 
 /**
@@ -21,7 +21,7 @@ export class SingleFlight {
     this.#accept = accept
   }
 
-  accept(delivery: Delivery): Promise<Acceptance> {
+  accept(delivery: Delivery): Promise<AcceptResult> {
     const { key, fingerprint } = delivery
     const first = this.#flights.get(key)
     if (first !== undefined) return this.#follow(first, delivery)
@@ -35,10 +35,10 @@ export class SingleFlight {
     await Promise.allSettled([...this.#flights.values()].map(({ answer }) => answer))
   }
 
-  async #follow(first: Flight, delivery: Delivery): Promise<Acceptance> {
+  async #follow(first: Flight, delivery: Delivery): Promise<AcceptResult> {
     const answer = await first.answer
     if (answer.outcome === 'accepted') {
-      return first.fingerprint === delivery.fingerprint ? ANSWER.duplicate : ANSWER.conflict
+      return first.fingerprint === delivery.fingerprint ? ACCEPT_RESULTS.duplicate : ACCEPT_RESULTS.conflict
     }
     // Whether a duplicate is also a conflict depends on the bytes: each asks for itself.
     return answer.outcome === 'duplicate' ? this.#accept(delivery) : answer

@@ -39,7 +39,7 @@ export interface QueueWorker {
   /** Sets BullMQ's count of the job's stalls to 0, whatever its state. */
   resetCrashCount(jobId: string): Promise<unknown>
   /** Returns the job that is locked with this token, if there is one, to the waiting ones: it has not begun. */
-  giveBack(token: string): Promise<unknown>
+  release(token: string): Promise<unknown>
 }
 
 /** What a redelivery is compared with: the job that already has its id, or what is remembered of it. */

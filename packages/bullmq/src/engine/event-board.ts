@@ -1,17 +1,17 @@
-import type { HandlerBoard, MinuteCount, Postponed } from '@ackhook/core/spi'
+import type { MinuteCount, Postponed, PresenceStore } from '@ackhook/core/spi'
 
-/** How long an event waits, and what its next attempt receives as `mark`. */
-export type Postponement = Pick<Postponed, 'delayMs' | 'mark'>
+/** How long an event waits, and what its next attempt receives as `routingToken`. */
+export type Postponement = Pick<Postponed, 'delayMs' | 'routingToken'>
 
 /** What the processes on one queue handle, and which events wait for one of them. */
-export interface EventBoard extends HandlerBoard {
-  /** Stores the mark with the job and counts it as postponed. The caller, which has its lock, delays it. */
+export interface EventBoard extends PresenceStore {
+  /** Stores the routing token with the job and counts it as postponed. The caller, which has its lock, delays it. */
   postpone(jobId: string, postponement: Postponement): Promise<void>
   /**
-   * Stores the mark with a job that dies without an attempt, and takes back the one that BullMQ counts for it: the job has
+   * Stores the routing token with a job that dies without an attempt, and takes back the one that BullMQ counts for it: the job has
    * as many as `attemptsMade` once it has failed. The job is no longer postponed.
    */
-  abandon(jobId: string, attemptsMade: number, mark: number): Promise<void>
+  abandon(jobId: string, attemptsMade: number, routingToken: number): Promise<void>
   /** The job is no longer postponed: an attempt at it has ended in some other way. */
   resume(jobId: string): Promise<void>
   /** Adds to the counts of a minute. */
@@ -26,11 +26,11 @@ export const KEEP_MINUTES_MS = 3_600_000
 export const STALE_MS = 60_000
 
 /** Under BullMQ's `progress`, which dashboards show and both engines hand out with the job. */
-export function progressOf(mark: number): string {
-  return JSON.stringify({ postponed: mark })
+export function progressOf(routingToken: number): string {
+  return JSON.stringify({ postponed: routingToken })
 }
 
-/** The mark of the last postponement, `0` without one. */
+/** The routing token of the last postponement, `0` without one. */
 export function markOf(progress: unknown): number {
   const { postponed } = Object(progress) as { readonly postponed?: unknown }
   return typeof postponed === 'number' ? postponed : 0

@@ -1,4 +1,4 @@
-import type { BoardView, InboxProcess, MinuteCount, PublishedHandlers } from '@ackhook/core/spi'
+import type { InboxProcess, MinuteCount, PresenceView, PublishedHandlers } from '@ackhook/core/spi'
 import {
   type EventBoard,
   KEEP_MINUTES_MS,
@@ -87,7 +87,7 @@ export class PostgresBoard implements EventBoard {
     await this.#pool.query(PUBLISH, [this.#queue, id, JSON.stringify(own), keepMs, STALE_MS])
   }
 
-  async read(): Promise<BoardView> {
+  async read(): Promise<PresenceView> {
     const { rows } = await this.#pool.query(READ, [this.#queue])
     const processes = rows
       .filter(({ published }) => published !== null)
@@ -98,8 +98,8 @@ export class PostgresBoard implements EventBoard {
     return { processes, postponed: Number(rows[0]?.['postponed'] ?? 0) }
   }
 
-  async postpone(jobId: string, { delayMs, mark }: Postponement): Promise<void> {
-    await this.#pool.query(POSTPONE, [this.#queue, jobId, progressOf(mark), delayMs])
+  async postpone(jobId: string, { delayMs, routingToken }: Postponement): Promise<void> {
+    await this.#pool.query(POSTPONE, [this.#queue, jobId, progressOf(routingToken), delayMs])
   }
 
   async count({ startedAt, handled, deadLettered }: MinuteCount): Promise<void> {
@@ -116,8 +116,8 @@ export class PostgresBoard implements EventBoard {
     }))
   }
 
-  async abandon(jobId: string, attemptsMade: number, mark: number): Promise<void> {
-    await this.#pool.query(ABANDON, [this.#queue, jobId, progressOf(mark), attemptsMade - 1])
+  async abandon(jobId: string, attemptsMade: number, routingToken: number): Promise<void> {
+    await this.#pool.query(ABANDON, [this.#queue, jobId, progressOf(routingToken), attemptsMade - 1])
   }
 
   async resume(jobId: string): Promise<void> {

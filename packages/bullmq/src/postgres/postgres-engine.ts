@@ -226,7 +226,7 @@ class PostgresEngine implements Engine {
         return (await this.#pool.query(RELOCK, values)).rows[0].relocked
       },
       resetCrashCount: (jobId: string) => this.#pool.query(RESET_CRASH_COUNT, [this.#name, jobId]),
-      giveBack: (token: string) => this.#pool.query(GIVE_BACK, [this.#name, token]),
+      release: (token: string) => this.#pool.query(GIVE_BACK, [this.#name, token]),
     })
   }
 

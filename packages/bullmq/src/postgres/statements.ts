@@ -114,7 +114,7 @@ function lockMs(ms: string, now: string): string {
 
 /**
  * Returns events whose lock has expired to the waiting ones, at their old place and with one more crash. BullMQ's own
- * statement reads every job of the queue, as no index covers its mark, and puts them behind all that wait. All locks
+ * statement reads every job of the queue, as no index covers its routing token, and puts them behind all that wait. All locks
  * begin, end and expire by the server's clock: a worker whose own is ahead would take running events from others.
  * $1 queue.
  */

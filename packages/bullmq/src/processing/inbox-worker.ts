@@ -1,14 +1,14 @@
 import type { Delivery } from '@ackhook/core'
 import {
   ABORT,
+  type AttemptResult,
   crashPolicy,
   createAttempt,
-  identityOf,
+  eventRef,
   type Postponed,
-  type Process,
+  type ProcessEvent,
   type ProcessingPolicy,
   settlesWithin,
-  type Verdict,
 } from '@ackhook/core/spi'
 import { DelayedError, WaitingError } from 'bullmq'
 import type { Engine, QueueWorker, WorkerSettings } from '../engine/engine.ts'
@@ -39,12 +39,12 @@ export interface InboxWorkerOptions {
   readonly onError: (error: Error) => void
 }
 
-/** The verdict of an attempt that did not complete its event. */
-type Failed = Exclude<Verdict, { outcome: 'completed' } | Postponed>
+/** The result of an attempt that did not complete its event. */
+type Failed = Exclude<AttemptResult, { outcome: 'completed' } | Postponed>
 
 /** Steps 10 and 11: this process's share of the work. */
 export class InboxWorker {
-  readonly #work: Process
+  readonly #work: ProcessEvent
   readonly #policy: ProcessingPolicy
   readonly #locks: LockRenewal
   readonly #worker: QueueWorker
@@ -59,7 +59,7 @@ export class InboxWorker {
 
   constructor(
     engine: Engine,
-    work: Process,
+    work: ProcessEvent,
     policy: ProcessingPolicy,
     { leaseMs, limiter, onError }: InboxWorkerOptions,
   ) {
@@ -123,10 +123,10 @@ export class InboxWorker {
     // if BullMQ cannot record their success, it treats that as one more failure of the job.
     job.opts.attempts = Math.max(job.opts.attempts ?? 0, attempt.number + 1)
     const lock = this.#locks.hold(job.id!, token, attempt, () =>
-      this.#policy.observe({ kind: 'lease_lost', ...identityOf(delivery) }),
+      this.#policy.observe({ kind: 'lease_lost', ...eventRef(delivery) }),
     )
     if (this.#givingBack) attempt.abort(ABORT.drained())
-    const verdict = await this.#work(delivery, attempt)
+    const result = await this.#work(delivery, attempt)
     this.#locks.end(lock)
     watchRecord(job, {
       // One whose attempt was withdrawn no longer counts.
@@ -134,7 +134,7 @@ export class InboxWorker {
       onLost: () => this.#locks.lose(lock),
       onRepeat: error => this.#outages.report(error),
       // Without an answer it waits until its lock expires.
-      onReplyLost: () => this.#worker.giveBack(token).catch(error => this.#outages.report(error)),
+      onReplyLost: () => this.#worker.release(token).catch(error => this.#outages.report(error)),
       isOver: () => this.#givingBack,
       onCompletionLost: error => this.#loseCompletion(delivery, error),
       onSettled: () => {
@@ -142,43 +142,49 @@ export class InboxWorker {
         this.#locks.release(lock)
       },
     })
-    if (verdict.outcome === 'completed') this.#completing.add(delivery)
-    if (verdict.outcome === 'postponed') return this.#postpone(verdict, job, token, lock)
+    if (result.outcome === 'completed') this.#completing.add(delivery)
+    if (result.outcome === 'postponed') return this.#postpone(result, job, token, lock)
     // Counted as postponed by mistake it would only keep room from others, and its entry is dropped in time.
-    if (attempt.mark > 0) this.#board.resume(job.id!).catch(() => {})
-    if (verdict.outcome === 'completed') return
-    if (attempt.decision === 'run' || verdict.outcome === 'dead') await this.#resetCrashCount(job, lock)
-    await this.#apply(verdict, job, token, lock)
+    if (attempt.routingToken > 0) this.#board.resume(job.id!).catch(() => {})
+    if (result.outcome === 'completed') return
+    if (attempt.decision === 'run' || result.outcome === 'dead') await this.#resetCrashCount(job, lock)
+    await this.#apply(result, job, token, lock)
   }
 
   #loseCompletion(delivery: Delivery, error: unknown): void {
     if (!this.#completing.delete(delivery)) return
-    this.#policy.observe({ kind: 'completion_lost', ...identityOf(delivery), error })
+    this.#policy.observe({ kind: 'completion_lost', ...eventRef(delivery), error })
   }
 
   /** Throws what makes BullMQ retry, fail or leave the job. */
-  async #apply(verdict: Failed, job: EventJob, token: string, lock: JobLock): Promise<never> {
+  async #apply(result: Failed, job: EventJob, token: string, lock: JobLock): Promise<never> {
     // The attempt was withdrawn. The worker that has the job now decides.
-    if (lock.lost && verdict.outcome === 'retry') throw new WaitingError()
+    if (lock.lost && result.outcome === 'retry') throw new WaitingError()
     // The drain ended this attempt, and not the event: another worker takes it at once, with all its attempts.
     if (this.#givingBack) {
       await job.moveToWait(token)
       throw new WaitingError()
     }
-    if (verdict.outcome === 'dead') {
-      if (verdict.mark !== undefined && !lock.lost) await this.#keepMark(job, verdict.mark, lock)
-      throw deadLetterError(verdict.error)
+    if (result.outcome === 'dead') {
+      if (result.routingToken !== undefined && !lock.lost)
+        await this.#keepMark(job, result.routingToken, lock)
+      throw deadLetterError(result.error)
     }
-    throw retryError(verdict.error, verdict.delayMs)
+    throw retryError(result.error, result.delayMs)
   }
 
   /** Delays the job. It was no attempt, so neither attempts nor crashes count. Another process may take it then. */
-  async #postpone({ delayMs, mark }: Postponed, job: EventJob, token: string, lock: JobLock): Promise<never> {
+  async #postpone(
+    { delayMs, routingToken }: Postponed,
+    job: EventJob,
+    token: string,
+    lock: JobLock,
+  ): Promise<never> {
     if (lock.lost) throw new WaitingError()
     try {
-      await this.#board.postpone(job.id!, { delayMs, mark })
+      await this.#board.postpone(job.id!, { delayMs, routingToken })
     } catch (error) {
-      // It waits all the same, with the mark of before.
+      // It waits all the same, with the routing token of before.
       this.#policy.observe({ kind: 'store_down', operation: 'postpone', error })
     }
     try {
@@ -191,11 +197,11 @@ export class InboxWorker {
     throw new DelayedError()
   }
 
-  async #keepMark(job: EventJob, mark: number, lock: JobLock): Promise<void> {
+  async #keepMark(job: EventJob, routingToken: number, lock: JobLock): Promise<void> {
     try {
-      await this.#board.abandon(job.id!, attemptsOf(job), mark)
+      await this.#board.abandon(job.id!, attemptsOf(job), routingToken)
     } catch (error) {
-      // A letter without the mark would run anywhere when it is redriven. The lock expires, and the event comes back.
+      // A letter without the routing token would run anywhere when it is redriven. The lock expires, and the event comes back.
       this.#policy.observe({ kind: 'store_down', operation: 'work', error })
       // No record follows that would release it.
       this.#locks.release(lock)
@@ -213,7 +219,7 @@ export class InboxWorker {
       await this.#worker.resetCrashCount(job.id!)
       job.stalledCounter = 0
     } catch (error) {
-      // The verdict still applies; the next crash adds to the old count.
+      // The result still applies; the next crash adds to the old count.
       this.#policy.observe({ kind: 'store_down', operation: 'work', error })
     }
   }

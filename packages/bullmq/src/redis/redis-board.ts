@@ -1,4 +1,4 @@
-import type { BoardView, InboxProcess, MinuteCount, PublishedHandlers } from '@ackhook/core/spi'
+import type { InboxProcess, MinuteCount, PresenceView, PublishedHandlers } from '@ackhook/core/spi'
 import type { RedisConnectionClient } from 'bullmq'
 import {
   type EventBoard,
@@ -108,7 +108,7 @@ export class RedisBoard implements EventBoard {
     this.#swept = Number(await this.#run(PUBLISH, this.#keys, [id, JSON.stringify(own), keepMs, ...sweep]))
   }
 
-  async read(): Promise<BoardView> {
+  async read(): Promise<PresenceView> {
     const [postponed, ...found] = (await this.#run(READ, this.#keys, [])) as [number, ...string[]]
     const processes: InboxProcess[] = []
     for (let i = 0; i < found.length; i += 2) {
@@ -118,14 +118,14 @@ export class RedisBoard implements EventBoard {
     return { processes, postponed: Number(postponed) }
   }
 
-  async postpone(jobId: string, { delayMs, mark }: Postponement): Promise<void> {
+  async postpone(jobId: string, { delayMs, routingToken }: Postponement): Promise<void> {
     const keys = [this.#keys[2]!, this.#keyOf(jobId)]
-    await this.#run(POSTPONE, keys, [jobId, progressOf(mark), Math.ceil(delayMs), KEEP_POSTPONED_MS])
+    await this.#run(POSTPONE, keys, [jobId, progressOf(routingToken), Math.ceil(delayMs), KEEP_POSTPONED_MS])
   }
 
-  async abandon(jobId: string, attemptsMade: number, mark: number): Promise<void> {
+  async abandon(jobId: string, attemptsMade: number, routingToken: number): Promise<void> {
     const keys = [this.#keys[2]!, this.#keyOf(jobId)]
-    await this.#run(ABANDON, keys, [jobId, progressOf(mark), attemptsMade - 1])
+    await this.#run(ABANDON, keys, [jobId, progressOf(routingToken), attemptsMade - 1])
   }
 
   async resume(jobId: string): Promise<void> {

@@ -185,7 +185,7 @@ class RedisEngine implements Engine {
         return (await connection['eval'](RELOCK, keys.length, ...keys, ...args)) as Relocked
       },
       resetCrashCount: async (jobId: string) => connection['hdel'](this.#key(jobId), 'stc'),
-      giveBack: async (token: string) => {
+      release: async (token: string) => {
         const jobId = await connection['eval'](LOCKED_WITH, 1, this.#key('active'), this.#key(''), token)
         if (jobId !== null) await worker.getBackend().moveJobFromActiveToWait(String(jobId), token)
       },

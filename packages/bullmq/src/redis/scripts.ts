@@ -72,7 +72,7 @@ return bytes < 0 and tonumber(ARGV[4]) or #handled / 2
 `
 
 /**
- * Moves a dead letter back to the waiting jobs, with fresh counts of attempts and stalls, its mark as it was, and the name
+ * Moves a dead letter back to the waiting jobs, with fresh counts of attempts and stalls, its routing token as it was, and the name
  * and data of a redelivery where there is one. In one step: between BullMQ's `updateData` and `retry`, a second delivery with
  * other bytes could overwrite those that were just acknowledged.
  *

@@ -10,10 +10,10 @@ export interface Attempt {
   /** Why the event becomes a dead letter, where the decision is `'abandon'`. */
   readonly abandonReason: string
   /**
-   * An opaque number that core made with an earlier verdict for this event. The inbox keeps it and passes it back unchanged;
+   * An opaque number that core made with an earlier result for this event. The inbox keeps it and passes it back unchanged;
    * `0` without one.
    */
-  readonly mark: number
+  readonly routingToken: number
   readonly signal: AbortSignal
   /** Why the attempt was withdrawn, if it was. */
   readonly abortReason: AckhookError | undefined
@@ -27,26 +27,26 @@ export interface Attempt {
 export function createAttempt(
   number: number,
   decision: CrashDecision = 'run',
-  mark = 0,
+  routingToken = 0,
   abandonReason: string = ABANDONED,
 ): Attempt {
-  return new LazyAttempt(number, decision, mark, abandonReason)
+  return new LazyAttempt(number, decision, routingToken, abandonReason)
 }
 
 /** A literal with a getter is far slower to make than an instance. perf: note 6. */
 class LazyAttempt implements Attempt {
   readonly number: number
   readonly decision: CrashDecision
-  readonly mark: number
+  readonly routingToken: number
   readonly abandonReason: string
   #controller: AbortController | undefined
   abortReason: AckhookError | undefined
   #listener: ((reason: AckhookError) => void) | undefined
 
-  constructor(number: number, decision: CrashDecision, mark: number, abandonReason: string) {
+  constructor(number: number, decision: CrashDecision, routingToken: number, abandonReason: string) {
     this.number = number
     this.decision = decision
-    this.mark = mark
+    this.routingToken = routingToken
     this.abandonReason = abandonReason
   }
 

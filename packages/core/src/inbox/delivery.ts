@@ -40,7 +40,7 @@ export interface SerialOrder {
 }
 
 /** Which event it is, for an observation. */
-export function identityOf({ id, type, namespace }: Delivery): Pick<Delivery, 'id' | 'type' | 'namespace'> {
+export function eventRef({ id, type, namespace }: Delivery): Pick<Delivery, 'id' | 'type' | 'namespace'> {
   return { id, type, namespace }
 }
 
@@ -67,7 +67,7 @@ export function createDeliveryFactory<Context>(parts: DeliveryParts<Context>): C
       const delivery = new VerifiedDelivery(key, namespace, event, body, parts.clock())
       if (order !== undefined) delivery.order = order
       if (waitUntil !== undefined) delivery.waitUntil = waitUntil
-      if (parts.acknowledge === 'after-processing') delivery.asyncContext = platform.keepContext()
+      if (parts.acknowledge === 'after-processing') delivery.asyncContext = platform.captureContext()
       return delivery
     }
     const key = parts.keyOf(namespace, event.id)

@@ -1,15 +1,15 @@
 import type { MaybePromise } from '../lib/maybe-promise.ts'
 import type { Logger } from '../observe/logger.ts'
 import type { Observation } from '../observe/observation.ts'
-import type { Acceptance } from './acceptance.ts'
+import type { AcceptResult } from './accept-result.ts'
 import type { Attempt } from './attempt.ts'
 import type { BrowsedEvent, BrowseQuery, BrowseSupport, MinuteCount } from './browse.ts'
 import type { Delivery } from './delivery.ts'
-import type { HandlerSharing, InboxProcess, Postponed } from './handler-board.ts'
+import type { HandlerSharing, InboxProcess, Postponed } from './presence.ts'
 import type { RetryPolicy } from './retry.ts'
 
 /** What happens to an event after one attempt. The inbox applies it and does not decide. */
-export type Verdict =
+export type AttemptResult =
   | { readonly outcome: 'completed' }
   /** `delayMs` is a whole number. */
   | { readonly outcome: 'retry'; readonly delayMs: number; readonly error: unknown }
@@ -25,17 +25,21 @@ export type Verdict =
        * No attempt began, because no process with the handler is there: the dead letter counts one less. The inbox keeps
        * this opaque number with it and passes it to the next attempt, after a redrive or a redelivery as well.
        */
-      readonly mark?: number
+      readonly routingToken?: number
     }
 
 /**
  * Runs one attempt. Neither throws nor rejects. Synchronous when no handler has to be awaited. `limit` is read when the
  * attempt ends, because a drain may begin while it runs.
  */
-export type Process = (delivery: Delivery, attempt: Attempt, limit?: StartLimit) => MaybePromise<Verdict>
+export type ProcessEvent = (
+  delivery: Delivery,
+  attempt: Attempt,
+  limit?: DrainDeadline,
+) => MaybePromise<AttemptResult>
 
 /** How long attempts may start. */
-export interface StartLimit {
+export interface DrainDeadline {
   /** Monotonic milliseconds after which no attempt starts; `undefined` without a limit. */
   readonly lastStartAt: number | undefined
 }
@@ -47,7 +51,7 @@ export interface ProcessingPolicy {
   readonly concurrency: number
   /** How many events may wait or run. Beyond it `accept` answers `full`. */
   readonly capacity: number
-  /** Milliseconds that the handlers of one event may take. A {@link Process} enforces it. */
+  /** Milliseconds that the handlers of one event may take. A {@link ProcessEvent} enforces it. */
   readonly handlerTimeoutMs: number
   readonly retry: RetryPolicy
   /** How long a handled event's id is remembered, in milliseconds. */
@@ -85,9 +89,9 @@ export interface Inbox {
    * Resolves only when the event is as safe as this inbox makes it, because the 2xx follows at once. Called once for each
    * delivery, duplicates included. Answers within about two seconds: a slower engine is `unavailable`.
    */
-  accept(delivery: Delivery): MaybePromise<Acceptance>
+  accept(delivery: Delivery): MaybePromise<AcceptResult>
   /** Starts to process events, those left from an earlier run first. Rejects when the engine cannot work. */
-  start(run: Process, policy: ProcessingPolicy): MaybePromise<void>
+  start(run: ProcessEvent, policy: ProcessingPolicy): MaybePromise<void>
   /**
    * Starts no further events, waits for the running ones, then releases the others. An inbox that would lose waiting
    * events runs them too, for as long as there is time. Takes little longer than `timeoutMs`.

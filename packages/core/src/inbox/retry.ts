@@ -53,7 +53,7 @@ export function resolveRetry(options: RetryOptions = {}, inbox: Partial<RetryPol
 }
 
 /** Whether an attempt in `delayMs` would start after `lastAt`, in monotonic milliseconds. */
-export function comesTooLate(delayMs: number, lastAt: number | undefined): boolean {
+export function exceedsDeadline(delayMs: number, lastAt: number | undefined): boolean {
   return lastAt !== undefined && performance.now() + delayMs > lastAt
 }
 
@@ -69,14 +69,14 @@ export function retryDelayMs(
   random: () => number = Math.random,
 ): number | undefined {
   if (isFinal(error) || attempt >= policy.attempts) return undefined
-  const askedMs = askedDelayMs(error)
+  const askedMs = requestedDelayMs(error)
   if (askedMs !== undefined) return Math.ceil(Math.min(askedMs, WEEK_MS))
   const full = Math.min(policy.maxDelayMs, policy.minDelayMs * policy.factor ** (attempt - 1))
   return Math.round(full / 2 + (random() * full) / 2)
 }
 
 /** How long a handler asked to wait: the longest, when several failed. */
-export function askedDelayMs(error: unknown): number | undefined {
+export function requestedDelayMs(error: unknown): number | undefined {
   const asked = delaysOf(error).filter(delayMs => delayMs !== undefined)
   return asked.length > 0 ? Math.max(...asked) : undefined
 }

@@ -43,7 +43,7 @@ export function readRawBody(request: MaybeRead, limits: BodyLimits): ReturnType<
   if (request.destroyed)
     return new Refusal('body_aborted', { detail: 'the connection closed before the body was read' })
   const body = new BodyReader(request, limits).start()
-  return platform.keepsContext ? body : Promise.resolve(body)
+  return platform.capturesContext ? body : Promise.resolve(body)
 }
 
 const CONSUMED =
@@ -125,7 +125,7 @@ class BodyReader extends PendingBody {
       queueMicrotask(() => done(body))
     } else {
       this.#done = done
-      this.#context = platform.keepContext()
+      this.#context = platform.captureContext()
     }
   }
 

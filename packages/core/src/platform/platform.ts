@@ -22,9 +22,9 @@ export interface Platform {
    * Keeps the current async context, as `AsyncLocalStorage` has it. On Workers an attempt never leaves its request, so
    * there is nothing to keep.
    */
-  keepContext(): AsyncContext
-  /** Whether {@link keepContext} keeps one. */
-  readonly keepsContext: boolean
+  captureContext(): AsyncContext
+  /** Whether {@link captureContext} keeps one. */
+  readonly capturesContext: boolean
   /** Runs `work` once the replies of this turn are written. */
   afterReplies(work: () => void): void
   /** Host and process id, for people. Empty where there is neither. */

@@ -99,7 +99,7 @@ function connect<Context>(
   const logStore = createStoreLog(logger)
   const decode = createDecoder(resolved.contract, resolved.schemas)
   // Not at start, which may be within the first request.
-  const asyncContext = platform.keepContext()
+  const asyncContext = platform.captureContext()
   function observe(observation: Observation): void {
     observers.observe?.(observation)
     logStore(observation)

@@ -11,7 +11,7 @@ import {
   type WebhookReply,
   type WebhookRequest,
 } from '../http/request.ts'
-import type { Acceptance } from '../inbox/acceptance.ts'
+import type { AcceptResult } from '../inbox/accept-result.ts'
 import type { CreateDelivery, Delivery } from '../inbox/delivery.ts'
 import { isPromise, type MaybePromise } from '../lib/maybe-promise.ts'
 import type { Logger } from '../observe/logger.ts'
@@ -25,7 +25,7 @@ export interface HandleRequestParts<Context> {
   readonly createDelivery: CreateDelivery<Context>
   readonly inbox: {
     readonly isDraining: boolean
-    accept(delivery: Delivery): MaybePromise<Acceptance | Refusal>
+    accept(delivery: Delivery): MaybePromise<AcceptResult | Refusal>
   }
   readonly logger: Logger
   readonly logRefusal: (refusal: Refusal) => void
@@ -139,7 +139,10 @@ class Exchange<Context> {
   }
 
   /** Step 9. Once this reply is written, the sender never repeats the event. */
-  #acknowledge({ id, type, namespace }: Delivery, acceptance: Acceptance | Refusal): WebhookReply | Refusal {
+  #acknowledge(
+    { id, type, namespace }: Delivery,
+    acceptance: AcceptResult | Refusal,
+  ): WebhookReply | Refusal {
     if (acceptance instanceof Refusal) return acceptance
     const { logger, observers } = this.#parts
     const conflict = 'conflict' in acceptance && acceptance.conflict === true
@@ -202,7 +205,7 @@ const RUN = 'it is run, and the dead letter that had this id is gone'
 const MAX_IN_FLIGHT_WAIT_MS = 30_000
 
 /** What an inbox's answer means for the sender: the code of a 2xx, or a refusal. */
-export function outcomeOf(acceptance: Acceptance): SuccessCode | Refusal {
+export function outcomeOf(acceptance: AcceptResult): SuccessCode | Refusal {
   switch (acceptance.outcome) {
     case 'accepted':
     case 'duplicate':

@@ -126,7 +126,7 @@ it.each([
   ['throws', bad],
   ['answers no time', () => Number.NaN],
   ['answers something else', () => 1n],
-])('a clock that %s changes no verdict, and records have a time', async (_, clock) => {
+])('a clock that %s changes no result, and records have a time', async (_, clock) => {
   let isBroken = false
   const broken = clock as () => number
   const { receiver, send, seen } = watch({ clock: () => (isBroken ? broken() : Date.now()) })

@@ -1,7 +1,7 @@
 import { ConfigurationError } from '../errors/errors.ts'
 import type { Refusal } from '../errors/refusal.ts'
 import type { WebhookEvent } from '../events/event-types.ts'
-import type { Inbox, Process } from '../inbox/inbox.ts'
+import type { Inbox, ProcessEvent } from '../inbox/inbox.ts'
 import type { MaybePromise } from '../lib/maybe-promise.ts'
 import type { Logger } from '../observe/logger.ts'
 import type { Observation } from '../observe/observation.ts'
@@ -17,7 +17,7 @@ export interface InspectedReceiver {
 }
 
 /** Makes of what runs an attempt something else that does, with the same promises. */
-export type WrapProcess = (run: Process, tools: ProcessTools) => Process
+export type WrapProcess = (run: ProcessEvent, tools: ProcessTools) => ProcessEvent
 
 /** What a receiver makes of an event. */
 export interface ProcessTools {

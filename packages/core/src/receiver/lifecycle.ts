@@ -1,9 +1,9 @@
 import { AckhookError } from '../errors/errors.ts'
 import type { Duration } from '../errors/parse-duration.ts'
 import { Refusal } from '../errors/refusal.ts'
-import type { Acceptance } from '../inbox/acceptance.ts'
+import type { AcceptResult } from '../inbox/accept-result.ts'
 import type { Delivery } from '../inbox/delivery.ts'
-import type { DrainReport, Inbox, Process, ProcessingPolicy } from '../inbox/inbox.ts'
+import type { DrainReport, Inbox, ProcessEvent, ProcessingPolicy } from '../inbox/inbox.ts'
 import { belongsToAnother, claimInbox, releaseInbox } from '../inbox/inbox-owner.ts'
 import { keepAlive } from '../inbox/keep-alive.ts'
 import { withDeadline } from '../lib/deadline.ts'
@@ -19,7 +19,7 @@ export interface LifecycleParts {
   readonly policy: ProcessingPolicy
   readonly sharing: Pick<ReceiverHandlers, 'directory'>
   /** Called once per start: what runs the attempts, with the handlers frozen. */
-  readonly createProcess: () => Process
+  readonly createProcess: () => ProcessEvent
 }
 
 /** Starts, guards and drains the inbox of one receiver. */
@@ -46,7 +46,7 @@ export class Lifecycle {
   }
 
   /** Step 8. The drain may have begun while the body was read: nothing is accepted after that. */
-  accept(delivery: Delivery): MaybePromise<Acceptance | Refusal> {
+  accept(delivery: Delivery): MaybePromise<AcceptResult | Refusal> {
     if (this.isDraining) return new Refusal('draining')
     if (!this.#started) return this.#acceptOnceStarted(delivery)
     try {
@@ -64,7 +64,7 @@ export class Lifecycle {
   }
 
   /** Waits for a start as long as a sender does. The start goes on, and later deliveries find it done. */
-  async #acceptOnceStarted(delivery: Delivery): Promise<Acceptance | Refusal> {
+  async #acceptOnceStarted(delivery: Delivery): Promise<AcceptResult | Refusal> {
     const isFirst = this.#starting === undefined
     const starting = this.#start()
     try {

@@ -1,5 +1,5 @@
 import { platform } from '#platform'
-import type { HandlerDirectory, HandlerSharing, PublishedHandlers } from '../inbox/handler-board.ts'
+import type { HandlerSharing, PresenceDirectory, PublishedHandlers } from '../inbox/presence.ts'
 import { VERSION } from '../lib/version.ts'
 import type { HandlerRegistry } from './handler-registry.ts'
 
@@ -14,7 +14,7 @@ export class ReceiverHandlers implements HandlerSharing {
   readonly location: string | undefined
   readonly namespace: unknown
   /** Every attempt asks it, where there is one. */
-  directory: HandlerDirectory | undefined
+  directory: PresenceDirectory | undefined
   readonly #parts: ReceiverHandlersParts
   #published: PublishedHandlers | undefined
 
@@ -39,7 +39,7 @@ export class ReceiverHandlers implements HandlerSharing {
     return this.#published
   }
 
-  async share(directory: HandlerDirectory): Promise<void> {
+  async share(directory: PresenceDirectory): Promise<void> {
     this.directory?.stop()
     this.directory = directory
     await directory.begin()

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { HandlerContext } from '../events/event-types.ts'
 import { ABORT, createAttempt } from '../inbox/attempt.ts'
 import { createTimeouts } from '../platform/node/timeouts.ts'
-import { limitAttempt as limit, runHandlers } from './run-handlers.ts'
+import { withTimeout as limit, runHandlers } from './run-handlers.ts'
 
 const event = { id: 'evt_1', type: 'a.b', created_at: '', data: {} }
 const context = {} as HandlerContext
@@ -80,7 +80,7 @@ it('takes a function with a then for a thenable, and any other for a value', asy
 })
 
 /** As a promise. */
-function limitAttempt(...[running, attempt, limits]: DropLast<Parameters<typeof limit>>): Promise<unknown> {
+function withTimeout(...[running, attempt, limits]: DropLast<Parameters<typeof limit>>): Promise<unknown> {
   return new Promise((resolve, reject) =>
     limit(running, attempt, limits, failure =>
       failure === undefined ? resolve(undefined) : reject(failure.thrown),
@@ -101,8 +101,8 @@ describe('the time limit of an attempt', () => {
   })
 
   it('settles like the handlers, and leaves nothing that would ring', async () => {
-    await expect(limitAttempt(Promise.resolve(), createAttempt(1), timeouts)).resolves.toBeUndefined()
-    await expect(limitAttempt(Promise.reject(new Error('no')), createAttempt(1), timeouts)).rejects.toThrow(
+    await expect(withTimeout(Promise.resolve(), createAttempt(1), timeouts)).resolves.toBeUndefined()
+    await expect(withTimeout(Promise.reject(new Error('no')), createAttempt(1), timeouts)).rejects.toThrow(
       'no',
     )
     await vi.advanceTimersByTimeAsync(1000)
@@ -112,7 +112,7 @@ describe('the time limit of an attempt', () => {
   it('leaves nothing that would ring when a thenable throws', async () => {
     const throwing = Object.fromEntries([['then', raise(new Error('no'))]]) as unknown as Promise<void>
     const attempt = createAttempt(1)
-    await expect(limitAttempt(throwing, attempt, timeouts)).rejects.toThrow('no')
+    await expect(withTimeout(throwing, attempt, timeouts)).rejects.toThrow('no')
     await vi.advanceTimersByTimeAsync(1000)
     expect(attempt.signal.aborted).toBe(false)
   })
@@ -120,7 +120,7 @@ describe('the time limit of an attempt', () => {
   it('aborts the signal and rejects when the time is up', async () => {
     const attempt = createAttempt(1)
     const { signal } = attempt
-    const limited = limitAttempt(new Promise(() => {}), attempt, timeouts)
+    const limited = withTimeout(new Promise(() => {}), attempt, timeouts)
     const rejected = expect(limited).rejects.toMatchObject({ code: 'handler_timeout' })
     await vi.advanceTimersByTimeAsync(999)
     expect(signal.aborted).toBe(false)
@@ -135,18 +135,18 @@ describe('the time limit of an attempt', () => {
 
   it('rejects at once when the inbox withdraws the attempt, before or after it began', async () => {
     const attempt = createAttempt(1)
-    const limited = limitAttempt(new Promise(() => {}), attempt, timeouts)
+    const limited = withTimeout(new Promise(() => {}), attempt, timeouts)
     const reason = ABORT.leaseLost()
     attempt.abort(reason)
     await expect(limited).rejects.toBe(reason)
-    await expect(limitAttempt(new Promise(() => {}), attempt, timeouts)).rejects.toBe(reason)
+    await expect(withTimeout(new Promise(() => {}), attempt, timeouts)).rejects.toBe(reason)
     await vi.advanceTimersByTimeAsync(1000)
     expect(vi.getTimerCount()).toBe(0)
   })
 
   it('does not abort a signal after the handlers have finished', async () => {
     const attempt = createAttempt(1)
-    await limitAttempt(Promise.resolve(), attempt, timeouts)
+    await withTimeout(Promise.resolve(), attempt, timeouts)
     await vi.advanceTimersByTimeAsync(5000)
     expect(attempt.signal.aborted).toBe(false)
   })

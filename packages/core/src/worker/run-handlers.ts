@@ -32,7 +32,7 @@ async function runAll(
  * is withdrawn first, by the inbox or by the timeout. JavaScript cannot stop a handler; its signal is aborted and its
  * result no longer counts. perf: note 35.
  */
-export function limitAttempt(
+export function withTimeout(
   running: Promise<unknown>,
   attempt: Attempt,
   timeouts: Timeouts,

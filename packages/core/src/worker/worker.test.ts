@@ -32,7 +32,7 @@ function worker(parts: Partial<WorkerParts> = {}) {
     schemas: {},
     logger,
     contract: {},
-    sharing: { directory: { placeOf: () => undefined } },
+    sharing: { directory: { routeOf: () => undefined } },
     handlerTimeoutMs: 1000,
     acknowledge: 'immediately',
     asyncContext: { run: (work, value) => work(value) },
@@ -82,8 +82,8 @@ describe('an event that took its process down in every attempt', () => {
     const onDeadLetter = vi.fn()
     handlers.add('a.b', handler)
     handlers.addListener('onDeadLetter', onDeadLetter)
-    const verdict = await process(withoutEvent as Delivery, createAttempt(3, 'abandon'))
-    expect(verdict).toEqual({ outcome: 'dead', error: expect.any(NonRetryableError), notified: true })
+    const result = await process(withoutEvent as Delivery, createAttempt(3, 'abandon'))
+    expect(result).toEqual({ outcome: 'dead', error: expect.any(NonRetryableError), notified: true })
     expect(handler).not.toHaveBeenCalled()
     expect(onDeadLetter.mock.calls).toEqual([
       [
@@ -103,8 +103,8 @@ describe('an event that took its process down in every attempt', () => {
 
 it('an abandoned event is dead also when its bytes can no longer be read', async () => {
   const { process } = worker({ decode: () => new Refusal('event_invalid', { detail: 'another schema now' }) })
-  const verdict = await process(withoutEvent as Delivery, createAttempt(1, 'abandon'))
-  expect(verdict).toMatchObject({ outcome: 'dead', error: expect.any(NonRetryableError) })
+  const result = await process(withoutEvent as Delivery, createAttempt(1, 'abandon'))
+  expect(result).toMatchObject({ outcome: 'dead', error: expect.any(NonRetryableError) })
 })
 
 describe('an attempt that succeeds', () => {
@@ -198,8 +198,8 @@ describe('an event that comes back as bytes', () => {
     })
     const failed = vi.fn()
     handlers.addListener('onError', failed)
-    const verdict = await process({ ...withoutEvent } as Delivery, createAttempt(1))
-    expect(verdict).toMatchObject({
+    const result = await process({ ...withoutEvent } as Delivery, createAttempt(1))
+    expect(result).toMatchObject({
       outcome: 'retry',
       error: { code: 'event_invalid', message: 'why', cause },
     })
@@ -220,19 +220,19 @@ describe('an attempt that fails', () => {
     handlers.add('a.b', raise(error))
     handlers.addListener('onError', failed)
     handlers.addListener('onDeadLetter', dead)
-    const verdict = await process(delivery, createAttempt(1))
-    if (verdict.outcome !== 'retry') throw new Error(verdict.outcome)
-    expect(verdict.error).toBe(error)
-    expect(verdict.delayMs).toBeGreaterThanOrEqual(500)
-    expect(verdict.delayMs).toBeLessThanOrEqual(1000)
-    expect(failed.mock.calls).toEqual([[{ error, attempt: 1, delivery, retryInMs: verdict.delayMs }, event]])
+    const result = await process(delivery, createAttempt(1))
+    if (result.outcome !== 'retry') throw new Error(result.outcome)
+    expect(result.error).toBe(error)
+    expect(result.delayMs).toBeGreaterThanOrEqual(500)
+    expect(result.delayMs).toBeLessThanOrEqual(1000)
+    expect(failed.mock.calls).toEqual([[{ error, attempt: 1, delivery, retryInMs: result.delayMs }, event]])
     expect(seen).toEqual([
       {
         kind: 'attempt_failed',
         ...about,
         attempt: 1,
         error,
-        retryInMs: verdict.delayMs,
+        retryInMs: result.delayMs,
         durationMs: expect.any(Number),
       },
     ])

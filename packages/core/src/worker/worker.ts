@@ -6,18 +6,18 @@ import type { DecodeEvent } from '../events/decode-event.ts'
 import type { EventSchemas, WebhookEvent } from '../events/event-types.ts'
 import { type Attempt, AttemptContext } from '../inbox/attempt.ts'
 import type { Delivery } from '../inbox/delivery.ts'
-import type { HandlerDirectory, Place } from '../inbox/handler-board.ts'
-import type { Process, StartLimit, Verdict } from '../inbox/inbox.ts'
-import { comesTooLate, hasUnusableDelay, isFinal, type RetryPolicy, retryDelayMs } from '../inbox/retry.ts'
+import type { AttemptResult, DrainDeadline, ProcessEvent } from '../inbox/inbox.ts'
+import type { PresenceDirectory, Route } from '../inbox/presence.ts'
+import { exceedsDeadline, hasUnusableDelay, isFinal, type RetryPolicy, retryDelayMs } from '../inbox/retry.ts'
+import { copyBody } from '../lib/copy-body.ts'
 import { isPromise, type MaybePromise } from '../lib/maybe-promise.ts'
 import { onceAMinute } from '../lib/once-a-minute.ts'
-import { withOwnBytes } from '../lib/with-own-bytes.ts'
 import type { Observer } from '../observe/observation.ts'
 import type { Observers } from '../observe/observers.ts'
 import type { AsyncContext, Timeouts } from '../platform/platform.ts'
 import { type NotifyParts, notifyFailure } from './failure.ts'
 import type { HandlerRegistry } from './handler-registry.ts'
-import { limitAttempt, runHandlers } from './run-handlers.ts'
+import { runHandlers, withTimeout } from './run-handlers.ts'
 import { createUnhandledLog } from './unhandled-log.ts'
 
 export interface WorkerParts extends NotifyParts {
@@ -25,7 +25,7 @@ export interface WorkerParts extends NotifyParts {
   readonly schemas: EventSchemas
   readonly contract: Pick<Contract, 'upcast'>
   readonly decode: DecodeEvent
-  readonly sharing: { readonly directory: Pick<HandlerDirectory, 'placeOf'> | undefined }
+  readonly sharing: { readonly directory: Pick<PresenceDirectory, 'routeOf'> | undefined }
   readonly retry: RetryPolicy
   /** The async context of the receiver. Attempts start in the turn of any request, whose context is not theirs. */
   readonly asyncContext: AsyncContext
@@ -36,12 +36,12 @@ export interface WorkerParts extends NotifyParts {
 }
 
 /**
- * Steps 10 and 11 of a delivery: one attempt, from the event to a verdict. A crash anywhere in here costs a
- * durable inbox nothing but a repeated attempt, because nothing is recorded before the verdict.
+ * Steps 10 and 11 of a delivery: one attempt, from the event to a result. A crash anywhere in here costs a
+ * durable inbox nothing but a repeated attempt, because nothing is recorded before the result.
  */
-export function createWorker(parts: WorkerParts): Process {
+export function createWorker(parts: WorkerParts): ProcessEvent {
   const worker = new Worker(parts)
-  const run = (running: Running): MaybePromise<Verdict> => worker.process(running)
+  const run = (running: Running): MaybePromise<AttemptResult> => worker.process(running)
   return (delivery, attempt, limit) => {
     const { asyncContext = parts.asyncContext, event } = delivery
     return asyncContext.run(run, { delivery, attempt, limit, event })
@@ -52,7 +52,7 @@ export function createWorker(parts: WorkerParts): Process {
 interface Running {
   readonly delivery: Delivery
   readonly attempt: Attempt
-  readonly limit: StartLimit | undefined
+  readonly limit: DrainDeadline | undefined
   /** Set once it is decoded, where the inbox kept only its bytes. */
   event: WebhookEvent | undefined
   /** Monotonic milliseconds. */
@@ -71,42 +71,45 @@ class Worker {
     this.#logUnhandled = createUnhandledLog(parts)
   }
 
-  process(running: Running): MaybePromise<Verdict> {
+  process(running: Running): MaybePromise<AttemptResult> {
     const { attempt } = running
     if (attempt.decision === 'dead-letter') return this.#deadLetter(running)
     const { directory } = this.#parts.sharing
     if (attempt.decision === 'run' && directory !== undefined) {
-      const place = directory.placeOf(running.delivery.type, attempt.mark)
+      const route = directory.routeOf(running.delivery.type, attempt.routingToken)
       // `upcast` may name the type otherwise than the process which accepted the event did.
       const mayBeRenamed = running.event === undefined && this.#parts.contract.upcast !== undefined
-      if (place !== undefined || mayBeRenamed) return this.#elsewhere(running, place)
+      if (route !== undefined || mayBeRenamed) return this.#elsewhere(running, route)
     }
     return this.#begin(running)
   }
 
   /** An event that may belong to another process. */
-  async #elsewhere(running: Running, found: MaybePromise<Place | undefined>): Promise<Verdict> {
+  async #elsewhere(running: Running, found: MaybePromise<Route | undefined>): Promise<AttemptResult> {
     const { delivery, attempt } = running
-    let place = await found
+    let route = await found
     if (running.event === undefined) {
       const event = await this.#parts.decode(delivery.body)
       if (!(event instanceof Refusal)) {
         running.event = event
         if (event.type !== delivery.type)
-          place = await this.#parts.sharing.directory?.placeOf(event.type, attempt.mark)
+          route = await this.#parts.sharing.directory?.routeOf(event.type, attempt.routingToken)
       }
     }
     // The inbox may have given the event back meanwhile.
     if (attempt.abortReason !== undefined) return { outcome: 'retry', delayMs: 0, error: attempt.abortReason }
-    if (place === undefined) return this.#begin(running)
-    if (place.outcome === 'dead')
-      return { ...(await this.#giveUp(running, place.error, attempt.number - 1)), mark: place.mark }
+    if (route === undefined) return this.#begin(running)
+    if (route.outcome === 'dead')
+      return {
+        ...(await this.#giveUp(running, route.error, attempt.number - 1)),
+        routingToken: route.routingToken,
+      }
     const { id, type, namespace } = delivery
-    this.#parts.observers.observe?.({ kind: 'postponed', id, type, namespace, delayMs: place.delayMs })
-    return place
+    this.#parts.observers.observe?.({ kind: 'postponed', id, type, namespace, delayMs: route.delayMs })
+    return route
   }
 
-  #begin(running: Running): MaybePromise<Verdict> {
+  #begin(running: Running): MaybePromise<AttemptResult> {
     const { attempt, event } = running
     const { observe } = this.#parts.observers
     // Without handlers it is no attempt: the one with this number began and was reported before.
@@ -118,7 +121,7 @@ class Worker {
       const handling = event === undefined ? this.#decodeAndRun(running) : this.#run(running, event)
       if (!isPromise(handling)) return this.#completed(running)
       return new Promise(resolve =>
-        limitAttempt(handling, attempt, this.#timeouts, failure =>
+        withTimeout(handling, attempt, this.#timeouts, failure =>
           resolve(failure === undefined ? this.#completed(running) : this.#failed(running, failure.thrown)),
         ),
       )
@@ -151,7 +154,7 @@ class Worker {
     return runHandlers(matching, event, new AttemptContext(delivery, attempt))
   }
 
-  #completed(running: Running): Verdict {
+  #completed(running: Running): AttemptResult {
     const { clock, observers } = this.#parts
     observers.observe?.({
       kind: 'completed',
@@ -162,11 +165,11 @@ class Worker {
     return COMPLETED
   }
 
-  async #failed(running: Running, thrown: unknown): Promise<Verdict> {
+  async #failed(running: Running, thrown: unknown): Promise<AttemptResult> {
     const { retry, handlers, acknowledge } = this.#parts
     const { observe } = this.#parts.observers
     const { attempt, limit, event } = running
-    const delivery = withOwnBytes(running.delivery)
+    const delivery = copyBody(running.delivery)
     const readable = toReadableError(thrown)
     const durationMs = durationOf(running)
     if (isWithdrawn(readable, attempt)) {
@@ -176,25 +179,25 @@ class Worker {
     const error = decidingError(readable, attempt)
     if (hasUnusableDelay(error)) this.#warnOfDelay(error, delivery)
     const delayMs = retryDelayMs(error, attempt.number, retry)
-    if (delayMs !== undefined && !comesTooLate(delayMs, limit?.lastStartAt)) {
+    if (delayMs !== undefined && !exceedsDeadline(delayMs, limit?.lastStartAt)) {
       const next = acknowledge === 'after-processing' ? {} : { retryInMs: delayMs }
       observe?.({ kind: 'attempt_failed', ...about(running), error, ...next, durationMs })
       const failure = { error, attempt: attempt.number, delivery, ...next }
       await notifyFailure(handlers.listeners.onError, failure, event, this.#parts)
       return { outcome: 'retry', delayMs, error }
     }
-    const verdict = await this.#giveUp(running, error, attempt.number)
-    return delayMs === undefined ? verdict : { ...verdict, attemptsLeft: true }
+    const result = await this.#giveUp(running, error, attempt.number)
+    return delayMs === undefined ? result : { ...result, attemptsLeft: true }
   }
 
   /** `attempt`: the last one that began. */
-  async #giveUp(running: Running, error: unknown, attempt: number): Promise<DeadVerdict> {
+  async #giveUp(running: Running, error: unknown, attempt: number): Promise<DeadResult> {
     const { handlers, observers, acknowledge } = this.#parts
     const durationMs = durationOf(running)
     const observe = (kind: 'dead_lettered' | 'attempt_failed'): void =>
       observers.observe?.({ kind, ...about(running), attempt, error, durationMs })
     if (acknowledge === 'immediately') observe('dead_lettered')
-    const failure = { error, attempt, delivery: withOwnBytes(running.delivery) }
+    const failure = { error, attempt, delivery: copyBody(running.delivery) }
     const notified = await notifyFailure(handlers.listeners.onDeadLetter, failure, running.event, this.#parts)
     // An event that nobody took is not acknowledged, so its sender repeats it.
     if (acknowledge === 'after-processing') observe(notified ? 'dead_lettered' : 'attempt_failed')
@@ -211,7 +214,7 @@ class Worker {
   }
 
   /** Notifying `onDeadLetter` took the process down every time, as the handlers did. */
-  #deadLetter(running: Running): Verdict {
+  #deadLetter(running: Running): AttemptResult {
     const { logger } = this.#parts
     const { observe } = this.#parts.observers
     const { id, type, attempt, namespace } = about(running)
@@ -225,9 +228,9 @@ class Worker {
   }
 }
 
-type DeadVerdict = Extract<Verdict, { outcome: 'dead' }>
+type DeadResult = Extract<AttemptResult, { outcome: 'dead' }>
 
-const COMPLETED: Verdict = { outcome: 'completed' }
+const COMPLETED: AttemptResult = { outcome: 'completed' }
 const UNREADABLE = 'A handler threw something that cannot be read.'
 const UNNOTIFIED =
   'The process died or hung in every recent attempt at this event, and in every call of onDeadLetter for it.'

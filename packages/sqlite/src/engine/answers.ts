@@ -1,4 +1,4 @@
-import { type Acceptance, ANSWER } from '@ackhook/core/spi'
+import { ACCEPT_RESULTS, type AcceptResult } from '@ackhook/core/spi'
 import {
   type Admission,
   type BatchResult,
@@ -31,18 +31,22 @@ export function answerFailed(batch: PendingBatch, error: unknown): void {
   for (const { reject } of [...batch.settlements, ...batch.checks, ...batch.queries]) reject(error)
 }
 
-export function unavailable(cause: unknown): Acceptance {
+export function unavailable(cause: unknown): AcceptResult {
   return { outcome: 'unavailable', code: 'inbox_unavailable', cause }
 }
 
 const MISSING = 'The storage returned no result.'
 
-function acceptanceOf(admissions: readonly Admission[] | Fault, index: number, toError: ToError): Acceptance {
+function acceptanceOf(
+  admissions: readonly Admission[] | Fault,
+  index: number,
+  toError: ToError,
+): AcceptResult {
   if (isFault(admissions)) return unavailable(toError(admissions))
   const admission = admissions[index]
-  if (admission === 'overtaking') return ANSWER.accepted
-  if (admission === 'overtaking-replaced') return ANSWER.replaced
-  if (typeof admission === 'string') return ANSWER[admission]
+  if (admission === 'overtaking') return ACCEPT_RESULTS.accepted
+  if (admission === 'overtaking-replaced') return ACCEPT_RESULTS.replaced
+  if (typeof admission === 'string') return ACCEPT_RESULTS[admission]
   return unavailable(new Error(admission?.refused ?? MISSING))
 }
 

@@ -1,5 +1,5 @@
 import type { Delivery, SerialOrder } from '@ackhook/core'
-import { type Acceptance, ANSWER, MAX_LOOKUPS_WHEN_FULL } from '@ackhook/core/spi'
+import { ACCEPT_RESULTS, type AcceptResult, MAX_LOOKUPS_WHEN_FULL } from '@ackhook/core/spi'
 import type { Batch, Lease, Query, Settlement } from '../protocol/batch.ts'
 import type { BatchResult, TakenRow } from '../protocol/batch-result.ts'
 import { isFault } from '../protocol/fault.ts'
@@ -53,9 +53,10 @@ export class Batcher {
     this.#parts = parts
   }
 
-  accept(delivery: Delivery): Promise<Acceptance> {
+  accept(delivery: Delivery): Promise<AcceptResult> {
     if (this.#deadlines.isOverdue) return Promise.resolve(tooSlow())
-    if (this.#wasFull && this.#unanswered >= MAX_LOOKUPS_WHEN_FULL) return Promise.resolve(ANSWER.full)
+    if (this.#wasFull && this.#unanswered >= MAX_LOOKUPS_WHEN_FULL)
+      return Promise.resolve(ACCEPT_RESULTS.full)
     this.#unanswered++
     this.flushNow()
     return enqueue(this.#next.arrivals, delivery)

@@ -1,4 +1,4 @@
-import type { Acceptance } from '@ackhook/core/spi'
+import type { AcceptResult } from '@ackhook/core/spi'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { DeadlineWatch } from './deadline-watch.ts'
 import { emptyBatch, type PendingBatch } from './pending-batch.ts'
@@ -12,7 +12,7 @@ afterEach(() => {
 
 /** A batch with one delivery, whose answer is put into `answers` under `name`. */
 function batchOf(name: string, answers: Record<string, string>): PendingBatch {
-  const resolve = ({ outcome }: Acceptance): void => {
+  const resolve = ({ outcome }: AcceptResult): void => {
     answers[name] = outcome
   }
   return { ...emptyBatch(), arrivals: [{ value: {} as never, resolve, reject() {} }] }

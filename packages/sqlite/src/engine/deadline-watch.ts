@@ -1,4 +1,4 @@
-import { type Acceptance, createTimeouts } from '@ackhook/core/spi'
+import { type AcceptResult, createTimeouts } from '@ackhook/core/spi'
 import { unavailable } from './answers.ts'
 import type { PendingBatch } from './pending-batch.ts'
 
@@ -33,6 +33,6 @@ export class DeadlineWatch {
   }
 }
 
-export function tooSlow(): Acceptance {
+export function tooSlow(): AcceptResult {
   return unavailable(new Error(TOO_SLOW))
 }

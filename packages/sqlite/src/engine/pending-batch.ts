@@ -1,5 +1,5 @@
 import type { Delivery } from '@ackhook/core'
-import type { Acceptance } from '@ackhook/core/spi'
+import type { AcceptResult } from '@ackhook/core/spi'
 import type { Lease, Query, Settlement } from '../protocol/batch.ts'
 
 /** What waits for its part of a result. */
@@ -11,7 +11,7 @@ export interface Pending<T, Result> {
 
 /** Everything that one batch is made of. */
 export interface PendingBatch {
-  readonly arrivals: Pending<Delivery, Acceptance>[]
+  readonly arrivals: Pending<Delivery, AcceptResult>[]
   readonly settlements: Pending<Settlement, boolean>[]
   readonly checks: Pending<Lease, boolean>[]
   readonly queries: Pending<Query, unknown>[]

@@ -37,7 +37,7 @@ export interface TakenRow extends Lease {
   readonly attempt: number
   /** What the crashes in a row so far lead to. */
   readonly decision: CrashDecision
-  /** That of the last verdict that had one, `0` without. */
+  /** That of the last result that had one, `0` without. */
   readonly mark: number
   /** The arrival, when that was in the same transaction: its sender has the event. */
   readonly ref?: number

@@ -1,13 +1,13 @@
 import type { Delivery, Inbox } from '@ackhook/core'
 import type {
-  Acceptance,
+  AcceptResult,
   Attempt,
-  HandlerBoard,
+  AttemptResult,
   HandlerSharing,
-  Process,
+  PresenceStore,
+  ProcessEvent,
   ProcessingPolicy,
   PublishedHandlers,
-  Verdict,
 } from '@ackhook/core/spi'
 import { until } from '../lib/until.ts'
 import type { InboxCapabilities, InboxCase, InboxTarget } from './target.ts'
@@ -19,7 +19,7 @@ interface Run {
   /** Monotonic milliseconds. */
   readonly startedAt: number
   /** Ends the attempt, if the harness was started with `manual`. */
-  finish(verdict?: Verdict): void
+  finish(result?: AttemptResult): void
 }
 
 /** A started inbox and everything it has run. */
@@ -27,8 +27,8 @@ export interface Harness {
   readonly inbox: Inbox
   readonly runs: readonly Run[]
   /** Where the inbox shares what processes handle. */
-  readonly board: HandlerBoard
-  accept(delivery: Delivery): Promise<Acceptance>
+  readonly board: PresenceStore
+  accept(delivery: Delivery): Promise<AcceptResult>
   /** The run with this index, once it has begun. */
   run(index: number): Promise<Run>
 }
@@ -36,15 +36,15 @@ export interface Harness {
 interface StartOptions extends Partial<Omit<ProcessingPolicy, 'handlers'>> {
   /** What this process handles. */
   readonly own?: PublishedHandlers
-  /** The verdict of an attempt. Default: it completes. */
-  readonly decide?: (delivery: Delivery, attempt: Attempt) => Verdict | Promise<Verdict>
+  /** The result of an attempt. Default: it completes. */
+  readonly decide?: (delivery: Delivery, attempt: Attempt) => AttemptResult | Promise<AttemptResult>
   /** Attempts last until `Run.finish`. */
   readonly manual?: boolean
 }
 
-export const COMPLETED: Verdict = { outcome: 'completed' }
-export const DEAD: Verdict = { outcome: 'dead', error: new TypeError('no use'), notified: false }
-export function retryIn(delayMs: number): Verdict {
+export const COMPLETED: AttemptResult = { outcome: 'completed' }
+export const DEAD: AttemptResult = { outcome: 'dead', error: new TypeError('no use'), notified: false }
+export function retryIn(delayMs: number): AttemptResult {
   return { outcome: 'retry', delayMs, error: new Error('not now') }
 }
 
@@ -86,9 +86,9 @@ export function inboxCase(
 async function startHarness(inbox: Inbox, options: StartOptions): Promise<Harness> {
   const { decide, manual = false, own = publication(), ...policy } = options
   const runs: Run[] = []
-  const handle: Process = (delivery, attempt) =>
+  const handle: ProcessEvent = (delivery, attempt) =>
     new Promise(resolve => {
-      const finish = (verdict: Verdict = COMPLETED): void => resolve(verdict)
+      const finish = (result: AttemptResult = COMPLETED): void => resolve(result)
       runs.push({ delivery, attempt, startedAt: performance.now(), finish })
       // Like the worker: a withdrawn attempt ends, whatever its handlers still do.
       attempt.onAbort(error => resolve({ outcome: 'retry', delayMs: 0, error }))
@@ -112,7 +112,7 @@ async function startHarness(inbox: Inbox, options: StartOptions): Promise<Harnes
 }
 
 /** Publishes once, and leaves the rest to the case. */
-function sharingOf(own: PublishedHandlers): HandlerSharing & { board: HandlerBoard | undefined } {
+function sharingOf(own: PublishedHandlers): HandlerSharing & { board: PresenceStore | undefined } {
   return {
     published: own,
     board: undefined,

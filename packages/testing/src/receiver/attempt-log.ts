@@ -27,6 +27,6 @@ export class AttemptLog {
   }
 }
 
-function isLast({ verdict }: TappedAttempt): boolean {
-  return verdict.outcome !== 'retry'
+function isLast({ result }: TappedAttempt): boolean {
+  return result.outcome !== 'retry'
 }

@@ -18,7 +18,7 @@ test('a tap sees each attempt, also through the copy of the receiver that an ada
     attempt => seen.push(attempt),
   )
   await receiver.handle(signedRequest(body, { secret }))
-  await vi.waitFor(() => expect(seen.map(one => one.verdict.outcome)).toEqual(['retry', 'completed']))
+  await vi.waitFor(() => expect(seen.map(one => one.result.outcome)).toEqual(['retry', 'completed']))
   expect(seen[1]).toMatchObject({ id: 'evt_1', attempt: 2, matched: 1, event: body })
   await receiver.close()
 })

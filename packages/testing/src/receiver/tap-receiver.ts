@@ -1,5 +1,5 @@
 import type { WebhookEvent } from '@ackhook/core'
-import { inspectReceiver, Refusal, type Verdict } from '@ackhook/core/spi'
+import { type AttemptResult, inspectReceiver, Refusal } from '@ackhook/core/spi'
 
 /** One finished attempt, as a test sees it. */
 export interface TappedAttempt {
@@ -10,22 +10,22 @@ export interface TappedAttempt {
   readonly attempt: number
   /** How many handlers of `on` matched. `0`: the event went to `onUnhandled`. */
   readonly matched: number
-  readonly verdict: Exclude<Verdict, { outcome: 'postponed' }>
+  readonly result: Exclude<AttemptResult, { outcome: 'postponed' }>
 }
 
 /**
- * Calls `tap` after every attempt of a receiver that has not started yet, before the inbox applies its verdict. `tap` must
+ * Calls `tap` after every attempt of a receiver that has not started yet, before the inbox applies its result. `tap` must
  * not throw. Throws `ConfigurationError` for what `createReceiver` did not make.
  */
 export function tapReceiver(receiver: object, tap: (attempt: TappedAttempt) => void): void {
   inspectReceiver(receiver).wrap((run, { decode, countHandlers }) => async (delivery, attempt, limit) => {
     const decoded = delivery.event ?? (await decode(delivery.body))
     const event = decoded instanceof Refusal ? undefined : decoded
-    const verdict = await run(delivery, attempt, limit)
-    if (verdict.outcome === 'postponed') return verdict
+    const result = await run(delivery, attempt, limit)
+    if (result.outcome === 'postponed') return result
     const { id, namespace } = delivery
     const matched = event === undefined ? 0 : countHandlers(event.type)
-    tap({ event, id, namespace, attempt: attempt.number, matched, verdict })
-    return verdict
+    tap({ event, id, namespace, attempt: attempt.number, matched, result })
+    return result
   })
 }

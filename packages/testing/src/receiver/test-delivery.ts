@@ -48,19 +48,19 @@ export function toTestDelivery<Event>(
     attempts: attempts.map(one => ({
       attempt: one.attempt,
       handlers: one.matched,
-      ...(one.verdict.outcome !== 'completed' && { error: one.verdict.error }),
+      ...(one.result.outcome !== 'completed' && { error: one.result.error }),
     })),
     ...(error !== undefined && { error }),
   }
 }
 
-function errorOf({ verdict }: TappedAttempt): unknown {
-  return verdict.outcome === 'completed' ? undefined : verdict.error
+function errorOf({ result }: TappedAttempt): unknown {
+  return result.outcome === 'completed' ? undefined : result.error
 }
 
 function outcomeOf(code: string, last: TappedAttempt | undefined): TestDelivery['outcome'] {
   if (last === undefined) return code === 'duplicate' ? 'duplicate' : 'refused'
-  if (last.verdict.outcome === 'completed') return last.matched === 0 ? 'unhandled' : 'handled'
+  if (last.result.outcome === 'completed') return last.matched === 0 ? 'unhandled' : 'handled'
   if (code === 'accepted' || code === 'dead_lettered') return 'dead_lettered'
   return 'failed'
 }

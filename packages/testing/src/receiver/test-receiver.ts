@@ -139,9 +139,9 @@ function resolve(options: TestReceiverOptions): {
 function lateError({ type, id }: AnyEvent, attempts: readonly TappedAttempt[], ms: number): AckhookError {
   const problem = `${type} ${id} was accepted, but its handlers were not done within ${ms} ms`
   const last = attempts.at(-1)
-  if (last?.verdict.outcome !== 'retry')
+  if (last?.result.outcome !== 'retry')
     return new AckhookError('handler_timeout', `${problem}. Does a handler wait for something?`)
-  const { error } = last.verdict
+  const { error } = last.result
   const message = `${problem}: attempt ${last.attempt} threw (${describeError(error)}). Give the receiver of a test short delays: retry: { minDelay: '1ms' }.`
   return new AckhookError('handler_timeout', message, { cause: error })
 }

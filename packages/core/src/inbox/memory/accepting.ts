@@ -1,22 +1,22 @@
 import { isPromise, type MaybePromise } from '../../lib/maybe-promise.ts'
-import { type Acceptance, ANSWER } from '../acceptance.ts'
+import { ACCEPT_RESULTS, type AcceptResult } from '../accept-result.ts'
 import type { Claim } from '../dedupe-store.ts'
 import type { Delivery } from '../delivery.ts'
 import { keepAlive } from '../keep-alive.ts'
+import { abandon, finish, keepDeadLetter, release } from './completion.ts'
 import { Entry, toStoredFingerprint } from './entry.ts'
-import { abandon, finish, giveBack, keepDeadLetter } from './settling.ts'
 import type { State } from './state.ts'
 
 /** While another delivery of the same event is being claimed here, which takes a second at most. */
-const CLAIM_UNDER_WAY: Acceptance = { outcome: 'in_flight', retryAfterMs: 1000 }
+const CLAIM_UNDER_WAY: AcceptResult = { outcome: 'in_flight', retryAfterMs: 1000 }
 
 /** Answers a delivery: a duplicate, no room, or what becomes of a claim. Synchronous when the store is. */
-export function accept(state: State, delivery: Delivery): MaybePromise<Acceptance> {
+export function accept(state: State, delivery: Delivery): MaybePromise<AcceptResult> {
   const { policy, store, scheduler, entries, leases, leaseMs } = state
   for (const entry of scheduler.overdue?.() ?? []) keepAlive(delivery, abandon(state, entry), policy.logger)
   const known = entries.get(delivery.key)
   if (known !== undefined) return answerDuplicate(known, delivery)
-  if (entries.size >= policy.capacity) return answerHandled(state, delivery) ?? ANSWER.full
+  if (entries.size >= policy.capacity) return answerHandled(state, delivery) ?? ACCEPT_RESULTS.full
   const entry = new Entry(delivery, leases?.newToken() ?? '', leaseMs, state.sequence++)
   const refusal = scheduler.reserve?.(entry)
   if (refusal !== undefined) return answerHandled(state, delivery) ?? refusal
@@ -41,21 +41,26 @@ export async function redrive(state: State, key: string): Promise<boolean> {
 }
 
 /** What a redrive leads to when its event is run, whether or not that succeeds. */
-const RAN: ReadonlySet<Acceptance['outcome']> = new Set(['accepted', 'processed', 'dead_lettered', 'failed'])
+const RAN: ReadonlySet<AcceptResult['outcome']> = new Set([
+  'accepted',
+  'processed',
+  'dead_lettered',
+  'failed',
+])
 
-function answerDuplicate(known: Entry, { fingerprint }: Delivery): Acceptance {
+function answerDuplicate(known: Entry, { fingerprint }: Delivery): AcceptResult {
   if (!known.acknowledged) return CLAIM_UNDER_WAY
-  return known.delivery.fingerprint === fingerprint ? ANSWER.duplicate : ANSWER.conflict
+  return known.delivery.fingerprint === fingerprint ? ACCEPT_RESULTS.duplicate : ACCEPT_RESULTS.conflict
 }
 
 /** Without room a claim would be in vain, so only a store that answers at once is asked for what it remembers. */
-function answerHandled({ store }: State, { key, fingerprint }: Delivery): Acceptance | undefined {
+function answerHandled({ store }: State, { key, fingerprint }: Delivery): AcceptResult | undefined {
   const handled = store.handled(key)
   if (handled === undefined) return undefined
-  return handled === toStoredFingerprint(fingerprint) ? ANSWER.duplicate : ANSWER.conflict
+  return handled === toStoredFingerprint(fingerprint) ? ACCEPT_RESULTS.duplicate : ACCEPT_RESULTS.conflict
 }
 
-async function answerLater(state: State, entry: Entry, claim: Promise<Claim>): Promise<Acceptance> {
+async function answerLater(state: State, entry: Entry, claim: Promise<Claim>): Promise<AcceptResult> {
   try {
     return await answerClaim(state, entry, await claim)
   } catch (cause) {
@@ -63,31 +68,33 @@ async function answerLater(state: State, entry: Entry, claim: Promise<Claim>): P
   }
 }
 
-function unavailable(state: State, entry: Entry, cause: unknown): Acceptance {
+function unavailable(state: State, entry: Entry, cause: unknown): AcceptResult {
   finish(state, entry)
   return { outcome: 'unavailable', code: 'store_unavailable', cause }
 }
 
-function answerClaim(state: State, entry: Entry, claim: Claim): MaybePromise<Acceptance> {
+function answerClaim(state: State, entry: Entry, claim: Claim): MaybePromise<AcceptResult> {
   if (claim.outcome === 'claimed') return admit(state, entry)
   finish(state, entry)
   switch (claim.outcome) {
     case 'completed':
-      return claim.fingerprint === entry.storedFingerprint ? ANSWER.duplicate : ANSWER.conflict
+      return claim.fingerprint === entry.storedFingerprint
+        ? ACCEPT_RESULTS.duplicate
+        : ACCEPT_RESULTS.conflict
     case 'in_flight':
       return claim
     case 'full':
-      return ANSWER.full
+      return ACCEPT_RESULTS.full
     default:
       throw new TypeError('A store must answer a claim with an outcome of Claim.')
   }
 }
 
-function admit(state: State, entry: Entry): MaybePromise<Acceptance> {
+function admit(state: State, entry: Entry): MaybePromise<AcceptResult> {
   const { policy, scheduler, leases, deadLetters } = state
   if (entry.phase === 'finished') {
     // The drain ended while the store was asked: nothing is left to handle the event.
-    void giveBack(state, entry)
+    void release(state, entry)
     return CLAIM_UNDER_WAY
   }
   entry.phase = 'held'
@@ -101,9 +108,11 @@ function admit(state: State, entry: Entry): MaybePromise<Acceptance> {
   const isSame = replaced === undefined || replaced.fingerprint === entry.delivery.fingerprint
   if (policy.acknowledge === 'after-processing')
     return new Promise(resolve => {
-      entry.reply = isSame ? resolve : acceptance => resolve({ ...acceptance, conflict: true } as Acceptance)
+      entry.reply = isSame
+        ? resolve
+        : acceptance => resolve({ ...acceptance, conflict: true } as AcceptResult)
     })
   // From here a crash loses the event: its sender receives a 2xx, and only this process has it.
   entry.acknowledged = true
-  return isSame ? ANSWER.accepted : ANSWER.replaced
+  return isSame ? ACCEPT_RESULTS.accepted : ACCEPT_RESULTS.replaced
 }

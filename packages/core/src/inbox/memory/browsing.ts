@@ -1,4 +1,4 @@
-import { withOwnBytes } from '../../lib/with-own-bytes.ts'
+import { copyBody } from '../../lib/copy-body.ts'
 import type { BrowsedEvent, BrowseQuery, BrowseSupport } from '../browse.ts'
 import type { Delivery } from '../delivery.ts'
 import type { Entry } from './entry.ts'
@@ -56,5 +56,5 @@ function eventOf({ delivery, attempts, sequence }: Entry): BrowsedEvent & Pick<D
 /** Its bytes only where one event is asked for. */
 function shown(event: BrowsedEvent & Pick<Delivery, 'body'>, { key }: BrowseQuery): BrowsedEvent {
   const { body: _, ...rest } = event
-  return key === undefined ? rest : withOwnBytes(event)
+  return key === undefined ? rest : copyBody(event)
 }

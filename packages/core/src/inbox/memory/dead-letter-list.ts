@@ -1,5 +1,5 @@
 import { describeError } from '../../errors/errors.ts'
-import { withOwnBytes } from '../../lib/with-own-bytes.ts'
+import { copyBody } from '../../lib/copy-body.ts'
 import type { Delivery } from '../delivery.ts'
 import type { DeadLetter, ListOptions } from '../inbox.ts'
 import { parseCursor } from './parse-cursor.ts'
@@ -44,7 +44,7 @@ export class DeadLetterList {
 
   get(key: string): DeadLetter | undefined {
     const found = this.#letters.get(key)
-    return found && withOwnBytes(found.letter)
+    return found && copyBody(found.letter)
   }
 
   deliveryOf(key: string): Delivery | undefined {

@@ -1,7 +1,7 @@
 import { settlesWithin } from '../../lib/deadline.ts'
 import { ABORT } from '../attempt.ts'
 import type { DrainReport } from '../inbox.ts'
-import { withdraw } from './settling.ts'
+import { withdraw } from './completion.ts'
 import type { State } from './state.ts'
 
 const MOST_NAMED = 20

@@ -1,4 +1,4 @@
-import type { Acceptance } from '../acceptance.ts'
+import type { AcceptResult } from '../accept-result.ts'
 import type { Attempt } from '../attempt.ts'
 import type { Delivery } from '../delivery.ts'
 
@@ -28,7 +28,7 @@ export class Entry {
   /** Set by the scheduler while the entry waits for a retry. */
   retryTimer: ReturnType<typeof setTimeout> | undefined = undefined
   /** Answers the request that waits for the handlers, with `acknowledge: 'after-processing'`. */
-  reply: ((acceptance: Acceptance) => void) | undefined = undefined
+  reply: ((acceptance: AcceptResult) => void) | undefined = undefined
   /** Of its key, and its neighbours in {@link Entries}. */
   hash = 0
   before: Entry | undefined = undefined

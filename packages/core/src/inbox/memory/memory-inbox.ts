@@ -2,21 +2,21 @@ import { createScheduler } from '#scheduler'
 import { ConfigurationError } from '../../errors/errors.ts'
 import type { Duration } from '../../errors/parse-duration.ts'
 import { refuseUnknownNames } from '../../lib/check-option.ts'
+import { copyBody } from '../../lib/copy-body.ts'
 import { durationMs } from '../../lib/duration.ts'
-import { withOwnBytes } from '../../lib/with-own-bytes.ts'
 import { type DedupeStore, isStore } from '../dedupe-store.ts'
-import type { Inbox, InboxStats, Process, ProcessingPolicy } from '../inbox.ts'
+import type { Inbox, InboxStats, ProcessEvent, ProcessingPolicy } from '../inbox.ts'
 import { OWNED_BY_ANOTHER } from '../inbox-owner.ts'
 import { accept, redrive } from './accepting.ts'
 import { BROWSING, browse } from './browsing.ts'
+import { applyResult, loseLease, runAttempt } from './completion.ts'
 import { DeadLetterList } from './dead-letter-list.ts'
 import { drain } from './draining.ts'
 import { Entries } from './entries.ts'
 import { GuardedStore } from './guarded-store.ts'
 import { LeaseRenewal } from './lease-renewal.ts'
 import { MinuteCounts } from './minute-counts.ts'
-import { RememberedIds } from './remembered-ids.ts'
-import { applyVerdict, loseLease, runAttempt } from './settling.ts'
+import { SeenIds } from './seen-ids.ts'
 import { shortKey } from './short-key.ts'
 import type { State } from './state.ts'
 
@@ -45,7 +45,7 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
 
   return {
     // Other processes know a key in a store that they share.
-    ...(ids instanceof RememberedIds && { keyOf: shortKey }),
+    ...(ids instanceof SeenIds && { keyOf: shortKey }),
     accept(delivery) {
       if (state === undefined) throw new ConfigurationError('inbox', NOT_STARTED)
       return accept(state, delivery)
@@ -69,7 +69,7 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
     close: async timeoutMs => (state === undefined ? { lost: 0 } : drain(state, timeoutMs)),
     stats: () => ({ ...statsOf(state), dead: deadLetters.size }),
     deadLetters: {
-      list: query => deadLetters.list(query).map(withOwnBytes),
+      list: query => deadLetters.list(query).map(copyBody),
       get: key => deadLetters.get(key),
       redrive: async key => state !== undefined && redrive(state, key),
       discard: key => deadLetters.remove(key),
@@ -85,7 +85,7 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
 }
 
 /** The inbox's own, or those of the store that the user gave. */
-type Ids = DedupeStore | RememberedIds
+type Ids = DedupeStore | SeenIds
 
 const NOT_STARTED = 'start() must come before the first event'
 const CLOSED = 'it was closed with its receiver; make a new inbox for a new receiver'
@@ -105,16 +105,16 @@ function resolveOptions(options: MemoryInboxOptions): Pick<State, 'leaseMs'> & {
     )
   }
   const leaseMs = durationMs(options.lease ?? '60s', { option: 'lease', minMs: 1000, maxMs: 3_600_000 })
-  return { ids: store ?? new RememberedIds(), leaseMs }
+  return { ids: store ?? new SeenIds(), leaseMs }
 }
 
 function createState(
   parts: Pick<State, 'leaseMs' | 'deadLetters' | 'minutes'> & { readonly ids: Ids },
-  run: Process,
+  run: ProcessEvent,
   policy: ProcessingPolicy,
 ): State {
   const { ids, leaseMs, deadLetters, minutes } = parts
-  const store = ids instanceof RememberedIds ? ids : new GuardedStore(ids, policy.observe)
+  const store = ids instanceof SeenIds ? ids : new GuardedStore(ids, policy.observe)
   const entries = new Entries()
   const state: State = {
     run,
@@ -123,9 +123,9 @@ function createState(
     scheduler: createScheduler({
       policy,
       run: entry => runAttempt(state, entry),
-      apply(verdict, entry) {
+      apply(result, entry) {
         try {
-          applyVerdict(state, verdict, entry)
+          applyResult(state, result, entry)
         } catch (err) {
           policy.logger.error(
             { err, event: entry.delivery.id },
@@ -135,7 +135,7 @@ function createState(
       },
     }),
     leases:
-      store instanceof RememberedIds
+      store instanceof SeenIds
         ? undefined
         : new LeaseRenewal({ entries, store, leaseMs, onLost: entry => loseLease(state, entry) }),
     deadLetters,

@@ -1,6 +1,6 @@
 import { refuseUnknownNames, wholeNumber } from '../../lib/check-option.ts'
 import type { DedupeStore } from '../dedupe-store.ts'
-import { DEFAULT_ENTRIES, MAX_ENTRIES, RememberedIds } from './remembered-ids.ts'
+import { DEFAULT_ENTRIES, MAX_ENTRIES, SeenIds } from './seen-ids.ts'
 
 /** Options of {@link memoryStore}. */
 export interface MemoryStoreOptions {
@@ -27,7 +27,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): DedupeStore {
   const maxIds = wholeNumber('maxIds', options.maxIds ?? DEFAULT_ENTRIES, 1, MAX_ENTRIES)
   const maxClaims = wholeNumber('maxClaims', options.maxClaims ?? DEFAULT_ENTRIES, 1, MAX_ENTRIES)
   const leases = new Map<string, Lease>()
-  const ids = new RememberedIds(maxIds)
+  const ids = new SeenIds(maxIds)
 
   return {
     claim(key, token, { leaseMs }) {

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import type { Acceptance } from '../acceptance.ts'
+import type { AcceptResult } from '../accept-result.ts'
 import type { Attempt } from '../attempt.ts'
 import type { Delivery } from '../delivery.ts'
-import type { Process, ProcessingPolicy, Verdict } from '../inbox.ts'
+import type { AttemptResult, ProcessEvent, ProcessingPolicy } from '../inbox.ts'
 import { NO_DELIVERY } from './entry.ts'
 import { memoryInbox } from './memory-inbox.ts'
 
@@ -19,9 +19,9 @@ const policy: ProcessingPolicy = {
   logger: { info() {}, warn() {}, error() {} },
 }
 const REQUEST_ENDED = 'The request that ran this event ended before its handlers did.'
-const COMPLETED: Verdict = { outcome: 'completed' }
-const RETRY: Verdict = { outcome: 'retry', delayMs: 1000, error: new Error('not now') }
-const DEAD: Verdict = { outcome: 'dead', error: new Error('no use'), notified: true }
+const COMPLETED: AttemptResult = { outcome: 'completed' }
+const RETRY: AttemptResult = { outcome: 'retry', delayMs: 1000, error: new Error('not now') }
+const DEAD: AttemptResult = { outcome: 'dead', error: new Error('no use'), notified: true }
 
 /** An inbox whose attempts end when the test says so, or never, as when their request is gone. */
 function working(more: Partial<ProcessingPolicy> = {}) {
@@ -29,9 +29,9 @@ function working(more: Partial<ProcessingPolicy> = {}) {
   const runs: (Pick<Attempt, 'number' | 'decision'> & {
     id: string
     abandonReason?: string
-    end: (verdict: Verdict) => void
+    end: (result: AttemptResult) => void
   })[] = []
-  const run: Process = ({ id }, { number, decision, abandonReason }) => {
+  const run: ProcessEvent = ({ id }, { number, decision, abandonReason }) => {
     if (decision === 'abandon') {
       runs.push({ id, number, decision, abandonReason, end() {} })
       return DEAD
@@ -43,7 +43,7 @@ function working(more: Partial<ProcessingPolicy> = {}) {
     inbox,
     runs,
     accept: (id: string, parts: Partial<Delivery> = {}) =>
-      inbox.accept({ ...NO_DELIVERY, key: id, id, ...parts }) as Acceptance,
+      inbox.accept({ ...NO_DELIVERY, key: id, id, ...parts }) as AcceptResult,
     ids: () => runs.map(run => run.id),
   }
 }
@@ -123,7 +123,7 @@ it('answers a duplicate of a handled event as one, also without room', async () 
   expect(accept('handled')).toEqual({ outcome: 'duplicate' })
 })
 
-it('has room again once attempts must be over by the clock, even without a verdict', async () => {
+it('has room again once attempts must be over by the clock, even without a result', async () => {
   const { accept } = working()
   for (const id of ['a', 'b']) accept(id)
   await vi.advanceTimersByTimeAsync(10_900)
@@ -133,7 +133,7 @@ it('has room again once attempts must be over by the clock, even without a verdi
   expect(accept('e')).toEqual({ outcome: 'full' })
 })
 
-it('applies a late verdict, and retries as usual', async () => {
+it('applies a late result, and retries as usual', async () => {
   const { accept, runs, ids } = working()
   for (const id of ['a', 'b']) accept(id)
   await vi.advanceTimersByTimeAsync(15_000)

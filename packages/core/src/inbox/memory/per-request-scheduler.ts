@@ -1,5 +1,5 @@
 import { platform } from '#platform'
-import type { Acceptance } from '../acceptance.ts'
+import type { AcceptResult } from '../accept-result.ts'
 import type { Entry } from './entry.ts'
 import { runGuarded, type Scheduler, type SchedulerParts } from './scheduler.ts'
 
@@ -21,7 +21,7 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
  */
 export class PerRequestScheduler implements Scheduler {
   readonly #parts: SchedulerParts
-  /** An attempt that is older is over, even if its verdict never came. */
+  /** An attempt that is older is over, even if its result never came. */
   readonly #limitMs: number
   /** Monotonic milliseconds when each entry last showed a sign of life: in the future while it waits for a retry. */
   readonly #lastSeenAt = new Map<Entry, number>()
@@ -53,7 +53,7 @@ export class PerRequestScheduler implements Scheduler {
     return overdue
   }
 
-  reserve(entry: Entry): Acceptance | undefined {
+  reserve(entry: Entry): AcceptResult | undefined {
     const { serialize } = this.#parts.policy
     const key = serialize ? entry.delivery.order?.key : undefined
     if (key !== undefined && this.#keyHolders.has(key))
@@ -99,9 +99,9 @@ export class PerRequestScheduler implements Scheduler {
 
   #start(entry: Entry): void {
     if (entry.phase !== 'held') return
-    runGuarded(this.#parts, entry, verdict => {
+    runGuarded(this.#parts, entry, result => {
       this.#running.delete(entry)
-      this.#parts.apply(verdict, entry)
+      this.#parts.apply(result, entry)
     })
   }
 }

@@ -70,9 +70,9 @@ export class QueueingScheduler implements Scheduler {
 
   #start(entry: Entry): void {
     this.#active++
-    runGuarded(this.#parts, entry, (verdict, isAtOnce) => {
+    runGuarded(this.#parts, entry, (result, isAtOnce) => {
       this.#active--
-      this.#parts.apply(verdict, entry)
+      this.#parts.apply(result, entry)
       if (isAtOnce !== true) this.#startReady()
     })
   }

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest'
-import type { Verdict } from '../inbox.ts'
+import type { AttemptResult } from '../inbox.ts'
 import type { Entry } from './entry.ts'
 import { PerRequestScheduler } from './per-request-scheduler.ts'
 import { QueueingScheduler } from './queueing-scheduler.ts'
@@ -18,11 +18,11 @@ describe.each([QueueingScheduler, PerRequestScheduler])('%o', Scheduler => {
     ],
     ['rejects', () => Promise.reject(fault)],
   ])('tries an event again whose attempt %s, and runs others', async (_, fail) => {
-    const applied: [string, Verdict][] = []
+    const applied: [string, AttemptResult][] = []
     const scheduler = new Scheduler({
       policy: { concurrency: 1, serialize: false, handlerTimeoutMs: 1000 },
       run: ({ delivery }) => (delivery.id === 'faulty' ? fail() : { outcome: 'completed' }),
-      apply: (verdict, { delivery }) => applied.push([delivery.id, verdict]),
+      apply: (result, { delivery }) => applied.push([delivery.id, result]),
     })
     scheduler.enqueue(entry('faulty'))
     await vi.waitFor(() =>

@@ -1,6 +1,6 @@
 import { isPromise, type MaybePromise } from '../../lib/maybe-promise.ts'
-import type { Acceptance } from '../acceptance.ts'
-import type { ProcessingPolicy, Verdict } from '../inbox.ts'
+import type { AcceptResult } from '../accept-result.ts'
+import type { AttemptResult, ProcessingPolicy } from '../inbox.ts'
 import type { Entry } from './entry.ts'
 
 /** Decides when attempts start. Owns the retry timer of an entry. */
@@ -13,7 +13,7 @@ export interface Scheduler {
    */
   overdue?(): readonly Entry[]
   /** Keeps a place for an entry that has yet to be claimed, or answers why it stays with its sender. */
-  reserve?(entry: Entry): Acceptance | undefined
+  reserve?(entry: Entry): AcceptResult | undefined
   /** Starts an attempt as soon as there is room: the first one, or a retry. Cancels the wait for a retry. */
   enqueue(entry: Entry): void
   /** Enqueues a retry after a delay. */
@@ -25,32 +25,32 @@ export interface Scheduler {
 export interface SchedulerParts {
   readonly policy: Pick<ProcessingPolicy, 'concurrency' | 'serialize' | 'handlerTimeoutMs'>
   /** Runs one attempt. Neither throws nor rejects; should it all the same, see {@link runGuarded}. */
-  readonly run: (entry: Entry) => MaybePromise<Verdict>
+  readonly run: (entry: Entry) => MaybePromise<AttemptResult>
   /** Called when an attempt has ended. Does not throw. */
-  readonly apply: (verdict: Verdict, entry: Entry) => void
+  readonly apply: (result: AttemptResult, entry: Entry) => void
 }
 
 const FAULT_DELAY_MS = 1000
 
 /**
- * Runs one attempt, and hands its verdict to `end`: at once, or when there is one. An attempt that gives none is a fault
+ * Runs one attempt, and hands its result to `end`: at once, or when there is one. An attempt that gives none is a fault
  * on this side, which must neither end the process nor stop the event.
  */
 export function runGuarded(
   { run }: SchedulerParts,
   entry: Entry,
-  end: (verdict: Verdict, isAtOnce?: boolean) => void,
+  end: (result: AttemptResult, isAtOnce?: boolean) => void,
 ): void {
-  let verdict: MaybePromise<Verdict>
+  let result: MaybePromise<AttemptResult>
   try {
-    verdict = run(entry)
+    result = run(entry)
   } catch (fault) {
-    verdict = faulty(fault)
+    result = faulty(fault)
   }
-  if (isPromise(verdict)) void verdict.then(end, fault => end(faulty(fault)))
-  else end(verdict, true)
+  if (isPromise(result)) void result.then(end, fault => end(faulty(fault)))
+  else end(result, true)
 }
 
-function faulty(error: unknown): Verdict {
+function faulty(error: unknown): AttemptResult {
   return { outcome: 'retry', delayMs: FAULT_DELAY_MS, error }
 }

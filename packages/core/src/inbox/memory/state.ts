@@ -1,17 +1,17 @@
 import type { DedupeStore } from '../dedupe-store.ts'
-import type { Process, ProcessingPolicy } from '../inbox.ts'
+import type { ProcessEvent, ProcessingPolicy } from '../inbox.ts'
 import type { DeadLetterList } from './dead-letter-list.ts'
 import type { Entries } from './entries.ts'
 import type { LeaseRenewal } from './lease-renewal.ts'
 import type { MinuteCounts } from './minute-counts.ts'
 import type { Scheduler } from './scheduler.ts'
 
-/** What an inbox asks of its store: a `GuardedStore` around the one that the user gave, otherwise its own `RememberedIds`. */
+/** What an inbox asks of its store: a `GuardedStore` around the one that the user gave, otherwise its own `SeenIds`. */
 export type InboxStore = Required<Omit<DedupeStore, 'bounded' | 'extend'>>
 
 /** What a started inbox knows. Accepting, settling and draining are steps over it. */
 export interface State {
-  readonly run: Process
+  readonly run: ProcessEvent
   readonly policy: ProcessingPolicy
   readonly store: InboxStore
   readonly scheduler: Scheduler

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { PublishedHandlers } from '../handler-board.ts'
+import type { PublishedHandlers } from '../presence.ts'
 import { describeDifference } from './describe-difference.ts'
 
 const where = { location: "queue 'webhooks'", namespace: 'eu' }

@@ -1,4 +1,4 @@
-import type { HandlerSharing, PublishedHandlers } from '../handler-board.ts'
+import type { HandlerSharing, PublishedHandlers } from '../presence.ts'
 
 const MOST_NAMED = 5
 const LONGEST_NAME = 60

@@ -1,4 +1,4 @@
-import type { InboxProcess, PublishedHandlers } from '../handler-board.ts'
+import type { InboxProcess, PublishedHandlers } from '../presence.ts'
 import { PatternSet } from './pattern-set.ts'
 
 /** A process renews what it has published every 10 s. One that has missed two of them has ended, or hangs. */

@@ -1,4 +1,4 @@
-import type { PublishedHandlers } from '../handler-board.ts'
+import type { PublishedHandlers } from '../presence.ts'
 
 /** How specifically something handles a type: the greater, the more. */
 export const RANK = { none: 0, onUnhandled: 1, all: 2, category: 3, exact: 4 } as const

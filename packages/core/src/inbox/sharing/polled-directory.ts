@@ -1,18 +1,18 @@
 import { DeadlineError, settlesWithin } from '../../lib/deadline.ts'
 import type { MaybePromise } from '../../lib/maybe-promise.ts'
-import type {
-  BoardView,
-  HandlerBoard,
-  HandlerDirectory,
-  HandlerSharing,
-  Place,
-  PublishedHandlers,
-} from '../handler-board.ts'
 import type { ProcessingPolicy } from '../inbox.ts'
+import type {
+  HandlerSharing,
+  PresenceDirectory,
+  PresenceStore,
+  PresenceView,
+  PublishedHandlers,
+  Route,
+} from '../presence.ts'
 import { describeDifference } from './describe-difference.ts'
 import { OtherProcesses } from './other-processes.ts'
 import { PatternSet, RANK } from './pattern-set.ts'
-import { decidePlace, FIRST_MARK } from './place.ts'
+import { decideRoute, FIRST_TOKEN } from './route.ts'
 
 /** An attempt relies on no older view, so a publication covers every attempt that begins so long after it. */
 const MAX_AGE_MS = 1000
@@ -36,8 +36,8 @@ type Policy = Pick<ProcessingPolicy, 'capacity' | 'observe' | 'logger'>
  * What this process and the others on its inbox handle. Knows for each attempt whether another process is expected that
  * handles the type more specifically.
  */
-export class PolledDirectory implements HandlerDirectory {
-  readonly board: HandlerBoard
+export class PolledDirectory implements PresenceDirectory {
+  readonly board: PresenceStore
   readonly #sharing: HandlerSharing
   readonly #policy: Policy
   readonly #ownSet: PatternSet
@@ -58,7 +58,7 @@ export class PolledDirectory implements HandlerDirectory {
   #isDown = false
   #isStopped = false
 
-  constructor(board: HandlerBoard, sharing: HandlerSharing, policy: Policy) {
+  constructor(board: PresenceStore, sharing: HandlerSharing, policy: Policy) {
     this.board = board
     this.#sharing = sharing
     this.#policy = policy
@@ -90,34 +90,36 @@ export class PolledDirectory implements HandlerDirectory {
     this.#isStopped = true
   }
 
-  placeOf(type: string, mark: number): MaybePromise<Place | undefined> {
+  routeOf(type: string, routingToken: number): MaybePromise<Route | undefined> {
     const own = this.#ownSet.rankOf(type)
     if (own === RANK.exact || this.#isStopped) return undefined
-    if (performance.now() - this.#viewedAt > MAX_AGE_MS) return this.#placeByNewView(type, own, mark)
-    const place = this.#decide(type, own, mark)
+    if (performance.now() - this.#viewedAt > MAX_AGE_MS) return this.#placeByNewView(type, own, routingToken)
+    const route = this.#decide(type, own, routingToken)
     // Perhaps there is room again.
-    return place?.outcome === 'dead' && mark < FIRST_MARK ? this.#placeByNewView(type, own, mark) : place
+    return route?.outcome === 'dead' && routingToken < FIRST_TOKEN
+      ? this.#placeByNewView(type, own, routingToken)
+      : route
   }
 
-  async #placeByNewView(type: string, own: number, mark: number): Promise<Place | undefined> {
+  async #placeByNewView(type: string, own: number, routingToken: number): Promise<Route | undefined> {
     try {
       const askedAt = performance.now()
       while (this.#viewedAt < askedAt && !this.#isStopped) await this.#read()
     } catch {
       // Reported by the timer.
-      return waitForView(mark)
+      return waitForView(routingToken)
     }
-    return this.#decide(type, own, mark)
+    return this.#decide(type, own, routingToken)
   }
 
-  #decide(type: string, own: number, mark: number): Place | undefined {
+  #decide(type: string, own: number, routingToken: number): Route | undefined {
     const { best, isLive } = this.#others.bestOf(type)
     const { keepMs } = this.#sharing.published
     const hasRoom = isLive || this.#room > 0
-    const place = decidePlace({ type, own, best, mark, isLive, hasRoom, keepMs })
-    if (place?.outcome !== 'postponed') return this.#isUnsure ? waitForView(mark) : place
-    if (mark < FIRST_MARK && !isLive) this.#room--
-    return place
+    const route = decideRoute({ type, own, best, routingToken, isLive, hasRoom, keepMs })
+    if (route?.outcome !== 'postponed') return this.#isUnsure ? waitForView(routingToken) : route
+    if (routingToken < FIRST_TOKEN && !isLive) this.#room--
+    return route
   }
 
   /** Whether others may run that this process never saw: they published just before an outage that was too long. */
@@ -167,7 +169,7 @@ export class PolledDirectory implements HandlerDirectory {
     this.#viewedAt = askedAt
   }
 
-  #apply({ processes, postponed }: BoardView): void {
+  #apply({ processes, postponed }: PresenceView): void {
     // A server that has lost its data lacks it: the next turn of the timer publishes again.
     this.#isLost = !this.#others.see(processes, this.#sharing.published.id, this.#clock)
     const room = Math.max(1, Math.floor(this.#policy.capacity * POSTPONED_SHARE)) - postponed
@@ -208,8 +210,8 @@ function lacks(one: PublishedHandlers, other: PublishedHandlers): boolean {
 }
 
 /** What the others handle is unknown, so nothing is left to a less specific handler. */
-function waitForView(mark: number): Place {
-  return { outcome: 'postponed', delayMs: MAX_AGE_MS, mark: Math.max(mark, FIRST_MARK) }
+function waitForView(routingToken: number): Route {
+  return { outcome: 'postponed', delayMs: MAX_AGE_MS, routingToken: Math.max(routingToken, FIRST_TOKEN) }
 }
 
 /** Handlers that block the event loop hold up the answer as well: that is no fault of the board. */

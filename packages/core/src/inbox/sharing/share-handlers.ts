@@ -1,5 +1,5 @@
-import type { HandlerBoard } from '../handler-board.ts'
 import type { ProcessingPolicy } from '../inbox.ts'
+import type { PresenceStore } from '../presence.ts'
 import { PolledDirectory } from './polled-directory.ts'
 
 /**
@@ -10,7 +10,7 @@ import { PolledDirectory } from './polled-directory.ts'
  * receives.
  */
 export async function shareHandlers(
-  board: HandlerBoard,
+  board: PresenceStore,
   policy: Pick<ProcessingPolicy, 'handlers' | 'capacity' | 'observe' | 'logger'>,
 ): Promise<void> {
   const { handlers } = policy

@@ -27,8 +27,8 @@ export const platform: Platform = {
     const hasBom = buffer[0] === 0xef && buffer[1] === 0xbb && buffer[2] === 0xbf
     return hasBom ? buffer.toString('utf8', 3) : buffer.toString()
   },
-  keepContext: () => new KeptContext('Ackhook'),
-  keepsContext: true,
+  captureContext: () => new KeptContext('Ackhook'),
+  capturesContext: true,
   processName: () => `${hostname()}:${process.pid}`,
   afterReplies: work => void realSetImmediate(work),
   defaultLogger: processWarnings,

@@ -18,8 +18,8 @@ export const platform: Platform = {
     return base64url(new Uint8Array(digest, 0, KEY_BYTES))
   },
   decodeText: bytes => decoder.decode(bytes),
-  keepContext: () => CURRENT,
-  keepsContext: false,
+  captureContext: () => CURRENT,
+  capturesContext: false,
   processName: () => '',
   // A microtask runs whatever becomes of its request; a timer may not.
   // Called as a plain function: Workers refuse any other `this`.

@@ -61,8 +61,8 @@ describe('the driver of sqliteInbox', () => {
 })
 
 it('compares versions by their parts, not as text', () => {
-  const verdicts = ['3.51.2', '3.51.3', '3.51.10', '3.9.0', '3.52.0', '4.0.0', '2.99.99'].map(one =>
+  const results = ['3.51.2', '3.51.3', '3.51.10', '3.9.0', '3.52.0', '4.0.0', '2.99.99'].map(one =>
     isNewEnough(one),
   )
-  expect(verdicts).toEqual([false, true, true, false, true, true, false])
+  expect(results).toEqual([false, true, true, false, true, true, false])
 })

@@ -1,4 +1,4 @@
-import type { BoardView, InboxProcess, PublishedHandlers } from '@ackhook/core/spi'
+import type { InboxProcess, PresenceView, PublishedHandlers } from '@ackhook/core/spi'
 import { monotonicMs } from '../../protocol/monotonic-ms.ts'
 import type { SqliteDatabase, SqliteStatement } from '../driver/database.ts'
 import type { Counts } from './counts.ts'
@@ -33,7 +33,7 @@ export class Board {
     this.#drop.run(now)
   }
 
-  read(): BoardView {
+  read(): PresenceView {
     const now = Math.round(monotonicMs())
     const rows = this.#read.all(now) as { readonly published: string; readonly seenAt: number }[]
     const processes = rows.map(({ published, seenAt }): InboxProcess => {

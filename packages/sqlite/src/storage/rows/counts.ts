@@ -1,7 +1,7 @@
 import type { MinuteCount } from '@ackhook/core/spi'
 import type { SqliteDatabase, SqliteStatement } from '../driver/database.ts'
 
-/** Of all events in the file: not handled, dead letters, and those that wait after a verdict `postponed`. */
+/** Of all events in the file: not handled, dead letters, and those that wait after a result `postponed`. */
 export type Total = 'unhandled' | 'dead' | 'postponed'
 /** Of one minute. */
 type Happening = 'handled' | 'dead_lettered'

@@ -1,5 +1,5 @@
 import type { DeadLetter, InboxStats } from '@ackhook/core'
-import type { BoardView, BrowsedEvent, MinuteCount } from '@ackhook/core/spi'
+import type { BrowsedEvent, MinuteCount, PresenceView } from '@ackhook/core/spi'
 import type { BrowseRequest, Query } from '../../protocol/batch.ts'
 import type { QueryResult } from '../../protocol/batch-result.ts'
 import type { SqliteDatabase, SqliteStatement } from '../driver/database.ts'
@@ -28,7 +28,7 @@ type Answer =
   | readonly DeadLetter[]
   | readonly BrowsedEvent[]
   | readonly MinuteCount[]
-  | BoardView
+  | PresenceView
   | DeadLetter
   | boolean
   | undefined

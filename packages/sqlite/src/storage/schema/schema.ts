@@ -8,7 +8,7 @@ export const SCHEMA_VERSION = 1
 /**
  * One row for each event that is not handled. `due` depends on the state: not before, or at once (waiting), leased until
  * (active), failed at (dead). So one index serves all of them. `crashes`: how many attempts, and notifications of
- * `onDeadLetter`, ended with their process, in a row. `mark`: of the last verdict with one; `postponed`: it waits for
+ * `onDeadLetter`, ended with their process, in a row. `mark`: of the last result with one; `postponed`: it waits for
  * that. Those that wait for a time have an index by arrival, for people who look at them, and one by when their wait of
  * `delay` began: where that is in the future, the clock has been set back.
  *

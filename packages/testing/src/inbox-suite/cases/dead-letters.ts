@@ -45,11 +45,11 @@ export const deadLetterCases: readonly InboxCase[] = [
   }),
 
   inboxCase('dead-redelivery', 'a redelivered dead letter runs again, from attempt 1', async ({ start }) => {
-    let verdict = DEAD as typeof DEAD | typeof COMPLETED
-    const harness = await start({ decide: () => verdict })
+    let result = DEAD as typeof DEAD | typeof COMPLETED
+    const harness = await start({ decide: () => result })
     const delivery = makeDelivery()
     await acceptAndDeadLetter(harness, delivery)
-    verdict = COMPLETED
+    result = COMPLETED
     expectEqual(await harness.accept(delivery), { outcome: 'accepted' }, 'the answer to the redelivery')
     expectEqual((await harness.run(1)).attempt.number, 1, 'the number of the attempt')
     await until(async () => (await harness.inbox.stats()).dead === 0, 'the dead letter is gone')
@@ -72,11 +72,11 @@ export const deadLetterCases: readonly InboxCase[] = [
   ),
 
   inboxCase('dead-redrive', 'a redriven dead letter runs again, from attempt 1', async ({ start }) => {
-    let verdict = DEAD as typeof DEAD | typeof COMPLETED
-    const harness = await start({ decide: () => verdict })
+    let result = DEAD as typeof DEAD | typeof COMPLETED
+    const harness = await start({ decide: () => result })
     const delivery = makeDelivery()
     await acceptAndDeadLetter(harness, delivery)
-    verdict = COMPLETED
+    result = COMPLETED
     expectEqual(await harness.inbox.deadLetters.redrive(delivery.key), true, 'the answer to the redrive')
     const { attempt, delivery: again } = await harness.run(1)
     expectEqual([attempt.number, again.id], [1, delivery.id], 'the attempt')

@@ -55,8 +55,8 @@ export const sharingCases: readonly InboxCase[] = [
     'a postponed event waits as long as it should, is pending meanwhile, and loses no attempt',
     async ({ start }) => {
       const harness = await start({
-        decide: (_, { mark, number }) => {
-          if (mark < 3) return { outcome: 'postponed', delayMs: 200, mark: mark + 1 }
+        decide: (_, { routingToken, number }) => {
+          if (routingToken < 3) return { outcome: 'postponed', delayMs: 200, routingToken: routingToken + 1 }
           return number === 1 ? retryIn(1) : COMPLETED
         },
       })
@@ -66,7 +66,7 @@ export const sharingCases: readonly InboxCase[] = [
       await until(async () => (await harness.inbox.stats()).pending === 1, 'it is pending')
       await until(async () => (await harness.board.read()).postponed === 1, 'it is counted as postponed')
       await harness.run(4)
-      const seen = harness.runs.map(({ attempt }) => [attempt.number, attempt.mark])
+      const seen = harness.runs.map(({ attempt }) => [attempt.number, attempt.routingToken])
       expectEqual(
         seen,
         [
@@ -93,28 +93,30 @@ export const sharingCases: readonly InboxCase[] = [
 
   inboxCase(
     'durable-postpone-other',
-    'another process takes a postponed event when it is due, with its mark',
+    'another process takes a postponed event when it is due, with its routing token',
     async ({ start }) => {
-      const first = await start({ decide: () => ({ outcome: 'postponed', delayMs: 300, mark: 7 }) })
+      const first = await start({ decide: () => ({ outcome: 'postponed', delayMs: 300, routingToken: 7 }) })
       await first.accept(makeDelivery())
       await first.run(0)
       await until(async () => (await first.inbox.stats()).pending === 1, 'it is postponed')
       await first.inbox.close(1000)
       const { attempt } = await (await start()).run(0)
-      expectEqual([attempt.number, attempt.mark], [1, 7], 'its number and its mark')
+      expectEqual([attempt.number, attempt.routingToken], [1, 7], 'its number and its routing token')
     },
     ['durable'],
   ),
 
   inboxCase(
     'durable-postpone-dead',
-    'a postponed event can become a dead letter without an attempt, and keeps its mark when it is redriven or comes again',
+    'a postponed event can become a dead letter without an attempt, and keeps its routing token when it is redriven or comes again',
     async ({ start }) => {
       const error = new Error('no handler')
       const harness = await start({
-        decide: (_, { mark }) => {
-          if (mark === 0) return { outcome: 'postponed', delayMs: 50, mark: 9 }
-          return mark === 4 ? COMPLETED : { outcome: 'dead', error, notified: true, mark: mark === 9 ? 3 : 4 }
+        decide: (_, { routingToken }) => {
+          if (routingToken === 0) return { outcome: 'postponed', delayMs: 50, routingToken: 9 }
+          return routingToken === 4
+            ? COMPLETED
+            : { outcome: 'dead', error, notified: true, routingToken: routingToken === 9 ? 3 : 4 }
         },
       })
       const { key } = makeDelivery()
@@ -131,7 +133,7 @@ export const sharingCases: readonly InboxCase[] = [
       expectEqual((await deadLetters.get(delivery.key))?.attempts, 0, 'the attempts of the dead letter then')
       expectEqual((await harness.accept(delivery)).outcome, 'accepted', 'the answer to a redelivery')
       await harness.run(3)
-      const seen = harness.runs.map(({ attempt }) => [attempt.number, attempt.mark])
+      const seen = harness.runs.map(({ attempt }) => [attempt.number, attempt.routingToken])
       expectEqual(
         seen,
         [
@@ -152,8 +154,10 @@ export const sharingCases: readonly InboxCase[] = [
     async ({ start }) => {
       const harness = await start({
         serialize: true,
-        decide: ({ id }, { mark }) =>
-          id === 'head' && mark < 2 ? { outcome: 'postponed', delayMs: 150, mark: mark + 1 } : COMPLETED,
+        decide: ({ id }, { routingToken }) =>
+          id === 'head' && routingToken < 2
+            ? { outcome: 'postponed', delayMs: 150, routingToken: routingToken + 1 }
+            : COMPLETED,
       })
       const accept = (id: string, createdAt: number) =>
         harness.accept(makeDelivery({ id, order: { key: 'cnv_1', createdAt } }))

@@ -1,15 +1,15 @@
 import { expect, it } from 'vitest'
-import { RememberedIds } from './remembered-ids.ts'
+import { SeenIds } from './seen-ids.ts'
 
 const KEYS = ['evt_a', 'evt_b', 'evt_c']
 const LONG_MS = 600_000
 
-function remember(ids: RememberedIds, key: string, fingerprint = 0): void {
+function remember(ids: SeenIds, key: string, fingerprint = 0): void {
   ids.complete(key, '', { fingerprint, retentionMs: LONG_MS })
 }
 
 it('keeps the fingerprint of each id, and the last one', () => {
-  const ids = new RememberedIds(10)
+  const ids = new SeenIds(10)
   for (const [i, key] of KEYS.entries()) remember(ids, key, i)
   expect(KEYS.map(key => ids.handled(key))).toEqual([0, 1, 2])
   expect(ids.forget('evt_a')).toBe(true)
@@ -21,7 +21,7 @@ it('keeps the fingerprint of each id, and the last one', () => {
 })
 
 it('forgets the oldest id for one too many, and no other', () => {
-  const ids = new RememberedIds(3)
+  const ids = new SeenIds(3)
   for (const key of [...KEYS, 'evt_1']) remember(ids, key)
   expect([...KEYS, 'evt_1'].map(key => ids.claim(key).outcome)).toEqual([
     'claimed',
@@ -32,7 +32,7 @@ it('forgets the oldest id for one too many, and no other', () => {
 })
 
 it('remembers what a plain list of the newest ids would', () => {
-  const ids = new RememberedIds(8)
+  const ids = new SeenIds(8)
   const keys = ['Aa', 'BB', 'C#'].flatMap(a => ['Aa', 'BB', 'C#', 'xx'].map(b => a + b))
   /** In the order of arrival; a forgotten id leaves its place empty. */
   const newest: (string | undefined)[] = []

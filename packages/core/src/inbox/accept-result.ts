@@ -1,5 +1,5 @@
 /** What an inbox answers to a delivery. The first four are replied to with a 2xx; after the others the sender retries. */
-export type Acceptance =
+export type AcceptResult =
   /** `conflict`: it takes the place of a dead letter with the same id and different bytes. */
   | { readonly outcome: 'accepted'; readonly conflict?: boolean }
   /** `conflict`: the id was accepted before with different bytes. */
@@ -17,8 +17,8 @@ export type Acceptance =
     }
 
 /** The answers that are the same for every event. */
-export const ANSWER: Readonly<
-  Record<'accepted' | 'replaced' | 'duplicate' | 'conflict' | 'full', Acceptance>
+export const ACCEPT_RESULTS: Readonly<
+  Record<'accepted' | 'replaced' | 'duplicate' | 'conflict' | 'full', AcceptResult>
 > = {
   accepted: { outcome: 'accepted' },
   replaced: { outcome: 'accepted', conflict: true },

@@ -1,39 +1,39 @@
 import { type AckhookError, NonRetryableError } from '../../errors/errors.ts'
 import type { MaybePromise } from '../../lib/maybe-promise.ts'
 import { ABORT, createAttempt } from '../attempt.ts'
-import { type Delivery, identityOf } from '../delivery.ts'
-import type { Verdict } from '../inbox.ts'
-import { askedDelayMs, comesTooLate } from '../retry.ts'
+import { type Delivery, eventRef } from '../delivery.ts'
+import type { AttemptResult } from '../inbox.ts'
+import { exceedsDeadline, requestedDelayMs } from '../retry.ts'
 import { type Entry, NO_DELIVERY } from './entry.ts'
 import type { State } from './state.ts'
 
 const FIRST_COMPLETION_DELAY_MS = 250
 
 /** Begins the next attempt at an event. */
-export function runAttempt(state: State, entry: Entry): MaybePromise<Verdict> {
+export function runAttempt(state: State, entry: Entry): MaybePromise<AttemptResult> {
   entry.attempts++
   entry.attempt = createAttempt(entry.attempts)
   return state.run(entry.delivery, entry.attempt, state.limit)
 }
 
 /** Applies what the worker decided about an attempt. */
-export function applyVerdict(state: State, verdict: Verdict, entry: Entry): void {
+export function applyResult(state: State, result: AttemptResult, entry: Entry): void {
   entry.attempt = undefined
-  // Lost to another process, or given back by the drain: the verdict no longer counts.
+  // Lost to another process, or given back by the drain: the result no longer counts.
   if (entry.phase !== 'held') return
-  if (verdict.outcome === 'completed') {
+  if (result.outcome === 'completed') {
     entry.reply?.({ outcome: 'processed' })
     complete(state, entry)
     return
   }
   entry.delivery = forLater(entry.delivery)
   // Never answered here: this inbox serves one process.
-  if (verdict.outcome === 'postponed') retry(state, entry, verdict.delayMs)
-  else if (entry.reply !== undefined) answerFailure(state, entry, verdict)
-  else if (verdict.outcome === 'retry') retry(state, entry, verdict.delayMs)
+  if (result.outcome === 'postponed') retry(state, entry, result.delayMs)
+  else if (entry.reply !== undefined) answerFailure(state, entry, result)
+  else if (result.outcome === 'retry') retry(state, entry, result.delayMs)
   else {
-    if (verdict.attemptsLeft === true && !verdict.notified) state.lost.push(entry.delivery.id)
-    void deadLetter(state, entry, verdict.error)
+    if (result.attemptsLeft === true && !result.notified) state.lost.push(entry.delivery.id)
+    void deadLetter(state, entry, result.error)
   }
 }
 
@@ -50,7 +50,7 @@ function complete(state: State, entry: Entry): void {
 /** Until the id is remembered, only the lease keeps a redelivery from running again. */
 async function completeLater(state: State, entry: Entry, first: MaybePromise<boolean>): Promise<void> {
   const { observe } = state.policy
-  const event = identityOf(entry.delivery)
+  const event = eventRef(entry.delivery)
   let remembered = first
   for (let delayMs = FIRST_COMPLETION_DELAY_MS; ; delayMs *= 2) {
     try {
@@ -78,18 +78,18 @@ function remember({ store, policy }: State, { key, token, storedFingerprint }: E
 
 function retry({ scheduler, limit }: State, entry: Entry, delayMs: number): void {
   // The drain began after the worker decided: the last attempt starts now.
-  if (comesTooLate(delayMs, limit.lastStartAt)) scheduler.enqueue(entry)
+  if (exceedsDeadline(delayMs, limit.lastStartAt)) scheduler.enqueue(entry)
   else scheduler.enqueueAfter(entry, delayMs)
 }
 
 /** Without an acknowledgement the sender still has the event and retries it: the inbox does not. */
-function answerFailure(state: State, entry: Entry, verdict: Extract<Verdict, { error: unknown }>): void {
-  if (verdict.outcome === 'dead' && verdict.notified) {
+function answerFailure(state: State, entry: Entry, result: Extract<AttemptResult, { error: unknown }>): void {
+  if (result.outcome === 'dead' && result.notified) {
     entry.reply?.({ outcome: 'dead_lettered' })
-    void deadLetter(state, entry, verdict.error)
+    void deadLetter(state, entry, result.error)
   } else {
-    entry.reply?.({ outcome: 'failed', retryAfterMs: askedDelayMs(verdict.error) })
-    void giveBack(state, entry)
+    entry.reply?.({ outcome: 'failed', retryAfterMs: requestedDelayMs(result.error) })
+    void release(state, entry)
   }
 }
 
@@ -97,7 +97,7 @@ function answerFailure(state: State, entry: Entry, verdict: Extract<Verdict, { e
 function deadLetter(state: State, entry: Entry, error: unknown): Promise<void> {
   state.minutes.add('deadLettered')
   keepDeadLetter(state, entry.delivery, { attempts: entry.attempts, error })
-  return giveBack(state, entry)
+  return release(state, entry)
 }
 
 export function keepDeadLetter(
@@ -109,7 +109,7 @@ export function keepDeadLetter(
 }
 
 /** Finishes an entry and releases its lease, so that a redelivery runs at once. Never rejects. */
-export async function giveBack(state: State, entry: Entry): Promise<void> {
+export async function release(state: State, entry: Entry): Promise<void> {
   finish(state, entry)
   try {
     await state.store.release(entry.key, entry.token)
@@ -132,12 +132,12 @@ export function finish({ entries, scheduler, onIdle }: State, entry: Entry): voi
 export function withdraw(state: State, entry: Entry, error: AckhookError): Promise<void> {
   entry.attempt?.abort(error)
   entry.reply?.({ outcome: 'failed', retryAfterMs: 1000 })
-  return entry.acknowledged ? deadLetter(state, entry, error) : giveBack(state, entry)
+  return entry.acknowledged ? deadLetter(state, entry, error) : release(state, entry)
 }
 
 /** Ends what another process owns now: it has acknowledged the event, so nothing may run here any more. */
 export function loseLease(state: State, entry: Entry): void {
-  state.policy.observe({ kind: 'lease_lost', ...identityOf(entry.delivery) })
+  state.policy.observe({ kind: 'lease_lost', ...eventRef(entry.delivery) })
   entry.attempt?.abort(ABORT.leaseLost())
   entry.reply?.({ outcome: 'in_flight', retryAfterMs: 1000 })
   finish(state, entry)

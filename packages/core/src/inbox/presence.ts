@@ -26,18 +26,18 @@ export interface InboxProcess extends PublishedHandlers {
 }
 
 /** Where the processes on one inbox publish what they handle. The inbox stores this and does not look into it. */
-export interface HandlerBoard {
+export interface PresenceStore {
   /** Stores or renews one publication, known by its id. By the inbox's own clock it is kept for `keepMs` from now on. */
   publish(own: PublishedHandlers): MaybePromise<void>
   /** What is stored now, and not a copy that may be older. Called twice a second, and has about a second to settle. */
-  read(): MaybePromise<BoardView>
+  read(): MaybePromise<PresenceView>
 }
 
 /** The board at one moment. */
-export interface BoardView {
+export interface PresenceView {
   /** Every publication that is kept, the reader's own included. */
   readonly processes: readonly InboxProcess[]
-  /** Events of all processes that wait after a verdict `postponed`. The count may be a second old. */
+  /** Events of all processes that wait after a result `postponed`. The count may be a second old. */
   readonly postponed: number
 }
 
@@ -48,16 +48,16 @@ export interface HandlerSharing {
   readonly location?: string | undefined
   readonly namespace?: unknown
   /** Makes every attempt ask, from now on until the receiver has closed its inbox. Rejects like `begin`. */
-  share(directory: HandlerDirectory): Promise<void>
+  share(directory: PresenceDirectory): Promise<void>
 }
 
 /** What all processes on one inbox handle, as one of them knows it. A process that is alone on its inbox needs none. */
-export interface HandlerDirectory {
-  readonly board: HandlerBoard
+export interface PresenceDirectory {
+  readonly board: PresenceStore
   /** Publishes and reads for the first time, then from time to time until `stop`. Rejects when the board does. */
   begin(): Promise<void>
   /** Where an event goes whose attempt must not begin here. `undefined`, and nothing to wait for, in the ordinary case. */
-  placeOf(type: string, mark: number): MaybePromise<Place | undefined>
+  routeOf(type: string, routingToken: number): MaybePromise<Route | undefined>
   /**
    * Resolves when no attempt of another process can begin any more that does not know these handlers: at once where no
    * live process lacks one of them.
@@ -67,18 +67,18 @@ export interface HandlerDirectory {
 }
 
 /** Where an event goes that is not handled here. */
-export type Place =
+export type Route =
   | Postponed
-  | { readonly outcome: 'dead'; readonly error: AckhookError; readonly mark: number }
+  | { readonly outcome: 'dead'; readonly error: AckhookError; readonly routingToken: number }
 
 /**
  * Another process has the more specific handler: the event waits for `delayMs` and is pending meanwhile. It was no
  * attempt: the next one has the same number, and an event with a `serializeBy` key keeps its turn. The inbox keeps
- * `mark` with the event until it is completed or discarded, over retries and redrives as well. Only where it called `shareHandlers`.
+ * `routingToken` with the event until it is completed or discarded, over retries and redrives as well. Only where it called `shareHandlers`.
  */
 export interface Postponed {
   readonly outcome: 'postponed'
   readonly delayMs: number
   /** Opaque: core reads it in the next attempt. */
-  readonly mark: number
+  readonly routingToken: number
 }

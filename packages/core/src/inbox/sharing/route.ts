@@ -1,15 +1,15 @@
 import { AckhookError } from '../../errors/errors.ts'
 import { formatMs } from '../../lib/duration.ts'
-import type { Place } from '../handler-board.ts'
+import type { Route } from '../presence.ts'
 
 const MIN_DELAY_MS = 100
 const MAX_DELAY_MS = 5000
 /** Every process may take an event when it is due again, so one that waits for a process that runs tries more often. */
 const MAX_LIVE_DELAY_MS = 2000
-/** A mark is a count of waits and the rank that the event waits for. That of a dead letter has no waits. */
+/** A routing token is a count of waits and the rank that the event waits for. That of a dead letter has no waits. */
 const RANKS = 8
 /** One wait, for no known handler. */
-export const FIRST_MARK: number = RANKS
+export const FIRST_TOKEN: number = RANKS
 
 /** What an attempt has to know to decide whether it may begin here. */
 export interface Situation {
@@ -19,7 +19,7 @@ export interface Situation {
   /** How specifically the best of the others does that is expected. */
   readonly best: number
   /** Of the event's last wait. */
-  readonly mark: number
+  readonly routingToken: number
   /** Whether a process that handles it so runs now. */
   readonly isLive: boolean
   /** Whether one more event may wait. */
@@ -31,9 +31,9 @@ export interface Situation {
  * Whether an event waits for a process that handles its type more specifically. `undefined`: it runs here. An event that
  * has waited is never left to a less specific handler than the one it waited for.
  */
-export function decidePlace(situation: Situation): Place | undefined {
-  const { type, own, best, mark, isLive, hasRoom, keepMs } = situation
-  const awaited = mark % RANKS
+export function decideRoute(situation: Situation): Route | undefined {
+  const { type, own, best, routingToken, isLive, hasRoom, keepMs } = situation
+  const awaited = routingToken % RANKS
   const needed = Math.max(best, awaited)
   if (own >= needed) return undefined
   if (best < awaited)
@@ -41,18 +41,18 @@ export function decidePlace(situation: Situation): Place | undefined {
       needed,
       `no process that handles '${type}' was seen here for ${formatMs(keepMs)} (option handlerWait)`,
     )
-  if (mark < FIRST_MARK && !hasRoom)
+  if (routingToken < FIRST_TOKEN && !hasRoom)
     return missing(
       needed,
       `too many events wait for other processes already, '${type}' among them (a tenth of capacity)`,
     )
-  const waits = Math.floor(mark / RANKS)
-  return { outcome: 'postponed', delayMs: delayMs(waits, isLive), mark: (waits + 1) * RANKS + needed }
+  const waits = Math.floor(routingToken / RANKS)
+  return { outcome: 'postponed', delayMs: delayMs(waits, isLive), routingToken: (waits + 1) * RANKS + needed }
 }
 
-function missing(mark: number, reason: string): Place {
+function missing(routingToken: number, reason: string): Route {
   const message = `Redrive the event once a process with its handler runs: ${reason}.`
-  return { outcome: 'dead', error: new AckhookError('handler_missing', message), mark }
+  return { outcome: 'dead', error: new AckhookError('handler_missing', message), routingToken }
 }
 
 /** The upper half is random, so that events that were postponed together do not come back together. */

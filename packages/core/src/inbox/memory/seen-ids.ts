@@ -16,12 +16,12 @@ const NONE = 0
 /**
  * Ids of handled events with the fingerprint of their bytes, each for a time of its own, a bounded number of them. A ring of
  * slots in the order of arrival, and an index from an id to its slot: finding the oldest key of a large `Map` takes longer
- * the more were deleted before it. Why not `lru-cache`: docs/decisions/0003-remembered-ids-keep-a-ring.md. perf: note 19.
+ * the more were deleted before it. Why not `lru-cache`: docs/decisions/0003-seen-ids-keep-a-ring.md. perf: note 19.
  *
  * By itself it is the store of an inbox that shares its ids with nothing. The inbox's entries are then the only leases,
  * and none can be lost. `memoryStore` adds leases that several inboxes may compete for.
  */
-export class RememberedIds implements InboxStore {
+export class SeenIds implements InboxStore {
   readonly #max: number
   readonly #slots = new KeyIndex()
   #fingerprints = new Int32Array(FEWEST)
