@@ -150,9 +150,8 @@ function mount(scope: FastifyInstance, path: string, receiver: FastifyReceiver):
   scope.addContentTypeParser(['application/json', '*'], (_request, payload, done) => done(null, payload))
   scope.all<{ Body?: FastifyRequest['raw'] }>(path, (request, reply) => {
     reply.hijack()
-    replyTo(receiver, fromNodeRequest(request.raw, request, request.body ?? request.raw), answer =>
-      writeReply(request.raw, reply.raw, answer),
-    )
+    const neutral = fromNodeRequest(request.raw, request, request.body ?? request.raw)
+    void replyTo(receiver, neutral).then(written => writeReply(request.raw, reply.raw, written))
   })
 }
 

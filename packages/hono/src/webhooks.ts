@@ -45,13 +45,11 @@ export function webhooksOf<Events, C extends Context = Context>(
   receiver: Receiver<Events, C>,
 ): HonoWebhooks<Events, C> {
   requireReceiver(receiver, 'webhooksOf')
-  const handler = (c: C): Promise<Response> =>
-    new Promise(resolve => {
-      if (c?.req?.raw === undefined) throw wrongFramework('webhooks of @ackhook/hono', 'a context of Hono')
-      replyTo(receiver, fromContext(c), ({ status, headers, body }) =>
-        resolve(new Response(body, { status, headers })),
-      )
-    })
+  const handler = async (c: C): Promise<Response> => {
+    if (c?.req?.raw === undefined) throw wrongFramework('webhooks of @ackhook/hono', 'a context of Hono')
+    const { status, headers, body } = await replyTo(receiver, fromContext(c))
+    return new Response(body, { status, headers })
+  }
   return Object.assign(handler, receiver)
 }
 

@@ -196,10 +196,15 @@ describe('metrics', () => {
     expect(metrics('messaging.client.consumed.messages').map(pointOf)).toEqual([
       [{ ...operation('receive'), ...resolved }, 2],
     ])
-    expect(metrics('messaging.process.duration').map(countOf)).toEqual([
-      [{ ...operation('process'), ...resolved }, 1],
-      [{ ...operation('process'), ...resolved, 'error.type': 'TypeError' }, 2],
-    ])
+    const processed = metrics('messaging.process.duration').map(countOf)
+    expect(processed).toHaveLength(2)
+    // Both attempts run in one turn, in which either may end first.
+    expect(processed).toEqual(
+      expect.arrayContaining([
+        [{ ...operation('process'), ...resolved }, 1],
+        [{ ...operation('process'), ...resolved, 'error.type': 'TypeError' }, 2],
+      ]),
+    )
     expect(metrics('ackhook.duplicates').map(pointOf)).toEqual([
       [{ ...resolved, 'ackhook.conflict': false }, 1],
     ])

@@ -1,14 +1,14 @@
 import { platform } from '#platform'
 import { ConfigurationError } from '../errors/errors.ts'
+import { eventKey } from '../events/event-key.ts'
 import type { WebhookEvent } from '../events/event-types.ts'
 import type { WebhookRequest } from '../http/request.ts'
-import { checksum } from '../lib/checksum.ts'
 import { isPromise, type MaybePromise } from '../lib/maybe-promise.ts'
 import type { AsyncContext } from '../platform/platform.ts'
 
 /** One authentic event between its request and its handlers. */
 export interface Delivery {
-  /** What an inbox remembers events by: a hash of namespace and id, or what `keyOf` of the inbox answers. */
+  /** A hash of namespace and id, by which an inbox remembers the event. */
   readonly key: string
   readonly namespace: string
   readonly id: string
@@ -16,7 +16,7 @@ export interface Delivery {
   /** The exact bytes that were signed. What a durable inbox keeps; parsed JSON is not. */
   readonly body: Uint8Array
   /**
-   * Signed 32-bit checksum of the bytes, to notice one id used for two bodies. It only ever reports: the sender is
+   * First 32 bits of the SHA-256 of the bytes, to notice one id used for two bodies. It only ever reports: the sender is
    * authentic by then, and whether it repeats a body byte for byte is not published.
    */
   readonly fingerprint: number
@@ -39,14 +39,13 @@ export interface SerialOrder {
   readonly createdAt: number
 }
 
-/** Which event it is, for an observation. */
+/** Fields that identify an event in observations. */
 export function eventRef({ id, type, namespace }: Delivery): Pick<Delivery, 'id' | 'type' | 'namespace'> {
   return { id, type, namespace }
 }
 
 export interface DeliveryParts<Context> {
   readonly namespace: string | ((context: Context) => string)
-  readonly keyOf: (namespace: string, id: string) => MaybePromise<string>
   readonly serializeBy: ((event: WebhookEvent) => string | null | undefined) | undefined
   readonly acknowledge?: 'immediately' | 'after-processing'
   readonly clock: () => number
@@ -63,15 +62,24 @@ export function createDeliveryFactory<Context>(parts: DeliveryParts<Context>): C
   return (event, body, { context, waitUntil }) => {
     const namespace = namespaceOf(parts, context)
     const order = orderOf(parts, event)
-    const create = (key: string): Delivery => {
-      const delivery = new VerifiedDelivery(key, namespace, event, body, parts.clock())
-      if (order !== undefined) delivery.order = order
-      if (waitUntil !== undefined) delivery.waitUntil = waitUntil
-      if (parts.acknowledge === 'after-processing') delivery.asyncContext = platform.captureContext()
-      return delivery
-    }
-    const key = parts.keyOf(namespace, event.id)
-    return isPromise(key) ? key.then(create) : create(key)
+    const asyncContext = parts.acknowledge === 'after-processing' ? platform.captureContext() : undefined
+    const create = (key: string, fingerprint: number): Delivery => ({
+      key,
+      namespace,
+      id: event.id,
+      type: event.type,
+      body,
+      fingerprint,
+      receivedAt: parts.clock(),
+      event,
+      ...(order && { order }),
+      ...(waitUntil && { waitUntil }),
+      ...(asyncContext && { asyncContext }),
+    })
+    const key = eventKey(namespace, event.id)
+    const fingerprint = platform.checksum(body)
+    if (!isPromise(key) && !isPromise(fingerprint)) return create(key, fingerprint)
+    return Promise.all([key, fingerprint]).then(both => create(...both))
   }
 }
 
@@ -90,32 +98,6 @@ function orderOf<Context>(
   if (typeof key !== 'string') return refuse('serializeBy', key, 'a string, or undefined for no order')
   const createdAt = Date.parse(event.created_at)
   return { key, createdAt: Number.isNaN(createdAt) ? clock() : createdAt }
-}
-
-/** A literal would soon be allocated where only a full collection frees it. perf: note 3. */
-class VerifiedDelivery implements Delivery {
-  readonly key: string
-  readonly namespace: string
-  readonly id: string
-  readonly type: string
-  readonly body: Uint8Array
-  readonly fingerprint: number
-  readonly receivedAt: number
-  readonly event: WebhookEvent
-  declare order?: SerialOrder
-  declare waitUntil?: NonNullable<Delivery['waitUntil']>
-  declare asyncContext?: AsyncContext
-
-  constructor(key: string, namespace: string, event: WebhookEvent, body: Uint8Array, receivedAt: number) {
-    this.key = key
-    this.namespace = namespace
-    this.id = event.id
-    this.type = event.type
-    this.body = body
-    this.fingerprint = checksum(body)
-    this.receivedAt = receivedAt
-    this.event = event
-  }
 }
 
 /** A user's function returned a wrong type. It is not converted, which could turn two keys into one. */

@@ -56,8 +56,7 @@ export interface PresenceDirectory {
   readonly board: PresenceStore
   /** Publishes and reads for the first time, then from time to time until `stop`. Rejects when the board does. */
   begin(): Promise<void>
-  /** Where an event goes whose attempt must not begin here. `undefined`, and nothing to wait for, in the ordinary case. */
-  routeOf(type: string, routingToken: number): MaybePromise<Route | undefined>
+  routeOf: RouteOf
   /**
    * Resolves when no attempt of another process can begin any more that does not know these handlers: at once where no
    * live process lacks one of them.
@@ -65,6 +64,9 @@ export interface PresenceDirectory {
   settled(): Promise<void>
   stop(): void
 }
+
+/** Where an event of `type` goes that must not run here. `undefined`, and nothing to wait for, in the ordinary case. */
+export type RouteOf = (type: string, routingToken: number) => MaybePromise<Route | undefined>
 
 /** Where an event goes that is not handled here. */
 export type Route =

@@ -173,7 +173,7 @@ class BodyReader extends PendingBody {
     this.#done = undefined
     this.#context = undefined
     if (done === undefined) this.#body = body
-    else context?.run(done, body)
+    else context?.(() => done(body))
   }
 }
 

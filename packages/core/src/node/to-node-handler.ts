@@ -19,6 +19,8 @@ export function toNodeHandler<Request extends IncomingMessage>(
   return (request, response) => {
     if (response?.writeHead === undefined)
       throw wrongFramework('a Node handler', "Node's request and response")
-    replyTo(receiver, fromNodeRequest(request, request), reply => writeReply(request, response, reply))
+    void replyTo(receiver, fromNodeRequest(request, request)).then(reply =>
+      writeReply(request, response, reply),
+    )
   }
 }

@@ -1,7 +1,7 @@
 import type { MaybePromise } from '../lib/maybe-promise.ts'
 import type { Logger } from '../observe/logger.ts'
 
-/** HMAC-SHA256 of `<timestamp>.<body>` under one secret, as 32 characters of one byte each. */
+/** HMAC-SHA256 of `<timestamp>.<body>` under one secret, as 64 hexadecimal digits in lower case. */
 export type Mac = (timestamp: string, body: Uint8Array) => MaybePromise<string>
 
 /**
@@ -11,16 +11,18 @@ export type Mac = (timestamp: string, body: Uint8Array) => MaybePromise<string>
  */
 export interface Platform {
   /** Prepares a secret once, so that each delivery costs only the hashing of its bytes. */
-  createMac(secret: string): Mac
+  hmac(secret: string): Mac
   /** The first 128 bits of the SHA-256 of a text's UTF-8 bytes, as 22 characters of base64url. */
   hashText(text: string): MaybePromise<string>
+  /** The first 32 bits of the SHA-256 of bytes, as a signed integer. */
+  checksum(bytes: Uint8Array): MaybePromise<number>
   /** Text of UTF-8 bytes, without a byte order mark. Invalid sequences become U+FFFD. */
   decodeText(bytes: Uint8Array): string
   /** Timeouts of one length. */
   createTimeouts(ms: number): Timeouts
   /**
-   * Keeps the current async context, as `AsyncLocalStorage` has it. On Workers an attempt never leaves its request, so
-   * there is nothing to keep.
+   * Captures the current async context, as `AsyncLocalStorage` has it. On Workers an attempt never leaves its request,
+   * so there is nothing to capture.
    */
   captureContext(): AsyncContext
   /** Whether {@link captureContext} keeps one. */
@@ -33,11 +35,8 @@ export interface Platform {
   readonly defaultLogger: Logger
 }
 
-/** An async context that was kept. */
-export interface AsyncContext {
-  /** What `work` makes of `value`, in this context. */
-  run<T, Result>(work: (value: T) => Result, value: T): Result
-}
+/** Runs `work` in an async context that was captured, and returns what it returns. */
+export type AsyncContext = <Result>(work: () => Result) => Result
 
 /** Timeouts that all fire equally long after they were set. */
 export interface Timeouts {

@@ -2,11 +2,11 @@ import { platform } from '#platform'
 import { ConfigurationError, unreportedCopies } from '../errors/errors.ts'
 import type { Duration } from '../errors/parse-duration.ts'
 import { createDecoder } from '../events/decode-event.ts'
+import { eventKey } from '../events/event-key.ts'
 import type { EventHandler, EventSchemas, KnownEvents } from '../events/event-types.ts'
-import { toHandle } from '../http/reply.ts'
 import { createDeliveryFactory } from '../inbox/delivery.ts'
 import type { DeadLetterStore } from '../inbox/inbox.ts'
-import { keysOf } from '../inbox/keys-of.ts'
+import type { RouteOf } from '../inbox/presence.ts'
 import { oneOf, refuseUnknownNames, wholeNumber } from '../lib/check-option.ts'
 import type { MaybePromise } from '../lib/maybe-promise.ts'
 import { createRefusalLog, createStoreLog } from '../observe/failure-log.ts'
@@ -46,7 +46,7 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
   const { inbox } = resolved
   const keyOf: KeyOf = (id, where = {}) => {
     refuseUnknownNames(where, ['namespace'], '', "{ namespace: 'acme' }")
-    if (typeof id === 'string') return keysOf(inbox)(where.namespace ?? '', id)
+    if (typeof id === 'string') return eventKey(where.namespace ?? '', id)
     throw new ConfigurationError('id', 'must be the id of an event, a string')
   }
   const receiver: Receiver<KnownEvents<Schemas>, Context> & Inspectable = {
@@ -117,7 +117,8 @@ function connect<Context>(
     createProcess() {
       if (handlers.freeze() && resolved.concurrency > 0) warnWithoutHandlers(logger, handlers)
       warnOfCopies(logger)
-      const run = createWorker({ ...recorded, handlers, sharing, decode, observers, asyncContext })
+      const route: RouteOf = (type, token) => sharing.directory?.routeOf(type, token)
+      const run = createWorker({ ...recorded, handlers, route, decode, observers, asyncContext })
       const tools = { decode, countHandlers: (type: string) => handlers.match(type).length }
       return wraps.reduce((wrapped, wrap) => wrap(wrapped, tools), run)
     },
@@ -125,13 +126,13 @@ function connect<Context>(
   const steps: HandleRequestParts<Context> = {
     ...resolved,
     inbox: lifecycle,
-    verify: createVerifier({ ...resolved, macs: createSecrets(resolved.secret, logger) }),
+    verify: createVerifier({ ...resolved, secretsOf: createSecrets(resolved.secret, logger) }),
     decode,
-    createDelivery: createDeliveryFactory({ ...recorded, keyOf: keysOf(inbox) }),
+    createDelivery: createDeliveryFactory(recorded),
     logRefusal: createRefusalLog(logger),
     observers,
   }
-  return { lifecycle, handle: toHandle((request, reply) => handleRequest(steps, request, reply)) }
+  return { lifecycle, handle: request => handleRequest(steps, request) }
 }
 
 function drainTimeoutOf(options: Parameters<Receiver['close']>[0] = {}): Duration {

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import { platform } from '#platform'
 import { ConfigurationError } from '../errors/errors.ts'
 import { Refusal } from '../errors/refusal.ts'
@@ -18,19 +19,15 @@ export type SecretResolver<Context> = (context: Context) => MaybePromise<Secret 
 /** What the option `secret` takes: secrets, or a function of the request that gives them. */
 export type SecretSource<Context> = Secret | SecretResolver<Context>
 
-/** The prepared secrets, or how to get those of one request. */
-export type PreparedSecrets<Context> = readonly Mac[] | SecretsOf<Context>
-type SecretsOf<Context> = (context: Context) => Promise<readonly Mac[] | Refusal>
+/** The prepared secrets of one request, or why it is refused. */
+export type SecretsOf<Context> = (context: Context) => MaybePromise<readonly Mac[] | Refusal>
 
 const MIN_BYTES = 16
 const MAX_SECRETS = 100
 const MAX_PREPARED = 1000
 
 /** Throws {@link ConfigurationError} for an empty, blank or short secret that is known at construction. */
-export function createSecrets<Context>(
-  source: SecretSource<Context>,
-  logger: Logger,
-): PreparedSecrets<Context> {
+export function createSecrets<Context>(source: SecretSource<Context>, logger: Logger): SecretsOf<Context> {
   if (typeof source === 'function') return perRequest(source)
   const secrets = [source].flat()
   const fault = secretsFault(secrets)
@@ -41,20 +38,12 @@ export function createSecrets<Context>(
       'A signing secret begins or ends with white space. It is used as it is; trim it if deliveries are refused.',
     )
   }
-  return secrets.map(platform.createMac)
+  const macs = secrets.map(platform.hmac)
+  return () => macs
 }
 
 function perRequest<Context>(resolve: SecretResolver<Context>): SecretsOf<Context> {
-  const prepared = new Map<string, Mac>()
-  const macOf = (secret: string): Mac => {
-    const known = prepared.get(secret)
-    if (known !== undefined) return known
-    // No order of use is kept: to prepare a secret again takes microseconds.
-    if (prepared.size === MAX_PREPARED) prepared.clear()
-    const mac = platform.createMac(secret)
-    prepared.set(secret, mac)
-    return mac
-  }
+  const prepared = new LRUCache<string, Mac>({ max: MAX_PREPARED, memoMethod: platform.hmac })
   return async context => {
     try {
       const secret = await answerInTime(resolve(context), 'the secret function')
@@ -62,7 +51,7 @@ function perRequest<Context>(resolve: SecretResolver<Context>): SecretsOf<Contex
         return new Refusal('secret_unknown', { detail: 'the secret function returned null' })
       const secrets = [secret].flat()
       const fault = secretsFault(secrets)
-      if (fault === undefined) return secrets.map(macOf)
+      if (fault === undefined) return secrets.map(one => prepared.memo(one))
       return new Refusal('secret_unavailable', { detail: `what the secret function returned ${fault}` })
     } catch (cause) {
       return new Refusal('secret_unavailable', { detail: 'the secret function failed', cause })

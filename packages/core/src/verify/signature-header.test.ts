@@ -1,16 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { Refusal } from '../errors/refusal.ts'
-import { parseSignatureHeader, requireDigits, type SignatureHeader } from './signature-header.ts'
+import { parseSignatureHeader } from './signature-header.ts'
 
 const A = 'a'.repeat(64)
 const B = '0123456789abcdefABCDEF0123456789'.repeat(2)
 const parts = (timestamp: string, ...signatures: string[]) => ({ timestamp, signatures })
 
 function parse(value: string, scheme = 'v1') {
-  const header = parseSignatureHeader(value, scheme)
-  if (header instanceof Refusal) return header
-  const { text, timestamp, offsets } = header
-  return parts(timestamp, ...offsets.map(at => text.slice(at, at + 64)))
+  return parseSignatureHeader(value, scheme)
 }
 
 describe('a signature header', () => {
@@ -85,8 +82,6 @@ describe('a signature header', () => {
 })
 
 describe('digits', () => {
-  const check = (value: string) => requireDigits(parseSignatureHeader(value, 'v1') as SignatureHeader, 'v1')
-
   it.each([
     `t=1,v1=${A}`,
     `t=1,v1=${B}`,
@@ -94,7 +89,7 @@ describe('digits', () => {
     `t=1,v1=${A},v1=${A.slice(1)}g`,
     `t=1,é=1,v1=${A}`,
   ])('are found in %s', value => {
-    expect(check(value)).toBeUndefined()
+    expect(parse(value)).not.toBeInstanceOf(Refusal)
   })
 
   it.each([
@@ -103,7 +98,7 @@ describe('digits', () => {
     `t=1,v1=${A.slice(1)}é`,
     `t=1,v1=${A.slice(2)}==,v1=${A.slice(1)}-`,
   ])('are not in %s', value => {
-    expect(check(value)).toMatchObject({
+    expect(parse(value)).toMatchObject({
       code: 'signature_malformed',
       detail: 'a v1 that is not 64 hexadecimal digits',
     })

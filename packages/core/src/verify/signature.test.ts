@@ -1,8 +1,8 @@
 import { createHash, createHmac } from 'node:crypto'
 import { describe, expect, it, vi } from 'vitest'
-import { createMac as createNodeMac } from '../platform/node/hmac.ts'
+import { hmac as nodeHmac } from '../platform/node/hmac.ts'
 import type { Mac } from '../platform/platform.ts'
-import { createMac as createWebMac } from '../platform/web/hmac.ts'
+import { hmac as webHmac } from '../platform/web/hmac.ts'
 import { equalsDigest, verifySignature } from './signature.ts'
 import { parseSignatureHeader, type SignatureHeader } from './signature-header.ts'
 
@@ -15,10 +15,10 @@ const header = (...signatures: string[]) => parse(['t=1', ...signatures.map(one 
 const parse = (text: string) => parseSignatureHeader(text, 'v1') as SignatureHeader
 
 describe.each([
-  ['node', createNodeMac],
-  ['web', createWebMac],
-])('verifying on %s', (_, createMac) => {
-  const secrets = (...texts: string[]) => texts.map(createMac)
+  ['node', nodeHmac],
+  ['web', webHmac],
+])('verifying on %s', (_, hmacOf) => {
+  const secrets = (...texts: string[]) => texts.map(hmacOf)
 
   it('accepts the HMAC of t, a dot and the bytes', async () => {
     expect(await verifySignature(header(hex(OLD)), body, secrets(OLD))).toBe(true)
@@ -47,7 +47,6 @@ describe.each([
 
   it('finds a signature at the end of the longest header', async () => {
     const longest = parse(`t=1,x=${'x'.repeat(4096 - 6 - 4 - 64)},v1=${hex(OLD)}`)
-    expect(longest.text).toHaveLength(4096)
     expect(await verifySignature(longest, body, secrets(OLD))).toBe(true)
   })
 
@@ -61,13 +60,12 @@ describe.each([
     },
   )
 
-  it('compares what stands behind the scheme, whatever its bytes push there', async () => {
-    const filled = (value: string) => parse(value.padEnd(4096, 'a'))
-    const elsewhere = `t=1,y=${'é'.repeat(68)},z=${hex(OLD)},v1=${'q'.repeat(64)},p=`
-    expect(await verifySignature(filled(elsewhere), body, secrets(OLD))).toBe(false)
+  it('compares what stands behind the scheme, whatever stands elsewhere', async () => {
+    const elsewhere = `t=1,y=${'é'.repeat(68)},z=${hex(OLD)},v1=${hex(NEW)},p=`
     expect(await verifySignature(parse(elsewhere), body, secrets(OLD))).toBe(false)
-    expect(await verifySignature(filled(`t=1,v1=${hex(OLD)},é=`), body, secrets(OLD))).toBe(true)
-    expect(await verifySignature(parse(`t=1,v1=${'é'.repeat(64)}`), body, secrets(OLD))).toBe(false)
+    expect(await verifySignature(parse(`t=1,v1=${hex(OLD)},é=`.padEnd(4096, 'a')), body, secrets(OLD))).toBe(
+      true,
+    )
   })
 
   it('is not misled by the header of a request that comes in between', async () => {
@@ -91,7 +89,7 @@ describe.each([
 
 describe('the number of HMACs', () => {
   const wrong = 'f'.repeat(64)
-  const digestOf = (secret: string) => Buffer.from(hex(secret), 'hex').toString('latin1')
+  const digestOf = (secret: string) => hex(secret)
 
   it.each([
     [
@@ -132,72 +130,52 @@ describe('the number of HMACs', () => {
     expect(macs.map(mac => mac.mock.calls.length)).toEqual([1, 1, 0])
   })
 
-  it('waits for nothing where the HMAC is synchronous', () => {
-    expect(verifySignature(header(hex(OLD)), body, [createNodeMac(OLD)])).toBe(true)
-  })
-
   it('takes secrets of both kinds in one list', async () => {
-    const macs = [createNodeMac(OLD), createWebMac(NEW), createNodeMac('third secret')]
+    const macs = [nodeHmac(OLD), webHmac(NEW), nodeHmac('third secret')]
     expect(await verifySignature(header(hex('third secret')), body, macs)).toBe(true)
     expect(await verifySignature(header(hex(NEW)), body, macs)).toBe(true)
     expect(await verifySignature(header(wrong), body, macs)).toBe(false)
   })
 })
 
-const sha = (text: string) => createHash('sha256').update(text)
-const digest = sha('a').digest('binary')
-const spelled = sha('a').digest('hex')
-const equals = (bytes: string, text: string, at = 0) => equalsDigest(bytes, Buffer.from(text, 'latin1'), at)
+const digest = createHash('sha256').update('a').digest('hex')
 
-it('finds equal what spells the same bytes, in either case', () => {
-  expect(equals(digest, spelled)).toBe(true)
-  expect(equals(digest, spelled.toUpperCase())).toBe(true)
-})
-
-it('reads 64 digits, wherever they begin', () => {
-  expect(equals(digest, `v1=${spelled}0`, 3)).toBe(true)
-  expect(equals(digest, `v1=${spelled}0`, 2)).toBe(false)
-  expect(equals(digest, `v1=${spelled}0`, 4)).toBe(false)
+it('finds equal what spells the same digits, in either case', () => {
+  expect(equalsDigest(digest, digest)).toBe(true)
+  expect(equalsDigest(digest, digest.toUpperCase())).toBe(true)
 })
 
 it('knows every value of a byte', () => {
   for (let value = 0; value < 256; value++) {
-    const bytes = Buffer.alloc(32, value)
-    expect(equals(bytes.toString('latin1'), bytes.toString('hex'))).toBe(true)
-    expect(equals(bytes.toString('latin1'), Buffer.alloc(32, value ^ 1).toString('hex'))).toBe(false)
+    const bytes = Buffer.alloc(32, value).toString('hex')
+    expect(equalsDigest(bytes, bytes)).toBe(true)
+    expect(equalsDigest(bytes, Buffer.alloc(32, value ^ 1).toString('hex'))).toBe(false)
   }
 })
 
 it('sees one changed digit wherever it stands', () => {
   for (let i = 0; i < 64; i++) {
     for (const bit of [1, 2, 4, 8]) {
-      const digit = (Number.parseInt(spelled[i] as string, 16) ^ bit).toString(16)
-      expect(equals(digest, spelled.slice(0, i) + digit + spelled.slice(i + 1))).toBe(false)
+      const digit = (Number.parseInt(digest[i] as string, 16) ^ bit).toString(16)
+      expect(equalsDigest(digest, digest.slice(0, i) + digit + digest.slice(i + 1))).toBe(false)
     }
   }
 })
 
-it('takes nothing else for a digit, whatever the byte it would stand for', () => {
-  const others = Array.from({ length: 256 }, (_, code) => String.fromCharCode(code)).filter(
-    character => !/[0-9a-fA-F]/.test(character),
-  )
-  expect(others).toHaveLength(234)
-  for (let value = 0; value < 256; value++) {
-    const bytes = Buffer.alloc(32, value)
-    const digits = bytes.toString('hex')
-    const taken = others.filter(
-      other =>
-        equals(bytes.toString('latin1'), other + digits.slice(1)) ||
-        equals(bytes.toString('latin1'), digits.slice(0, -1) + other),
-    )
-    expect(taken).toEqual([])
+it('takes no other character for a digit', () => {
+  for (let code = 0; code < 0x3000; code++) {
+    const other = String.fromCharCode(code)
+    if (other.toLowerCase() === digest[0]) continue
+    expect(equalsDigest(digest, other + digest.slice(1))).toBe(false)
   }
 })
 
-it('refuses a digest that is not 32 bytes long', () => {
+it('refuses what is not 64 digits long', () => {
   const zeros = '0'.repeat(64)
-  expect(equals('\0'.repeat(32), zeros)).toBe(true)
-  expect(equals('\0'.repeat(31), zeros)).toBe(false)
-  expect(equals('\0'.repeat(33), zeros)).toBe(false)
-  expect(equals('', zeros)).toBe(false)
+  expect(equalsDigest(zeros, zeros)).toBe(true)
+  for (const other of ['', zeros.slice(1), `${zeros}0`]) {
+    expect(equalsDigest(other, zeros)).toBe(false)
+    expect(equalsDigest(zeros, other)).toBe(false)
+    expect(equalsDigest(other, other)).toBe(false)
+  }
 })

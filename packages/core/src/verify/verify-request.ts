@@ -1,16 +1,14 @@
 import { Refusal } from '../errors/refusal.ts'
 import type { Contract } from '../events/contract.ts'
 import { type HeaderSource, headerOf } from '../http/request.ts'
-import { isPromise, type MaybePromise } from '../lib/maybe-promise.ts'
-import type { Mac } from '../platform/platform.ts'
-import type { PreparedSecrets } from './secrets.ts'
+import type { SecretsOf } from './secrets.ts'
 import { verifySignature } from './signature.ts'
-import { parseSignatureHeader, requireDigits, type SignatureHeader } from './signature-header.ts'
+import { parseSignatureHeader } from './signature-header.ts'
 import { checkTolerance, parseTimestamp } from './timestamp.ts'
 
 export interface VerifierParts<Context> {
   readonly contract: Contract
-  readonly macs: PreparedSecrets<Context>
+  readonly secretsOf: SecretsOf<Context>
   readonly toleranceMs: number
   readonly clock: () => number
 }
@@ -20,19 +18,12 @@ export type VerifyRequest<Context> = (
   headers: HeaderSource,
   body: Uint8Array,
   context: Context,
-) => MaybePromise<Refusal | undefined>
+) => Promise<Refusal | undefined>
 
-/** What a request says of itself, until its signature proves it. */
-interface Unproven {
-  readonly header: SignatureHeader
-  readonly timestampMs: number
-  readonly body: Uint8Array
-}
-
-/** The form of the header is judged before any secret is asked for. */
+/** Checks the form of the header before it asks for a secret, and the time only after the signature. */
 export function createVerifier<Context>(parts: VerifierParts<Context>): VerifyRequest<Context> {
-  const { contract, macs } = parts
-  return (headers, body, context) => {
+  const { contract, secretsOf, toleranceMs, clock } = parts
+  return async (headers, body, context) => {
     const text = headerOf(headers, contract.header)
     if (text === undefined)
       return new Refusal('signature_missing', { detail: `no header ${contract.header}` })
@@ -40,27 +31,12 @@ export function createVerifier<Context>(parts: VerifierParts<Context>): VerifyRe
     if (header instanceof Refusal) return header
     const timestampMs = parseTimestamp(header.timestamp, contract.timestampUnit)
     if (timestampMs === undefined) return unreadable(contract)
-    const unproven = { header, timestampMs, body }
-    if (typeof macs !== 'function') return prove(unproven, macs, parts)
-    const fault = requireDigits(header, contract.scheme)
-    if (fault !== undefined) return fault
-    return macs(context).then(known => (known instanceof Refusal ? known : prove(unproven, known, parts)))
+    const macs = await secretsOf(context)
+    if (macs instanceof Refusal) return macs
+    if (!(await verifySignature(header, body, macs))) return MISMATCH
+    // Someone who cannot sign learns nothing about this clock.
+    return checkTolerance(timestampMs, clock(), toleranceMs)
   }
-}
-
-type Judge = Pick<VerifierParts<never>, 'contract' | 'toleranceMs' | 'clock'>
-
-function prove(unproven: Unproven, macs: readonly Mac[], parts: Judge): MaybePromise<Refusal | undefined> {
-  const matching = verifySignature(unproven.header, unproven.body, macs)
-  return isPromise(matching)
-    ? matching.then(matches => judge(unproven, matches, parts))
-    : judge(unproven, matching, parts)
-}
-
-/** The time is judged only after the signature holds: someone who cannot sign learns nothing of this clock. */
-function judge(unproven: Unproven, matches: boolean, parts: Judge): Refusal | undefined {
-  if (!matches) return requireDigits(unproven.header, parts.contract.scheme) ?? MISMATCH
-  return checkTolerance(unproven.timestampMs, parts.clock(), parts.toleranceMs)
 }
 
 const MISMATCH = new Refusal('signature_mismatch', {

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { HandlerContext } from '../events/event-types.ts'
 import { ABORT, createAttempt } from '../inbox/attempt.ts'
 import { createTimeouts } from '../platform/node/timeouts.ts'
-import { withTimeout as limit, runHandlers } from './run-handlers.ts'
+import { runHandlers, withTimeout } from './run-handlers.ts'
 
 const event = { id: 'evt_1', type: 'a.b', created_at: '', data: {} }
 const context = {} as HandlerContext
@@ -78,17 +78,6 @@ it('takes a function with a then for a thenable, and any other for a value', asy
     ),
   ).toBeUndefined()
 })
-
-/** As a promise. */
-function withTimeout(...[running, attempt, limits]: DropLast<Parameters<typeof limit>>): Promise<unknown> {
-  return new Promise((resolve, reject) =>
-    limit(running, attempt, limits, failure =>
-      failure === undefined ? resolve(undefined) : reject(failure.thrown),
-    ),
-  )
-}
-
-type DropLast<List extends readonly unknown[]> = List extends readonly [...infer Rest, unknown] ? Rest : never
 
 let timeouts = createTimeouts(1000)
 describe('the time limit of an attempt', () => {

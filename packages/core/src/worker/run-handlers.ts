@@ -28,28 +28,13 @@ async function runAll(
 }
 
 /**
- * Calls `end` once: when the handlers have ended, with what they threw if they failed; or with the reason when the attempt
- * is withdrawn first, by the inbox or by the timeout. JavaScript cannot stop a handler; its signal is aborted and its
- * result no longer counts. perf: note 35.
+ * Settles like `running`, unless the attempt is withdrawn first, by the inbox or by the timeout: then it rejects with the
+ * reason. JavaScript cannot stop a handler; its signal is aborted and its result no longer counts.
  */
-export function withTimeout(
-  running: Promise<unknown>,
-  attempt: Attempt,
-  timeouts: Timeouts,
-  end: (failure?: { readonly thrown: unknown }) => void,
-): void {
-  let isOver = false
+export function withTimeout<T>(running: Promise<T>, attempt: Attempt, timeouts: Timeouts): Promise<T> {
   const timeout = timeouts.set(() => attempt.abort(timedOut(timeouts.ms)))
-  const endOnce = (failure?: { readonly thrown: unknown }): void => {
-    if (isOver) return
-    isOver = true
-    timeout.cancel()
-    end(failure)
-  }
-  const fail = (thrown: unknown): void => endOnce({ thrown })
-  attempt.onAbort(fail)
-  // A thenable of some library may throw here, which would leave the timeout behind.
-  Promise.resolve(running).then(() => endOnce(), fail)
+  const withdrawn = new Promise<never>((_, reject) => attempt.onAbort(reject))
+  return Promise.race([running, withdrawn]).finally(() => timeout.cancel())
 }
 
 function timedOut(ms: number): AckhookError {

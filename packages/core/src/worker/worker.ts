@@ -1,16 +1,15 @@
 import { platform } from '#platform'
 import { AckhookError, errorsOf, HandlersFailed, isReadable, NonRetryableError } from '../errors/errors.ts'
 import { Refusal } from '../errors/refusal.ts'
-import type { Contract } from '../events/contract.ts'
 import type { DecodeEvent } from '../events/decode-event.ts'
-import type { EventSchemas, WebhookEvent } from '../events/event-types.ts'
+import type { EventHandler, EventSchemas, WebhookEvent } from '../events/event-types.ts'
 import { type Attempt, AttemptContext } from '../inbox/attempt.ts'
-import type { Delivery } from '../inbox/delivery.ts'
+import { type Delivery, eventRef } from '../inbox/delivery.ts'
 import type { AttemptResult, DrainDeadline, ProcessEvent } from '../inbox/inbox.ts'
-import type { PresenceDirectory, Route } from '../inbox/presence.ts'
+import type { Route, RouteOf } from '../inbox/presence.ts'
 import { exceedsDeadline, hasUnusableDelay, isFinal, type RetryPolicy, retryDelayMs } from '../inbox/retry.ts'
 import { copyBody } from '../lib/copy-body.ts'
-import { isPromise, type MaybePromise } from '../lib/maybe-promise.ts'
+import { isPromise } from '../lib/maybe-promise.ts'
 import { onceAMinute } from '../lib/once-a-minute.ts'
 import type { Observer } from '../observe/observation.ts'
 import type { Observers } from '../observe/observers.ts'
@@ -23,9 +22,9 @@ import { createUnhandledLog } from './unhandled-log.ts'
 export interface WorkerParts extends NotifyParts {
   readonly handlers: HandlerRegistry
   readonly schemas: EventSchemas
-  readonly contract: Pick<Contract, 'upcast'>
   readonly decode: DecodeEvent
-  readonly sharing: { readonly directory: Pick<PresenceDirectory, 'routeOf'> | undefined }
+  /** Where an event of this type runs: here without a route. Asked after decoding and before handlers. */
+  readonly route?: RouteOf | undefined
   readonly retry: RetryPolicy
   /** The async context of the receiver. Attempts start in the turn of any request, whose context is not theirs. */
   readonly asyncContext: AsyncContext
@@ -36,15 +35,14 @@ export interface WorkerParts extends NotifyParts {
 }
 
 /**
- * Steps 10 and 11 of a delivery: one attempt, from the event to a result. A crash anywhere in here costs a
+ * Steps 10 and 11 of a delivery: one attempt, from the event to its result. A crash anywhere in here costs a
  * durable inbox nothing but a repeated attempt, because nothing is recorded before the result.
  */
 export function createWorker(parts: WorkerParts): ProcessEvent {
   const worker = new Worker(parts)
-  const run = (running: Running): MaybePromise<AttemptResult> => worker.process(running)
-  return (delivery, attempt, limit) => {
+  return (delivery, attempt, deadline) => {
     const { asyncContext = parts.asyncContext, event } = delivery
-    return asyncContext.run(run, { delivery, attempt, limit, event })
+    return asyncContext(() => worker.process({ delivery, attempt, deadline, event }))
   }
 }
 
@@ -52,10 +50,10 @@ export function createWorker(parts: WorkerParts): ProcessEvent {
 interface Running {
   readonly delivery: Delivery
   readonly attempt: Attempt
-  readonly limit: DrainDeadline | undefined
+  readonly deadline: DrainDeadline | undefined
   /** Set once it is decoded, where the inbox kept only its bytes. */
   event: WebhookEvent | undefined
-  /** Monotonic milliseconds. */
+  /** Monotonic milliseconds since when its handlers run. */
   startedAt?: number
 }
 
@@ -71,87 +69,65 @@ class Worker {
     this.#logUnhandled = createUnhandledLog(parts)
   }
 
-  process(running: Running): MaybePromise<AttemptResult> {
+  async process(running: Running): Promise<AttemptResult> {
     const { attempt } = running
     if (attempt.decision === 'dead-letter') return this.#deadLetter(running)
-    const { directory } = this.#parts.sharing
-    if (attempt.decision === 'run' && directory !== undefined) {
-      const route = directory.routeOf(running.delivery.type, attempt.routingToken)
-      // `upcast` may name the type otherwise than the process which accepted the event did.
-      const mayBeRenamed = running.event === undefined && this.#parts.contract.upcast !== undefined
-      if (route !== undefined || mayBeRenamed) return this.#elsewhere(running, route)
-    }
-    return this.#begin(running)
-  }
-
-  /** An event that may belong to another process. */
-  async #elsewhere(running: Running, found: MaybePromise<Route | undefined>): Promise<AttemptResult> {
-    const { delivery, attempt } = running
-    let route = await found
-    if (running.event === undefined) {
-      const event = await this.#parts.decode(delivery.body)
-      if (!(event instanceof Refusal)) {
-        running.event = event
-        if (event.type !== delivery.type)
-          route = await this.#parts.sharing.directory?.routeOf(event.type, attempt.routingToken)
-      }
-    }
-    // The inbox may have given the event back meanwhile.
-    if (attempt.abortReason !== undefined) return { outcome: 'retry', delayMs: 0, error: attempt.abortReason }
-    if (route === undefined) return this.#begin(running)
-    if (route.outcome === 'dead')
-      return {
-        ...(await this.#giveUp(running, route.error, attempt.number - 1)),
-        routingToken: route.routingToken,
-      }
-    const { id, type, namespace } = delivery
-    this.#parts.observers.observe?.({ kind: 'postponed', id, type, namespace, delayMs: route.delayMs })
-    return route
-  }
-
-  #begin(running: Running): MaybePromise<AttemptResult> {
-    const { attempt, event } = running
-    const { observe } = this.#parts.observers
-    // Without handlers it is no attempt: the one with this number began and was reported before.
-    if (observe !== undefined && attempt.decision === 'run') {
-      running.startedAt = performance.now()
-      observe({ kind: 'attempt_started', ...about(running) })
-    }
     try {
-      const handling = event === undefined ? this.#decodeAndRun(running) : this.#run(running, event)
-      if (!isPromise(handling)) return this.#completed(running)
-      return new Promise(resolve =>
-        withTimeout(handling, attempt, this.#timeouts, failure =>
-          resolve(failure === undefined ? this.#completed(running) : this.#failed(running, failure.thrown)),
-        ),
-      )
+      const route = await withTimeout(this.#attempt(running), attempt, this.#timeouts)
+      return route === undefined ? this.#completed(running) : await this.#follow(running, route)
     } catch (thrown) {
       return this.#failed(running, thrown)
     }
   }
 
-  async #decodeAndRun(running: Running): Promise<void> {
-    const event = await this.#parts.decode(running.delivery.body)
-    if (event instanceof Refusal)
-      throw new AckhookError(event.code, event.detail ?? event.code, { cause: event.cause })
-    // A schema that took too long: the attempt has ended without its handlers.
-    if (running.attempt.abortReason !== undefined) throw running.attempt.abortReason
-    running.event = event
-    await this.#run(running, event)
+  /** Decodes the event, asks where it runs, and runs its handlers. Resolves to a route where it does not run here. */
+  async #attempt(running: Running): Promise<Route | undefined> {
+    const { delivery, attempt } = running
+    const decoded = running.event ?? (await this.#parts.decode(delivery.body))
+    if (!(decoded instanceof Refusal)) running.event = decoded
+    if (attempt.decision === 'run') {
+      // A process with another contract may read what this one cannot.
+      const routing = this.#parts.route?.(running.event?.type ?? delivery.type, attempt.routingToken)
+      const route = isPromise(routing) ? await routing : routing
+      if (route !== undefined) return route
+    }
+    // Its time was over, or the inbox took it back, while it was decoded: no handler begins.
+    if (attempt.abortReason !== undefined) throw attempt.abortReason
+    this.#start(running)
+    if (decoded instanceof Refusal)
+      throw new AckhookError(decoded.code, decoded.detail ?? decoded.code, { cause: decoded.cause })
+    if (attempt.decision === 'abandon') throw new NonRetryableError(attempt.abandonReason)
+    await runHandlers(this.#handlersOf(delivery, decoded), decoded, new AttemptContext(delivery, attempt))
+    return undefined
   }
 
-  #run(running: Running, event: WebhookEvent): MaybePromise<unknown> {
+  /** Without handlers it is no attempt: the one with this number began and was reported before. */
+  #start(running: Running): void {
+    if (running.attempt.decision !== 'run') return
+    running.startedAt = performance.now()
+    this.#parts.observers.observe?.({ kind: 'attempt_started', ...about(running) })
+  }
+
+  #handlersOf({ id, namespace }: Delivery, { type }: WebhookEvent): readonly EventHandler[] {
+    const { handlers, observe, observers } = this.#parts
+    const matching = handlers.match(type)
+    if (matching.length > 0) return matching
+    observers.observe?.({ kind: 'unhandled', id, type, namespace })
+    const { onUnhandled } = handlers.listeners
+    if (observe === undefined && onUnhandled.length === 0) this.#logUnhandled(id, type)
+    return onUnhandled
+  }
+
+  async #follow(running: Running, route: Route): Promise<AttemptResult> {
     const { delivery, attempt } = running
-    if (attempt.decision === 'abandon') throw new NonRetryableError(attempt.abandonReason)
-    const { handlers, observers } = this.#parts
-    let matching = handlers.match(event.type)
-    if (matching.length === 0) {
-      const { id, namespace } = delivery
-      observers.observe?.({ kind: 'unhandled', id, type: event.type, namespace })
-      matching = handlers.listeners.onUnhandled
-      if (this.#parts.observe === undefined && matching.length === 0) this.#logUnhandled(id, event.type)
+    // The inbox may have given the event back meanwhile.
+    if (attempt.abortReason !== undefined) return { outcome: 'retry', delayMs: 0, error: attempt.abortReason }
+    if (route.outcome === 'dead') {
+      const dead = await this.#giveUp(running, route.error, attempt.number - 1)
+      return { ...dead, routingToken: route.routingToken }
     }
-    return runHandlers(matching, event, new AttemptContext(delivery, attempt))
+    this.#parts.observers.observe?.({ kind: 'postponed', ...eventRef(delivery), delayMs: route.delayMs })
+    return route
   }
 
   #completed(running: Running): AttemptResult {
@@ -168,18 +144,20 @@ class Worker {
   async #failed(running: Running, thrown: unknown): Promise<AttemptResult> {
     const { retry, handlers, acknowledge } = this.#parts
     const { observe } = this.#parts.observers
-    const { attempt, limit, event } = running
+    const { attempt, deadline, event } = running
     const delivery = copyBody(running.delivery)
     const readable = toReadableError(thrown)
     const durationMs = durationOf(running)
     if (isWithdrawn(readable, attempt)) {
-      observe?.({ kind: 'attempt_withdrawn', ...about(running), error: readable, durationMs })
+      if (running.startedAt !== undefined)
+        observe?.({ kind: 'attempt_withdrawn', ...about(running), error: readable, durationMs })
       return { outcome: 'retry', delayMs: 0, error: readable }
     }
+    if (running.startedAt === undefined) this.#start(running)
     const error = decidingError(readable, attempt)
     if (hasUnusableDelay(error)) this.#warnOfDelay(error, delivery)
     const delayMs = retryDelayMs(error, attempt.number, retry)
-    if (delayMs !== undefined && !exceedsDeadline(delayMs, limit?.lastStartAt)) {
+    if (delayMs !== undefined && !exceedsDeadline(delayMs, deadline?.lastStartAt)) {
       const next = acknowledge === 'after-processing' ? {} : { retryInMs: delayMs }
       observe?.({ kind: 'attempt_failed', ...about(running), error, ...next, durationMs })
       const failure = { error, attempt: attempt.number, delivery, ...next }
@@ -237,8 +215,8 @@ const UNNOTIFIED =
 
 type About = Pick<Delivery, 'id' | 'type' | 'namespace'> & { readonly attempt: number }
 
-function about({ delivery: { id, type, namespace }, attempt }: Running): About {
-  return { id, type, namespace, attempt: attempt.number }
+function about({ delivery, attempt }: Running): About {
+  return { ...eventRef(delivery), attempt: attempt.number }
 }
 
 function durationOf({ startedAt }: Running): number {

@@ -11,6 +11,5 @@ export function proves(facts: Facts, ...guesses: readonly Partial<Guess>[]): boo
     .update(supposed.prefix ?? `${signature.timestamp}.`)
     .update(supposed.body ?? delivery.body)
     .digest('hex')
-  const text = signature.text.toLowerCase()
-  return signature.offsets.some(at => text.startsWith(digest, at))
+  return signature.signatures.some(one => one.toLowerCase() === digest)
 }

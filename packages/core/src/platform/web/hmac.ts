@@ -11,7 +11,7 @@ const encoder = new TextEncoder()
  * The key is imported by the first delivery and not before: Workers forbid it while a module loads, and do
  * not let one request wait for a promise of another.
  */
-export function createMac(secret: string): Mac {
+export function hmac(secret: string): Mac {
   let key: Key | undefined
   return async (timestamp, body) => {
     key ??= await importKey(secret)
@@ -20,7 +20,7 @@ export function createMac(secret: string): Mac {
     message.set(prefix)
     message.set(body, prefix.length)
     const digest = await crypto.subtle.sign('HMAC', key, message)
-    return String.fromCharCode(...new Uint8Array(digest))
+    return toHex(new Uint8Array(digest))
   }
 }
 
@@ -28,4 +28,8 @@ function importKey(secret: string): Promise<Key> {
   return crypto.subtle.importKey('raw', encoder.encode(secret), { name: 'HMAC', hash: 'SHA-256' }, false, [
     'sign',
   ])
+}
+
+function toHex(bytes: Uint8Array): string {
+  return Array.from(bytes, byte => byte.toString(16).padStart(2, '0')).join('')
 }

@@ -1,24 +1,26 @@
 import { consoleLogger } from '../console-logger.ts'
-import type { AsyncContext, Platform } from '../platform.ts'
-import { createMac } from './hmac.ts'
+import type { Platform } from '../platform.ts'
+import { hmac } from './hmac.ts'
 import { createTimeouts } from './timeouts.ts'
 
 const KEY_BYTES = 16
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()
 
-const CURRENT: AsyncContext = { run: (work, value) => work(value) }
-
 /** The platform of Workers and of every other place with only the web's own interfaces. */
 export const platform: Platform = {
-  createMac,
+  hmac,
   createTimeouts,
   async hashText(text) {
     const digest = await crypto.subtle.digest('SHA-256', encoder.encode(text))
     return base64url(new Uint8Array(digest, 0, KEY_BYTES))
   },
+  async checksum(bytes) {
+    const digest = await crypto.subtle.digest('SHA-256', bytes as Uint8Array<ArrayBuffer>)
+    return new DataView(digest).getInt32(0)
+  },
   decodeText: bytes => decoder.decode(bytes),
-  captureContext: () => CURRENT,
+  captureContext: () => work => work(),
   capturesContext: false,
   processName: () => '',
   // A microtask runs whatever becomes of its request; a timer may not.
