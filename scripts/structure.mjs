@@ -16,8 +16,11 @@ import { fileURLToPath } from 'node:url'
 import { parseSync } from 'rolldown/utils'
 
 const MOST_LINES_OF_A_FUNCTION = 60
-/** Held at what it is. The aim is 3,300. */
-const MOST_CODE_LINES_OF_CORE = 5340
+const MOST_FILES_OF_A_FOLDER = 20
+/** Core without what only durable inboxes load. */
+const MOST_CODE_LINES_OF_CORE = 4450
+const MOST_CODE_LINES_OF_SHARING = 360
+const SHARING = /inbox.sharing/
 const LONGEST_SHOWN = 20
 const LONG_LINES = 40
 
@@ -38,7 +41,9 @@ const functions = files.flatMap(file => file.functions).sort((a, b) => b.lines -
 const tooLong = functions.filter(one => one.lines > MOST_LINES_OF_A_FUNCTION)
 const circles = packages.flatMap(circlesOf)
 const core = files.filter(file => file.owner === 'core')
-const coreLines = core.reduce((sum, file) => sum + file.codeLines, 0)
+const sharingLines = linesOf(core.filter(({ path }) => SHARING.test(path)))
+const coreLines = linesOf(core) - sharingLines
+const folders = filesOfFolders()
 
 print()
 if (process.argv.includes('--check')) check()
@@ -49,11 +54,14 @@ function print() {
     `${functions.length} functions, ${tooLong.length} over ${MOST_LINES_OF_A_FUNCTION} lines, ${long.length} over ${LONG_LINES} lines. The longest:`,
     functions.slice(0, LONGEST_SHOWN).map(showFunction),
   )
-  section(`${files.length} files. In each folder:`, filesOfFolders())
+  section(
+    `${files.length} files. In each folder:`,
+    folders.map(([folder, count]) => `${pad(count)}  ${folder}`),
+  )
   section(`${circles.length} circles of imports.`, circles.map(showCircle))
   const levels = levelsOf(core)
   section(
-    `Core: ${core.length} files, ${coreLines} code lines, ${levels.length} import levels.`,
+    `Core: ${core.length} files, ${coreLines} code lines and ${sharingLines} of sharing, ${levels.length} import levels.`,
     levels.map(
       (names, i) =>
         `${pad(i + 1)}  ${pad(names.length)} ${names.length === 1 ? 'file ' : 'files'}  ${names.join(' ')}`,
@@ -68,6 +76,13 @@ function check() {
   ]
   if (coreLines > MOST_CODE_LINES_OF_CORE) {
     wrong.push(`core has ${coreLines} code lines, and may have ${MOST_CODE_LINES_OF_CORE}`)
+  }
+  if (sharingLines > MOST_CODE_LINES_OF_SHARING) {
+    wrong.push(`sharing has ${sharingLines} code lines, and may have ${MOST_CODE_LINES_OF_SHARING}`)
+  }
+  for (const [folder, count] of folders) {
+    if (count > MOST_FILES_OF_A_FOLDER)
+      wrong.push(`${folder} has ${count} files, and may have ${MOST_FILES_OF_A_FOLDER}`)
   }
   if (wrong.length === 0) return
   process.stderr.write(`${wrong.join('\n')}\n`)
@@ -96,7 +111,11 @@ function filesOfFolders() {
     const folder = relative(root, dirname(path))
     counts.set(folder, (counts.get(folder) ?? 0) + 1)
   }
-  return [...counts].map(([folder, count]) => `${pad(count)}  ${folder}`)
+  return [...counts]
+}
+
+function linesOf(some) {
+  return some.reduce((sum, { codeLines }) => sum + codeLines, 0)
 }
 
 /** Tarjan's search: the sets of files that reach each other. A file that imports itself is one too. */

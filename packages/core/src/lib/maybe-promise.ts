@@ -1,10 +1,7 @@
 /** A value, or a promise of one. */
 export type MaybePromise<T> = T | Promise<T>
 
-/**
- * Tells a promise from a value that is already there, so that a caller awaits only a promise. With the memory store a
- * whole delivery is synchronous once its body is read. perf: note 24.
- */
+/** Tells a promise from a value that is already there, so that a caller awaits only a promise. */
 export function isPromise<T>(value: MaybePromise<T>): value is Promise<T> {
   // Of any kind, as `await` does: some query builders are functions with a `then`.
   return typeof (value as { then?: unknown } | null | undefined)?.then === 'function'

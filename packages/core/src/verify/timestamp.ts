@@ -1,8 +1,9 @@
 import { Refusal } from '../errors/refusal.ts'
 import type { TimestampUnit } from '../events/contract.ts'
 
-const SECONDS_DIGITS = 10
-const MILLISECONDS_DIGITS = 13
+/** ASCII digits without a leading zero. */
+const SECONDS = /^[1-9]\d{9}$/
+const MILLISECONDS = /^[1-9]\d{12}$/
 const INSTANT = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d{1,9})?(?:Z|[+-]00:00)$/
 
 /**
@@ -10,26 +11,10 @@ const INSTANT = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d{1,9})?(?:Z|[+-]00:00)$/
  * allows. Nothing is trimmed, rounded or guessed: `123abc`, `1e9`, `-5` and non-ASCII digits are no timestamps.
  */
 export function parseTimestamp(text: string, unit: TimestampUnit): number | undefined {
-  if (text.length === SECONDS_DIGITS && (unit === 'auto' || unit === 'seconds')) return readDigits(text, 1000)
-  if (text.length === MILLISECONDS_DIGITS && (unit === 'auto' || unit === 'milliseconds'))
-    return readDigits(text, 1)
-  if (unit === 'auto' || unit === 'iso8601') return parseInstant(text)
-  return undefined
+  if ((unit === 'auto' || unit === 'seconds') && SECONDS.test(text)) return Number(text) * 1000
+  if ((unit === 'auto' || unit === 'milliseconds') && MILLISECONDS.test(text)) return Number(text)
+  return unit === 'auto' || unit === 'iso8601' ? parseInstant(text) : undefined
 }
-
-/** ASCII digits, of which the first is no zero. Faster than a regular expression and `Number`. perf: note 36. */
-function readDigits(text: string, factor: number): number | undefined {
-  if (text.startsWith('0')) return undefined
-  let value = 0
-  for (let i = 0; i < text.length; i++) {
-    const digit = text.charCodeAt(i) - ZERO
-    if (digit < 0 || digit > 9) return undefined
-    value = value * 10 + digit
-  }
-  return value * factor
-}
-
-const ZERO = '0'.charCodeAt(0)
 
 function parseInstant(text: string): number | undefined {
   const match = INSTANT.exec(text)
@@ -45,7 +30,7 @@ function parseInstant(text: string): number | undefined {
 export function checkTolerance(timestampMs: number, nowMs: number, toleranceMs: number): Refusal | undefined {
   const ageMs = nowMs - timestampMs
   if (Math.abs(ageMs) <= toleranceMs) return undefined
-  // Also for a clock that answers NaN, which is neither behind nor ahead: what cannot be judged is refused.
+  // NaN of a broken clock also fails here: reject what cannot be checked.
   return ageMs < 0
     ? outside('timestamp_too_new', -ageMs, 'ahead of')
     : outside('timestamp_too_old', ageMs, 'behind')

@@ -215,8 +215,8 @@ const UNNOTIFIED =
 
 type About = Pick<Delivery, 'id' | 'type' | 'namespace'> & { readonly attempt: number }
 
-function about({ delivery, attempt }: Running): About {
-  return { ...eventRef(delivery), attempt: attempt.number }
+function about({ delivery: { id, type, namespace }, attempt }: Running): About {
+  return { id, type, namespace, attempt: attempt.number }
 }
 
 function durationOf({ startedAt }: Running): number {
