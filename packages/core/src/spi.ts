@@ -6,6 +6,8 @@
  */
 
 export { DOCS, describeError } from './errors/errors.ts'
+export { isError } from './errors/is-error.ts'
+export { kindOf } from './errors/kind-of.ts'
 export { Refusal } from './errors/refusal.ts'
 export { resolveContract } from './events/contract.ts'
 export { KNOWN_TYPES } from './events/event-types.ts'
@@ -47,6 +49,7 @@ export { settlesWithin, withDeadline } from './lib/deadline.ts'
 export { durationMs } from './lib/duration.ts'
 export { nearest } from './lib/nearest.ts'
 export { onceAMinute } from './lib/once-a-minute.ts'
+export { printable } from './lib/printable.ts'
 export { createTokens } from './lib/tokens.ts'
 export { consoleLogger } from './platform/console-logger.ts'
 export { createTimeouts } from './platform/create-timeouts.ts'

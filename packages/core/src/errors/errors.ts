@@ -1,4 +1,6 @@
 import type { ReplyCode } from './codes.ts'
+import { isError } from './is-error.ts'
+import { kindOf } from './kind-of.ts'
 import { type Duration, parseDuration } from './parse-duration.ts'
 
 /** Every `code` an {@link AckhookError} can carry: the reply codes, and what never becomes a reply. */
@@ -84,7 +86,9 @@ export class RetryAfterError extends AckhookError {
 
 function delayOf(after: unknown): number {
   try {
-    return after instanceof Date ? Math.max(0, after.getTime() - Date.now()) : parseDuration(after)
+    return kindOf(after) === 'Date'
+      ? Math.max(0, (after as Date).getTime() - Date.now())
+      : parseDuration(after)
   } catch {
     return Number.NaN
   }
@@ -106,7 +110,9 @@ export function errorsOf(thrown: unknown): readonly unknown[] {
 export function partsOf(error: unknown): readonly unknown[] {
   try {
     // Libraries that validate keep an object there.
-    return error instanceof AggregateError && Array.isArray(error.errors) ? [...error.errors] : [error]
+    const isAggregate = error instanceof AggregateError || (isError(error) && error.name === 'AggregateError')
+    const errors = isAggregate ? (error as AggregateError).errors : undefined
+    return Array.isArray(errors) ? [...errors] : [error]
   } catch {
     return [error]
   }
@@ -115,7 +121,7 @@ export function partsOf(error: unknown): readonly unknown[] {
 /** Some values throw when they are looked at: a revoked proxy, a getter. A logger would lose its line. */
 export function isReadable(error: unknown): boolean {
   try {
-    void (error instanceof Error ? error.message : String(error))
+    void (error instanceof Error || isError(error) ? error.message : String(error))
     return true
   } catch {
     return false
@@ -125,7 +131,7 @@ export function isReadable(error: unknown): boolean {
 /** `name: message`, for records that outlive the error. Never throws, whatever a handler has thrown. */
 export function describeError(error: unknown): string {
   try {
-    return error instanceof Error ? `${error.name}: ${error.message}` : String(error)
+    return isError(error) ? `${error.name}: ${error.message}` : String(error)
   } catch {
     return 'an error without a text'
   }

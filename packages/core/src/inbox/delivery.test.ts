@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { expect, it } from 'vitest'
 import { ConfigurationError } from '../errors/errors.ts'
 import { eventKey } from '../events/event-key.ts'
@@ -18,8 +19,7 @@ it('names an event and its bytes', async () => {
     id: 'evt_1',
     type: 'a.b',
     body,
-    // The xxHash32 of the body.
-    fingerprint: 0x18473489,
+    fingerprint: createHash('sha256').update(body).digest().readInt32BE(),
     receivedAt: 5,
     event,
   })

@@ -1,12 +1,17 @@
 import { isPromise } from '../lib/maybe-promise.ts'
+import { printable } from '../lib/printable.ts'
 import type { Logger } from './logger.ts'
 import type { Observation, Observer } from './observation.ts'
+import { reduceError } from './reduce-error.ts'
 
-/** A logger that throws or rejects loses its line and affects nothing else. */
+/**
+ * A logger that throws or rejects loses its line and affects nothing else. It gets errors without what other libraries
+ * put on them, and texts of a sender without control characters.
+ */
 export function guardLogger(logger: Logger): Logger {
   const guarded = (level: keyof Logger) => (fields: object, message: string) => {
     try {
-      const written: unknown = logger[level](fields, message)
+      const written: unknown = logger[level](toSafeFields(fields), printable(message))
       if (isPromise(written)) Promise.resolve(written).catch(() => {})
     } catch {}
   }
@@ -40,4 +45,13 @@ export function guardClock(clock: () => number): () => number {
     } catch {}
     return Date.now()
   }
+}
+
+function toSafeFields(fields: object): object {
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, value]) => [
+      name,
+      name === 'err' ? reduceError(value) : typeof value === 'string' ? printable(value) : value,
+    ]),
+  )
 }

@@ -1,4 +1,5 @@
 import { describeError } from '../errors/errors.ts'
+import { isError } from '../errors/is-error.ts'
 
 /**
  * What was thrown, for a log in text: only the stack of an error, because its other properties may hold payload data. What
@@ -7,5 +8,5 @@ import { describeError } from '../errors/errors.ts'
 export function thrownText(fields: object): string | undefined {
   if (!('err' in fields)) return undefined
   const { err } = fields
-  return err instanceof Error ? (err.stack ?? String(err)) : `Thrown, and not an Error: ${describeError(err)}`
+  return isError(err) ? (err.stack ?? String(err)) : `Thrown, and not an Error: ${describeError(err)}`
 }

@@ -1,13 +1,13 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { hash } from 'node:crypto'
 import { hostname } from 'node:os'
+// Not the global one, which a test may have faked before.
+import { setImmediate } from 'node:timers'
 import type { Platform } from '../platform.ts'
 import { hmac } from './hmac.ts'
 import { processWarnings } from './process-warnings.ts'
 import { createTimeouts } from './timeouts.ts'
 
-/** The real one, even when a test fakes timers later. */
-const realSetImmediate = setImmediate
 const KEY_BYTES = 16
 
 /** The platform where `node:` modules exist: Node, and Bun and Deno through their compatibility layers. */
@@ -17,14 +17,13 @@ export const platform: Platform = {
   hashText: text => hash('sha256', text, 'buffer').toString('base64url', 0, KEY_BYTES),
   checksum: bytes => hash('sha256', bytes, 'buffer').readInt32BE(),
   decodeText(bytes) {
-    const buffer =
-      bytes instanceof Buffer ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
     const hasBom = buffer[0] === 0xef && buffer[1] === 0xbb && buffer[2] === 0xbf
-    return hasBom ? buffer.toString('utf8', 3) : buffer.toString()
+    return buffer.toString('utf8', hasBom ? 3 : 0)
   },
   captureContext: () => AsyncLocalStorage.snapshot(),
   capturesContext: true,
   processName: () => `${hostname()}:${process.pid}`,
-  afterReplies: work => void realSetImmediate(work),
+  afterReplies: work => void setImmediate(work),
   defaultLogger: processWarnings,
 }
