@@ -18,11 +18,11 @@ export interface ClientOptions {
    */
   readonly baseUrl: string | undefined
   /** How long one request may take, until its response has been read. Default `'30s'`, at most `'5m'`. */
-  readonly timeout?: Duration
+  readonly timeout?: Duration | undefined
   /** Allows plain HTTP to other machines, for example to a container: the key is then readable on the way. */
-  readonly allowInsecure?: boolean
+  readonly allowInsecure?: boolean | undefined
   /** Used instead of the global `fetch`, for example one with a proxy. It must follow its `signal`. */
-  readonly fetch?: Fetch
+  readonly fetch?: Fetch | undefined
 }
 
 const OPTIONS = ['apiKey', 'baseUrl', 'timeout', 'allowInsecure', 'fetch']

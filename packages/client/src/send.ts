@@ -12,11 +12,11 @@ export interface SendOptions {
   /** Ends the call. The message may have been sent. */
   readonly signal?: AbortSignal | undefined
   /** Instead of the client's: how long each request may take. */
-  readonly timeout?: Duration
+  readonly timeout?: Duration | undefined
   /** Default `'off'`: a message that is sent twice cannot be taken back. */
-  readonly retry?: Retry
+  readonly retry?: Retry | undefined
   /** More headers of the request. Those that the client or the connection needs are refused. */
-  readonly headers?: Readonly<Record<string, string>>
+  readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
 /** Where and with which key. */

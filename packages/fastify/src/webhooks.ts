@@ -24,11 +24,11 @@ export type FastifyReceiver = Receiver<KnownEvents<Record<never, never>>, Fastif
 /** Where to mount, and under which name. */
 export interface FastifyMountOptions {
   /** Path of the route. Default `'/webhooks'`. It answers every method: all but POST get 405. */
-  readonly path?: string
+  readonly path?: string | undefined
   /** Prepended to `path`, as in every plugin of Fastify. */
-  readonly prefix?: string
+  readonly prefix?: string | undefined
   /** The name on the Fastify instance. Default `'webhooks'`; a second registration needs another. */
-  readonly decorateAs?: string
+  readonly decorateAs?: string | undefined
 }
 
 /** Where to mount, and the options of a receiver. */
@@ -83,7 +83,7 @@ export function webhooksOf<Events>(
 }
 
 type PluginOptions = FastifyMountOptions &
-  RegisterOptions &
+  Omit<RegisterOptions, keyof FastifyMountOptions> &
   (ReceiverOptions<EventSchemas, FastifyRequest> | { readonly receiver: FastifyReceiver })
 
 const OPTIONS = [

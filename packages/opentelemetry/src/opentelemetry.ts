@@ -22,11 +22,11 @@ import { inside, Spans } from './spans.ts'
 /** Options of {@link opentelemetry}. */
 export interface OpenTelemetryOptions {
   /** An observer of your own, called as well. */
-  readonly observe?: Observer
+  readonly observe?: Observer | undefined
   /** Default: the global one. */
-  readonly tracerProvider?: TracerProvider
+  readonly tracerProvider?: TracerProvider | undefined
   /** Default: the global one. */
-  readonly meterProvider?: MeterProvider
+  readonly meterProvider?: MeterProvider | undefined
 }
 
 /** Any receiver. */
@@ -37,7 +37,7 @@ export interface WatchedReceiver {
 /** Options of {@link OpenTelemetry.watch}. */
 export interface WatchOptions {
   /** Added to the gauges, to distinguish several receivers. */
-  readonly attributes?: Attributes
+  readonly attributes?: Attributes | undefined
 }
 
 /** An observer for the option `observe`, with gauges and traced handlers. */

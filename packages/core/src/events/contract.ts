@@ -1,5 +1,5 @@
 import { ConfigurationError } from '../errors/errors.ts'
-import { oneOf, refuseUnknownNames } from '../lib/check-option.ts'
+import { oneOf, refuseNull, refuseUnknownNames } from '../lib/check-option.ts'
 
 /** How the `t` of the signature header is written. `'auto'` reads all three. */
 export type TimestampUnit = 'auto' | 'seconds' | 'milliseconds' | 'iso8601'
@@ -43,8 +43,10 @@ export interface UncheckedEvent {
 }
 
 /** What to change of the {@link Contract}; the rest keeps its defaults. */
-export type ContractOptions = Partial<Omit<Contract, 'fields'>> & {
-  readonly fields?: Partial<EnvelopeFields>
+export type ContractOptions = {
+  readonly [Name in keyof Omit<Contract, 'fields'>]?: Contract[Name] | undefined
+} & {
+  readonly fields?: { readonly [Field in keyof EnvelopeFields]?: string | undefined } | undefined
 }
 
 /** The names that the platform has published. With these an event is what was parsed, and not a copy of it. */
@@ -63,6 +65,7 @@ const LABEL = /^(?!t$)[A-Za-z0-9_-]+$/
 /** The whole contract from what a user changed of it. Throws {@link ConfigurationError}, with `prefix` before a name. */
 export function resolveContract(options: ContractOptions = {}, prefix = 'contract.'): Contract {
   refuseUnknownNames(options, NAMES, 'contract')
+  refuseNull(options, 'contract')
   refuseUnknownNames(options.fields ?? {}, Object.keys(PUBLISHED_FIELDS), `${prefix}fields`)
   const contract = {
     header: textOf(
@@ -73,7 +76,7 @@ export function resolveContract(options: ContractOptions = {}, prefix = 'contrac
     ).toLowerCase(),
     scheme: textOf(`${prefix}scheme`, options.scheme ?? 'v1', LABEL, "a label such as 'v1'"),
     timestampUnit: oneOf(`${prefix}timestampUnit`, options.timestampUnit ?? 'auto', UNITS),
-    fields: options.fields === undefined ? PUBLISHED_FIELDS : { ...PUBLISHED_FIELDS, ...options.fields },
+    fields: fieldsOf(options.fields),
   }
   const names = Object.values(contract.fields)
   if (names.some(name => typeof name !== 'string' || name === '') || new Set(names).size !== 4) {
@@ -85,6 +88,13 @@ export function resolveContract(options: ContractOptions = {}, prefix = 'contrac
     throw new ConfigurationError(`${prefix}upcast`, 'must be a function from event to event')
   }
   return { ...contract, upcast }
+}
+
+/** The published names themselves where none is changed: an event is then what was parsed, and not a copy. */
+function fieldsOf(changed: ContractOptions['fields']): EnvelopeFields {
+  if (changed === undefined) return PUBLISHED_FIELDS
+  const given = Object.entries(changed).filter(([, name]) => name !== undefined)
+  return { ...PUBLISHED_FIELDS, ...Object.fromEntries(given) }
 }
 
 function textOf(option: string, value: string, form: RegExp, what: string): string {

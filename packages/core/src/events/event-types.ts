@@ -109,6 +109,11 @@ export interface HandlerContext {
   /** When the event arrived, in milliseconds since the epoch. */
   readonly receivedAt: number
   /**
+   * A copy of the exact bytes that were signed, made at each access. `JSON.parse` rounds whole numbers beyond 2^53, such
+   * as ids of another system: parse these bytes with a library that keeps them where `data` may hold some.
+   */
+  readonly rawBody: Uint8Array
+  /**
    * Aborted when the result no longer counts: the handler timed out, its lease was lost to another process,
    * or the drain ran out of time. Pass it to `fetch` and to database clients. A listener of your own must not throw:
    * Node ends the process for that, and nothing can catch it.

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest'
-import { ABORT, createAttempt } from './attempt.ts'
+import { ABORT, AttemptContext, createAttempt } from './attempt.ts'
 
 describe('an attempt', () => {
   it('gives one signal, made when it is first asked for', () => {
@@ -51,4 +51,11 @@ describe('an attempt', () => {
     expect(ABORT.leaseLost().code).toBe('lease_lost')
     expect(ABORT.drained().code).toBe('drain_timeout')
   })
+})
+
+it('gives a handler a copy of the exact bytes, which it may change', () => {
+  const body = new TextEncoder().encode('{"id":9007199254740993}')
+  const context = new AttemptContext({ namespace: '', receivedAt: 0, body }, createAttempt(1))
+  context.rawBody.fill(0)
+  expect(new TextDecoder().decode(context.rawBody)).toBe('{"id":9007199254740993}')
 })

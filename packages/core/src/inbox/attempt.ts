@@ -1,6 +1,7 @@
 import { AckhookError } from '../errors/errors.ts'
 import type { HandlerContext } from '../events/event-types.ts'
 import { ABANDONED, type CrashDecision } from './crash-policy.ts'
+import type { Delivery } from './delivery.ts'
 
 /** One attempt at one event, shared by the inbox and the worker. */
 export interface Attempt {
@@ -76,13 +77,19 @@ export class AttemptContext implements HandlerContext {
   readonly attempt: number
   readonly namespace: string
   readonly receivedAt: number
+  readonly #body: Uint8Array
   readonly #attempt: Attempt
 
-  constructor(delivery: Pick<HandlerContext, 'namespace' | 'receivedAt'>, attempt: Attempt) {
+  constructor(delivery: Pick<Delivery, 'namespace' | 'receivedAt' | 'body'>, attempt: Attempt) {
     this.attempt = attempt.number
     this.namespace = delivery.namespace
     this.receivedAt = delivery.receivedAt
+    this.#body = delivery.body
     this.#attempt = attempt
+  }
+
+  get rawBody(): Uint8Array {
+    return new Uint8Array(this.#body)
   }
 
   get signal(): AbortSignal {

@@ -160,14 +160,14 @@ export interface DeadLetter {
 /** Which dead letters to list. */
 export interface ListOptions {
   /** Default 100. */
-  readonly limit?: number
+  readonly limit?: number | undefined
   /**
    * The `cursor` of the last letter of the page before. Pages that follow each other neither repeat nor skip a letter
    * that exists all the time; one that dies again meanwhile is the newest again.
    */
   readonly after?: string | undefined
   /** By the time of death. Default `'newest'` first. */
-  readonly order?: 'newest' | 'oldest'
+  readonly order?: 'newest' | 'oldest' | undefined
 }
 
 /** The dead letters of an inbox, by key. */

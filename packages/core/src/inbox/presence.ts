@@ -62,6 +62,8 @@ export interface PresenceDirectory {
    * live process lacks one of them.
    */
   settled(): Promise<void>
+  /** The inbox begins to close: a failure to publish or read from now on is no outage. */
+  beginClose(): void
   stop(): void
 }
 

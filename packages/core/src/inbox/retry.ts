@@ -1,6 +1,6 @@
 import { ConfigurationError, errorsOf, hasCode, partsOf, type RetryAfterError } from '../errors/errors.ts'
 import type { Duration } from '../errors/parse-duration.ts'
-import { refuseUnknownNames, show, wholeNumber } from '../lib/check-option.ts'
+import { refuseNull, refuseUnknownNames, show, wholeNumber } from '../lib/check-option.ts'
 import { durationMs } from '../lib/duration.ts'
 
 /** How often an event is attempted and how long it waits in between. */
@@ -16,13 +16,13 @@ export interface RetryPolicy {
 /** How often an event is attempted and how long it waits in between. Omitted options keep their defaults. */
 export interface RetryOptions {
   /** Attempts in all, the first included. Default 5; durable inboxes: 8 within 9 to 23 hours. */
-  readonly attempts?: number
+  readonly attempts?: number | undefined
   /** Delay before the second attempt. Default `'1s'`. */
-  readonly minDelay?: Duration
+  readonly minDelay?: Duration | undefined
   /** No delay is longer. Default `'5m'`. */
-  readonly maxDelay?: Duration
+  readonly maxDelay?: Duration | undefined
   /** What each delay is multiplied by to get the next. Default 4. */
-  readonly factor?: number
+  readonly factor?: number | undefined
 }
 
 const DEFAULTS: RetryPolicy = { attempts: 5, minDelayMs: 1000, maxDelayMs: 300_000, factor: 4 }
@@ -32,6 +32,7 @@ const WEEK_MS = 604_800_000
 /** The policy, from a user's options over an inbox's defaults. Throws {@link ConfigurationError}. */
 export function resolveRetry(options: RetryOptions = {}, inbox: Partial<RetryPolicy> = {}): RetryPolicy {
   refuseUnknownNames(options, NAMES, 'retry', '{ attempts: 1 } for no retry')
+  refuseNull(options, 'retry')
   const preset = { ...DEFAULTS, ...inbox }
   const attempts = wholeNumber('retry.attempts', options.attempts ?? preset.attempts, 1, 1000)
   const factor = options.factor ?? preset.factor

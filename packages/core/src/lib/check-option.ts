@@ -27,6 +27,16 @@ export function refuseUnknownNames(
   )
 }
 
+/** Throws for an option that is `null`, where `undefined` would mean its default. */
+export function refuseNull(options: object, option = ''): void {
+  const name = Object.entries(options).find(([, value]) => value === null)?.[0]
+  if (name === undefined) return
+  throw new ConfigurationError(
+    `${option && `${option}.`}${name}`,
+    'is null: give it a value, or leave it out',
+  )
+}
+
 /** The value of an option that is one of a few texts. Throws {@link ConfigurationError} for any other. */
 export function oneOf<T extends string>(option: string, value: T, allowed: readonly T[]): T {
   if (allowed.includes(value)) return value

@@ -161,7 +161,7 @@ function deadLettersOf(store: DeadLetterStore, keyOf: KeyOf): DeadLetters {
       return store.list({
         ...options,
         limit: wholeNumber('limit', options.limit ?? 100, 1, 1_000_000),
-        order: oneOf('order', options.order ?? 'newest', ['newest', 'oldest']),
+        order: oneOf<'newest' | 'oldest'>('order', options.order ?? 'newest', ['newest', 'oldest']),
       })
     },
     get: async (id, where) => store.get(await keyOf(id, where)),

@@ -38,6 +38,7 @@ export async function handleRequest<Context>(
   parts.observers.observe?.({ kind: 'received' })
   try {
     // 2: the exact bytes, once the head of the request is acceptable.
+    if (typeof request?.method !== 'string' || !request.headers) throw new TypeError(NO_REQUEST)
     const unacceptable = checkHead(request, bodyLimits)
     if (unacceptable !== undefined) return refused(unacceptable)
     if (inbox.isDraining) return refused(new Refusal('draining'))
@@ -110,6 +111,8 @@ function refuse<Context>(
   return status === 503 ? replyLater(code, retryAfterMs) : replyFor(code)
 }
 
+const NO_REQUEST =
+  'handle() takes { method, headers, body, context }: a Fetch request goes to toFetchHandler(receiver), a Node request to toNodeHandler(receiver).'
 const NO_BYTES =
   'A request needs its exact bytes as body: a Uint8Array, or a function that returns one or a promise of one. For a text write new TextEncoder().encode(text), for an ArrayBuffer new Uint8Array(buffer).'
 

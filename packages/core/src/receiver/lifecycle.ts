@@ -74,7 +74,7 @@ export class Lifecycle {
         const settled = starting.catch(() => {})
         keepAlive(delivery, settled, this.#parts.policy.logger)
       }
-      return unavailable(cause)
+      return new Refusal('inbox_unavailable', { detail: NOT_STARTED, cause })
     }
     return this.accept(delivery)
   }
@@ -112,6 +112,7 @@ export class Lifecycle {
     if (!this.#started && this.#starting !== undefined)
       await withDeadline(this.#starting, { operation: 'inbox.start', ms: timeoutMs }).catch(() => {})
     if (belongsToAnother(inbox, this)) return { lost: 0 }
+    sharing.directory?.beginClose()
     const report = await inbox.close(Math.max(0, Math.ceil(endsAt - performance.now())))
     sharing.directory?.stop()
     releaseInbox(inbox)
@@ -124,6 +125,9 @@ export class Lifecycle {
     return report
   }
 }
+
+const NOT_STARTED =
+  'the inbox was not started in time: await start() of the receiver before the server listens. If it was, err has the cause'
 
 function unavailable(cause: unknown): Refusal {
   return new Refusal('inbox_unavailable', { cause })

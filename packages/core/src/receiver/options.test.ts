@@ -189,3 +189,17 @@ it.each([undefined, null, 'a secret of some bytes', 7, {}])(
     expect(() => toReceiver(given as never)).toThrow(ConfigurationError)
   },
 )
+
+it.each([
+  ['store', { store: null }],
+  ['events', { events: null }],
+  ['logger', { logger: null }],
+  ['retry', { retry: null }],
+  ['retry.minDelay', { retry: { minDelay: null } }],
+  ['contract', { contract: null }],
+  ['contract.fields', { contract: { fields: null } }],
+])('null for %s is refused with its name', (option, options) => {
+  expect(() => resolveOptions({ secret: 'a secret of enough bytes', ...options } as never)).toThrow(
+    expect.objectContaining({ name: 'ConfigurationError', option }),
+  )
+})

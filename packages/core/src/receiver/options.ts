@@ -8,7 +8,7 @@ import { type DedupeStore, isStore } from '../inbox/dedupe-store.ts'
 import type { Inbox } from '../inbox/inbox.ts'
 import { memoryInbox } from '../inbox/memory/memory-inbox.ts'
 import { type RetryOptions, type RetryPolicy, resolveRetry } from '../inbox/retry.ts'
-import { oneOf, refuseUnknownNames, wholeNumber } from '../lib/check-option.ts'
+import { oneOf, refuseNull, refuseUnknownNames, wholeNumber } from '../lib/check-option.ts'
 import { durationMs, formatMs } from '../lib/duration.ts'
 import { guardLogger } from '../observe/guards.ts'
 import type { Logger } from '../observe/logger.ts'
@@ -20,72 +20,74 @@ export interface ReceiverOptions<Schemas extends EventSchemas = Record<never, ne
   /** The endpoint's signing secret, a list while a rotation lasts, or a function of the request's context. */
   readonly secret: SecretSource<Context> | undefined
   /** How far `t` may be from this clock, in either direction. Default `'5m'`. `false` turns the check off. */
-  readonly tolerance?: Duration | false
+  readonly tolerance?: Duration | false | undefined
   /**
    * Where the in-process inbox remembers ids. Default: in its own memory, bounded like `memoryStore()`. Not together with
    * `inbox`.
    */
-  readonly store?: DedupeStore
+  readonly store?: DedupeStore | undefined
   /** Where events are between the acknowledgement and the handlers. Default `memoryInbox({ store })`. */
-  readonly inbox?: Inbox
+  readonly inbox?: Inbox | undefined
   /**
    * `'immediately'` (default): 2xx as soon as the inbox has the event. `'after-processing'`: 200 when the
    * handlers have finished and 500 when they have not, so that the platform's retries do the work.
    */
-  readonly acknowledge?: 'immediately' | 'after-processing'
+  readonly acknowledge?: 'immediately' | 'after-processing' | undefined
   /** Attempts and delays. Default 5 attempts within a minute and a half; durable inboxes: 8 within 9 to 23 hours. */
-  readonly retry?: RetryOptions
+  readonly retry?: RetryOptions | undefined
   /** Events handled at one time. Default 16. `0` with a durable inbox: this process only receives. */
-  readonly concurrency?: number
+  readonly concurrency?: number | undefined
   /**
    * Events waiting or running, beyond which the reply is 503. Default 10,000; 100,000 with `bullmqInbox`, 1,000,000
    * with `sqliteInbox`.
    */
-  readonly capacity?: number
+  readonly capacity?: number | undefined
   /** How long handlers of one event may take before the attempt counts as failed. Default `'60s'`. */
-  readonly handlerTimeout?: Duration
+  readonly handlerTimeout?: Duration | undefined
   /**
    * With a durable inbox: how long events wait for a process that handles their type more specifically than the others,
    * after it was last seen. Those that still wait then become dead letters. Default `'10m'`, `'5s'` or more.
    */
-  readonly handlerWait?: Duration
+  readonly handlerWait?: Duration | undefined
   /** Largest body in bytes, counted as read. Default 1 MiB. */
-  readonly bodyLimit?: number
+  readonly bodyLimit?: number | undefined
   /** How long a body may take to arrive. Default `'10s'`. */
-  readonly bodyTimeout?: Duration
+  readonly bodyTimeout?: Duration | undefined
   /** How long handled ids are remembered. Default `'7d'`. Choose it longer than the sender's whole retry window. */
-  readonly retention?: Duration
+  readonly retention?: Duration | undefined
   /**
    * Keeps the ids of several endpoints or tenants apart. A text, or a function of the request's context. No signature covers
    * it: derive it from what chose the secret.
    */
-  readonly namespace?: string | ((context: Context) => string)
+  readonly namespace?: (string | ((context: Context) => string)) | undefined
   /**
    * Runs events of one key (say, a conversation) one at a time, the oldest waiting one first. Without a key, `undefined`
    * or `null`, an event waits for no other.
    */
-  readonly serializeBy?: (event: WebhookEvent) => string | null | undefined
+  readonly serializeBy?: ((event: WebhookEvent) => string | null | undefined) | undefined
   /** What the platform may still change: header, scheme, unit of `t`, field names, `upcast`. */
-  readonly contract?: ContractOptions
+  readonly contract?: ContractOptions | undefined
   /** A Standard Schema for the data of each type. An event that does not match is answered 422. */
-  readonly events?: Schemas
+  readonly events?: Schemas | undefined
   /** Called for everything that happens, without payload data. */
-  readonly observe?: Observer
+  readonly observe?: Observer | undefined
   /**
    * Default: warnings and errors as process warnings, or on the console where process warnings do not exist or are off
    * (`--no-warnings`). pino, `fastify.log` and `console` fit.
    */
-  readonly logger?: Logger
+  readonly logger?: Logger | undefined
   /** Milliseconds since the epoch, for the tolerance check and for records. Default `Date.now`. */
-  readonly clock?: () => number
+  readonly clock?: (() => number) | undefined
 }
 
 type Options<Context> = ReceiverOptions<EventSchemas, Context>
 /** Options that are used as they were given. */
 type Kept = 'inbox' | 'acknowledge' | 'concurrency' | 'capacity' | 'namespace' | 'logger' | 'clock'
 
+type Given<Some> = { readonly [Name in keyof Some]-?: NonNullable<Some[Name]> }
+
 /** Options with every default filled in and every value checked. */
-export interface ResolvedOptions<Context> extends Required<Pick<Options<Context>, Kept>> {
+export interface ResolvedOptions<Context> extends Given<Pick<Options<Context>, Kept>> {
   readonly secret: SecretSource<Context>
   readonly toleranceMs: number
   readonly retry: RetryPolicy
@@ -134,6 +136,7 @@ const MAX_BODY_BYTES = 1024 ** 3
 /** Checks every option and fills in every default. Throws {@link ConfigurationError}. */
 export function resolveOptions<Context>(options: Options<Context>): ResolvedOptions<Context> {
   refuseUnknownNames(options, RECEIVER_OPTIONS, '', '{ secret: process.env.SIGNING_SECRET }')
+  refuseNull({ ...options, secret: undefined })
   const duration = (option: DurationOption, preset: Duration, minMs: number, maxMs: number): number =>
     durationMs(options[option] ?? preset, { option, minMs, maxMs })
   const count = (option: CountOption, preset: number, min: number, max: number, unit?: string): number =>

@@ -45,7 +45,7 @@ export interface Receiver<Events = KnownEvents<Record<never, never>>, Context = 
    * before the server closes. A second call answers the drain of the first. Rejects with `ConfigurationError` where
    * `timeout` is no duration from 0 to 1 hour.
    */
-  close(options?: { readonly timeout?: Duration }): Promise<DrainReport>
+  close(options?: { readonly timeout?: Duration | undefined }): Promise<DrainReport>
   /** Counts of the inbox: of this process, or of all that share a durable one. Rejects where that does not answer. */
   stats(): Promise<InboxStats>
   /**
@@ -84,5 +84,5 @@ export interface DeadLetters {
 /** Which namespace an id belongs to. */
 export interface InNamespace {
   /** The namespace the event arrived under. Default: the empty one. */
-  readonly namespace?: string
+  readonly namespace?: string | undefined
 }

@@ -80,3 +80,17 @@ it('names the unit that the contract pins', async () => {
   })
   expect(await verify(good(now))).toBeUndefined()
 })
+
+it('asks whether an empty body was read before', async () => {
+  const secretsOf = createSecrets(SECRET, recordingLogger())
+  const verify = createVerifier({
+    contract: resolveContract(),
+    secretsOf,
+    toleranceMs: 300_000,
+    clock: () => now,
+  })
+  expect(await verify({ 'x-service-signature': good() }, new Uint8Array(), 'context')).toMatchObject({
+    code: 'signature_mismatch',
+    detail: 'no signature matches, and the body is empty: was it read before?',
+  })
+})

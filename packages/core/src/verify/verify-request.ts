@@ -33,7 +33,7 @@ export function createVerifier<Context>(parts: VerifierParts<Context>): VerifyRe
     if (timestampMs === undefined) return unreadable(contract)
     const macs = await secretsOf(context)
     if (macs instanceof Refusal) return macs
-    if (!(await verifySignature(header, body, macs))) return MISMATCH
+    if (!(await verifySignature(header, body, macs))) return body.length === 0 ? EMPTY : MISMATCH
     // Someone who cannot sign learns nothing about this clock.
     return checkTolerance(timestampMs, clock(), toleranceMs)
   }
@@ -41,6 +41,10 @@ export function createVerifier<Context>(parts: VerifierParts<Context>): VerifyRe
 
 const MISMATCH = new Refusal('signature_mismatch', {
   detail: 'no signature matches: another secret, or bytes that are not those that were signed',
+})
+
+const EMPTY = new Refusal('signature_mismatch', {
+  detail: 'no signature matches, and the body is empty: was it read before?',
 })
 
 function unreadable({ timestampUnit }: Contract): Refusal {

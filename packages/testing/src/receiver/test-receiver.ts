@@ -22,9 +22,9 @@ export interface TestReceiverOptions {
   /** The secret the receiver was made with. */
   readonly secret: string
   /** The receiver's clock, so that signatures are fresh by it. Default `Date.now`. */
-  readonly clock?: () => number
+  readonly clock?: (() => number) | undefined
   /** How long one delivery may take with all its retries. Default `'4s'`: most test runners give up after 5. */
-  readonly timeout?: Duration
+  readonly timeout?: Duration | undefined
 }
 
 const NAMES = ['secret', 'clock', 'timeout'] as const satisfies readonly (keyof TestReceiverOptions)[]

@@ -7,9 +7,9 @@ export interface SignOptions {
   /** The endpoint's secret. A list gives one signature for each, as a sender may do during a rotation. */
   readonly secret: string | readonly string[]
   /** The text of `t`, exactly as it is to be signed and sent. Default: now, in whole seconds. */
-  readonly timestamp?: string | number
+  readonly timestamp?: string | number | undefined
   /** Label of the signature scheme. Default `v1`. */
-  readonly scheme?: string
+  readonly scheme?: string | undefined
 }
 
 /**

@@ -6,11 +6,11 @@ import { type SignOptions, sign } from './sign.ts'
 /** Options of {@link signedRequest}. */
 export interface SignedRequestOptions extends SignOptions {
   /** Name of the signature header. Default `X-Service-Signature`. */
-  readonly header?: string
+  readonly header?: string | undefined
   /** Names of an event's fields in the body, as in the receiver's `contract.fields`. */
-  readonly fields?: Partial<EnvelopeFields>
+  readonly fields?: Partial<EnvelopeFields> | undefined
   /** Adds or replaces headers; `undefined` omits one. Names are compared in lower case. */
-  readonly headers?: Readonly<Record<string, string | undefined>>
+  readonly headers?: Readonly<Record<string, string | undefined>> | undefined
 }
 
 /** Fits `receiver.handle(request)`, `fetch(url, request)` and `new Request(url, request)` alike. */

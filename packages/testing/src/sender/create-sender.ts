@@ -24,7 +24,7 @@ export interface SendReport {
 /** Options of {@link Sender.sendAll}. */
 export interface SendAllOptions {
   /** Events under way at one time. Default 1: in order. */
-  readonly concurrency?: number
+  readonly concurrency?: number | undefined
 }
 
 /** Sends events as the platform does, and keeps what was not delivered. */

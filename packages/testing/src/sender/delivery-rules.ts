@@ -8,27 +8,27 @@ import { MAX_COUNT } from './faults.ts'
  */
 export interface DeliveryOptions {
   /** Attempts at one event, the first included. Not published; default 8. */
-  readonly attempts?: number
+  readonly attempts?: number | undefined
   /** How long to wait for the reply. Not published; default `'10s'`. Real time, whatever the clock. */
-  readonly timeout?: Duration
+  readonly timeout?: Duration | undefined
   /** Delay before the second attempt. Not published; default `'5s'`. */
-  readonly minDelay?: Duration
+  readonly minDelay?: Duration | undefined
   /** No delay is longer. Not published; default `'1h'`. */
-  readonly maxDelay?: Duration
+  readonly maxDelay?: Duration | undefined
   /** Each delay times this is the next one. Not published; default 3. */
-  readonly factor?: number
+  readonly factor?: number | undefined
   /** No attempt starts later than this after the first. Not published; default `'24h'`. */
-  readonly retryWindow?: Duration
+  readonly retryWindow?: Duration | undefined
   /** Whether a longer `Retry-After` of the reply replaces the delay. Not published; default `true`. */
-  readonly honourRetryAfter?: boolean
+  readonly honourRetryAfter?: boolean | undefined
   /** How `t` is written. Not published; default `'seconds'`. */
-  readonly timestampUnit?: 'seconds' | 'milliseconds' | 'iso8601'
+  readonly timestampUnit?: 'seconds' | 'milliseconds' | 'iso8601' | undefined
   /** Name of the signature header. Default `X-Service-Signature`. */
-  readonly header?: string
+  readonly header?: string | undefined
   /** Label of the signature scheme. Default `v1`. */
-  readonly scheme?: string
+  readonly scheme?: string | undefined
   /** Names of an event's fields in the body. Default `id`, `type`, `created_at`, `data`. */
-  readonly fields?: Partial<EnvelopeFields>
+  readonly fields?: { readonly [Field in keyof EnvelopeFields]?: string | undefined } | undefined
 }
 
 /** {@link DeliveryOptions} with every default filled in. */

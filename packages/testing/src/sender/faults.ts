@@ -7,23 +7,23 @@ export type Chance = boolean | number
 /** What goes wrong in production. Each chance is drawn from the seed. Default: nothing goes wrong. */
 export interface FaultOptions {
   /** An acknowledged event is sent once more. Drawn for each event. */
-  readonly duplicate?: Chance
+  readonly duplicate?: Chance | undefined
   /** The event is sent twice at the same moment. Drawn for each event. */
-  readonly concurrentDuplicate?: Chance
+  readonly concurrentDuplicate?: Chance | undefined
   /** `sendAll` sends the event out of order. Drawn for each event. */
-  readonly disorder?: Chance
+  readonly disorder?: Chance | undefined
   /** Each attempt starts late, by a random time up to this. */
-  readonly delay?: Duration
+  readonly delay?: Duration | undefined
   /** One byte of the body is changed after it was signed. Drawn for each attempt. */
-  readonly tamper?: Chance
+  readonly tamper?: Chance | undefined
   /** The attempt carries a timestamp that is `staleBy` old, correctly signed. Drawn for each attempt. */
-  readonly staleTimestamp?: Chance
+  readonly staleTimestamp?: Chance | undefined
   /** Default `'10m'`. */
-  readonly staleBy?: Duration
+  readonly staleBy?: Duration | undefined
   /** Retries carry the timestamp of the first attempt. Whether the platform does so is not published. */
-  readonly frozenTimestamp?: boolean
+  readonly frozenTimestamp?: boolean | undefined
   /** The reply is lost: the receiver has the event, and the sender sends it again. */
-  readonly lostReply?: Chance
+  readonly lostReply?: Chance | undefined
   /** The endpoint's secret is replaced while events are under way. */
   readonly rotation?: {
     readonly secret: string

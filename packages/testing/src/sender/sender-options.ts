@@ -17,16 +17,16 @@ export interface SenderOptions extends DeliveryOptions {
   /** The endpoint's secret. A list signs with each of them, as a sender may do during a rotation. */
   readonly secret: string | readonly string[]
   /** Failed attempts in a row after which the endpoint is unhealthy. Not published; default 5. */
-  readonly unhealthyAfter?: number
+  readonly unhealthyAfter?: number | undefined
   /** What goes wrong. Default: nothing. */
-  readonly faults?: FaultOptions
+  readonly faults?: FaultOptions | undefined
   /** The same seed and events give the same faults. Default 1. */
-  readonly seed?: number
+  readonly seed?: number | undefined
   /**
    * Milliseconds since the epoch. Default `Date.now`. With a {@link FakeClock} nothing waits: each delay advances the
    * clock, so that a retry window of a day takes a moment.
    */
-  readonly clock?: (() => number) | FakeClock
+  readonly clock?: ((() => number) | FakeClock) | undefined
 }
 
 /** Options with every default filled in. */

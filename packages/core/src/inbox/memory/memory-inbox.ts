@@ -23,12 +23,12 @@ import type { State } from './state.ts'
 /** Options of {@link memoryInbox}. */
 export interface MemoryInboxOptions {
   /** Where ids are remembered. Default: in its own memory, bounded like `memoryStore()`; `redisStore` shares them among processes. */
-  readonly store?: DedupeStore
+  readonly store?: DedupeStore | undefined
   /**
    * How long a claim holds without being renewed, and so how long other processes refuse an event whose process
    * crashed. Renewed at a third of it while the event waits or runs. Default `'60s'`.
    */
-  readonly lease?: Duration
+  readonly lease?: Duration | undefined
 }
 
 /**

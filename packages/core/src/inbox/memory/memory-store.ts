@@ -9,9 +9,9 @@ export interface MemoryStoreOptions {
    * run again. Default 1,000,000, about 75 bytes each and up to twice that after a doubling, allocated as they come. At
    * most 8,388,608.
    */
-  readonly maxIds?: number
+  readonly maxIds?: number | undefined
   /** How many leases can be held at one time. Beyond it a claim answers `full`. Default 1,000,000, at most 8,388,608. */
-  readonly maxClaims?: number
+  readonly maxClaims?: number | undefined
 }
 
 /**

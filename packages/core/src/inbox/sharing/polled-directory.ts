@@ -56,6 +56,7 @@ export class PolledDirectory implements PresenceDirectory {
   #reading: Promise<void> | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
   #isDown = false
+  #isClosing = false
   #isStopped = false
 
   constructor(board: PresenceStore, sharing: HandlerSharing, policy: Policy) {
@@ -85,6 +86,10 @@ export class PolledDirectory implements PresenceDirectory {
     if (isNew && leftMs > 0) await new Promise(resolve => setTimeout(resolve, leftMs))
   }
 
+  beginClose(): void {
+    this.#isClosing = true
+  }
+
   stop(): void {
     clearTimeout(this.#timer)
     this.#isStopped = true
@@ -93,15 +98,15 @@ export class PolledDirectory implements PresenceDirectory {
   routeOf(type: string, routingToken: number): MaybePromise<Route | undefined> {
     const own = this.#ownSet.rankOf(type)
     if (own === RANK.exact || this.#isStopped) return undefined
-    if (performance.now() - this.#viewedAt > MAX_AGE_MS) return this.#placeByNewView(type, own, routingToken)
+    if (performance.now() - this.#viewedAt > MAX_AGE_MS) return this.#routeByNewView(type, own, routingToken)
     const route = this.#decide(type, own, routingToken)
     // Perhaps there is room again.
     return route?.outcome === 'dead' && routingToken < FIRST_TOKEN
-      ? this.#placeByNewView(type, own, routingToken)
+      ? this.#routeByNewView(type, own, routingToken)
       : route
   }
 
-  async #placeByNewView(type: string, own: number, routingToken: number): Promise<Route | undefined> {
+  async #routeByNewView(type: string, own: number, routingToken: number): Promise<Route | undefined> {
     try {
       const askedAt = performance.now()
       while (this.#viewedAt < askedAt && !this.#isStopped) await this.#read()
@@ -188,7 +193,8 @@ export class PolledDirectory implements PresenceDirectory {
       await this.#read()
       this.#isDown = false
     } catch (error) {
-      if (!this.#isDown) this.#policy.observe({ kind: 'store_down', operation: 'handlers', error })
+      if (!this.#isDown && !this.#isClosing)
+        this.#policy.observe({ kind: 'store_down', operation: 'handlers', error })
       this.#isDown = true
     }
     if (!this.#isStopped) this.#schedule()

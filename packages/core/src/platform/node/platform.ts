@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { hash } from 'node:crypto'
+import crypto from 'node:crypto'
 import { hostname } from 'node:os'
 // Not the global one, which a test may have faked before.
 import { setImmediate } from 'node:timers'
@@ -8,14 +8,18 @@ import { hmac } from './hmac.ts'
 import { processWarnings } from './process-warnings.ts'
 import { createTimeouts } from './timeouts.ts'
 
+// A named import of `hash` would fail before this line, with a message about an export.
+if (typeof crypto.hash !== 'function')
+  throw new Error(`Ackhook needs Node 20.19 or later; this is Node ${process.version}.`)
+
 const KEY_BYTES = 16
 
 /** The platform where `node:` modules exist: Node, and Bun and Deno through their compatibility layers. */
 export const platform: Platform = {
   hmac,
   createTimeouts,
-  hashText: text => hash('sha256', text, 'buffer').toString('base64url', 0, KEY_BYTES),
-  checksum: bytes => hash('sha256', bytes, 'buffer').readInt32BE(),
+  hashText: text => crypto.hash('sha256', text, 'buffer').toString('base64url', 0, KEY_BYTES),
+  checksum: bytes => crypto.hash('sha256', bytes, 'buffer').readInt32BE(),
   decodeText(bytes) {
     const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
     const hasBom = buffer[0] === 0xef && buffer[1] === 0xbb && buffer[2] === 0xbf
