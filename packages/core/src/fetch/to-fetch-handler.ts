@@ -1,5 +1,6 @@
 import type { Receiver } from '../receiver/receiver.ts'
 import { requireReceiver, wrongFramework } from '../receiver/to-receiver.ts'
+import { findWaitUntil } from './find-wait-until.ts'
 import { readRequestBody } from './read-request-body.ts'
 
 /** What `secret` and `namespace` get: the request, and what the platform handed over beside it. */
@@ -10,8 +11,8 @@ export interface FetchContext<Env = unknown> {
 }
 
 /**
- * Fits `export default { fetch }`, `Deno.serve`, `Bun.serve` and a Next.js `POST`. SvelteKit, Astro and Remix pass
- * an object that holds the request: `({ request }) => handle(request)`.
+ * Fits `export default { fetch }`, `Deno.serve`, `Bun.serve`, a Next.js `POST` and a Netlify function. SvelteKit, Astro and
+ * Remix pass an object that holds the request: `event => handle(event.request, event)`.
  */
 export type FetchWebhookHandler<Env = unknown> = (
   request: Request,
@@ -20,8 +21,9 @@ export type FetchWebhookHandler<Env = unknown> = (
 ) => Promise<Response>
 
 /**
- * A receiver as a function from `Request` to `Response`. Where the platform passes an execution context (third
- * argument, Workers), the work that follows the reply is given to its `waitUntil`.
+ * A receiver as a function from `Request` to `Response`. Where the host passes a `waitUntil` beside the request, as Workers,
+ * Netlify and the Cloudflare adapters of SvelteKit and Astro do, the work that follows the reply is given to it. A host
+ * that freezes after the reply and passes none needs `acknowledge: 'after-processing'`.
  *
  * @example
  * export const POST = toFetchHandler(receiver) // app/webhooks/route.ts of Next.js
@@ -38,13 +40,8 @@ export function toFetchHandler<Env = unknown>(
       headers: request.headers,
       body: limits => readRequestBody(request, limits),
       context: { request, env: env as Env },
-      waitUntil: waitUntilOf(execution),
+      waitUntil: findWaitUntil(env, execution),
     })
     return new Response(body, { status, headers })
   }
-}
-
-function waitUntilOf(execution: unknown): ((work: Promise<unknown>) => void) | undefined {
-  const context = execution as { waitUntil?: (work: Promise<unknown>) => void } | null | undefined
-  return typeof context?.waitUntil === 'function' ? work => context.waitUntil?.(work) : undefined
 }
