@@ -1,5 +1,6 @@
 import { platform } from '#platform'
 import { ConfigurationError } from '../errors/errors.ts'
+import { eventKey } from '../events/event-key.ts'
 import type { WebhookEvent } from '../events/event-types.ts'
 import type { WebhookRequest } from '../http/request.ts'
 import { checksum } from '../lib/checksum.ts'
@@ -8,7 +9,7 @@ import type { AsyncContext } from '../platform/platform.ts'
 
 /** One authentic event between its request and its handlers. */
 export interface Delivery {
-  /** What an inbox remembers events by: a hash of namespace and id, or what `keyOf` of the inbox answers. */
+  /** A hash of namespace and id, by which an inbox remembers events. */
   readonly key: string
   readonly namespace: string
   readonly id: string
@@ -46,7 +47,6 @@ export function eventRef({ id, type, namespace }: Delivery): Pick<Delivery, 'id'
 
 export interface DeliveryParts<Context> {
   readonly namespace: string | ((context: Context) => string)
-  readonly keyOf: (namespace: string, id: string) => MaybePromise<string>
   readonly serializeBy: ((event: WebhookEvent) => string | null | undefined) | undefined
   readonly acknowledge?: 'immediately' | 'after-processing'
   readonly clock: () => number
@@ -70,7 +70,7 @@ export function createDeliveryFactory<Context>(parts: DeliveryParts<Context>): C
       if (parts.acknowledge === 'after-processing') delivery.asyncContext = platform.captureContext()
       return delivery
     }
-    const key = parts.keyOf(namespace, event.id)
+    const key = eventKey(namespace, event.id)
     return isPromise(key) ? key.then(create) : create(key)
   }
 }

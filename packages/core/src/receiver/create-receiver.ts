@@ -2,11 +2,11 @@ import { platform } from '#platform'
 import { ConfigurationError, unreportedCopies } from '../errors/errors.ts'
 import type { Duration } from '../errors/parse-duration.ts'
 import { createDecoder } from '../events/decode-event.ts'
+import { eventKey } from '../events/event-key.ts'
 import type { EventHandler, EventSchemas, KnownEvents } from '../events/event-types.ts'
 import { toHandle } from '../http/reply.ts'
 import { createDeliveryFactory } from '../inbox/delivery.ts'
 import type { DeadLetterStore } from '../inbox/inbox.ts'
-import { keysOf } from '../inbox/keys-of.ts'
 import { oneOf, refuseUnknownNames, wholeNumber } from '../lib/check-option.ts'
 import type { MaybePromise } from '../lib/maybe-promise.ts'
 import { createRefusalLog, createStoreLog } from '../observe/failure-log.ts'
@@ -44,11 +44,6 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
   const observers = new Observers(resolved.observe, resolved.logger)
   const { lifecycle, handle } = connect(resolved, handlers, observers, wraps)
   const { inbox } = resolved
-  const keyOf: KeyOf = (id, where = {}) => {
-    refuseUnknownNames(where, ['namespace'], '', "{ namespace: 'acme' }")
-    if (typeof id === 'string') return keysOf(inbox)(where.namespace ?? '', id)
-    throw new ConfigurationError('id', 'must be the id of an event, a string')
-  }
   const receiver: Receiver<KnownEvents<Schemas>, Context> & Inspectable = {
     on(type, handler) {
       handlers.add(type, handler as EventHandler<never>)
@@ -70,8 +65,8 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
     start: () => lifecycle.start(),
     close: async options => lifecycle.close(drainTimeoutOf(options)),
     stats: async () => inbox.stats(),
-    forget: async (id, where) => inbox.forget(await keyOf(id, where)),
-    deadLetters: deadLettersOf(inbox.deadLetters, keyOf),
+    forget: async (id, where) => inbox.forget(await checkedKey(id, where)),
+    deadLetters: deadLettersOf(inbox.deadLetters),
     subscribe: observer => observers.add(observer),
     inspect: () => ({
       inbox,
@@ -127,7 +122,7 @@ function connect<Context>(
     inbox: lifecycle,
     verify: createVerifier({ ...resolved, macs: createSecrets(resolved.secret, logger) }),
     decode,
-    createDelivery: createDeliveryFactory({ ...recorded, keyOf: keysOf(inbox) }),
+    createDelivery: createDeliveryFactory(recorded),
     logRefusal: createRefusalLog(logger),
     observers,
   }
@@ -151,9 +146,13 @@ function warnOfCopies(logger: Logger): void {
   )
 }
 
-type KeyOf = (id: string, where?: InNamespace) => MaybePromise<string>
+function checkedKey(id: string, where: InNamespace = {}): MaybePromise<string> {
+  refuseUnknownNames(where, ['namespace'], '', "{ namespace: 'acme' }")
+  if (typeof id === 'string') return eventKey(where.namespace ?? '', id)
+  throw new ConfigurationError('id', 'must be the id of an event, a string')
+}
 
-function deadLettersOf(store: DeadLetterStore, keyOf: KeyOf): DeadLetters {
+function deadLettersOf(store: DeadLetterStore): DeadLetters {
   return {
     async list(options = {}) {
       refuseUnknownNames(options, ['limit', 'order', 'after'])
@@ -163,8 +162,8 @@ function deadLettersOf(store: DeadLetterStore, keyOf: KeyOf): DeadLetters {
         order: oneOf('order', options.order ?? 'newest', ['newest', 'oldest']),
       })
     },
-    get: async (id, where) => store.get(await keyOf(id, where)),
-    redrive: async (id, where) => store.redrive(await keyOf(id, where)),
-    discard: async (id, where) => store.discard(await keyOf(id, where)),
+    get: async (id, where) => store.get(await checkedKey(id, where)),
+    redrive: async (id, where) => store.redrive(await checkedKey(id, where)),
+    discard: async (id, where) => store.discard(await checkedKey(id, where)),
   }
 }

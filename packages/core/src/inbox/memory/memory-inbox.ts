@@ -17,7 +17,6 @@ import { GuardedStore } from './guarded-store.ts'
 import { LeaseRenewal } from './lease-renewal.ts'
 import { MinuteCounts } from './minute-counts.ts'
 import { SeenIds } from './seen-ids.ts'
-import { shortKey } from './short-key.ts'
 import type { State } from './state.ts'
 
 /** Options of {@link memoryInbox}. */
@@ -44,8 +43,6 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
   let state: State | undefined
 
   return {
-    // Other processes know a key in a store that they share.
-    ...(ids instanceof SeenIds && { keyOf: shortKey }),
     accept(delivery) {
       if (state === undefined) throw new ConfigurationError('inbox', NOT_STARTED)
       return accept(state, delivery)
