@@ -10,6 +10,7 @@ export { isError } from './errors/is-error.ts'
 export { kindOf } from './errors/kind-of.ts'
 export { Refusal } from './errors/refusal.ts'
 export { resolveContract } from './events/contract.ts'
+export { eventKey } from './events/event-key.ts'
 export { KNOWN_TYPES } from './events/event-types.ts'
 export { readRequestBody } from './fetch/read-request-body.ts'
 export { replyTo } from './http/reply.ts'
@@ -32,7 +33,6 @@ export type {
   ProcessEvent,
   ProcessingPolicy,
 } from './inbox/inbox.ts'
-export { keysOf } from './inbox/keys-of.ts'
 export type {
   HandlerSharing,
   InboxProcess,

@@ -3,13 +3,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { bullmqInbox } from '@ackhook/bullmq'
 import { memoryInbox, memoryStore } from '@ackhook/core'
+import { eventKey } from '@ackhook/core/spi'
 import { sqliteInbox } from '@ackhook/sqlite'
 import { seededRandom } from '@ackhook/testing'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { type PostgresServer, startPostgres } from '../../support/postgres.ts'
 import { type RedisServer, startRedis } from '../../support/redis.ts'
 import { flakyStore } from '../../support/state-machine/flaky-store.ts'
-import { keyOf, type MachineTarget, StateMachine } from '../../support/state-machine/machine.ts'
+import { type MachineTarget, StateMachine } from '../../support/state-machine/machine.ts'
 
 /** Another run for each seed. A failure names its seed: set it here to run that one alone. */
 const ONLY_SEED = process.env['STATE_MACHINE_SEED']
@@ -51,7 +52,7 @@ async function playInMemory(seed: number): Promise<void> {
   )
   if (!reliable) return
   for (const id of machine.ids) {
-    const claim = await memory.claim(await keyOf(id), 'probe', { leaseMs: 1000 })
+    const claim = await memory.claim(await eventKey('', id), 'probe', { leaseMs: 1000 })
     expect(claim.outcome, `the lease on ${id}, seed ${seed}`).not.toBe('in_flight')
   }
 }

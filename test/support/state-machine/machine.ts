@@ -7,7 +7,6 @@ import {
   type Receiver,
   RetryAfterError,
 } from '@ackhook/core'
-import { keysOf } from '@ackhook/core/spi'
 import { tapReceiver } from '@ackhook/testing/spi'
 import { eventBody, SECRET, signedRequest } from '../receiving.ts'
 import { Account, Ledger } from './account.ts'
@@ -288,9 +287,4 @@ export class StateMachine {
   #int(below: number): number {
     return Math.floor(this.#random() * below)
   }
-}
-
-/** The key that a store knows an event of this run by. */
-export async function keyOf(id: string): Promise<string> {
-  return keysOf({})('', id)
 }

@@ -1,5 +1,5 @@
 import type { DeadLetter } from '@ackhook/core'
-import { keysOf } from '@ackhook/core/spi'
+import { eventKey } from '@ackhook/core/spi'
 import { EXIT } from '../command/exit-codes.ts'
 import { createPaint } from '../terminal/paint.ts'
 import { printable } from '../terminal/printable.ts'
@@ -37,7 +37,7 @@ export function list(flags: ListFlags, parts: InboxParts): Promise<number> {
 export function show(id: string, flags: InboxFlags, parts: InboxParts): Promise<number> {
   const { terminal } = parts
   return withInbox(flags, parts, async inbox => {
-    const letter = await inbox.deadLetters.get(await keysOf(inbox)(flags.namespace, id))
+    const letter = await inbox.deadLetters.get(await eventKey(flags.namespace, id))
     if (letter === undefined) {
       if (flags.json) terminal.out(JSON.stringify({ deadLetter: null }))
       else terminal.out(`There is no dead letter ${printable(id)}${inNamespace(flags)}.`)

@@ -1,5 +1,5 @@
 import type { Inbox } from '@ackhook/core'
-import { keysOf } from '@ackhook/core/spi'
+import { eventKey } from '@ackhook/core/spi'
 import { EXIT } from '../command/exit-codes.ts'
 import { UsageError } from '../command/usage-error.ts'
 import { printable } from '../terminal/printable.ts'
@@ -93,9 +93,8 @@ async function* targetsOf(
   { all, namespace }: ChangeFlags,
   inbox: Inbox,
 ): AsyncGenerator<readonly Target[]> {
-  const keyOf = keysOf(inbox)
   if (all) yield* deadLetterPages(inbox)
-  else yield await Promise.all(ids.map(async id => ({ id, key: await keyOf(namespace, id) })))
+  else yield await Promise.all(ids.map(async id => ({ id, key: await eventKey(namespace, id) })))
 }
 
 /** Changes them page by page, until all are done or Ctrl-C. */

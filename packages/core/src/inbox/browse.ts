@@ -1,7 +1,7 @@
 /** Which events an inbox is asked for. Filters combine. */
 export interface BrowseQuery {
   readonly state: BrowseState
-  /** The one event with this key, which every inbox can find: `keysOf(inbox)(namespace, id)`. */
+  /** The one event with this key, which every inbox can find: `eventKey(namespace, id)`. */
   readonly key?: string
   /** Events of exactly this type. Only where {@link BrowseSupport} names the filter. */
   readonly type?: string

@@ -6,7 +6,7 @@ import { createDeliveryFactory, type DeliveryParts } from './delivery.ts'
 
 const event = { id: 'evt_1', type: 'a.b', created_at: '2026-01-01T00:00:00Z', data: {} }
 const body = new TextEncoder().encode('{}')
-const plain = { namespace: '', keyOf: eventKey, serializeBy: undefined, clock: () => 5 }
+const plain = { namespace: '', serializeBy: undefined, clock: () => 5 }
 const deliver = (parts: Partial<DeliveryParts<string>> = {}, one = event) =>
   createDeliveryFactory<string>({ ...plain, ...parts })(one, body, {
     context: 'ws',

@@ -73,11 +73,6 @@ export interface ProcessingPolicy {
 export interface Inbox {
   /** Whether an accepted event survives the process. */
   readonly durable?: boolean
-  /**
-   * The key of an event, where it is not the hash of namespace and id: 1 to 64 letters, digits, `_` and `-`.
-   * Only where no other process shares its ids.
-   */
-  readonly keyOf?: (namespace: string, id: string) => MaybePromise<string>
   /** Where its events are, for messages: `queue 'webhooks'`, `file /data/webhooks.db`. Never holds a password. */
   readonly location?: string
   /** The inbox's own defaults for the options `retry` and `capacity`. */

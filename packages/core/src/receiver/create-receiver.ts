@@ -44,11 +44,6 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
   const observers = new Observers(resolved.observe, resolved.logger)
   const { lifecycle, handle } = connect(resolved, handlers, observers, wraps)
   const { inbox } = resolved
-  const keyOf: KeyOf = (id, where = {}) => {
-    refuseUnknownNames(where, ['namespace'], '', "{ namespace: 'acme' }")
-    if (typeof id === 'string') return eventKey(where.namespace ?? '', id)
-    throw new ConfigurationError('id', 'must be the id of an event, a string')
-  }
   const receiver: Receiver<KnownEvents<Schemas>, Context> & Inspectable = {
     on(type, handler) {
       handlers.add(type, handler as EventHandler<never>)
@@ -70,8 +65,8 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
     start: () => lifecycle.start(),
     close: async options => lifecycle.close(drainTimeoutOf(options)),
     stats: async () => inbox.stats(),
-    forget: async (id, where) => inbox.forget(await keyOf(id, where)),
-    deadLetters: deadLettersOf(inbox.deadLetters, keyOf),
+    forget: async (id, where) => inbox.forget(await checkedKey(id, where)),
+    deadLetters: deadLettersOf(inbox.deadLetters),
     subscribe: observer => observers.add(observer),
     inspect: () => ({
       inbox,
@@ -152,9 +147,13 @@ function warnOfCopies(logger: Logger): void {
   )
 }
 
-type KeyOf = (id: string, where?: InNamespace) => MaybePromise<string>
+function checkedKey(id: string, where: InNamespace = {}): MaybePromise<string> {
+  refuseUnknownNames(where, ['namespace'], '', "{ namespace: 'acme' }")
+  if (typeof id === 'string') return eventKey(where.namespace ?? '', id)
+  throw new ConfigurationError('id', 'must be the id of an event, a string')
+}
 
-function deadLettersOf(store: DeadLetterStore, keyOf: KeyOf): DeadLetters {
+function deadLettersOf(store: DeadLetterStore): DeadLetters {
   return {
     async list(options = {}) {
       refuseUnknownNames(options, ['limit', 'order', 'after'])
@@ -164,8 +163,8 @@ function deadLettersOf(store: DeadLetterStore, keyOf: KeyOf): DeadLetters {
         order: oneOf<'newest' | 'oldest'>('order', options.order ?? 'newest', ['newest', 'oldest']),
       })
     },
-    get: async (id, where) => store.get(await keyOf(id, where)),
-    redrive: async (id, where) => store.redrive(await keyOf(id, where)),
-    discard: async (id, where) => store.discard(await keyOf(id, where)),
+    get: async (id, where) => store.get(await checkedKey(id, where)),
+    redrive: async (id, where) => store.redrive(await checkedKey(id, where)),
+    discard: async (id, where) => store.discard(await checkedKey(id, where)),
   }
 }

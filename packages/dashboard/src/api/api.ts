@@ -18,7 +18,7 @@ interface Env {
 }
 
 const MAX_BYTES = 64 * 1024
-/** What `keyOf` of an inbox answers. */
+/** The key of an event. */
 const KEY = ':key{[\\w-]{1,64}}'
 
 /** The routes below `api/`, wherever the dashboard is mounted. */

@@ -1,5 +1,5 @@
 import type { DeadLetter, Inbox } from '@ackhook/core'
-import { type BrowsedEvent, keysOf } from '@ackhook/core/spi'
+import { type BrowsedEvent, eventKey } from '@ackhook/core/spi'
 import type { ResolvedDashboard } from '../options/options.ts'
 import { ApiProblem } from '../protocol/problem.ts'
 import type { EventPage, EventRow, LetterFilter } from '../protocol/protocol.ts'
@@ -46,7 +46,7 @@ async function pageOf(
   limit: number,
 ): Promise<readonly (BrowsedEvent | DeadLetter)[]> {
   const page = { limit, ...(after !== undefined && { after }) }
-  const key = id === undefined ? undefined : await keysOf(inbox)(namespace, id)
+  const key = id === undefined ? undefined : await eventKey(namespace, id)
   // Every inbox lists its dead letters and finds one by its key.
   if (state === 'dead' && type === undefined && text === undefined) {
     if (key === undefined) return inbox.deadLetters.list({ ...page, order: order ?? 'newest' })

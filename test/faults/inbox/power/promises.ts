@@ -1,4 +1,4 @@
-import { keysOf } from '@ackhook/core/spi'
+import { eventKey } from '@ackhook/core/spi'
 import type { Call } from './recorder.ts'
 
 /** In the folder of the database. */
@@ -23,7 +23,7 @@ export function createPromises(): Promises {
     heed({ bytes }) {
       // Each line is one write.
       const [what, id = ''] = Buffer.from(bytes).toString().trim().split(' ')
-      if (what === 'promised') made.set(id, keysOf({})('', id) as string)
+      if (what === 'promised') made.set(id, eventKey('', id) as string)
       if (what === 'idle') for (const each of made.keys()) kept.add(each)
     },
   }

@@ -20,11 +20,14 @@ export function accept(state: State, delivery: Delivery): MaybePromise<AcceptRes
   const entry = new Entry(delivery, leases?.newToken() ?? '', leaseMs, state.sequence++)
   const refusal = scheduler.reserve?.(entry)
   if (refusal !== undefined) return answerHandled(state, delivery) ?? refusal
-  entries.add(entry)
+  entries.set(entry.key, entry)
   // A crash from here to the acknowledgement leaves a lease that expires; the sender's retry runs then.
   try {
     const claim = store.claim(entry.key, entry.token, { leaseMs })
-    return isPromise(claim) ? answerLater(state, entry, claim) : answerClaim(state, entry, claim)
+    if (!isPromise(claim)) return answerClaim(state, entry, claim)
+    return claim
+      .then(known => answerClaim(state, entry, known))
+      .catch(cause => unavailable(state, entry, cause))
   } catch (cause) {
     return unavailable(state, entry, cause)
   }
@@ -36,17 +39,10 @@ export async function redrive(state: State, key: string): Promise<boolean> {
   // After a drain nothing would run it.
   if (delivery === undefined || state.isDraining) return false
   const { outcome } = await accept(state, delivery)
-  if (outcome === 'failed') keepDeadLetter(state, delivery, { attempts: 1, error: 'the redrive failed' })
-  return RAN.has(outcome)
+  if (outcome === 'failed') keepDeadLetter(state, delivery, 1, 'the redrive failed')
+  // It was run, whether or not that succeeded.
+  return ['accepted', 'processed', 'dead_lettered', 'failed'].includes(outcome)
 }
-
-/** What a redrive leads to when its event is run, whether or not that succeeds. */
-const RAN: ReadonlySet<AcceptResult['outcome']> = new Set([
-  'accepted',
-  'processed',
-  'dead_lettered',
-  'failed',
-])
 
 function answerDuplicate(known: Entry, { fingerprint }: Delivery): AcceptResult {
   if (!known.acknowledged) return CLAIM_UNDER_WAY
@@ -58,14 +54,6 @@ function answerHandled({ store }: State, { key, fingerprint }: Delivery): Accept
   const handled = store.handled(key)
   if (handled === undefined) return undefined
   return handled === toStoredFingerprint(fingerprint) ? ACCEPT_RESULTS.duplicate : ACCEPT_RESULTS.conflict
-}
-
-async function answerLater(state: State, entry: Entry, claim: Promise<Claim>): Promise<AcceptResult> {
-  try {
-    return await answerClaim(state, entry, await claim)
-  } catch (cause) {
-    return unavailable(state, entry, cause)
-  }
 }
 
 function unavailable(state: State, entry: Entry, cause: unknown): AcceptResult {
@@ -103,7 +91,8 @@ function admit(state: State, entry: Entry): MaybePromise<AcceptResult> {
     const finished = new Promise<void>(resolve => (entry.onFinished = resolve))
     keepAlive(entry.delivery, finished, policy.logger)
   }
-  const replaced = deadLetters.take(entry.key)
+  const replaced = deadLetters.deliveryOf(entry.key)
+  deadLetters.remove(entry.key)
   scheduler.enqueue(entry)
   const isSame = replaced === undefined || replaced.fingerprint === entry.delivery.fingerprint
   if (policy.acknowledge === 'after-processing')

@@ -1,34 +1,41 @@
 import { copyBody } from '../../lib/copy-body.ts'
-import type { BrowsedEvent, BrowseQuery, BrowseSupport } from '../browse.ts'
-import type { Delivery } from '../delivery.ts'
+import type { BrowsedEvent, BrowseQuery, BrowseSupport, MinuteCount } from '../browse.ts'
+import { type DeadLetterList, parseCursor } from './dead-letter-list.ts'
 import type { Entry } from './entry.ts'
-import { parseCursor } from './parse-cursor.ts'
-import type { State } from './state.ts'
+
+const MINUTE_MS = 60_000
+const MINUTES_KEPT = 60
 
 /** Everything is in memory, and bounded by the capacity. */
 export const BROWSING: BrowseSupport = { states: ['pending', 'active', 'dead'], filters: ['type', 'text'] }
 
+type Browsed = BrowsedEvent & { readonly body: Uint8Array }
+
 /** One page of the events in a state. */
 export function browse(
   query: BrowseQuery,
-  { entries, deadLetters }: { readonly entries?: State['entries'] | undefined } & Pick<State, 'deadLetters'>,
+  entries: Iterable<Entry>,
+  deadLetters: DeadLetterList,
 ): readonly BrowsedEvent[] {
   const { state, after, limit = 100 } = query
+  const events =
+    state === 'dead' ? deadLetters.list({ limit: deadLetters.size, after }) : unfinished(entries, query)
   const found: BrowsedEvent[] = []
-  if (state === 'dead') {
-    for (const letter of deadLetters.list({ limit: deadLetters.size, after })) {
-      if (found.length === limit) break
-      if (matches(letter, query)) found.push(shown(letter, query))
-    }
-    return found
-  }
-  const from = parseCursor(after) ?? -1
-  for (const entry of entries?.list() ?? []) {
+  for (const event of events) {
     if (found.length === limit) break
-    if (entry.sequence > from && stateOf(entry) === state && matches(entry.delivery, query))
-      found.push(shown(eventOf(entry), query))
+    if (matches(event, query)) found.push(shown(event, query))
   }
   return found
+}
+
+function* unfinished(entries: Iterable<Entry>, { state, after }: BrowseQuery): Generator<Browsed> {
+  const from = parseCursor(after) ?? -1
+  for (const entry of entries) {
+    if (entry.sequence <= from || stateOf(entry) !== state) continue
+    const { key, namespace, id, type, body, receivedAt } = entry.delivery
+    const { attempts, sequence } = entry
+    yield { key, namespace, id, type, body, receivedAt, attempts, cursor: String(sequence) }
+  }
 }
 
 /** One that is still being claimed is not accepted yet. */
@@ -37,10 +44,7 @@ function stateOf({ phase, attempt }: Entry): BrowseQuery['state'] | undefined {
   return attempt !== undefined || phase === 'completing' ? 'active' : 'pending'
 }
 
-function matches(
-  event: Pick<Delivery, 'key' | 'namespace' | 'id' | 'type'>,
-  { key, type, text }: BrowseQuery,
-): boolean {
+function matches(event: BrowsedEvent, { key, type, text }: BrowseQuery): boolean {
   if (key !== undefined && event.key !== key) return false
   if (type !== undefined && event.type !== type) return false
   if (text === undefined) return true
@@ -48,13 +52,29 @@ function matches(
   return [event.id, event.type, event.namespace].some(one => one.toLowerCase().includes(wanted))
 }
 
-function eventOf({ delivery, attempts, sequence }: Entry): BrowsedEvent & Pick<Delivery, 'body'> {
-  const { key, namespace, id, type, body, receivedAt } = delivery
-  return { key, namespace, id, type, body, receivedAt, attempts, cursor: String(sequence) }
-}
-
 /** Its bytes only where one event is asked for. */
-function shown(event: BrowsedEvent & Pick<Delivery, 'body'>, { key }: BrowseQuery): BrowsedEvent {
+function shown(event: Browsed, { key }: BrowseQuery): BrowsedEvent {
   const { body: _, ...rest } = event
   return key === undefined ? rest : copyBody(event)
+}
+
+/** What happened in each of the last 60 minutes. */
+export class MinuteCounts {
+  readonly #minutes: { startedAt: number; handled: number; deadLettered: number }[] = []
+  #current = { startedAt: 0, handled: 0, deadLettered: 0 }
+
+  add(what: 'handled' | 'deadLettered'): void {
+    const now = Date.now()
+    if (now >= this.#current.startedAt + MINUTE_MS) {
+      this.#current = { startedAt: now - (now % MINUTE_MS), handled: 0, deadLettered: 0 }
+      this.#minutes.push(this.#current)
+      if (this.#minutes.length > MINUTES_KEPT) this.#minutes.shift()
+    }
+    this.#current[what]++
+  }
+
+  list(): readonly MinuteCount[] {
+    const oldest = Date.now() - MINUTES_KEPT * MINUTE_MS
+    return this.#minutes.filter(({ startedAt }) => startedAt > oldest).map(minute => ({ ...minute }))
+  }
 }

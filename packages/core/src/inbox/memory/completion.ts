@@ -96,16 +96,12 @@ function answerFailure(state: State, entry: Entry, result: Extract<AttemptResult
 /** Keeps an event for a redrive, and releases it so that a redelivery by its sender runs again. */
 function deadLetter(state: State, entry: Entry, error: unknown): Promise<void> {
   state.minutes.add('deadLettered')
-  keepDeadLetter(state, entry.delivery, { attempts: entry.attempts, error })
+  keepDeadLetter(state, entry.delivery, entry.attempts, error)
   return release(state, entry)
 }
 
-export function keepDeadLetter(
-  { deadLetters, policy }: State,
-  delivery: Delivery,
-  reason: { attempts: number; error: unknown },
-): void {
-  deadLetters.put(delivery, { ...reason, failedAt: policy.clock() })
+export function keepDeadLetter(state: State, delivery: Delivery, attempts: number, error: unknown): void {
+  state.deadLetters.put(delivery, { attempts, error, failedAt: state.policy.clock() })
 }
 
 /** Finishes an entry and releases its lease, so that a redelivery runs at once. Never rejects. */
@@ -120,8 +116,10 @@ export async function release(state: State, entry: Entry): Promise<void> {
 
 /** The last step of every entry. Harmless when repeated. */
 export function finish({ entries, scheduler, onIdle }: State, entry: Entry): void {
+  // Its key may belong to a later entry by now.
+  if (entry.phase === 'finished') return
   entry.phase = 'finished'
-  entries.delete(entry)
+  entries.delete(entry.key)
   scheduler.remove(entry)
   entry.onFinished?.()
   entry.delivery = NO_DELIVERY

@@ -12,11 +12,11 @@ export async function drain(state: State, timeoutMs: number): Promise<DrainRepor
   state.isDraining = true
   // With 'after-processing' a failed event goes back to its sender, which retries.
   if (policy.acknowledge === 'immediately') state.limit.lastStartAt = performance.now() + timeoutMs
-  for (const entry of entries.list()) if (entry.retryTimer !== undefined) scheduler.enqueue(entry)
-  await idleWithin(state, timeoutMs)
+  for (const entry of entries.values()) if (entry.retryTimer !== undefined) scheduler.enqueue(entry)
+  if (entries.size > 0) await settlesWithin(new Promise<void>(resolve => (state.onIdle = resolve)), timeoutMs)
   leases?.stop()
   // An event that is only being recorded as handled is neither lost nor given back.
-  const left = entries.list().filter(entry => entry.phase !== 'completing')
+  const left = [...entries.values()].filter(entry => entry.phase !== 'completing')
   for (const { acknowledged, delivery } of left) if (acknowledged) lost.push(delivery.id)
   if (lost.length > 0) policy.logger.error({ code: 'events_lost', events: lost }, namesOf(lost))
   await Promise.all(left.map(entry => withdraw(state, entry, ABORT.drained())))
@@ -27,10 +27,4 @@ function namesOf(ids: readonly string[]): string {
   const more = ids.length - MOST_NAMED
   const named = ids.slice(0, MOST_NAMED).join(', ')
   return `The drain left no time for: ${named}${more > 0 ? ` and ${more} more` : ''}.`
-}
-
-async function idleWithin(state: State, timeoutMs: number): Promise<void> {
-  if (state.entries.size === 0) return
-  const idle = new Promise<void>(resolve => (state.onIdle = resolve))
-  await settlesWithin(idle, timeoutMs)
 }

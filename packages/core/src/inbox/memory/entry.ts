@@ -29,11 +29,6 @@ export class Entry {
   retryTimer: ReturnType<typeof setTimeout> | undefined = undefined
   /** Answers the request that waits for the handlers, with `acknowledge: 'after-processing'`. */
   reply: ((acceptance: AcceptResult) => void) | undefined = undefined
-  /** Of its key, and its neighbours in {@link Entries}. */
-  hash = 0
-  before: Entry | undefined = undefined
-  older: Entry | undefined = undefined
-  newer: Entry | undefined = undefined
   /** Releases a platform that was asked to wait. */
   onFinished: (() => void) | undefined = undefined
 

@@ -26,8 +26,10 @@ export class GuardedStore implements Required<Omit<DedupeStore, 'bounded'>> {
       'claim',
       () => this.#store.claim(key, token, options),
       // Its sender was answered 503. Without the release its retry would wait for the lease to expire.
-      claim => {
-        if (claim.outcome === 'claimed') void this.#releaseQuietly(key, token)
+      async claim => {
+        try {
+          if (claim.outcome === 'claimed') await this.#store.release(key, token)
+        } catch {}
       },
     )
   }
@@ -87,12 +89,5 @@ export class GuardedStore implements Required<Omit<DedupeStore, 'bounded'>> {
     // The receiver observes an inbox that could not start, whatever its kind.
     if (operation !== 'start') this.#observe({ kind: 'store_down', operation, error })
     throw error
-  }
-
-  /** Best effort: the lease expires anyway. */
-  async #releaseQuietly(key: string, token: string): Promise<void> {
-    try {
-      await this.#store.release(key, token)
-    } catch {}
   }
 }

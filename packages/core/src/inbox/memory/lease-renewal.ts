@@ -1,10 +1,9 @@
 import { createTokens } from '../../lib/tokens.ts'
-import type { Entries } from './entries.ts'
 import type { Entry } from './entry.ts'
 import type { GuardedStore } from './guarded-store.ts'
 
 export interface LeaseRenewalParts {
-  readonly entries: Pick<Entries, 'list' | 'size'>
+  readonly entries: ReadonlyMap<string, Entry>
   readonly store: GuardedStore
   readonly leaseMs: number
   /** Called for an entry that another process owns now. */
@@ -55,19 +54,13 @@ export class LeaseRenewal {
   async #renewAll(): Promise<void> {
     const { entries } = this.#parts
     const own = this.#timer
-    this.#dueAt = performance.now()
-    let slice: Promise<void>[] = []
-    for (const entry of entries.list()) {
+    const all = [...entries.values()]
+    for (let from = 0; from < all.length; from += SLICE) {
+      if (from > 0) await new Promise(resolve => setTimeout(resolve, 0))
       if (this.#isStopped) return
-      if (entry.phase !== 'held') continue
-      slice.push(this.#renew(entry))
-      if (slice.length < SLICE) continue
-      await Promise.all(slice)
-      slice = []
-      await new Promise(resolve => setTimeout(resolve, 0))
       this.#dueAt = performance.now()
+      await Promise.all(all.slice(from, from + SLICE).map(entry => this.#renew(entry)))
     }
-    await Promise.all(slice)
     // Another round has taken over.
     if (this.#timer !== own) return
     this.#timer = undefined
@@ -75,6 +68,7 @@ export class LeaseRenewal {
   }
 
   async #renew(entry: Entry): Promise<void> {
+    if (entry.phase !== 'held') return
     const { store, leaseMs, onLost } = this.#parts
     const askedAt = performance.now()
     const { token } = entry

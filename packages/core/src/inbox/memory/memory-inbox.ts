@@ -8,16 +8,14 @@ import { type DedupeStore, isStore } from '../dedupe-store.ts'
 import type { Inbox, InboxStats, ProcessEvent, ProcessingPolicy } from '../inbox.ts'
 import { OWNED_BY_ANOTHER } from '../inbox-owner.ts'
 import { accept, redrive } from './accepting.ts'
-import { BROWSING, browse } from './browsing.ts'
+import { BROWSING, browse, MinuteCounts } from './browsing.ts'
 import { applyResult, loseLease, runAttempt } from './completion.ts'
 import { DeadLetterList } from './dead-letter-list.ts'
 import { drain } from './draining.ts'
-import { Entries } from './entries.ts'
+import type { Entry } from './entry.ts'
 import { GuardedStore } from './guarded-store.ts'
 import { LeaseRenewal } from './lease-renewal.ts'
-import { MinuteCounts } from './minute-counts.ts'
 import { SeenIds } from './seen-ids.ts'
-import { shortKey } from './short-key.ts'
 import type { State } from './state.ts'
 
 /** Options of {@link memoryInbox}. */
@@ -39,13 +37,12 @@ export interface MemoryInboxOptions {
  * createReceiver({ secret, inbox: memoryInbox({ lease: '20s' }) })
  */
 export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
-  const parts = { ...resolveOptions(options), deadLetters: new DeadLetterList(), minutes: new MinuteCounts() }
-  const { ids, deadLetters, minutes } = parts
+  const deadLetters = new DeadLetterList()
+  const minutes = new MinuteCounts()
+  const parts = { ...resolveOptions(options), deadLetters, minutes }
   let state: State | undefined
 
   return {
-    // Other processes know a key in a store that they share.
-    ...(ids instanceof SeenIds && { keyOf: shortKey }),
     accept(delivery) {
       if (state === undefined) throw new ConfigurationError('inbox', NOT_STARTED)
       return accept(state, delivery)
@@ -75,8 +72,8 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
       discard: key => deadLetters.remove(key),
     },
     // What is here is not handled yet, and keeps its lease.
-    forget: key => state?.entries.get(key) === undefined && (state?.store ?? ids).forget(key),
-    browse: query => browse(query, { entries: state?.entries, deadLetters }),
+    forget: key => state?.entries.get(key) === undefined && (state?.store ?? parts.ids).forget(key),
+    browse: query => browse(query, state?.entries.values() ?? [], deadLetters),
     browsing: BROWSING,
     throughput: () => minutes.list(),
     processes: () =>
@@ -84,13 +81,16 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
   }
 }
 
-/** The inbox's own, or those of the store that the user gave. */
-type Ids = DedupeStore | SeenIds
+/** The parts of an inbox that is not started yet. */
+interface Parts extends Pick<State, 'leaseMs' | 'deadLetters' | 'minutes'> {
+  /** The inbox's own, or those of the store that the user gave. */
+  readonly ids: DedupeStore | SeenIds
+}
 
 const NOT_STARTED = 'start() must come before the first event'
 const CLOSED = 'it was closed with its receiver; make a new inbox for a new receiver'
 
-function resolveOptions(options: MemoryInboxOptions): Pick<State, 'leaseMs'> & { readonly ids: Ids } {
+function resolveOptions(options: MemoryInboxOptions): Pick<Parts, 'ids' | 'leaseMs'> {
   if (isStore(options))
     throw new ConfigurationError('store', 'this is a store: write memoryInbox({ store })', {
       page: 'inbox-and-store',
@@ -108,14 +108,11 @@ function resolveOptions(options: MemoryInboxOptions): Pick<State, 'leaseMs'> & {
   return { ids: store ?? new SeenIds(), leaseMs }
 }
 
-function createState(
-  parts: Pick<State, 'leaseMs' | 'deadLetters' | 'minutes'> & { readonly ids: Ids },
-  run: ProcessEvent,
-  policy: ProcessingPolicy,
-): State {
-  const { ids, leaseMs, deadLetters, minutes } = parts
+function createState({ ids, ...kept }: Parts, run: ProcessEvent, policy: ProcessingPolicy): State {
+  const { leaseMs } = kept
   const store = ids instanceof SeenIds ? ids : new GuardedStore(ids, policy.observe)
-  const entries = new Entries()
+  const onLost = (entry: Entry): void => loseLease(state, entry)
+  const entries = new Map<string, Entry>()
   const state: State = {
     run,
     policy,
@@ -134,13 +131,8 @@ function createState(
         }
       },
     }),
-    leases:
-      store instanceof SeenIds
-        ? undefined
-        : new LeaseRenewal({ entries, store, leaseMs, onLost: entry => loseLease(state, entry) }),
-    deadLetters,
-    minutes,
-    leaseMs,
+    leases: store instanceof SeenIds ? undefined : new LeaseRenewal({ entries, store, leaseMs, onLost }),
+    ...kept,
     sequence: 0,
     entries,
     limit: { lastStartAt: undefined },
@@ -155,7 +147,7 @@ function statsOf(state: State | undefined): Omit<InboxStats, 'dead'> {
   if (state === undefined) return { pending: 0, active: 0, oldestPendingMs: 0 }
   const { entries, scheduler } = state
   const { active } = scheduler
-  const { oldest } = entries
+  const oldest = entries.values().next().value
   return {
     // `onError` or `onDeadLetter` may still run for an event that is finished.
     pending: Math.max(0, entries.size - active),

@@ -52,8 +52,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): DedupeStore {
       const lease = liveLease(leases, key)
       if (lease !== undefined && lease.token !== token) return false
       leases.delete(key)
-      // Another inbox may have handled it once this lease had expired.
-      return ids.renew(key, options) || ids.complete(key, token, options)
+      return ids.complete(key, token, options)
     },
     forget: key => ids.forget(key),
     release: (key, token) => liveLease(leases, key)?.token === token && leases.delete(key),

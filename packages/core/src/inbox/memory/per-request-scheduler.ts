@@ -1,7 +1,7 @@
 import { platform } from '#platform'
 import type { AcceptResult } from '../accept-result.ts'
 import type { Entry } from './entry.ts'
-import { runGuarded, type Scheduler, type SchedulerParts } from './scheduler.ts'
+import { runGuarded, type Scheduler, type SchedulerParts, stopRetryTimer } from './scheduler.ts'
 
 /** How late a timer of a live request may fire. */
 const GRACE_MS = 1000
@@ -54,8 +54,7 @@ export class PerRequestScheduler implements Scheduler {
   }
 
   reserve(entry: Entry): AcceptResult | undefined {
-    const { serialize } = this.#parts.policy
-    const key = serialize ? entry.delivery.order?.key : undefined
+    const key = entry.delivery.order?.key
     if (key !== undefined && this.#keyHolders.has(key))
       return { outcome: 'in_flight', retryAfterMs: KEY_TAKEN_MS }
     if (!this.#hasRoom()) return { outcome: 'full' }
@@ -65,8 +64,7 @@ export class PerRequestScheduler implements Scheduler {
   }
 
   enqueue(entry: Entry): void {
-    clearTimeout(entry.retryTimer)
-    entry.retryTimer = undefined
+    stopRetryTimer(entry)
     if (!this.#running.has(entry) && !this.#hasRoom()) {
       this.enqueueAfter(entry, NO_ROOM_MS)
       return
@@ -81,7 +79,7 @@ export class PerRequestScheduler implements Scheduler {
   }
 
   remove(entry: Entry): void {
-    clearTimeout(entry.retryTimer)
+    stopRetryTimer(entry)
     const key = entry.delivery.order?.key
     if (key !== undefined && this.#keyHolders.get(key) === entry) this.#keyHolders.delete(key)
     this.#running.delete(entry)

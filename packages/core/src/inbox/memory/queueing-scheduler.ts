@@ -1,7 +1,6 @@
 import { platform } from '#platform'
 import type { Entry } from './entry.ts'
-import { createReadyQueue, type ReadyQueue } from './ready-queue.ts'
-import { runGuarded, type Scheduler, type SchedulerParts } from './scheduler.ts'
+import { runGuarded, type Scheduler, type SchedulerParts, stopRetryTimer } from './scheduler.ts'
 
 /** After so long, handlers that never wait give I/O its turn. */
 const TURN_MS = 5
@@ -13,7 +12,7 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
 /** For platforms where requests share turns: queues entries, and starts the next one when an attempt ends. */
 export class QueueingScheduler implements Scheduler {
   readonly #parts: SchedulerParts
-  readonly #queue: ReadyQueue
+  readonly #queue = new ReadyQueue()
   #active = 0
   #isScheduled = false
   /** Monotonic milliseconds. */
@@ -26,7 +25,6 @@ export class QueueingScheduler implements Scheduler {
 
   constructor(parts: SchedulerParts) {
     this.#parts = parts
-    this.#queue = createReadyQueue(parts.policy)
   }
 
   get active(): number {
@@ -34,8 +32,7 @@ export class QueueingScheduler implements Scheduler {
   }
 
   enqueue(entry: Entry): void {
-    if (entry.retryTimer !== undefined) clearTimeout(entry.retryTimer)
-    entry.retryTimer = undefined
+    stopRetryTimer(entry)
     this.#scheduleRun()
     this.#queue.push(entry)
   }
@@ -45,8 +42,8 @@ export class QueueingScheduler implements Scheduler {
   }
 
   remove(entry: Entry): void {
-    if (entry.retryTimer !== undefined) clearTimeout(entry.retryTimer)
-    if (this.#queue.remove?.(entry) === true) this.#scheduleRun()
+    stopRetryTimer(entry)
+    if (this.#queue.remove(entry)) this.#scheduleRun()
   }
 
   /** After the replies of the current turn: an attempt must not delay an acknowledgement that is being written. */
@@ -75,5 +72,93 @@ export class QueueingScheduler implements Scheduler {
       this.#parts.apply(result, entry)
       if (isAtOnce !== true) this.#startReady()
     })
+  }
+}
+
+/** Entries of one ordering key. */
+interface KeyQueue {
+  /** The oldest `created_at` first; those of one instant in the order of arrival. */
+  readonly waiting: Entry[]
+  /** The entry that has the key: from the start of its first attempt until it is finished. */
+  holder: Entry | undefined
+}
+
+/**
+ * Entries in the order of their attempts: first in, first out. Those of one ordering key run one at a time, the oldest
+ * waiting one first. An entry that waits for a retry keeps its key, so that no later one overtakes it.
+ */
+export class ReadyQueue {
+  /** Entries without an ordering key, and keys whose oldest entry may run. */
+  readonly #ready = new Fifo<Entry | KeyQueue>()
+  readonly #byKey = new Map<string, KeyQueue>()
+
+  /** Adds an entry for its first attempt, and again when a retry is due. */
+  push(entry: Entry): void {
+    const key = entry.delivery.order?.key
+    if (key === undefined) {
+      this.#ready.push(entry)
+      return
+    }
+    const queue = this.#byKey.get(key) ?? { waiting: [], holder: undefined }
+    this.#byKey.set(key, queue)
+    if (queue.holder === entry) {
+      queue.holder = undefined
+      // To the front, whatever its age: one of the same instant, or a late older one, arrived after it.
+      queue.waiting.unshift(entry)
+      this.#ready.push(queue)
+    } else {
+      if (isIdle(queue)) this.#ready.push(queue)
+      insertByAge(queue.waiting, entry)
+    }
+  }
+
+  /** The next entry that may run now. */
+  shift(): Entry | undefined {
+    for (let next = this.#ready.shift(); next !== undefined; next = this.#ready.shift()) {
+      if (!('waiting' in next)) return next
+      next.holder = next.waiting.shift()
+      if (next.holder !== undefined) return next.holder
+    }
+    return undefined
+  }
+
+  /** Removes an entry that is finished. Whether another one may run because of that. */
+  remove(entry: Entry): boolean {
+    const key = entry.delivery.order?.key
+    const queue = key === undefined ? undefined : this.#byKey.get(key)
+    if (key === undefined || queue === undefined) return false
+    const freesKey = queue.holder === entry
+    const index = queue.waiting.indexOf(entry)
+    if (freesKey) queue.holder = undefined
+    else if (index !== -1) queue.waiting.splice(index, 1)
+    if (isIdle(queue)) this.#byKey.delete(key)
+    else if (freesKey) this.#ready.push(queue)
+    return freesKey && queue.waiting.length > 0
+  }
+}
+
+function isIdle({ holder, waiting }: KeyQueue): boolean {
+  return holder === undefined && waiting.length === 0
+}
+
+function insertByAge(waiting: Entry[], entry: Entry): void {
+  const createdAt = entry.delivery.order?.createdAt ?? 0
+  const before = waiting.findLastIndex(({ delivery }) => (delivery.order?.createdAt ?? 0) <= createdAt)
+  waiting.splice(before + 1, 0, entry)
+}
+
+/** First in, first out, at the same cost however long it is. */
+class Fifo<T> {
+  #newest: T[] = []
+  /** The oldest one last. */
+  #oldest: T[] = []
+
+  push(value: T): void {
+    this.#newest.push(value)
+  }
+
+  shift(): T | undefined {
+    if (this.#oldest.length === 0) [this.#newest, this.#oldest] = [this.#oldest, this.#newest.reverse()]
+    return this.#oldest.pop()
   }
 }

@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest'
 import type { Entry } from './entry.ts'
-import { Fifo, SerialQueue } from './ready-queue.ts'
+import { ReadyQueue } from './queueing-scheduler.ts'
 
 let arrivals = 0
 const entry = (key: string | undefined, createdAt = 0) =>
   ({ key: `e${arrivals++}`, delivery: key === undefined ? {} : { order: { key, createdAt } } }) as Entry
 
 it('shifts one entry of a key at a time, the oldest first', () => {
-  const queue = new SerialQueue()
+  const queue = new ReadyQueue()
   const [second, third, first] = [entry('k', 2), entry('k', 3), entry('k', 1)]
   for (const one of [second, third, first]) queue.push(one)
   expect(queue.shift()).toBe(first)
@@ -22,7 +22,7 @@ it('shifts one entry of a key at a time, the oldest first', () => {
 })
 
 it('keeps the order of arrival among events of one instant', () => {
-  const queue = new SerialQueue()
+  const queue = new ReadyQueue()
   const list = [entry('k', 1), entry('k', 1), entry('k', 1)]
   for (const one of list) queue.push(one)
   for (const one of list) {
@@ -32,7 +32,7 @@ it('keeps the order of arrival among events of one instant', () => {
 })
 
 it('runs keys independently, and entries without a key beside all of them', () => {
-  const queue = new SerialQueue()
+  const queue = new ReadyQueue()
   const [a1, a2, b1, free1, free2] = [entry('a'), entry('a'), entry('b'), entry(undefined), entry(undefined)]
   for (const one of [a1, a2, b1, free1, free2]) queue.push(one)
   expect([queue.shift(), queue.shift(), queue.shift(), queue.shift(), queue.shift()]).toEqual([
@@ -45,7 +45,7 @@ it('runs keys independently, and entries without a key beside all of them', () =
 })
 
 it('keeps the key of an entry that waits for a retry', () => {
-  const queue = new SerialQueue()
+  const queue = new ReadyQueue()
   const [first, second] = [entry('k', 1), entry('k', 2)]
   queue.push(first)
   queue.push(second)
@@ -62,7 +62,7 @@ it.each([
   ['of the same instant', 1],
   ['that is older and arrived later', 0],
 ])('lets no entry %s overtake one that returns for a retry', (_, createdAt) => {
-  const queue = new SerialQueue()
+  const queue = new ReadyQueue()
   const [first, second] = [entry('k', 1), entry('k', createdAt)]
   queue.push(first)
   expect(queue.shift()).toBe(first)
@@ -74,7 +74,7 @@ it.each([
 })
 
 it('retries an entry without a key by itself', () => {
-  const queue = new SerialQueue()
+  const queue = new ReadyQueue()
   const [one, other] = [entry(undefined), entry(undefined)]
   queue.push(one)
   queue.push(other)
@@ -87,7 +87,7 @@ it('retries an entry without a key by itself', () => {
 })
 
 it('removes an entry that is finished while it waits', () => {
-  const queue = new SerialQueue()
+  const queue = new ReadyQueue()
   const [first, second, third] = [entry('k', 1), entry('k', 2), entry('k', 3)]
   for (const one of [first, second, third]) queue.push(one)
   expect(queue.shift()).toBe(first)
@@ -98,7 +98,7 @@ it('removes an entry that is finished while it waits', () => {
 })
 
 it('starts over with a key that became empty before it was shifted', () => {
-  const queue = new SerialQueue()
+  const queue = new ReadyQueue()
   const [first, second] = [entry('k', 1), entry('k', 2)]
   queue.push(first)
   queue.remove(first)
@@ -111,7 +111,7 @@ it('starts over with a key that became empty before it was shifted', () => {
 })
 
 it('never shifts two entries of a key, whatever the order of calls', () => {
-  const queue = new SerialQueue()
+  const queue = new ReadyQueue()
   const running = new Map<string, Entry>()
   const handled: Entry[] = []
   let seed = 7
@@ -156,26 +156,18 @@ it('never shifts two entries of a key, whatever the order of calls', () => {
   expect(new Set(handled).size).toBe(pushed)
 })
 
-it('is first in, first out', () => {
-  const fifo = new Fifo<number>()
-  expect(fifo.shift()).toBeUndefined()
-  fifo.push(1)
-  fifo.push(2)
-  expect(fifo.shift()).toBe(1)
-  fifo.push(3)
-  expect([fifo.shift(), fifo.shift(), fifo.shift()]).toEqual([2, 3, undefined])
-  fifo.push(4)
-  expect([fifo.shift(), fifo.shift()]).toEqual([4, undefined])
-})
-
-it('keeps the order when it drops passed items', () => {
-  const fifo = new Fifo<number>()
-  let pushed = 0
-  let shifted = 0
+it('is first in, first out without keys, however it is filled', () => {
+  const queue = new ReadyQueue()
+  const waiting: Entry[] = []
+  expect(queue.shift()).toBeUndefined()
   for (let round = 0; round < 50; round++) {
-    for (let i = 0; i < 300; i++) fifo.push(pushed++)
-    for (let i = 0; i < 200; i++) expect(fifo.shift()).toBe(shifted++)
+    for (let i = 0; i < 30; i++) {
+      const one = entry(undefined)
+      queue.push(one)
+      waiting.push(one)
+    }
+    for (let i = 0; i < 20; i++) expect(queue.shift()).toBe(waiting.shift())
   }
-  while (shifted < pushed) expect(fifo.shift()).toBe(shifted++)
-  expect(fifo.shift()).toBeUndefined()
+  while (waiting.length > 0) expect(queue.shift()).toBe(waiting.shift())
+  expect(queue.shift()).toBeUndefined()
 })

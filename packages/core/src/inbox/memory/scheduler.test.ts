@@ -20,7 +20,7 @@ describe.each([QueueingScheduler, PerRequestScheduler])('%o', Scheduler => {
   ])('tries an event again whose attempt %s, and runs others', async (_, fail) => {
     const applied: [string, AttemptResult][] = []
     const scheduler = new Scheduler({
-      policy: { concurrency: 1, serialize: false, handlerTimeoutMs: 1000 },
+      policy: { concurrency: 1, handlerTimeoutMs: 1000 },
       run: ({ delivery }) => (delivery.id === 'faulty' ? fail() : { outcome: 'completed' }),
       apply: (result, { delivery }) => applied.push([delivery.id, result]),
     })
@@ -37,7 +37,7 @@ describe.each([QueueingScheduler, PerRequestScheduler])('%o', Scheduler => {
 it('gives I/O its turn among attempts that end at once', async () => {
   let runs = 0
   const scheduler = new QueueingScheduler({
-    policy: { concurrency: 1, serialize: false, handlerTimeoutMs: 1000 },
+    policy: { concurrency: 1, handlerTimeoutMs: 1000 },
     run() {
       runs++
       for (const end = performance.now() + 1; performance.now() < end; );

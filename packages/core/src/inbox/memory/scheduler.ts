@@ -23,7 +23,7 @@ export interface Scheduler {
 }
 
 export interface SchedulerParts {
-  readonly policy: Pick<ProcessingPolicy, 'concurrency' | 'serialize' | 'handlerTimeoutMs'>
+  readonly policy: Pick<ProcessingPolicy, 'concurrency' | 'handlerTimeoutMs'>
   /** Runs one attempt. Neither throws nor rejects; should it all the same, see {@link runGuarded}. */
   readonly run: (entry: Entry) => MaybePromise<AttemptResult>
   /** Called when an attempt has ended. Does not throw. */
@@ -53,4 +53,9 @@ export function runGuarded(
 
 function faulty(error: unknown): AttemptResult {
   return { outcome: 'retry', delayMs: FAULT_DELAY_MS, error }
+}
+
+export function stopRetryTimer(entry: Entry): void {
+  if (entry.retryTimer !== undefined) clearTimeout(entry.retryTimer)
+  entry.retryTimer = undefined
 }

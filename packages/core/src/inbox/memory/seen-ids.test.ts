@@ -1,8 +1,13 @@
-import { expect, it } from 'vitest'
+import { afterEach, expect, it, vi } from 'vitest'
+import type { StoreNotice } from '../dedupe-store.ts'
 import { SeenIds } from './seen-ids.ts'
 
 const KEYS = ['evt_a', 'evt_b', 'evt_c']
 const LONG_MS = 600_000
+
+afterEach(() => {
+  vi.useRealTimers()
+})
 
 function remember(ids: SeenIds, key: string, fingerprint = 0): void {
   ids.complete(key, '', { fingerprint, retentionMs: LONG_MS })
@@ -15,8 +20,7 @@ it('keeps the fingerprint of each id, and the last one', () => {
   expect(ids.forget('evt_a')).toBe(true)
   expect(KEYS.map(key => ids.handled(key))).toEqual([undefined, 1, 2])
   remember(ids, 'evt_a', 3)
-  expect(ids.renew('evt_b', { fingerprint: 4, retentionMs: LONG_MS })).toBe(true)
-  expect(ids.renew('evt_d', { fingerprint: 5, retentionMs: LONG_MS })).toBe(false)
+  remember(ids, 'evt_b', 4)
   expect([...KEYS, 'evt_d'].map(key => ids.handled(key))).toEqual([3, 4, 2, undefined])
 })
 
@@ -31,11 +35,52 @@ it('forgets the oldest id for one too many, and no other', () => {
   ])
 })
 
+it('forgets in the order of arrival, however often an id is looked up', () => {
+  const ids = new SeenIds(3)
+  for (const key of KEYS) remember(ids, key)
+  expect(ids.handled('evt_a')).toBe(0)
+  expect(ids.claim('evt_a').outcome).toBe('completed')
+  remember(ids, 'evt_1')
+  expect(ids.handled('evt_a')).toBeUndefined()
+  expect(ids.handled('evt_b')).toBe(0)
+})
+
+it('reports nothing when new ids push out those whose time is over', () => {
+  vi.useFakeTimers()
+  const ids = new SeenIds(10_000)
+  const reported: StoreNotice[] = []
+  ids.start(notice => reported.push(notice))
+  for (let i = 0; i < 10_000; i++) remember(ids, `old_${i}`)
+  vi.advanceTimersByTime(LONG_MS)
+  for (let i = 0; i < 10_000; i++) remember(ids, `new_${i}`)
+  expect(reported).toEqual([])
+  expect(ids.handled('new_0')).toBe(0)
+  remember(ids, 'one_too_many')
+  expect(reported.map(({ code }) => code)).toEqual(['ids_evicted'])
+})
+
+it('sets no timer', () => {
+  vi.useFakeTimers()
+  const ids = new SeenIds(2)
+  for (const key of KEYS) remember(ids, key)
+  ids.handled('evt_b')
+  ids.forget('evt_b')
+  expect(vi.getTimerCount()).toBe(0)
+})
+
+it('forgets an id whose time is over, and has no id to forget then', () => {
+  vi.useFakeTimers()
+  const ids = new SeenIds(3)
+  remember(ids, 'evt_a')
+  vi.advanceTimersByTime(LONG_MS)
+  expect(ids.handled('evt_a')).toBeUndefined()
+  expect(ids.forget('evt_a')).toBe(false)
+})
+
 it('remembers what a plain list of the newest ids would', () => {
   const ids = new SeenIds(8)
   const keys = ['Aa', 'BB', 'C#'].flatMap(a => ['Aa', 'BB', 'C#', 'xx'].map(b => a + b))
-  /** In the order of arrival; a forgotten id leaves its place empty. */
-  const newest: (string | undefined)[] = []
+  let newest: string[] = []
   let seed = 1
   const random = (below: number): number => {
     seed = (seed * 48_271) % 2_147_483_647
@@ -43,16 +88,13 @@ it('remembers what a plain list of the newest ids would', () => {
   }
   for (let step = 0; step < 2000; step++) {
     const key = keys[random(keys.length)] as string
-    const at = newest.indexOf(key)
+    const others = newest.filter(one => one !== key)
     if (random(4) === 0) {
-      expect(ids.forget(key)).toBe(at >= 0)
-      if (at >= 0) newest[at] = undefined
-    } else if (ids.renew(key, { fingerprint: 0, retentionMs: LONG_MS })) {
-      expect(at).toBeGreaterThanOrEqual(0)
+      expect(ids.forget(key)).toBe(newest.includes(key))
+      newest = others
     } else {
       remember(ids, key)
-      newest.push(key)
-      if (newest.length > 8) newest.shift()
+      newest = [...others, key].slice(-8)
     }
     expect(keys.filter(one => ids.handled(one) !== undefined)).toEqual(
       keys.filter(one => newest.includes(one)),

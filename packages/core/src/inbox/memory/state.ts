@@ -1,9 +1,9 @@
 import type { DedupeStore } from '../dedupe-store.ts'
 import type { ProcessEvent, ProcessingPolicy } from '../inbox.ts'
+import type { MinuteCounts } from './browsing.ts'
 import type { DeadLetterList } from './dead-letter-list.ts'
-import type { Entries } from './entries.ts'
+import type { Entry } from './entry.ts'
 import type { LeaseRenewal } from './lease-renewal.ts'
-import type { MinuteCounts } from './minute-counts.ts'
 import type { Scheduler } from './scheduler.ts'
 
 /** What an inbox asks of its store: a `GuardedStore` around the one that the user gave, otherwise its own `SeenIds`. */
@@ -20,7 +20,8 @@ export interface State {
   readonly deadLetters: DeadLetterList
   readonly minutes: MinuteCounts
   readonly leaseMs: number
-  readonly entries: Entries
+  /** Events that are not finished, by key, the oldest first. */
+  readonly entries: Map<string, Entry>
   /** Set by the drain where retries are ours. The worker reads it when an attempt ends. */
   readonly limit: { lastStartAt: number | undefined }
   /** Of the next entry. */
