@@ -28,7 +28,6 @@ export const platform: Platform = {
     return hasBom ? buffer.toString('utf8', 3) : buffer.toString()
   },
   captureContext: () => new KeptContext('Ackhook'),
-  capturesContext: true,
   processName: () => `${hostname()}:${process.pid}`,
   afterReplies: work => void realSetImmediate(work),
   defaultLogger: processWarnings,
