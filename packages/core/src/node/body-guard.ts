@@ -1,11 +1,11 @@
 import type { IncomingMessage } from 'node:http'
-import { platform } from '#platform'
 import { Refusal } from '../errors/refusal.ts'
 import type { BodyLimits } from '../http/request.ts'
 import { ByteCollector } from '../lib/byte-collector.ts'
-import type { Timeout, Timeouts } from '../platform/platform.ts'
+import { timeoutsOf } from '../platform/create-timeouts.ts'
+import type { Timeout } from '../platform/platform.ts'
 
-/** Chunks are joined up to this many bytes. A larger one is handed on as it is. */
+/** Chunks are joined until they have as many bytes. A single one that has is not copied. */
 const BLOCK_BYTES = 16_384
 
 export const DECODED =
@@ -22,7 +22,7 @@ export class BodyGuard {
   readonly #limits: BodyLimits
   readonly #timeout: Timeout
   readonly #listeners: Record<string, (chunk: Uint8Array | string) => void>
-  readonly #collector: Record<string, ((value?: unknown) => void) | undefined> = {}
+  readonly #collector: Record<string, (value?: unknown) => void> = {}
   #block = new ByteCollector()
   #length = 0
   #isOver = false
@@ -57,9 +57,8 @@ export class BodyGuard {
     return this
   }
 
-  removeListener(event: string): void {
-    this.#collector[event] = undefined
-  }
+  /** Nothing is emitted after 'end' or 'error'. */
+  removeListener(): void {}
 
   /** Stops reading and leaves the rest with its sender. raw-body calls it after errors of its own. */
   unpipe(): void {
@@ -74,12 +73,11 @@ export class BodyGuard {
   }
 
   #add(chunk: Uint8Array | string): void {
-    const { maxBytes } = this.#limits
     this.#length += chunk.length
     if (!ArrayBuffer.isView(chunk)) {
       this.#refuse('body_unavailable', DECODED)
-    } else if (this.#length > maxBytes) {
-      this.#refuse('body_too_large', `over ${maxBytes} bytes`)
+    } else if (this.#length > this.#limits.maxBytes) {
+      this.#refuse('body_too_large', `over ${this.#limits.maxBytes} bytes`)
     } else {
       this.#block.add(chunk)
       if (this.#block.length >= BLOCK_BYTES) this.#handOn()
@@ -100,19 +98,7 @@ export class BodyGuard {
   #refuse(code: Refusal['code'], detail: string): void {
     this.unpipe()
     // It may still fail, and an 'error' event without a listener ends the process.
-    if (!this.#stream.destroyed) this.#stream.on('error', ignore)
+    if (!this.#stream.destroyed) this.#stream.on('error', () => {})
     this.#collector['error']?.(new Refusal(code, { detail }))
   }
-}
-
-function ignore(): void {}
-
-const byLength = new Map<number, Timeouts>()
-
-function timeoutsOf(ms: number): Timeouts {
-  const known = byLength.get(ms)
-  if (known !== undefined) return known
-  const timeouts = platform.createTimeouts(ms)
-  byLength.set(ms, timeouts)
-  return timeouts
 }

@@ -36,8 +36,8 @@ export function writeReply(request: IncomingMessage, response: ServerResponse, r
 /** Head and body in one `write`: `end(body)` alone leaves the socket a second, empty piece. perf: note 10. */
 function writeAtOnce(request: IncomingMessage, response: ServerResponse, body: string): void {
   const { socket } = response
-  // Without a socket the reply waits behind an earlier one on the same connection.
-  if (socket === null || body === '' || request.httpVersionMajor !== 1) {
+  // Without a socket the reply waits behind an earlier one on the same connection. On Workers there is none to cork.
+  if (typeof socket?.cork !== 'function' || body === '' || request.httpVersionMajor !== 1) {
     response.end(body)
     return
   }
