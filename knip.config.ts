@@ -18,7 +18,6 @@ const config: KnipConfig = {
     '@changesets/cli',
     /^@stryker-mutator\//,
     'fast-check',
-    'raw-body',
   ],
   // A package without its sources uses nothing yet, and neither do the tests that cross packages.
   ignoreWorkspaces: [
@@ -30,13 +29,13 @@ const config: KnipConfig = {
       entry: ['scripts/*.mjs'],
       project: ['scripts/**'],
       ...(waiting.length > 0 && {
-        ignoreDependencies: ['fast-check', 'raw-body', 'zod'],
+        ignoreDependencies: ['fast-check', 'zod'],
       }),
     },
     'packages/*': { entry: packageTests, project: packageSources },
     'packages/core': {
       // Chosen through the import map of package.json.
-      entry: ['src/platform/{node,web}/platform.ts!', ...packageTests],
+      entry: ['src/platform/{node,web}/platform.ts!', 'src/node/collect-*-raw-body.ts!', ...packageTests],
       project: packageSources,
       // Its tests use packages that need it: listed, they would make the build a circle.
       ignoreDependencies: ['@ackhook/testing'],

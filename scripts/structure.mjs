@@ -6,7 +6,7 @@
  * - The length of a function is the lines from its name to its closing brace. Methods count, and so do arrow functions
  *   with a block; class bodies and arrow functions of one expression do not.
  * - A circle is a set of files that import each other, types included. `#platform` leads to the platform of Node and
- *   to that of the web, `#scheduler` to the scheduler of each.
+ *   to that of the web, `#scheduler` and `#collect-body` to those of each.
  * - A code line holds something other than spaces and comments.
  * - A file that imports none of its package is on level 1, and any other one level above the highest that it imports.
  */
@@ -31,6 +31,7 @@ const NAMING = ['MethodDefinition', 'Property', 'PropertyDefinition', 'VariableD
 /** What a specifier leads to, on Node and elsewhere. */
 const BY_PLATFORM = {
   '#platform': ['platform/node/platform.ts', 'platform/web/platform.ts'],
+  '#collect-body': ['node/collect-with-raw-body.ts', 'node/collect-without-raw-body.ts'],
   '#scheduler': ['inbox/memory/queueing-scheduler.ts', 'inbox/memory/per-request-scheduler.ts'],
 }
 

@@ -24,8 +24,8 @@ import { SECRET } from '../bench/lib/dialects.mjs'
 import { writeCoreByFile } from './bundle-core.mjs'
 
 /** Held at what they are. The aim is 25 of both; one concept a file stands against the first. */
-const MOST_FILES = 40
-const MOST_RETURNS = 62
+const MOST_FILES = 44
+const MOST_RETURNS = 63
 const TRANSPARENT = /(^|\/)maybe-promise\.js$/
 const QUIET_MS = 20
 

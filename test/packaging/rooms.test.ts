@@ -36,7 +36,7 @@ function roomOf(file: string): string {
   return dirname(file)
 }
 
-/** Files of the same package, from the top of its sources. `#platform` and `#scheduler` stand for what they promise. */
+/** Files of the same package, from the top of its sources. `#platform` and the like stand for what they promise. */
 function importedFiles(source: string, file: string): readonly string[] {
   const text = readFileSync(source + file, 'utf8')
   const specifiers = [...text.matchAll(/^(?:import|export)\b[^'"]*?from '([^']+)'/gm)].map(
@@ -45,6 +45,7 @@ function importedFiles(source: string, file: string): readonly string[] {
   return specifiers.flatMap(specifier => {
     if (specifier === '#platform') return ['platform/platform.ts']
     if (specifier === '#scheduler') return ['inbox/memory/scheduler.ts']
+    if (specifier === '#collect-body') return ['node/collect-with-raw-body.ts']
     return specifier.startsWith('.') ? [normalize(join(dirname(file), specifier))] : []
   })
 }

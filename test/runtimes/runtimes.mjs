@@ -6,6 +6,8 @@ import { fileURLToPath } from 'node:url'
 const require = createRequire(import.meta.url)
 const here = file => fileURLToPath(new URL(file, import.meta.url))
 const host = `${platform}-${arch}`
+/** What a Worker may import with the flag `nodejs_compat`, and core may not. */
+const OF_WORKERS = ['node:http', 'cloudflare:node']
 
 /** The program inside a package that holds the binary of this machine: no install script has to run. */
 const program = (name, file) => require.resolve(`${name}/package.json`).replace('package.json', file)
@@ -18,7 +20,8 @@ const node = major => ({
 })
 
 /**
- * Every runtime with the command that serves the app on it. Each prints its port. The versions of Node are
+ * Every runtime with the command that serves the app on it. Each prints its port. `adapters`: the app has only these,
+ * and nothing else is asked. The versions of Node are
  * installed for Linux only (`optionalDependencies`): that is what the registry carries of them.
  */
 export const runtimes = [
@@ -43,20 +46,29 @@ export const runtimes = [
     name: 'workerd',
     // A request that ends takes the timers and promises of its handlers with it.
     endsWithRequest: true,
-    prepare: bundleWorker,
-    command: [
-      program(`@cloudflare/workerd-${host.replace('x64', '64')}`, 'bin/workerd'),
-      ...['serve', '--control-fd=1', here('worker.capnp')],
-    ],
+    prepare: () => bundleWorker('worker'),
+    command: workerd('worker'),
+  },
+  {
+    name: 'workerd with node:http',
+    adapters: ['node'],
+    prepare: () => bundleWorker('worker-node', OF_WORKERS),
+    command: workerd('worker-node'),
   },
 ]
 
-/** As wrangler does it: one module, resolved by the conditions of Workers. An import of `node:` fails here. */
-function bundleWorker() {
+function workerd(name) {
+  const binary = program(`@cloudflare/workerd-${host.replace('x64', '64')}`, 'bin/workerd')
+  return [binary, 'serve', '--control-fd=1', here(`${name}.capnp`)]
+}
+
+/** As wrangler does it: one module, resolved by the conditions of Workers. Any other import of `node:` fails here. */
+function bundleWorker(name, external = []) {
   const conditions = ['workerd', 'worker', 'browser']
   execFileSync(program(`@esbuild/${host}`, 'bin/esbuild'), [
-    ...[here('worker.mjs'), `--outfile=${here('dist/worker.mjs')}`],
+    ...[here(`${name}.mjs`), `--outfile=${here(`dist/${name}.mjs`)}`],
     ...['--bundle', '--format=esm', '--platform=neutral', '--target=es2024', '--log-level=warning'],
     `--conditions=${conditions.join(',')}`,
+    ...external.map(one => `--external:${one}`),
   ])
 }

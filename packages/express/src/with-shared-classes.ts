@@ -1,6 +1,6 @@
 import type { Request, Response } from 'express'
 
-type Listener = (request: Request, response: Response) => void
+type Listener = (request: Request, response: Response) => Promise<void>
 
 /** V8 12 is that of Node 22. Bun names a V8 that it does not have. */
 const isNeeded = Number.parseInt(process.versions.v8, 10) < 13 && process.versions['bun'] === undefined
@@ -20,7 +20,7 @@ export function withSharedClasses(listener: Listener): Listener {
       toDictionary(request)
       toDictionary(response)
     }
-    listener(request, response)
+    return listener(request, response)
   }
 }
 

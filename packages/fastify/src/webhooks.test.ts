@@ -173,3 +173,29 @@ it('reads a body through a stream that another plugin laid around it', async () 
   await app.register(webhooks, { secret })
   expect((await app.inject({ method: 'POST', url: '/webhooks', ...delivery('evt_1') })).statusCode).toBe(202)
 })
+
+it('refuses a stream of strings that another plugin laid around it, instead of failing', async () => {
+  const { Readable } = await import('node:stream')
+  const app = newApp()
+  app.addHook('preParsing', async (_request, _reply, payload) => {
+    const chunks = await payload.toArray()
+    return Readable.from(chunks.map(String))
+  })
+  await app.register(webhooks, { secret })
+  const reply = await app.inject({ method: 'POST', url: '/webhooks', ...delivery('evt_1') })
+  expect([reply.statusCode, reply.json()]).toEqual([
+    500,
+    expect.objectContaining({ code: 'body_unavailable' }),
+  ])
+})
+
+it('gives up a stream that another plugin laid around it and that never ends', async () => {
+  const { PassThrough } = await import('node:stream')
+  const app = newApp()
+  app.addHook('preParsing', async (_request, _reply, payload) =>
+    payload.pipe(new PassThrough(), { end: false }),
+  )
+  await app.register(webhooks, { secret, bodyTimeout: '50ms' })
+  const reply = await app.inject({ method: 'POST', url: '/webhooks', ...delivery('evt_1') })
+  expect([reply.statusCode, reply.json()]).toEqual([408, expect.objectContaining({ code: 'body_timeout' })])
+})

@@ -7,20 +7,21 @@ import { writeReply } from './write-reply.ts'
 
 /**
  * A receiver as a listener of `node:http` and everything built on it. The request is the context of `secret`
- * and `namespace`.
+ * and `namespace`. Its promise resolves when the reply is written or the connection is gone, and never rejects.
  *
  * @example
  * createServer(toNodeHandler(receiver)).listen(3000)
  */
 export function toNodeHandler<Request extends IncomingMessage>(
   receiver: Pick<Receiver<never, Request>, 'handle'>,
-): (request: Request, response: ServerResponse) => void {
+): (request: Request, response: ServerResponse) => Promise<void> {
   requireReceiver(receiver, 'toNodeHandler')
+  const respond = async (request: Request, response: ServerResponse): Promise<void> =>
+    writeReply(request, response, await replyTo(receiver, fromNodeRequest(request, request)))
+  // Not async itself: what is wrong with the call is thrown at once, before anything is read.
   return (request, response) => {
     if (response?.writeHead === undefined)
       throw wrongFramework('a Node handler', "Node's request and response")
-    void replyTo(receiver, fromNodeRequest(request, request)).then(reply =>
-      writeReply(request, response, reply),
-    )
+    return respond(request, response)
   }
 }

@@ -7,13 +7,29 @@ const NO_ERROR = 0
 const LINGER_MS = 500
 const LINGER_BYTES = 1_048_576
 
-/** Writes a reply as it stands. A response whose head something else wrote is ended: its sender would wait forever. */
-export function writeReply(request: IncomingMessage, response: ServerResponse, reply: WebhookReply): void {
+/**
+ * Writes a reply as it stands. Resolves when it is written or the connection is gone, and never rejects: whoever awaits a
+ * handler takes the request for finished then. A response whose head something else wrote is ended: its sender would wait
+ * forever.
+ */
+export async function writeReply(
+  request: IncomingMessage,
+  response: ServerResponse,
+  reply: WebhookReply,
+): Promise<void> {
   if (response.writableEnded || response.destroyed) return
-  if (response.headersSent) {
+  const isOver = new Promise<void>(resolve => response.once('finish', resolve).once('close', resolve))
+  try {
+    if (response.headersSent) response.destroy()
+    else write(request, response, reply)
+  } catch {
+    // What another library did to the response must not end the process.
     response.destroy()
-    return
   }
+  await isOver
+}
+
+function write(request: IncomingMessage, response: ServerResponse, reply: WebhookReply): void {
   const body = request.method === 'HEAD' ? '' : reply.body
   if (request.complete || request.readableEnded) {
     response.writeHead(reply.status, reply.headers)
@@ -36,8 +52,8 @@ export function writeReply(request: IncomingMessage, response: ServerResponse, r
 /** Head and body in one `write`: `end(body)` alone leaves the socket a second, empty piece. perf: note 10. */
 function writeAtOnce(request: IncomingMessage, response: ServerResponse, body: string): void {
   const { socket } = response
-  // Without a socket the reply waits behind an earlier one on the same connection.
-  if (socket === null || body === '' || request.httpVersionMajor !== 1) {
+  // Without a socket the reply waits behind an earlier one on the same connection. On Workers there is none to cork.
+  if (typeof socket?.cork !== 'function' || body === '' || request.httpVersionMajor !== 1) {
     response.end(body)
     return
   }

@@ -25,8 +25,6 @@ export interface Platform {
    * so there is nothing to capture.
    */
   captureContext(): AsyncContext
-  /** Whether {@link captureContext} keeps one. */
-  readonly capturesContext: boolean
   /** Runs `work` once the replies of this turn are written. */
   afterReplies(work: () => void): void
   /** Host and process id, for people. Empty where there is neither. */

@@ -26,7 +26,6 @@ export const platform: Platform = {
     return buffer.toString('utf8', hasBom ? 3 : 0)
   },
   captureContext: () => AsyncLocalStorage.snapshot(),
-  capturesContext: true,
   processName: () => `${hostname()}:${process.pid}`,
   afterReplies: work => void setImmediate(work),
   defaultLogger: processWarnings,

@@ -21,7 +21,6 @@ export const platform: Platform = {
   },
   decodeText: bytes => decoder.decode(bytes),
   captureContext: () => work => work(),
-  capturesContext: false,
   processName: () => '',
   // A microtask runs whatever becomes of its request; a timer may not.
   // Called as a plain function: Workers refuse any other `this`.

@@ -1,0 +1,104 @@
+import type { IncomingMessage } from 'node:http'
+import { Refusal } from '../errors/refusal.ts'
+import type { BodyLimits } from '../http/request.ts'
+import { ByteCollector } from '../lib/byte-collector.ts'
+import { timeoutsOf } from '../platform/create-timeouts.ts'
+import type { Timeout } from '../platform/platform.ts'
+
+/** Chunks are joined until they have as many bytes. A single one that has is not copied. */
+const BLOCK_BYTES = 16_384
+
+export const DECODED =
+  'something turned the body into text, with setEncoding() or a stream of strings. Move the line that mounts the webhook route above it'
+
+/**
+ * Stands between a stream and the collector of its bytes, which is raw-body on Node: `on`, `removeListener` and `unpipe`
+ * are all that raw-body calls. The guard emits 'data' and then 'end', or 'error' with a {@link Refusal}, within the
+ * limits and whatever the stream does. It then removes its listeners. It joins chunks because raw-body keeps each one,
+ * and a sender can put each byte into a chunk of its own.
+ */
+export class BodyGuard {
+  readonly #stream: IncomingMessage
+  readonly #limits: BodyLimits
+  readonly #timeout: Timeout
+  readonly #listeners: Record<string, (chunk: Uint8Array | string) => void>
+  readonly #collector: Record<string, (value?: unknown) => void> = {}
+  #block = new ByteCollector()
+  #length = 0
+  #isOver = false
+
+  constructor(stream: IncomingMessage, limits: BodyLimits) {
+    this.#stream = stream
+    this.#limits = limits
+    this.#timeout = timeoutsOf(limits.timeoutMs).set(() =>
+      this.#refuse('body_timeout', `${this.#length} bytes in ${limits.timeoutMs} ms`),
+    )
+    const abort = (): void =>
+      this.#refuse('body_aborted', `the connection closed after ${this.#length} bytes`)
+    this.#listeners = {
+      data: chunk => this.#add(chunk),
+      end: () => this.#end(),
+      error: abort,
+      close: abort,
+      // A Fetch stream around this one that is never read pauses it once its own buffer is full.
+      pause: () => void stream.resume(),
+    }
+    // A stream with a listener for 'readable' does not flow: its bytes have to be asked for.
+    const isWatched = stream.listenerCount('readable') > 0
+    if (isWatched) this.#listeners['readable'] = () => this.#pull()
+    for (const event in this.#listeners) stream.on(event, this.#listeners[event] as () => void)
+    // A stream that was paused before, to wait for something asynchronous, starts again.
+    if (!isWatched) stream.resume()
+  }
+
+  /** Keeps one listener for each event. None is called before the turn has ended in which the guard was made. */
+  on(event: string, listener: (value?: unknown) => void): this {
+    this.#collector[event] = listener
+    return this
+  }
+
+  /** Nothing is emitted after 'end' or 'error'. */
+  removeListener(): void {}
+
+  /** Stops reading and leaves the rest with its sender. raw-body calls it after errors of its own. */
+  unpipe(): void {
+    this.#isOver = true
+    this.#timeout.cancel()
+    for (const event in this.#listeners) this.#stream.off(event, this.#listeners[event] as () => void)
+    this.#stream.pause()
+  }
+
+  #pull(): void {
+    while (!this.#isOver && this.#stream.read() !== null);
+  }
+
+  #add(chunk: Uint8Array | string): void {
+    this.#length += chunk.length
+    if (!ArrayBuffer.isView(chunk)) {
+      this.#refuse('body_unavailable', DECODED)
+    } else if (this.#length > this.#limits.maxBytes) {
+      this.#refuse('body_too_large', `over ${this.#limits.maxBytes} bytes`)
+    } else {
+      this.#block.add(chunk)
+      if (this.#block.length >= BLOCK_BYTES) this.#handOn()
+    }
+  }
+
+  #handOn(): void {
+    this.#collector['data']?.(this.#block.take())
+    this.#block = new ByteCollector()
+  }
+
+  #end(): void {
+    this.unpipe()
+    this.#handOn()
+    this.#collector['end']?.()
+  }
+
+  #refuse(code: Refusal['code'], detail: string): void {
+    this.unpipe()
+    // It may still fail, and an 'error' event without a listener ends the process.
+    if (!this.#stream.destroyed) this.#stream.on('error', () => {})
+    this.#collector['error']?.(new Refusal(code, { detail }))
+  }
+}

@@ -1,0 +1,27 @@
+import getRawBody, { type Options, type RawBodyError } from 'raw-body'
+import type { RefusalCode } from '../errors/codes.ts'
+import { Refusal } from '../errors/refusal.ts'
+import type { BodyGuard } from './body-guard.ts'
+
+/** Codes for raw-body's own errors, by their `type`. The guard in front refuses most bodies before raw-body would. */
+const CODES: Readonly<Record<string, RefusalCode>> = {
+  'entity.too.large': 'body_too_large',
+  'request.size.invalid': 'body_aborted',
+  'request.aborted': 'body_aborted',
+  'stream.encoding.set': 'body_unavailable',
+  'stream.not.readable': 'body_unavailable',
+}
+
+/** All bytes of a body on Node. Never rejects. */
+export async function collectBody(
+  body: BodyGuard | NodeJS.ReadableStream,
+  options: Options,
+): Promise<Uint8Array | Refusal> {
+  try {
+    return await getRawBody(body as NodeJS.ReadableStream, options)
+  } catch (cause) {
+    if (cause instanceof Refusal) return cause
+    const { type, message } = cause as RawBodyError
+    return new Refusal(CODES[type] ?? 'body_unavailable', { detail: message, cause })
+  }
+}

@@ -1,0 +1,43 @@
+import { rolldown } from 'rolldown'
+import { expect, it } from 'vitest'
+import { ROOT } from '../support/workspace-packages.ts'
+
+const WORKERS = ['workerd', 'worker', 'browser', 'import']
+/** How Wrangler bundles: nothing is external but the modules that the runtime has. */
+const bundles = { '@ackhook/hono': 'webhooks', '@ackhook/core/node': 'toNodeHandler' }
+
+it.each(Object.entries(bundles))(
+  'a Worker bundle of %s has neither raw-body nor what that needs, and no module of Node',
+  async (name, used) => {
+    const { code, modules } = await bundle(name, used, WORKERS)
+    expect(modules.filter(path => /raw-body\/|iconv-lite|http-errors/.test(path))).toEqual([])
+    expect(code).not.toMatch(/iconv|entity\.too\.large|\brequire\(|["']node:|async_hooks/)
+    expect(code).toContain('body_timeout')
+  },
+)
+
+it.each(Object.entries(bundles))('the same bundle of %s for Node reads by raw-body', async (name, used) => {
+  const { code, modules } = await bundle(name, used, ['node', 'import'])
+  expect(modules.some(path => path.includes('/raw-body/'))).toBe(true)
+  expect(code).toContain('entity.too.large')
+})
+
+/** Of the built packages, without comments. */
+async function bundle(name: string, used: string, conditionNames: readonly string[]) {
+  const entry = `${ROOT}test/packaging/entry.mjs`
+  const bundle = await rolldown({
+    input: entry,
+    platform: conditionNames.includes('node') ? 'node' : 'browser',
+    resolve: { conditionNames: [...conditionNames] },
+    plugins: [
+      {
+        name: 'entry',
+        resolveId: id => (id === entry ? id : undefined),
+        load: id => (id === entry ? `import { ${used} } from '${name}'\nconsole.log(${used})` : undefined),
+      },
+    ],
+  })
+  const { output } = await bundle.generate({ format: 'esm', minify: true })
+  const [{ code, moduleIds }] = output
+  return { code, modules: moduleIds }
+}
