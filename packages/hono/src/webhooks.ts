@@ -9,7 +9,14 @@ import type {
   WebhookRequest,
 } from '@ackhook/core'
 import { readRawBody } from '@ackhook/core/node'
-import { readRequestBody, replyTo, requireReceiver, toReceiver, wrongFramework } from '@ackhook/core/spi'
+import {
+  Refusal,
+  readRequestBody,
+  replyTo,
+  requireReceiver,
+  toReceiver,
+  wrongFramework,
+} from '@ackhook/core/spi'
 import type { Context } from 'hono'
 
 /** A handler to mount and a receiver to register handlers on. */
@@ -75,9 +82,21 @@ function fromContext<C extends Context>(c: C): WebhookRequest<C> {
 function readBody(c: Context, limits: BodyLimits, incoming?: IncomingMessage): ReturnType<ReadBody> {
   const cached = c.req.bodyCache.arrayBuffer
   if (cached !== undefined) return Promise.resolve(cached).then(bytes => new Uint8Array(bytes))
-  return incoming === undefined || isBeingRead(incoming)
-    ? readRequestBody(c.req.raw, limits)
-    : readRawBody(incoming, limits)
+  if (incoming === undefined) return readRequestBody(c.req.raw, limits)
+  return isBeingRead(incoming) ? readThroughFetch(c, limits, incoming) : readRawBody(incoming, limits)
+}
+
+/** Something read Node's stream: the Fetch request around it, whose bytes can still be had, or a parser in front of Hono. */
+async function readThroughFetch(
+  c: Context,
+  limits: BodyLimits,
+  incoming: IncomingMessage,
+): Promise<Uint8Array | Refusal> {
+  const body = await readRequestBody(c.req.raw, limits)
+  const isGone = body instanceof Refusal ? body.code === 'body_aborted' : body.length === 0
+  if (!isGone || incoming.errored !== null || !incoming.complete) return body
+  // What the parser kept, otherwise why there is nothing.
+  return readRawBody(incoming, limits)
 }
 
 /** Whether a value is a request of Node's HTTP/1 server: what hosts put in such a place varies. */

@@ -13,6 +13,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { eventBody, signedRequest, watch } from '../../../../test/support/receiving.ts'
 import { memoryStore } from '../inbox/memory/memory-store.ts'
 import type { ReceiverOptions } from '../receiver/options.ts'
+import type { Receiver } from '../receiver/receiver.ts'
 import { captureRawBody } from './node-request.ts'
 import { toNodeHandler } from './to-node-handler.ts'
 import { writeReply } from './write-reply.ts'
@@ -456,3 +457,73 @@ function watchedWithStore() {
   const store = { ...inner, claim: vi.fn(inner.claim) }
   return { ...watch({ store }), store }
 }
+
+describe('the promise of a handler', () => {
+  async function awaited(handle: (handler: Listener) => Listener = handler => handler) {
+    const { receiver } = watch({ acknowledge: 'after-processing' })
+    const handling: (() => void)[] = []
+    receiver.on('conversation.resolved', () => new Promise<void>(resolve => handling.push(resolve)))
+    const handler = handle(toNodeHandler(receiver as Receiver<never, IncomingMessage>))
+    const settled: boolean[] = []
+    const { url } = await listen(async (request, response) => {
+      await handler(request, response)
+      settled.push(response.writableFinished || response.destroyed)
+    })
+    return { url, settled, handling }
+  }
+
+  it('settles when the reply is written', async () => {
+    const { url, settled, handling } = await awaited()
+    const { headers, body } = signedRequest()
+    const reply = fetch(url, { method: 'POST', headers: headers as Record<string, string>, body })
+    await vi.waitFor(() => expect(handling).toHaveLength(1))
+    expect(settled).toEqual([])
+    handling[0]?.()
+    expect((await reply).status).toBe(200)
+    await vi.waitFor(() => expect(settled).toEqual([true]))
+  })
+
+  it('settles when the sender is gone before the reply', async () => {
+    const { url, settled, handling } = await awaited()
+    const { headers, body } = signedRequest()
+    const sender = new AbortController()
+    const request = {
+      method: 'POST',
+      headers: headers as Record<string, string>,
+      body,
+      signal: sender.signal,
+    }
+    const reply = fetch(url, request).catch(() => {})
+    await vi.waitFor(() => expect(handling).toHaveLength(1))
+    sender.abort()
+    await reply
+    handling[0]?.()
+    await vi.waitFor(() => expect(settled).toEqual([true]))
+  })
+
+  it('settles, and does not reject, where something else spoiled the response', async () => {
+    const { url, settled } = await awaited(handler => (request, response) => {
+      response.writeHead = () => {
+        throw new Error('spoiled')
+      }
+      return handler(request, response)
+    })
+    await fetch(url, { method: 'POST' }).catch(() => {})
+    await vi.waitFor(() => expect(settled).toEqual([true]))
+  })
+})
+
+it('a host whose getter for the body throws does not keep a genuine event away', async () => {
+  const { receiver } = watch()
+  const { url } = await listen((request, response) => {
+    Object.defineProperty(request, 'body', {
+      get() {
+        throw new Error('Invalid JSON')
+      },
+    })
+    void toNodeHandler(receiver as Receiver<never, IncomingMessage>)(request, response)
+  })
+  const { headers, body } = signedRequest()
+  const reply = await fetch(url, { method: 'POST', headers: headers as Record<string, string>, body })
+  expect(reply.status).toBe(202)
+})
