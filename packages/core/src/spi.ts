@@ -10,7 +10,6 @@ export { isError } from './errors/is-error.ts'
 export { kindOf } from './errors/kind-of.ts'
 export { Refusal } from './errors/refusal.ts'
 export { resolveContract } from './events/contract.ts'
-export { eventKey } from './events/event-key.ts'
 export { KNOWN_TYPES } from './events/event-types.ts'
 export { readRequestBody } from './fetch/read-request-body.ts'
 export { replyTo } from './http/reply.ts'
@@ -25,7 +24,7 @@ export type {
 } from './inbox/browse.ts'
 export { type CrashDecision, crashDelayMs, crashPolicy } from './inbox/crash-policy.ts'
 export type { Claim, ClaimOptions, CompleteOptions, StoreNotice } from './inbox/dedupe-store.ts'
-export { eventRef } from './inbox/delivery.ts'
+export { eventKey, eventRef } from './inbox/delivery.ts'
 export type {
   AttemptResult,
   DeadLetterStore,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { Refusal } from '../errors/refusal.ts'
 import { resolveContract } from './contract.ts'
-import { parseEnvelope } from './envelope.ts'
+import { parseEnvelope } from './decode-event.ts'
 
 const contract = resolveContract()
 const fields = { id: 'evt_1', type: 'a.b', created_at: '2026-01-01T00:00:00Z', data: { x: 1 } }

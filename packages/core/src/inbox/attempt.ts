@@ -1,5 +1,6 @@
 import { AckhookError } from '../errors/errors.ts'
 import type { HandlerContext } from '../events/event-types.ts'
+import type { Timeouts } from '../platform/platform.ts'
 import { ABANDONED, type CrashDecision } from './crash-policy.ts'
 import type { Delivery } from './delivery.ts'
 
@@ -102,4 +103,21 @@ export const ABORT: Readonly<Record<'leaseLost' | 'drained', () => AckhookError>
   leaseLost: () =>
     new AckhookError('lease_lost', 'The lease on this event was lost: another process may be handling it.'),
   drained: () => new AckhookError('drain_timeout', 'The receiver was closed before this event was handled.'),
+}
+
+/**
+ * Settles like `running`, unless the attempt is withdrawn first, by the inbox or by the timeout: then it rejects with the
+ * reason. JavaScript cannot stop a handler; its signal is aborted and its result no longer counts.
+ */
+export function withTimeout<T>(running: Promise<T>, attempt: Attempt, timeouts: Timeouts): Promise<T> {
+  const timeout = timeouts.set(() => attempt.abort(timedOut(timeouts.ms)))
+  const withdrawn = new Promise<never>((_, reject) => attempt.onAbort(reject))
+  return Promise.race([running, withdrawn]).finally(() => timeout.cancel())
+}
+
+function timedOut(ms: number): AckhookError {
+  return new AckhookError(
+    'handler_timeout',
+    `The handlers took longer than ${ms} ms (option handlerTimeout).`,
+  )
 }

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto'
 import { expect, it } from 'vitest'
 import { ConfigurationError } from '../errors/errors.ts'
-import { eventKey } from '../events/event-key.ts'
-import { createDeliveryFactory, type DeliveryParts } from './delivery.ts'
+import { createDeliveryFactory, type DeliveryParts, eventKey } from './delivery.ts'
 
 const event = { id: 'evt_1', type: 'a.b', created_at: '2026-01-01T00:00:00Z', data: {} }
 const body = new TextEncoder().encode('{}')

@@ -1,6 +1,5 @@
 import { platform } from '#platform'
 import { ConfigurationError } from '../errors/errors.ts'
-import { eventKey } from '../events/event-key.ts'
 import type { WebhookEvent } from '../events/event-types.ts'
 import type { WebhookRequest } from '../http/request.ts'
 import { isPromise, type MaybePromise } from '../lib/maybe-promise.ts'
@@ -81,6 +80,15 @@ export function createDeliveryFactory<Context>(parts: DeliveryParts<Context>): C
     if (!isPromise(key) && !isPromise(fingerprint)) return create(key, fingerprint)
     return Promise.all([key, fingerprint]).then(both => create(...both))
   }
+}
+
+/**
+ * The key under which an event is remembered: a hash of namespace and id. The length in front keeps
+ * `('a', 'bc')` and `('ab', 'c')` apart; the hash keeps every store's key short, whatever the platform puts
+ * into an id, and never holds the request's text alive. 128 bits: a collision becomes likely only at about 2^64 ids.
+ */
+export function eventKey(namespace: string, id: string): MaybePromise<string> {
+  return platform.hashText(`${namespace.length}:${namespace}${id}`)
 }
 
 function namespaceOf<Context>({ namespace }: DeliveryParts<Context>, context: Context): string {

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http'
+import { platform } from '#platform'
 import { Refusal } from '../errors/refusal.ts'
 import type { BodyLimits } from '../http/request.ts'
 import { ByteCollector } from '../lib/byte-collector.ts'
-import { timeoutsOf } from '../platform/create-timeouts.ts'
 import type { Timeout } from '../platform/platform.ts'
 
 /** Chunks are joined until they have as many bytes. A single one that has is not copied. */
@@ -30,9 +30,9 @@ export class BodyGuard {
   constructor(stream: IncomingMessage, limits: BodyLimits) {
     this.#stream = stream
     this.#limits = limits
-    this.#timeout = timeoutsOf(limits.timeoutMs).set(() =>
-      this.#refuse('body_timeout', `${this.#length} bytes in ${limits.timeoutMs} ms`),
-    )
+    this.#timeout = platform
+      .createTimeouts(limits.timeoutMs)
+      .set(() => this.#refuse('body_timeout', `${this.#length} bytes in ${limits.timeoutMs} ms`))
     const abort = (): void =>
       this.#refuse('body_aborted', `the connection closed after ${this.#length} bytes`)
     this.#listeners = {

@@ -35,7 +35,7 @@ interface MaybeRead extends IncomingMessage {
 export function readRawBody(request: MaybeRead, limits: BodyLimits): ReturnType<ReadBody> {
   for (const name of ['rawBody', 'body'] as const) {
     const kept = readKept(request, name)
-    if (isBytes(kept)) return kept
+    if (kept !== undefined && isBytes(kept)) return kept
   }
   if (request.readableDidRead || request.readableEnded)
     return new Refusal('body_unavailable', { detail: CONSUMED })

@@ -463,7 +463,7 @@ describe('the promise of a handler', () => {
     const { receiver } = watch({ acknowledge: 'after-processing' })
     const handling: (() => void)[] = []
     receiver.on('conversation.resolved', () => new Promise<void>(resolve => handling.push(resolve)))
-    const handler = handle(toNodeHandler(receiver as Receiver<never, IncomingMessage>))
+    const handler = handle(toNodeHandler(receiver as unknown as Receiver<never, IncomingMessage>))
     const settled: boolean[] = []
     const { url } = await listen(async (request, response) => {
       await handler(request, response)
@@ -474,8 +474,11 @@ describe('the promise of a handler', () => {
 
   it('settles when the reply is written', async () => {
     const { url, settled, handling } = await awaited()
-    const { headers, body } = signedRequest()
-    const reply = fetch(url, { method: 'POST', headers: headers as Record<string, string>, body })
+    const { headers, body } = signedRequest() as {
+      headers: Record<string, string>
+      body: Uint8Array<ArrayBuffer>
+    }
+    const reply = fetch(url, { method: 'POST', headers, body })
     await vi.waitFor(() => expect(handling).toHaveLength(1))
     expect(settled).toEqual([])
     handling[0]?.()
@@ -485,7 +488,10 @@ describe('the promise of a handler', () => {
 
   it('settles when the sender is gone before the reply', async () => {
     const { url, settled, handling } = await awaited()
-    const { headers, body } = signedRequest()
+    const { headers, body } = signedRequest() as {
+      headers: Record<string, string>
+      body: Uint8Array<ArrayBuffer>
+    }
     const sender = new AbortController()
     const request = {
       method: 'POST',
@@ -521,9 +527,12 @@ it('a host whose getter for the body throws does not keep a genuine event away',
         throw new Error('Invalid JSON')
       },
     })
-    void toNodeHandler(receiver as Receiver<never, IncomingMessage>)(request, response)
+    void toNodeHandler(receiver as unknown as Receiver<never, IncomingMessage>)(request, response)
   })
-  const { headers, body } = signedRequest()
-  const reply = await fetch(url, { method: 'POST', headers: headers as Record<string, string>, body })
+  const { headers, body } = signedRequest() as {
+    headers: Record<string, string>
+    body: Uint8Array<ArrayBuffer>
+  }
+  const reply = await fetch(url, { method: 'POST', headers, body })
   expect(reply.status).toBe(202)
 })

@@ -2,11 +2,9 @@ import { platform } from '#platform'
 import { ConfigurationError, unreportedCopies } from '../errors/errors.ts'
 import type { Duration } from '../errors/parse-duration.ts'
 import { createDecoder } from '../events/decode-event.ts'
-import { eventKey } from '../events/event-key.ts'
 import type { EventHandler, EventSchemas, KnownEvents } from '../events/event-types.ts'
-import { createDeliveryFactory } from '../inbox/delivery.ts'
+import { createDeliveryFactory, eventKey } from '../inbox/delivery.ts'
 import type { DeadLetterStore } from '../inbox/inbox.ts'
-import type { RouteOf } from '../inbox/presence.ts'
 import { oneOf, refuseUnknownNames, wholeNumber } from '../lib/check-option.ts'
 import type { MaybePromise } from '../lib/maybe-promise.ts'
 import { createRefusalLog, createStoreLog } from '../observe/failure-log.ts'
@@ -20,7 +18,7 @@ import { HandlerRegistry } from '../worker/handler-registry.ts'
 import { ReceiverHandlers } from '../worker/receiver-handlers.ts'
 import { warnWithoutHandlers } from '../worker/unhandled-log.ts'
 import { createWorker } from '../worker/worker.ts'
-import { type HandleRequestParts, handleRequest } from './handle-request.ts'
+import { createRequestHandler, type HandleRequestParts } from './handle-request.ts'
 import type { Inspectable, WrapProcess } from './inspect.ts'
 import { Lifecycle } from './lifecycle.ts'
 import { type ReceiverOptions, type ResolvedOptions, resolveOptions } from './options.ts'
@@ -112,8 +110,7 @@ function connect<Context>(
     createProcess() {
       if (handlers.freeze() && resolved.concurrency > 0) warnWithoutHandlers(logger, handlers)
       warnOfCopies(logger)
-      const route: RouteOf = (type, token) => sharing.directory?.routeOf(type, token)
-      const run = createWorker({ ...recorded, handlers, route, decode, observers, asyncContext })
+      const run = createWorker({ ...recorded, handlers, sharing, decode, observers, asyncContext })
       const tools = { decode, countHandlers: (type: string) => handlers.match(type).length }
       return wraps.reduce((wrapped, wrap) => wrap(wrapped, tools), run)
     },
@@ -121,13 +118,16 @@ function connect<Context>(
   const steps: HandleRequestParts<Context> = {
     ...resolved,
     inbox: lifecycle,
-    verify: createVerifier({ ...resolved, secretsOf: createSecrets(resolved.secret, logger) }),
+    verify: createVerifier({ ...resolved, secrets: createSecrets(resolved.secret, logger) }),
     decode,
     createDelivery: createDeliveryFactory(recorded),
     logRefusal: createRefusalLog(logger),
     observers,
   }
-  return { lifecycle, handle: request => handleRequest(steps, request) }
+  return {
+    lifecycle,
+    handle: createRequestHandler(steps),
+  }
 }
 
 function drainTimeoutOf(options: Parameters<Receiver['close']>[0] = {}): Duration {

@@ -24,11 +24,18 @@ export interface HandleRequestParts<Context> {
   readonly observers: Pick<Observers, 'observe'>
 }
 
+/** The method `handle` of a receiver. */
+export function createRequestHandler<Context>(
+  parts: HandleRequestParts<Context>,
+): (request: WebhookRequest<Context>) => Promise<WebhookReply> {
+  return request => handleRequest(parts, request)
+}
+
 /**
  * Steps 2 to 9 of a delivery, from the raw request to its reply. Never rejects: a fault on this side is a 500, and the
  * sender keeps the event. A crash before step 9 costs nothing: the sender has no reply yet and retries.
  */
-export async function handleRequest<Context>(
+async function handleRequest<Context>(
   parts: HandleRequestParts<Context>,
   request: WebhookRequest<Context>,
 ): Promise<WebhookReply> {

@@ -10,7 +10,8 @@ const B = 'another secret of some bytes'
 const body = new Uint8Array(3)
 /** The secrets of one request, wherever they come from. */
 function createSecrets<Context>(...parameters: Parameters<typeof prepare<Context>>) {
-  return prepare(...parameters)
+  const secrets = prepare(...parameters)
+  return (context: Context) => (typeof secrets === 'function' ? secrets(context) : secrets)
 }
 const create = (source: unknown) => createSecrets(source as SecretSource<unknown>, recordingLogger())
 const signs = async (macs: readonly Mac[] | Refusal, ...secrets: string[]) => {

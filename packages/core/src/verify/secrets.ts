@@ -19,15 +19,20 @@ export type SecretResolver<Context> = (context: Context) => MaybePromise<Secret 
 /** What the option `secret` takes: secrets, or a function of the request that gives them. */
 export type SecretSource<Context> = Secret | SecretResolver<Context>
 
-/** The prepared secrets of one request, or why it is refused. */
-export type SecretsOf<Context> = (context: Context) => MaybePromise<readonly Mac[] | Refusal>
+/** Secrets that were prepared, or what prepares those of one request. */
+export type PreparedSecrets<Context> =
+  | readonly Mac[]
+  | ((context: Context) => Promise<readonly Mac[] | Refusal>)
 
 const MIN_BYTES = 16
 const MAX_SECRETS = 100
 const MAX_PREPARED = 1000
 
 /** Throws {@link ConfigurationError} for an empty, blank or short secret that is known at construction. */
-export function createSecrets<Context>(source: SecretSource<Context>, logger: Logger): SecretsOf<Context> {
+export function createSecrets<Context>(
+  source: SecretSource<Context>,
+  logger: Logger,
+): PreparedSecrets<Context> {
   if (typeof source === 'function') return perRequest(source)
   const secrets = [source].flat()
   const fault = secretsFault(secrets)
@@ -38,11 +43,10 @@ export function createSecrets<Context>(source: SecretSource<Context>, logger: Lo
       'A signing secret begins or ends with white space. It is used as it is; trim it if deliveries are refused.',
     )
   }
-  const macs = secrets.map(platform.hmac)
-  return () => macs
+  return secrets.map(platform.hmac)
 }
 
-function perRequest<Context>(resolve: SecretResolver<Context>): SecretsOf<Context> {
+function perRequest<Context>(resolve: SecretResolver<Context>): PreparedSecrets<Context> {
   const prepared = new LRUCache<string, Mac>({ max: MAX_PREPARED, memoMethod: platform.hmac })
   return async context => {
     try {

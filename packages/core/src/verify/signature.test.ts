@@ -3,8 +3,8 @@ import { describe, expect, it, vi } from 'vitest'
 import { hmac as nodeHmac } from '../platform/node/hmac.ts'
 import type { Mac } from '../platform/platform.ts'
 import { hmac as webHmac } from '../platform/web/hmac.ts'
-import { equalsDigest, verifySignature } from './signature.ts'
 import { parseSignatureHeader, type SignatureHeader } from './signature-header.ts'
+import { equalsDigest, verifySignature } from './verify-request.ts'
 
 const body = new TextEncoder().encode('{"id":"evt_1"}')
 const OLD = 'an old secret of some bytes'

@@ -8,10 +8,10 @@ const now = 1_767_225_600_000
 const body = new TextEncoder().encode('{}')
 
 function verifier(secret: SecretSource<unknown> = SECRET, contract: ContractOptions = {}, clock = () => now) {
-  const secretsOf = createSecrets(secret, recordingLogger())
+  const secrets = createSecrets(secret, recordingLogger())
   const verify = createVerifier({
     contract: resolveContract(contract),
-    secretsOf,
+    secrets,
     toleranceMs: 300_000,
     clock,
   })
@@ -82,10 +82,10 @@ it('names the unit that the contract pins', async () => {
 })
 
 it('asks whether an empty body was read before', async () => {
-  const secretsOf = createSecrets(SECRET, recordingLogger())
+  const secrets = createSecrets(SECRET, recordingLogger())
   const verify = createVerifier({
     contract: resolveContract(),
-    secretsOf,
+    secrets,
     toleranceMs: 300_000,
     clock: () => now,
   })

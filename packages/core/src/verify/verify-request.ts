@@ -1,14 +1,15 @@
 import { Refusal } from '../errors/refusal.ts'
 import type { Contract } from '../events/contract.ts'
 import { type HeaderSource, headerOf } from '../http/request.ts'
-import type { SecretsOf } from './secrets.ts'
-import { verifySignature } from './signature.ts'
-import { parseSignatureHeader } from './signature-header.ts'
+import { isPromise } from '../lib/maybe-promise.ts'
+import type { Mac } from '../platform/platform.ts'
+import type { PreparedSecrets } from './secrets.ts'
+import { parseSignatureHeader, type SignatureHeader } from './signature-header.ts'
 import { checkTolerance, parseTimestamp } from './timestamp.ts'
 
 export interface VerifierParts<Context> {
   readonly contract: Contract
-  readonly secretsOf: SecretsOf<Context>
+  readonly secrets: PreparedSecrets<Context>
   readonly toleranceMs: number
   readonly clock: () => number
 }
@@ -22,7 +23,7 @@ export type VerifyRequest<Context> = (
 
 /** Checks the form of the header before it asks for a secret, and the time only after the signature. */
 export function createVerifier<Context>(parts: VerifierParts<Context>): VerifyRequest<Context> {
-  const { contract, secretsOf, toleranceMs, clock } = parts
+  const { contract, secrets, toleranceMs, clock } = parts
   return async (headers, body, context) => {
     const text = headerOf(headers, contract.header)
     if (text === undefined)
@@ -31,7 +32,7 @@ export function createVerifier<Context>(parts: VerifierParts<Context>): VerifyRe
     if (header instanceof Refusal) return header
     const timestampMs = parseTimestamp(header.timestamp, contract.timestampUnit)
     if (timestampMs === undefined) return unreadable(contract)
-    const macs = await secretsOf(context)
+    const macs = typeof secrets === 'function' ? await secrets(context) : secrets
     if (macs instanceof Refusal) return macs
     if (!(await verifySignature(header, body, macs))) return body.length === 0 ? EMPTY : MISMATCH
     // Someone who cannot sign learns nothing about this clock.
@@ -51,3 +52,35 @@ function unreadable({ timestampUnit }: Contract): Refusal {
   const form = timestampUnit === 'auto' ? 'any accepted form' : timestampUnit
   return new Refusal('timestamp_malformed', { detail: `t is not a timestamp in ${form}` })
 }
+
+/**
+ * Whether one of the header's signatures is the HMAC of `<raw t>.<raw bytes>` under one of the secrets. One HMAC a
+ * secret, however many signatures the header has, and every signature is compared in full.
+ */
+export async function verifySignature(
+  { timestamp, signatures }: SignatureHeader,
+  body: Uint8Array,
+  macs: readonly Mac[],
+): Promise<boolean> {
+  for (const mac of macs) {
+    const signing = mac(timestamp, body)
+    const digest = isPromise(signing) ? await signing : signing
+    let matches = false
+    for (const signature of signatures) matches = equalsDigest(digest, signature) || matches
+    if (matches) return true
+  }
+  return false
+}
+
+/**
+ * Whether `signature` spells `digest`, 64 hexadecimal digits in lower case. Takes the same time wherever the first
+ * difference is: nothing branches on a digit of either side.
+ */
+export function equalsDigest(digest: string, signature: string): boolean {
+  const lowerCase = signature.toLowerCase()
+  let difference = (digest.length ^ DIGITS) | (lowerCase.length ^ DIGITS)
+  for (let i = 0; i < DIGITS; i++) difference |= digest.charCodeAt(i) ^ lowerCase.charCodeAt(i)
+  return difference === 0
+}
+
+const DIGITS = 64

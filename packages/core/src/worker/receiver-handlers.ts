@@ -1,5 +1,5 @@
 import { platform } from '#platform'
-import type { HandlerSharing, PresenceDirectory, PublishedHandlers } from '../inbox/presence.ts'
+import type { HandlerSharing, PresenceDirectory, PublishedHandlers, RouteOf } from '../inbox/presence.ts'
 import { VERSION } from '../lib/version.ts'
 import type { HandlerRegistry } from './handler-registry.ts'
 
@@ -13,8 +13,9 @@ export interface ReceiverHandlersParts extends Pick<HandlerSharing, 'location' |
 export class ReceiverHandlers implements HandlerSharing {
   readonly location: string | undefined
   readonly namespace: unknown
-  /** Every attempt asks it, where there is one. */
   directory: PresenceDirectory | undefined
+  /** Every attempt asks it, once the inbox shares handlers. */
+  route: RouteOf | undefined
   readonly #parts: ReceiverHandlersParts
   #published: PublishedHandlers | undefined
 
@@ -42,6 +43,7 @@ export class ReceiverHandlers implements HandlerSharing {
   async share(directory: PresenceDirectory): Promise<void> {
     this.directory?.stop()
     this.directory = directory
+    this.route = (type, routingToken) => directory.routeOf(type, routingToken)
     await directory.begin()
   }
 }

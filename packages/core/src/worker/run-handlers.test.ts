@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { HandlerContext } from '../events/event-types.ts'
-import { ABORT, createAttempt } from '../inbox/attempt.ts'
+import { ABORT, createAttempt, withTimeout } from '../inbox/attempt.ts'
 import { createTimeouts } from '../platform/node/timeouts.ts'
-import { runHandlers, withTimeout } from './run-handlers.ts'
+import { runHandlers } from './worker.ts'
 
 const event = { id: 'evt_1', type: 'a.b', created_at: '', data: {} }
 const context = {} as HandlerContext

@@ -2,29 +2,28 @@ import { platform } from '#platform'
 import { AckhookError, errorsOf, HandlersFailed, isReadable, NonRetryableError } from '../errors/errors.ts'
 import { Refusal } from '../errors/refusal.ts'
 import type { DecodeEvent } from '../events/decode-event.ts'
-import type { EventHandler, EventSchemas, WebhookEvent } from '../events/event-types.ts'
-import { type Attempt, AttemptContext } from '../inbox/attempt.ts'
+import type { EventHandler, EventSchemas, HandlerContext, WebhookEvent } from '../events/event-types.ts'
+import { type Attempt, AttemptContext, withTimeout } from '../inbox/attempt.ts'
 import { type Delivery, eventRef } from '../inbox/delivery.ts'
 import type { AttemptResult, DrainDeadline, ProcessEvent } from '../inbox/inbox.ts'
 import type { Route, RouteOf } from '../inbox/presence.ts'
 import { exceedsDeadline, hasUnusableDelay, isFinal, type RetryPolicy, retryDelayMs } from '../inbox/retry.ts'
 import { copyBody } from '../lib/copy-body.ts'
-import { isPromise } from '../lib/maybe-promise.ts'
+import { isPromise, type MaybePromise } from '../lib/maybe-promise.ts'
 import { onceAMinute } from '../lib/once-a-minute.ts'
 import type { Observer } from '../observe/observation.ts'
 import type { Observers } from '../observe/observers.ts'
 import type { AsyncContext, Timeouts } from '../platform/platform.ts'
 import { type NotifyParts, notifyFailure } from './failure.ts'
 import type { HandlerRegistry } from './handler-registry.ts'
-import { runHandlers, withTimeout } from './run-handlers.ts'
 import { createUnhandledLog } from './unhandled-log.ts'
 
 export interface WorkerParts extends NotifyParts {
   readonly handlers: HandlerRegistry
   readonly schemas: EventSchemas
   readonly decode: DecodeEvent
-  /** Where an event of this type runs: here without a route. Asked after decoding and before handlers. */
-  readonly route?: RouteOf | undefined
+  /** Where an event of a type runs, on an inbox of several processes. Asked after decoding and before handlers. */
+  readonly sharing?: { readonly route: RouteOf | undefined }
   readonly retry: RetryPolicy
   /** The async context of the receiver. Attempts start in the turn of any request, whose context is not theirs. */
   readonly asyncContext: AsyncContext
@@ -87,7 +86,7 @@ class Worker {
     if (!(decoded instanceof Refusal)) running.event = decoded
     if (attempt.decision === 'run') {
       // A process with another contract may read what this one cannot.
-      const routing = this.#parts.route?.(running.event?.type ?? delivery.type, attempt.routingToken)
+      const routing = this.#parts.sharing?.route?.(running.event?.type ?? delivery.type, attempt.routingToken)
       const route = isPromise(routing) ? await routing : routing
       if (route !== undefined) return route
     }
@@ -255,4 +254,27 @@ function lagOf(event: WebhookEvent | undefined, clock: () => number): { lagMs?: 
     // The clock is the user's, and a handler may have changed the event: neither undoes its success.
     return {}
   }
+}
+
+/**
+ * Starts every handler and settles when the last one has: a failure of one never cuts another short. Throws
+ * or rejects with the error, or with an `AggregateError` when several failed.
+ */
+export function runHandlers(
+  handlers: readonly EventHandler[],
+  event: WebhookEvent,
+  context: HandlerContext,
+): MaybePromise<unknown> {
+  return handlers.length < 2 ? handlers[0]?.(event, context) : runAll(handlers, event, context)
+}
+
+async function runAll(
+  handlers: readonly EventHandler[],
+  event: WebhookEvent,
+  context: HandlerContext,
+): Promise<void> {
+  const results = await Promise.allSettled(handlers.map(async handler => handler(event, context)))
+  const errors = results.flatMap(result => (result.status === 'rejected' ? [result.reason] : []))
+  if (errors.length === 1) throw errors[0]
+  if (errors.length > 1) throw new HandlersFailed(errors)
 }

@@ -1,10 +1,7 @@
 import { copyBody } from '../../lib/copy-body.ts'
-import type { BrowsedEvent, BrowseQuery, BrowseSupport, MinuteCount } from '../browse.ts'
+import type { BrowsedEvent, BrowseQuery, BrowseSupport } from '../browse.ts'
 import { type DeadLetterList, parseCursor } from './dead-letter-list.ts'
 import type { Entry } from './entry.ts'
-
-const MINUTE_MS = 60_000
-const MINUTES_KEPT = 60
 
 /** Everything is in memory, and bounded by the capacity. */
 export const BROWSING: BrowseSupport = { states: ['pending', 'active', 'dead'], filters: ['type', 'text'] }
@@ -56,25 +53,4 @@ function matches(event: BrowsedEvent, { key, type, text }: BrowseQuery): boolean
 function shown(event: Browsed, { key }: BrowseQuery): BrowsedEvent {
   const { body: _, ...rest } = event
   return key === undefined ? rest : copyBody(event)
-}
-
-/** What happened in each of the last 60 minutes. */
-export class MinuteCounts {
-  readonly #minutes: { startedAt: number; handled: number; deadLettered: number }[] = []
-  #current = { startedAt: 0, handled: 0, deadLettered: 0 }
-
-  add(what: 'handled' | 'deadLettered'): void {
-    const now = Date.now()
-    if (now >= this.#current.startedAt + MINUTE_MS) {
-      this.#current = { startedAt: now - (now % MINUTE_MS), handled: 0, deadLettered: 0 }
-      this.#minutes.push(this.#current)
-      if (this.#minutes.length > MINUTES_KEPT) this.#minutes.shift()
-    }
-    this.#current[what]++
-  }
-
-  list(): readonly MinuteCount[] {
-    const oldest = Date.now() - MINUTES_KEPT * MINUTE_MS
-    return this.#minutes.filter(({ startedAt }) => startedAt > oldest).map(minute => ({ ...minute }))
-  }
 }

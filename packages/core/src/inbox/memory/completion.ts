@@ -1,6 +1,7 @@
 import { type AckhookError, NonRetryableError } from '../../errors/errors.ts'
 import type { MaybePromise } from '../../lib/maybe-promise.ts'
 import { ABORT, createAttempt } from '../attempt.ts'
+import type { MinuteCount } from '../browse.ts'
 import { type Delivery, eventRef } from '../delivery.ts'
 import type { AttemptResult } from '../inbox.ts'
 import { exceedsDeadline, requestedDelayMs } from '../retry.ts'
@@ -10,7 +11,7 @@ import type { State } from './state.ts'
 const FIRST_COMPLETION_DELAY_MS = 250
 
 /** Begins the next attempt at an event. */
-export function runAttempt(state: State, entry: Entry): MaybePromise<AttemptResult> {
+export function beginAttempt(state: State, entry: Entry): MaybePromise<AttemptResult> {
   entry.attempts++
   entry.attempt = createAttempt(entry.attempts)
   return state.run(entry.delivery, entry.attempt, state.limit)
@@ -164,4 +165,28 @@ const REQUEST_ENDED = 'The request that ran this event ended before its handlers
 /** Without the event, which a handler may have changed, and without what belongs to an answered request. */
 function forLater({ event: _, waitUntil: __, asyncContext: ___, ...rest }: Delivery): Delivery {
   return rest
+}
+
+const MINUTE_MS = 60_000
+const MINUTES_KEPT = 60
+
+/** What happened in each of the last 60 minutes. */
+export class MinuteCounts {
+  readonly #minutes: { startedAt: number; handled: number; deadLettered: number }[] = []
+  #current = { startedAt: 0, handled: 0, deadLettered: 0 }
+
+  add(what: 'handled' | 'deadLettered'): void {
+    const now = Date.now()
+    if (now >= this.#current.startedAt + MINUTE_MS) {
+      this.#current = { startedAt: now - (now % MINUTE_MS), handled: 0, deadLettered: 0 }
+      this.#minutes.push(this.#current)
+      if (this.#minutes.length > MINUTES_KEPT) this.#minutes.shift()
+    }
+    this.#current[what]++
+  }
+
+  list(): readonly MinuteCount[] {
+    const oldest = Date.now() - MINUTES_KEPT * MINUTE_MS
+    return this.#minutes.filter(({ startedAt }) => startedAt > oldest).map(minute => ({ ...minute }))
+  }
 }

@@ -1,6 +1,8 @@
+import type { MaybePromise } from '../../lib/maybe-promise.ts'
 import type { AcceptResult } from '../accept-result.ts'
 import type { Attempt } from '../attempt.ts'
 import type { Delivery } from '../delivery.ts'
+import type { AttemptResult } from '../inbox.ts'
 
 /** One event in this process, from its claim until it is finished. */
 export class Entry {
@@ -60,4 +62,21 @@ export const NO_DELIVERY: Delivery = {
   body: new Uint8Array(0),
   fingerprint: 0,
   receivedAt: 0,
+}
+
+export function stopRetryTimer(entry: Entry): void {
+  if (entry.retryTimer !== undefined) clearTimeout(entry.retryTimer)
+  entry.retryTimer = undefined
+}
+
+/** Milliseconds until the next attempt after one that gave no result. */
+const FAULT_DELAY_MS = 1000
+
+/** The result of one attempt. A fault on this side must neither end the process nor stop the event. */
+export async function runGuarded(run: () => MaybePromise<AttemptResult>): Promise<AttemptResult> {
+  try {
+    return await run()
+  } catch (error) {
+    return { outcome: 'retry', delayMs: FAULT_DELAY_MS, error }
+  }
 }

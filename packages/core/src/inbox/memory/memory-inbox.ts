@@ -8,8 +8,8 @@ import { type DedupeStore, isStore } from '../dedupe-store.ts'
 import type { Inbox, InboxStats, ProcessEvent, ProcessingPolicy } from '../inbox.ts'
 import { OWNED_BY_ANOTHER } from '../inbox-owner.ts'
 import { accept, redrive } from './accepting.ts'
-import { BROWSING, browse, MinuteCounts } from './browsing.ts'
-import { applyResult, loseLease, runAttempt } from './completion.ts'
+import { BROWSING, browse } from './browsing.ts'
+import { applyResult, beginAttempt, loseLease, MinuteCounts } from './completion.ts'
 import { DeadLetterList } from './dead-letter-list.ts'
 import { drain } from './draining.ts'
 import type { Entry } from './entry.ts'
@@ -119,7 +119,7 @@ function createState({ ids, ...kept }: Parts, run: ProcessEvent, policy: Process
     store,
     scheduler: createScheduler({
       policy,
-      run: entry => runAttempt(state, entry),
+      run: entry => beginAttempt(state, entry),
       apply(result, entry) {
         try {
           applyResult(state, result, entry)

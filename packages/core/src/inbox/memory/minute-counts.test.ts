@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { settle } from '../../../../../test/support/memory-inbox.ts'
 import { watch } from '../../../../../test/support/receiving.ts'
 import { NonRetryableError } from '../../errors/errors.ts'
-import { MinuteCounts } from './browsing.ts'
+import { MinuteCounts } from './completion.ts'
 import { memoryInbox } from './memory-inbox.ts'
 
 beforeEach(() => {

@@ -1,7 +1,7 @@
 import { platform } from '#platform'
 import type { AcceptResult } from '../accept-result.ts'
-import type { Entry } from './entry.ts'
-import { runGuarded, type Scheduler, type SchedulerParts, stopRetryTimer } from './scheduler.ts'
+import { type Entry, runGuarded, stopRetryTimer } from './entry.ts'
+import type { Scheduler, SchedulerParts } from './scheduler.ts'
 
 /** How late a timer of a live request may fire. */
 const GRACE_MS = 1000
@@ -70,7 +70,7 @@ export class PerRequestScheduler implements Scheduler {
       return
     }
     this.#takePlace(entry)
-    platform.afterReplies(() => this.#start(entry))
+    platform.afterReplies(() => void this.#start(entry))
   }
 
   enqueueAfter(entry: Entry, delayMs: number): void {
@@ -95,11 +95,10 @@ export class PerRequestScheduler implements Scheduler {
     this.#lastSeenAt.set(entry, performance.now())
   }
 
-  #start(entry: Entry): void {
+  async #start(entry: Entry): Promise<void> {
     if (entry.phase !== 'held') return
-    runGuarded(this.#parts, entry, result => {
-      this.#running.delete(entry)
-      this.#parts.apply(result, entry)
-    })
+    const result = await runGuarded(() => this.#parts.run(entry))
+    this.#running.delete(entry)
+    this.#parts.apply(result, entry)
   }
 }

@@ -1,6 +1,6 @@
 import { platform } from '#platform'
-import type { Entry } from './entry.ts'
-import { runGuarded, type Scheduler, type SchedulerParts, stopRetryTimer } from './scheduler.ts'
+import { type Entry, runGuarded, stopRetryTimer } from './entry.ts'
+import type { Scheduler, SchedulerParts } from './scheduler.ts'
 
 /** After so long, handlers that never wait give I/O its turn. */
 const TURN_MS = 5
@@ -61,17 +61,16 @@ export class QueueingScheduler implements Scheduler {
       }
       const entry = this.#queue.shift()
       if (entry === undefined) return
-      if (entry.phase === 'held') this.#start(entry)
+      if (entry.phase === 'held') void this.#start(entry)
     }
   }
 
-  #start(entry: Entry): void {
+  async #start(entry: Entry): Promise<void> {
     this.#active++
-    runGuarded(this.#parts, entry, (result, isAtOnce) => {
-      this.#active--
-      this.#parts.apply(result, entry)
-      if (isAtOnce !== true) this.#startReady()
-    })
+    const result = await runGuarded(() => this.#parts.run(entry))
+    this.#active--
+    this.#parts.apply(result, entry)
+    this.#startReady()
   }
 }
 

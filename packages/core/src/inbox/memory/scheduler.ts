@@ -1,4 +1,4 @@
-import { isPromise, type MaybePromise } from '../../lib/maybe-promise.ts'
+import type { MaybePromise } from '../../lib/maybe-promise.ts'
 import type { AcceptResult } from '../accept-result.ts'
 import type { AttemptResult, ProcessingPolicy } from '../inbox.ts'
 import type { Entry } from './entry.ts'
@@ -24,38 +24,8 @@ export interface Scheduler {
 
 export interface SchedulerParts {
   readonly policy: Pick<ProcessingPolicy, 'concurrency' | 'handlerTimeoutMs'>
-  /** Runs one attempt. Neither throws nor rejects; should it all the same, see {@link runGuarded}. */
+  /** Runs one attempt. Neither throws nor rejects; should it all the same, the event is attempted again. */
   readonly run: (entry: Entry) => MaybePromise<AttemptResult>
   /** Called when an attempt has ended. Does not throw. */
   readonly apply: (result: AttemptResult, entry: Entry) => void
-}
-
-const FAULT_DELAY_MS = 1000
-
-/**
- * Runs one attempt, and hands its result to `end`: at once, or when there is one. An attempt that gives none is a fault
- * on this side, which must neither end the process nor stop the event.
- */
-export function runGuarded(
-  { run }: SchedulerParts,
-  entry: Entry,
-  end: (result: AttemptResult, isAtOnce?: boolean) => void,
-): void {
-  let result: MaybePromise<AttemptResult>
-  try {
-    result = run(entry)
-  } catch (fault) {
-    result = faulty(fault)
-  }
-  if (isPromise(result)) void result.then(end, fault => end(faulty(fault)))
-  else end(result, true)
-}
-
-function faulty(error: unknown): AttemptResult {
-  return { outcome: 'retry', delayMs: FAULT_DELAY_MS, error }
-}
-
-export function stopRetryTimer(entry: Entry): void {
-  if (entry.retryTimer !== undefined) clearTimeout(entry.retryTimer)
-  entry.retryTimer = undefined
 }

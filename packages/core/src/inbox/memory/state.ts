@@ -1,6 +1,6 @@
+import type { MinuteCount } from '../browse.ts'
 import type { DedupeStore } from '../dedupe-store.ts'
 import type { ProcessEvent, ProcessingPolicy } from '../inbox.ts'
-import type { MinuteCounts } from './browsing.ts'
 import type { DeadLetterList } from './dead-letter-list.ts'
 import type { Entry } from './entry.ts'
 import type { LeaseRenewal } from './lease-renewal.ts'
@@ -18,7 +18,11 @@ export interface State {
   /** Absent where the store is the inbox's own: its leases are the entries. */
   readonly leases: LeaseRenewal | undefined
   readonly deadLetters: DeadLetterList
-  readonly minutes: MinuteCounts
+  /** Counts the events that end, by minute. */
+  readonly minutes: {
+    add(what: 'handled' | 'deadLettered'): void
+    list(): readonly MinuteCount[]
+  }
   readonly leaseMs: number
   /** Events that are not finished, by key, the oldest first. */
   readonly entries: Map<string, Entry>

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { eventKey } from './event-key.ts'
+import { eventKey } from './delivery.ts'
 
 it('keeps namespace and id apart', async () => {
   const pairs = [
