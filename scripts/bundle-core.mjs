@@ -3,7 +3,16 @@
  * package.json names, and two chunks with what they share. Node loads a hundred small files three times as slowly.
  * perf: note 33.
  */
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
@@ -30,9 +39,10 @@ async function writeBundle(folder) {
   }
 }
 
-/** Core as a package in `folder` with a file for each of its sources, for tools that look inside. */
+/** Core as a package in `folder` with its dependencies and a file for each of its sources, for tools that look inside. */
 export async function writeCoreByFile(folder) {
   cpSync(join(core, 'package.json'), join(folder, 'package.json'))
+  symlinkSync(join(core, '../../node_modules'), join(folder, 'node_modules'), 'junction')
   const files = await build({ preserveModules: true, preserveModulesRoot: 'src' })
   for (const [name, text] of files) writeFile(join(folder, 'dist', name), text)
 }
