@@ -9,13 +9,13 @@ const OF_THE_BENCHMARK = [
   '@slack/bolt',
   '@hookflo/tern',
   'fastify-raw-body',
-  'lru-cache',
 ]
 const OF_THE_PROJECT = [
   'express',
   'fastify',
   'hono',
   '@hono/node-server',
+  'lru-cache',
   'ioredis',
   'bullmq',
   'pg',

@@ -42,10 +42,10 @@ async function measurePerEvent(seconds) {
     await server.stop()
   }
   const head = ['', 'events', 'RSS MB under load', 'MB held after it', 'bytes held an event, second half']
-  return `### Under load\n\n\`node:http\`, 2 KB bodies, ${seconds} s of load. Both remember up to a million ids, and what they hold, typed arrays included, grows by them and by nothing else: by doublings.\n\n${table(head, rows)}`
+  return `### Under load\n\n\`node:http\`, 2 KB bodies, ${seconds} s of load. Both remember up to a million ids, and what they hold grows by them and by nothing else: by doublings.\n\n${table(head, rows)}`
 }
 
-/** Remembered ids lie in typed arrays, which are not part of the heap. */
+/** Buffers are not part of the heap. */
 function heldBytes({ memory }) {
   return memory.heapUsed + memory.external
 }

@@ -1,9 +1,10 @@
 import { execFileSync } from 'node:child_process'
-import { cpSync, mkdtempSync, rmSync } from 'node:fs'
+import { cpSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { ROOT } from '../../../test/support/workspace-packages.ts'
 
 // Plain Node runs the built files and a copy of them.
 const built = new URL('../dist/', import.meta.url)
@@ -12,6 +13,7 @@ beforeAll(() => {
   for (const name of ['package.json', 'dist']) {
     cpSync(fileURLToPath(new URL(`../${name}`, built)), join(folder, name), { recursive: true })
   }
+  symlinkSync(`${ROOT}node_modules`, join(folder, 'node_modules'))
 })
 afterAll(() => rmSync(folder, { recursive: true }))
 

@@ -6,8 +6,7 @@ import { DEFAULT_ENTRIES, MAX_ENTRIES, SeenIds } from './seen-ids.ts'
 export interface MemoryStoreOptions {
   /**
    * How many handled events are remembered. Beyond it the oldest are forgotten, and a redelivery of one of those would
-   * run again. Default 1,000,000, about 75 bytes each and up to twice that after a doubling, allocated as they come. At
-   * most 8,388,608.
+   * run again. Default 1,000,000, up to 180 bytes each, allocated as they come. At most 8,388,608.
    */
   readonly maxIds?: number | undefined
   /** How many leases can be held at one time. Beyond it a claim answers `full`. Default 1,000,000, at most 8,388,608. */

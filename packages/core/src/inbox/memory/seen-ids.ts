@@ -10,8 +10,8 @@ import type { InboxStore } from './state.ts'
 export const MAX_ENTRIES: number = 2 ** 23
 export const DEFAULT_ENTRIES: number = 1_000_000
 const CLAIMED: Claim = { outcome: 'claimed' }
-/** Monotonic, and never 0, which lru-cache takes for no time. */
-const CLOCK = { now: (): number => performance.now() + 1 }
+/** Monotonic milliseconds, and never 0, which `lru-cache` takes for no time. */
+const perf = { now: (): number => performance.now() + 1 }
 
 /**
  * Ids of handled events with the fingerprint of their bytes, each for a time of its own, a bounded number of them.
@@ -29,7 +29,7 @@ export class SeenIds implements InboxStore {
       // Allocates as ids come, which `max` would not.
       maxSize: max,
       sizeCalculation: () => 1,
-      perf: CLOCK,
+      perf,
       // Sets no timer, which would end with its request on Workers.
       ttlResolution: 0,
       dispose: (_, key, reason) => {
