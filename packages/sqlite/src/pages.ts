@@ -45,7 +45,7 @@ export function parseCursor(cursor: string, state: BrowseQuery['state']): Positi
 }
 
 const CURSOR = /^()(\d{1,15})$/
-const DEAD_CURSOR = /^(-?\d{1,15}):(\d{1,15})$/
+const DEAD_CURSOR = /^(-?\d{1,16}):(\d{1,15})$/
 
 /** A limit that is not a number lists as many as no limit does. */
 export function wholeLimit(limit: number | undefined): number {

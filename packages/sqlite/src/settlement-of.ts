@@ -1,6 +1,8 @@
 import { type AttemptResult, describeError, type ProcessingPolicy } from '@ackhook/core/spi'
 import type { Lease, Settlement } from './protocol/batch.ts'
 
+/** The last time that a `Date` can be. */
+const MAX_TIME = 8.64e15
 /** Of the text of an error. A page of letters shows many. */
 const MAX_REASON = 8192
 
@@ -26,10 +28,16 @@ export function settlementOf(
       return { kind: 'postpone', seq, token, delayMs: Math.round(result.delayMs), mark: result.routingToken }
     case 'dead': {
       const reason = reasonOf(result.error)
-      const failedAt = Math.round(policy.clock())
+      const failedAt = timeOf(policy)
       return { kind: 'dead-letter', seq, token, failedAt, reason, mark: result.routingToken ?? null }
     }
   }
+}
+
+/** Of a clock whose answer is no time, the machine's. */
+function timeOf({ clock }: ProcessingPolicy): number {
+  const now = Math.round(clock())
+  return Math.abs(now) <= MAX_TIME ? now : Date.now()
 }
 
 function reasonOf(error: unknown): string {

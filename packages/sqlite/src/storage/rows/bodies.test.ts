@@ -72,10 +72,11 @@ it('reads, runs again and discards dead letters without a body being read or wri
     const written = database.prepare('PRAGMA wal_checkpoint(PASSIVE)').get() as { log: number }
     expect(written.log).toBeLessThan(LARGE / 4096 / 10)
     const again = run({ take: 1 }).taken
-    expect(again).toMatchObject([{ seq: 4, event: { id: 'evt_1', body: new Uint8Array(LARGE).fill(1) } }])
+    expect(again).toMatchObject([{ seq: 4, event: { id: 'evt_1' } }])
     run({ queries: [{ kind: 'discard', key: 'key2' }] })
     if ('kind' in again || again[0] === undefined) throw new Error('nothing was taken')
-    const { seq, token } = again[0]
+    const { seq, token, event } = again[0]
+    expect([event?.body.length, event?.body.at(0), event?.body.at(-1)]).toEqual([LARGE, 1, 1])
     run({ settlements: [{ kind: 'complete', seq, token, forgetAt: Date.now() + 60_000 }] })
     expect(database.prepare('SELECT seq FROM ackhook_bodies').all()).toEqual([{ seq: 3 }])
   })

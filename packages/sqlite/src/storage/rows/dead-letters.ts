@@ -7,7 +7,8 @@ import { BODY_SEQ, Bodies } from './bodies.ts'
 import type { Counts } from './counts.ts'
 import type { Ordering } from './ordering.ts'
 
-const COLUMNS = `key, namespace, id, type, received_at AS receivedAt, due AS failedAt, attempts, reason,
+const COLUMNS = `key, namespace, id, type, received_at AS receivedAt, due AS failedAt, attempts,
+    coalesce(reason, '') AS reason,
     due || ':' || seq AS cursor`
 const NEWEST = `WHERE state = ${DEAD} AND (due, seq) < (?, ?) ORDER BY due DESC, seq DESC LIMIT ?`
 const OLDEST = `WHERE state = ${DEAD} AND (due, seq) > (?, ?) ORDER BY due, seq LIMIT ?`
