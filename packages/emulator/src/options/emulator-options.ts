@@ -10,6 +10,7 @@ import {
 } from '@ackhook/testing/spi'
 import { resolveEmulatorFaults } from '../lib/fault-settings.ts'
 import { isLoopback } from '../security/addresses.ts'
+import type { RetentionLimits } from '../storage/retention.ts'
 
 /** The faults of {@link createSender}, without the rotation: an endpoint's secret is rotated by a call. */
 export type EmulatorFaults = Omit<FaultOptions, 'rotation'>
@@ -66,6 +67,11 @@ export interface EmulatorOptions {
   readonly retention?: {
     /** Deliveries. Default 100,000. */
     readonly deliveries?: number
+    /**
+     * Bytes of events, requests and replies together. Beyond it the oldest finished deliveries are removed. If there are none, the
+     * replies of earlier attempts are dropped, and new events are refused with 503. Default 268,435,456 (256 MiB).
+     */
+    readonly bytes?: number
     /** Default `'7d'`. */
     readonly age?: Duration
     /** Pending and undelivered events from which on new ones are refused with 503. Default 100,000. */
@@ -102,7 +108,7 @@ export interface ResolvedEmulator {
   readonly faults: EmulatorFaults
   readonly overlapMs: number
   readonly health: { readonly windowMs: number; readonly minAttempts: number; readonly share: number }
-  readonly retention: { readonly deliveries: number; readonly ageMs: number; readonly undelivered: number }
+  readonly retention: RetentionLimits & { readonly undelivered: number }
   readonly messageReply: { readonly status: number; readonly body: Readonly<Record<string, unknown>> }
   readonly page: string | undefined
   readonly logger: Logger | undefined
@@ -210,9 +216,10 @@ function healthOption(options: NonNullable<EmulatorOptions['health']>): Resolved
 }
 
 function retentionOption(options: NonNullable<EmulatorOptions['retention']>): ResolvedEmulator['retention'] {
-  refuseUnknownNames(options, ['deliveries', 'age', 'undelivered'], 'retention')
+  refuseUnknownNames(options, ['deliveries', 'bytes', 'age', 'undelivered'], 'retention')
   return {
     deliveries: wholeNumber('retention.deliveries', options.deliveries ?? 100_000, 1, MILLION),
+    bytes: wholeNumber('retention.bytes', options.bytes ?? 268_435_456, 1_048_576, Number.MAX_SAFE_INTEGER),
     ageMs: durationMs(options.age ?? '7d', { option: 'retention.age', minMs: 1000, maxMs: YEAR_MS }),
     undelivered: wholeNumber('retention.undelivered', options.undelivered ?? 100_000, 1, MILLION),
   }
