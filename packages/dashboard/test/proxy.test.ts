@@ -131,18 +131,21 @@ it('compares hosts as addresses: without the port that goes without saying, in a
   expect(await statusOf('', 'file://')).toBe(403)
 })
 
-it.each([true, false])('follows the trust proxy of Express where the option is left out: %s', async trust => {
-  const app = express().set('trust proxy', trust)
-  app.use('/ops', nodeDashboard({ receiver: withLetters().receiver, authorize: () => 'admin' }))
-  const at = await proxyTo(await portOf(app.listen(0, '127.0.0.1')), {
-    from: '/ops',
-    to: '/ops',
-    headers: FORWARDED,
-  })
-  expect((await post(at)).status).toBe(trust ? 200 : 403)
-})
+it.each([true, 'loopback', '10.0.0.0/8', false])(
+  'follows the trust proxy of Express where the option is left out: %s',
+  async trust => {
+    const app = express().set('trust proxy', trust)
+    app.use('/ops', nodeDashboard({ receiver: withLetters().receiver, authorize: () => 'admin' }))
+    const at = await proxyTo(await portOf(app.listen(0, '127.0.0.1')), {
+      from: '/ops',
+      to: '/ops',
+      headers: FORWARDED,
+    })
+    expect((await post(at)).status).toBe(trust === true || trust === 'loopback' ? 200 : 403)
+  },
+)
 
-it.each([true, false])(
+it.each([true, '127.0.0.1', '10.0.0.0/8', false])(
   'follows the trustProxy of Fastify where the option is left out: %s',
   async trustProxy => {
     const app = fastify({ trustProxy })
@@ -151,7 +154,7 @@ it.each([true, false])(
     await app.register(fastifyDashboard, { prefix: '/ops', receiver, authorize: () => 'admin' })
     const port = Number(new URL(await app.listen({ port: 0, host: '127.0.0.1' })).port)
     const at = await proxyTo(port, { from: '/ops', to: '/ops', headers: FORWARDED })
-    expect((await post(at)).status).toBe(trustProxy ? 200 : 403)
+    expect((await post(at)).status).toBe(trustProxy === true || trustProxy === '127.0.0.1' ? 200 : 403)
   },
 )
 

@@ -46,8 +46,7 @@ export const fastifyDashboard: FastifyPluginAsync<FastifyDashboardOptions> = asy
         ? (request: Request, raw: Raw) => authorize(request, raw[REQUEST] as FastifyRequest)
         : authorize,
   }
-  // Fastify sets it where the app has `trustProxy`.
-  const handler = createNodeHandler<Raw>(pages, raw => raw[REQUEST]?.ips !== undefined)
+  const handler = createNodeHandler<Raw>(pages, raw => trustsProxy(raw[REQUEST]))
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, _payload, done) => done(null))
   for (const url of ['/', '/*']) {
@@ -56,4 +55,9 @@ export const fastifyDashboard: FastifyPluginAsync<FastifyDashboardOptions> = asy
       return handler(Object.assign(request.raw, { [REQUEST]: request }), reply.raw)
     })
   }
+}
+
+/** Fastify takes the host from `X-Forwarded-Host` where the app's `trustProxy` has the proxy in it. */
+function trustsProxy(request: FastifyRequest | undefined): boolean {
+  return request?.headers['x-forwarded-host'] !== undefined && request.host !== request.headers.host
 }
