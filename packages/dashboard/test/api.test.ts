@@ -2,6 +2,7 @@ import { memoryInbox } from '@ackhook/core'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { type DashboardOptions, dashboard } from '../src/index.ts'
 import type { EventPage, EventRow, Here, Overview, Problem } from '../src/protocol/protocol.ts'
+import { SLASH_SCRIPT } from '../src/security/page-headers.ts'
 import { dead, withLetters } from './with-letters.ts'
 
 const ORIGIN = 'http://app.test/ops/webhooks/'
@@ -250,7 +251,10 @@ describe('the page', () => {
     expect(policy).toContain("require-trusted-types-for 'script'")
     expect(policy).toContain("frame-ancestors 'none'")
     expect(reply.headers.get('x-content-type-options')).toBe('nosniff')
-    expect(await reply.text()).not.toMatch(/<script(?![^>]* src="\.\/)|<style|https?:/)
+    const ownScript = `<script>${SLASH_SCRIPT}</script>`
+    expect((await reply.text()).replace(ownScript, '')).not.toMatch(
+      /<script(?![^>]* src="\.\/)|<style|https?:/,
+    )
   })
 
   it('is found below any path, and its files are answered 304 when unchanged', async () => {
@@ -278,12 +282,112 @@ describe('a wrong option', () => {
   it.each([
     ['authorize', { receiver }],
     ['receiver', { authorize }],
-    ['receiver', { authorize, receiver, inbox: {} }],
+    ['receiver', { authorize, receiver, inbox: memoryInbox() }],
     ['receiver', { authorize, receiver: {} }],
+    ['receiver', { authorize, receiver: null }],
+    ['receiver', { authorize, receiver: undefined }],
+    ['inbox', { authorize, inbox: null }],
+    ['inbox', { authorize, inbox: {} }],
+    ['authorize', { receiver, authorize: null }],
+    ['bodies', { authorize, receiver, bodies: null }],
+    ['redact', { authorize, receiver, redact: null }],
+    ['trustProxy', { authorize, receiver, trustProxy: null }],
+    ['options', null],
     ['bodies', { authorize, receiver, bodies: 'yes' }],
     ['redact', { authorize, receiver, redact: 'x' }],
     ['athorize', { authorize, receiver, athorize: 1 }],
   ])('is refused by its name, %s', (option, options) => {
     expect(() => dashboard(options as never)).toThrow(expect.objectContaining({ option }))
+  })
+})
+
+describe('large dead letters', () => {
+  /** An inbox that ends a page of letters after the second one, as one with large bodies does. */
+  function endingEarly(letters: ReturnType<typeof withLetters>) {
+    const { deadLetters, ...inbox } = letters.inbox
+    const held = { now: 0, most: 0, reads: 0 }
+    const { browse: _, browsing: _1, ...rest } = inbox
+    return {
+      held,
+      inbox: {
+        ...rest,
+        deadLetters: {
+          ...deadLetters,
+          list: async (options = {}) => (await deadLetters.list(options)).slice(0, 2),
+          async get(key: string) {
+            held.reads++
+            held.most = Math.max(held.most, ++held.now)
+            const letter = await deadLetters.get(key)
+            return letter
+          },
+          async discard(key: string) {
+            held.now--
+            return deadLetters.discard(key)
+          },
+        },
+      },
+    }
+  }
+
+  it('are listed to the end where the inbox ends a page early', async () => {
+    const letters = withLetters()
+    const ids = Array.from({ length: 7 }, (_, n) => `evt_${n}`)
+    await dead(letters, ids)
+    const { get, post } = pagesOf({ inbox: endingEarly(letters).inbox })
+    const seen: string[] = []
+    let pages = 0
+    let after = ''
+    do {
+      const page = await get<EventPage>(`api/letters?limit=5${after}`)
+      seen.push(...page.events.map(event => event.id))
+      after = page.next === undefined ? '' : `&after=${encodeURIComponent(page.next)}`
+      pages++
+    } while (after !== '')
+    expect(seen).toEqual(ids.toReversed())
+    expect(pages).toBe(4)
+    let changed = 0
+    let next: string | undefined
+    do {
+      const report = (await (
+        await post('api/letters/discard', { matching: {}, ...(next !== undefined && { after: next }) })
+      ).json()) as { changed: number; next?: string }
+      changed += report.changed
+      next = report.next
+    } while (next !== undefined)
+    expect(changed).toBe(7)
+  })
+
+  it('are discarded without all of them in memory at a time', async () => {
+    const letters = withLetters()
+    await dead(
+      letters,
+      Array.from({ length: 40 }, (_, n) => `evt_${n}`),
+    )
+    const { inbox, held } = endingEarly(letters)
+    const keys = (await letters.inbox.deadLetters.list()).map(({ key }) => key)
+    const { post } = pagesOf({ inbox })
+    expect(await (await post('api/letters/discard', { keys })).json()).toEqual({ changed: 40, missed: 0 })
+    expect(held.most).toBeLessThan(8)
+  })
+
+  it('are listed without a body being read where the inbox can', async () => {
+    const letters = withLetters()
+    await dead(letters, ['evt_1'])
+    const list = vi.spyOn(letters.inbox.deadLetters, 'list')
+    const { get } = pagesOf({ inbox: letters.inbox })
+    expect((await get<EventPage>('api/letters')).events).toMatchObject([{ id: 'evt_1' }])
+    expect(list).not.toHaveBeenCalled()
+  })
+
+  it('keep a short text of a long error', async () => {
+    const letters = withLetters()
+    letters.failure = 'x'.repeat(1_000_000)
+    const { get } = pagesOf({ receiver: letters.receiver })
+    await dead(letters, ['evt_1'])
+    const { here } = await get<Overview>('api/overview')
+    expect(JSON.stringify(here).length).toBeLessThan(10_000)
+    const { events } = await get<EventPage>('api/letters')
+    const letter = await get<EventRow>(`api/letters/${events[0]?.key}`)
+    expect(letter.stack).toContain('NonRetryableError: xxx')
   })
 })

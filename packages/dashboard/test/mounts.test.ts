@@ -90,6 +90,13 @@ it('Fastify refuses a missing authorize when the plugin is registered', async ()
   await expect(app.register(fastifyDashboard, options)).rejects.toThrow("Option 'authorize': is required")
 })
 
+it('Fastify refuses to lead every path of the app to it', async () => {
+  const app = fastify()
+  onTestFinished(() => app.close())
+  const options = { prefix: undefined, receiver: withLetters().receiver, authorize: () => 'read' } as never
+  await expect(app.register(fastifyDashboard, options)).rejects.toMatchObject({ option: 'prefix' })
+})
+
 it('the server of the README lets in whoever asks from this machine, by its own name', async () => {
   const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
   const [, code = ''] = /```js\n([\s\S]*?)```/.exec(readme) ?? []

@@ -8,6 +8,7 @@ import { DeliveryEngine, type EngineEvents } from './delivery/engine.ts'
 import { FaultSource } from './delivery/fault-source.ts'
 import { Housekeeping } from './delivery/housekeeping.ts'
 import { Intake } from './delivery/intake.ts'
+import { LogRoom } from './delivery/log-room.ts'
 import { DEFAULT_WORKSPACE, Endpoints } from './endpoints/endpoints.ts'
 import { ChangeFeed } from './feed/change-feed.ts'
 import { Waiters } from './feed/waiters.ts'
@@ -33,6 +34,7 @@ export function createParts(
   const kept = asked.to === undefined ? secret : endpoints.require(DEFAULT_WORKSPACE).secret
   const options = { ...asked, secret: kept }
   const counts = new DeliveryCounts(storage.deliveries.counts())
+  const room = new LogRoom({ size: storage.size, counts, maxBytes: retention.bytes })
   const faults = new FaultSource(asked.faults)
   const feed = new ChangeFeed(seq => {
     const row = storage.deliveries.bySeq(seq)
@@ -44,6 +46,7 @@ export function createParts(
     clock,
     counts,
     limits: retention,
+    room,
     failed: error => events.failed(error),
   })
   const changed = (seq: number) => {
@@ -53,10 +56,22 @@ export function createParts(
   }
   const seedNow = () => seed
   const maxOpen = retention.undelivered
-  const intake = new Intake({ storage, endpoints, counts, faults, seed: seedNow, maxOpen })
+  const intake = new Intake({ storage, endpoints, counts, faults, seed: seedNow, maxOpen, room })
   const events = engineEvents(changed, feed, endpoints, asked)
   const engine = new DeliveryEngine({
-    ...{ storage, clock, endpoints, targets, counts, faults, rules, concurrency, events, seed: seedNow },
+    ...{
+      storage,
+      clock,
+      endpoints,
+      targets,
+      counts,
+      room,
+      faults,
+      rules,
+      concurrency,
+      events,
+      seed: seedNow,
+    },
   })
   const parts = {
     options,

@@ -14,7 +14,7 @@ export interface Emulator {
    */
   wait(options?: WaitOptions): Promise<WaitResult>
   /** Empties the log: see {@link EmulatorApi.reset}. */
-  reset(options?: { readonly everything?: boolean }): Promise<void>
+  reset(options?: { readonly everything?: boolean | undefined }): Promise<void>
   /** Ends everything. What was pending in a file goes on when an emulator is started with it. */
   close(): Promise<void>
 }

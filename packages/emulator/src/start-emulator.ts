@@ -70,7 +70,7 @@ class RunningEmulator implements Emulator {
     )
   }
 
-  reset(options: { readonly everything?: boolean } = {}): Promise<void> {
+  reset(options: { readonly everything?: boolean | undefined } = {}): Promise<void> {
     return this.api.reset(options)
   }
 

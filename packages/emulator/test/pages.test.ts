@@ -589,6 +589,8 @@ it('shows hostile ids, types, payloads, replies and headers as text', async () =
 
 it.each(['light', 'dark'] as const)(
   'every page meets WCAG 2.2 AA in %s, and at double zoom',
+  // Of a busy machine: the checks are 21 pages of work for one processor.
+  { timeout: 240_000 },
   async colorScheme => {
     const app = await start({ delivery: { attempts: 2, minDelay: '1ms', maxDelay: '1ms' } })
     const { emulator } = app

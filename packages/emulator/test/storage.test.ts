@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http'
 import { dirname } from 'node:path'
 import { fakeClock, sign } from '@ackhook/testing'
 import { describe, expect, test } from 'vitest'
-import { startEmulator } from '../src/index.ts'
+import { type Emulator, startEmulator } from '../src/index.ts'
 import { after, answering, SECRET, start, temporaryFile } from './set-up.ts'
 
 const events = (count: number, type = 'call.started') => Array.from({ length: count }, () => ({ type }))
@@ -188,5 +188,93 @@ describe('retention', () => {
     held[1]?.end()
     await emulator.wait({ state: 'acknowledged', count: 2 })
     expect((await emulator.api.health()).counts.pending).toBe(10)
+  })
+
+  const MEBIBYTE = 1_048_576
+
+  /** The bytes of each event, and of each reply that was kept. */
+  async function bytesIn({
+    api,
+  }: Emulator): Promise<readonly { readonly event: string; readonly bytes: number }[]> {
+    const { deliveries } = await api.deliveries.list({}, { limit: 200, order: 'oldest' })
+    return Promise.all(
+      deliveries.map(async ({ id, event }) => {
+        const { bytes, log } = await api.deliveries.get(id)
+        return { event, bytes: log.reduce((sum, { replyBody }) => sum + replyBody.text.length, bytes) }
+      }),
+    )
+  }
+  const sum = (list: readonly { readonly bytes: number }[]) => list.reduce((all, { bytes }) => all + bytes, 0)
+
+  test.each([':memory:', 'a file'])('by bytes of what is finished, the oldest first, in %s', async where => {
+    const data = where === ':memory:' ? where : temporaryFile()
+    const large = 'x'.repeat(60_000)
+    const receiver = await answering([], response => response.writeHead(200).end(large))
+    const options = { to: receiver.url, data, retention: { bytes: MEBIBYTE } }
+    const { emulator } = await start(options)
+    const sent: string[] = []
+    for (let round = 0; round < 4; round++) {
+      const events = await emulator.api.sendAll(Array.from({ length: 10 }, () => ({ type: 'call.started' })))
+      sent.push(...events.map(({ id }) => id))
+      await emulator.wait()
+    }
+    await expect.poll(async () => sum(await bytesIn(emulator))).toBeLessThanOrEqual(MEBIBYTE)
+    const kept = await bytesIn(emulator)
+    expect(kept.length).toBeGreaterThan(10)
+    expect(kept.map(({ event }) => event)).toEqual(sent.slice(-kept.length))
+    const { counts } = await emulator.api.health()
+    expect(counts.acknowledged).toBe(kept.length)
+    await emulator.close()
+    if (where === ':memory:') return
+    const { emulator: next } = await start(options)
+    await next.api.sendAll(Array.from({ length: 10 }, () => ({ type: 'call.missed' })))
+    await next.wait()
+    await expect.poll(async () => sum(await bytesIn(next))).toBeLessThanOrEqual(MEBIBYTE)
+    expect((await bytesIn(next)).length).toBeGreaterThan(10)
+  })
+
+  test('by bytes also where nothing is finished: the last reply stays, and new events get 503', async () => {
+    const receiver = await answering([], response => response.writeHead(500).end('x'.repeat(60_000)))
+    const { emulator, http } = await start({
+      to: receiver.url,
+      retention: { bytes: MEBIBYTE },
+      delivery: { attempts: 8 },
+    })
+    await emulator.api.sendAll(Array.from({ length: 8 }, () => ({ type: 'call.started' })))
+    await emulator.api.clock.advance('1d')
+    await emulator.wait({ state: 'undelivered', count: 8 })
+    const kept = await bytesIn(emulator)
+    expect(kept).toHaveLength(8)
+    expect(sum(kept)).toBeLessThanOrEqual(MEBIBYTE)
+    expect(sum(kept)).toBeGreaterThan(MEBIBYTE / 3)
+    const { deliveries } = await emulator.api.deliveries.list()
+    const { log } = await emulator.api.deliveries.get(deliveries[0]?.id ?? '')
+    expect(log.map(({ status }) => status)).toEqual(Array(8).fill(500))
+    const data = { note: 'y'.repeat(200_000) }
+    const many = Array.from({ length: 4 }, () => ({ type: 'call.started', data }))
+    const statuses = [(await http.post('/events', { events: many })).status]
+    while (statuses.at(-1) === 202 && statuses.length < 9)
+      statuses.push((await http.post('/events', { events: many })).status)
+    expect(statuses.at(-1)).toBe(503)
+    await emulator.api.deliveries.discardMatching({})
+    await expect.poll(async () => (await http.post('/events', { events: events(1) })).status).toBe(202)
+  })
+
+  test('of messages by bytes, the oldest first', async () => {
+    const { emulator } = await start()
+    const variables = { text: 'x'.repeat(60_000) }
+    for (let n = 0; n < 700; n++)
+      await emulator.api.messages.send({ channel: 'sms', to: `+49${n}`, template: 't', variables })
+    let kept = 0
+    let after: string | undefined
+    do {
+      const page = await emulator.api.messages.list({ limit: 200, ...(after !== undefined && { after }) })
+      kept += page.messages.length
+      after = page.next ?? undefined
+    } while (after !== undefined)
+    expect(kept).toBe(Math.floor(33_554_432 / JSON.stringify(variables).length))
+    await emulator.reset()
+    await emulator.api.messages.send({ channel: 'sms', to: '+49', template: 't', variables })
+    expect((await emulator.api.messages.list()).messages).toHaveLength(1)
   })
 })

@@ -3,19 +3,61 @@ import type { DeadLetterStore } from '@ackhook/core/spi'
 import type { Batcher } from './engine/batcher.ts'
 import type { KeyRuns } from './key-runs.ts'
 import { parseCursor, wholeLimit } from './pages.ts'
+import type { ListRequest, Query } from './protocol/batch.ts'
+import type { Turns } from './turns.ts'
+
+/** The bodies of one page together. */
+const PAGE_BYTES = 4 * 1024 * 1024
+/** What one piece of a page reads: deliveries go in between. */
+const PIECE_BYTES = 256 * 1024
+const PIECE_ROWS = 100
+
+export interface DeadLetterParts {
+  readonly batcher: Batcher
+  readonly runs: KeyRuns
+  readonly turns: Turns
+}
 
 /** The dead letters of the file. */
-export function createDeadLetters(batcher: Batcher, runs: KeyRuns): DeadLetterStore {
+export function createDeadLetters({ batcher, runs, turns }: DeadLetterParts): DeadLetterStore {
+  const ask = (query: Query): Promise<unknown> => turns.run(() => batcher.query(query))
   return {
     async list({ limit, after, order } = {}) {
       const place = after === undefined ? {} : { after: parseCursor(after, 'dead') }
       const first = order === 'oldest' ? 'oldest' : 'newest'
-      const query = { kind: 'list', limit: wholeLimit(limit), order: first, ...place } as const
-      return (await batcher.query(query)) as readonly DeadLetter[]
+      return readPage(wholeLimit(limit), { order: first, ...place }, ask)
     },
-    get: key => batcher.query({ kind: 'get', key: String(key) }) as Promise<DeadLetter | undefined>,
+    get: key => ask({ kind: 'get', key: String(key) }) as Promise<DeadLetter | undefined>,
     redrive: key =>
-      runs.giveWayToRedrive(() => batcher.query({ kind: 'redrive', key: String(key) }) as Promise<boolean>),
-    discard: key => batcher.query({ kind: 'discard', key: String(key) }) as Promise<boolean>,
+      turns.run(() =>
+        runs.giveWayToRedrive(() => batcher.query({ kind: 'redrive', key: String(key) }) as Promise<boolean>),
+      ),
+    discard: key => ask({ kind: 'discard', key: String(key) }) as Promise<boolean>,
   }
+}
+
+/** Ends early where the bodies would be over {@link PAGE_BYTES}, and never without a letter while there is one. */
+async function readPage(
+  limit: number,
+  start: Pick<ListRequest, 'order' | 'after'>,
+  ask: (query: Query) => Promise<unknown>,
+): Promise<readonly DeadLetter[]> {
+  const letters: DeadLetter[] = []
+  let place = start
+  let left = PAGE_BYTES
+  while (letters.length < limit) {
+    const piece = (await ask({
+      kind: 'list',
+      ...place,
+      limit: Math.min(PIECE_ROWS, limit - letters.length),
+      bytes: Math.min(PIECE_BYTES, left),
+      maxBytes: letters.length === 0 ? Number.MAX_SAFE_INTEGER : left,
+    })) as readonly DeadLetter[]
+    const last = piece.at(-1)
+    if (last === undefined) break
+    letters.push(...piece)
+    left -= piece.reduce((sum, { body }) => sum + body.length, 0)
+    place = { order: start.order, after: parseCursor(last.cursor, 'dead') }
+  }
+  return letters
 }

@@ -6,25 +6,25 @@ import type { SqliteDatabase } from './storage/driver/database.ts'
 /** Either `path` or `database`. Durations are strings with a unit, such as `'30s'`. */
 export interface SqliteInboxOptions {
   /** The database file, on a local disk; relative to the current working directory. Created when missing, in a folder that exists. */
-  readonly path?: string
+  readonly path?: string | undefined
   /**
    * An open database of `node:sqlite` or `@photostructure/sqlite`, with SQLite 3.51.3 or later. It cannot leave its
    * thread, so every commit blocks the event loop for a moment. The caller closes it, after the receiver.
    */
-  readonly database?: SqliteDatabase
+  readonly database?: SqliteDatabase | undefined
   /**
    * How long an event of a process that died waits before another running process takes it. Renewed at a third of
    * that, by the thread that works on the file: a process whose event loop is blocked keeps its events for six
    * times as long. With `database` the event loop renews. Default `'10s'`, with `database` `'60s'`.
    */
-  readonly lease?: Duration
+  readonly lease?: Duration | undefined
   /** How often to look for events that another process has received. Default `'500ms'`. */
-  readonly poll?: Duration
+  readonly poll?: Duration | undefined
   /**
    * Whether to create the file and its tables where there are none. Default `true`. With `false`, for tools that look
    * into an inbox, a file without one is a `ConfigurationError` and is not changed.
    */
-  readonly create?: boolean
+  readonly create?: boolean | undefined
 }
 
 export interface ResolvedSqliteOptions {
@@ -46,20 +46,22 @@ const NAMES: readonly string[] = [
 export function resolveSqliteOptions(pathOrOptions: string | SqliteInboxOptions): ResolvedSqliteOptions {
   const options = typeof pathOrOptions === 'string' ? { path: pathOrOptions } : pathOrOptions
   if (typeof options !== 'object' || options === null) {
-    throw new ConfigurationError('path', "write sqliteInbox('webhooks.db')")
+    const isUnset =
+      pathOrOptions === undefined ? 'is undefined: is a variable of the environment unset? ' : ''
+    throw new ConfigurationError('path', `${isUnset}write sqliteInbox('webhooks.db')`)
   }
   refuseUnknownNames(options, NAMES)
   const source = sourceOf(options)
-  const { create = true } = options
+  const { create = true, lease = 'path' in source ? '10s' : '60s', poll = '500ms' } = options
   if (typeof create !== 'boolean') throw new ConfigurationError('create', 'must be true or false')
   return {
     source,
-    leaseMs: durationMs(options.lease ?? ('path' in source ? '10s' : '60s'), {
+    leaseMs: durationMs(lease, {
       option: 'lease',
       minMs: 1000,
       maxMs: 3_600_000,
     }),
-    pollMs: durationMs(options.poll ?? '500ms', { option: 'poll', minMs: 10, maxMs: 3_600_000 }),
+    pollMs: durationMs(poll, { option: 'poll', minMs: 10, maxMs: 3_600_000 }),
     create,
   }
 }

@@ -2,9 +2,12 @@ import { ConfigurationError } from '@ackhook/core'
 import type { BrowsedEvent, BrowseQuery, BrowseSupport } from '@ackhook/core/spi'
 import type { Batcher } from './engine/batcher.ts'
 import type { Position } from './protocol/batch.ts'
+import type { Turns } from './turns.ts'
 
 const DEFAULT_LIMIT = 100
 const MAX_LIMIT = 1_000_000
+/** What one piece of a page reads: deliveries go in between. */
+const PIECE_ROWS = 500
 
 /** What an index finds. */
 export const BROWSING: BrowseSupport = { states: ['pending', 'active', 'dead'], filters: [] }
@@ -12,16 +15,26 @@ export const BROWSING: BrowseSupport = { states: ['pending', 'active', 'dead'], 
 /** One page of the events in a state. */
 export async function browse(
   batcher: Batcher,
+  turns: Turns,
   { state, key, after, limit }: BrowseQuery,
 ): Promise<readonly BrowsedEvent[]> {
-  const found = await batcher.query({
-    kind: 'browse',
-    state,
-    limit: wholeLimit(limit),
-    ...(key !== undefined && { key: String(key) }),
-    ...(after !== undefined && { after: parseCursor(after, state) }),
-  })
-  return found as readonly BrowsedEvent[]
+  const wanted = wholeLimit(limit)
+  const events: BrowsedEvent[] = []
+  for (let place = after; events.length < wanted; ) {
+    const rows = Math.min(PIECE_ROWS, wanted - events.length)
+    const query = {
+      kind: 'browse',
+      state,
+      limit: rows,
+      ...(key !== undefined && { key: String(key) }),
+      ...(place !== undefined && { after: parseCursor(place, state) }),
+    } as const
+    const piece = (await turns.run(() => batcher.query(query))) as readonly BrowsedEvent[]
+    events.push(...piece)
+    if (key !== undefined || piece.length < rows) break
+    place = piece.at(-1)?.cursor
+  }
+  return events
 }
 
 /** Where a page ended, by its cursor: that of a dead letter names when it died too. */
@@ -32,7 +45,7 @@ export function parseCursor(cursor: string, state: BrowseQuery['state']): Positi
 }
 
 const CURSOR = /^()(\d{1,15})$/
-const DEAD_CURSOR = /^(-?\d{1,15}):(\d{1,15})$/
+const DEAD_CURSOR = /^(-?\d{1,16}):(\d{1,15})$/
 
 /** A limit that is not a number lists as many as no limit does. */
 export function wholeLimit(limit: number | undefined): number {

@@ -1,6 +1,11 @@
 import { type AttemptResult, describeError, type ProcessingPolicy } from '@ackhook/core/spi'
 import type { Lease, Settlement } from './protocol/batch.ts'
 
+/** The last time that a `Date` can be. */
+const MAX_TIME = 8.64e15
+/** Of the text of an error. A page of letters shows many. */
+const MAX_REASON = 8192
+
 /** What a result changes in the file. `next`: the row whose lease comes with it. */
 export function settlementOf(
   { seq, token }: Lease,
@@ -16,15 +21,26 @@ export function settlementOf(
       return { kind: 'complete', seq, token, forgetAt, next: { seq: next.seq, token: next.token } }
     }
     case 'retry': {
-      const reason = describeError(result.error)
+      const reason = reasonOf(result.error)
       return { kind: 'retry', seq, token, delayMs: Math.round(result.delayMs), reason }
     }
     case 'postponed':
       return { kind: 'postpone', seq, token, delayMs: Math.round(result.delayMs), mark: result.routingToken }
     case 'dead': {
-      const reason = describeError(result.error)
-      const failedAt = Math.round(policy.clock())
+      const reason = reasonOf(result.error)
+      const failedAt = timeOf(policy)
       return { kind: 'dead-letter', seq, token, failedAt, reason, mark: result.routingToken ?? null }
     }
   }
+}
+
+/** Of a clock whose answer is no time, the machine's. */
+function timeOf({ clock }: ProcessingPolicy): number {
+  const now = Math.round(clock())
+  return Math.abs(now) <= MAX_TIME ? now : Date.now()
+}
+
+function reasonOf(error: unknown): string {
+  const reason = describeError(error)
+  return reason.length > MAX_REASON ? `${reason.slice(0, MAX_REASON - 1)}…` : reason
 }

@@ -32,10 +32,13 @@ import { BROWSING, browse } from './pages.ts'
 import type { Lease, Settlement } from './protocol/batch.ts'
 import type { TakenRow } from './protocol/batch-result.ts'
 import { settlementOf } from './settlement-of.ts'
+import { Turns } from './turns.ts'
 
 /** 8 attempts: 5 s, 25 s, 2 min, 10 min, 52 min, 4 h and 12 h apart, less the random part: 9 to 17 h in all. */
 const RETRY: RetryPolicy = { attempts: 8, minDelayMs: 5000, maxDelayMs: 43_200_000, factor: 5 }
 const CAPACITY = 1_000_000
+/** Pieces of what people read and change that share one transaction, and so one wait of a delivery. */
+const PIECES_AT_A_TIME = 4
 /** Between attempts to record a result while the file cannot be written. */
 const MIN_RECORD_DELAY_MS = 250
 const MAX_RECORD_DELAY_MS = 5000
@@ -90,6 +93,7 @@ class SqliteInbox {
   /** How many of them occupy a slot: their handlers have not ended. */
   #active = 0
   readonly #runs = new KeyRuns()
+  readonly #turns = new Turns(PIECES_AT_A_TIME)
   #started: Started | undefined
   #closing: Promise<DrainReport> | undefined
   /** Aborted when the drain ends: results that wait to be tried again are tried at once, for the last time. */
@@ -113,7 +117,7 @@ class SqliteInbox {
       onTaken: error => this.#reportOutage(error),
       onAnswered: nextDueMs => this.#pollLater(nextDueMs),
     })
-    this.deadLetters = createDeadLetters(this.#batcher, this.#runs)
+    this.deadLetters = createDeadLetters({ batcher: this.#batcher, runs: this.#runs, turns: this.#turns })
     this.board = {
       publish: async own => void (await this.#batcher.query({ kind: 'publish', own })),
       read: () => this.#batcher.query({ kind: 'board' }) as Promise<PresenceView>,
@@ -344,7 +348,7 @@ class SqliteInbox {
   }
 
   browse(query: BrowseQuery): Promise<readonly BrowsedEvent[]> {
-    return browse(this.#batcher, query)
+    return browse(this.#batcher, this.#turns, query)
   }
 
   throughput(): Promise<readonly MinuteCount[]> {

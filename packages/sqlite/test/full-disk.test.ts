@@ -32,6 +32,10 @@ function large(): Delivery {
   return newDelivery({ body: new Uint8Array(20_000).fill(120) })
 }
 
+function isFull(answer: object): boolean {
+  return 'cause' in answer && /disk is full/.test(String(answer.cause))
+}
+
 describe('a disk under sqliteInbox', () => {
   it('that is full is 503 and no acknowledgement, and needs no restart once there is room', context =>
     withSmallDisk(context, async folder => {
@@ -44,13 +48,14 @@ describe('a disk under sqliteInbox', () => {
       writeFileSync(join(folder, 'other'), new Uint8Array(MEBIBYTE))
       const acknowledged: Delivery[] = []
       let answer = await inbox.accept(large())
-      for (let index = 0; index < 200 && answer.outcome !== 'unavailable'; index++) {
+      // A busy machine may be too slow for one of them.
+      for (let index = 0; index < 200 && !isFull(answer); index++) {
         const delivery = large()
         answer = await inbox.accept(delivery)
         if (answer.outcome === 'accepted') acknowledged.push(delivery)
       }
       expect(answer).toMatchObject({ outcome: 'unavailable', code: 'inbox_unavailable' })
-      expect(String((answer as { cause?: unknown }).cause)).toMatch(/disk is full/)
+      expect(isFull(answer)).toBe(true)
       expect(statfsSync(folder).bfree * statfsSync(folder).bsize).toBeLessThan(300_000)
 
       unlinkSync(join(folder, 'other'))

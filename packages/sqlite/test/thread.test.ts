@@ -1,11 +1,12 @@
 import { execFile } from 'node:child_process'
-import { existsSync, renameSync } from 'node:fs'
+import { existsSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { Worker } from 'node:worker_threads'
 import type { Inbox } from '@ackhook/core'
 import { sqliteInbox } from '@ackhook/sqlite'
 import { expect, it, vi } from 'vitest'
+import { freePort } from '../../../test/support/free-port.ts'
 import { until } from '../../../test/support/until.ts'
 import { newDelivery, startInbox, withFolder } from './start-inbox.ts'
 
@@ -72,6 +73,43 @@ it('starts its thread also in a program of --eval', () =>
     )
     expect(JSON.parse(stdout)).toMatchObject({ pending: 0 })
   }))
+
+/** Opens a port, as a server of metrics does: a second time in one process is an error that ends it. */
+const PRELOADS: Readonly<Record<string, string>> = {
+  'first.cjs': `require('node:net').createServer().listen(PORT, '127.0.0.1').unref(); console.log('first')`,
+  'second.mjs': `import { createServer } from 'node:net'; createServer().listen(PORT, '127.0.0.1').unref(); console.log('second')`,
+}
+
+it.each([
+  [
+    'flags',
+    (first: string, second: string) => ({ flags: ['--require', first, '--import', second], options: '' }),
+  ],
+  [
+    'NODE_OPTIONS',
+    (first: string, second: string) => ({ flags: [], options: `--require "${first}" --import=${second}` }),
+  ],
+  ['both', (first: string, second: string) => ({ flags: ['-r', first], options: `--import ${second}` })],
+])('runs no preload of the application again in its thread, given by %s', (_name, given) =>
+  withFolder(async folder => {
+    for (const [name, text] of Object.entries(PRELOADS))
+      writeFileSync(join(folder, name), text.replace('PORT', String(await freePort())))
+    const { flags, options } = given(join(folder, 'first.cjs'), join(folder, 'second.mjs'))
+    const program = `import('@ackhook/sqlite').then(async ({ sqliteInbox }) => {
+      const inbox = sqliteInbox(process.argv[1])
+      console.log(JSON.stringify(await inbox.stats()))
+      await inbox.close(0)
+    })`
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      [...flags, '--eval', program, join(folder, 'inbox.db')],
+      { cwd: import.meta.dirname, env: { ...process.env, NODE_OPTIONS: options } },
+    )
+    const lines = stdout.trim().split('\n')
+    expect(lines.slice(0, -1).toSorted()).toEqual(['first', 'second'])
+    expect(JSON.parse(lines.at(-1) ?? '')).toMatchObject({ pending: 0 })
+  }),
+)
 
 it('keeps to its file when the application changes its directory and the thread is replaced', () =>
   withFolder(async folder => {

@@ -53,8 +53,15 @@ export function pathInApi(pathname: string): string | undefined {
 async function postChange(c: Context<Env>, parts: ResolvedDashboard, change: Change): Promise<Response> {
   const { role, name } = c.env.caller
   if (role !== 'admin') throw new ApiProblem(403, 'read_only', 'This needs the role admin.')
-  const body: unknown = await c.req.json().catch(() => undefined)
-  return c.json(await changeLetters(parts, change, parseChange(body), name))
+  return c.json(await changeLetters(parts, change, parseChange(await readJson(c)), name))
+}
+
+async function readJson(c: Context<Env>): Promise<unknown> {
+  try {
+    return await c.req.json()
+  } catch {
+    throw new ApiProblem(400, 'invalid', 'The body must be JSON.')
+  }
 }
 
 function queryOf(c: Context<Env>, state: ListQuery['state']): ListQuery {

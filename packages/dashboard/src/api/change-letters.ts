@@ -1,6 +1,7 @@
 import type { ResolvedDashboard } from '../options/options.ts'
 import { ApiProblem } from '../protocol/problem.ts'
 import type { ChangeReport, ChangeRequest, EventRow } from '../protocol/protocol.ts'
+import { inLanes } from './in-lanes.ts'
 import { listEvents } from './list-events.ts'
 
 export type Change = 'redrive' | 'discard'
@@ -16,7 +17,12 @@ export async function changeLetters(
   by: string | undefined,
 ): Promise<ChangeReport> {
   if ('keys' in request) {
-    return countChanges(await Promise.all(request.keys.map(key => changeOne(parts, change, key, by))))
+    return countChanges(
+      await inLanes(request.keys, async key => {
+        const letter = await parts.inbox.deadLetters.get(key)
+        return letter !== undefined && changeOne(parts, change, letter, by)
+      }),
+    )
   }
   const { matching, after, dryRun = false } = request
   const { failedBy = Number.POSITIVE_INFINITY, ...filter } = matching
@@ -24,7 +30,7 @@ export async function changeLetters(
   const due = events.filter(({ failedAt = 0 }) => failedAt <= failedBy)
   const report = dryRun
     ? { changed: due.length, missed: 0 }
-    : countChanges(await Promise.all(due.map(({ key }) => changeOne(parts, change, key, by))))
+    : countChanges(await inLanes(due, letter => changeOne(parts, change, letter, by)))
   return { ...report, ...(next !== undefined && { next }) }
 }
 
@@ -67,12 +73,10 @@ const FILTERS: Readonly<Record<string, 'string' | 'number'>> = {
 async function changeOne(
   { inbox, observe }: ResolvedDashboard,
   change: Change,
-  key: string,
+  { key, id, type, namespace }: Pick<EventRow, 'key' | 'id' | 'type' | 'namespace'>,
   by: string | undefined,
 ): Promise<boolean> {
-  const letter = await inbox.deadLetters.get(key)
-  if (letter === undefined || !(await inbox.deadLetters[change](key))) return false
-  const { id, type, namespace }: Pick<EventRow, 'id' | 'type' | 'namespace'> = letter
+  if (!(await inbox.deadLetters[change](key))) return false
   observe({ kind: KIND[change], id, type, namespace, ...(by !== undefined && { by }) })
   return true
 }

@@ -1,6 +1,7 @@
+import { ConfigurationError } from '@ackhook/core'
 import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from 'fastify'
 import type { DashboardOptions } from '../options/options.ts'
-import { nodeDashboard } from './node-dashboard.ts'
+import { createNodeHandler } from './node-dashboard.ts'
 
 /** Options of the plugin: those of the dashboard, and Fastify's own `prefix`. */
 export type FastifyDashboardOptions = DashboardOptions<FastifyRequest> & { readonly prefix: string }
@@ -10,7 +11,8 @@ const REQUEST = Symbol('fastify request')
 
 /**
  * The dashboard as a plugin of Fastify 5, below `prefix`. Fastify's request is `native`. Replies go straight to the
- * socket: `onRequest` hooks run before it, `onSend` hooks do not. Throws `ConfigurationError` for a wrong option.
+ * socket: `onRequest` hooks run before it, `onSend` hooks do not. The app's `trustProxy` counts where the option is left
+ * out. Throws `ConfigurationError` for a wrong option.
  *
  * @example
  * await app.register(dashboard, { prefix: '/ops/webhooks', receiver: app.webhooks, authorize: () => 'read' })
@@ -19,6 +21,12 @@ export const fastifyDashboard: FastifyPluginAsync<FastifyDashboardOptions> = asy
   app: FastifyInstance,
   options,
 ) => {
+  if (options.prefix === undefined && app.prefix === '') {
+    throw new ConfigurationError(
+      'prefix',
+      "is missing: without one every path of the app would lead here. For example '/ops/webhooks'",
+    )
+  }
   const {
     prefix: _,
     logLevel: _1,
@@ -29,20 +37,27 @@ export const fastifyDashboard: FastifyPluginAsync<FastifyDashboardOptions> = asy
     logSerializers?: unknown
   }
   const { authorize } = rest
-  const handler = nodeDashboard<FastifyRequest['raw'] & { [REQUEST]?: FastifyRequest }>({
+  type Raw = FastifyRequest['raw'] & { [REQUEST]?: FastifyRequest }
+  const pages = {
     ...rest,
     // What is no function goes on as it is, to be refused where every option is checked.
     authorize:
       typeof authorize === 'function'
-        ? (request, raw) => authorize(request, raw[REQUEST] as FastifyRequest)
+        ? (request: Request, raw: Raw) => authorize(request, raw[REQUEST] as FastifyRequest)
         : authorize,
-  })
+  }
+  const handler = createNodeHandler<Raw>(pages, raw => trustsProxy(raw[REQUEST]))
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, _payload, done) => done(null))
   for (const url of ['/', '/*']) {
     app.all(url, (request, reply) => {
       reply.hijack()
-      handler(Object.assign(request.raw, { [REQUEST]: request }), reply.raw)
+      return handler(Object.assign(request.raw, { [REQUEST]: request }), reply.raw)
     })
   }
+}
+
+/** Fastify takes the host from `X-Forwarded-Host` where the app's `trustProxy` has the proxy in it. */
+function trustsProxy(request: FastifyRequest | undefined): boolean {
+  return request?.headers['x-forwarded-host'] !== undefined && request.host !== request.headers.host
 }

@@ -1,37 +1,78 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
 import type { DashboardOptions } from '../options/options.ts'
-import { dashboard } from './dashboard.ts'
+import { createPages } from './pages.ts'
 
 /** What Express adds to Node's request. */
 interface MountedRequest extends IncomingMessage {
   readonly originalUrl?: string
   readonly body?: unknown
+  readonly app?: { get?(setting: string): unknown }
   rawBody?: Buffer
 }
 
 /**
- * The dashboard as a handler of Express and of `node:http`. `native` is their request. Throws `ConfigurationError` for
- * a wrong option.
+ * The dashboard as a handler of Express and of `node:http`. `native` is their request. The promise settles when the
+ * reply is written or the connection is gone, and never rejects. Express's `trust proxy` counts where the option
+ * `trustProxy` is left out. Throws `ConfigurationError` for a wrong option.
  *
  * @example
  * app.use('/ops/webhooks', dashboard({ receiver: hooks, authorize: (_request, req) => roleOf(req.user) }))
  */
 export function nodeDashboard<Native extends IncomingMessage = IncomingMessage>(
   options: DashboardOptions<Native>,
-): (request: Native, response: ServerResponse) => void {
-  const pages = dashboard<Native>(options)
+): (request: Native, response: ServerResponse) => Promise<void> {
+  return createNodeHandler(options, trustsProxy)
+}
+
+/** `trusts`: whether the framework trusts the proxy that sent a request. */
+export function createNodeHandler<Native extends IncomingMessage>(
+  options: DashboardOptions<Native>,
+  trusts: (request: Native) => boolean,
+): (request: Native, response: ServerResponse) => Promise<void> {
+  const answer = createPages(options)
   const listener = getRequestListener(
-    (request, env) => pages.fetch(request, (env as unknown as { readonly incoming: Native }).incoming),
+    (request, env) => {
+      const native = (env as unknown as { readonly incoming: Native }).incoming
+      return answer({ request, native, trustsProxy: trusts(native), isConsumed: isConsumed(native) })
+    },
     { overrideGlobalObjects: false },
   )
-  return (request, response) => void listener(withWhole(request), response)
+  const handle = async (request: Native, response: ServerResponse): Promise<void> =>
+    void (await listener(withWhole(request), response))
+  return (request, response) => {
+    const end = endOf(response)
+    // Nothing can be answered any more then.
+    handle(request, response).catch(() => response.destroy())
+    return end
+  }
+}
+
+/** Resolves when a reply is written, or its connection gone. */
+function endOf(response: ServerResponse): Promise<void> {
+  return new Promise(resolve => {
+    if (response.writableFinished || response.destroyed) return resolve()
+    response.once('finish', resolve).once('close', resolve)
+  })
 }
 
 /** Express cuts the mount path off `url`, and its parsers read the body before any handler. */
 function withWhole<Native extends MountedRequest>(request: Native): Native {
   if (request.originalUrl !== undefined) request.url = request.originalUrl
-  if (request.body !== undefined && request.rawBody === undefined && request.readableEnded)
-    request.rawBody = Buffer.from(JSON.stringify(request.body))
+  const { body } = request
+  if (!request.readableDidRead || request.rawBody !== undefined || body === undefined) return request
+  if (body instanceof Uint8Array) request.rawBody = Buffer.from(body)
+  else if (typeof body === 'string') request.rawBody = Buffer.from(body)
+  else request.rawBody = Buffer.from(JSON.stringify(body))
   return request
+}
+
+function isConsumed({ readableDidRead, readableEnded, rawBody }: MountedRequest): boolean {
+  return readableDidRead && readableEnded && rawBody === undefined
+}
+
+/** As Express's `trust proxy` says of the address that a request came from. */
+function trustsProxy({ app, socket }: MountedRequest): boolean {
+  const trusts = typeof app?.get === 'function' ? app.get('trust proxy fn') : undefined
+  return typeof trusts === 'function' && trusts(socket.remoteAddress, 0) === true
 }

@@ -1,6 +1,9 @@
 import { assets } from '#page'
+import { SLASH_SCRIPT } from '../security/page-headers.ts'
 
 const ONE_YEAR = 'public, max-age=31536000, immutable'
+/** What browsers and crawlers ask for by themselves. Other dots belong to a path: `/ops/webhooks.v2`. */
+const FILE = /\.(ico|png|svg|txt|xml|js|css|map|json|webmanifest)$/i
 
 /** The page or one of its files, `undefined` for any other path. Files have their hash in the name. */
 export function servePage(request: Request, pathname: string): Response | undefined {
@@ -8,9 +11,17 @@ export function servePage(request: Request, pathname: string): Response | undefi
   if (file !== undefined) return reply(request, file, ONE_YEAR)
   if (pathname.endsWith('/')) return reply(request, 'index.html', 'no-cache')
   const last = pathname.slice(pathname.lastIndexOf('/') + 1)
-  if (last.includes('.')) return undefined
-  // Relative, so that it holds behind a prefix: the page finds its files beside itself only below a slash.
+  if (FILE.test(last)) return undefined
+  // The page finds its files beside itself only below a slash. A browser adds it to the address that it has: a proxy may
+  // have given this path another name.
+  if (request.headers.get('accept')?.includes('text/html')) return addingSlash(request)
   return new Response(null, { status: 308, headers: { location: `./${last}/` } })
+}
+
+function addingSlash({ method }: Request): Response {
+  const page = `<!doctype html><meta charset="utf-8"><title>Webhooks</title><script>${SLASH_SCRIPT}</script>`
+  const headers = { 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-cache' }
+  return new Response(method === 'HEAD' ? null : page, { headers })
 }
 
 function reply(request: Request, name: string, cacheControl: string): Response | undefined {
@@ -18,5 +29,10 @@ function reply(request: Request, name: string, cacheControl: string): Response |
   if (asset === undefined) return undefined
   const headers = { 'content-type': asset.type, etag: asset.etag, 'cache-control': cacheControl }
   if (request.headers.get('if-none-match') === asset.etag) return new Response(null, { status: 304, headers })
-  return new Response(request.method === 'HEAD' ? null : asset.body, { headers })
+  return new Response(request.method === 'HEAD' ? null : bodyOf(name, asset.body), { headers })
+}
+
+/** A proxy that cuts off the whole path makes `/` of an address without a slash. */
+function bodyOf(name: string, body: string): string {
+  return name === 'index.html' ? body.replace('<head>', () => `<head><script>${SLASH_SCRIPT}</script>`) : body
 }

@@ -2,6 +2,7 @@ import type { DeadLetter, Observation } from '@ackhook/core'
 import { describeError } from '@ackhook/core/spi'
 import type { Here, ObservationLine, RefusalCount } from '../protocol/protocol.ts'
 import { Ring } from './ring.ts'
+import { shorten } from './shorten.ts'
 
 /** The event that a text belongs to, for the option `redact`. Empty texts where it is none of an event. */
 export interface RedactedEvent {
@@ -14,6 +15,7 @@ const KEPT = 500
 const KEPT_REFUSALS = 100
 const KEPT_STACKS = 200
 const MAX_STACK = 8192
+const MAX_DETAIL = 2048
 /** Every request makes one of these two, and an event's own line says the same with its id. */
 const NOT_KEPT: ReadonlySet<Observation['kind']> = new Set(['received', 'attempt_started'])
 
@@ -56,7 +58,7 @@ export class Activity {
   /** Where the error of a dead letter was thrown, if it died here, and not again elsewhere since. */
   stackOf({ namespace, id, reason }: Pick<DeadLetter, 'namespace' | 'id' | 'reason'>): string | undefined {
     const kept = this.#stacks.get(`${namespace}\n${id}`)
-    return kept?.reason === reason ? kept.stack : undefined
+    return kept?.reason === shorten(reason, MAX_DETAIL) ? kept.stack : undefined
   }
 
   #keepStack({ namespace, id, error }: Extract<Observation, { kind: 'dead_lettered' }>): void {
@@ -64,14 +66,18 @@ export class Activity {
     this.#stacks.delete(key)
     const stack = error instanceof Error ? error.stack : undefined
     if (typeof stack !== 'string') return
-    this.#stacks.set(key, { reason: describeError(error), stack: stack.slice(0, MAX_STACK) })
+    this.#stacks.set(key, {
+      reason: shorten(describeError(error), MAX_DETAIL),
+      stack: shorten(stack, MAX_STACK),
+    })
     const [oldest] = this.#stacks.keys()
     if (this.#stacks.size > KEPT_STACKS && oldest !== undefined) this.#stacks.delete(oldest)
   }
 
   #countRefusal({ code, status, detail }: Extract<Observation, { kind: 'rejected' }>, lastAt: number): void {
     const count = (this.#refusals.get(code)?.count ?? 0) + 1
-    this.#refusals.set(code, { code, status, count, lastAt, ...(detail !== undefined && { detail }) })
+    const text = detail === undefined ? undefined : shorten(detail, MAX_DETAIL)
+    this.#refusals.set(code, { code, status, count, lastAt, ...(text !== undefined && { detail: text }) })
   }
 }
 
@@ -89,7 +95,7 @@ function lineOf(observation: Observation, seq: number, at: number): ObservationL
     }),
     ...('attempt' in observation && { attempt: observation.attempt }),
     ...('durationMs' in observation && { durationMs: observation.durationMs }),
-    ...(detail !== undefined && { detail }),
+    ...(detail !== undefined && { detail: shorten(detail, MAX_DETAIL) }),
   }
 }
 

@@ -9,9 +9,9 @@ export type Authorization = Role | false | { readonly role: Role; readonly name:
 /** Options of `dashboard`. `Native` is the framework's own request. */
 export interface DashboardOptions<Native = unknown> {
   /** What `createReceiver` answers, or `webhooks` of an adapter: its inbox, and what this process observes. */
-  readonly receiver?: Pick<Receiver, 'subscribe' | 'deadLetters'>
+  readonly receiver?: Pick<Receiver, 'subscribe' | 'deadLetters'> | undefined
   /** Instead of a receiver: the inbox alone, for a page in a process of its own. */
-  readonly inbox?: Inbox
+  readonly inbox?: Inbox | undefined
   /**
    * Decides for every request, the page's files included: `'admin'` may redrive and discard, `'read'` may look, and
    * `false` gets 403. Required. Anything else, and throwing or rejecting, is `false` and logged once a minute: by the
@@ -19,9 +19,14 @@ export interface DashboardOptions<Native = unknown> {
    */
   readonly authorize: (request: Request, native: Native) => Authorization | Promise<Authorization>
   /** Shows the bodies of dead letters. Default `false`: they hold your customers' data. */
-  readonly bodies?: boolean
+  readonly bodies?: boolean | undefined
+  /**
+   * Whether the app is behind a proxy that sets `X-Forwarded-Host`, and that nobody can go around: then that is the host
+   * which the pages' calls must come from. Default: what Express or Fastify was told of its proxy, otherwise `false`.
+   */
+  readonly trustProxy?: boolean | undefined
   /** What is shown instead of a body or an error text. It gets the text and the event it belongs to. */
-  readonly redact?: (text: string, event: RedactedEvent) => string
+  readonly redact?: ((text: string, event: RedactedEvent) => string) | undefined
 }
 
 export interface ResolvedDashboard {
@@ -32,15 +37,17 @@ export interface ResolvedDashboard {
   readonly activity: Activity | undefined
   readonly authorize: (request: Request, native: unknown) => Authorization | Promise<Authorization>
   readonly bodies: boolean
+  /** Absent: as the framework says. */
+  readonly trustProxy: boolean | undefined
   readonly redact: (text: string, event: RedactedEvent) => string
 }
 
-const NAMES = ['receiver', 'inbox', 'authorize', 'bodies', 'redact']
+const NAMES = ['receiver', 'inbox', 'authorize', 'bodies', 'redact', 'trustProxy']
 
 /** Throws `ConfigurationError` for a wrong option. */
 export function resolveOptions<Native>(options: DashboardOptions<Native>): ResolvedDashboard {
   refuseUnknownNames(options, NAMES)
-  const { authorize, bodies = false, redact = text => text } = options
+  const { authorize, bodies = false, redact = text => text, trustProxy } = options
   if (typeof authorize !== 'function') {
     throw new ConfigurationError(
       'authorize',
@@ -48,12 +55,15 @@ export function resolveOptions<Native>(options: DashboardOptions<Native>): Resol
     )
   }
   if (typeof bodies !== 'boolean') throw new ConfigurationError('bodies', 'must be true or false')
+  if (trustProxy !== undefined && typeof trustProxy !== 'boolean')
+    throw new ConfigurationError('trustProxy', 'must be true or false')
   if (typeof redact !== 'function') throw new ConfigurationError('redact', 'must be a function')
   const source = sourceOf(options)
   return {
     ...source,
     authorize: authorize as ResolvedDashboard['authorize'],
     bodies,
+    trustProxy,
     redact,
   }
 }
@@ -62,13 +72,30 @@ function sourceOf({
   receiver,
   inbox,
 }: DashboardOptions<never>): Pick<ResolvedDashboard, 'inbox' | 'observe' | 'logger' | 'activity'> {
-  if ((receiver === undefined) === (inbox === undefined)) {
+  if (receiver !== undefined && !isObject(receiver))
+    throw new ConfigurationError(
+      'receiver',
+      'must be made by createReceiver(), or by webhooks() of an adapter',
+    )
+  if (inbox !== undefined && !isInbox(inbox))
+    throw new ConfigurationError('inbox', "must be an inbox, such as sqliteInbox('webhooks.db')")
+  if (receiver !== undefined && inbox !== undefined)
     throw new ConfigurationError('receiver', 'give either a receiver, or an inbox without one')
+  if (receiver === undefined) {
+    if (inbox === undefined)
+      throw new ConfigurationError('receiver', 'give either a receiver, or an inbox without one')
+    return { inbox, observe: () => {}, logger: consoleLogger, activity: undefined }
   }
-  if (receiver === undefined)
-    return { inbox: inbox as Inbox, observe: () => {}, logger: consoleLogger, activity: undefined }
   const inspected: InspectedReceiver = inspectReceiver(receiver)
   const activity = new Activity(Date.now)
   receiver.subscribe(observation => activity.observe(observation))
   return { inbox: inspected.inbox, observe: inspected.observe, logger: inspected.logger, activity }
+}
+
+function isObject(value: unknown): value is object {
+  return (typeof value === 'object' && value !== null) || typeof value === 'function'
+}
+
+function isInbox(inbox: unknown): boolean {
+  return isObject(inbox) && 'deadLetters' in inbox && typeof (inbox as Partial<Inbox>).stats === 'function'
 }

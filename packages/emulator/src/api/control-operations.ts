@@ -140,7 +140,7 @@ export class ControlOperations implements Control {
     }
   }
 
-  async reset(options: { readonly everything?: boolean } = {}): Promise<void> {
+  async reset(options: { readonly everything?: boolean | undefined } = {}): Promise<void> {
     const everything = booleanField(fieldsOf(options, ['everything'], 'options'), 'everything') ?? false
     const { storage, clock, counts, faults, endpoints, intake, engine, feed, waiters } = this.#parts
     await engine.whileStopped(() => {

@@ -2,6 +2,7 @@ import type { Duration } from '@ackhook/core'
 import type { EventOverrides } from '@ackhook/testing'
 import type { EndpointView, HealthView } from '../endpoints/endpoint-view.ts'
 import type { EndpointChange } from '../endpoints/endpoints.ts'
+import type { Maybe } from '../lib/maybe.ts'
 import type { MessageState } from '../messages/message-events.ts'
 import type { MessageView } from '../messages/message-view.ts'
 import type { InboundMessage } from '../messages/read-message.ts'
@@ -12,40 +13,40 @@ import type { DeliveryDetail, DeliveryView } from './delivery-view.ts'
 
 /** Which deliveries are meant. What is left out means any. */
 export interface DeliverySelection {
-  readonly workspace?: string
-  readonly category?: string
-  readonly type?: string
-  readonly state?: DeliveryState
-  readonly kind?: DeliveryKind
+  readonly workspace?: string | undefined
+  readonly category?: string | undefined
+  readonly type?: string | undefined
+  readonly state?: DeliveryState | undefined
+  readonly kind?: DeliveryKind | undefined
   /** The status of the last reply. */
-  readonly status?: number
+  readonly status?: number | undefined
   /** The id of the event. */
-  readonly event?: string
+  readonly event?: string | undefined
   /** The id of the message that the event is about. */
-  readonly message?: string
+  readonly message?: string | undefined
   /** Created at this instant (ISO 8601) or later, and before `to`. */
-  readonly from?: string
-  readonly to?: string
+  readonly from?: string | undefined
+  readonly to?: string | undefined
   /** Part of the event, in any case; at least three characters. */
-  readonly text?: string
+  readonly text?: string | undefined
 }
 
 /** A page of a list. */
 export interface PageOptions {
   /** `next` of the page before. */
-  readonly after?: string
+  readonly after?: string | undefined
   /** Default `'newest'` first. */
-  readonly order?: 'newest' | 'oldest'
+  readonly order?: 'newest' | 'oldest' | undefined
   /** Default 50, at most 200. */
-  readonly limit?: number
+  readonly limit?: number | undefined
 }
 
 /** The fields of an event to send. What is left out is made up. */
-export interface EventFields extends EventOverrides {
+export interface EventFields extends Maybe<EventOverrides> {
   /** The JSON text of `data`, sent as it is written and without sample data: `{"price": 1.10}`. Not together with `data`. */
-  readonly rawData?: string
+  readonly rawData?: string | undefined
   /** The same seed gives the same sample data. The id is a new one each time. A whole number from 0 to 2^32 - 1. */
-  readonly seed?: number
+  readonly seed?: number | undefined
 }
 
 /** An event to send: its fields, or its exact text in `body`. */
@@ -56,9 +57,9 @@ export type EventToSend =
 /** How events are sent. */
 export interface SendOptions {
   /** Default `'default'`. */
-  readonly workspace?: string
+  readonly workspace?: string | undefined
   /** Instead of those that are set. */
-  readonly faults?: EmulatorFaults
+  readonly faults?: EmulatorFaults | undefined
 }
 
 /** What became of an event that was taken in. */
@@ -75,25 +76,25 @@ export interface ReplayOptions {
    * `signed` (default): the same bytes with a new signature. `exact`: the very request of the last attempt, its old
    * signature included. `edited`: a new event, with an id of its own.
    */
-  readonly mode?: 'signed' | 'exact' | 'edited'
+  readonly mode?: 'signed' | 'exact' | 'edited' | undefined
   /** For `edited`: merged over the `data` that was sent. */
-  readonly data?: Readonly<Record<string, unknown>>
+  readonly data?: Readonly<Record<string, unknown>> | undefined
   /** For `edited`: the JSON text that replaces `data`, sent as it is written. */
-  readonly rawData?: string
+  readonly rawData?: string | undefined
   /** For `edited`: the exact text to send. If it has the old id, that is replaced. */
-  readonly body?: string
+  readonly body?: string | undefined
 }
 
 /** Many deliveries at once. Those of one call are at most 1,000; go on with `after`. */
 export interface BulkOptions {
   /** Default: what is undelivered. */
-  readonly filter?: DeliverySelection
+  readonly filter?: DeliverySelection | undefined
   /** Only counts. Default `false`. */
-  readonly dryRun?: boolean
+  readonly dryRun?: boolean | undefined
   /** Default and most: 1,000. */
-  readonly limit?: number
+  readonly limit?: number | undefined
   /** `next` of the call before. */
-  readonly after?: string
+  readonly after?: string | undefined
 }
 
 /** The result of a call about many deliveries. */
@@ -109,11 +110,11 @@ export interface BulkResult {
 /** What to wait for. */
 export interface WaitOptions extends DeliverySelection {
   /** How many different events have to match. Default 1. */
-  readonly count?: number
+  readonly count?: number | undefined
   /** Waits until nothing that matches is pending. The default when neither a filter nor `count` is given. */
-  readonly idle?: boolean
+  readonly idle?: boolean | undefined
   /** In real time, at most `'60s'`. Default `'10s'`. */
-  readonly timeout?: Duration
+  readonly timeout?: Duration | undefined
 }
 
 /** What was found at the end of a wait. */
@@ -213,7 +214,7 @@ export interface EmulatorApi {
     remove(workspace?: string): Promise<void>
     /** Until `overlap` has passed, events are signed with both secrets. */
     rotateSecret(
-      options?: { readonly secret?: string; readonly overlap?: Duration },
+      options?: { readonly secret?: string | undefined; readonly overlap?: Duration | undefined },
       workspace?: string,
     ): Promise<EndpointResult>
     /** Nothing is sent until it is resumed. */
@@ -234,7 +235,7 @@ export interface EmulatorApi {
     ): Promise<{ readonly message: MessageView; readonly event: SentEvent }>
     /** A message of a customer, and its event: all of it is a guess. */
     receive(
-      message: Partial<InboundMessage>,
+      message: Maybe<InboundMessage>,
       workspace?: string,
     ): Promise<{ readonly message: MessageView; readonly event: SentEvent }>
   }
@@ -251,12 +252,12 @@ export interface EmulatorApi {
   health(): Promise<EmulatorHealth>
   settings(): Promise<SettingsView>
   /** Default: the last hour in 60 buckets. */
-  stats(options?: DeliverySelection & { readonly buckets?: number }): Promise<StatsView>
+  stats(options?: DeliverySelection & { readonly buckets?: number | undefined }): Promise<StatsView>
   /** Resolves at the end of the wait, whether it was met or not. */
   wait(options?: WaitOptions, signal?: AbortSignal): Promise<WaitResult>
   /**
    * Empties the log and the messages, clears health warnings, resumes endpoints, and takes back what the clock was
    * advanced by and the faults that were set. `everything` removes workspaces and endpoints too.
    */
-  reset(options?: { readonly everything?: boolean }): Promise<void>
+  reset(options?: { readonly everything?: boolean | undefined }): Promise<void>
 }

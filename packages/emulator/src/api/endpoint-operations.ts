@@ -12,9 +12,9 @@ import {
   listField,
   textField,
 } from '../lib/read-fields.ts'
+import { withoutUndefined } from '../lib/without-undefined.ts'
 import type { EmulatorApi, EndpointResult, WorkspaceView } from './emulator-api.ts'
 import type { Parts } from './parts.ts'
-import { withoutUndefined } from './read-selection.ts'
 
 const YEAR_MS = 365 * 86_400_000
 

@@ -22,8 +22,9 @@ export function readBulk(options: object, newest: () => number): Bulk {
   const cursor = textField(fields, 'after')
   const [, after, upTo] = /^(\d{1,15})\.(\d{1,15})$/.exec(cursor ?? '') ?? []
   if (cursor !== undefined && after === undefined) throw invalid('after', 'must be next of the call before')
+  const { filter = {} } = fields
   return {
-    filter: { state: 'undelivered', ...readSelection((fields['filter'] ?? {}) as object) },
+    filter: { state: 'undelivered', ...readSelection(filter as object) },
     dryRun: booleanField(fields, 'dryRun') ?? false,
     limit: countField(fields, 'limit', 1, MAX_BULK) ?? MAX_BULK,
     upTo: upTo === undefined ? newest() : Number(upTo),

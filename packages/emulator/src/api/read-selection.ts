@@ -8,6 +8,7 @@ import {
   instantField,
   textField,
 } from '../lib/read-fields.ts'
+import { withoutUndefined } from '../lib/without-undefined.ts'
 import type { DeliveryFilter, DeliveryPage } from '../storage/delivery-query.ts'
 import { KINDS, STATES } from '../storage/delivery-row.ts'
 import type { DeliverySelection } from './emulator-api.ts'
@@ -70,10 +71,4 @@ export function splitSelection(fields: Fields): { readonly selection: Fields; re
     selection: Object.fromEntries(entries.filter(([name]) => SELECTION_NAMES.includes(name))),
     rest: Object.fromEntries(entries.filter(([name]) => !SELECTION_NAMES.includes(name))),
   }
-}
-
-type Defined<T> = { [K in keyof T]?: Exclude<T[K], undefined> }
-
-export function withoutUndefined<T extends object>(value: T): Defined<T> {
-  return Object.fromEntries(Object.entries(value).filter(([, one]) => one !== undefined)) as Defined<T>
 }

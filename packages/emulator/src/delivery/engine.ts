@@ -6,10 +6,12 @@ import { decisionRandom } from '../lib/decision-random.ts'
 import type { Targets } from '../security/targets.ts'
 import type { AttemptOutcome, AttemptRow, DeliveryRow, NewDelivery } from '../storage/delivery-row.ts'
 import type { EndpointRow } from '../storage/endpoint-rows.ts'
+import { attemptBytes } from '../storage/log-size.ts'
 import type { Storage } from '../storage/storage.ts'
 import { type AttemptPlan, makeAttempt } from './attempt.ts'
 import type { DeliveryCounts } from './delivery-counts.ts'
 import type { FaultSource } from './fault-source.ts'
+import type { LogRoom } from './log-room.ts'
 
 /** What others want to know of the engine's work. */
 export interface EngineEvents {
@@ -27,6 +29,7 @@ interface EngineParts {
   readonly endpoints: Endpoints
   readonly targets: Targets
   readonly counts: DeliveryCounts
+  readonly room: LogRoom
   readonly faults: FaultSource
   readonly rules: DeliveryRules
   readonly concurrency: number
@@ -229,7 +232,7 @@ export class DeliveryEngine {
     // It takes the place of a pending one, and so never exceeds what may be undelivered.
     const isFirst = outcome.state === 'acknowledged' && before.state === 'pending'
     const again = isFirst ? this.#duplicateOf(plan) : undefined
-    storage.deliveries.record(attempt, outcome)
+    storage.deliveries.record(this.#fitted(attempt), outcome)
     const added = again && storage.deliveries.insert(again)
     return () => {
       counts.move(before.state, outcome.state)
@@ -239,6 +242,15 @@ export class DeliveryEngine {
       }
       if (endpoints.recordResult({ ...attempt, workspace })) events.health(workspace)
     }
+  }
+
+  /** Without room in the log, only the reply of the last attempt is kept; then no more of that than its status. */
+  #fitted(attempt: AttemptRow): AttemptRow {
+    const { storage, room } = this.#parts
+    if (!room.isFullFor(attemptBytes(attempt))) return attempt
+    storage.deliveries.dropReplies(attempt.seq)
+    if (!room.isFullFor(attemptBytes(attempt))) return attempt
+    return { ...attempt, reply_headers: '[]', reply_body: new Uint8Array(), truncated: 1 }
   }
 
   #outcomeOf(

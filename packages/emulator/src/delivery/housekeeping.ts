@@ -2,6 +2,7 @@ import type { EmulatorClock } from '../clock/emulator-clock.ts'
 import type { RetentionLimits } from '../storage/retention.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { DeliveryCounts } from './delivery-counts.ts'
+import type { LogRoom } from './log-room.ts'
 
 const EVERY_MS = 60_000
 
@@ -10,6 +11,7 @@ export interface HousekeepingParts {
   readonly clock: EmulatorClock
   readonly counts: DeliveryCounts
   readonly limits: RetentionLimits
+  readonly room: LogRoom
   /** Called with what kept a step from being done. The next turn tries again. */
   readonly failed: (error: unknown) => void
 }
@@ -27,8 +29,8 @@ export class Housekeeping {
 
   /** Call it when there may be too many. */
   run(): void {
-    const { counts, limits } = this.#parts
-    if (counts.finished > limits.deliveries) this.#next ??= setImmediate(() => this.#prune())
+    const { counts, limits, room } = this.#parts
+    if (counts.finished > limits.deliveries || room.isOver) this.#next ??= setImmediate(() => this.#prune())
   }
 
   close(): void {

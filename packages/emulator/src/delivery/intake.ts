@@ -8,6 +8,7 @@ import type { DeliveryRow, NewDelivery } from '../storage/delivery-row.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { DeliveryCounts } from './delivery-counts.ts'
 import type { FaultSource } from './fault-source.ts'
+import type { LogRoom } from './log-room.ts'
 
 /** A single event that is to arrive out of order starts up to this much later. */
 const HELD_BACK_MS = 2000
@@ -40,6 +41,7 @@ interface IntakeParts {
   readonly faults: FaultSource
   readonly seed: () => number
   readonly maxOpen: number
+  readonly room: LogRoom
 }
 
 /** Takes events in: all deliveries of a call are stored before it is answered. */
@@ -53,7 +55,10 @@ export class Intake {
   accept(arrival: Arrival, now: number): readonly (readonly DeliveryRow[])[] {
     const { storage, endpoints } = this.#parts
     endpoints.requireWorkspace(arrival.workspace)
-    this.requireRoom(arrival.events.length)
+    this.requireRoom(
+      arrival.events.length,
+      arrival.events.reduce((sum, { body }) => sum + body.length, 0),
+    )
     const faults = this.#parts.faults.of(arrival.faults)
     const rows = storage.transaction(() => this.#acceptAll(arrival, faults, now))
     for (const row of [...rows.values()].flat()) this.#parts.counts.add(row.state)
@@ -78,8 +83,14 @@ export class Intake {
   }
 
   /** Throws when that many more would be too many. */
-  requireRoom(count: number): void {
-    const { counts, maxOpen } = this.#parts
+  requireRoom(count: number, bytes = 0): void {
+    const { counts, maxOpen, room } = this.#parts
+    if (room.isFullFor(bytes)) {
+      throw new EmulatorError(
+        'undelivered_full',
+        `what is pending or undelivered takes up the ${room.maxBytes} bytes of the log: replay or discard some`,
+      )
+    }
     if (counts.open + count <= maxOpen) return
     throw new EmulatorError(
       'undelivered_full',

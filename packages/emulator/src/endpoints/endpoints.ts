@@ -14,14 +14,14 @@ export const DEFAULT_WORKSPACE = 'default'
 
 /** What may be set of an endpoint. What is left out stays as it is. */
 export interface EndpointChange {
-  readonly url?: string
+  readonly url?: string | undefined
   /** A new one replaces the old one at once. Default: made up. */
-  readonly secret?: string
+  readonly secret?: string | undefined
   /** Categories to send; null for all. */
-  readonly categories?: readonly string[] | null
+  readonly categories?: readonly string[] | null | undefined
   /** Types to send, of those categories; null for all. */
-  readonly types?: readonly string[] | null
-  readonly paused?: boolean
+  readonly types?: readonly string[] | null | undefined
+  readonly paused?: boolean | undefined
 }
 
 interface EndpointParts {

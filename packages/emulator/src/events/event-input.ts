@@ -5,6 +5,7 @@ import { EmulatorError, invalid } from '../errors/emulator-error.ts'
 import { newId } from '../lib/ids.ts'
 import { LIMITS } from '../lib/limits.ts'
 import { countField, type Fields, textField } from '../lib/read-fields.ts'
+import { withoutUndefined } from '../lib/without-undefined.ts'
 import { replaceMembers } from './replace-members.ts'
 
 /** An event, and the exact bytes it is sent as. */
@@ -29,7 +30,7 @@ export function toOutgoingEvent(value: unknown, now: number, names: EnvelopeFiel
   if (fields['body'] !== undefined) return exactEvent(fields, names)
   const type = textField(fields, 'type', 200)
   if (type === undefined) throw invalid('type', "is missing: 'conversation.resolved', for example")
-  const { rawData, seed: _, ...envelope } = fields
+  const { rawData, seed: _, ...envelope } = withoutUndefined(fields)
   const { data } = fields
   if (data !== undefined && !isObject(data)) throw invalid('data', 'must be an object')
   const id = textField(fields, 'id', 200) ?? newId('evt_')

@@ -18,6 +18,7 @@ const MAX_BATCH = 100
 /** More changes than can be shown: the page has to read again. */
 const MAX_WAITING = 5000
 const KEPT_NOTICES = 500
+const KEPT_LENGTH = 8_388_608
 /** How long notices are kept for a page that may come back. */
 const REMEMBER_MS = 60_000
 
@@ -28,6 +29,8 @@ export class ChangeFeed {
   readonly #watching = new Set<(notice: Notice) => void>()
   readonly #changed = new Set<number>()
   #kept: Notice[] = []
+  /** Characters of what they say. */
+  #keptLength = 0
   #next = 1
   #timer: NodeJS.Timeout | undefined
   #lastWatched = 0
@@ -76,7 +79,8 @@ export class ChangeFeed {
     if (!this.#isWatched()) return
     const notice = { id: this.#idOf(this.#next++), event, data: JSON.stringify(data) }
     this.#kept.push(notice)
-    if (this.#kept.length > KEPT_NOTICES) this.#kept = this.#kept.slice(-KEPT_NOTICES / 2)
+    this.#keptLength += notice.data.length
+    if (this.#kept.length > KEPT_NOTICES || this.#keptLength > KEPT_LENGTH) this.#forgetHalf()
     for (const listener of this.#watching) listener(notice)
   }
 
@@ -99,12 +103,21 @@ export class ChangeFeed {
     if (this.#changed.size > 0) this.#timer = setTimeout(() => this.#flush(), FLUSH_MS).unref()
   }
 
+  #forgetHalf(): void {
+    while (this.#kept.length > KEPT_NOTICES / 2 || this.#keptLength > KEPT_LENGTH / 2) {
+      const oldest = this.#kept.shift()
+      if (oldest === undefined) return
+      this.#keptLength -= oldest.data.length
+    }
+  }
+
   #isWatched(): boolean {
     if (this.#watching.size > 0) return true
     if (this.#lastWatched > 0 && performance.now() - this.#lastWatched < REMEMBER_MS) return true
     // Neither what was kept nor what has been read leads up to what comes next.
     this.#next++
     this.#kept = []
+    this.#keptLength = 0
     return false
   }
 

@@ -1,6 +1,8 @@
 import { ConfigurationError } from '@ackhook/core'
 import { refuseUnknownNames } from '@ackhook/core/spi'
 import { type FaultOptions, type Faults, resolveFaults } from '@ackhook/testing/spi'
+import type { Maybe } from './maybe.ts'
+import { withoutUndefined } from './without-undefined.ts'
 
 const NAMES = [
   ...['duplicate', 'concurrentDuplicate', 'disorder', 'delay', 'lostReply'],
@@ -8,10 +10,10 @@ const NAMES = [
 ]
 
 /** Checks faults. Throws `ConfigurationError`. */
-export function resolveEmulatorFaults(options: FaultOptions): Faults {
+export function resolveEmulatorFaults(options: Maybe<FaultOptions>): Faults {
   if (options !== null && typeof options === 'object' && 'rotation' in options) {
     throw new ConfigurationError('faults.rotation', 'is a call here: rotate the secret of the endpoint')
   }
   refuseUnknownNames(options, NAMES, 'faults')
-  return resolveFaults(options)
+  return resolveFaults(withoutUndefined(options))
 }

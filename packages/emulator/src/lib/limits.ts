@@ -13,6 +13,8 @@ export const LIMITS = {
   phoneNumber: /^\+\d{1,15}$/ as RegExp,
   /** Messages that are kept. */
   messages: 10_000,
+  /** Bytes of their contents together. */
+  messagesBytes: 33_554_432,
   /** Bytes of a reply's body that are kept of each attempt. */
   replyBytes: 65_536,
   /** Events of one call. */

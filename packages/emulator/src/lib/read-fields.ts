@@ -2,6 +2,8 @@ import { ConfigurationError, type Duration } from '@ackhook/core'
 import { durationMs } from '@ackhook/core/spi'
 import { type EmulatorError, invalid } from '../errors/emulator-error.ts'
 
+const MAX_TEXT = 512
+
 /** A JSON object that nothing is known of yet. */
 export type Fields = Readonly<Record<string, unknown>>
 
@@ -15,7 +17,7 @@ export function fieldsOf(value: unknown, known: readonly string[], where = 'the 
   return value as Fields
 }
 
-export function textField(fields: Fields, name: string, maxLength = 512): string | undefined {
+export function textField(fields: Fields, name: string, maxLength: number = MAX_TEXT): string | undefined {
   const value = fields[name]
   if (value === undefined || value === null) return undefined
   if (typeof value === 'string' && value !== '' && value.length <= maxLength) return value
@@ -57,11 +59,14 @@ export function listField(fields: Fields, name: string): readonly string[] | nul
   if (
     Array.isArray(value) &&
     value.length <= 200 &&
-    value.every(one => typeof one === 'string' && one !== '')
+    value.every(one => typeof one === 'string' && one !== '' && one.length <= MAX_TEXT)
   ) {
     return [...new Set(value as string[])]
   }
-  throw invalid(name, 'must be a list of at most 200 texts, or null for all')
+  throw invalid(
+    name,
+    `must be a list of at most 200 texts of at most ${MAX_TEXT} characters, or null for all`,
+  )
 }
 
 export function durationField(fields: Fields, name: string, maxMs: number): number | undefined {

@@ -9,10 +9,12 @@ import {
   resolveDeliveryRules,
 } from '@ackhook/testing/spi'
 import { resolveEmulatorFaults } from '../lib/fault-settings.ts'
+import type { Maybe } from '../lib/maybe.ts'
+import { withoutUndefined } from '../lib/without-undefined.ts'
 import { isLoopback } from '../security/addresses.ts'
 
 /** The faults of {@link createSender}, without the rotation: an endpoint's secret is rotated by a call. */
-export type EmulatorFaults = Omit<FaultOptions, 'rotation'>
+export type EmulatorFaults = Maybe<Omit<FaultOptions, 'rotation'>>
 
 /**
  * Options of {@link startEmulator}. What the platform has not published is an option with a guess as its default, and
@@ -20,68 +22,81 @@ export type EmulatorFaults = Omit<FaultOptions, 'rotation'>
  */
 export interface EmulatorOptions {
   /** Port to listen on. `0` takes a free one. Default 4400. */
-  readonly port?: number
+  readonly port?: number | undefined
   /** Address to listen on. Any other than loopback needs a `token`. Default: 127.0.0.1 and ::1. */
-  readonly host?: string
+  readonly host?: string | undefined
   /** Bearer token that every call of the API must carry. Default: none. */
-  readonly token?: string
+  readonly token?: string | undefined
   /** Host names, besides loopback ones, under which the emulator answers. */
-  readonly allowedHosts?: readonly string[]
+  readonly allowedHosts?: readonly string[] | undefined
   /** File to keep everything in, created with mode 0600. Default `':memory:'`. */
-  readonly data?: string
+  readonly data?: string | undefined
   /** The same seed, calls and replies give the same attempts, faults and delays. Default: another one each time. */
-  readonly seed?: number
+  readonly seed?: number | undefined
   /** Milliseconds since the epoch; give the receiver the same one. Default `Date.now`. */
-  readonly clock?: (() => number) | FakeClock
+  readonly clock?: ((() => number) | FakeClock) | undefined
   /** Where the default workspace's events are sent. */
-  readonly to?: string
+  readonly to?: string | undefined
   /**
    * The signing secret of the default workspace's endpoint, that of `to` or one that is set later without a secret of its
    * own. At least 16 bytes. Default: generated with the endpoint, and returned once.
    */
-  readonly secret?: string
+  readonly secret?: string | undefined
   /** Hosts, besides loopback, that events may be sent to, by HTTP too. */
-  readonly allowTargets?: readonly string[]
+  readonly allowTargets?: readonly string[] | undefined
   /** Accepts no endpoint without TLS, as the platform does. Default `false`. */
-  readonly httpsOnly?: boolean
+  readonly httpsOnly?: boolean | undefined
   /** How events are delivered. Not published: see {@link DeliveryOptions}. */
-  readonly delivery?: DeliveryOptions & {
-    /** Requests to one endpoint at a time. Not published; default 8. */
-    readonly concurrency?: number
-  }
+  readonly delivery?:
+    | (Maybe<DeliveryOptions> & {
+        /** Requests to one endpoint at a time. Not published; default 8. */
+        readonly concurrency?: number | undefined
+      })
+    | undefined
   /** What goes wrong. Default: nothing. */
-  readonly faults?: EmulatorFaults
+  readonly faults?: EmulatorFaults | undefined
   /** How long events are signed with both secrets after a rotation. Not published; default `'24h'`. */
-  readonly rotationOverlap?: Duration
+  readonly rotationOverlap?: Duration | undefined
   /** When an endpoint gets a health warning. */
-  readonly health?: {
-    /** Not published; default `'10m'`. */
-    readonly window?: Duration
-    /** Attempts in the window below which nothing is judged. Not published; default 5. */
-    readonly minAttempts?: number
-    /** Share of failures, from 0 to 1. Not published; default 0.5. */
-    readonly share?: number
-  }
+  readonly health?:
+    | {
+        /** Not published; default `'10m'`. */
+        readonly window?: Duration | undefined
+        /** Attempts in the window below which nothing is judged. Not published; default 5. */
+        readonly minAttempts?: number | undefined
+        /** Share of failures, from 0 to 1. Not published; default 0.5. */
+        readonly share?: number | undefined
+      }
+    | undefined
   /** How much is kept. Undelivered events are never removed. */
-  readonly retention?: {
-    /** Deliveries. Default 100,000. */
-    readonly deliveries?: number
-    /** Default `'7d'`. */
-    readonly age?: Duration
-    /** Pending and undelivered events from which on new ones are refused with 503. Default 100,000. */
-    readonly undelivered?: number
-  }
+  readonly retention?:
+    | {
+        /** Deliveries. Default 100,000. */
+        readonly deliveries?: number | undefined
+        /**
+         * Bytes of events, requests and replies together. Beyond it the oldest finished deliveries are removed. If there are none, the
+         * replies of earlier attempts are dropped, and new events are refused with 503. Default 268,435,456 (256 MiB).
+         */
+        readonly bytes?: number | undefined
+        /** Default `'7d'`. */
+        readonly age?: Duration | undefined
+        /** Pending and undelivered events from which on new ones are refused with 503. Default 100,000. */
+        readonly undelivered?: number | undefined
+      }
+    | undefined
   /** The reply to `POST /v1/messages`, which is not published. `$id` in a text of `body` stands for the message's id. */
-  readonly messageReply?: {
-    /** Default 202. */
-    readonly status?: number
-    /** Default `{ id: '$id' }`. */
-    readonly body?: Readonly<Record<string, unknown>>
-  }
+  readonly messageReply?:
+    | {
+        /** Default 202. */
+        readonly status?: number | undefined
+        /** Default `{ id: '$id' }`. */
+        readonly body?: Readonly<Record<string, unknown>> | undefined
+      }
+    | undefined
   /** Folder with the files of a page to serve at `/`. Default: the page of this package, if it is there. */
-  readonly page?: string
+  readonly page?: string | undefined
   /** Warnings go here. Default: none. */
-  readonly logger?: Logger
+  readonly logger?: Logger | undefined
 }
 
 /** {@link EmulatorOptions} with every default filled in. */
@@ -102,7 +117,12 @@ export interface ResolvedEmulator {
   readonly faults: EmulatorFaults
   readonly overlapMs: number
   readonly health: { readonly windowMs: number; readonly minAttempts: number; readonly share: number }
-  readonly retention: { readonly deliveries: number; readonly ageMs: number; readonly undelivered: number }
+  readonly retention: {
+    readonly deliveries: number
+    readonly bytes: number
+    readonly ageMs: number
+    readonly undelivered: number
+  }
   readonly messageReply: { readonly status: number; readonly body: Readonly<Record<string, unknown>> }
   readonly page: string | undefined
   readonly logger: Logger | undefined
@@ -129,37 +149,69 @@ const MILLION = 1_000_000
 /** Checks every option and fills in every default. Throws `ConfigurationError`. */
 export function resolveEmulator(options: EmulatorOptions): ResolvedEmulator {
   refuseUnknownNames(options, NAMES)
-  const { concurrency = 8, ...delivery } = options.delivery ?? {}
+  const { concurrency = 8, ...delivery } = objectOption('delivery', options.delivery)
   refuseUnknownNames(delivery, DELIVERY_NAMES, 'delivery')
-  resolveEmulatorFaults(options.faults ?? {})
+  const { faults = {}, port = 4400, clock = Date.now, rotationOverlap = '24h' } = options
+  resolveEmulatorFaults(faults)
+  refuseUnset(options)
   const token = textOption('token', options.token)
   return {
-    port: wholeNumber('port', options.port ?? 4400, 0, 65_535),
+    port: wholeNumber('port', port, 0, 65_535),
     host: hostOption(options.host, token),
     token,
     allowedHosts: listOption('allowedHosts', options.allowedHosts),
     data: textOption('data', options.data) ?? ':memory:',
     seed:
       options.seed === undefined ? undefined : wholeNumber('seed', options.seed, 0, Number.MAX_SAFE_INTEGER),
-    clock: clockOption(options.clock ?? Date.now),
+    clock: clockOption(clock),
     to: textOption('to', options.to),
     secret: secretOption(options.secret),
     allowTargets: listOption('allowTargets', options.allowTargets),
-    httpsOnly: options.httpsOnly ?? false,
-    rules: resolveDeliveryRules(delivery, 'delivery.'),
+    httpsOnly: booleanOption('httpsOnly', options.httpsOnly),
+    rules: resolveDeliveryRules(withoutUndefined(delivery), 'delivery.'),
     concurrency: wholeNumber('delivery.concurrency', concurrency, 1, 1000),
-    faults: options.faults ?? {},
-    overlapMs: durationMs(options.rotationOverlap ?? '24h', {
+    faults,
+    overlapMs: durationMs(rotationOverlap, {
       option: 'rotationOverlap',
       minMs: 0,
       maxMs: YEAR_MS,
     }),
-    health: healthOption(options.health ?? {}),
-    retention: retentionOption(options.retention ?? {}),
-    messageReply: messageReplyOption(options.messageReply ?? {}),
+    health: healthOption(options.health),
+    retention: retentionOption(options.retention),
+    messageReply: messageReplyOption(options.messageReply),
     page: textOption('page', options.page),
-    logger: options.logger,
+    logger: loggerOption(options.logger),
   }
+}
+
+/** Options that fall back to something else in silence: a variable of the environment that is not set must not. */
+const UNSET: Readonly<Record<string, string>> = {
+  data: "leave it out, or write ':memory:', to keep everything in memory",
+  token: 'leave it out to let everybody on this machine in',
+}
+
+function refuseUnset(options: object): void {
+  for (const [name, fix] of Object.entries(UNSET)) {
+    if (Object.hasOwn(options, name) && (options as Record<string, unknown>)[name] === undefined)
+      throw new ConfigurationError(name, `is undefined; ${fix}`)
+  }
+}
+
+function objectOption<T extends object>(option: string, value: T | undefined): T | Record<string, never> {
+  if (value === undefined) return {}
+  if (typeof value === 'object' && value !== null) return value
+  throw new ConfigurationError(option, 'must be an object')
+}
+
+function booleanOption(option: string, value = false): boolean {
+  if (typeof value === 'boolean') return value
+  throw new ConfigurationError(option, 'must be true or false')
+}
+
+function loggerOption(logger: Logger | undefined): Logger | undefined {
+  const names = ['info', 'warn', 'error'] as const
+  if (logger === undefined || names.every(name => typeof Object(logger)[name] === 'function')) return logger
+  throw new ConfigurationError('logger', 'must have the functions info, warn and error')
 }
 
 function hostOption(host: string | undefined, token: string | undefined): string | undefined {
@@ -197,33 +249,33 @@ function clockOption<Clock>(value: Clock): Clock {
   throw new ConfigurationError('clock', 'must be a function that returns milliseconds, or a fakeClock()')
 }
 
-function healthOption(options: NonNullable<EmulatorOptions['health']>): ResolvedEmulator['health'] {
+function healthOption(options: EmulatorOptions['health'] = {}): ResolvedEmulator['health'] {
   refuseUnknownNames(options, ['window', 'minAttempts', 'share'], 'health')
-  const { share = 0.5 } = options
+  const { share = 0.5, window = '10m', minAttempts = 5 } = options
   if (!(share > 0 && share <= 1))
     throw new ConfigurationError('health.share', 'must be above 0 and at most 1')
   return {
-    windowMs: durationMs(options.window ?? '10m', { option: 'health.window', minMs: 1000, maxMs: DAY_MS }),
-    minAttempts: wholeNumber('health.minAttempts', options.minAttempts ?? 5, 1, MILLION),
+    windowMs: durationMs(window, { option: 'health.window', minMs: 1000, maxMs: DAY_MS }),
+    minAttempts: wholeNumber('health.minAttempts', minAttempts, 1, MILLION),
     share,
   }
 }
 
-function retentionOption(options: NonNullable<EmulatorOptions['retention']>): ResolvedEmulator['retention'] {
-  refuseUnknownNames(options, ['deliveries', 'age', 'undelivered'], 'retention')
+function retentionOption(options: EmulatorOptions['retention'] = {}): ResolvedEmulator['retention'] {
+  refuseUnknownNames(options, ['deliveries', 'bytes', 'age', 'undelivered'], 'retention')
+  const { deliveries = 100_000, bytes = 268_435_456, age = '7d', undelivered = 100_000 } = options
   return {
-    deliveries: wholeNumber('retention.deliveries', options.deliveries ?? 100_000, 1, MILLION),
-    ageMs: durationMs(options.age ?? '7d', { option: 'retention.age', minMs: 1000, maxMs: YEAR_MS }),
-    undelivered: wholeNumber('retention.undelivered', options.undelivered ?? 100_000, 1, MILLION),
+    deliveries: wholeNumber('retention.deliveries', deliveries, 1, MILLION),
+    bytes: wholeNumber('retention.bytes', bytes, 1_048_576, Number.MAX_SAFE_INTEGER),
+    ageMs: durationMs(age, { option: 'retention.age', minMs: 1000, maxMs: YEAR_MS }),
+    undelivered: wholeNumber('retention.undelivered', undelivered, 1, MILLION),
   }
 }
 
-function messageReplyOption(
-  options: NonNullable<EmulatorOptions['messageReply']>,
-): ResolvedEmulator['messageReply'] {
+function messageReplyOption(options: EmulatorOptions['messageReply'] = {}): ResolvedEmulator['messageReply'] {
   refuseUnknownNames(options, ['status', 'body'], 'messageReply')
-  const { body = { id: '$id' } } = options
+  const { status = 202, body = { id: '$id' } } = options
   if (typeof body !== 'object' || body === null)
     throw new ConfigurationError('messageReply.body', 'must be an object')
-  return { status: wholeNumber('messageReply.status', options.status ?? 202, 200, 599), body }
+  return { status: wholeNumber('messageReply.status', status, 200, 599), body }
 }

@@ -44,6 +44,7 @@ export function settingsOf(options: ResolvedEmulator, seed: number): readonly Se
       retention.deliveries,
       'Deliveries kept; undelivered ones are never removed',
     ),
+    guess('retention.bytes', retention.bytes, 'Bytes of events, requests and replies kept'),
     guess('retention.age', retention.ageMs, 'How long finished deliveries are kept, in ms'),
     guess(
       'retention.undelivered',
@@ -63,6 +64,7 @@ const LIMIT_MEANINGS: Readonly<Record<keyof typeof LIMITS, string>> = {
   messageBytes: 'Bytes of one message',
   phoneNumber: 'Pattern of a phone number; only the leading + is published',
   messages: 'Messages kept',
+  messagesBytes: 'Bytes of the messages kept',
   replyBytes: "Bytes of a reply's body kept of each attempt",
   eventsPerCall: 'Events of one call',
   page: 'Deliveries or messages of one page',

@@ -8,6 +8,7 @@ import type {
   DeliveryState,
   NewDelivery,
 } from './delivery-row.ts'
+import { ATTEMPT_BYTES, attemptBytes, type LogSize } from './log-size.ts'
 
 /** The deliveries with their bytes and attempts. Whoever writes holds a transaction. */
 export class Deliveries {
@@ -28,9 +29,13 @@ export class Deliveries {
   readonly #makeDue: SqliteStatement
   readonly #giveUp: SqliteStatement
   readonly #results: SqliteStatement
+  readonly #sizeOfAttempts: SqliteStatement
+  readonly #dropReplies: SqliteStatement
+  readonly #size: LogSize
   readonly #decoder = new TextDecoder()
 
-  constructor(database: SqliteDatabase) {
+  constructor(database: SqliteDatabase, size: LogSize) {
+    this.#size = size
     this.#insert = database.prepare(
       `INSERT INTO deliveries (id, workspace, event_id, type, category, kind, state, created_at, next_at, running,
         attempts, origin, message, reason, bytes, draw, faults, headers)
@@ -71,6 +76,13 @@ export class Deliveries {
       `SELECT d.workspace, a.at, a.acknowledged, a.status, a.code, a.error
        FROM attempts a JOIN deliveries d ON d.seq = a.seq WHERE a.at >= ? ORDER BY a.at`,
     )
+    this.#sizeOfAttempts = database.prepare(
+      `SELECT coalesce(sum(${ATTEMPT_BYTES}), 0) AS bytes FROM attempts WHERE seq = ?`,
+    )
+    this.#dropReplies = database.prepare(
+      `UPDATE attempts SET reply_headers = '[]', reply_body = x'', truncated = 1
+       WHERE seq = ? AND length(reply_body) > 0`,
+    )
     // Attempts that were under way when the last process ended are repeated.
     database.exec('UPDATE deliveries SET running = 0 WHERE running = 1')
   }
@@ -85,6 +97,7 @@ export class Deliveries {
     const seq = Number(lastInsertRowid)
     this.#insertBody.run(seq, body)
     this.#insertText.run(seq, this.#decoder.decode(body))
+    this.#size.add(body.length)
     return this.bySeq(seq) as DeliveryRow
   }
 
@@ -108,10 +121,22 @@ export class Deliveries {
       ...[attempt.code, attempt.error, attempt.retry_after_ms, attempt.faults, attempt.url, attempt.headers],
       ...[attempt.body, attempt.reply_headers, attempt.reply_body, attempt.truncated],
     )
+    this.#size.add(attemptBytes(attempt))
     this.#end.run(
       ...[attempt.number, attempt.at, attempt.status, attempt.code, attempt.error],
       ...[outcome.state, outcome.next_at, outcome.ended_at, outcome.reason, attempt.seq],
     )
+  }
+
+  /** Keeps the results of its attempts, without the bodies of the replies. */
+  dropReplies(seq: number): void {
+    const before = this.#attemptBytesOf(seq)
+    this.#dropReplies.run(seq)
+    this.#size.add(this.#attemptBytesOf(seq) - before)
+  }
+
+  #attemptBytesOf(seq: number): number {
+    return (this.#sizeOfAttempts.get(seq) as { readonly bytes: number }).bytes
   }
 
   /** Whether it was in state `from` and is now in state `to`. */

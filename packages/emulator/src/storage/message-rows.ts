@@ -19,6 +19,8 @@ export interface MessageRow {
   readonly updated_at: number
 }
 
+const BYTES = 'length(CAST(content AS BLOB))'
+
 /** The messages of `POST /v1/messages`, and inbound ones. The oldest are removed when there are too many. */
 export class MessageRows {
   readonly #insert: SqliteStatement
@@ -27,6 +29,9 @@ export class MessageRows {
   readonly #newest: SqliteStatement
   readonly #oldest: SqliteStatement
   readonly #update: SqliteStatement
+  readonly #oldestSize: SqliteStatement
+  /** Of their contents together. */
+  #bytes: number
 
   constructor(database: SqliteDatabase) {
     this.#insert = database.prepare(
@@ -37,6 +42,9 @@ export class MessageRows {
     this.#byId = database.prepare('SELECT * FROM messages WHERE id = ?')
     this.#newest = database.prepare('SELECT * FROM messages WHERE seq < ? ORDER BY seq DESC LIMIT ?')
     this.#oldest = database.prepare('SELECT * FROM messages WHERE seq > ? ORDER BY seq LIMIT ?')
+    this.#oldestSize = database.prepare(`SELECT seq, ${BYTES} AS bytes FROM messages ORDER BY seq LIMIT 1`)
+    const sum = database.prepare(`SELECT coalesce(sum(${BYTES}), 0) AS bytes FROM messages`).get()
+    this.#bytes = (sum as { readonly bytes: number }).bytes
     this.#update = database.prepare('UPDATE messages SET state = ?, updated_at = ? WHERE id = ?')
   }
 
@@ -45,7 +53,23 @@ export class MessageRows {
       ...[row.id, row.workspace, row.direction, row.channel, row.number, row.template],
       ...[row.content, row.state, row.created_at, row.updated_at],
     )
-    this.#prune.run(Number(lastInsertRowid) - LIMITS.messages)
+    this.#bytes += Buffer.byteLength(row.content)
+    this.#removeOldest(Number(lastInsertRowid))
+  }
+
+  /** To be called when all of them have been removed. */
+  cleared(): void {
+    this.#bytes = 0
+  }
+
+  /** Those that are too many, and those that are too much together. */
+  #removeOldest(newest: number): void {
+    for (;;) {
+      const { seq, bytes } = this.#oldestSize.get() as { readonly seq: number; readonly bytes: number }
+      if (seq > newest - LIMITS.messages && this.#bytes <= LIMITS.messagesBytes) return
+      this.#prune.run(seq)
+      this.#bytes -= bytes
+    }
   }
 
   byId(id: string): MessageRow | undefined {

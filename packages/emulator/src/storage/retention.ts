@@ -1,14 +1,21 @@
 import type { SqliteDatabase, SqliteStatement } from '@ackhook/sqlite/driver'
 import type { DeliveryRow } from './delivery-row.ts'
+import { ATTEMPT_BYTES, type LogSize } from './log-size.ts'
 
 /** How much of the log is kept. */
 export interface RetentionLimits {
   readonly deliveries: number
+  /** Of events, requests and replies together. */
+  readonly bytes: number
   readonly ageMs: number
 }
 
 /** What was removed. */
 export type Removed = Pick<DeliveryRow, 'seq' | 'state'>
+
+interface OldRow extends Removed {
+  readonly size: number
+}
 
 /** Rows removed at a time: enough to keep up with any sender, and over in a moment. */
 const STEP = 500
@@ -18,14 +25,18 @@ export class Retention {
   readonly #oldest: SqliteStatement
   readonly #tooOld: SqliteStatement
   readonly #delete: readonly SqliteStatement[]
+  readonly #size: LogSize
 
-  constructor(database: SqliteDatabase) {
+  constructor(database: SqliteDatabase, logSize: LogSize) {
+    this.#size = logSize
     const finished = "state NOT IN ('pending', 'undelivered')"
+    const size = `d.bytes + coalesce((SELECT sum(${ATTEMPT_BYTES}) FROM attempts AS a WHERE a.seq = d.seq), 0) AS size`
     this.#oldest = database.prepare(
-      `SELECT seq, state FROM deliveries WHERE ${finished} ORDER BY seq LIMIT ?`,
+      `SELECT seq, state, ${size} FROM deliveries AS d WHERE ${finished} ORDER BY seq LIMIT ?`,
     )
     this.#tooOld = database.prepare(
-      `SELECT seq, state FROM (SELECT seq, state, created_at FROM deliveries WHERE ${finished} ORDER BY seq LIMIT ?) WHERE created_at < ?`,
+      `SELECT seq, state, ${size} FROM (SELECT seq, state, bytes, created_at FROM deliveries
+         WHERE ${finished} ORDER BY seq LIMIT ?) AS d WHERE created_at < ?`,
     )
     this.#delete = [
       'DELETE FROM deliveries WHERE seq = ?',
@@ -41,9 +52,24 @@ export class Retention {
     const rows = [
       ...(excess > 0 ? this.#oldest.all(excess) : []),
       ...this.#tooOld.all(STEP, now - limits.ageMs),
-    ] as Removed[]
-    const removed = new Map(rows.map(row => [row.seq, row]))
-    for (const seq of removed.keys()) for (const statement of this.#delete) statement.run(seq)
+    ] as OldRow[]
+    const removed = new Map([...rows, ...this.#tooLarge(limits.bytes)].map(row => [row.seq, row]))
+    for (const { seq, size } of removed.values()) {
+      for (const statement of this.#delete) statement.run(seq)
+      this.#size.add(-size)
+    }
     return [...removed.values()]
+  }
+
+  /** As many of the oldest as are over the limit of bytes. */
+  #tooLarge(maxBytes: number): readonly OldRow[] {
+    let excess = this.#size.bytes - maxBytes
+    if (excess <= 0) return []
+    const oldest = this.#oldest.all(STEP) as OldRow[]
+    return oldest.filter(({ size }) => {
+      const isOver = excess > 0
+      excess -= size
+      return isOver
+    })
   }
 }

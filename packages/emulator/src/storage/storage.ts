@@ -3,6 +3,7 @@ import { openDatabase } from './database.ts'
 import { Deliveries } from './deliveries.ts'
 import { DeliveryQuery } from './delivery-query.ts'
 import { EndpointRows } from './endpoint-rows.ts'
+import { LogSize } from './log-size.ts'
 import { MessageRows } from './message-rows.ts'
 import { Retention } from './retention.ts'
 
@@ -13,6 +14,7 @@ export class Storage {
   readonly retention: Retention
   readonly endpoints: EndpointRows
   readonly messages: MessageRows
+  readonly size: LogSize
   readonly #database: SqliteDatabase
   readonly #readMeta: SqliteStatement
   readonly #writeMeta: SqliteStatement
@@ -23,9 +25,10 @@ export class Storage {
 
   private constructor(database: SqliteDatabase) {
     this.#database = database
-    this.deliveries = new Deliveries(database)
+    this.size = new LogSize(database)
+    this.deliveries = new Deliveries(database, this.size)
     this.query = new DeliveryQuery(database)
-    this.retention = new Retention(database)
+    this.retention = new Retention(database, this.size)
     this.endpoints = new EndpointRows(database)
     this.messages = new MessageRows(database)
     this.#readMeta = database.prepare('SELECT value FROM meta WHERE key = ?')
@@ -34,12 +37,14 @@ export class Storage {
 
   /** All of `work` is written, or none of it when it throws. */
   transaction<T>(work: () => T): T {
+    const { bytes } = this.size
     this.#database.exec('BEGIN')
     try {
       const result = work()
       this.#database.exec('COMMIT')
       return result
     } catch (error) {
+      this.size.set(bytes)
       this.#database.exec('ROLLBACK')
       throw error
     }
@@ -62,6 +67,8 @@ export class Storage {
         INSERT INTO delivery_text (delivery_text) VALUES ('delete-all');
         DELETE FROM sqlite_sequence;`),
     )
+    this.size.set(0)
+    this.messages.cleared()
   }
 
   clearEndpoints(): void {

@@ -9,6 +9,7 @@ import { writeBatch } from './batch-message.ts'
 import { type Engine, toError } from './engine.ts'
 import { ExitGate } from './exit-gate.ts'
 import { type ResultMessage, readResult } from './result-message.ts'
+import { threadFlags } from './thread-flags.ts'
 import type { FromThread, ThreadData, ToThread } from './thread-messages.ts'
 
 /** A disk that no longer answers must not keep the application from ending. */
@@ -112,7 +113,7 @@ export class ThreadEngine implements Engine {
         create: this.#create,
         gate: gate.buffer,
       }
-      const worker = new Worker(threadFile(), { workerData: data, name: 'ackhook-sqlite', ...execArgv() })
+      const worker = new Worker(threadFile(), { workerData: data, name: 'ackhook-sqlite', ...threadFlags() })
       this.#worker = worker
       gate.watch()
       const thread = new Thread(worker)
@@ -189,13 +190,4 @@ const IS_SOURCE = import.meta.url.endsWith('.ts')
 /** Always the built file: a thread has no loader, and Node 20 cannot run TypeScript. */
 function threadFile(): URL {
   return new URL(IS_SOURCE ? '../../dist/engine/thread.js' : './thread.js', import.meta.url)
-}
-
-/**
- * A thread inherits the flags of its process. `--input-type` is meant for `--eval` and a program from stdin, and Node
- * refuses to run a file with it; a condition of the tests would lead the built thread to TypeScript.
- */
-function execArgv(): { execArgv?: string[] } {
-  const cannotInherit = IS_SOURCE || process.execArgv.some(flag => flag.startsWith('--input-type'))
-  return cannotInherit ? { execArgv: [] } : {}
 }

@@ -58,6 +58,10 @@ export interface Position {
 
 export interface ListRequest {
   readonly limit: number
+  /** Of the bodies together. */
+  readonly bytes: number
+  /** Of the body of the first letter: that may be larger than `bytes`. */
+  readonly maxBytes: number
   readonly order: 'newest' | 'oldest'
   readonly after?: Position
 }

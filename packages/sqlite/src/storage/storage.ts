@@ -5,6 +5,7 @@ import { type Fault, FaultError } from '../protocol/fault.ts'
 import type { StoragePolicy } from '../protocol/storage-policy.ts'
 import { Connection } from './connection.ts'
 import type { SqliteDatabase } from './driver/database.ts'
+import { plainDatabase } from './driver/plain-database.ts'
 import { FULL, faultOf, spoilsConnection, sqliteCode } from './driver/sqlite-errors.ts'
 import { type FileIdentity, fileIdentity, GONE } from './file-identity.ts'
 import { OwnLeases } from './leases/own-leases.ts'
@@ -85,7 +86,7 @@ export class Storage {
     if (this.#connection !== undefined) return this.#connection
     // Opened again, it would be a new and empty file, and the events would be in another one.
     if (this.#file?.isMissing()) throw new FaultError(GONE)
-    const database = this.#openDatabase()
+    const database = plainDatabase(this.#openDatabase())
     try {
       prepareDatabase(database, this.#create)
       this.#file = this.#path === undefined ? undefined : fileIdentity(this.#path)

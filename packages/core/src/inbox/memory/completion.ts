@@ -43,7 +43,6 @@ function complete(state: State, entry: Entry): void {
   entry.phase = 'completing'
   state.minutes.add('handled')
   const remembered = remember(state, entry)
-  // A store that answers synchronously is not awaited. perf: note 24.
   if (remembered === true) finish(state, entry)
   else void completeLater(state, entry, remembered)
 }

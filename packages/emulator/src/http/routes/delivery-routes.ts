@@ -1,7 +1,7 @@
 import { Hono } from 'hono'
 import type { EmulatorApi, EventToSend } from '../../api/emulator-api.ts'
-import { withoutUndefined } from '../../api/read-selection.ts'
 import { fieldsOf } from '../../lib/read-fields.ts'
+import { withoutUndefined } from '../../lib/without-undefined.ts'
 import { readJson } from '../read-json.ts'
 import { jsonReply } from '../reply.ts'
 

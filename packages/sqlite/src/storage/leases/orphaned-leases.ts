@@ -18,7 +18,7 @@ export function endOrphanedLeases(database: SqliteDatabase): void {
     // Nothing is prepared: a statement that lives on would keep the connection, and the file, beyond close().
     database.exec(
       `UPDATE ackhook_events SET token = NULL
-       WHERE state = ${ACTIVE} AND (SELECT max(version) FROM ackhook_schema) = ${SCHEMA_VERSION}`,
+       WHERE state = ${ACTIVE} AND (SELECT max(version) FROM ackhook_schema) <= ${SCHEMA_VERSION}`,
     )
     database.exec('COMMIT')
   } catch {

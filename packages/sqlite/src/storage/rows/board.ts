@@ -36,9 +36,21 @@ export class Board {
   read(): PresenceView {
     const now = Math.round(monotonicMs())
     const rows = this.#read.all(now) as { readonly published: string; readonly seenAt: number }[]
-    const processes = rows.map(({ published, seenAt }): InboxProcess => {
-      return { ...(JSON.parse(published) as PublishedHandlers), seenMs: Math.max(0, now - seenAt) }
+    const processes = rows.flatMap(({ published, seenAt }): InboxProcess[] => {
+      const own = parse(published)
+      return own === undefined ? [] : [{ ...own, seenMs: Math.max(0, now - seenAt) }]
     })
     return { processes, postponed: this.#counts.total('postponed') }
+  }
+}
+
+/** `undefined` for what no process has published: one entry must not keep the others from being read. */
+function parse(published: string): PublishedHandlers | undefined {
+  try {
+    const own: unknown = JSON.parse(published)
+    const { id, patterns } = Object(own) as Partial<PublishedHandlers>
+    return typeof id === 'string' && Array.isArray(patterns) ? (own as PublishedHandlers) : undefined
+  } catch {
+    return undefined
   }
 }

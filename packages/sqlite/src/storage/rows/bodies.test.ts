@@ -19,6 +19,7 @@ const NOTHING: Batch = {
   readAhead: 0,
 }
 const LARGE = 1_000_000
+const DIES = { kind: 'dead-letter', failedAt: 1, reason: 'no', mark: null } as const
 
 function arrival(ref: number, bytes: number): Arrival {
   return [ref, `key${ref}`, '', `evt_${ref}`, 'a.b', 1, 0, bytes, null, null]
@@ -56,6 +57,72 @@ it('writes a body once, however often its event is leased and retried', () => {
     }
     const written = database.prepare('PRAGMA wal_checkpoint(PASSIVE)').get() as { log: number }
     expect(written.log).toBeLessThan(LARGE / 4096 / 2)
+  })
+})
+
+it('reads, runs again and discards dead letters without a body being read or written', () => {
+  withStorage((database, run) => {
+    for (const ref of [1, 2, 3])
+      run({ arrivals: [arrival(ref, LARGE)], bytes: new Uint8Array(LARGE).fill(ref) })
+    const { taken } = run({ take: 3 })
+    if ('kind' in taken) throw new Error('nothing was taken')
+    run({ settlements: taken.map(({ seq, token }) => ({ ...DIES, seq, token })) })
+    database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()
+    run({ queries: [{ kind: 'redrive', key: 'key1' }] })
+    const written = database.prepare('PRAGMA wal_checkpoint(PASSIVE)').get() as { log: number }
+    expect(written.log).toBeLessThan(LARGE / 4096 / 10)
+    const again = run({ take: 1 }).taken
+    expect(again).toMatchObject([{ seq: 4, event: { id: 'evt_1' } }])
+    run({ queries: [{ kind: 'discard', key: 'key2' }] })
+    if ('kind' in again || again[0] === undefined) throw new Error('nothing was taken')
+    const { seq, token, event } = again[0]
+    expect([event?.body.length, event?.body.at(0), event?.body.at(-1)]).toEqual([LARGE, 1, 1])
+    run({ settlements: [{ kind: 'complete', seq, token, forgetAt: Date.now() + 60_000 }] })
+    expect(database.prepare('SELECT seq FROM ackhook_bodies').all()).toEqual([{ seq: 3 }])
+  })
+})
+
+it('keeps the body of a letter that dies and runs again more than once', () => {
+  withStorage((_database, run) => {
+    run({ arrivals: [arrival(1, 3)], bytes: new Uint8Array([1, 2, 3]) })
+    for (let times = 1; times <= 3; times++) {
+      const { taken } = run({ take: 1 })
+      if ('kind' in taken || taken[0] === undefined) throw new Error('nothing was taken')
+      const { seq, token, event } = taken[0]
+      expect(event?.body).toEqual(new Uint8Array([1, 2, 3]))
+      run({ settlements: [{ ...DIES, seq, token }] })
+      run({ arrivals: [arrival(times + 10, 1)], bytes: new Uint8Array([9]) })
+      run({ queries: [{ kind: 'redrive', key: 'key1' }] })
+      run({ queries: [{ kind: 'forget', key: `key${times + 10}` }] })
+      const others = run({ take: 1 }).taken
+      if ('kind' in others || others[0] === undefined) throw new Error('nothing was taken')
+      const { seq: otherSeq, token: otherToken } = others[0]
+      run({ settlements: [{ kind: 'complete', seq: otherSeq, token: otherToken, forgetAt: 9e15 }] })
+    }
+  })
+})
+
+it('brings a file of the first release up to date, redriven events included', () => {
+  withStorage((database, run) => {
+    run({ arrivals: [arrival(1, 2), arrival(2, 1)], bytes: new Uint8Array([1, 1, 2]) })
+    database.exec(`DROP TRIGGER ackhook_events_gone;
+      ALTER TABLE ackhook_events DROP COLUMN body_seq;
+      CREATE TRIGGER ackhook_events_gone AFTER DELETE ON ackhook_events BEGIN
+        DELETE FROM ackhook_bodies WHERE seq = OLD.seq;
+      END;
+      CREATE TRIGGER ackhook_events_moved AFTER UPDATE OF seq ON ackhook_events BEGIN
+        UPDATE ackhook_bodies SET seq = NEW.seq WHERE seq = OLD.seq;
+      END;
+      UPDATE ackhook_schema SET version = 1;
+      UPDATE ackhook_events SET seq = 7 WHERE seq = 1`)
+    const next = new Storage(() => database)
+    next.open()
+    const [result] = next.run([{ ...NOTHING, take: 5 }], TERMS)
+    expect(result?.taken).toMatchObject([
+      { event: { id: 'evt_2', body: new Uint8Array([2]) } },
+      { event: { id: 'evt_1', body: new Uint8Array([1, 1]) } },
+    ])
+    expect(database.prepare('SELECT version FROM ackhook_schema').all()).toEqual([{ version: 2 }])
   })
 })
 

@@ -2,13 +2,17 @@ import type { BrowsedEvent } from '@ackhook/core/spi'
 import type { BrowseRequest } from '../../protocol/batch.ts'
 import type { SqliteDatabase, SqliteStatement } from '../driver/database.ts'
 import { ACTIVE, AT_ONCE, BEHIND, DEAD, FIRST, WAITING } from '../schema/states.ts'
+import { BODY_SEQ, Bodies } from './bodies.ts'
 
 interface Row extends Omit<BrowsedEvent, 'cursor' | 'body' | 'reason'> {
   readonly seq: number
   readonly state: number
   readonly due: number
   readonly reason: string | null
-  readonly body?: Uint8Array | null
+}
+
+interface RowWithBody extends Row {
+  readonly bodySeq: number
 }
 
 const STATES: Readonly<Record<BrowseRequest['state'], readonly number[]>> = {
@@ -29,21 +33,23 @@ const PENDING = `SELECT ${COLUMNS} FROM ackhook_events WHERE seq IN (
   ) ORDER BY seq LIMIT ?2`
 // As many as all processes run together.
 const RUNNING = `SELECT ${COLUMNS} FROM ackhook_events WHERE state = ${ACTIVE} AND seq > ? ORDER BY seq LIMIT ?`
-const ONE = `SELECT ${COLUMNS}, body FROM ackhook_events JOIN ackhook_bodies USING (seq) WHERE key = ?`
+const ONE = `SELECT ${COLUMNS}, ${BODY_SEQ} AS bodySeq FROM ackhook_events WHERE key = ?`
 
 /** Reads what waits and what runs, for people. */
 export class Browse {
   readonly #pending: SqliteStatement
   readonly #active: SqliteStatement
   readonly #one: SqliteStatement
+  readonly #bodies: Bodies
 
   constructor(database: SqliteDatabase) {
     this.#pending = database.prepare(PENDING)
     this.#active = database.prepare(RUNNING)
     this.#one = database.prepare(ONE)
+    this.#bodies = new Bodies(database)
   }
 
-  /** The oldest first. */
+  /** The oldest first, without their bodies. */
   page(state: 'pending' | 'active', after: number, limit: number, now: number): readonly BrowsedEvent[] {
     const statement = state === 'pending' ? this.#pending : this.#active
     return (statement.all(after, limit) as Row[]).map(row => toEvent(row, now))
@@ -51,9 +57,9 @@ export class Browse {
 
   /** With its body. */
   one(key: string, state: BrowseRequest['state'], now: number): readonly BrowsedEvent[] {
-    const row = this.#one.get(key) as Row | undefined
+    const row = this.#one.get(key) as RowWithBody | undefined
     if (row === undefined || !STATES[state].includes(row.state)) return []
-    return [{ ...toEvent(row, now), body: row.body ?? new Uint8Array(0) }]
+    return [{ ...toEvent(row, now), body: this.#bodies.read(row.bodySeq) }]
   }
 }
 

@@ -2,6 +2,7 @@ import type { RowBehind, RowsBehind, StoredEvent } from '../../protocol/batch-re
 import { monotonicMs } from '../../protocol/monotonic-ms.ts'
 import type { SqliteDatabase, SqliteStatement } from '../driver/database.ts'
 import { BEHIND } from '../schema/states.ts'
+import { BODY_SEQ, Bodies } from './bodies.ts'
 
 /** Of bodies behind one row. */
 const MAX_BYTES = 65_536
@@ -9,17 +10,18 @@ const MAX_BYTES = 65_536
 const PAUSE_MS = 60_000
 
 const BEHIND_ROWS = `SELECT seq, key, namespace, id, type, fingerprint, received_at AS receivedAt, attempts, mark,
-    order_at AS orderAt, (SELECT length(body) FROM ackhook_bodies AS b WHERE b.seq = e.seq) AS bytes
+    order_at AS orderAt, ${BODY_SEQ} AS bodySeq,
+    (SELECT length(body) FROM ackhook_bodies AS b WHERE b.seq = coalesce(e.body_seq, e.seq)) AS bytes
   FROM ackhook_events AS e WHERE order_key = (SELECT order_key FROM ackhook_events WHERE seq = ?) AND state = ${BEHIND}
   ORDER BY order_at, seq LIMIT ?`
 const ORDER_KEY = 'SELECT hex(order_key) AS orderKey FROM ackhook_events WHERE seq = ?'
-const BODY = 'SELECT body FROM ackhook_bodies WHERE seq = ?'
 
 interface WaitingRow extends Omit<StoredEvent, 'body'> {
   readonly seq: number
   readonly attempts: number
   readonly mark: number
   readonly orderAt: number
+  readonly bodySeq: number
   readonly bytes: number | null
 }
 
@@ -27,13 +29,13 @@ interface WaitingRow extends Omit<StoredEvent, 'body'> {
 export class ReadAhead {
   readonly #rows: SqliteStatement
   readonly #orderKey: SqliteStatement
-  readonly #body: SqliteStatement
+  readonly #bodies: Bodies
   #pausedUntil = 0
 
   constructor(database: SqliteDatabase) {
     this.#rows = database.prepare(BEHIND_ROWS)
     this.#orderKey = database.prepare(ORDER_KEY)
-    this.#body = database.prepare(BODY)
+    this.#bodies = new Bodies(database)
   }
 
   /** To be called when an ordered event is taken whose last attempt ended with its process. */
@@ -65,8 +67,8 @@ export class ReadAhead {
 
   #read(row: WaitingRow, token: string): RowBehind {
     const { seq, key, namespace, id, type, fingerprint, receivedAt, attempts, orderAt } = row
-    const { body } = this.#body.get(seq) as { readonly body: Uint8Array | null }
-    const event = { key, namespace, id, type, fingerprint, receivedAt, body: body ?? new Uint8Array(0) }
+    const body = this.#bodies.read(row.bodySeq)
+    const event = { key, namespace, id, type, fingerprint, receivedAt, body }
     return { seq, token, attempt: attempts + 1, orderAt, event }
   }
 }

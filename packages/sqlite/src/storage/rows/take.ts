@@ -4,6 +4,7 @@ import type { StoragePolicy } from '../../protocol/storage-policy.ts'
 import type { SqliteDatabase, SqliteStatement } from '../driver/database.ts'
 import { type ExpiredLease, type ExpiredLeases, leaseToken } from '../leases/expired-leases.ts'
 import { ACTIVE, AT_ONCE, FIRST, WAITING } from '../schema/states.ts'
+import { BODY_SEQ, Bodies } from './bodies.ts'
 import type { Counts } from './counts.ts'
 import type { ReadAhead } from './read-ahead.ts'
 
@@ -20,19 +21,19 @@ interface WaitingRow extends Omit<StoredEvent, 'body'> {
   readonly isOrdered: number
   readonly mark: number
   readonly postponed: number
+  readonly bodySeq: number
   /** When its turn came. */
   readonly since: number
 }
 
 const COLUMNS = `seq, key, namespace, id, type, fingerprint, received_at AS receivedAt, attempts, crashes,
-    order_key IS NOT NULL AS isOrdered, mark, postponed`
+    order_key IS NOT NULL AS isOrdered, mark, postponed, ${BODY_SEQ} AS bodySeq`
 
 const LAST_DUE = `SELECT due FROM ackhook_events WHERE state = ${WAITING} AND due <= ? ORDER BY due DESC LIMIT 1`
 const WAITS_FOR_SLOT = `SELECT ${COLUMNS}, iif(due = ${FIRST}, 0, accepted_at) AS since
   FROM ackhook_events WHERE state = ${WAITING} AND due <= ${AT_ONCE} ORDER BY due, seq LIMIT ?`
 const WAITED_FOR_TIME = `SELECT ${COLUMNS}, due AS since FROM ackhook_events
   WHERE state = ${WAITING} AND due > ${AT_ONCE} AND due <= ? ORDER BY due, seq LIMIT ?`
-const BODY = 'SELECT body FROM ackhook_bodies WHERE seq = ?'
 const LEASE = `UPDATE ackhook_events SET state = ${ACTIVE}, due = ?, attempts = ?, postponed = 0, token = ?
   WHERE seq = ?`
 // Nothing changes when the owner has renewed the lease after all.
@@ -55,7 +56,7 @@ export class Take {
   readonly #lastDue: SqliteStatement
   readonly #waitsForSlot: SqliteStatement
   readonly #waitedForTime: SqliteStatement
-  readonly #body: SqliteStatement
+  readonly #bodies: Bodies
   readonly #lease: SqliteStatement
   readonly #putBack: SqliteStatement
   readonly #isClockSetBack: SqliteStatement
@@ -76,7 +77,7 @@ export class Take {
     this.#lastDue = database.prepare(LAST_DUE)
     this.#waitsForSlot = database.prepare(WAITS_FOR_SLOT)
     this.#waitedForTime = database.prepare(WAITED_FOR_TIME)
-    this.#body = database.prepare(BODY)
+    this.#bodies = new Bodies(database)
     this.#lease = database.prepare(LEASE)
     this.#putBack = database.prepare(PUT_BACK)
     this.#isClockSetBack = database.prepare(IS_CLOCK_SET_BACK)
@@ -141,9 +142,7 @@ export class Take {
     if (row.postponed === 1) this.#counts.change('postponed', -1)
     this.#lease.run(now + policy.leaseMs, attempt, token, seq)
     if (ref !== undefined) return { seq, token, attempt, decision, mark, ref }
-    const stored = this.#body.get(seq) as { readonly body: Uint8Array | null }
-    // Some drivers store no bytes at all as NULL.
-    const body = stored.body ?? new Uint8Array(0)
+    const body = this.#bodies.read(row.bodySeq)
     const event = { key, namespace, id, type, fingerprint, receivedAt, body }
     return { seq, token, attempt, decision, mark, event }
   }

@@ -3,7 +3,11 @@ import type { SqliteDatabase } from '../driver/database.ts'
 import { AT_ONCE, WAITING } from './states.ts'
 
 /** Counts the changes of {@link TABLES}. Kept in a table: `user_version` belongs to the application. */
-export const SCHEMA_VERSION = 1
+export const SCHEMA_VERSION = 2
+
+const BODY_GOES = `CREATE TRIGGER ackhook_events_gone AFTER DELETE ON ackhook_events BEGIN
+    DELETE FROM ackhook_bodies WHERE seq = coalesce(OLD.body_seq, OLD.seq);
+  END;`
 
 /**
  * One row for each event that is not handled. `due` depends on the state: not before, or at once (waiting), leased until
@@ -12,7 +16,8 @@ export const SCHEMA_VERSION = 1
  * that. Those that wait for a time have an index by arrival, for people who look at them, and one by when their wait of
  * `delay` began: where that is in the future, the clock has been set back.
  *
- * A body is written once: in the row of its event, every lease and retry would write it again. perf: note 31.
+ * A body is written once: in the row of its event, every lease and retry would write it again. perf: note 31. It has the
+ * `seq` under which its event arrived, which is in `body_seq` once a redrive has given the event another one.
  *
  * Of a handled event only the id is kept, in a table of its own without another index: remembering writes one page, and
  * forgetting goes through it in its order, many ids to a page. perf: note 29.
@@ -37,15 +42,11 @@ const TABLES = `
     namespace TEXT NOT NULL,
     order_key TEXT,
     order_at INTEGER,
-    reason TEXT
+    reason TEXT,
+    body_seq INTEGER
   ) STRICT;
   CREATE TABLE ackhook_bodies (seq INTEGER PRIMARY KEY, body BLOB) STRICT;
-  CREATE TRIGGER ackhook_events_gone AFTER DELETE ON ackhook_events BEGIN
-    DELETE FROM ackhook_bodies WHERE seq = OLD.seq;
-  END;
-  CREATE TRIGGER ackhook_events_moved AFTER UPDATE OF seq ON ackhook_events BEGIN
-    UPDATE ackhook_bodies SET seq = NEW.seq WHERE seq = OLD.seq;
-  END;
+  ${BODY_GOES}
   CREATE INDEX ackhook_events_due ON ackhook_events (state, due);
   CREATE INDEX ackhook_events_delayed ON ackhook_events (state) WHERE state = ${WAITING} AND due > ${AT_ONCE};
   CREATE INDEX ackhook_events_wait_began ON ackhook_events (due - delay) WHERE state = ${WAITING} AND due > ${AT_ONCE};
@@ -71,13 +72,24 @@ const TABLES = `
   CREATE TABLE ackhook_schema (version INTEGER NOT NULL) STRICT;
   INSERT INTO ackhook_schema (version) VALUES (${SCHEMA_VERSION});`
 
-/** Creates the tables in a file that has none. Throws when the file has those of another release. */
+/** From version 1, in which a redrive moved the body too. */
+const UPGRADE = `
+  ALTER TABLE ackhook_events ADD COLUMN body_seq INTEGER;
+  DROP TRIGGER ackhook_events_gone;
+  DROP TRIGGER ackhook_events_moved;
+  ${BODY_GOES}
+  UPDATE ackhook_schema SET version = ${SCHEMA_VERSION};`
+
+/**
+ * Creates the tables in a file that has none, and brings those of an older release up to date. Throws when the file has
+ * those of a newer one.
+ */
 export function createSchema(database: SqliteDatabase): void {
   if (isCurrent(database)) return
   database.exec('BEGIN IMMEDIATE')
   try {
-    // Another process may have created them while this one waited for the lock.
-    if (!isCurrent(database)) database.exec(TABLES)
+    // Another process may have done it while this one waited for the lock.
+    if (!isCurrent(database)) database.exec(hasSchema(database) ? UPGRADE : TABLES)
     database.exec('COMMIT')
   } catch (error) {
     rollback(database)
@@ -99,7 +111,7 @@ export function hasSchema(database: SqliteDatabase): boolean {
 
 function isCurrent(database: SqliteDatabase): boolean {
   const version = readVersion(database)
-  if (version === undefined || version === SCHEMA_VERSION) return version !== undefined
+  if (version === undefined || version <= SCHEMA_VERSION) return version === SCHEMA_VERSION
   throw new FaultError({
     kind: 'configuration',
     message: `was written by a newer release of @ackhook/sqlite (schema ${version}, known up to ${SCHEMA_VERSION}): upgrade this one`,

@@ -1,0 +1,11 @@
+import type { DashboardOptions } from './options.ts'
+
+/** Each option but `authorize` may be `undefined`: a condition leaves it out. */
+export const options: DashboardOptions & Record<Exclude<keyof DashboardOptions, 'authorize'>, undefined> = {
+  authorize: () => 'read',
+  receiver: undefined,
+  inbox: undefined,
+  bodies: undefined,
+  redact: undefined,
+  trustProxy: undefined,
+}

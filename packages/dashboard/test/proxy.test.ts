@@ -1,0 +1,213 @@
+import { once } from 'node:events'
+import {
+  createServer,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+  request as send,
+} from 'node:http'
+import { connect } from 'node:net'
+import { memoryInbox } from '@ackhook/core'
+import express, { type RequestHandler } from 'express'
+import fastify from 'fastify'
+import { afterAll, expect, it, onTestFinished, vi } from 'vitest'
+import { launchBrowser, openPage } from '../../../test/support/browser.ts'
+import { dashboard as fastifyDashboard } from '../src/fastify.ts'
+import { type DashboardOptions, dashboard } from '../src/index.ts'
+import { dashboard as nodeDashboard } from '../src/node.ts'
+import { type Letters, withLetters } from './with-letters.ts'
+
+const browser = launchBrowser()
+afterAll(async () => void (await (await browser).close()))
+
+async function portOf(server: Server): Promise<number> {
+  if (!server.listening) await once(server, 'listening')
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return (server.address() as { port: number }).port
+}
+
+interface Proxy {
+  /** The path before it is handed on, and after. */
+  readonly from: string
+  readonly to: string
+  readonly headers?: (host: string) => Record<string, string>
+}
+
+/** As nginx does by default: the host is that of the server behind it. */
+async function proxyTo(port: number, { from, to, headers = () => ({}) }: Proxy): Promise<string> {
+  const proxy = createServer((incoming, outgoing) => {
+    const { host = '' } = incoming.headers
+    const path = incoming.url?.startsWith(from) ? to + incoming.url.slice(from.length) : '/nowhere'
+    const target = path.startsWith('/') ? path : `/${path}`
+    const sent = { ...incoming.headers, host: `127.0.0.1:${port}`, ...headers(host) }
+    const handed = send({
+      port,
+      host: '127.0.0.1',
+      path: target,
+      method: incoming.method,
+      headers: sent,
+    })
+    handed.on('response', reply => {
+      outgoing.writeHead(reply.statusCode ?? 502, reply.headers)
+      reply.pipe(outgoing)
+    })
+    incoming.pipe(handed)
+  })
+  return `http://127.0.0.1:${await portOf(proxy.listen(0, '127.0.0.1'))}${from}`
+}
+
+const FORWARDED = (host: string) => ({ 'x-forwarded-host': `${host}, inner.test` })
+
+/** What a browser sends over plain HTTP: no Sec-Fetch-Site. */
+function post(at: string, origin = new URL(at).origin): Promise<Response> {
+  return fetch(`${at}/api/letters/discard`, {
+    method: 'POST',
+    headers: { origin, 'content-type': 'application/json', 'x-ackhook': '1' },
+    body: JSON.stringify({ matching: {}, dryRun: true }),
+  })
+}
+
+async function served(letters: Letters, options: Partial<DashboardOptions> = {}): Promise<number> {
+  const pages = nodeDashboard({ receiver: letters.receiver, authorize: () => 'admin', ...options })
+  return portOf(createServer(pages).listen(0, '127.0.0.1'))
+}
+
+it.each([
+  ['the same path', '/ops/webhooks', '/ops/webhooks'],
+  ['a path without its prefix', '/tools/hooks', ''],
+  ['a prefix before it', '/tools/ops/webhooks', '/ops/webhooks'],
+  ['another name', '/tools/hooks', '/ops/webhooks'],
+  ['a name with a dot', '/tools/hooks.v2', '/ops/webhooks.v2'],
+])(
+  'shows its page without the slash at the end, behind a proxy that hands on %s',
+  async (_name, from, to) => {
+    const at = await proxyTo(await served(withLetters()), { from, to })
+    const context = await (await browser).newContext()
+    onTestFinished(() => context.close())
+    const { page, problems } = await openPage(context, `${at}?x=1#h`)
+    await page.getByText('Dead letters').first().waitFor()
+    expect(page.url()).toContain(`${at}/?x=1`)
+    expect(problems.filter(one => !one.includes('404'))).toEqual([])
+  },
+)
+
+it('redirects a program that wants no page to the address with the slash', async () => {
+  const at = await proxyTo(await served(withLetters()), { from: '/tools/ops', to: '/ops' })
+  const reply = await fetch(`${at}/webhooks`)
+  expect([reply.status, reply.url]).toEqual([200, `${at}/webhooks/`])
+})
+
+it('refuses a call through a proxy that changes the host, and says in the log which host was expected', async () => {
+  const letters = withLetters()
+  const at = await proxyTo(await served(letters), { from: '/ops', to: '/ops', headers: FORWARDED })
+  const reply = await post(at)
+  expect(reply.status).toBe(403)
+  expect(((await reply.json()) as { message: string }).message).toMatch(/the log of the app says/)
+  expect(letters.warned).toEqual(['foreign_request'])
+})
+
+it.each([true, false])('takes the host from X-Forwarded-Host only with trustProxy: %s', async trustProxy => {
+  const port = await served(withLetters(), { trustProxy })
+  const at = await proxyTo(port, { from: '/ops', to: '/ops', headers: FORWARDED })
+  expect((await post(at)).status).toBe(trustProxy ? 200 : 403)
+  expect((await post(at, 'http://evil.test')).status).toBe(403)
+})
+
+it('compares hosts as addresses: without the port that goes without saying, in any case', async () => {
+  const pages = dashboard({ inbox: memoryInbox(), authorize: () => 'admin' })
+  const statusOf = async (host: string, origin: string) => {
+    const headers = { host, origin, 'content-type': 'application/json' }
+    const init = { method: 'POST', headers, body: JSON.stringify({ matching: {} }) }
+    return (await pages.fetch(new Request('http://inner.test/ops/api/letters/discard', init), undefined))
+      .status
+  }
+  expect(await statusOf('Ops.Test:443', 'https://ops.test')).toBe(200)
+  expect(await statusOf('ops.test:80', 'http://ops.test')).toBe(200)
+  expect(await statusOf('ops.test:8080', 'http://ops.test')).toBe(403)
+  expect(await statusOf('ops.test', 'null')).toBe(403)
+  expect(await statusOf('', 'file://')).toBe(403)
+})
+
+it.each([true, 'loopback', '10.0.0.0/8', false])(
+  'follows the trust proxy of Express where the option is left out: %s',
+  async trust => {
+    const app = express().set('trust proxy', trust)
+    app.use('/ops', nodeDashboard({ receiver: withLetters().receiver, authorize: () => 'admin' }))
+    const at = await proxyTo(await portOf(app.listen(0, '127.0.0.1')), {
+      from: '/ops',
+      to: '/ops',
+      headers: FORWARDED,
+    })
+    expect((await post(at)).status).toBe(trust === true || trust === 'loopback' ? 200 : 403)
+  },
+)
+
+it.each([true, '127.0.0.1', '10.0.0.0/8', false])(
+  'follows the trustProxy of Fastify where the option is left out: %s',
+  async trustProxy => {
+    const app = fastify({ trustProxy })
+    onTestFinished(() => app.close())
+    const { receiver } = withLetters()
+    await app.register(fastifyDashboard, { prefix: '/ops', receiver, authorize: () => 'admin' })
+    const port = Number(new URL(await app.listen({ port: 0, host: '127.0.0.1' })).port)
+    const at = await proxyTo(port, { from: '/ops', to: '/ops', headers: FORWARDED })
+    expect((await post(at)).status).toBe(trustProxy === true || trustProxy === '127.0.0.1' ? 200 : 403)
+  },
+)
+
+const drain: RequestHandler = (req, _res, next) => void req.resume().once('end', () => next())
+
+it.each([
+  ['express.json', express.json(), 200, 'changed'],
+  ['express.text', express.text({ type: '*/*' }), 200, 'changed'],
+  ['express.raw', express.raw({ type: '*/*' }), 200, 'changed'],
+  ['something that leaves it nowhere', drain, 500, 'body_unavailable'],
+])('understands a body that %s read before it, or says so', async (_name, reader, status, answer) => {
+  const app = express().use(reader)
+  app.use('/ops', nodeDashboard({ receiver: withLetters().receiver, authorize: () => 'admin' }))
+  const reply = await post(`http://127.0.0.1:${await portOf(app.listen(0, '127.0.0.1'))}/ops`)
+  expect([reply.status, await reply.text()]).toEqual([status, expect.stringContaining(answer)])
+})
+
+it('says so where a Fetch request was read before it', async () => {
+  const pages = dashboard({ inbox: memoryInbox(), authorize: () => 'admin' })
+  const headers = { 'content-type': 'application/json', 'x-ackhook': '1' }
+  const request = new Request('http://app.test/api/letters/discard', { method: 'POST', headers, body: '{}' })
+  await request.text()
+  expect(await (await pages.fetch(request, undefined)).json()).toMatchObject({ error: 'body_unavailable' })
+})
+
+it('has a handler whose promise settles when the reply is written or the connection is gone', async () => {
+  let settled = 0
+  let isHeld = false
+  let release = () => {}
+  const held = new Promise<void>(resolve => {
+    release = resolve
+  })
+  const pages = nodeDashboard({
+    inbox: memoryInbox(),
+    async authorize() {
+      if (isHeld) await held
+      return 'read' as const
+    },
+  })
+  const server = createServer((request: IncomingMessage, response: ServerResponse) => {
+    pages(request, response).then(
+      () => settled++,
+      () => expect.unreachable(),
+    )
+  })
+  const port = await portOf(server.listen(0, '127.0.0.1'))
+  expect((await fetch(`http://127.0.0.1:${port}/`)).status).toBe(200)
+  await vi.waitFor(() => expect(settled).toBe(1))
+  isHeld = true
+  const socket = connect(port, '127.0.0.1')
+  socket.write('GET / HTTP/1.1\r\nhost: app.test\r\n\r\n')
+  await once(server, 'request')
+  socket.destroy()
+  await vi.waitFor(() => expect(settled).toBe(2))
+  release()
+})

@@ -1,0 +1,46 @@
+import type { WorkerOptions } from 'node:worker_threads'
+
+/** Flags that change how the files of the thread are found, or what it prints. */
+const KEPT: readonly string[] = [
+  '--experimental-sqlite',
+  '--no-experimental-sqlite',
+  '--no-addons',
+  '--no-warnings',
+  '--preserve-symlinks',
+  '--preserve-symlinks-main',
+]
+const KEPT_WITH_VALUE: readonly string[] = ['--disable-warning']
+const PRELOADS: readonly string[] = ['-r', '--require', '--import', '--loader', '--experimental-loader']
+/** How Yarn's Plug'n'Play finds packages: without it nothing could be imported. */
+const RESOLVER = /(^|[\\/])\.pnp\.(c?js|loader\.mjs)$/
+
+/**
+ * What the thread starts with. Node would run the preloads of the application in it again, from its flags and from
+ * `NODE_OPTIONS`: telemetry would count twice, and one that opens a port would end the thread.
+ */
+export function threadFlags(
+  execArgv: readonly string[] = process.execArgv,
+  env: NodeJS.ProcessEnv = process.env,
+): Required<Pick<WorkerOptions, 'execArgv' | 'env'>> {
+  const flags = [...execArgv, ...splitOptions(env['NODE_OPTIONS'] ?? '')]
+  return { execArgv: keptOf(flags), env: { ...env, NODE_OPTIONS: '' } }
+}
+
+function keptOf(flags: readonly string[]): string[] {
+  return flags.flatMap((flag, index) => {
+    if (KEPT.includes(flag)) return [flag]
+    const [name = flag, joined] = flag.split(/=(.*)/s)
+    const value = joined ?? flags[index + 1]
+    if (value === undefined) return []
+    const isKept = KEPT_WITH_VALUE.includes(name) || (PRELOADS.includes(name) && RESOLVER.test(value))
+    return isKept ? [name, value] : []
+  })
+}
+
+/** As Node reads `NODE_OPTIONS`: separated by spaces, except in double quotes. */
+function splitOptions(text: string): string[] {
+  const options = text.match(/(?:"(?:\\.|[^"\\])*"|[^\s"])+/g) ?? []
+  return options.map(option =>
+    option.replace(/"((?:\\.|[^"\\])*)"/g, (_, quoted: string) => quoted.replace(/\\(.)/g, '$1')),
+  )
+}

@@ -1,0 +1,16 @@
+import type { SqliteInboxOptions } from './options.ts'
+
+declare const isSet: boolean
+
+/** What leaves an option out: a condition, or a variable that is not set. */
+export const options: SqliteInboxOptions = {
+  path: isSet ? 'webhooks.db' : undefined,
+  database: undefined,
+  lease: isSet ? '30s' : undefined,
+  poll: isSet ? '1s' : undefined,
+  create: isSet ? false : undefined,
+}
+
+/** Each option may be `undefined`. */
+export const all: { readonly [Name in keyof Required<SqliteInboxOptions>]: undefined } & SqliteInboxOptions =
+  { path: undefined, database: undefined, lease: undefined, poll: undefined, create: undefined }

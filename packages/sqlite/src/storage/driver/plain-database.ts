@@ -1,0 +1,74 @@
+import type { SqliteDatabase, SqliteStatement, SqlValue } from './database.ts'
+
+/** How the drivers can be told to read. Those of a database may be set for all its statements. */
+interface Switches {
+  setReadBigInts?(on: boolean): unknown
+  setReturnArrays?(on: boolean): unknown
+  /** As `better-sqlite3` calls it. */
+  safeIntegers?(on: boolean): unknown
+}
+
+/**
+ * A database whose statements read rows as objects and integers as numbers, whatever its owner has set. An integer that
+ * is too large for a number becomes the nearest one: a single row must not keep all others from being read.
+ */
+export function plainDatabase(database: SqliteDatabase): SqliteDatabase {
+  return {
+    exec: sql => database.exec(sql),
+    prepare: sql => plainStatement(database.prepare(sql), sql),
+    close: () => database.close(),
+  }
+}
+
+function plainStatement(statement: SqliteStatement & Switches, sql: string): SqliteStatement {
+  statement.setReturnArrays?.(false)
+  setBigInts(statement, false)
+  // A statement that writes must not run a second time.
+  const isRead = /^\s*SELECT\b/i.test(sql)
+  const readAgain = <T>(error: unknown, read: () => T): T => {
+    if (!isRead || !isTooLarge(error)) throw error
+    setBigInts(statement, true)
+    try {
+      return read()
+    } finally {
+      setBigInts(statement, false)
+    }
+  }
+  return {
+    run: (...values) => statement.run(...values),
+    get(...values) {
+      try {
+        return statement.get(...values)
+      } catch (error) {
+        return readAgain(error, () => toNumbers(statement.get(...values)))
+      }
+    },
+    all(...values: SqlValue[]) {
+      try {
+        return statement.all(...values)
+      } catch (error) {
+        return readAgain(error, () => statement.all(...values).map(toNumbers))
+      }
+    },
+  }
+}
+
+/** `@photostructure/sqlite` has a code for it in `get` alone. */
+function isTooLarge(error: unknown): boolean {
+  return (
+    error instanceof Error && error.message.includes('too large to be represented as a JavaScript number')
+  )
+}
+
+function setBigInts(statement: Switches, on: boolean): void {
+  statement.setReadBigInts?.(on)
+  statement.safeIntegers?.(on)
+}
+
+function toNumbers(row: unknown): unknown {
+  if (typeof row !== 'object' || row === null) return row
+  const values = Object.entries(row)
+  return Object.fromEntries(
+    values.map(([name, value]) => [name, typeof value === 'bigint' ? Number(value) : value]),
+  )
+}
