@@ -90,7 +90,7 @@ function admit(state: State, entry: Entry): MaybePromise<AcceptResult> {
   if (entry.delivery.waitUntil !== undefined) {
     const finished = new Promise<void>(resolve => (entry.onFinished = resolve))
     keepAlive(entry.delivery, finished, policy.logger)
-  }
+  } else if (state.freezingHost !== undefined) warnOfFreeze(state)
   const replaced = deadLetters.deliveryOf(entry.key)
   deadLetters.remove(entry.key)
   scheduler.enqueue(entry)
@@ -104,4 +104,12 @@ function admit(state: State, entry: Entry): MaybePromise<AcceptResult> {
   // From here a crash loses the event: its sender receives a 2xx, and only this process has it.
   entry.acknowledged = true
   return isSame ? ACCEPT_RESULTS.accepted : ACCEPT_RESULTS.replaced
+}
+
+function warnOfFreeze(state: State): void {
+  state.policy.logger.warn(
+    { code: 'host_freezes' },
+    `${state.freezingHost} may freeze this process once the reply is written, and events in memory with it. Set acknowledge: 'after-processing', use a durable inbox, or hand on waitUntil.`,
+  )
+  state.freezingHost = undefined
 }

@@ -15,8 +15,7 @@ export function browse(
   deadLetters: DeadLetterList,
 ): readonly BrowsedEvent[] {
   const { state, after, limit = 100 } = query
-  const events =
-    state === 'dead' ? deadLetters.list({ limit: deadLetters.size, after }) : unfinished(entries, query)
+  const events = state === 'dead' ? deadLetters.all({ after }) : unfinished(entries, query)
   const found: BrowsedEvent[] = []
   for (const event of events) {
     if (found.length === limit) break

@@ -82,3 +82,19 @@ it.each([
 ])('describes a value that cannot be turned into text: something %s', (_, thrown) => {
   expect(describeError(thrown)).toBe('an error without a text')
 })
+
+it('ends a page early once its bodies exceed 4 MiB, and lists the rest on the next ones', () => {
+  const list = new DeadLetterList()
+  for (let i = 0; i < 5; i++) {
+    list.put({ ...delivery(`${i}`), id: `evt_${i}`, body: new Uint8Array(3_000_000) }, about)
+  }
+  const pages: string[][] = []
+  let after: string | undefined
+  for (;;) {
+    const page = list.list({ after, order: 'oldest' })
+    if (page.length === 0) break
+    pages.push(page.map(letter => letter.id))
+    after = page.at(-1)?.cursor
+  }
+  expect(pages).toEqual([['evt_0', 'evt_1'], ['evt_2', 'evt_3'], ['evt_4']])
+})

@@ -4,6 +4,7 @@ import type { Delivery } from '../delivery.ts'
 import type { DeadLetter, ListOptions } from '../inbox.ts'
 
 const MAX_KEPT = 1000
+const MAX_PAGE_BYTES = 4_194_304
 
 /** The newest dead letters of one process, each with its delivery for a redrive. */
 export class DeadLetterList {
@@ -25,14 +26,27 @@ export class DeadLetterList {
     if (this.#kept.size > MAX_KEPT) this.#kept.delete(this.#kept.keys().next().value as string)
   }
 
-  list({ limit = 100, after, order = 'newest' }: ListOptions = {}): readonly DeadLetter[] {
+  /** One page: at most `limit` letters, and no further one once their bodies exceed 4 MiB. */
+  list({ limit = 100, ...options }: ListOptions = {}): readonly DeadLetter[] {
+    const page: DeadLetter[] = []
+    let bytes = 0
+    for (const letter of this.all(options)) {
+      if (page.length === limit || bytes > MAX_PAGE_BYTES) break
+      page.push(letter)
+      bytes += letter.body.length
+    }
+    return page
+  }
+
+  /** Every letter in the order, after the place of a cursor. */
+  all({ after, order = 'newest' }: Omit<ListOptions, 'limit'> = {}): readonly DeadLetter[] {
     const from = parseCursor(after)
     const letters = Array.from(this.#kept.values(), ({ letter }) => letter)
     if (order === 'newest') letters.reverse()
-    if (from === undefined) return letters.slice(0, limit)
-    const comesAfter = ({ cursor }: DeadLetter) =>
-      order === 'newest' ? Number(cursor) < from : Number(cursor) > from
-    return letters.filter(comesAfter).slice(0, limit)
+    if (from === undefined) return letters
+    return letters.filter(({ cursor }) =>
+      order === 'newest' ? Number(cursor) < from : Number(cursor) > from,
+    )
   }
 
   get(key: string): DeadLetter | undefined {

@@ -18,7 +18,12 @@ export async function drain(state: State, timeoutMs: number): Promise<DrainRepor
   // An event that is only being recorded as handled is neither lost nor given back.
   const left = [...entries.values()].filter(entry => entry.phase !== 'completing')
   for (const { acknowledged, delivery } of left) if (acknowledged) lost.push(delivery.id)
-  if (lost.length > 0) policy.logger.error({ code: 'events_lost', events: lost }, namesOf(lost))
+  if (lost.length > 0)
+    policy.logger.error(
+      { code: 'events_lost', events: lost },
+      `The drain left no time for: ${namesOf(lost)}.`,
+    )
+  state.stopWatchingExit()
   await Promise.all(left.map(entry => withdraw(state, entry, ABORT.drained())))
   return { lost: lost.length }
 }
@@ -26,5 +31,18 @@ export async function drain(state: State, timeoutMs: number): Promise<DrainRepor
 function namesOf(ids: readonly string[]): string {
   const more = ids.length - MOST_NAMED
   const named = ids.slice(0, MOST_NAMED).join(', ')
-  return `The drain left no time for: ${named}${more > 0 ? ` and ${more} more` : ''}.`
+  return `${named}${more > 0 ? ` and ${more} more` : ''}`
+}
+
+/** Reports acknowledged events that end with the process, because nothing called `close()`. */
+export function reportLoss({ policy, entries }: State): void {
+  const held = [...entries.values()].filter(
+    ({ acknowledged, phase }) => acknowledged && phase !== 'completing',
+  )
+  if (held.length === 0) return
+  const lost = held.map(({ delivery }) => delivery.id)
+  policy.logger.error(
+    { code: 'events_lost', events: lost.slice(0, MOST_NAMED) },
+    `The process exits with ${lost.length} acknowledged events in memory: ${namesOf(lost)}. Call close() before it exits, or use a durable inbox.`,
+  )
 }

@@ -1,3 +1,4 @@
+import { platform } from '#platform'
 import { createScheduler } from '#scheduler'
 import { ConfigurationError } from '../../errors/errors.ts'
 import type { Duration } from '../../errors/parse-duration.ts'
@@ -11,7 +12,7 @@ import { accept, redrive } from './accepting.ts'
 import { BROWSING, browse } from './browsing.ts'
 import { applyResult, beginAttempt, loseLease, MinuteCounts } from './completion.ts'
 import { DeadLetterList } from './dead-letter-list.ts'
-import { drain } from './draining.ts'
+import { drain, reportLoss } from './draining.ts'
 import type { Entry } from './entry.ts'
 import { GuardedStore } from './guarded-store.ts'
 import { LeaseRenewal } from './lease-renewal.ts'
@@ -58,6 +59,7 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
           policy.logger.warn({ code: notice.code }, notice.message)
         })
       } catch (error) {
+        state.stopWatchingExit()
         // The store may be back when the receiver tries again.
         state = undefined
         throw error
@@ -136,6 +138,8 @@ function createState({ ids, ...kept }: Parts, run: ProcessEvent, policy: Process
     sequence: 0,
     entries,
     limit: { lastStartAt: undefined },
+    freezingHost: policy.acknowledge === 'immediately' ? platform.freezingHost() : undefined,
+    stopWatchingExit: platform.onExit(() => reportLoss(state)),
     isDraining: false,
     lost: [],
     onIdle: undefined,

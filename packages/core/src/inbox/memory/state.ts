@@ -33,6 +33,10 @@ export interface State {
   isDraining: boolean
   /** Ids of acknowledged events that the drain gave up. */
   readonly lost: string[]
+  /** The host, until it was warned of that it freezes events which were acknowledged. */
+  freezingHost: string | undefined
+  /** To be called once nothing can be lost any more. */
+  stopWatchingExit: () => void
   /** Called when no entry is left. */
   onIdle: (() => void) | undefined
 }

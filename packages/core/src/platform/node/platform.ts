@@ -4,7 +4,9 @@ import { hostname } from 'node:os'
 // Not the global one, which a test may have faked before.
 import { setImmediate } from 'node:timers'
 import type { Platform } from '../platform.ts'
+import { freezingHost } from './freezing-host.ts'
 import { hmac } from './hmac.ts'
+import { onExit } from './on-exit.ts'
 import { processWarnings } from './process-warnings.ts'
 import { createTimeouts } from './timeouts.ts'
 
@@ -26,6 +28,8 @@ export const platform: Platform = {
     return buffer.toString('utf8', hasBom ? 3 : 0)
   },
   captureContext: () => AsyncLocalStorage.snapshot(),
+  onExit,
+  freezingHost,
   processName: () => `${hostname()}:${process.pid}`,
   afterReplies: work => void setImmediate(work),
   defaultLogger: processWarnings,

@@ -1,6 +1,7 @@
 import type { Logger } from '../../observe/logger.ts'
 import { consoleLogger } from '../console-logger.ts'
 import { thrownText } from '../thrown-text.ts'
+import { exits } from './on-exit.ts'
 
 /**
  * The logger when none was given: warnings and errors become process warnings, which Node prints to stderr
@@ -15,7 +16,7 @@ export const processWarnings: Logger = {
 
 function emit(level: 'warn' | 'error', fields: object, message: string): void {
   // Node prints warnings from a listener of its own, which `--no-warnings` and NODE_NO_WARNINGS leave out.
-  if (typeof process.emitWarning !== 'function' || process.listenerCount('warning') === 0) {
+  if (exits() || typeof process.emitWarning !== 'function' || process.listenerCount('warning') === 0) {
     consoleLogger[level](fields, message)
     return
   }

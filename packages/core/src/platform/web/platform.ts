@@ -21,6 +21,8 @@ export const platform: Platform = {
   },
   decodeText: bytes => decoder.decode(bytes),
   captureContext: () => work => work(),
+  onExit: () => () => {},
+  freezingHost: () => undefined,
   processName: () => '',
   // A microtask runs whatever becomes of its request; a timer may not.
   // Called as a plain function: Workers refuse any other `this`.
