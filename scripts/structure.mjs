@@ -18,7 +18,7 @@ import { parseSync } from 'rolldown/utils'
 const MOST_LINES_OF_A_FUNCTION = 60
 const MOST_FILES_OF_A_FOLDER = 20
 /** Core without what only durable inboxes load. */
-const MOST_CODE_LINES_OF_CORE = 4620
+const MOST_CODE_LINES_OF_CORE = 4690
 const MOST_CODE_LINES_OF_SHARING = 360
 const SHARING = /inbox.sharing/
 const LONGEST_SHOWN = 20

@@ -12,7 +12,12 @@ function run(last: string, env: Record<string, string> = {}, options = '{}') {
     import { createReceiver, toFetchHandler } from '${core}'
     import { createEvent, signedRequest } from '${testing}'
     const receiver = createReceiver({ secret: '${SECRET}', ...${options} })
-    receiver.on('conversation.resolved', () => new Promise(() => setTimeout(() => {}, 60_000)))
+    let begin
+    const handling = new Promise(resolve => (begin = resolve))
+    receiver.on('conversation.resolved', () => {
+      begin()
+      return new Promise(() => setTimeout(() => {}, 60_000))
+    })
     await receiver.start()
     const handle = toFetchHandler(receiver)
     async function send(id, ...host) {
@@ -41,7 +46,7 @@ it('a process that exits after close(), or with nothing in memory, says nothing 
 })
 
 it('an event that was not acknowledged is not lost with its process', () => {
-  const last = "void send('evt_1'); await new Promise(resolve => setTimeout(resolve, 100)); process.exit()"
+  const last = "void send('evt_1'); await handling; process.exit()"
   expect(run(last, {}, "{ acknowledge: 'after-processing' }")).toBe('')
 })
 
@@ -56,6 +61,6 @@ it('a host that freezes after the reply is warned of once, unless it was given w
 })
 
 it('a receiver that acknowledges after processing is not warned of a host that freezes', () => {
-  const last = "void send('evt_1'); await new Promise(resolve => setTimeout(resolve, 100)); process.exit()"
+  const last = "void send('evt_1'); await handling; process.exit()"
   expect(run(last, lambda, "{ acknowledge: 'after-processing' }")).toBe('')
 })
