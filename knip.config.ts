@@ -13,6 +13,7 @@ const config: KnipConfig = {
   // Called by name, from scripts and from test/packaging.
   ignoreBinaries: ['tsc', 'redis-server', 'apt-get', 'dpkg-deb'],
   ignoreDependencies: [
+    'turbo',
     '@arethetypeswrong/cli',
     'publint',
     '@changesets/cli',
@@ -65,7 +66,12 @@ const config: KnipConfig = {
     },
     // A peer that only `ui/` bundles, and frameworks that its tests mount it in.
     'packages/dashboard': { entry: packageTests, project: packageSources, ignoreDependencies: ['fastify'] },
-    ui: { entry: ['build.mjs!', 'src/*/main.tsx!'], project: ['src/**/*.{ts,tsx}!', 'build.mjs!'] },
+    ui: {
+      entry: ['build.mjs!', 'src/*/main.tsx!'],
+      project: ['src/**/*.{ts,tsx}!', 'build.mjs!'],
+      // Its build imports a file of it by the path.
+      ignoreDependencies: ['ackhook'],
+    },
     // An optional peer that its tests run it with.
     'packages/cli': {
       entry: packageTests,

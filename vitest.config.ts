@@ -25,8 +25,8 @@ const patient = {
 
 export default defineConfig({
   test: {
-    // Most of the time goes into waiting for servers and processes: three workers used half of two cores.
-    maxWorkers: 4,
+    // Much of the time goes into waiting for servers and processes: four workers left two cores idle at times.
+    maxWorkers: 6,
     coverage: {
       provider: 'v8',
       include: ['packages/core/src/**/*.ts'],

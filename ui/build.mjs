@@ -1,9 +1,13 @@
 // Builds the pages into the packages that serve them. The dashboard gets one module, `page/assets.js`, because it is
 // mounted wherever JavaScript runs, Workers and bundles included. The emulator gets files, as it always has a disk.
+// With `--if-changed` a page stays that is newer than all it is built from: tests build before each run.
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+
+// Vitest, which builds before its tests, has `test` here, and Vite would build another page.
+process.env['NODE_ENV'] = 'production'
 
 const root = fileURLToPath(new URL('.', import.meta.url))
 const ERRORS = fileURLToPath(new URL('../docs/errors.md', import.meta.url))
@@ -20,17 +24,19 @@ await buildPage('emulator', `${packages}emulator/page/index.html`, (assets, into
 })
 
 async function buildPage(page, into, write) {
-  if (isUpToDate(page, into)) return
+  if (process.argv.includes('--if-changed') && isUpToDate(page, into)) return
   const assets = await assetsOf(page)
   mkdirSync(dirname(into), { recursive: true })
   write(assets, into)
 }
 
-/** Tests build before each run, and Vite takes most of a second. */
 function isUpToDate(page, into) {
   if (!existsSync(into)) return false
-  const sources = ['kit', page].flatMap(folder =>
-    readdirSync(`${root}src/${folder}`, { recursive: true }).map(file => join(root, 'src', folder, file)),
+  const folders = ['kit', page].map(name => `${root}src/${name}`)
+  // The event types come from the CLI, which makes them with these.
+  for (const name of ['cli/dist/send', 'core/dist', 'testing/dist']) folders.push(packages + name)
+  const sources = folders.flatMap(folder =>
+    readdirSync(folder, { recursive: true }).map(file => join(folder, file)),
   )
   const newest = Math.max(
     ...[...sources, ERRORS, fileURLToPath(import.meta.url)].map(file => statSync(file).mtimeMs),
@@ -57,7 +63,9 @@ async function assetsOf(page) {
       cssCodeSplit: false,
     },
   })
-  return Object.fromEntries(output.map(file => [file.fileName, assetOf(file)]))
+  // Vite gives them in the order in which they were ready.
+  const files = output.toSorted((a, b) => (a.fileName < b.fileName ? -1 : 1))
+  return Object.fromEntries(files.map(file => [file.fileName, assetOf(file)]))
 }
 
 function assetOf(file) {

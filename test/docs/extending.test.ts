@@ -9,6 +9,7 @@ import { storeSuite } from '@ackhook/testing/store-suite'
 import { getRequestListener } from '@hono/node-server'
 import { Pool } from 'pg'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { inFull } from '../support/in-full.ts'
 import { type PostgresServer, startPostgres } from '../support/postgres.ts'
 import { ROOT } from '../support/workspace-packages.ts'
 import { allBlocks } from './blocks.ts'
@@ -141,7 +142,8 @@ describe('the adapter of the guide', () => {
   afterAll(() => server.close())
 
   const open = () => ({ url: `${base}/plain`, parsedUrl: `${base}/parsed`, handled: () => events })
-  it.each(adapterSuite({ open }))('$id: $name', async ({ run }) => run())
+  const cases = adapterSuite({ open }).filter(({ id }) => inFull(true, id !== 'adapter.connections.slow'))
+  it.each(cases)('$id: $name', async ({ run }) => run())
 })
 
 it('has a guide for each suite', () => {

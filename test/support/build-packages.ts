@@ -11,7 +11,7 @@ export function setup(): void {
   const root = fileURLToPath(new URL('../..', import.meta.url))
   const typescript = dirname(createRequire(import.meta.url).resolve('typescript/package.json'))
   execFileSync(process.execPath, [join(typescript, 'bin', 'tsc'), '-b'], { cwd: root, stdio: 'inherit' })
-  for (const script of ['scripts/bundle-core.mjs', 'ui/build.mjs']) {
-    execFileSync(process.execPath, [join(root, script)], { cwd: root, stdio: 'inherit' })
+  for (const script of [['scripts/bundle-core.mjs'], ['ui/build.mjs', '--if-changed']]) {
+    execFileSync(process.execPath, script, { cwd: root, stdio: 'inherit' })
   }
 }

@@ -1,11 +1,16 @@
+import { preparePostgres } from './postgres.ts'
 import { requireBrowser } from './require-browser.ts'
 import { requireProgram } from './require-program.ts'
 
-/** Vitest runs this once, before any test and in one process: two installations must not meet. */
-export function setup(): void {
+/**
+ * Vitest runs this once, before any test and in one process: two installations must not meet. What it returns runs
+ * after the last test.
+ */
+export function setup(): () => void {
   requireProgram('redis-server')
   requireProgram('postgres')
   requireBrowser()
   requireProgram('pgbouncer')
   requireProgram('openssl')
+  return preparePostgres()
 }

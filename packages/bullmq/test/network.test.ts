@@ -2,6 +2,7 @@ import { kill } from 'node:process'
 import { bullmqInbox } from '@ackhook/bullmq'
 import { Cluster, Redis } from 'ioredis'
 import { type TestContext, test } from 'vitest'
+import { inFull } from '../../../test/support/in-full.ts'
 import { ownTime } from '../../../test/support/own-time.ts'
 import { startPostgres } from '../../../test/support/postgres.ts'
 import { startRedis } from '../../../test/support/redis.ts'
@@ -179,7 +180,7 @@ test.concurrent('a cluster works through a client of the user, and its idle conn
   await inbox.accept(aDelivery())
   await until(() => work.runs.length === 1)
   // Longer than a connection may be silent while it is waited for.
-  await new Promise(resolve => setTimeout(resolve, 17_000))
+  await new Promise(resolve => setTimeout(resolve, inFull(17_000, 3000)))
   await inbox.accept(aDelivery())
   await until(() => work.runs.length === 2)
   expect(policy.seen.filter(({ kind }) => kind === 'store_down')).toEqual([])

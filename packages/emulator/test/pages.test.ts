@@ -11,6 +11,7 @@ import {
   openPage,
   type Page,
 } from '../../../test/support/browser.ts'
+import { inFull } from '../../../test/support/in-full.ts'
 import { startPatientEmulator } from '../../../test/support/patient-emulator.ts'
 import type { Emulator, EmulatorOptions } from '../src/index.ts'
 
@@ -612,7 +613,7 @@ it.each(['light', 'dark'] as const)(
       'messages',
       'settings',
     ]
-    for (const width of [1200, 600, 360]) {
+    for (const width of inFull([1200, 600, 360], colorScheme === 'light' ? [1200] : [600])) {
       const context = await contextWith({ colorScheme, bypassCSP: true, viewport: { width, height: 800 } })
       const page = await open(emulator.url, context)
       for (const [index, place] of places.entries()) {

@@ -82,8 +82,13 @@ async function misbehave(behaviour, attempt, id) {
   if (behaviour === 'exit' || behaviour === 'exit-always') process.exit(1)
   if (behaviour?.blockMs > 0 && attempt === 1 && !settings.steady) {
     const until = performance.now() + behaviour.blockMs
-    while (performance.now() < until || (behaviour.untilDone && !isDone(id)));
+    while (performance.now() < until || (behaviour.untilDone && !isDone(id))) blockFor(10)
   }
+}
+
+/** Blocks the event loop, and leaves the processor to others. */
+function blockFor(ms) {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
 }
 
 /** Whether another process has handled it: asked without giving the event loop a turn. */
