@@ -69,31 +69,28 @@ test('an inbox that was never started connects to nothing and closes at once', a
 })
 
 describe('a variable that is not set is refused where a client would connect to its default instead', () => {
-  const wrong: [BullmqInboxOptions, string][] = [
+  const wrong: [unknown, string][] = [
     [{ connection: { url: undefined } }, 'connection.url'],
     [{ connection: { url: null } }, 'connection.url'],
     [{ connection: { url: undefined, port: 6380 } }, 'connection.url'],
     [{ connection: { host: undefined } }, 'connection.host'],
-    [{ connection: { host: null } as never }, 'connection.host'],
+    [{ connection: { host: null } }, 'connection.host'],
     [{ connection: { host: '' } }, 'connection.host'],
     [{ connection: { host: undefined, port: 6380 } }, 'connection.host'],
     [{ connection: { host: 'redis', port: undefined } }, 'connection.port'],
     [{ connection: { host: 'redis', db: undefined } }, 'connection.db'],
-    [{ connection: { sentinels: undefined, name: 'primary' } as never }, 'connection.sentinels'],
-    [{ connection: { path: undefined } as never }, 'connection.path'],
-    [{ postgres: { connectionString: undefined } as never }, 'postgres.connectionString'],
-    [{ postgres: { connectionString: null } as never }, 'postgres.connectionString'],
+    [{ connection: { sentinels: undefined, name: 'primary' } }, 'connection.sentinels'],
+    [{ connection: { path: undefined } }, 'connection.path'],
+    [{ postgres: { connectionString: undefined } }, 'postgres.connectionString'],
+    [{ postgres: { connectionString: null } }, 'postgres.connectionString'],
     [{ postgres: { connectionString: '' } }, 'postgres.connectionString'],
-    [{ postgres: { host: undefined, database: 'app' } as never }, 'postgres.host'],
-    [{ postgres: { host: 'db', database: undefined } as never }, 'postgres.database'],
-    [{ postgres: { host: 'db', user: undefined } as never }, 'postgres.user'],
-    [
-      { postgres: { connectionString: 'postgres://127.0.0.1', schema: undefined } as never },
-      'postgres.schema',
-    ],
+    [{ postgres: { host: undefined, database: 'app' } }, 'postgres.host'],
+    [{ postgres: { host: 'db', database: undefined } }, 'postgres.database'],
+    [{ postgres: { host: 'db', user: undefined } }, 'postgres.user'],
+    [{ postgres: { connectionString: 'postgres://127.0.0.1', schema: undefined } }, 'postgres.schema'],
   ]
   test.each(wrong)('%j: %s', (options, option) => {
-    expect(() => bullmqInbox(options)).toThrow(
+    expect(() => bullmqInbox(options as BullmqInboxOptions)).toThrow(
       expect.objectContaining({
         option,
         message: expect.stringMatching(/set the variable.*#unset-variables/),
@@ -104,12 +101,14 @@ describe('a variable that is not set is refused where a client would connect to 
   test.each([
     { connection: { url: 'redis://127.0.0.1:1', host: undefined, port: undefined } },
     { connection: { url: undefined, host: '127.0.0.1' } },
-    { connection: { path: '/run/redis.sock', host: undefined } as never },
-    { connection: { host: '127.0.0.1', password: undefined } as never },
-    { postgres: { connectionString: 'postgres://127.0.0.1', host: undefined } as never },
-    { postgres: { connectionString: undefined, host: '127.0.0.1' } as never },
+    { connection: { path: '/run/redis.sock', host: undefined } },
+    { connection: { host: '127.0.0.1', password: undefined } },
+    { postgres: { connectionString: 'postgres://127.0.0.1', host: undefined } },
+    { postgres: { connectionString: undefined, host: '127.0.0.1' } },
     { postgres: {} },
-    { connection: {}, prefix: undefined, rateLimit: undefined } as never,
+    { postgres: 'postgres://127.0.0.1' },
+    { postgres: new URL('postgres://127.0.0.1') },
+    { connection: {}, prefix: undefined, rateLimit: undefined },
   ])('%j leads where it says', options => {
     expect(() => bullmqInbox(options as BullmqInboxOptions)).not.toThrow()
   })

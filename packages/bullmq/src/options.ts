@@ -109,7 +109,8 @@ function postgresOf(postgres: PostgresPool | PostgresConnectionOptions): Postgre
   }
   if ((typeof postgres === 'object' && postgres !== null) || typeof postgres === 'string') {
     checkPoolSize(postgres)
-    if (!('query' in Object(postgres))) requireAddress('postgres', postgres as object, POSTGRES_ADDRESS)
+    const isOptions = typeof postgres === 'object' && !('query' in postgres)
+    if (isOptions) requireAddress('postgres', postgres, POSTGRES_ADDRESS)
     return postgres as PostgresConnectionOptions
   }
   throw new ConfigurationError('postgres', 'must be a pool of pg, its options or an address')

@@ -186,3 +186,14 @@ export const FORGET = `
 WITH handled AS (SELECT id FROM job WHERE queue = $1 AND id = $2 AND state = 'completed' FOR UPDATE),
 remembered AS (DELETE FROM ackhook_remembered WHERE queue = $1 AND id = $2 RETURNING id)
 SELECT remove($1, id, false) AS n FROM handled UNION ALL SELECT 1 FROM remembered`
+
+/**
+ * Beside the remembered ids, whose own begin otherwise, and pruned with them. $1 queue, $2 keys, $3 ids of jobs, $4 until when.
+ */
+export const NAME_JOBS = `
+INSERT INTO ackhook_remembered (queue, id, token, fingerprint, forget_at_ms)
+SELECT $1, 'unreadable:' || key, job_id, 0, $4 FROM unnest($2::text[], $3::text[]) AS names (key, job_id)
+ON CONFLICT (queue, id) DO UPDATE SET token = EXCLUDED.token, forget_at_ms = EXCLUDED.forget_at_ms`
+
+/** $1 queue, $2 key. */
+export const FIND_NAME = `SELECT token AS id FROM ackhook_remembered WHERE queue = $1 AND id = 'unreadable:' || $2`

@@ -1,6 +1,7 @@
 import type { Delivery } from '@ackhook/core'
 import {
   ABORT,
+  type Attempt,
   type AttemptResult,
   crashPolicy,
   createAttempt,
@@ -13,7 +14,8 @@ import {
 import { DelayedError, WaitingError } from 'bullmq'
 import type { Engine, QueueWorker, WorkerSettings } from '../engine/engine.ts'
 import { type EventBoard, markOf } from '../engine/event-board.ts'
-import { type EventJob, toDelivery } from '../engine/event-job.ts'
+import { BACKOFF, type EventJob, readDelivery } from '../engine/event-job.ts'
+import { rawOf, unreadableDelivery, unreadableReason } from '../engine/unreadable-job.ts'
 import { deadLetterError, delayOf, retryError } from './job-errors.ts'
 import { type JobLock, LockRenewal } from './lock-renewal.ts'
 import { watchRecord } from './lost-record.ts'
@@ -52,6 +54,7 @@ export class InboxWorker {
   readonly #minutes: MinuteCounter
   readonly #outages: OutageLog
   readonly #leaseMs: number
+  readonly #nameJobs: Engine['nameJobs']
   /** Events that were handled, whose completion is not recorded yet. */
   readonly #completing = new Set<Delivery>()
   /** The drain ran out of time: what still runs goes back to the queue. */
@@ -67,6 +70,7 @@ export class InboxWorker {
     this.#policy = policy
     this.#board = engine.board
     this.#leaseMs = leaseMs
+    this.#nameJobs = names => engine.nameJobs(names)
     this.#minutes = new MinuteCounter(minute => engine.board.count(minute))
     this.#outages = new OutageLog(policy.observe, 'work')
     this.#locks = new LockRenewal({
@@ -117,11 +121,12 @@ export class InboxWorker {
 
   /** BullMQ has locked the job. After a crash in here the lock expires, and the job runs again. */
   async #attempt(job: EventJob, token: string): Promise<void> {
-    const delivery = toDelivery(job)
-    const attempt = createAttempt(attemptsOf(job) + 1, crashPolicy(job.stalledCounter), markOf(job.progress))
+    const { delivery, attempt } = await this.#read(job)
     // The worker's policy decides how often, and may differ from the accepting process's. Set before the handlers run:
     // if BullMQ cannot record their success, it treats that as one more failure of the job.
     job.opts.attempts = Math.max(job.opts.attempts ?? 0, attempt.number + 1)
+    // Redis may have lost them. Another producer may want its failed jobs removed.
+    Object.assign(job.opts, { backoff: { type: BACKOFF }, removeOnFail: false })
     const lock = this.#locks.hold(job.id!, token, attempt, () =>
       this.#policy.observe({ kind: 'lease_lost', ...eventRef(delivery) }),
     )
@@ -149,6 +154,25 @@ export class InboxWorker {
     if (result.outcome === 'completed') return
     if (attempt.decision === 'run' || result.outcome === 'dead') await this.#resetCrashCount(job, lock)
     await this.#apply(result, job, token, lock)
+  }
+
+  /** The delivery of a job, and the attempt at it. No handler runs for a job that cannot be read: it becomes a dead letter. */
+  async #read(job: EventJob): Promise<{ readonly delivery: Delivery; readonly attempt: Attempt }> {
+    const number = attemptsOf(job) + 1
+    const decision = crashPolicy(job.stalledCounter)
+    const delivery = readDelivery(job)
+    if (delivery !== undefined)
+      return { delivery, attempt: createAttempt(number, decision, markOf(job.progress)) }
+    const { id = '', queueName, timestamp } = job
+    const reason = unreadableReason(id, queueName)
+    this.#policy.logger.error({ code: 'job_unreadable', job: id, queue: queueName }, reason)
+    const shown = await unreadableDelivery(job, rawOf(job.data), timestamp || 0)
+    // A list of dead letters does it as well.
+    this.#nameJobs(new Map([[shown.key, id]])).catch(() => {})
+    return {
+      delivery: shown,
+      attempt: createAttempt(number, decision === 'run' ? 'abandon' : decision, 0, reason),
+    }
   }
 
   #loseCompletion(delivery: Delivery, error: unknown): void {

@@ -12,11 +12,12 @@ import type {
   Relocked,
   WorkerSettings,
 } from '../engine/engine.ts'
-import type { EventBoard } from '../engine/event-board.ts'
+import { type EventBoard, NAMED_MS } from '../engine/event-board.ts'
 import type { EventJob, EventQueue, JobData, NewJob } from '../engine/event-job.ts'
-import type { JobQuery, ListedJob } from '../engine/job-list.ts'
+import type { FoundJob, JobQuery, ListedJob } from '../engine/job-list.ts'
 import { type Connect, connector, disconnect, FOR_DELIVERIES, FOR_WORK, ignoreErrors } from './connections.ts'
 import { redisNotices } from './notices.ts'
+import { parsableJobs } from './parsable-jobs.ts'
 import { RedisBoard } from './redis-board.ts'
 import { RedisJobList } from './redis-job-list.ts'
 import {
@@ -36,6 +37,9 @@ import {
 const MAX_BITE_BYTES = 4_000_000
 /** Of each kind of unfinished job, to find the oldest. */
 const SAMPLE = 20
+
+/** Of the key of a job that cannot be read. */
+const NAME = 'ackhook-unreadable:'
 
 /** A wrong or missing password, or a user that is disabled. */
 const REFUSED = /^(?:NOAUTH|WRONGPASS) /
@@ -101,10 +105,14 @@ class RedisEngine implements Engine {
       string | null,
       string | null,
       number,
+      number,
     ][]
     const known = new Map<string, KnownJob>()
-    for (const [i, [token, fingerprint, dead]] of found.entries()) {
-      if (token !== null) known.set(jobIds[i]!, { token, fingerprint: Number(fingerprint), dead: dead === 1 })
+    for (const [i, [token, fingerprint, dead, exists]] of found.entries()) {
+      const isKnown = exists === 1 || dead === 1
+      if (!isKnown) continue
+      const remembered = token === null ? {} : { token, fingerprint: Number(fingerprint) }
+      known.set(jobIds[i]!, { ...remembered, dead: dead === 1 })
     }
     return known
   }
@@ -146,6 +154,20 @@ class RedisEngine implements Engine {
     return this.#jobList.list(query)
   }
 
+  find(jobId: string): Promise<FoundJob | undefined> {
+    return this.#jobList.find(jobId)
+  }
+
+  nameJobs(names: ReadonlyMap<string, string>): Promise<unknown> {
+    const set = ([key, jobId]: [string, string]) =>
+      this.#client['set'](this.#key(NAME + key), jobId, 'PX', NAMED_MS)
+    return Promise.all([...names].map(set))
+  }
+
+  async findName(key: string): Promise<string | undefined> {
+    return (await this.#client['get'](this.#key(NAME + key))) ?? undefined
+  }
+
   async prune({ now, handledBefore, limit, isUrgent }: Bite): Promise<boolean> {
     const keys = [this.#key('completed'), this.#key('ackhook-pruning')]
     const args = [this.#key(''), handledBefore, now, limit, MAX_BITE_BYTES, this.#id, Number(isUrgent)]
@@ -161,6 +183,7 @@ class RedisEngine implements Engine {
     this.#toDisconnect.push(connection)
     const blocking = trackDuplicates(connection)
     const worker = new Worker(this.#name, run, { ...settings, ...this.#shared, connection })
+    parsableJobs(worker.getBackend())
     const close = worker.close.bind(worker)
     worker.on('error', error => {
       if (!this.isFull(error)) return

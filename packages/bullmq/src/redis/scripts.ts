@@ -14,7 +14,7 @@ end
 `
 
 /**
- * The token and fingerprint of each job, or of what is remembered of it, and whether it is a dead letter. In one step: a
+ * The token and fingerprint of each job, or of what is remembered of it, and whether it is a dead letter and exists. In one step: a
  * dead letter that is discarded between two questions would look like an event that was handled.
  *
  * KEYS: the failed jobs, then the jobs. ARGV: the ids of the jobs.
@@ -24,7 +24,8 @@ local found = {}
 for i, id in ipairs(ARGV) do
   local data, token, fingerprint = unpack(redis.call('HMGET', KEYS[i + 1], 'data', 'token', 'fingerprint'))
   if data then token, fingerprint = headOf(data) end
-  found[i] = { token or false, fingerprint or false, redis.call('ZSCORE', KEYS[1], id) and 1 or 0 }
+  local dead, exists = redis.call('ZSCORE', KEYS[1], id) and 1 or 0, redis.call('EXISTS', KEYS[i + 1])
+  found[i] = { token or false, fingerprint or false, dead, exists }
 end
 return found
 `
