@@ -7,9 +7,9 @@ import type { FoundJob, JobQuery, ListedJob } from './job-list.ts'
 
 /**
  * What became of a job whose lock an attempt no longer has: it is locked for it again; the end of this attempt is recorded
- * already; another attempt has begun; it was removed.
+ * already; another attempt has begun, or this worker has taken it once more; it was removed.
  */
-export type Relocked = 'relocked' | 'recorded' | 'taken' | 'gone'
+export type Relocked = 'relocked' | 'recorded' | 'taken' | 'own' | 'gone'
 
 export type WorkerSettings = Omit<WorkerOptions, 'connection' | 'prefix' | 'telemetry'>
 export type JobProcessor = Processor<JobData, unknown, string>

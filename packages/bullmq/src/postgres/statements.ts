@@ -147,20 +147,23 @@ SELECT id FROM given
 WHERE NOT EXISTS (SELECT FROM job WHERE queue = $1 AND id = given.id AND lock_token = given.token AND state = 'active')`
 
 /**
- * Locks an event again for the attempt that had it, unless another one has begun since. Answers a `Relocked`.
+ * Locks an event again for the attempt that had it, unless another one has begun since. Answers a `Relocked`. A token begins
+ * with its worker's id.
  * $1 queue, $2 id, $3 token, $4 for how many milliseconds, $5 how many attempts have begun, $6 when the last one did, $7 how
  * many have ended before it, $8 the count of stalls.
  */
 export const RELOCK: string = `
 WITH found AS (
   SELECT attempts_started = $5 AND processed_at_ms = $6 AND coalesce(lock_token, $3) = $3 AS own,
+    lock_token <> $3 AND left(lock_token, 36) = left($3, 36) AS again,
     state IN ('waiting', 'active') AND attempts_made <= $7 AS open
   FROM job WHERE queue = $1 AND id = $2 FOR UPDATE
 ), relocked AS (
   UPDATE job SET state = 'active', lock_token = $3, locked_until_ms = ${SERVER_NOW_MS} + $4, stalled_count = $8
   FROM found WHERE queue = $1 AND id = $2 AND own AND open
 )
-SELECT CASE WHEN NOT EXISTS (SELECT FROM found) THEN 'gone' WHEN NOT own THEN 'taken'
+SELECT CASE WHEN NOT EXISTS (SELECT FROM found) THEN 'gone'
+  WHEN again THEN 'own' WHEN NOT own THEN 'taken'
   WHEN open THEN 'relocked' ELSE 'recorded' END AS relocked
 FROM (SELECT) AS always LEFT JOIN found ON true`
 
