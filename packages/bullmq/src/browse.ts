@@ -1,5 +1,5 @@
 import type { BrowsedEvent, BrowseQuery, BrowseSupport } from '@ackhook/core/spi'
-import { withDeadline } from '@ackhook/core/spi'
+import { askEngine } from './ask-engine.ts'
 import { findDead } from './dead-letters.ts'
 import type { Engine } from './engine/engine.ts'
 import { jobIdOf } from './engine/event-job.ts'
@@ -19,12 +19,11 @@ export async function browse(
 ): Promise<readonly BrowsedEvent[]> {
   const after = query.after === undefined ? undefined : parseCursor(query.after)
   const { state, key, limit = 100 } = query
-  const answered = openEngine().then(engine =>
+  const answer = (engine: Engine) =>
     key === undefined
       ? list(engine, { state, order: state === 'dead' ? 'newest' : 'oldest', after, limit })
-      : find(engine, state, key),
-  )
-  return withDeadline(answered, { operation: 'browse', ms: DEADLINE_MS })
+      : find(engine, state, key)
+  return askEngine(openEngine, answer, { operation: 'browse', ms: DEADLINE_MS })
 }
 
 async function list(engine: Engine, query: Omit<JobQuery, 'bodies'>): Promise<readonly BrowsedEvent[]> {

@@ -1,5 +1,6 @@
 import type { DeadLetter, ListOptions } from '@ackhook/core'
-import { type DeadLetterStore, withDeadline } from '@ackhook/core/spi'
+import type { DeadLetterStore } from '@ackhook/core/spi'
+import { askEngine } from './ask-engine.ts'
 import type { Engine } from './engine/engine.ts'
 import { jobIdOf } from './engine/event-job.ts'
 import { cursorOf, type FoundJob, type ListedJob, type Position, parseCursor } from './engine/job-list.ts'
@@ -14,8 +15,7 @@ const PAGE_BYTES = 4_194_304
 /** BullMQ's failed jobs, which it never removes by itself. */
 export function createDeadLetters(openEngine: () => Promise<Engine>): DeadLetterStore {
   function ask<T>(operation: string, answer: (engine: Engine) => Promise<T>): Promise<T> {
-    const answered = openEngine().then(answer)
-    return withDeadline(answered, { operation: `deadLetters.${operation}`, ms: DEADLINE_MS })
+    return askEngine(openEngine, answer, { operation: `deadLetters.${operation}`, ms: DEADLINE_MS })
   }
   return {
     list: async (options = {}) => {

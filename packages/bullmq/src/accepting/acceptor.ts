@@ -80,7 +80,7 @@ export class Acceptor {
       if (durationMs > SLOW_MS) observe({ kind: 'store_slow', operation: 'accept', durationMs })
       return acceptance
     } catch (error) {
-      const cause = withoutPayload(error)
+      const cause = this.#engine.reasonOf(withoutPayload(error))
       this.#pruner.relieve(cause)
       // A job that is added after all does no harm: the sender's retry is its duplicate.
       observe({ kind: 'store_down', operation: 'accept', error: cause })

@@ -73,8 +73,8 @@ export interface Engine {
   readonly migrating?: Promise<unknown>
   /** Only where a client keeps trying: rejects when the server refuses it for good, as with a wrong password. */
   readonly refused?: Promise<never>
-  /** Why there is no connection, as far as the client says so. */
-  readonly connectionError?: Error | undefined
+  /** What a failure comes from: the first words of the server or the socket, where the client hides them behind its own. */
+  reasonOf(error: unknown): unknown
   /** Creates what this package stores beside BullMQ, where it is missing. */
   prepare(): Promise<void>
   /**

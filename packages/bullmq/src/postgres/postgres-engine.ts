@@ -21,6 +21,7 @@ import type {
 } from '../engine/engine.ts'
 import { type EventBoard, NAMED_MS } from '../engine/event-board.ts'
 import type { EventJob, EventQueue, JobData, NewJob } from '../engine/event-job.ts'
+import { firstCause } from '../engine/first-cause.ts'
 import type { FoundJob, JobQuery, ListedJob } from '../engine/job-list.ts'
 import { BOARD_IS_MISSING, CREATE_BOARD } from './board-tables.ts'
 import { leaveConnections } from './leave-connections.ts'
@@ -130,6 +131,10 @@ class PostgresEngine implements Engine {
     this.#queries = typedQueries(this.#pool)
     this.board = new PostgresBoard(this.#queries, queue)
     if (migrates(connection)) this.migrating = new Promise(resolve => this.#pool.on('connect', resolve))
+  }
+
+  reasonOf(error: unknown): unknown {
+    return firstCause(error)
   }
 
   async prepare(): Promise<void> {

@@ -56,6 +56,7 @@ export class InboxWorker {
   readonly #outages: OutageLog
   readonly #leaseMs: number
   readonly #nameJobs: Engine['nameJobs']
+  readonly #reasonOf: Engine['reasonOf']
   /** Events that were handled, whose completion is not recorded yet. */
   readonly #completing = new Set<RunningAttempt>()
   readonly #running = new RunningAttempts()
@@ -73,8 +74,9 @@ export class InboxWorker {
     this.#board = engine.board
     this.#leaseMs = leaseMs
     this.#nameJobs = names => engine.nameJobs(names)
+    this.#reasonOf = error => engine.reasonOf(error)
     this.#minutes = new MinuteCounter(minute => engine.board.count(minute))
-    this.#outages = new OutageLog(policy.observe, 'work')
+    this.#outages = new OutageLog(policy.observe, 'work', engine)
     this.#locks = new LockRenewal({
       leaseMs,
       renew: (jobIds, tokens, ms) => this.#worker.extendJobLocks(jobIds, tokens, ms),
@@ -241,13 +243,14 @@ export class InboxWorker {
       await this.#board.postpone(job.id!, { delayMs, routingToken })
     } catch (error) {
       // It waits all the same, with the routing token of before.
-      this.#policy.observe({ kind: 'store_down', operation: 'postpone', error })
+      this.#policy.observe({ kind: 'store_down', operation: 'postpone', error: this.#reasonOf(error) })
     }
     try {
       await job.moveToDelayed(Date.now() + Math.ceil(delayMs), token)
     } catch (error) {
       // As a failure of the job it would cost an attempt. Its lock expires, and it comes back.
-      if (!lock.lost) this.#policy.observe({ kind: 'store_down', operation: 'postpone', error })
+      if (!lock.lost)
+        this.#policy.observe({ kind: 'store_down', operation: 'postpone', error: this.#reasonOf(error) })
       throw new WaitingError()
     }
     throw new DelayedError()
@@ -258,7 +261,7 @@ export class InboxWorker {
       await this.#board.abandon(job.id!, attemptsOf(job), routingToken)
     } catch (error) {
       // A letter without the routing token would run anywhere when it is redriven. The lock expires, and the event comes back.
-      this.#policy.observe({ kind: 'store_down', operation: 'work', error })
+      this.#policy.observe({ kind: 'store_down', operation: 'work', error: this.#reasonOf(error) })
       // No record follows that would release it.
       this.#locks.release(lock)
       throw new WaitingError()
@@ -276,7 +279,7 @@ export class InboxWorker {
       job.stalledCounter = 0
     } catch (error) {
       // The result still applies; the next crash adds to the old count.
-      this.#policy.observe({ kind: 'store_down', operation: 'work', error })
+      this.#policy.observe({ kind: 'store_down', operation: 'work', error: this.#reasonOf(error) })
     }
   }
 }

@@ -14,7 +14,9 @@ import type {
 } from '../engine/engine.ts'
 import { type EventBoard, NAMED_MS } from '../engine/event-board.ts'
 import type { EventJob, EventQueue, JobData, NewJob } from '../engine/event-job.ts'
+import { firstCause } from '../engine/first-cause.ts'
 import type { FoundJob, JobQuery, ListedJob } from '../engine/job-list.ts'
+import { ConnectionReason } from './connection-reason.ts'
 import { type Connect, connector, disconnect, FOR_DELIVERIES, FOR_WORK, ignoreErrors } from './connections.ts'
 import { redisNotices } from './notices.ts'
 import { parsableJobs } from './parsable-jobs.ts'
@@ -55,7 +57,6 @@ class RedisEngine implements Engine {
   readonly queue: EventQueue
   readonly board: EventBoard
   readonly refused: Promise<never>
-  connectionError: Error | undefined
   readonly traced: boolean
   readonly #name: string
   /** Whose turn it is to prune. */
@@ -65,6 +66,7 @@ class RedisEngine implements Engine {
   readonly #connect: Connect
   readonly #client: RedisConnectionClient
   readonly #jobList: RedisJobList
+  readonly #reason: ConnectionReason
   readonly #toDisconnect: RedisConnectionClient[] = []
 
   constructor({ queue, prefix, telemetry, create }: EngineSettings, connect: Connect) {
@@ -74,6 +76,7 @@ class RedisEngine implements Engine {
     this.#connect = connect
     this.#client = connect(FOR_DELIVERIES)
     this.#toDisconnect.push(this.#client)
+    this.#reason = new ConnectionReason(this.#client)
     this.refused = this.#watchConnection()
     // Only a start waits for it.
     this.refused.catch(() => {})
@@ -85,6 +88,10 @@ class RedisEngine implements Engine {
     const keyOf = (name: string) => this.#key(name)
     this.board = new RedisBoard(this.#client, keyOf)
     this.#jobList = new RedisJobList(this.#client, keyOf)
+  }
+
+  reasonOf(error: unknown): unknown {
+    return firstCause(this.#reason.of(error))
   }
 
   async prepare(): Promise<void> {}
@@ -175,7 +182,8 @@ class RedisEngine implements Engine {
   }
 
   isFull(error: unknown): boolean {
-    return /\bOOM\b/.test(describeError(error))
+    // Also of a script, behind a text of Redis' own.
+    return /(?:^|[: -])OOM command not allowed/.test(describeError(error))
   }
 
   newWorker(run: JobProcessor, settings: WorkerSettings): QueueWorker {
@@ -228,7 +236,6 @@ class RedisEngine implements Engine {
   #watchConnection(): Promise<never> {
     return new Promise((_, reject) => {
       this.#client.on?.('error', (error: Error) => {
-        this.connectionError = error
         if (REFUSED.test(error.message)) reject(error)
       })
     })
