@@ -87,6 +87,8 @@ class BullmqInbox {
   #pruner: Pruner | undefined
   #notices: NoticeWatch | undefined
   #shuttingDown: Promise<void> | undefined
+  /** From a start to the end of its connections. */
+  #session = { isOver: false }
   #closed = false
 
   constructor(options: ResolvedOptions) {
@@ -117,8 +119,9 @@ class BullmqInbox {
     return engine
   }
 
-  async start(work: ProcessEvent, policy: ProcessingPolicy): Promise<void> {
-    if (policy.serialize) throw new ConfigurationError('serializeBy', CANNOT_SERIALIZE)
+  async start(work: ProcessEvent, given: ProcessingPolicy): Promise<void> {
+    if (given.serialize) throw new ConfigurationError('serializeBy', CANNOT_SERIALIZE)
+    const policy = this.#untilShutDown(given)
     const engine = await this.open()
     const outages = new OutageLog(policy.observe, 'prune', engine)
     const pruner = new Pruner(engine, policy, error => outages.report(error))
@@ -196,9 +199,22 @@ class BullmqInbox {
     await Promise.all([this.#worker?.ready(), counted])
   }
 
+  /** What is under way when the connections are closed fails, and is no outage. */
+  #untilShutDown(policy: ProcessingPolicy): ProcessingPolicy {
+    const session = { isOver: false }
+    this.#session = session
+    return {
+      ...policy,
+      observe: observation => {
+        if (!session.isOver || observation.kind !== 'store_down') policy.observe(observation)
+      },
+    }
+  }
+
   /** From here on this inbox has no engine: the next call opens another. */
   #shutDown(engine: Engine): void {
     if (this.#engine !== engine) return
+    this.#session.isOver = true
     const [worker, earlier] = [this.#worker, this.#shuttingDown]
     this.#stats?.stop()
     this.#opening = this.#engine = this.#stats = this.#worker = undefined
