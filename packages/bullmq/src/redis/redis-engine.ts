@@ -18,7 +18,7 @@ import { firstCause } from '../engine/first-cause.ts'
 import type { FoundJob, JobQuery, ListedJob } from '../engine/job-list.ts'
 import { ConnectionReason } from './connection-reason.ts'
 import { type Connect, connector, disconnect, FOR_DELIVERIES, FOR_WORK, ignoreErrors } from './connections.ts'
-import { redisNotices } from './notices.ts'
+import { redisEmptied, redisNotices } from './notices.ts'
 import { parsableJobs } from './parsable-jobs.ts'
 import { RedisBoard } from './redis-board.ts'
 import { RedisJobList } from './redis-job-list.ts'
@@ -29,6 +29,7 @@ import {
   LOCKED_WITH,
   LOOK_UP,
   MAKE_NEXT_DUE,
+  MARK,
   PRUNE,
   READ_COUNTS,
   RELOCK,
@@ -68,6 +69,8 @@ class RedisEngine implements Engine {
   readonly #jobList: RedisJobList
   readonly #reason: ConnectionReason
   readonly #toDisconnect: RedisConnectionClient[] = []
+  /** Stays for as long as the data of the queue does. */
+  #mark: string | undefined
 
   constructor({ queue, prefix, telemetry, create }: EngineSettings, connect: Connect) {
     this.#name = queue
@@ -226,7 +229,19 @@ class RedisEngine implements Engine {
   async notices(): Promise<readonly StoreNotice[]> {
     const sentAt = Date.now()
     const info = String(await this.#client['info']())
-    return redisNotices(info, { sentAt, answeredAt: Date.now() })
+    const asked = { sentAt, answeredAt: Date.now() }
+    return [...redisNotices(info, asked), ...(await this.#emptied())]
+  }
+
+  /** A notice where Redis has lost the data of the queue since this was last asked. */
+  async #emptied(): Promise<readonly StoreNotice[]> {
+    const asked = this.#client['eval'](MARK, 1, this.#key('ackhook-mark'), randomUUID())
+    // A tool may be allowed to read only.
+    const found: unknown = await asked.catch(() => undefined)
+    if (typeof found !== 'string') return []
+    const before = this.#mark
+    this.#mark = found
+    return before === undefined || before === found ? [] : [redisEmptied(this.#name)]
   }
 
   async disconnect(): Promise<void> {

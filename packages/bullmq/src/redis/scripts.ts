@@ -42,9 +42,10 @@ return found
  * time now, the number of jobs and of bytes, the process, and 1 to ignore the turn. Returns how many there were.
  */
 export const PRUNE: string = `${HEAD_OF}
+local handled = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', ARGV[2], 'WITHSCORES', 'LIMIT', 0, ARGV[4])
+if #handled == 0 then return 0 end
 local turn = redis.call('GET', KEYS[2])
 if turn and turn ~= ARGV[6] and ARGV[7] ~= '1' then return 0 end
-local handled = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', ARGV[2], 'WITHSCORES', 'LIMIT', 0, ARGV[4])
 local bytes, removed = tonumber(ARGV[5]), 0
 for i = 1, #handled, 2 do
   local id = handled[i]
@@ -208,4 +209,13 @@ end
 export const MAKE_NEXT_DUE = `
 local id = redis.call('RPOP', KEYS[1])
 if id then redis.call('ZADD', KEYS[2], ARGV[1] * 0x1000, id) end
+`
+
+/**
+ * A mark that stays for as long as the data of the server does. KEYS: the mark. ARGV: a new one, where there is none. Returns the
+ * one that is there; nothing on a Redis without free memory.
+ */
+export const MARK = `
+if redis.call('EXISTS', KEYS[1]) == 0 then redis.pcall('SET', KEYS[1], ARGV[1]) end
+return redis.call('GET', KEYS[1])
 `
