@@ -12,6 +12,7 @@ import {
   type AcceptResult,
   type InboxProcess,
   type MinuteCount,
+  type PresenceStore,
   type ProcessEvent,
   type ProcessingPolicy,
   settlesWithin,
@@ -86,6 +87,8 @@ class BullmqInbox {
   #pruner: Pruner | undefined
   #notices: NoticeWatch | undefined
   #shuttingDown: Promise<void> | undefined
+  /** From a start to the end of its connections. */
+  #session = { isOver: false }
   #closed = false
 
   constructor(options: ResolvedOptions) {
@@ -116,10 +119,11 @@ class BullmqInbox {
     return engine
   }
 
-  async start(work: ProcessEvent, policy: ProcessingPolicy): Promise<void> {
-    if (policy.serialize) throw new ConfigurationError('serializeBy', CANNOT_SERIALIZE)
+  async start(work: ProcessEvent, given: ProcessingPolicy): Promise<void> {
+    if (given.serialize) throw new ConfigurationError('serializeBy', CANNOT_SERIALIZE)
+    const policy = this.#untilShutDown(given)
     const engine = await this.open()
-    const outages = new OutageLog(policy.observe, 'prune')
+    const outages = new OutageLog(policy.observe, 'prune', engine)
     const pruner = new Pruner(engine, policy, error => outages.report(error))
     try {
       await withinStartTime(this.#begin(engine, work, policy, pruner), engine)
@@ -128,7 +132,7 @@ class BullmqInbox {
       // that has connections of its own.
       void pruner.stop()
       this.#shutDown(engine)
-      throw cause instanceof AckhookError ? cause : startError(cause, engine.connectionError)
+      throw cause instanceof AckhookError ? cause : startError(engine.reasonOf(cause))
     }
     this.#acceptor = new Acceptor(engine, policy, pruner)
     this.#pruner = pruner
@@ -165,7 +169,7 @@ class BullmqInbox {
     try {
       return await withDeadline(this.connect().then(work), { operation, ms: ASK_MS })
     } catch (error) {
-      throw questionError(error, this.#engine?.connectionError)
+      throw questionError(error, this.#engine)
     }
   }
 
@@ -186,7 +190,7 @@ class BullmqInbox {
     const mustNotGoOn = () => this.#closed || this.#engine !== engine
     if (mustNotGoOn()) throw closedError()
     const counted = settlesWithin(this.stats(), COUNT_MS)
-    await shareHandlers(engine.board, policy)
+    await shareHandlers(withReasons(engine), policy)
     // A worker that begins after this start has failed would be drained by no one.
     if (mustNotGoOn()) throw closedError()
     const onError = (error: Error) => pruner.relieve(error)
@@ -195,9 +199,22 @@ class BullmqInbox {
     await Promise.all([this.#worker?.ready(), counted])
   }
 
+  /** What is under way when the connections are closed fails, and is no outage. */
+  #untilShutDown(policy: ProcessingPolicy): ProcessingPolicy {
+    const session = { isOver: false }
+    this.#session = session
+    return {
+      ...policy,
+      observe: observation => {
+        if (!session.isOver || observation.kind !== 'store_down') policy.observe(observation)
+      },
+    }
+  }
+
   /** From here on this inbox has no engine: the next call opens another. */
   #shutDown(engine: Engine): void {
     if (this.#engine !== engine) return
+    this.#session.isOver = true
     const [worker, earlier] = [this.#worker, this.#shuttingDown]
     this.#stats?.stop()
     this.#opening = this.#engine = this.#stats = this.#worker = undefined
@@ -207,6 +224,18 @@ class BullmqInbox {
       await settlesWithin(engine.disconnect(), CLOSE_MS)
       await earlier
     })()
+  }
+}
+
+/** The engine's board, for core, which reports its failures. */
+function withReasons(engine: Engine): PresenceStore {
+  const explained = <T>(answer: Promise<T>) =>
+    answer.catch(error => {
+      throw engine.reasonOf(error)
+    })
+  return {
+    publish: async own => explained(Promise.resolve(engine.board.publish(own))),
+    read: async () => explained(Promise.resolve(engine.board.read())),
   }
 }
 

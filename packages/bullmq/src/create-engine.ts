@@ -23,7 +23,7 @@ export async function createEngine({
       await withDeadline(requireQueue(engine, settings), { operation: 'opening', ms: DEADLINE_MS })
     } catch (error) {
       void engine.disconnect()
-      throw questionError(error, engine.connectionError)
+      throw questionError(error, engine)
     }
   }
   return engine

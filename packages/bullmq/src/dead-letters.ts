@@ -1,18 +1,21 @@
 import type { DeadLetter, ListOptions } from '@ackhook/core'
-import { type DeadLetterStore, withDeadline } from '@ackhook/core/spi'
+import type { DeadLetterStore } from '@ackhook/core/spi'
+import { askEngine } from './ask-engine.ts'
 import type { Engine } from './engine/engine.ts'
-import { jobIdOf, toDelivery } from './engine/event-job.ts'
-import { cursorOf, type ListedJob, listedJob, type Position, parseCursor } from './engine/job-list.ts'
+import { jobIdOf } from './engine/event-job.ts'
+import { cursorOf, type FoundJob, type ListedJob, type Position, parseCursor } from './engine/job-list.ts'
+import { deliveryOf } from './engine/listed-delivery.ts'
 import { NO_REASON } from './processing/job-errors.ts'
 
 const DEADLINE_MS = 5000
 const MAX_LISTED = 1_000_000
+/** Of bodies. The engine's own bound counts what it stores, which is a little more. */
+const PAGE_BYTES = 4_194_304
 
 /** BullMQ's failed jobs, which it never removes by itself. */
 export function createDeadLetters(openEngine: () => Promise<Engine>): DeadLetterStore {
   function ask<T>(operation: string, answer: (engine: Engine) => Promise<T>): Promise<T> {
-    const answered = openEngine().then(answer)
-    return withDeadline(answered, { operation: `deadLetters.${operation}`, ms: DEADLINE_MS })
+    return askEngine(openEngine, answer, { operation: `deadLetters.${operation}`, ms: DEADLINE_MS })
   }
   return {
     list: async (options = {}) => {
@@ -20,9 +23,28 @@ export function createDeadLetters(openEngine: () => Promise<Engine>): DeadLetter
       return ask('list', engine => list(engine, { ...options, after }))
     },
     get: key => ask('get', engine => get(engine, key)),
-    redrive: key => ask('redrive', engine => engine.requeue(jobIdOf(key))),
-    discard: key => ask('discard', engine => engine.discard(jobIdOf(key))),
+    redrive: key => ask('redrive', engine => change(engine, key, jobId => engine.requeue(jobId))),
+    discard: key => ask('discard', engine => change(engine, key, jobId => engine.discard(jobId))),
   }
+}
+
+/** The dead job with this key, as an event or as a job that cannot be read. */
+export async function findDead(engine: Engine, key: string): Promise<FoundJob | undefined> {
+  const own = await engine.find(jobIdOf(key))
+  if (own?.state === 'dead') return own
+  const jobId = await engine.findName(key)
+  const named = jobId === undefined ? undefined : await engine.find(jobId)
+  return named?.state === 'dead' ? named : undefined
+}
+
+async function change(
+  engine: Engine,
+  key: string,
+  apply: (jobId: string) => Promise<boolean>,
+): Promise<boolean> {
+  if (await apply(jobIdOf(key))) return true
+  const jobId = await engine.findName(key)
+  return jobId !== undefined && apply(jobId)
 }
 
 async function list(
@@ -35,31 +57,58 @@ async function list(
 ): Promise<readonly DeadLetter[]> {
   const count = Math.min(Math.floor(limit), MAX_LISTED)
   if (!(count >= 1)) return []
-  const jobs = await engine.list({ state: 'dead', order, after, limit: count })
-  // Another producer's job is no event.
-  return jobs.filter(({ data }) => data?.body !== undefined).map(job => toDeadLetter(job, engine.queue.name))
+  const jobs = await engine.list({ state: 'dead', order, after, limit: count, bodies: true })
+  const letters = await Promise.all(jobs.map(job => toDeadLetter(job, engine.queue.name)))
+  await nameUnreadable(engine, letters)
+  return withinBytes(letters.map(({ letter }) => letter))
 }
 
-async function get({ queue }: Engine, key: string): Promise<DeadLetter | undefined> {
-  const job = await queue.getJob(jobIdOf(key))
-  if (job === undefined || !(await job.isFailed())) return undefined
-  return toDeadLetter(listedJob(job, job.finishedOn), queue.name)
+/** The first letters whose bodies are {@link PAGE_BYTES} together, and one at least. */
+function withinBytes(letters: readonly DeadLetter[]): readonly DeadLetter[] {
+  let bytes = 0
+  const end = letters.findIndex(({ body }, i) => {
+    bytes += body.length
+    return i > 0 && bytes > PAGE_BYTES
+  })
+  return end === -1 ? letters : letters.slice(0, end)
 }
 
-function toDeadLetter(job: ListedJob, queueName: string): DeadLetter {
-  const { key, namespace, id, type, body, receivedAt } = toDelivery({ ...job, queueName })
-  const { finishedOn, attemptsMade, failedReason } = job
-  return {
+async function get(engine: Engine, key: string): Promise<DeadLetter | undefined> {
+  const job = await findDead(engine, key)
+  return job && (await toDeadLetter(job, engine.queue.name)).letter
+}
+
+interface Letter {
+  readonly letter: DeadLetter
+  readonly jobId: string
+  readonly isReadable: boolean
+}
+
+async function toDeadLetter(job: ListedJob, queueName: string): Promise<Letter> {
+  const { delivery, isReadable, reason } = await deliveryOf(job, queueName)
+  const { key, namespace, id, type, body, receivedAt } = delivery
+  const { finishedOn, attemptsMade } = job
+  const letter: DeadLetter = {
     key,
     namespace,
     id,
     type,
     body,
     receivedAt,
-    failedAt: finishedOn ?? 0,
+    failedAt: finishedOn ?? job.at,
     attempts: attemptsMade,
     // BullMQ drops an empty one.
-    reason: failedReason || NO_REASON,
+    reason: reason ?? NO_REASON,
     cursor: cursorOf(job),
   }
+  return { letter, jobId: job.id, isReadable }
+}
+
+/** So that each can be found by its id. A worker does the same where it sees one; they may have died before. */
+async function nameUnreadable(engine: Engine, letters: readonly Letter[]): Promise<void> {
+  const unreadable = letters.filter(({ isReadable }) => !isReadable)
+  if (unreadable.length === 0) return
+  const names = new Map(unreadable.map(({ letter, jobId }) => [letter.key, jobId]))
+  // A tool that may only read lists them all the same.
+  await engine.nameJobs(names).catch(() => {})
 }

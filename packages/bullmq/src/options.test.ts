@@ -41,6 +41,16 @@ describe('a wrong option is refused at construction, with its name and the fix',
       { connection, rateLimit: { events: 5, time: '1s' } },
       /'rateLimit.time'.*events, per/,
     ],
+    ['null for PostgreSQL', { postgres: null }, /'postgres'.*pool/],
+    ['null for a queue', { connection, queue: null }, /'queue'.*null.*leave it out/],
+    ['null for a prefix', { connection, prefix: null }, /'prefix'.*null/],
+    ['null for a lease', { connection, lease: null }, /'lease'.*null/],
+    ['null for a rate limit', { connection, rateLimit: null }, /'rateLimit'.*null/],
+    ['null in a rate limit', { connection, rateLimit: { events: null, per: '1s' } }, /'rateLimit.events'/],
+    ['a rate limit that is off', { connection, rateLimit: false }, /'rateLimit'.*an object with events, per/],
+    ['null for telemetry', { connection, telemetry: null }, /'telemetry'.*null/],
+    ['null for create', { connection, create: null }, /'create'.*null/],
+    ['null for all options', null, /'options'.*an object/],
     ['a rate limit without a time', { connection, rateLimit: { events: 5 } }, /'rateLimit.per'/],
   ]
   test.each(wrong)('%s', (_, options, message) => {
@@ -56,4 +66,50 @@ test('an inbox that was never started connects to nothing and closes at once', a
   const inbox = bullmqInbox({ connection: 'redis://127.0.0.1:1' })
   expect(await inbox.close(1000)).toEqual({ lost: 0 })
   await expect(async () => inbox.stats()).rejects.toThrow(/closed/)
+})
+
+describe('a variable that is not set is refused where a client would connect to its default instead', () => {
+  const wrong: [unknown, string][] = [
+    [{ connection: { url: undefined } }, 'connection.url'],
+    [{ connection: { url: null } }, 'connection.url'],
+    [{ connection: { url: undefined, port: 6380 } }, 'connection.url'],
+    [{ connection: { host: undefined } }, 'connection.host'],
+    [{ connection: { host: null } }, 'connection.host'],
+    [{ connection: { host: '' } }, 'connection.host'],
+    [{ connection: { host: undefined, port: 6380 } }, 'connection.host'],
+    [{ connection: { host: 'redis', port: undefined } }, 'connection.port'],
+    [{ connection: { host: 'redis', db: undefined } }, 'connection.db'],
+    [{ connection: { sentinels: undefined, name: 'primary' } }, 'connection.sentinels'],
+    [{ connection: { path: undefined } }, 'connection.path'],
+    [{ postgres: { connectionString: undefined } }, 'postgres.connectionString'],
+    [{ postgres: { connectionString: null } }, 'postgres.connectionString'],
+    [{ postgres: { connectionString: '' } }, 'postgres.connectionString'],
+    [{ postgres: { host: undefined, database: 'app' } }, 'postgres.host'],
+    [{ postgres: { host: 'db', database: undefined } }, 'postgres.database'],
+    [{ postgres: { host: 'db', user: undefined } }, 'postgres.user'],
+    [{ postgres: { connectionString: 'postgres://127.0.0.1', schema: undefined } }, 'postgres.schema'],
+  ]
+  test.each(wrong)('%j: %s', (options, option) => {
+    expect(() => bullmqInbox(options as BullmqInboxOptions)).toThrow(
+      expect.objectContaining({
+        option,
+        message: expect.stringMatching(/set the variable.*#unset-variables/),
+      }),
+    )
+  })
+
+  test.each([
+    { connection: { url: 'redis://127.0.0.1:1', host: undefined, port: undefined } },
+    { connection: { url: undefined, host: '127.0.0.1' } },
+    { connection: { path: '/run/redis.sock', host: undefined } },
+    { connection: { host: '127.0.0.1', password: undefined } },
+    { postgres: { connectionString: 'postgres://127.0.0.1', host: undefined } },
+    { postgres: { connectionString: undefined, host: '127.0.0.1' } },
+    { postgres: {} },
+    { postgres: 'postgres://127.0.0.1' },
+    { postgres: new URL('postgres://127.0.0.1') },
+    { connection: {}, prefix: undefined, rateLimit: undefined },
+  ])('%j leads where it says', options => {
+    expect(() => bullmqInbox(options as BullmqInboxOptions)).not.toThrow()
+  })
 })

@@ -1,5 +1,5 @@
 import { ConfigurationError, type Duration } from '@ackhook/core'
-import { durationMs, refuseUnknownNames, wholeNumber } from '@ackhook/core/spi'
+import { describeError, durationMs, refuseUnknownNames, wholeNumber } from '@ackhook/core/spi'
 import type { PostgresConnectionOptions, RedisConnectionClient, RedisOptions, Telemetry } from 'bullmq'
 
 /** A pool of `pg`, by what distinguishes it from options: its own type and BullMQ's do not fit each other. */
@@ -66,6 +66,7 @@ const HASH_TAG = /^[^{]*\{[^}]+\}/
 /** Checks every option. Throws {@link ConfigurationError}. */
 export function resolveOptions(options: BullmqInboxOptions): ResolvedOptions {
   refuseUnknownNames(options, NAMES, '', "{ connection: 'redis://localhost:6379' }")
+  refuseNull(options)
   const { prefix, rateLimit, telemetry, create = true } = options
   if (typeof create !== 'boolean') throw new ConfigurationError('create', 'must be true or false')
   if (prefix !== undefined && options.postgres !== undefined) {
@@ -80,7 +81,7 @@ export function resolveOptions(options: BullmqInboxOptions): ResolvedOptions {
     queue,
     prefix,
     leaseMs: durationMs(options.lease ?? '11s', { option: 'lease', minMs: 1000, maxMs: 3_600_000 }),
-    limiter: rateLimit && limiterOf(rateLimit),
+    limiter: rateLimit === undefined ? undefined : limiterOf(rateLimit),
     telemetry,
     create,
   }
@@ -108,6 +109,8 @@ function postgresOf(postgres: PostgresPool | PostgresConnectionOptions): Postgre
   }
   if ((typeof postgres === 'object' && postgres !== null) || typeof postgres === 'string') {
     checkPoolSize(postgres)
+    const isOptions = typeof postgres === 'object' && !('query' in postgres)
+    if (isOptions) requireAddress('postgres', postgres, POSTGRES_ADDRESS)
     return postgres as PostgresConnectionOptions
   }
   throw new ConfigurationError('postgres', 'must be a pool of pg, its options or an address')
@@ -118,6 +121,51 @@ function checkPoolSize(postgres: object | string): void {
   const { max } = { ...Object(postgres), ...Object(postgres)['options'] }
   if (max === undefined || max >= 2) return
   throw new ConfigurationError('postgres', `must have a pool of at least two connections; got max: ${max}`)
+}
+
+/** The names that say where a server is, and where in it. One of `complete` makes `parts` unnecessary. */
+interface Address {
+  readonly complete: readonly string[]
+  readonly parts: readonly string[]
+  readonly within: readonly string[]
+}
+
+const POSTGRES_ADDRESS: Address = {
+  complete: ['connectionString'],
+  parts: ['host', 'port', 'user', 'database'],
+  within: ['schema'],
+}
+const REDIS_ADDRESS: Address = {
+  complete: ['url', 'path', 'sentinels'],
+  parts: ['host', 'port', 'db'],
+  within: [],
+}
+
+/**
+ * Refuses a variable that is not set: clients take it for an option that was left out, and connect to localhost or to
+ * another database. A complete address needs no parts, and a host no complete address.
+ */
+function requireAddress(option: string, connection: object, { complete, parts, within }: Address): void {
+  const given = connection as Readonly<Record<string, unknown>>
+  const isGiven = (name: string) => !isNothing(given[name])
+  const needed = complete.some(isGiven) ? [] : [...(isGiven('host') ? [] : complete), ...parts]
+  const empty = [...needed, ...within].find(name => name in given && !isGiven(name))
+  if (empty === undefined) return
+  throw new ConfigurationError(
+    `${option}.${empty}`,
+    `is ${given[empty] === '' ? 'an empty text' : describeError(given[empty])}, and the client would connect to its default: set the variable it comes from, or leave it out`,
+    { page: 'unset-variables' },
+  )
+}
+
+function isNothing(value: unknown): boolean {
+  return value === undefined || value === null || value === ''
+}
+
+/** Connections have messages of their own. */
+function refuseNull({ connection: _, postgres: __, ...options }: BullmqInboxOptions): void {
+  const name = Object.entries(options).find(([, value]) => value === null)?.[0]
+  if (name !== undefined) throw new ConfigurationError(name, 'must not be null: leave it out for its default')
 }
 
 type RedisConnection = string | RedisOptions | RedisConnectionClient
@@ -149,6 +197,7 @@ function redisOf(connection: RedisConnection): RedisConnection {
     )
   }
   const isClient = typeof connection['duplicate'] === 'function'
+  if (!isClient) requireAddress('connection', connection, REDIS_ADDRESS)
   if (isClient || connection['url'] === undefined) return connection
   return { ...connection, url: redisAddress(addressOf(connection['url'])) }
 }
@@ -175,7 +224,7 @@ function nameOf(option: string, name: string): string {
 function limiterOf(
   rateLimit: NonNullable<BullmqInboxOptions['rateLimit']>,
 ): NonNullable<ResolvedOptions['limiter']> {
-  refuseUnknownNames(rateLimit, ['events', 'per'], 'rateLimit')
+  refuseUnknownNames(rateLimit, ['events', 'per'], 'rateLimit', "{ events: 100, per: '1s' }")
   return {
     max: wholeNumber('rateLimit.events', rateLimit.events, 1, MAX_EVENTS),
     duration: durationMs(rateLimit.per, { option: 'rateLimit.per', minMs: 1, maxMs: DAY_MS }),

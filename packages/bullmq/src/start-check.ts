@@ -28,48 +28,67 @@ export async function checkStart(engine: Engine, timeoutMs: number): Promise<voi
   }
 }
 
-/** Why BullMQ cannot start, and the fix. A client that keeps trying says why in `connectionError`. */
-export function startError(error: unknown, connectionError?: Error): AckhookError {
-  const cause = isLate(error) ? (connectionError ?? error) : error
+/** Why BullMQ cannot start, and the fix. */
+export function startError(cause: unknown): AckhookError {
   const problem = `BullMQ cannot work with its server (${describeError(cause)})`
   return new AckhookError('inbox_unavailable', `${problem}: ${fixOf(cause)}.`, { cause })
 }
 
 /** Why a question failed. That there is no connection says more than that there was no answer in time. */
-export function questionError(error: unknown, connectionError?: Error): unknown {
-  return isLate(error) && connectionError !== undefined ? startError(connectionError) : error
+export function questionError(error: unknown, engine: Pick<Engine, 'reasonOf'> | undefined): unknown {
+  const reason = engine?.reasonOf(error) ?? error
+  return reason === error ? error : startError(reason)
 }
 
-function isLate(error: unknown): boolean {
-  return (error as { readonly name?: unknown } | null)?.name === 'DeadlineError'
-}
+/** Of a failure with one of these codes, of PostgreSQL, Node or OpenSSL, or with an error reply of Redis that begins so. */
+const FIXES: readonly (readonly [codes: RegExp, replies: RegExp | undefined, fix: string])[] = [
+  [/^3D000$/, undefined, 'create that database, or give the option `postgres` the name of one that exists'],
+  [
+    // Undefined table, undefined function: BullMQ's are in another schema.
+    /^42(?:P01|883)$/,
+    undefined,
+    "have BullMQ's schema in the search_path, with new Pool({ options: '-c search_path=bullmq' }) or ALTER ROLE … SET search_path = bullmq",
+  ],
+  [
+    /^28(?:P01|000)$/,
+    /^(?:NOAUTH|WRONGPASS) |^ERR invalid password/,
+    'give it the right password, and the username if there is one',
+  ],
+  [
+    /^(?:EPROTO|ERR_SSL_|ERR_TLS_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|HOSTNAME_MISMATCH)/,
+    undefined,
+    'use TLS on both sides or on neither (rediss:// and the option `tls` for Redis, `ssl` for PostgreSQL), with a certificate that the client trusts',
+  ],
+  [
+    // Insufficient privilege, read-only transaction, and what Redis says of either.
+    /^(?:42501|25006)$/,
+    /^(?:NOPERM|READONLY)|can't run this command/,
+    'give it a user that may write, and the address of the primary',
+  ],
+  [
+    /^53300$/,
+    /^ERR max number of clients/,
+    'it has too many connections: raise `max_connections` (PostgreSQL) or `maxclients` (Redis), or end some',
+  ],
+  [/^57P0[123]$/, /^(?:LOADING|MASTERDOWN)/, 'it starts or stops: wait until it serves, and try again'],
+  [/^57014$/, undefined, 'raise `statement_timeout` for its user, or find out why the server is so slow'],
+  [/^53[12]00$/, /^OOM|-OOM/, 'give it more memory or disk, or let it handle what waits'],
+  [/^(?:ENOTFOUND|EAI_AGAIN)$/, undefined, 'check the name of its host'],
+]
 
 function fixOf(cause: unknown): string {
   const { code, name, message } = Object(cause) as Readonly<Record<string, unknown>>
   if (name === 'SchemaMigrationRequiredError') {
     return "create BullMQ's tables once with its `runMigrations(client)`, or write `postgres: { connectionString, migrate: true }` for a user that may create them"
   }
-  // Undefined database.
-  if (code === '3D000')
-    return 'create that database, or give the option `postgres` the name of one that exists'
-  // Undefined table, undefined function: BullMQ's are in another schema.
-  if (code === '42P01' || code === '42883') {
-    return "have BullMQ's schema in the search_path, with new Pool({ options: '-c search_path=bullmq' }) or ALTER ROLE … SET search_path = bullmq"
-  }
-  // Invalid password, invalid authorization.
-  if (code === '28P01' || code === '28000' || /^(?:NOAUTH|WRONGPASS) /.test(String(message))) {
-    return 'give it the right password, and the username if there is one'
-  }
-  if (/EPROTO|SSL|TLS|certificate/i.test(`${String(code)} ${String(message)}`)) {
-    return 'use TLS on both sides or on neither (rediss:// and the option `tls` for Redis, `ssl` for PostgreSQL), with a certificate that the client trusts'
-  }
-  // Insufficient privilege, read-only transaction, and what Redis says of either.
-  if (
-    code === '42501' ||
-    code === '25006' ||
-    /NOPERM|READONLY|can't run this command/.test(String(message))
-  ) {
-    return 'give it a user that may write, and the address of the primary'
-  }
-  return 'check that it runs, and that the option `connection` or `postgres` leads to it, with TLS where the server has it and without elsewhere'
+  // `pg` gives it no code.
+  if (message === 'The server does not support SSL connections') return FIXES[3]![2]
+  const found = FIXES.find(
+    ([codes, replies]) =>
+      codes.test(String(code)) || (name === 'ReplyError' && replies?.test(String(message))),
+  )
+  return (
+    found?.[2] ??
+    'check that it runs, and that the option `connection` or `postgres` leads to it, with TLS where the server has it and without elsewhere'
+  )
 }

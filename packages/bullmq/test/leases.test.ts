@@ -70,6 +70,43 @@ test.concurrent.for(['Redis', 'PostgreSQL'] as const)(
   },
 )
 
+// As after a stall of all processes: nobody else has taken what this one runs.
+test.concurrent.for(['Redis', 'PostgreSQL'] as const)(
+  'events whose leases expired, and which their own process takes again, do not run beside themselves: %s',
+  async (name, { onTestFinished }) => {
+    const engine = engines[name]!
+    const queue = unique('q')
+    // No renewal finds out before the worker does.
+    const inbox = engine.inbox(queue, { lease: '30s' })
+    onTestFinished(async () => void (await inbox.close(1000)))
+    const finish: ((result: AttemptResult) => void)[] = []
+    const policy = aPolicy({ concurrency: 6 })
+    await inbox.start(() => new Promise(resolve => void finish.push(resolve)), policy)
+    const deliveries = [aDelivery(), aDelivery(), aDelivery()]
+    for (const delivery of deliveries) await inbox.accept(delivery)
+    await until(() => finish.length === 3)
+    for (const { key } of deliveries) await engine.expire(queue, `e-${key}`)
+    // One that waits is taken after them. It is the only one that begins.
+    await inbox.accept(aDelivery())
+    await until(() => finish.length > 3)
+    await until(async () => (await inbox.stats()).active === 4)
+    finish[0]!(COMPLETED)
+    finish[1]!({ outcome: 'retry', delayMs: 600_000, error: new Error('no') })
+    finish[2]!({ outcome: 'dead', error: new Error('no'), notified: true })
+    finish[3]!(COMPLETED)
+    await until(async () => (await inbox.stats()).active === 0)
+    expect(await inbox.stats()).toMatchObject({ pending: 1, active: 0, dead: 1 })
+    expect(finish.length).toBe(4)
+    const wrong = policy.seen.filter(({ kind }) => kind === 'store_down' || kind.endsWith('_lost'))
+    expect(wrong).toEqual([])
+    // It counted as one attempt, and as no crash.
+    const view = engine.queue(queue)
+    onTestFinished(() => view.close())
+    const job = await view.getJob(`e-${deliveries[1]!.key}`)
+    expect(job).toMatchObject({ attemptsMade: 1, stalledCounter: 0 })
+  },
+)
+
 // As after a pause of the event loop: the handlers end before anything tells that the lock is gone.
 test.concurrent.for([
   ['Redis', 'handled', COMPLETED],
@@ -102,6 +139,7 @@ test.concurrent.for([
       { kind: 'lease_lost', id, type, namespace },
     ])
     expect((await inbox.stats()).active).toBe(1)
+    expect(policy.seen.filter(({ kind }) => kind === 'store_down')).toEqual([])
   },
 )
 

@@ -39,6 +39,7 @@ async function aWorker(options: BullmqInboxOptions, cleanup: Cleanup, block?: Bl
     reports,
     kill: () => void child.kill('SIGKILL'),
     finish: () => void child.send('finish'),
+    signal: (signal: NodeJS.Signals) => void child.kill(signal),
     times: (report: string) => reports.filter(one => one === report).length,
   }
 }
@@ -81,6 +82,31 @@ describe.concurrent.each([
       dying.kill()
       const { ms } = await ownTime(() => until(() => other.times('begun') === 1))
       expect(ms).toBeLessThan(15_000)
+    },
+  )
+
+  test(
+    'the events of a process that was stopped for longer than a lease go on, and none runs beside itself',
+    PATIENT,
+    async ({ expect, onTestFinished: cleanup }) => {
+      const { options, inbox, holds } = await aQueue(start, cleanup)
+      const stopped = await aWorker({ ...options, lease: '2s' }, cleanup)
+      for (let i = 0; i < 12; i++) await inbox.accept(aDelivery())
+      await until(() => stopped.times('begun') === 12)
+      stopped.signal('SIGSTOP')
+      await new Promise(resolve => setTimeout(resolve, 4000))
+      stopped.signal('SIGCONT')
+      // It works again: one more is begun after whatever else it takes.
+      await inbox.accept(aDelivery())
+      await until(() => stopped.times('begun') > 12)
+      await until(() => holds(0, 13))
+      // A handler that has just begun does not listen yet.
+      await until(() => {
+        stopped.finish()
+        return holds(0, 0)
+      })
+      expect(stopped.times('begun')).toBe(13)
+      expect([stopped.times('lease_lost'), stopped.times('store_down')]).toEqual([0, 0])
     },
   )
 

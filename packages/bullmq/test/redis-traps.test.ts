@@ -9,6 +9,7 @@ import { Redis as Redis5 } from 'ioredis5'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { ownTime } from '../../../test/support/own-time.ts'
 import { type RedisServer, startRedis } from '../../../test/support/redis.ts'
+import { createRedisEngine } from '../src/redis/redis-engine.ts'
 import { aDelivery, aPolicy, COMPLETED, scripted, unique, until } from './parts.ts'
 
 let server: RedisServer
@@ -524,3 +525,26 @@ function request() {
     context: undefined,
   }
 }
+
+test.each(['FLUSHALL', 'a restart without persistence'])(
+  'a queue whose data is gone after %s is reported once, and works again',
+  async how => {
+    const own = await startRedis()
+    closing.push(() => own.stop())
+    const settings = { queue: unique('q'), prefix: undefined, telemetry: undefined, create: true }
+    const engine = await createRedisEngine(settings, own.url)
+    closing.push(() => engine.disconnect())
+    engine.queue.on('error', () => {})
+    await engine.queue.waitUntilReady()
+    const codes = async () => (await engine.notices()).map(({ code }) => code)
+    expect(await codes()).not.toContain('redis_emptied')
+    expect(await codes()).not.toContain('redis_emptied')
+    const admin = new Redis(own.url)
+    admin.on('error', () => {})
+    closing.push(() => admin.disconnect())
+    if (how === 'FLUSHALL') await admin.flushall()
+    else await own.restart()
+    await until(async () => (await codes().catch(() => [])).includes('redis_emptied'))
+    expect(await codes()).not.toContain('redis_emptied')
+  },
+)

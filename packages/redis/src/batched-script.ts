@@ -1,6 +1,7 @@
 import { AckhookError } from '@ackhook/core'
 import type { Timeout, Timeouts } from '@ackhook/core/spi'
 import type { Breaker, Permit } from './breaker.ts'
+import type { ConnectionReason } from './connection-reason.ts'
 import { isConnectionError } from './is-connection-error.ts'
 import type { RedisClient } from './redis-client.ts'
 import { type Reply, runScript, type Script } from './scripts.ts'
@@ -8,6 +9,8 @@ import { type Reply, runScript, type Script } from './scripts.ts'
 export interface ScriptParts {
   readonly client: RedisClient
   readonly breaker: Breaker
+  /** Why there is no connection. */
+  readonly reason: Pick<ConnectionReason, 'of'>
   /** One timer for all commands. perf: note 18. */
   readonly timeouts: Timeouts
   /** A faster way to run the script for a single key. */
@@ -118,10 +121,12 @@ export class BatchedScript {
     this.#fail(command, new Error(`redisStore.${this.#script.name} did not answer in time`))
   }
 
-  #fail(command: Command, cause: unknown): void {
+  #fail(command: Command, failure: unknown): void {
     if (!this.#settle(command)) return
     const { calls, permit } = command
-    if (isConnectionError(cause)) permit.failed(cause)
+    const cause = this.#parts.reason.of(failure)
+    // A client that the server refuses gets no answer either.
+    if (isConnectionError(failure)) permit.failed(cause)
     else permit.succeeded()
     if (calls.length > 1 && isOfOneKey(cause)) {
       // Repeating what was already done is safe: each method knows its own token. Only a release then answers that the

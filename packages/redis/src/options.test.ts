@@ -13,13 +13,17 @@ test.each([
   ['timeout', { timeout: 'soon' }],
   ['onStoreError', { onStoreError: 'ignore' }],
   ['prefx', { prefx: 'a:' }],
+  ['prefix', { prefix: null }],
+  ['timeout', { timeout: null }],
+  ['onStoreError', { onStoreError: null }],
+  ['options', null],
 ])('a wrong %s is refused at construction, by name: %j', (option, options) => {
   expect(() => redisStore(client, options as never)).toThrowError(
     expect.objectContaining({ code: 'configuration_invalid', option }),
   )
 })
 
-test.each([[undefined], [{}], ['redis://localhost'], [{ ...client, evalsha: undefined }]])(
+test.each([[undefined], [null], [{}], ['redis://localhost'], [{ ...client, evalsha: undefined }]])(
   'anything but a client is refused: %j',
   wrong => {
     expect(() => redisStore(wrong as never)).toThrow(ConfigurationError)

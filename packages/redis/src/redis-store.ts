@@ -9,6 +9,7 @@ import {
 } from '@ackhook/core/spi'
 import { BatchedScript } from './batched-script.ts'
 import { Breaker } from './breaker.ts'
+import { ConnectionReason } from './connection-reason.ts'
 import { evictionPolicies } from './eviction-policy.ts'
 import { isConnectionError, isRefused } from './is-connection-error.ts'
 import { failingOpen, mayEvict, notAnswering, policyUnknown, refused } from './notices.ts'
@@ -49,6 +50,7 @@ class RedisStore {
   readonly #client: RedisClient
   readonly #options: ResolvedOptions
   readonly #breaker = new Breaker()
+  readonly #reason: ConnectionReason
   readonly #claims: BatchedScript
   readonly #extensions: BatchedScript
   readonly #completions: BatchedScript
@@ -64,7 +66,9 @@ class RedisStore {
   constructor(client: RedisClient, options: ResolvedOptions) {
     this.#client = client
     this.#options = options
-    const parts = { client, breaker: this.#breaker, timeouts: createTimeouts(options.timeoutMs) }
+    this.#reason = new ConnectionReason(client)
+    const timeouts = createTimeouts(options.timeoutMs)
+    const parts = { client, breaker: this.#breaker, reason: this.#reason, timeouts }
     this.#claims = new BatchedScript(CLAIM, { ...parts, runSingle: claimSingleKey })
     this.#extensions = new BatchedScript(EXTEND, parts)
     this.#completions = new BatchedScript(COMPLETE, parts)
@@ -117,7 +121,8 @@ class RedisStore {
       const policies = await this.#readPolicies()
       permit?.succeeded()
       this.#reportPolicies(policies)
-    } catch (error) {
+    } catch (failure) {
+      const error = this.#reason.of(failure)
       if (isConnectionError(error)) {
         permit?.failed(error)
         this.#startWithout(error, notAnswering(error))

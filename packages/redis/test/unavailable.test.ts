@@ -397,3 +397,34 @@ async function timed(call: unknown): Promise<{ error: unknown; ms: number; wallM
   )
   return { error, ...times }
 }
+
+// An answer may be late, and ioredis gives up later than the store: neither says why.
+test.each([
+  ['a wrong password', { requirepass: 'right' }, ':wrong@', /WRONGPASS/],
+  ['no password', { requirepass: 'right' }, '', /NOAUTH/],
+  ['a user without permission', {}, 'reader:secret@', /NOPERM|can't run this command/],
+  ['too many clients', { maxclients: '4' }, '', /max number of clients/],
+  ['nobody at its port', undefined, '', /ECONNREFUSED/],
+])('a claim says why it failed, with %s', async (_, config, user, message) => {
+  const own = await startRedis({ config: config ?? {} })
+  try {
+    const others = Array.from({ length: config && 'maxclients' in config ? 6 : 0 }, () => new Redis6(own.url))
+    for (const other of others) other.on('error', () => {})
+    await Promise.allSettled(others.slice(0, 4).map(other => other.ping()))
+    if (user.startsWith('reader')) {
+      const admin = new Redis6(own.url)
+      await admin.call('ACL', 'SETUSER', 'reader', 'on', '>secret', '~*', '&*', '+@all', '-@write')
+      admin.disconnect()
+    }
+    if (config === undefined) await own.kill()
+    const store = connected(() => new Redis6(own.url.replace('//', `//${user}`)))
+    await until('it says so', async () => {
+      const { error } = await timed(store.claim('id', 'a', lease))
+      return message.test(String(error))
+    })
+    for (const other of others) other.disconnect()
+  } finally {
+    client.disconnect()
+    await own.stop()
+  }
+})

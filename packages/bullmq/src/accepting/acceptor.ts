@@ -80,7 +80,7 @@ export class Acceptor {
       if (durationMs > SLOW_MS) observe({ kind: 'store_slow', operation: 'accept', durationMs })
       return acceptance
     } catch (error) {
-      const cause = withoutPayload(error)
+      const cause = this.#engine.reasonOf(withoutPayload(error))
       this.#pruner.relieve(cause)
       // A job that is added after all does no harm: the sender's retry is its duplicate.
       observe({ kind: 'store_down', operation: 'accept', error: cause })
@@ -108,8 +108,7 @@ export class Acceptor {
       if (known?.dead === false) return duplicateOf(known, delivery)
       // BullMQ silently ignores an add with the id of a failed job, so that job is requeued. If it was requeued or
       // discarded since the lookup, all of this starts over.
-      if (known?.dead && (await this.#engine.requeue(jobId, job)))
-        return known.fingerprint === delivery.fingerprint ? ACCEPT_RESULTS.accepted : ACCEPT_RESULTS.replaced
+      if (known?.dead && (await this.#engine.requeue(jobId, job))) return insteadOf(known, delivery)
     }
     if (known === undefined) throw new Error(`job ${jobId} is not found after an add: ${REPLICA_FIX}`)
     throw new Error(`job ${jobId} changed its state ${MAX_TRIES} times`)
@@ -138,7 +137,15 @@ export class Acceptor {
   }
 }
 
+/** In the place of a dead letter. One that cannot be read is not known to have had other bytes. */
+function insteadOf({ fingerprint }: KnownJob, delivery: Delivery): AcceptResult {
+  const isKnown = fingerprint !== undefined && fingerprint !== delivery.fingerprint
+  return isKnown ? ACCEPT_RESULTS.replaced : ACCEPT_RESULTS.accepted
+}
+
+/** Throws for a job that cannot be read: once it is a dead letter, the next delivery takes its place. */
 function duplicateOf(known: KnownJob, delivery: Delivery): AcceptResult {
+  if (known.fingerprint === undefined) throw new Error('the job of this event is there and cannot be read')
   return known.fingerprint === delivery.fingerprint ? ACCEPT_RESULTS.duplicate : ACCEPT_RESULTS.conflict
 }
 

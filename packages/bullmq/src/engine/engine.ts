@@ -3,13 +3,13 @@ import type { StoreNotice } from '@ackhook/core/spi'
 import type { Processor, Telemetry, WorkerOptions } from 'bullmq'
 import type { EventBoard } from './event-board.ts'
 import type { EventJob, EventQueue, JobData, NewJob, Remembered } from './event-job.ts'
-import type { JobQuery, ListedJob } from './job-list.ts'
+import type { FoundJob, JobQuery, ListedJob } from './job-list.ts'
 
 /**
  * What became of a job whose lock an attempt no longer has: it is locked for it again; the end of this attempt is recorded
- * already; another attempt has begun; it was removed.
+ * already; another attempt has begun, or this worker has taken it once more; it was removed.
  */
-export type Relocked = 'relocked' | 'recorded' | 'taken' | 'gone'
+export type Relocked = 'relocked' | 'recorded' | 'taken' | 'own' | 'gone'
 
 export type WorkerSettings = Omit<WorkerOptions, 'connection' | 'prefix' | 'telemetry'>
 export type JobProcessor = Processor<JobData, unknown, string>
@@ -43,8 +43,8 @@ export interface QueueWorker {
 }
 
 /** What a redelivery is compared with: the job that already has its id, or what is remembered of it. */
-export interface KnownJob extends Remembered {
-  /** Whether the job is kept as failed: a dead letter. */
+export interface KnownJob extends Partial<Remembered> {
+  /** Whether the job is kept as failed: a dead letter. One that cannot be read has neither token nor fingerprint. */
   readonly dead: boolean
 }
 
@@ -73,8 +73,8 @@ export interface Engine {
   readonly migrating?: Promise<unknown>
   /** Only where a client keeps trying: rejects when the server refuses it for good, as with a wrong password. */
   readonly refused?: Promise<never>
-  /** Why there is no connection, as far as the client says so. */
-  readonly connectionError?: Error | undefined
+  /** What a failure comes from: the first words of the server or the socket, where the client hides them behind its own. */
+  reasonOf(error: unknown): unknown
   /** Creates what this package stores beside BullMQ, where it is missing. */
   prepare(): Promise<void>
   /**
@@ -98,6 +98,12 @@ export interface Engine {
   forget(jobId: string): Promise<boolean>
   /** One page. Jobs of other producers may be among them. */
   list(query: JobQuery): Promise<readonly ListedJob[]>
+  /** One job with its body. `undefined` where there is none. */
+  find(jobId: string): Promise<FoundJob | undefined>
+  /** Keeps under which keys jobs are found that cannot be read: job ids by key. */
+  nameJobs(names: ReadonlyMap<string, string>): Promise<unknown>
+  /** The id of the job that has such a key. */
+  findName(key: string): Promise<string | undefined>
   /**
    * Replaces handled jobs by what is remembered of them, each in one step, and forgets ids whose retention is over. Does
    * nothing while another process has jobs to replace. Resolves to whether there may be more.

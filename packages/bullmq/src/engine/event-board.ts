@@ -25,6 +25,9 @@ export const KEEP_MINUTES_MS = 3_600_000
 /** An entry whose job is gone, as after a deletion in a dashboard, is dropped so long after it was due. */
 export const STALE_MS = 60_000
 
+/** How long the key is kept under which a job is found that cannot be read. A list renews it. */
+export const NAMED_MS = 2_592_000_000
+
 /** Under BullMQ's `progress`, which dashboards show and both engines hand out with the job. */
 export function progressOf(routingToken: number): string {
   return JSON.stringify({ postponed: routingToken })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type EventJob, jobIdOf, toDelivery, toJobData } from './event-job.ts'
+import { jobIdOf, readDelivery, toJobData } from './event-job.ts'
 
 const delivery = {
   key: '0123456789',
@@ -14,7 +14,7 @@ const delivery = {
 function thereAndBack(body: Uint8Array) {
   const data = toJobData({ ...delivery, body }, 'token', 1000)
   const job = { id: jobIdOf(delivery.key), name: delivery.type, data: JSON.parse(JSON.stringify(data)) }
-  return { data, delivery: toDelivery(job as EventJob) }
+  return { data, delivery: readDelivery(job)! }
 }
 
 test('a delivery comes back from its job as it was, from a part of a larger buffer too', () => {
@@ -42,12 +42,17 @@ test.each([
   expect([...thereAndBack(Uint8Array.from(bytes)).delivery.body]).toEqual(bytes)
 })
 
+const stored = toJobData(delivery, 'token', 1000)
+
 test.each([
   ['of another producer', { id: 'e-1', data: { hello: 'world' } }],
   ['without data', { id: 'e-1', data: undefined }],
-  ['with an id of its own', { id: '17', data: toJobData(delivery, 'token', 1000) }],
-])('a job %s is not an Ackhook delivery, and the error says so', (_, job) => {
-  expect(() => toDelivery({ ...job, queueName: 'shared', name: 'x' } as EventJob)).toThrow(
-    /queue 'shared'.*queue of its own/,
-  )
+  ['whose data is text', { id: 'e-1', data: JSON.stringify(stored) }],
+  ['whose body is none', { id: 'e-1', data: { ...stored, body: { a: 1 } } }],
+  ['whose body is in an unknown form', { id: 'e-1', data: { ...stored, encoding: 'zstd' } }],
+  ['whose time is a date', { id: 'e-1', data: { ...stored, receivedAt: new Date(0) } }],
+  ['without a name', { id: 'e-1', name: undefined, data: stored }],
+  ['with an id of its own', { id: '17', data: stored }],
+])('a job %s is no delivery', (_, job) => {
+  expect(readDelivery({ name: 'x', ...job })).toBe(undefined)
 })

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { ConfigurationError, type Delivery } from '@ackhook/core'
+import type { Delivery } from '@ackhook/core'
 import type { Job, JobsOptions, Queue } from 'bullmq'
 
 /** What stays of an event that was handled, until its retention is over. */
@@ -52,18 +52,30 @@ export function toJobData(delivery: Delivery, token: string, retentionMs: number
     : { ...head, body: bytes.toString('base64'), encoding: 'base64' }
 }
 
-/** Throws for a job that another producer added to the queue. */
-export function toDelivery(
-  job: Pick<EventJob, 'name' | 'data' | 'queueName'> & { readonly id?: string | undefined },
-): Delivery {
-  const { id, namespace, receivedAt, fingerprint, body, encoding } = job.data ?? {}
-  if (typeof id !== 'string' || typeof body !== 'string' || job.id?.startsWith(ID_PREFIX) !== true) {
-    throw new ConfigurationError(
-      'queue',
-      `job ${job.id} of queue '${job.queueName}' is not an Ackhook delivery; give the inbox a queue of its own`,
-    )
+/** A job as it is stored, whoever added it. */
+export interface StoredJob {
+  readonly id?: string | undefined
+  readonly name?: unknown
+  readonly data?: unknown
+}
+
+/** The delivery that a job was made from. `undefined` for a job of another producer, and for one that is damaged. */
+export function readDelivery({ id: jobId, name, data }: StoredJob): Delivery | undefined {
+  const parts = Object(data) as Partial<JobData>
+  const { id, namespace, receivedAt, fingerprint, body, encoding = 'utf8' } = parts
+  if (jobId?.startsWith(ID_PREFIX) !== true || typeof name !== 'string') return undefined
+  if (typeof id !== 'string' || typeof namespace !== 'string' || typeof body !== 'string') return undefined
+  if (typeof receivedAt !== 'number' || typeof fingerprint !== 'number') return undefined
+  // A later version may have another one.
+  if (encoding !== 'utf8' && encoding !== 'base64') return undefined
+  const bytes = Buffer.from(body, encoding)
+  return {
+    key: jobId.slice(ID_PREFIX.length),
+    namespace,
+    id,
+    type: name,
+    body: bytes,
+    fingerprint,
+    receivedAt,
   }
-  const key = job.id.slice(ID_PREFIX.length)
-  const bytes = Buffer.from(body, encoding ?? 'utf8')
-  return { key, namespace, id, type: job.name, body: bytes, fingerprint, receivedAt }
 }

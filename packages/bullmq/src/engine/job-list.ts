@@ -1,5 +1,4 @@
 import { ConfigurationError } from '@ackhook/core'
-import type { EventJob, JobData } from './event-job.ts'
 
 /** A position in a list: what it is ordered by, then the id of the job. */
 export interface Position {
@@ -16,31 +15,85 @@ export interface JobQuery {
   readonly order: 'newest' | 'oldest'
   readonly after?: Position | undefined
   readonly limit: number
+  /** Whether the jobs have their bodies. A page of them could be large. */
+  readonly bodies: boolean
 }
 
 /** A job as a page lists it. */
 export interface ListedJob {
   readonly id: string
   readonly name: string
-  /** Of another producer's job it may be anything. */
-  readonly data: JobData
+  /**
+   * The stored text, another producer's too. `undefined` where the server has lost it. Without bodies: with an empty one in
+   * the place of each.
+   */
+  readonly data: string | undefined
   readonly attemptsMade: number
   readonly failedReason?: string | undefined
   /** Milliseconds since the epoch. */
   readonly finishedOn?: number | undefined
   /** When a delayed job is due, in milliseconds since the epoch. */
   readonly dueAt?: number | undefined
+  /** When it was added, in milliseconds since the epoch. */
+  readonly addedAt: number
   /** What the list is ordered by. */
   readonly at: number
 }
 
-/** A job that BullMQ has read, at its position. */
-export function listedJob(job: EventJob, at = 0): ListedJob {
-  const { name, data, attemptsMade, failedReason, finishedOn } = job
-  return { id: job.id!, name, data, attemptsMade, failedReason, finishedOn, at }
+/** One job, and what became of it. */
+export interface FoundJob extends ListedJob {
+  readonly state: JobQuery['state'] | 'handled'
 }
 
-const CURSOR = /^(\d{1,16})\.(e-.+)$/s
+/** The part of a page that is asked for at a time. */
+export interface SliceQuery extends JobQuery {
+  /** Bytes after which it ends. */
+  readonly sliceBytes: number
+  /** Bytes that the first job may have, beyond `sliceBytes` too. `undefined`: any number. */
+  readonly firstBytes: number | undefined
+}
+
+/** Bytes of what is stored of the jobs of one page: 4 MiB of bodies, and what is around them. */
+const PAGE_BYTES = 4_194_304 + 65_536
+/** Bytes that the server sends at a time, so that a long page keeps neither the server nor a connection from deliveries. */
+const SLICE_BYTES = 524_288
+const SLICE = 250
+/** Beside its data and the reason. */
+export const JOB_BYTES = 200
+
+/**
+ * A page in slices: each is short for the server, and what waits for the same connection comes in between. It ends early
+ * once what is stored exceeds a bound, and never before the first job.
+ */
+export async function readPage(
+  query: JobQuery,
+  readSlice: (slice: SliceQuery) => Promise<readonly ListedJob[]>,
+  firstSlice: number = SLICE,
+): Promise<readonly ListedJob[]> {
+  const found: ListedJob[] = []
+  let { after } = query
+  let [asked, leftBytes] = [firstSlice, PAGE_BYTES]
+  while (found.length < query.limit) {
+    const limit = Math.min(asked, query.limit - found.length)
+    const sliceBytes = query.bodies ? Math.min(SLICE_BYTES, leftBytes) : SLICE_BYTES
+    const firstBytes = query.bodies && found.length > 0 ? leftBytes : undefined
+    const slice = await readSlice({ ...query, after, limit, sliceBytes, firstBytes })
+    const last = slice.at(-1)
+    if (last === undefined) break
+    found.push(...slice)
+    after = { at: last.at, jobId: last.id }
+    for (const job of slice) leftBytes -= bytesOf(job)
+    // Of a server that measures a job before it knows how long the data is.
+    asked = slice.length < limit ? Math.max(1, slice.length) : Math.min(SLICE, asked * 2)
+  }
+  return found
+}
+
+function bytesOf({ data = '', failedReason = '' }: ListedJob): number {
+  return Buffer.byteLength(data) + Buffer.byteLength(failedReason) + JOB_BYTES
+}
+
+const CURSOR = /^(\d{1,16})\.(.+)$/s
 
 export function cursorOf({ at, id }: Pick<ListedJob, 'at' | 'id'>): string {
   return `${at}.${id}`

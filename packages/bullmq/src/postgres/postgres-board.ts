@@ -6,13 +6,7 @@ import {
   progressOf,
   STALE_MS,
 } from '../engine/event-board.ts'
-
-type Row = Readonly<Record<string, unknown>>
-
-/** The part of the pool that is used here. */
-export interface Queries {
-  query(text: string, values?: unknown[]): Promise<{ readonly rows: readonly Row[] }>
-}
+import type { Queries } from './typed-queries.ts'
 
 /**
  * $1 queue, $2 id, $3 JSON, $4 how long to keep it, $5 when a postponed job is stale. Rows that another process has locked are
@@ -74,21 +68,21 @@ WHERE queue = $1 AND started_at_ms > $2 ORDER BY started_at_ms`
 
 /** The board in three tables beside BullMQ's. */
 export class PostgresBoard implements EventBoard {
-  readonly #pool: Queries
+  readonly #queries: Queries
   readonly #queue: string
 
-  constructor(pool: Queries, queue: string) {
-    this.#pool = pool
+  constructor(queries: Queries, queue: string) {
+    this.#queries = queries
     this.#queue = queue
   }
 
   async publish(own: PublishedHandlers): Promise<void> {
     const { id, keepMs } = own
-    await this.#pool.query(PUBLISH, [this.#queue, id, JSON.stringify(own), keepMs, STALE_MS])
+    await this.#queries.query(PUBLISH, [this.#queue, id, JSON.stringify(own), keepMs, STALE_MS])
   }
 
   async read(): Promise<PresenceView> {
-    const { rows } = await this.#pool.query(READ, [this.#queue])
+    const { rows } = await this.#queries.query(READ, [this.#queue])
     const processes = rows
       .filter(({ published }) => published !== null)
       .map(({ published, seen_ms }): InboxProcess => {
@@ -99,16 +93,16 @@ export class PostgresBoard implements EventBoard {
   }
 
   async postpone(jobId: string, { delayMs, routingToken }: Postponement): Promise<void> {
-    await this.#pool.query(POSTPONE, [this.#queue, jobId, progressOf(routingToken), delayMs])
+    await this.#queries.query(POSTPONE, [this.#queue, jobId, progressOf(routingToken), delayMs])
   }
 
   async count({ startedAt, handled, deadLettered }: MinuteCount): Promise<void> {
     const values = [this.#queue, startedAt, handled, deadLettered, startedAt - KEEP_MINUTES_MS]
-    await this.#pool.query(COUNT, values)
+    await this.#queries.query(COUNT, values)
   }
 
   async minutes(): Promise<readonly MinuteCount[]> {
-    const { rows } = await this.#pool.query(MINUTES, [this.#queue, Date.now() - KEEP_MINUTES_MS])
+    const { rows } = await this.#queries.query(MINUTES, [this.#queue, Date.now() - KEEP_MINUTES_MS])
     return rows.map(row => ({
       startedAt: Number(row['started_at_ms']),
       handled: Number(row['handled']),
@@ -117,10 +111,10 @@ export class PostgresBoard implements EventBoard {
   }
 
   async abandon(jobId: string, attemptsMade: number, routingToken: number): Promise<void> {
-    await this.#pool.query(ABANDON, [this.#queue, jobId, progressOf(routingToken), attemptsMade - 1])
+    await this.#queries.query(ABANDON, [this.#queue, jobId, progressOf(routingToken), attemptsMade - 1])
   }
 
   async resume(jobId: string): Promise<void> {
-    await this.#pool.query(RESUME, [this.#queue, jobId])
+    await this.#queries.query(RESUME, [this.#queue, jobId])
   }
 }

@@ -16,29 +16,33 @@ import type {
   KnownJob,
   QueueCounts,
   QueueWorker,
+  Relocked,
   WorkerSettings,
 } from '../engine/engine.ts'
-import type { EventBoard } from '../engine/event-board.ts'
+import { type EventBoard, NAMED_MS } from '../engine/event-board.ts'
 import type { EventJob, EventQueue, JobData, NewJob } from '../engine/event-job.ts'
-import type { JobQuery, ListedJob } from '../engine/job-list.ts'
+import { firstCause } from '../engine/first-cause.ts'
+import type { FoundJob, JobQuery, ListedJob } from '../engine/job-list.ts'
 import { BOARD_IS_MISSING, CREATE_BOARD } from './board-tables.ts'
 import { leaveConnections } from './leave-connections.ts'
 import { lockByServerClock } from './lock-by-server-clock.ts'
 import { postgresNotices } from './notices.ts'
 import { PoolListeners } from './pool-listeners.ts'
 import { PostgresBoard } from './postgres-board.ts'
-import { listJobs } from './postgres-job-list.ts'
+import { findJob, listJobs } from './postgres-job-list.ts'
 import { retryDeadlocks, retryingDeadlocks } from './retry-deadlocks.ts'
 import {
   ACCEPT,
   COUNT_UNFINISHED,
   DISCARD,
   EXTEND_LOCKS,
+  FIND_NAME,
   FORGET,
   FORGET_EXPIRED,
   GIVE_BACK,
   GUARANTEEING_SETTINGS,
   LOOK_UP,
+  NAME_JOBS,
   READ_COUNTS,
   RECLAIM,
   RELOCK,
@@ -47,6 +51,7 @@ import {
   RESET_CRASH_COUNT,
 } from './statements.ts'
 import { ARE_MISSING, CREATE_TABLES } from './tables.ts'
+import { type Queries, TYPES, typedQueries, useTypes } from './typed-queries.ts'
 
 const { Queue, Worker } = withBackend(createPostgresBackend)
 type PostgresQueue = InstanceType<typeof Queue<JobData, unknown, string>>
@@ -65,6 +70,16 @@ const TABLES = [
   [ARE_MISSING, CREATE_TABLES],
   [BOARD_IS_MISSING, CREATE_BOARD],
 ] as const
+
+interface KnownRow {
+  readonly id: string
+  readonly token: string | null
+  readonly fingerprint: number | null
+  readonly dead: boolean
+}
+
+/** `bigint`, which are texts. */
+type CountsRow = Readonly<Record<'pending' | 'active' | 'dead', string> & { oldest: string | null }>
 
 export async function createPostgresEngine(
   settings: EngineSettings,
@@ -92,6 +107,7 @@ class PostgresEngine implements Engine {
   readonly #shared: QueueOptions<PostgresConnectionOptions>
   readonly #listeners: PoolListeners
   readonly #queue: PostgresQueue
+  readonly #queries: Queries
   readonly #pool: ReturnType<PostgresQueue['getBackend']>['connection']['pool']
 
   constructor({ queue, telemetry, create }: EngineSettings, connection: PostgresConnectionOptions) {
@@ -104,6 +120,7 @@ class PostgresEngine implements Engine {
     )
     this.queue = this.#queue as unknown as EventQueue
     const backend = this.#queue.getBackend()
+    useTypes(backend)
     retryDeadlocks(backend)
     // A traced add comes this way.
     backend.addJob = async ({ name, data, opts }, jobId) => {
@@ -111,15 +128,20 @@ class PostgresEngine implements Engine {
       return jobId
     }
     this.#pool = backend.connection.pool
-    this.board = new PostgresBoard(this.#pool, queue)
+    this.#queries = typedQueries(this.#pool)
+    this.board = new PostgresBoard(this.#queries, queue)
     if (migrates(connection)) this.migrating = new Promise(resolve => this.#pool.on('connect', resolve))
+  }
+
+  reasonOf(error: unknown): unknown {
+    return firstCause(error)
   }
 
   async prepare(): Promise<void> {
     try {
       for (const [isMissing, create] of TABLES) {
-        const { rows } = await this.#pool.query(isMissing)
-        if (rows[0].missing) await this.#pool.query(create)
+        const { rows } = await this.#queries.query<{ readonly missing: boolean }>(isMissing)
+        if (rows[0]?.missing) await this.#queries.query(create)
       }
     } catch (cause) {
       throw (cause as { readonly code?: unknown }).code === '42501' ? mayNotCreate(cause) : cause
@@ -136,18 +158,18 @@ class PostgresEngine implements Engine {
   }
 
   async lookUp(jobIds: readonly string[]): Promise<ReadonlyMap<string, KnownJob>> {
-    const { rows } = await this.#pool.query(LOOK_UP, [this.#name, jobIds])
+    const { rows } = await this.#queries.query<KnownRow>(LOOK_UP, [this.#name, jobIds])
     return byIdOf(rows)
   }
 
   async countUnfinished(limit: number): Promise<number> {
-    const { rows } = await this.#pool.query(COUNT_UNFINISHED, [this.#name, limit])
-    return Number(rows[0].unfinished)
+    const { rows } = await this.#queries.query(COUNT_UNFINISHED, [this.#name, limit])
+    return Number(rows[0]?.['unfinished'])
   }
 
   async readCounts(): Promise<QueueCounts> {
-    const { rows } = await this.#pool.query(READ_COUNTS, [this.#name])
-    const { pending, active, dead, oldest } = rows[0]
+    const { rows } = await this.#queries.query<CountsRow>(READ_COUNTS, [this.#name])
+    const { pending, active, dead, oldest } = rows[0]!
     return {
       pending: Number(pending),
       active: Number(active),
@@ -164,34 +186,48 @@ class PostgresEngine implements Engine {
       redelivery && JSON.stringify(redelivery.data),
       Date.now(),
     ]
-    const { rows } = await this.#pool.query(REQUEUE, values)
-    return rows[0]?.code === 1
+    const { rows } = await this.#queries.query(REQUEUE, values)
+    return rows[0]?.['code'] === 1
   }
 
   async discard(jobId: string): Promise<boolean> {
-    const { rows } = await this.#pool.query(DISCARD, [this.#name, jobId])
-    return rows[0]?.n === 1
+    const { rows } = await this.#queries.query(DISCARD, [this.#name, jobId])
+    return rows[0]?.['n'] === 1
   }
 
   async forget(jobId: string): Promise<boolean> {
     // Asked again, because the job may just have been replaced by its id.
     for (let tries = 0; tries < 2; tries++) {
-      const { rows } = await this.#pool.query(FORGET, [this.#name, jobId])
+      const { rows } = await this.#queries.query(FORGET, [this.#name, jobId])
       if (rows.length > 0) return true
     }
     return false
   }
 
   list(query: JobQuery): Promise<readonly ListedJob[]> {
-    return listJobs(this.#pool, this.#name, query)
+    return listJobs(this.#queries, this.#name, query)
+  }
+
+  find(jobId: string): Promise<FoundJob | undefined> {
+    return findJob(this.#queries, this.#name, jobId)
+  }
+
+  async nameJobs(names: ReadonlyMap<string, string>): Promise<void> {
+    const values = [this.#name, [...names.keys()], [...names.values()], Date.now() + NAMED_MS]
+    await this.#queries.query(NAME_JOBS, values)
+  }
+
+  async findName(key: string): Promise<string | undefined> {
+    const { rows } = await this.#queries.query<{ readonly id: string }>(FIND_NAME, [this.#name, key])
+    return rows[0]?.id
   }
 
   async prune({ now, handledBefore, limit }: Bite): Promise<boolean> {
     const counts = [
-      await this.#pool.query(REPLACE_HANDLED, [this.#name, handledBefore, limit, now]),
-      await this.#pool.query(FORGET_EXPIRED, [this.#name, now, limit]),
+      await this.#queries.query(REPLACE_HANDLED, [this.#name, handledBefore, limit, now]),
+      await this.#queries.query(FORGET_EXPIRED, [this.#name, now, limit]),
     ]
-    return counts.some(({ rows }) => Number(rows[0].n) === limit)
+    return counts.some(({ rows }) => Number(rows[0]?.['n']) === limit)
   }
 
   /** A disk that is full has no room for the record of a deletion either. */
@@ -209,32 +245,34 @@ class PostgresEngine implements Engine {
     Object.defineProperty(backend, 'maximumBlockTimeout', MAX_BLOCK_S)
     lockByServerClock(backend)
     leaveConnections(backend, Math.max(1, sizeOf(this.#pool) - KEPT_CONNECTIONS))
+    useTypes(backend)
     retryDeadlocks(backend)
     backend.moveStalledJobsToWait = async () => {
-      const { rows } = await this.#pool.query(RECLAIM, [this.#name])
-      return rows.map(({ id }) => id)
+      const { rows } = await this.#queries.query(RECLAIM, [this.#name])
+      return rows.map(row => String(row['id']))
     }
     backend.extendLocks = async (jobIds, tokens, ms) => {
-      const { rows } = await this.#pool.query(EXTEND_LOCKS, [this.#name, jobIds, tokens, Math.ceil(ms)])
-      return rows.map(({ id }) => id)
+      const { rows } = await this.#queries.query(EXTEND_LOCKS, [this.#name, jobIds, tokens, Math.ceil(ms)])
+      return rows.map(row => String(row['id']))
     }
     return Object.assign(worker, {
       relock: async (job: EventJob, token: string, lockMs: number) => {
         const { id, attemptsStarted, processedOn, attemptsMade, stalledCounter } = job
         const lock = [this.#name, id, token, Math.ceil(lockMs)]
         const values = [...lock, attemptsStarted, processedOn, attemptsMade, stalledCounter]
-        return (await this.#pool.query(RELOCK, values)).rows[0].relocked
+        const { rows } = await this.#queries.query<{ readonly relocked: Relocked }>(RELOCK, values)
+        return rows[0]!.relocked
       },
-      resetCrashCount: (jobId: string) => this.#pool.query(RESET_CRASH_COUNT, [this.#name, jobId]),
-      release: (token: string) => this.#pool.query(GIVE_BACK, [this.#name, token]),
+      resetCrashCount: (jobId: string) => this.#queries.query(RESET_CRASH_COUNT, [this.#name, jobId]),
+      release: (token: string) => this.#queries.query(GIVE_BACK, [this.#name, token]),
     })
   }
 
   async notices(): Promise<readonly StoreNotice[]> {
     const sentAt = Date.now()
-    const { rows } = await this.#pool.query(GUARANTEEING_SETTINGS)
+    const { rows } = await this.#queries.query(GUARANTEEING_SETTINGS)
     const asked = { sentAt, answeredAt: Date.now() }
-    return [...postgresNotices(rows[0] ?? {}), ...clockNotice('PostgreSQL', Number(rows[0]?.now), asked)]
+    return [...postgresNotices(rows[0] ?? {}), ...clockNotice('PostgreSQL', Number(rows[0]?.['now']), asked)]
   }
 
   async disconnect(): Promise<void> {
@@ -244,7 +282,7 @@ class PostgresEngine implements Engine {
 
   async #accept(jobs: readonly NewJob[]): Promise<ReadonlyMap<string, KnownJob>> {
     const values = [this.#name, JSON.stringify(jobs.toSorted(byId).map(toEntry))]
-    const { rows } = await retryingDeadlocks(() => this.#pool.query(ACCEPT, values))
+    const { rows } = await retryingDeadlocks(() => this.#queries.query<KnownRow>(ACCEPT, values))
     return byIdOf(rows)
   }
 
@@ -260,8 +298,13 @@ function toEntry({ name, data, opts }: NewJob): object {
   return { id: opts.jobId, name, data, opts, timestamp: Date.now(), attempts: opts.attempts }
 }
 
-function byIdOf(rows: readonly (KnownJob & { readonly id: string })[]): ReadonlyMap<string, KnownJob> {
-  return new Map(rows.map(({ id, ...known }) => [id, known]))
+function byIdOf(rows: readonly KnownRow[]): ReadonlyMap<string, KnownJob> {
+  return new Map(
+    rows.map(({ id, token, fingerprint, dead }) => {
+      const remembered = token === null || fingerprint === null ? {} : { token, fingerprint }
+      return [id, { ...remembered, dead }]
+    }),
+  )
 }
 
 function answerTo({ data, opts }: NewJob, found: ReadonlyMap<string, KnownJob>): boolean | KnownJob {
@@ -311,5 +354,7 @@ function withLimits(connection: PostgresConnectionOptions): PostgresConnectionOp
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
     ...config,
+    // What BullMQ asks of a connection by itself.
+    types: TYPES,
   }
 }

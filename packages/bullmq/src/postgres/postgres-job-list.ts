@@ -1,25 +1,54 @@
-import type { JobQuery, ListedJob } from '../engine/job-list.ts'
-import type { Queries } from './postgres-board.ts'
+import {
+  type FoundJob,
+  JOB_BYTES,
+  type JobQuery,
+  type ListedJob,
+  readPage,
+  type SliceQuery,
+} from '../engine/job-list.ts'
+import type { Queries } from './typed-queries.ts'
 
-const COLUMNS = 'id, name, data, attempts_made, failed_reason, finished_at_ms, process_at_ms'
+/** The bodies of a first slice are measured before it is known how long they are. */
+const FIRST_SLICE = 8
+
+/** As text, which nothing but this package parses. */
+const WITH_BODY = 'data::text'
+/** An empty body in the place of each: the server reads them, and sends none. */
+const WITHOUT_BODY = `(CASE WHEN jsonb_typeof(data) = 'object' THEN
+  CASE WHEN jsonb_typeof(data->'body') = 'string' THEN data || '{"body":""}' ELSE data - 'body' END
+END)::text`
+const COLUMNS = 'id, name, attempts_made, failed_reason, finished_at_ms, process_at_ms, added_at_ms'
 const BEYOND = {
   newest: { sign: '<', direction: 'DESC' },
   oldest: { sign: '>', direction: 'ASC' },
 } as const
 
 /** From BullMQ's index on what has ended. $1 queue, $2 limit, $3 and $4 the place before. */
-function dead(order: JobQuery['order']): string {
+function dead(order: JobQuery['order'], data: string): string {
   const { sign, direction } = BEYOND[order]
   return `
-SELECT ${COLUMNS}, finished_at_ms AS at FROM job
+SELECT ${COLUMNS}, ${data} AS data, finished_at_ms AS at FROM job
 WHERE queue = $1 AND state = 'failed'
   AND ($3::bigint IS NULL OR (finished_at_ms, id COLLATE "C") ${sign} ($3::bigint, $4 COLLATE "C"))
 ORDER BY finished_at_ms ${direction}, id COLLATE "C" ${direction} LIMIT $2`
 }
 
+/** The first of them that fit. $5 bytes, $6 how many the first may have, or null. */
+function deadWithBodies(order: JobQuery['order']): string {
+  const { direction } = BEYOND[order]
+  return `
+WITH page AS (${dead(order, WITH_BODY)}), measured AS (
+  SELECT *, octet_length(data) + coalesce(octet_length(failed_reason), 0) + ${JOB_BYTES} AS size FROM page
+), summed AS (
+  SELECT *, sum(size) OVER places AS total, row_number() OVER places AS place FROM measured
+  WINDOW places AS (ORDER BY at ${direction}, id COLLATE "C" ${direction} ROWS UNBOUNDED PRECEDING)
+)
+SELECT * FROM summed WHERE total <= $5 OR (place = 1 AND ($6::bigint IS NULL OR size <= $6)) ORDER BY place`
+}
+
 /** From BullMQ's index on what runs: as many as all workers run at a time. */
 const ACTIVE = `
-SELECT ${COLUMNS}, added_at_ms AS at FROM job
+SELECT ${COLUMNS}, ${WITHOUT_BODY} AS data, added_at_ms AS at FROM job
 WHERE queue = $1 AND state = 'active'
   AND ($3::bigint IS NULL OR (added_at_ms, id COLLATE "C") > ($3::bigint, $4 COLLATE "C"))
 ORDER BY added_at_ms, id COLLATE "C" LIMIT $2`
@@ -38,31 +67,76 @@ WITH waiting AS (
   SELECT id FROM (SELECT * FROM waiting UNION ALL SELECT * FROM delayed) AS places
   WHERE seq > COALESCE($3::bigint, 0) ORDER BY seq LIMIT $2
 )
-SELECT ${COLUMNS}, seq AS at FROM job
+SELECT ${COLUMNS}, ${WITHOUT_BODY} AS data, seq AS at FROM job
 WHERE queue = $1 AND id IN (SELECT id FROM page) AND state IN ('waiting', 'delayed') ORDER BY seq`
 
-/** One page, in one statement. */
-export async function listJobs(
-  pool: Queries,
+/** $1 queue, $2 id. */
+const FIND = `
+SELECT ${COLUMNS}, ${WITH_BODY} AS data, CASE WHEN state = 'failed' THEN finished_at_ms ELSE added_at_ms END AS at,
+  CASE state WHEN 'failed' THEN 'dead' WHEN 'completed' THEN 'handled' WHEN 'active' THEN 'active' ELSE 'pending' END AS became
+FROM job WHERE queue = $1 AND id = $2`
+
+interface Row {
+  readonly id: string
+  readonly name: string
+  readonly data: string | null
+  readonly attempts_made: number
+  readonly failed_reason: string | null
+  /** `bigint`, which are texts, as are the next three. */
+  readonly finished_at_ms: string | null
+  readonly process_at_ms: string | null
+  readonly added_at_ms: string
+  readonly at: string
+}
+
+/** One page. That of bodies is read in slices, the others in one statement. */
+export function listJobs(queries: Queries, queue: string, query: JobQuery): Promise<readonly ListedJob[]> {
+  if (query.bodies) return readPage(query, slice => readDead(queries, queue, slice), FIRST_SLICE)
+  return readHeads(queries, queue, query)
+}
+
+export async function findJob(queries: Queries, queue: string, jobId: string): Promise<FoundJob | undefined> {
+  const { rows } = await queries.query<Row & { readonly became: FoundJob['state'] }>(FIND, [queue, jobId])
+  return rows[0] && { ...toJob(rows[0]), state: rows[0].became }
+}
+
+async function readDead(
+  queries: Queries,
+  queue: string,
+  { order, after, limit, sliceBytes, firstBytes }: SliceQuery,
+): Promise<readonly ListedJob[]> {
+  const place = [after?.at ?? null, after?.jobId ?? null]
+  const values = [queue, limit, ...place, sliceBytes, firstBytes ?? null]
+  const { rows } = await queries.query<Row>(deadWithBodies(order), values)
+  return rows.map(toJob)
+}
+
+async function readHeads(
+  queries: Queries,
   queue: string,
   { state, order, after, limit }: JobQuery,
 ): Promise<readonly ListedJob[]> {
-  const text = { dead: dead(order), active: ACTIVE, pending: PENDING }[state]
+  const text = { dead: dead(order, WITHOUT_BODY), active: ACTIVE, pending: PENDING }[state]
   const values = [queue, limit, after?.at ?? null]
   if (state !== 'pending') values.push(after?.jobId ?? null)
-  const { rows } = await pool.query(text, values)
-  return rows.map(row => ({
-    id: String(row['id']),
-    name: String(row['name']),
-    data: row['data'] as ListedJob['data'],
-    attemptsMade: Number(row['attempts_made']),
-    failedReason: (row['failed_reason'] as string | null) ?? undefined,
-    finishedOn: numberOf(row['finished_at_ms']),
-    dueAt: numberOf(row['process_at_ms']),
-    at: Number(row['at']),
-  }))
+  const { rows } = await queries.query<Row>(text, values)
+  return rows.map(toJob)
 }
 
-function numberOf(value: unknown): number | undefined {
+function toJob(row: Row): ListedJob {
+  return {
+    id: row.id,
+    name: row.name,
+    data: row.data ?? undefined,
+    attemptsMade: row.attempts_made,
+    failedReason: row.failed_reason ?? undefined,
+    finishedOn: numberOf(row.finished_at_ms),
+    dueAt: numberOf(row.process_at_ms),
+    addedAt: Number(row.added_at_ms),
+    at: Number(row.at),
+  }
+}
+
+function numberOf(value: string | null): number | undefined {
   return value === null ? undefined : Number(value)
 }

@@ -147,20 +147,23 @@ SELECT id FROM given
 WHERE NOT EXISTS (SELECT FROM job WHERE queue = $1 AND id = given.id AND lock_token = given.token AND state = 'active')`
 
 /**
- * Locks an event again for the attempt that had it, unless another one has begun since. Answers a `Relocked`.
+ * Locks an event again for the attempt that had it, unless another one has begun since. Answers a `Relocked`. A token begins
+ * with its worker's id.
  * $1 queue, $2 id, $3 token, $4 for how many milliseconds, $5 how many attempts have begun, $6 when the last one did, $7 how
  * many have ended before it, $8 the count of stalls.
  */
 export const RELOCK: string = `
 WITH found AS (
   SELECT attempts_started = $5 AND processed_at_ms = $6 AND coalesce(lock_token, $3) = $3 AS own,
+    lock_token <> $3 AND left(lock_token, 36) = left($3, 36) AS again,
     state IN ('waiting', 'active') AND attempts_made <= $7 AS open
   FROM job WHERE queue = $1 AND id = $2 FOR UPDATE
 ), relocked AS (
   UPDATE job SET state = 'active', lock_token = $3, locked_until_ms = ${SERVER_NOW_MS} + $4, stalled_count = $8
   FROM found WHERE queue = $1 AND id = $2 AND own AND open
 )
-SELECT CASE WHEN NOT EXISTS (SELECT FROM found) THEN 'gone' WHEN NOT own THEN 'taken'
+SELECT CASE WHEN NOT EXISTS (SELECT FROM found) THEN 'gone'
+  WHEN again THEN 'own' WHEN NOT own THEN 'taken'
   WHEN open THEN 'relocked' ELSE 'recorded' END AS relocked
 FROM (SELECT) AS always LEFT JOIN found ON true`
 
@@ -186,3 +189,14 @@ export const FORGET = `
 WITH handled AS (SELECT id FROM job WHERE queue = $1 AND id = $2 AND state = 'completed' FOR UPDATE),
 remembered AS (DELETE FROM ackhook_remembered WHERE queue = $1 AND id = $2 RETURNING id)
 SELECT remove($1, id, false) AS n FROM handled UNION ALL SELECT 1 FROM remembered`
+
+/**
+ * Beside the remembered ids, whose own begin otherwise, and pruned with them. $1 queue, $2 keys, $3 ids of jobs, $4 until when.
+ */
+export const NAME_JOBS = `
+INSERT INTO ackhook_remembered (queue, id, token, fingerprint, forget_at_ms)
+SELECT $1, 'unreadable:' || key, job_id, 0, $4 FROM unnest($2::text[], $3::text[]) AS names (key, job_id)
+ON CONFLICT (queue, id) DO UPDATE SET token = EXCLUDED.token, forget_at_ms = EXCLUDED.forget_at_ms`
+
+/** $1 queue, $2 key. */
+export const FIND_NAME = `SELECT token AS id FROM ackhook_remembered WHERE queue = $1 AND id = 'unreadable:' || $2`

@@ -1,6 +1,7 @@
 import type { Delivery } from '@ackhook/core'
 import {
   ABORT,
+  type Attempt,
   type AttemptResult,
   crashPolicy,
   createAttempt,
@@ -11,14 +12,16 @@ import {
   settlesWithin,
 } from '@ackhook/core/spi'
 import { DelayedError, WaitingError } from 'bullmq'
-import type { Engine, QueueWorker, WorkerSettings } from '../engine/engine.ts'
+import type { Engine, QueueWorker, Relocked, WorkerSettings } from '../engine/engine.ts'
 import { type EventBoard, markOf } from '../engine/event-board.ts'
-import { type EventJob, toDelivery } from '../engine/event-job.ts'
+import { BACKOFF, type EventJob, readDelivery } from '../engine/event-job.ts'
+import { rawOf, unreadableDelivery, unreadableReason } from '../engine/unreadable-job.ts'
 import { deadLetterError, delayOf, retryError } from './job-errors.ts'
 import { type JobLock, LockRenewal } from './lock-renewal.ts'
-import { watchRecord } from './lost-record.ts'
+import { isLost, watchRecord } from './lost-record.ts'
 import { MinuteCounter } from './minute-counter.ts'
 import { OutageLog } from './outage-log.ts'
+import { type RunningAttempt, RunningAttempts, type Take } from './running-attempts.ts'
 
 /** How long withdrawn attempts may take to end. */
 const GRACE_MS = 1000
@@ -52,8 +55,11 @@ export class InboxWorker {
   readonly #minutes: MinuteCounter
   readonly #outages: OutageLog
   readonly #leaseMs: number
+  readonly #nameJobs: Engine['nameJobs']
+  readonly #reasonOf: Engine['reasonOf']
   /** Events that were handled, whose completion is not recorded yet. */
-  readonly #completing = new Set<Delivery>()
+  readonly #completing = new Set<RunningAttempt>()
+  readonly #running = new RunningAttempts()
   /** The drain ran out of time: what still runs goes back to the queue. */
   #givingBack = false
 
@@ -67,8 +73,10 @@ export class InboxWorker {
     this.#policy = policy
     this.#board = engine.board
     this.#leaseMs = leaseMs
+    this.#nameJobs = names => engine.nameJobs(names)
+    this.#reasonOf = error => engine.reasonOf(error)
     this.#minutes = new MinuteCounter(minute => engine.board.count(minute))
-    this.#outages = new OutageLog(policy.observe, 'work')
+    this.#outages = new OutageLog(policy.observe, 'work', engine)
     this.#locks = new LockRenewal({
       leaseMs,
       renew: (jobIds, tokens, ms) => this.#worker.extendJobLocks(jobIds, tokens, ms),
@@ -85,6 +93,8 @@ export class InboxWorker {
       ...(limiter && { limiter }),
     })
     this.#worker.on('error', error => {
+      // Observed as a lost lease: the server works.
+      if (isLost(error)) return
       this.#outages.report(error)
       onError(error)
     })
@@ -108,7 +118,7 @@ export class InboxWorker {
       this.#locks.abortAll(ABORT.drained)
       await settlesWithin(closed, GRACE_MS)
       // Now, since a process may end right after its drain. A server that hangs would never refuse them.
-      for (const delivery of this.#completing) this.#loseCompletion(delivery, ABORT.drained())
+      for (const take of this.#completing) this.#loseCompletion(take, ABORT.drained())
       this.#worker.disconnect().catch(() => {})
     }
     this.#locks.stop()
@@ -117,32 +127,27 @@ export class InboxWorker {
 
   /** BullMQ has locked the job. After a crash in here the lock expires, and the job runs again. */
   async #attempt(job: EventJob, token: string): Promise<void> {
-    const delivery = toDelivery(job)
-    const attempt = createAttempt(attemptsOf(job) + 1, crashPolicy(job.stalledCounter), markOf(job.progress))
-    // The worker's policy decides how often, and may differ from the accepting process's. Set before the handlers run:
-    // if BullMQ cannot record their success, it treats that as one more failure of the job.
-    job.opts.attempts = Math.max(job.opts.attempts ?? 0, attempt.number + 1)
-    const lock = this.#locks.hold(job.id!, token, attempt, () =>
-      this.#policy.observe({ kind: 'lease_lost', ...eventRef(delivery) }),
-    )
-    if (this.#givingBack) attempt.abort(ABORT.drained())
-    const result = await this.#work(delivery, attempt)
+    const take = await this.#begin(job, token)
+    const { attempt, lock } = take
+    const result = await Promise.race([take.result, take.superseded])
+    // The later take of this process goes on with it.
+    if (take.isSuperseded || result === undefined) throw new WaitingError()
     this.#locks.end(lock)
     watchRecord(job, {
-      // One whose attempt was withdrawn no longer counts.
-      relock: async () => (lock.lost ? 'taken' : this.#worker.relock(job, token, this.#leaseMs)),
+      relock: () => this.#relock(job, token, () => take),
       onLost: () => this.#locks.lose(lock),
       onRepeat: error => this.#outages.report(error),
       // Without an answer it waits until its lock expires.
       onReplyLost: () => this.#worker.release(token).catch(error => this.#outages.report(error)),
       isOver: () => this.#givingBack,
-      onCompletionLost: error => this.#loseCompletion(delivery, error),
+      onCompletionLost: error => this.#loseCompletion(take, error),
       onSettled: () => {
-        this.#completing.delete(delivery)
+        this.#completing.delete(take)
         this.#locks.release(lock)
+        this.#running.end(job, take)
       },
     })
-    if (result.outcome === 'completed') this.#completing.add(delivery)
+    if (result.outcome === 'completed') this.#completing.add(take)
     if (result.outcome === 'postponed') return this.#postpone(result, job, token, lock)
     // Counted as postponed by mistake it would only keep room from others, and its entry is dropped in time.
     if (attempt.routingToken > 0) this.#board.resume(job.id!).catch(() => {})
@@ -151,8 +156,61 @@ export class InboxWorker {
     await this.#apply(result, job, token, lock)
   }
 
-  #loseCompletion(delivery: Delivery, error: unknown): void {
-    if (!this.#completing.delete(delivery)) return
+  /** Begins an attempt, or takes over the one at this event that runs here already: an event never runs beside itself. */
+  async #begin(job: EventJob, token: string): Promise<Take> {
+    const earlier = this.#running.earlier(job)
+    const { delivery, attempt } = earlier ?? (await this.#read(job))
+    // The worker's policy decides how often, and may differ from the accepting process's. Set before the handlers run:
+    // if BullMQ cannot record their success, it treats that as one more failure of the job.
+    job.opts.attempts = Math.max(job.opts.attempts ?? 0, attempt.number + 1)
+    // Redis may have lost them. Another producer may want its failed jobs removed.
+    Object.assign(job.opts, { backoff: { type: BACKOFF }, removeOnFail: false })
+    let take: Take | undefined
+    const lock = this.#locks.hold({
+      jobId: job.id!,
+      token,
+      attempt,
+      relock: () => this.#relock(job, token, () => take),
+      onLost: () => this.#policy.observe({ kind: 'lease_lost', ...eventRef(delivery) }),
+    })
+    if (this.#givingBack) attempt.abort(ABORT.drained())
+    const result = earlier?.result ?? Promise.resolve(this.#work(delivery, attempt))
+    take = this.#running.begin(job, { delivery, attempt, lock, result })
+    return take
+  }
+
+  /** Where this process has taken the job once more, that take goes on with the attempt, unless it began anew. */
+  async #relock(job: EventJob, token: string, takeOf: () => Take | undefined): Promise<Relocked> {
+    const take = takeOf()
+    // One whose attempt was withdrawn no longer counts.
+    if (take?.lock.lost) return 'taken'
+    const relocked = await this.#worker.relock(job, token, this.#leaseMs)
+    if (relocked === 'own' && take !== undefined) await settlesWithin(take.superseded, GRACE_MS)
+    return relocked
+  }
+
+  /** The delivery of a job, and the attempt at it. No handler runs for a job that cannot be read: it becomes a dead letter. */
+  async #read(job: EventJob): Promise<{ readonly delivery: Delivery; readonly attempt: Attempt }> {
+    const number = attemptsOf(job) + 1
+    const decision = crashPolicy(job.stalledCounter)
+    const delivery = readDelivery(job)
+    if (delivery !== undefined)
+      return { delivery, attempt: createAttempt(number, decision, markOf(job.progress)) }
+    const { id = '', queueName, timestamp } = job
+    const reason = unreadableReason(id, queueName)
+    this.#policy.logger.error({ code: 'job_unreadable', job: id, queue: queueName }, reason)
+    const shown = await unreadableDelivery(job, rawOf(job.data), timestamp || 0)
+    // A list of dead letters does it as well.
+    this.#nameJobs(new Map([[shown.key, id]])).catch(() => {})
+    return {
+      delivery: shown,
+      attempt: createAttempt(number, decision === 'run' ? 'abandon' : decision, 0, reason),
+    }
+  }
+
+  #loseCompletion(take: RunningAttempt, error: unknown): void {
+    if (!this.#completing.delete(take)) return
+    const { delivery } = take
     this.#policy.observe({ kind: 'completion_lost', ...eventRef(delivery), error })
   }
 
@@ -185,13 +243,14 @@ export class InboxWorker {
       await this.#board.postpone(job.id!, { delayMs, routingToken })
     } catch (error) {
       // It waits all the same, with the routing token of before.
-      this.#policy.observe({ kind: 'store_down', operation: 'postpone', error })
+      this.#policy.observe({ kind: 'store_down', operation: 'postpone', error: this.#reasonOf(error) })
     }
     try {
       await job.moveToDelayed(Date.now() + Math.ceil(delayMs), token)
     } catch (error) {
       // As a failure of the job it would cost an attempt. Its lock expires, and it comes back.
-      if (!lock.lost) this.#policy.observe({ kind: 'store_down', operation: 'postpone', error })
+      if (!lock.lost)
+        this.#policy.observe({ kind: 'store_down', operation: 'postpone', error: this.#reasonOf(error) })
       throw new WaitingError()
     }
     throw new DelayedError()
@@ -202,7 +261,7 @@ export class InboxWorker {
       await this.#board.abandon(job.id!, attemptsOf(job), routingToken)
     } catch (error) {
       // A letter without the routing token would run anywhere when it is redriven. The lock expires, and the event comes back.
-      this.#policy.observe({ kind: 'store_down', operation: 'work', error })
+      this.#policy.observe({ kind: 'store_down', operation: 'work', error: this.#reasonOf(error) })
       // No record follows that would release it.
       this.#locks.release(lock)
       throw new WaitingError()
@@ -220,7 +279,7 @@ export class InboxWorker {
       job.stalledCounter = 0
     } catch (error) {
       // The result still applies; the next crash adds to the old count.
-      this.#policy.observe({ kind: 'store_down', operation: 'work', error })
+      this.#policy.observe({ kind: 'store_down', operation: 'work', error: this.#reasonOf(error) })
     }
   }
 }

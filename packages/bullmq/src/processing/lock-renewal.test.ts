@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { ABORT, type Attempt, createAttempt } from '@ackhook/core/spi'
 import { afterEach, expect, test, vi } from 'vitest'
-import { LockRenewal, type LockRenewalOptions } from './lock-renewal.ts'
+import { type LockHolder, LockRenewal, type LockRenewalOptions } from './lock-renewal.ts'
 
 const LEASE_MS = 400
 const SOON = { timeout: 5000, interval: 5 }
@@ -13,7 +13,11 @@ afterEach(() => {
 })
 
 /** A server with scripted answers, which records what it was asked. */
-function locksOn(renew: LockRenewalOptions['renew'], leaseMs = LEASE_MS) {
+function locksOn(
+  renew: LockRenewalOptions['renew'],
+  leaseMs = LEASE_MS,
+  relock: LockHolder['relock'] = async () => 'taken',
+) {
   const asked: { jobIds: string[]; tokens: string[] }[] = []
   const errors: string[] = []
   const locks = new LockRenewal({
@@ -25,7 +29,9 @@ function locksOn(renew: LockRenewalOptions['renew'], leaseMs = LEASE_MS) {
     onError: error => void errors.push(error.message),
   })
   open = locks
-  return { locks, asked, errors }
+  const hold = (jobId: string, token: string, attempt: Attempt, onLost = () => {}) =>
+    locks.hold({ jobId, token, attempt, relock, onLost })
+  return { locks, hold, asked, errors }
 }
 
 function watched(): { attempt: Attempt; reasons: string[]; withdrawnAt: () => number } {
@@ -42,24 +48,24 @@ function watched(): { attempt: Attempt; reasons: string[]; withdrawnAt: () => nu
 test('a lock is renewed several times in its length, until its attempt has ended', async () => {
   // A machine that stalls for a lease would lose the lock, as it should.
   vi.useFakeTimers()
-  const { locks, asked } = locksOn(async () => [])
+  const { locks, hold, asked } = locksOn(async () => [])
   const { attempt, reasons } = watched()
   const startedAt = performance.now()
-  const lock = locks.hold('e-1', 't:0', attempt)
+  const lock = hold('e-1', 't:0', attempt)
   await vi.waitFor(() => expect(asked.length).toBe(16), SOON)
   expect(performance.now() - startedAt).toBeGreaterThan(1.5 * LEASE_MS)
   expect(asked[15]).toEqual({ jobIds: ['e-1'], tokens: ['t:0'] })
   locks.release(lock)
-  locks.hold('e-2', 't:0', createAttempt(1))
+  hold('e-2', 't:0', createAttempt(1))
   await vi.waitFor(() => expect(asked.at(-1)!.jobIds).toEqual(['e-2']), SOON)
   expect(reasons).toEqual([])
 })
 
 test('the lock of an attempt whose end is being recorded is renewed, whatever the answers, and is not judged', async () => {
   vi.useFakeTimers()
-  const { locks, asked } = locksOn(async jobIds => jobIds)
+  const { locks, hold, asked } = locksOn(async jobIds => jobIds)
   const { attempt, reasons } = watched()
-  const lock = locks.hold('e-1', 't:0', attempt)
+  const lock = hold('e-1', 't:0', attempt)
   locks.end(lock)
   await vi.waitFor(() => expect(asked.length).toBe(16), SOON)
   expect([lock.lost, reasons]).toEqual([false, []])
@@ -70,8 +76,8 @@ test('the lock of an attempt whose end is being recorded is renewed, whatever th
 test('hundreds of attempts share one renewal', async () => {
   // A machine that stalls between two of them would renew the first ones alone.
   vi.useFakeTimers()
-  const { locks, asked } = locksOn(async () => [])
-  for (let i = 0; i < 500; i++) locks.hold(`e-${i}`, `t:${i}`, createAttempt(1))
+  const { hold, asked } = locksOn(async () => [])
+  for (let i = 0; i < 500; i++) hold(`e-${i}`, `t:${i}`, createAttempt(1))
   await vi.waitFor(() => expect(asked.length).toBe(1), SOON)
   expect(asked[0]!.jobIds.length).toBe(500)
 })
@@ -79,11 +85,11 @@ test('hundreds of attempts share one renewal', async () => {
 test('a lock that another worker has ends its own attempt at once, and no other', async () => {
   // A machine that stalls would see it later, and lose the other lock too.
   vi.useFakeTimers()
-  const { locks } = locksOn(async () => ['e-1'], 3000)
+  const { hold } = locksOn(async () => ['e-1'], 3000)
   const [one, two] = [watched(), watched()]
   const startedAt = performance.now()
-  const lost = locks.hold('e-1', 't:0', one.attempt)
-  const kept = locks.hold('e-2', 't:1', two.attempt)
+  const lost = hold('e-1', 't:0', one.attempt)
+  const kept = hold('e-2', 't:1', two.attempt)
   await vi.waitFor(() => expect(one.reasons).toEqual(['lease_lost']), SOON)
   expect(one.withdrawnAt() - startedAt).toBeLessThan(2500)
   expect(two.reasons).toEqual([])
@@ -95,10 +101,10 @@ test.each([
   ['is not answered', () => new Promise<never>(() => {})],
 ])('a renewal that %s is tried again until the lock must have expired', async (_, renew) => {
   vi.useFakeTimers()
-  const { locks, asked } = locksOn(renew)
+  const { hold, asked } = locksOn(renew)
   const { attempt, reasons, withdrawnAt } = watched()
   const startedAt = performance.now()
-  locks.hold('e-1', 't:0', attempt)
+  hold('e-1', 't:0', attempt)
   await vi.waitFor(() => expect(reasons).toEqual(['lease_lost']), SOON)
   expect(withdrawnAt() - startedAt).toBeGreaterThanOrEqual(LEASE_MS)
   expect(asked.length).toBeGreaterThan(1)
@@ -108,13 +114,13 @@ test('a renewal that succeeds after failed ones keeps the lock', async () => {
   // A machine that stalls for a lease would lose the lock, as it should.
   vi.useFakeTimers()
   let failures = 0
-  const { locks, asked, errors } = locksOn(async () => {
+  const { hold, asked, errors } = locksOn(async () => {
     if (asked.length % 3 === 0) return []
     failures++
     throw new Error('gone')
   })
   const { attempt, reasons } = watched()
-  locks.hold('e-1', 't:0', attempt)
+  hold('e-1', 't:0', attempt)
   await vi.waitFor(() => expect(asked.length).toBe(12), SOON)
   expect(reasons).toEqual([])
   expect(errors.length).toBe(failures)
@@ -122,7 +128,7 @@ test('a renewal that succeeds after failed ones keeps the lock', async () => {
 
 // The machine may pause for a while too: what is left of the lease is for that.
 test('an answer that arrived while the event loop was blocked counts', { timeout: 30_000 }, async () => {
-  const { locks, asked } = locksOn(async () => {
+  const { hold, asked } = locksOn(async () => {
     if (asked.length > 1) return []
     await new Promise(setImmediate)
     const arrives = stat('.')
@@ -131,16 +137,16 @@ test('an answer that arrived while the event loop was blocked counts', { timeout
     return []
   }, 4000)
   const { attempt, reasons } = watched()
-  locks.hold('e-1', 't:0', attempt)
+  hold('e-1', 't:0', attempt)
   await vi.waitFor(() => expect(asked.length).toBe(3), { ...SOON, timeout: 20_000 })
   expect(reasons).toEqual([])
 })
 
 test('a job that is taken once more is lost to the earlier attempt, whose end changes nothing', async () => {
-  const { locks, asked } = locksOn(async () => [])
+  const { locks, hold, asked } = locksOn(async () => [])
   const [first, second] = [watched(), watched()]
-  const earlier = locks.hold('e-1', 't:0', first.attempt)
-  locks.hold('e-1', 't:1', second.attempt)
+  const earlier = hold('e-1', 't:0', first.attempt)
+  hold('e-1', 't:1', second.attempt)
   expect(first.reasons).toEqual(['lease_lost'])
   locks.release(earlier)
   await vi.waitFor(() => expect(asked.length).toBe(8), SOON)
@@ -148,29 +154,69 @@ test('a job that is taken once more is lost to the earlier attempt, whose end ch
   expect(second.reasons).toEqual([])
 })
 
+test('an attempt that goes on under the lock of another take of its job is not withdrawn', async () => {
+  vi.useFakeTimers()
+  const { locks, hold, asked } = locksOn(async () => [])
+  const { attempt, reasons } = watched()
+  const earlier = hold('e-1', 't:0', attempt)
+  const lock = hold('e-1', 't:1', attempt)
+  locks.release(earlier)
+  await vi.waitFor(() => expect(asked.length).toBe(8), SOON)
+  expect(asked.every(({ tokens }) => tokens.join() === 't:1')).toBe(true)
+  expect([earlier.lost, lock.lost, reasons]).toEqual([true, false, []])
+})
+
+test.each([
+  ['nobody has begun with', 'relocked', []],
+  ['another worker has', 'taken', ['lease_lost']],
+] as const)('after a stall of longer than a lease a job that %s is %s', async (_, found, expected) => {
+  const relock = vi.fn(async () => found)
+  const { locks, hold, asked } = locksOn(async () => [], LEASE_MS, relock)
+  const { attempt, reasons } = watched()
+  const lock = hold('e-1', 't:0', attempt)
+  for (const end = performance.now() + 2 * LEASE_MS; performance.now() < end; );
+  await vi.waitFor(() => expect(relock).toHaveBeenCalledTimes(1), SOON)
+  if (found === 'relocked') await vi.waitFor(() => expect(asked.length).toBeGreaterThan(0), SOON)
+  await vi.waitFor(() => expect(reasons).toEqual(expected), SOON)
+  locks.stop()
+  expect(lock.lost).toBe(expected.length > 0)
+})
+
+test('a lock of which the server says nothing after a stall is lost in a second', async () => {
+  const { hold } = locksOn(
+    async () => [],
+    LEASE_MS,
+    () => new Promise(() => {}),
+  )
+  const { attempt, reasons } = watched()
+  hold('e-1', 't:0', attempt)
+  for (const end = performance.now() + 2 * LEASE_MS; performance.now() < end; );
+  await vi.waitFor(() => expect(reasons).toEqual(['lease_lost']), SOON)
+})
+
 test('an answer about a released lock is ignored', async () => {
   let answer: (lost: string[]) => void = () => {}
-  const { locks, asked } = locksOn(
+  const { locks, hold, asked } = locksOn(
     () =>
       new Promise(resolve => {
         answer = resolve
       }),
   )
   const [first, second] = [watched(), watched()]
-  const lock = locks.hold('e-1', 't:0', first.attempt)
+  const lock = hold('e-1', 't:0', first.attempt)
   await vi.waitFor(() => expect(asked.length).toBe(1), SOON)
   locks.release(lock)
-  locks.hold('e-1', 't:0', second.attempt)
+  hold('e-1', 't:0', second.attempt)
   answer(['e-1'])
   await new Promise(setImmediate)
   expect([first.reasons, second.reasons]).toEqual([[], []])
 })
 
 test('the drain withdraws every attempt', () => {
-  const { locks } = locksOn(async () => [])
+  const { locks, hold } = locksOn(async () => [])
   const [one, two] = [watched(), watched()]
-  locks.hold('e-1', 't:0', one.attempt)
-  locks.hold('e-2', 't:1', two.attempt)
+  hold('e-1', 't:0', one.attempt)
+  hold('e-2', 't:1', two.attempt)
   locks.abortAll(ABORT.drained)
   expect([one.reasons, two.reasons]).toEqual([['drain_timeout'], ['drain_timeout']])
 })

@@ -1,5 +1,6 @@
 import type { AckhookError } from '@ackhook/core'
-import { ABORT, type Attempt } from '@ackhook/core/spi'
+import { ABORT, type Attempt, settlesWithin } from '@ackhook/core/spi'
+import type { Relocked } from '../engine/engine.ts'
 
 /** The lock under which an attempt runs its job. */
 export interface JobLock {
@@ -15,16 +16,28 @@ export interface LockRenewalOptions {
   readonly onError: (error: Error) => void
 }
 
-interface HeldLock extends JobLock {
+/** One take of a job. */
+export interface LockHolder {
   readonly jobId: string
   readonly token: string
   readonly attempt: Attempt
+  /** Locks the job again, where it has expired and nobody else has begun with it. */
+  readonly relock: () => Promise<Relocked>
+  /** The attempt no longer counts. Called once. */
   readonly onLost: () => void
+}
+
+interface HeldLock extends JobLock, LockHolder {
   /** When the last successful request for the lock was sent: it holds for `leaseMs` from then at least. */
   renewedAt: number
   lost: boolean
   ended: boolean
+  /** It has expired, and the server is asked whether anybody has the job now. */
+  asking: boolean
 }
+
+/** How long an expired lock may be asked for. */
+const ASK_MS = 1000
 
 /** A lock is at most one and a half periods old when the event loop is blocked: it then lasts for four fifths of a lease. */
 const RENEWALS_PER_LEASE = 8
@@ -35,7 +48,8 @@ const RENEWALS_PER_LEASE = 8
  * runs twice in one process, the end of the first attempt ends the renewal for the second, whose lock then expires too.
  *
  * A renewal that fails or is not answered is tried again until the lock must have expired. Then the attempt is
- * withdrawn, whatever the server would answer.
+ * withdrawn, whatever the server would answer. After a stall of the event loop or the whole process nothing was tried: then
+ * the server is asked first, which may not have given the job to anybody else.
  */
 export class LockRenewal {
   readonly #leaseMs: number
@@ -53,13 +67,17 @@ export class LockRenewal {
     this.#onError = onError
   }
 
-  /** For an attempt that begins: BullMQ has just locked its job with this token. `onLost`: it no longer counts. */
-  hold(jobId: string, token: string, attempt: Attempt, onLost: () => void = () => {}): JobLock {
-    const earlier = this.#held.get(jobId)
-    // The job was taken here once more: the earlier attempt has not noticed yet that its lock expired.
-    if (earlier !== undefined) this.#lose(earlier)
-    const lock = { jobId, token, attempt, onLost, renewedAt: performance.now(), lost: false, ended: false }
-    this.#held.set(jobId, lock)
+  /**
+   * For an attempt that begins: BullMQ has just locked its job with this token. Also for one that goes on under the lock of
+   * another take of its job.
+   */
+  hold(holder: LockHolder): JobLock {
+    const earlier = this.#held.get(holder.jobId)
+    if (earlier?.attempt === holder.attempt) earlier.lost = true
+    // The job was taken here once more, and what runs is no longer the same.
+    else if (earlier !== undefined) this.#lose(earlier)
+    const lock = { ...holder, renewedAt: performance.now(), lost: false, ended: false, asking: false }
+    this.#held.set(holder.jobId, lock)
     if (this.#timer === undefined) this.#schedule(this.#periodMs)
     return lock
   }
@@ -99,21 +117,30 @@ export class LockRenewal {
   }
 
   #schedule(ms: number): void {
+    const dueAt = performance.now() + ms
     // After a pause of the event loop, the answers of the server are read before locks are judged.
-    this.#timer = setTimeout(() => setImmediate(() => this.#check()), ms)
+    this.#timer = setTimeout(() => {
+      const hasStalled = performance.now() - dueAt > this.#periodMs
+      setImmediate(() => this.#check(hasStalled))
+    }, ms)
   }
 
-  #check(): void {
+  #check(hasStalled: boolean): void {
     if (this.#timer === undefined) return
     this.#timer = undefined
     const now = performance.now()
     const due: HeldLock[] = []
     let nextMs = this.#periodMs
     for (const lock of this.#held.values()) {
+      if (lock.asking) continue
       const leftMs = lock.renewedAt + this.#leaseMs - now
       if (leftMs > 0) nextMs = Math.min(nextMs, leftMs)
-      else if (!lock.ended) this.#lose(lock)
-      if (!lock.lost && now - lock.renewedAt >= this.#periodMs / 2) due.push(lock)
+      else if (!lock.ended) {
+        if (hasStalled) void this.#ask(lock)
+        else this.#lose(lock)
+        continue
+      }
+      if (now - lock.renewedAt >= this.#periodMs / 2) due.push(lock)
     }
     if (due.length > 0) void this.#renewAll(due, now)
     if (this.#held.size > 0) this.#schedule(nextMs)
@@ -126,11 +153,29 @@ export class LockRenewal {
       const lost = new Set(await this.#renew(jobIds, tokens, this.#leaseMs))
       for (const lock of due) {
         if (!lost.has(lock.jobId)) lock.renewedAt = Math.max(lock.renewedAt, sentAt)
-        else if (!lock.ended) this.#lose(lock)
+        else if (!lock.ended) void this.#ask(lock)
       }
     } catch (error) {
       this.#onError(error as Error)
     }
+  }
+
+  /** Judges a lock that has expired, or that the server no longer knows. */
+  async #ask(lock: HeldLock): Promise<void> {
+    if (lock.asking || this.#held.get(lock.jobId) !== lock) return
+    lock.asking = true
+    const askedAt = performance.now()
+    let isLocked = false
+    const answered = lock.relock().then(
+      relocked => {
+        isLocked = relocked === 'relocked'
+      },
+      error => this.#onError(error as Error),
+    )
+    await settlesWithin(answered, ASK_MS)
+    lock.asking = false
+    if (isLocked) lock.renewedAt = askedAt
+    else if (!lock.ended) this.#lose(lock)
   }
 
   #lose(lock: HeldLock): void {

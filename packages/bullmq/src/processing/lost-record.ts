@@ -88,6 +88,7 @@ async function repeated(job: EventJob, record: Call, args: readonly unknown[], e
   }
 }
 
-function isLost(error: unknown): boolean {
+/** Whether BullMQ refused a record because the job is another worker's, or gone. */
+export function isLost(error: unknown): boolean {
   return LOST.has((error as { readonly code?: unknown }).code)
 }

@@ -9,7 +9,7 @@ const GONE = new Error('connect ECONNREFUSED')
 
 function aLog() {
   const observe = vi.fn()
-  return { observe, outages: new OutageLog(observe, 'work') }
+  return { observe, outages: new OutageLog(observe, 'work', { reasonOf: error => error }) }
 }
 
 test('each error of an outage is reported once, however long it lasts and often it occurs', () => {

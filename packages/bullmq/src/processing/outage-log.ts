@@ -1,4 +1,6 @@
 import type { Observer } from '@ackhook/core'
+import { describeError } from '@ackhook/core/spi'
+import type { Engine } from '../engine/engine.ts'
 
 /**
  * While the engine is gone, its worker tries once a second. An error after this long without one starts a new outage.
@@ -11,19 +13,23 @@ const MAX_KNOWN = 20
 export class OutageLog {
   readonly #observe: Observer
   readonly #operation: string
+  readonly #engine: Pick<Engine, 'reasonOf'>
   /** By message. */
   readonly #lastAt = new Map<string, number>()
 
-  constructor(observe: Observer, operation: string) {
+  constructor(observe: Observer, operation: string, engine: Pick<Engine, 'reasonOf'>) {
     this.#observe = observe
+    this.#engine = engine
     this.#operation = operation
   }
 
-  report(error: Error): void {
+  report(reported: Error): void {
+    const error = this.#engine.reasonOf(reported)
+    const message = describeError(error)
     const now = performance.now()
-    const lastAt = this.#lastAt.get(error.message) ?? Number.NEGATIVE_INFINITY
+    const lastAt = this.#lastAt.get(message) ?? Number.NEGATIVE_INFINITY
     if (this.#lastAt.size >= MAX_KNOWN) this.#lastAt.clear()
-    this.#lastAt.set(error.message, now)
+    this.#lastAt.set(message, now)
     if (now - lastAt >= QUIET_MS) this.#observe({ kind: 'store_down', operation: this.#operation, error })
   }
 

@@ -26,6 +26,14 @@ export function redisNotices(info: string, asked: AskedBetween): readonly StoreN
   return [...notices, ...clockNotice('Redis', Number(field(info, 'server_time_usec')) / 1000, asked)]
 }
 
+/** After FLUSHALL or FLUSHDB, or a restart or a failover to a server without the data. */
+export function redisEmptied(queue: string): StoreNotice {
+  return {
+    code: 'redis_emptied',
+    message: `Redis has lost the data of queue '${queue}' while this process ran: acknowledged events that waited, dead letters and remembered ids are gone, and events that are delivered again run again. Find out who emptied it, or whether it restarted without its file.`,
+  }
+}
+
 function field(info: string, name: string): string | undefined {
   return new RegExp(`^${name}:(\\S*)`, 'm').exec(info)?.[1]
 }

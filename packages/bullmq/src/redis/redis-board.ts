@@ -51,11 +51,15 @@ return #overdue < tonumber(ARGV[7]) and 0 or ARGV[6] + kept
 const READ = `${NOW}
 local live = redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. text(now), '+inf', 'WITHSCORES')
 local found = { redis.call('ZCARD', KEYS[3]) }
-for i = 1, #live, 2 do
-  local published = redis.call('HGET', KEYS[2], live[i])
-  if published then
-    found[#found + 1] = published
-    found[#found + 1] = text(live[i + 1] - now)
+if #live == 0 then return found end
+local ids = {}
+for i = 1, #live, 2 do ids[#ids + 1] = live[i] end
+-- One command for all of them: each process asks twice a second.
+local published = redis.call('HMGET', KEYS[2], unpack(ids))
+for i = 1, #ids do
+  if published[i] then
+    found[#found + 1] = published[i]
+    found[#found + 1] = text(live[i * 2] - now)
   end
 end
 return found

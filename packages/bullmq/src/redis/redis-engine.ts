@@ -12,11 +12,14 @@ import type {
   Relocked,
   WorkerSettings,
 } from '../engine/engine.ts'
-import type { EventBoard } from '../engine/event-board.ts'
+import { type EventBoard, NAMED_MS } from '../engine/event-board.ts'
 import type { EventJob, EventQueue, JobData, NewJob } from '../engine/event-job.ts'
-import type { JobQuery, ListedJob } from '../engine/job-list.ts'
+import { firstCause } from '../engine/first-cause.ts'
+import type { FoundJob, JobQuery, ListedJob } from '../engine/job-list.ts'
+import { ConnectionReason } from './connection-reason.ts'
 import { type Connect, connector, disconnect, FOR_DELIVERIES, FOR_WORK, ignoreErrors } from './connections.ts'
-import { redisNotices } from './notices.ts'
+import { redisEmptied, redisNotices } from './notices.ts'
+import { parsableJobs } from './parsable-jobs.ts'
 import { RedisBoard } from './redis-board.ts'
 import { RedisJobList } from './redis-job-list.ts'
 import {
@@ -26,6 +29,7 @@ import {
   LOCKED_WITH,
   LOOK_UP,
   MAKE_NEXT_DUE,
+  MARK,
   PRUNE,
   READ_COUNTS,
   RELOCK,
@@ -36,6 +40,9 @@ import {
 const MAX_BITE_BYTES = 4_000_000
 /** Of each kind of unfinished job, to find the oldest. */
 const SAMPLE = 20
+
+/** Of the key of a job that cannot be read. */
+const NAME = 'ackhook-unreadable:'
 
 /** A wrong or missing password, or a user that is disabled. */
 const REFUSED = /^(?:NOAUTH|WRONGPASS) /
@@ -51,7 +58,6 @@ class RedisEngine implements Engine {
   readonly queue: EventQueue
   readonly board: EventBoard
   readonly refused: Promise<never>
-  connectionError: Error | undefined
   readonly traced: boolean
   readonly #name: string
   /** Whose turn it is to prune. */
@@ -61,7 +67,10 @@ class RedisEngine implements Engine {
   readonly #connect: Connect
   readonly #client: RedisConnectionClient
   readonly #jobList: RedisJobList
+  readonly #reason: ConnectionReason
   readonly #toDisconnect: RedisConnectionClient[] = []
+  /** Stays for as long as the data of the queue does. */
+  #mark: string | undefined
 
   constructor({ queue, prefix, telemetry, create }: EngineSettings, connect: Connect) {
     this.#name = queue
@@ -70,6 +79,7 @@ class RedisEngine implements Engine {
     this.#connect = connect
     this.#client = connect(FOR_DELIVERIES)
     this.#toDisconnect.push(this.#client)
+    this.#reason = new ConnectionReason(this.#client)
     this.refused = this.#watchConnection()
     // Only a start waits for it.
     this.refused.catch(() => {})
@@ -81,6 +91,10 @@ class RedisEngine implements Engine {
     const keyOf = (name: string) => this.#key(name)
     this.board = new RedisBoard(this.#client, keyOf)
     this.#jobList = new RedisJobList(this.#client, keyOf)
+  }
+
+  reasonOf(error: unknown): unknown {
+    return firstCause(this.#reason.of(error))
   }
 
   async prepare(): Promise<void> {}
@@ -101,10 +115,14 @@ class RedisEngine implements Engine {
       string | null,
       string | null,
       number,
+      number,
     ][]
     const known = new Map<string, KnownJob>()
-    for (const [i, [token, fingerprint, dead]] of found.entries()) {
-      if (token !== null) known.set(jobIds[i]!, { token, fingerprint: Number(fingerprint), dead: dead === 1 })
+    for (const [i, [token, fingerprint, dead, exists]] of found.entries()) {
+      const isKnown = exists === 1 || dead === 1
+      if (!isKnown) continue
+      const remembered = token === null ? {} : { token, fingerprint: Number(fingerprint) }
+      known.set(jobIds[i]!, { ...remembered, dead: dead === 1 })
     }
     return known
   }
@@ -146,6 +164,20 @@ class RedisEngine implements Engine {
     return this.#jobList.list(query)
   }
 
+  find(jobId: string): Promise<FoundJob | undefined> {
+    return this.#jobList.find(jobId)
+  }
+
+  nameJobs(names: ReadonlyMap<string, string>): Promise<unknown> {
+    const set = ([key, jobId]: [string, string]) =>
+      this.#client['set'](this.#key(NAME + key), jobId, 'PX', NAMED_MS)
+    return Promise.all([...names].map(set))
+  }
+
+  async findName(key: string): Promise<string | undefined> {
+    return (await this.#client['get'](this.#key(NAME + key))) ?? undefined
+  }
+
   async prune({ now, handledBefore, limit, isUrgent }: Bite): Promise<boolean> {
     const keys = [this.#key('completed'), this.#key('ackhook-pruning')]
     const args = [this.#key(''), handledBefore, now, limit, MAX_BITE_BYTES, this.#id, Number(isUrgent)]
@@ -153,7 +185,8 @@ class RedisEngine implements Engine {
   }
 
   isFull(error: unknown): boolean {
-    return /\bOOM\b/.test(describeError(error))
+    // Also of a script, behind a text of Redis' own.
+    return /(?:^|[: -])OOM command not allowed/.test(describeError(error))
   }
 
   newWorker(run: JobProcessor, settings: WorkerSettings): QueueWorker {
@@ -161,6 +194,7 @@ class RedisEngine implements Engine {
     this.#toDisconnect.push(connection)
     const blocking = trackDuplicates(connection)
     const worker = new Worker(this.#name, run, { ...settings, ...this.#shared, connection })
+    parsableJobs(worker.getBackend())
     const close = worker.close.bind(worker)
     worker.on('error', error => {
       if (!this.isFull(error)) return
@@ -195,7 +229,19 @@ class RedisEngine implements Engine {
   async notices(): Promise<readonly StoreNotice[]> {
     const sentAt = Date.now()
     const info = String(await this.#client['info']())
-    return redisNotices(info, { sentAt, answeredAt: Date.now() })
+    const asked = { sentAt, answeredAt: Date.now() }
+    return [...redisNotices(info, asked), ...(await this.#emptied())]
+  }
+
+  /** A notice where Redis has lost the data of the queue since this was last asked. */
+  async #emptied(): Promise<readonly StoreNotice[]> {
+    const asked = this.#client['eval'](MARK, 1, this.#key('ackhook-mark'), randomUUID())
+    // A tool may be allowed to read only.
+    const found: unknown = await asked.catch(() => undefined)
+    if (typeof found !== 'string') return []
+    const before = this.#mark
+    this.#mark = found
+    return before === undefined || before === found ? [] : [redisEmptied(this.#name)]
   }
 
   async disconnect(): Promise<void> {
@@ -205,7 +251,6 @@ class RedisEngine implements Engine {
   #watchConnection(): Promise<never> {
     return new Promise((_, reject) => {
       this.#client.on?.('error', (error: Error) => {
-        this.connectionError = error
         if (REFUSED.test(error.message)) reject(error)
       })
     })

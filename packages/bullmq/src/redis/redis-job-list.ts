@@ -1,8 +1,19 @@
 import type { RedisConnectionClient } from 'bullmq'
-import type { JobQuery, ListedJob, Position } from '../engine/job-list.ts'
+import {
+  type FoundJob,
+  type JobQuery,
+  type ListedJob,
+  readPage,
+  type SliceQuery,
+} from '../engine/job-list.ts'
+import { FIND_JOB, LIST_DEAD, READ_JOBS } from './list-scripts.ts'
 
-/** Jobs that are read at a time, each with its body. */
-const CHUNK = 500
+/** Bytes of data that one script looks at, and does not send. */
+const READ_BYTES = 4_000_000
+const READ_AT_ONCE = 250
+
+/** Id, position, and the fields of a job: name, data, attempts, reason, end and beginning. */
+type Reply = readonly [string, ...(string | null)[]]
 
 /**
  * Dead letters are in a sorted set, and what runs is a short list. What waits is in a list without an order by age or an
@@ -18,91 +29,61 @@ export class RedisJobList {
   }
 
   async list(query: JobQuery): Promise<readonly ListedJob[]> {
-    return query.state === 'active' ? this.#active(query) : this.#dead(query)
+    return query.state === 'active' ? this.#active(query) : readPage(query, slice => this.#dead(slice))
   }
 
-  async #dead(query: JobQuery): Promise<readonly ListedJob[]> {
-    const found: ListedJob[] = []
-    let { after } = query
-    while (found.length < query.limit) {
-      const limit = Math.min(CHUNK, query.limit - found.length)
-      const positions = await this.#positionsOfDead({ ...query, after, limit })
-      const jobs = await this.#read(positions.map(({ jobId }) => jobId))
-      for (const [i, job] of jobs.entries()) {
-        // It may have been redriven since.
-        if (job?.finishedOn !== undefined) found.push({ ...job, at: positions[i]!.at })
-      }
-      if (positions.length < limit) break
-      after = positions.at(-1)
+  async find(jobId: string): Promise<FoundJob | undefined> {
+    const keys = ['failed', 'completed', 'active'].map(this.#keyOf)
+    const args = [this.#keyOf(''), 1, jobId]
+    const found = await this.#client['eval'](FIND_JOB, keys.length, ...keys, ...args)
+    if (found === null) return undefined
+    const [state, ...reply] = found as [FoundJob['state'], ...Reply]
+    return { ...toJob(reply), state }
+  }
+
+  async #dead(slice: SliceQuery): Promise<readonly ListedJob[]> {
+    const { order, after, limit, bodies, sliceBytes, firstBytes } = slice
+    const place = [after?.at ?? '', after?.jobId ?? '']
+    const bytes = bodies ? [sliceBytes, firstBytes ?? ''] : [READ_BYTES, '']
+    const args = [this.#keyOf(''), Number(bodies), order, ...place, limit, ...bytes]
+    const found = (await this.#client['eval'](LIST_DEAD, 1, this.#keyOf('failed'), ...args)) as Reply[]
+    return found.map(toJob)
+  }
+
+  async #active({ after, limit, bodies }: JobQuery): Promise<readonly ListedJob[]> {
+    const key = this.#keyOf('active')
+    const ids: string[] = await this.#client['lrange'](key, 0, -1)
+    const jobs: ListedJob[] = []
+    while (jobs.length < ids.length) {
+      const wanted = ids.slice(jobs.length, jobs.length + READ_AT_ONCE)
+      const args = [this.#keyOf(''), Number(bodies), READ_BYTES, ...wanted]
+      const found = (await this.#client['eval'](READ_JOBS, 1, key, ...args)) as Reply[]
+      jobs.push(...found.map(toJob))
     }
-    return found
-  }
-
-  async #positionsOfDead({ order, after, limit }: JobQuery): Promise<readonly Position[]> {
-    const key = this.#keyOf('failed')
-    const tied = after === undefined ? [] : await this.#afterTied(key, after, order)
-    if (tied.length >= limit) return tied.slice(0, limit)
-    const [command, from, to] =
-      order === 'newest'
-        ? (['zrevrangebyscore', '+inf', '-inf'] as const)
-        : (['zrangebyscore', '-inf', '+inf'] as const)
-    const start = after === undefined ? from : `(${after.at}`
-    const scored: string[] = await this.#client[command](
-      key,
-      start,
-      to,
-      'WITHSCORES',
-      'LIMIT',
-      0,
-      limit - tied.length,
+    return (
+      jobs
+        // It may have been handled and forgotten since.
+        .filter(({ addedAt }) => addedAt > 0)
+        .map(job => ({ ...job, at: job.addedAt }))
+        .toSorted(byPosition)
+        .filter(job => after === undefined || byPosition({ at: after.at, id: after.jobId }, job) < 0)
+        .slice(0, limit)
     )
-    const positions = [...tied]
-    for (let i = 0; i < scored.length; i += 2)
-      positions.push({ jobId: scored[i]!, at: Number(scored[i + 1]) })
-    return positions
-  }
-
-  /** Those that died in the same millisecond, in Redis' order: by the bytes of their ids. */
-  async #afterTied(key: string, after: Position, order: JobQuery['order']): Promise<readonly Position[]> {
-    const ids: string[] = await this.#client['zrangebyscore'](key, after.at, after.at)
-    const beyond = ids.filter(id => (order === 'newest' ? id < after.jobId : id > after.jobId)).sort()
-    if (order === 'newest') beyond.reverse()
-    return beyond.map(jobId => ({ jobId, at: after.at }))
-  }
-
-  async #active({ after, limit }: JobQuery): Promise<readonly ListedJob[]> {
-    const ids: string[] = await this.#client['lrange'](this.#keyOf('active'), 0, -1)
-    const jobs = (await this.#read(ids)).filter(job => job !== undefined)
-    return jobs
-      .toSorted(byPosition)
-      .filter(job => after === undefined || byPosition({ at: after.at, id: after.jobId }, job) < 0)
-      .slice(0, limit)
-  }
-
-  /** The jobs that exist, with the time of their acceptance as their position. */
-  #read(ids: readonly string[]): Promise<readonly (ListedJob | undefined)[]> {
-    return Promise.all(ids.map(id => this.#readOne(id)))
-  }
-
-  async #readOne(id: string): Promise<ListedJob | undefined> {
-    const [name, data, attempts, failedReason, finishedOn, timestamp] = (await this.#client['hmget'](
-      this.#keyOf(id),
-      ...FIELDS,
-    )) as (string | null)[]
-    if (!name || !data) return undefined
-    return {
-      id,
-      name,
-      data: JSON.parse(data),
-      attemptsMade: Number(attempts ?? 0),
-      failedReason: failedReason ?? undefined,
-      finishedOn: finishedOn ? Number(finishedOn) : undefined,
-      at: Number(timestamp ?? 0),
-    }
   }
 }
 
-const FIELDS = ['name', 'data', 'atm', 'failedReason', 'finishedOn', 'timestamp']
+function toJob([id, at, name, data, attempts, failedReason, finishedOn, addedAt]: Reply): ListedJob {
+  return {
+    id,
+    name: name ?? '',
+    data: data ?? undefined,
+    attemptsMade: Number(attempts ?? 0),
+    failedReason: failedReason ?? undefined,
+    finishedOn: finishedOn ? Number(finishedOn) : undefined,
+    addedAt: Number(addedAt ?? 0),
+    at: Number(at ?? 0),
+  }
+}
 
 type Positioned = Pick<ListedJob, 'at' | 'id'>
 

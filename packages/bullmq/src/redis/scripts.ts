@@ -14,7 +14,7 @@ end
 `
 
 /**
- * The token and fingerprint of each job, or of what is remembered of it, and whether it is a dead letter. In one step: a
+ * The token and fingerprint of each job, or of what is remembered of it, and whether it is a dead letter and exists. In one step: a
  * dead letter that is discarded between two questions would look like an event that was handled.
  *
  * KEYS: the failed jobs, then the jobs. ARGV: the ids of the jobs.
@@ -24,7 +24,8 @@ local found = {}
 for i, id in ipairs(ARGV) do
   local data, token, fingerprint = unpack(redis.call('HMGET', KEYS[i + 1], 'data', 'token', 'fingerprint'))
   if data then token, fingerprint = headOf(data) end
-  found[i] = { token or false, fingerprint or false, redis.call('ZSCORE', KEYS[1], id) and 1 or 0 }
+  local dead, exists = redis.call('ZSCORE', KEYS[1], id) and 1 or 0, redis.call('EXISTS', KEYS[i + 1])
+  found[i] = { token or false, fingerprint or false, dead, exists }
 end
 return found
 `
@@ -41,9 +42,10 @@ return found
  * time now, the number of jobs and of bytes, the process, and 1 to ignore the turn. Returns how many there were.
  */
 export const PRUNE: string = `${HEAD_OF}
+local handled = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', ARGV[2], 'WITHSCORES', 'LIMIT', 0, ARGV[4])
+if #handled == 0 then return 0 end
 local turn = redis.call('GET', KEYS[2])
 if turn and turn ~= ARGV[6] and ARGV[7] ~= '1' then return 0 end
-local handled = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', ARGV[2], 'WITHSCORES', 'LIMIT', 0, ARGV[4])
 local bytes, removed = tonumber(ARGV[5]), 0
 for i = 1, #handled, 2 do
   local id = handled[i]
@@ -177,6 +179,8 @@ export const RELOCK = `
 local begun, at, ended = unpack(redis.call('HMGET', KEYS[1], 'ats', 'processedOn', 'atm'))
 if not begun then return 'gone' end
 local holder = redis.call('GET', KEYS[2]) or ARGV[2]
+-- A token begins with its worker's id.
+if holder ~= ARGV[2] and holder:sub(1, 36) == ARGV[2]:sub(1, 36) then return 'own' end
 if begun ~= ARGV[4] or at ~= ARGV[5] or holder ~= ARGV[2] then return 'taken' end
 if tonumber(ended or 0) > tonumber(ARGV[6]) then return 'recorded' end
 if redis.call('LREM', KEYS[3], 1, ARGV[1]) == 0 and redis.call('LREM', KEYS[4], -1, ARGV[1]) == 0 then
@@ -205,4 +209,13 @@ end
 export const MAKE_NEXT_DUE = `
 local id = redis.call('RPOP', KEYS[1])
 if id then redis.call('ZADD', KEYS[2], ARGV[1] * 0x1000, id) end
+`
+
+/**
+ * A mark that stays for as long as the data of the server does. KEYS: the mark. ARGV: a new one, where there is none. Returns the
+ * one that is there; nothing on a Redis without free memory.
+ */
+export const MARK = `
+if redis.call('EXISTS', KEYS[1]) == 0 then redis.pcall('SET', KEYS[1], ARGV[1]) end
+return redis.call('GET', KEYS[1])
 `

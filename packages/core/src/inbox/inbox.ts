@@ -154,7 +154,10 @@ export interface DeadLetter {
 
 /** Which dead letters to list. */
 export interface ListOptions {
-  /** Default 100. */
+  /**
+   * Letters in a page at most. Default 100. A page ends earlier once its bodies would exceed 4 MiB, but has one letter at
+   * least. Only an empty page is the end of the list.
+   */
   readonly limit?: number | undefined
   /**
    * The `cursor` of the last letter of the page before. Pages that follow each other neither repeat nor skip a letter

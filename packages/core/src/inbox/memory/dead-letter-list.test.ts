@@ -83,10 +83,10 @@ it.each([
   expect(describeError(thrown)).toBe('an error without a text')
 })
 
-it('ends a page early once its bodies exceed 4 MiB, and lists the rest on the next ones', () => {
+it('ends a page before its bodies exceed 4 MiB, and lists the rest on the next ones', () => {
   const list = new DeadLetterList()
   for (let i = 0; i < 5; i++) {
-    list.put({ ...delivery(`${i}`), id: `evt_${i}`, body: new Uint8Array(3_000_000) }, about)
+    list.put({ ...delivery(`${i}`), id: `evt_${i}`, body: new Uint8Array(2_000_000) }, about)
   }
   const pages: string[][] = []
   let after: string | undefined

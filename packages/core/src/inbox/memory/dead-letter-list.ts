@@ -26,14 +26,14 @@ export class DeadLetterList {
     if (this.#kept.size > MAX_KEPT) this.#kept.delete(this.#kept.keys().next().value as string)
   }
 
-  /** One page: at most `limit` letters, and no further one once their bodies exceed 4 MiB. */
+  /** One page: at most `limit` letters, and none but the first with which their bodies exceed 4 MiB. */
   list({ limit = 100, ...options }: ListOptions = {}): readonly DeadLetter[] {
     const page: DeadLetter[] = []
     let bytes = 0
     for (const letter of this.all(options)) {
-      if (page.length === limit || bytes > MAX_PAGE_BYTES) break
-      page.push(letter)
       bytes += letter.body.length
+      if (page.length === limit || (page.length > 0 && bytes > MAX_PAGE_BYTES)) break
+      page.push(letter)
     }
     return page
   }

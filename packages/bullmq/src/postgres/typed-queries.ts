@@ -1,0 +1,67 @@
+import { ConfigurationError } from '@ackhook/core'
+
+type Parse = (text: string) => unknown
+
+/** The part of a pool of `pg` that is used here. */
+export interface Queries {
+  query<Row = Readonly<Record<string, unknown>>>(
+    text: string,
+    values?: readonly unknown[],
+  ): Promise<{ readonly rows: readonly Row[] }>
+}
+
+interface Pool {
+  query(config: object, values?: readonly unknown[]): Promise<{ readonly rows: readonly never[] }>
+}
+
+const toNumber: Parse = text => Number(text)
+const toJson: Parse = text => JSON.parse(text)
+
+/** By PostgreSQL's own numbers for its types: what BullMQ and this package read. Everything else is text. */
+const PARSERS: ReadonlyMap<number, Parse> = new Map([
+  [16, (text: string) => text === 't'],
+  [21, toNumber],
+  [23, toNumber],
+  [114, toJson],
+  [700, toNumber],
+  [701, toNumber],
+  [3802, toJson],
+])
+
+const asText: Parse = text => text
+
+/** Thrown where `pg` reads rows, so that the query rejects. */
+const refuseBinary: Parse = () => {
+  throw new ConfigurationError(
+    'postgres',
+    'must not have binary: true, nor may pg.defaults: `pg` decodes binary results as text, and damages them',
+  )
+}
+
+/**
+ * What `pg` parses results with. Its own parsers belong to the whole process, and an application may replace them: jobs whose
+ * JSON stays text, or whose numbers become dates, could not be read.
+ */
+export const TYPES = {
+  getTypeParser: (oid: number, format?: string): Parse =>
+    format === 'binary' ? refuseBinary : (PARSERS.get(oid) ?? asText),
+}
+
+/** The queries of a pool, the user's too, with {@link TYPES} whatever the pool and the process have set. */
+export function typedQueries(pool: object): Queries {
+  return {
+    query: (text, values) => (pool as Pool).query({ text, types: TYPES }, values),
+  }
+}
+
+/** Runs each of BullMQ's operations on PostgreSQL. */
+interface Backend {
+  query(query: object, params?: readonly unknown[]): Promise<unknown>
+}
+
+/** The same for BullMQ's own queries, which it passes to the pool as they are. */
+export function useTypes(backend: object): void {
+  const query = (backend as Backend).query.bind(backend)
+  const typed = (text: string, params?: readonly unknown[]) => query({ text, types: TYPES }, params)
+  Object.defineProperty(backend, 'query', { value: typed, configurable: true })
+}

@@ -1,0 +1,70 @@
+import type { Delivery } from '@ackhook/core'
+import type { Attempt, AttemptResult } from '@ackhook/core/spi'
+import type { EventJob } from '../engine/event-job.ts'
+import type { JobLock } from './lock-renewal.ts'
+
+/** An attempt, from the moment its job is taken until its end is recorded. */
+export interface RunningAttempt {
+  readonly delivery: Delivery
+  readonly attempt: Attempt
+  readonly lock: JobLock
+  readonly result: Promise<AttemptResult>
+}
+
+/** One take of a job. */
+export interface Take extends RunningAttempt {
+  /** Whether this process has taken the job again, and goes on with the attempt under its new lock. */
+  readonly isSuperseded: boolean
+  /** Resolves when it is. */
+  readonly superseded: Promise<void>
+}
+
+interface OwnTake extends Take {
+  isSuperseded: boolean
+  readonly supersede: () => void
+  readonly attemptsMade: number
+  readonly stalledCounter: number
+  readonly token: unknown
+}
+
+/**
+ * The attempts of this process by their jobs. After a stall of the whole process its locks have expired, and it may take
+ * its own jobs again while their handlers still run: then each goes on, under the new lock, and does not run beside itself.
+ */
+export class RunningAttempts {
+  readonly #takes = new Map<string, OwnTake>()
+
+  /** The attempt that runs here already, where the job was taken again because its lock expired. */
+  earlier(job: EventJob): RunningAttempt | undefined {
+    const take = this.#takes.get(job.id!)
+    if (take === undefined || take.lock.lost) return undefined
+    // Anything else has begun anew: a retry, a dead letter that was redriven, other bytes.
+    const isSame = take.attemptsMade === job.attemptsMade && take.token === tokenOf(job)
+    return isSame && job.stalledCounter > take.stalledCounter ? take : undefined
+  }
+
+  begin(job: EventJob, running: RunningAttempt): Take {
+    const { attemptsMade, stalledCounter } = job
+    let supersede = (): void => {}
+    const superseded = new Promise<void>(resolve => {
+      supersede = resolve
+    })
+    const own = { attemptsMade, stalledCounter, token: tokenOf(job), isSuperseded: false, superseded }
+    const take: OwnTake = { ...running, ...own, supersede }
+    const before = this.#takes.get(job.id!)
+    if (before?.attempt === running.attempt) {
+      before.isSuperseded = true
+      before.supersede()
+    }
+    this.#takes.set(job.id!, take)
+    return take
+  }
+
+  end(job: EventJob, take: Take): void {
+    if (this.#takes.get(job.id!) === take) this.#takes.delete(job.id!)
+  }
+}
+
+function tokenOf({ data }: EventJob): unknown {
+  return Object(data).token
+}

@@ -1,0 +1,49 @@
+import { wrapRaw } from '../engine/unreadable-job.ts'
+
+/** Fields that BullMQ parses, and what each is without a value. */
+const JSON_FIELDS: Readonly<Record<string, string>> = {
+  opts: '{}',
+  progress: '0',
+  parent: '',
+  stacktrace: '[]',
+  returnvalue: 'null',
+}
+
+/** Runs each of BullMQ's scripts. */
+interface Backend {
+  execCommand(client: unknown, command: string, args: unknown[]): Promise<unknown>
+}
+
+/**
+ * Lets a worker take a job whose fields BullMQ cannot parse. It would throw between the lock and the handlers: the job would
+ * run into its lease again and again, and never become a dead letter.
+ */
+export function parsableJobs(backend: object): void {
+  const bullmq = backend as Backend
+  const execCommand = bullmq.execCommand.bind(bullmq)
+  bullmq.execCommand = async (client, command, args) => {
+    const reply = await execCommand(client, command, args)
+    const fields: unknown = Array.isArray(reply) ? reply[0] : undefined
+    if (Array.isArray(fields)) makeParsable(fields)
+    return reply
+  }
+}
+
+/** Names and values by turns, of the job that a script has taken. */
+function makeParsable(fields: unknown[]): void {
+  for (let i = 0; i + 1 < fields.length; i += 2) {
+    const [name, value] = [String(fields[i]), String(fields[i + 1])]
+    const without = JSON_FIELDS[name]
+    if ((name !== 'data' && without === undefined) || isJson(value)) continue
+    fields[i + 1] = without ?? wrapRaw(value)
+  }
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}

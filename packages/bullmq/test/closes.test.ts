@@ -1,0 +1,52 @@
+import type { PresenceDirectory } from '@ackhook/core/spi'
+import { expect, test } from 'vitest'
+import { closes } from '../../../test/faults/bullmq/closes.ts'
+import { postgresEngine, redisEngine } from './engines.ts'
+import { aPolicy, COMPLETED, unique, until } from './parts.ts'
+
+closes(8)
+
+test.each([
+  ['Redis', redisEngine],
+  ['PostgreSQL', postgresEngine],
+] as const)('a call that the end of the connections to %s overtakes is no outage', async (_, start) => {
+  const engine = await start()
+  let directory: PresenceDirectory | undefined
+  try {
+    const inbox = engine.inbox(unique('q'))
+    const published = {
+      ...{ id: 'own', process: 'test', version: '1', startedAt: Date.now(), keepMs: 60_000 },
+      ...{ patterns: ['a.b'], onUnhandled: false },
+    }
+    const policy = aPolicy({
+      handlers: {
+        published,
+        namespace: '',
+        location: undefined,
+        share: async shared => {
+          directory = shared
+          await shared.begin()
+        },
+      },
+    })
+    await inbox.start(async () => COMPLETED, policy)
+    let asked = 0
+    const read = directory!.board.read.bind(directory!.board)
+    Object.assign(directory!.board, {
+      read: () => {
+        asked++
+        return read()
+      },
+    })
+    await inbox.close(1000)
+    // It looks at the board for as long as nobody stops it, and finds no connection.
+    const { length } = policy.seen
+    const before = asked
+    await until(() => asked > before + 1)
+    expect(policy.seen.slice(length)).toEqual([])
+    expect(policy.seen.filter(({ kind }) => kind === 'store_down')).toEqual([])
+  } finally {
+    directory?.stop()
+    await engine.stop()
+  }
+})

@@ -1,0 +1,30 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+
+/** Stands between a client and its server, and counts the bytes that the server sends. */
+export async function startCountingProxy(targetPort: number) {
+  const sockets = new Set<Socket>()
+  let received = 0
+  const server = createServer(client => {
+    const upstream = connect(targetPort, '127.0.0.1')
+    upstream.on('data', ({ length }) => {
+      received += length
+    })
+    upstream.pipe(client).pipe(upstream)
+    for (const socket of [client, upstream]) {
+      sockets.add(socket)
+      socket.on('error', () => {})
+    }
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    port: (server.address() as AddressInfo).port,
+    received: () => received,
+    async stop() {
+      server.close()
+      for (const socket of sockets) socket.destroy()
+      await once(server, 'close')
+    },
+  }
+}

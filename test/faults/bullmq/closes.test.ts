@@ -1,0 +1,3 @@
+import { closes } from './closes.ts'
+
+closes(100)
