@@ -536,7 +536,7 @@ test.each(['FLUSHALL', 'a restart without persistence'])(
     closing.push(() => engine.disconnect())
     engine.queue.on('error', () => {})
     await engine.queue.waitUntilReady()
-    const codes = async () => (await engine.notices()).map(({ code }) => code)
+    const codes = async (): Promise<string[]> => (await engine.notices()).map(({ code }) => code)
     expect(await codes()).not.toContain('redis_emptied')
     expect(await codes()).not.toContain('redis_emptied')
     const admin = new Redis(own.url)
@@ -544,7 +544,7 @@ test.each(['FLUSHALL', 'a restart without persistence'])(
     closing.push(() => admin.disconnect())
     if (how === 'FLUSHALL') await admin.flushall()
     else await own.restart()
-    await until(async () => (await codes().catch(() => [])).includes('redis_emptied'))
+    await until(async () => (await codes().catch((): string[] => [])).includes('redis_emptied'))
     expect(await codes()).not.toContain('redis_emptied')
   },
 )

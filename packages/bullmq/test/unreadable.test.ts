@@ -1,6 +1,6 @@
 import { bullmqInbox } from '@ackhook/bullmq'
 import { createReceiver, type Inbox, type Observation } from '@ackhook/core'
-import { keysOf } from '@ackhook/core/spi'
+import { eventKey } from '@ackhook/core/spi'
 import { Command, Redis } from 'ioredis'
 import { Pool, types } from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
@@ -116,7 +116,7 @@ describe.each([
     const dying = anInbox(engine, queue.name)
     await dying.start(scripted({ outcome: 'dead', error: new Error('as core'), notified: false }), aPolicy())
     await until(async () => (await dying.stats()).dead === 1)
-    const key = await keysOf({})('', job.id!)
+    const key = await eventKey('', job.id!)
     const [letter] = await dying.deadLetters.list()
     expect(letter!.key).toBe(key)
     expect(await dying.deadLetters.get(key)).toMatchObject({ id: job.id })

@@ -1,10 +1,9 @@
 import type { Delivery } from '@ackhook/core'
-import { keysOf } from '@ackhook/core/spi'
+import { eventKey } from '@ackhook/core/spi'
 import type { StoredJob } from './event-job.ts'
 
 /** Holds text that is no JSON in the place of a job's data. */
 const RAW = 'ackhookRaw'
-const keyOf = keysOf({})
 
 /** Data that BullMQ can parse, from text that it cannot. */
 export function wrapRaw(text: string): string {
@@ -26,7 +25,7 @@ export async function unreadableDelivery(
   raw: string,
   receivedAt: number,
 ): Promise<Delivery> {
-  const key = await keyOf('', id)
+  const key = await eventKey('', id)
   const type = typeof name === 'string' ? name : ''
   return { key, namespace: '', id, type, body: Buffer.from(raw), fingerprint: 0, receivedAt }
 }
