@@ -75,7 +75,7 @@ const CONSUMED =
  * it. It keeps the bytes of every request it sees.
  *
  * @example
- * app.use(express.json({ verify: captureRawBody }))
+ * app.use(express.json({ limit: '1mb', verify: captureRawBody }))
  */
 export function captureRawBody(request: IncomingMessage, _response: unknown, bytes: Uint8Array): void {
   // As a middleware it would get `next` there, and every request would hang.

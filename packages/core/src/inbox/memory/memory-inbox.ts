@@ -2,7 +2,7 @@ import { platform } from '#platform'
 import { createScheduler } from '#scheduler'
 import { ConfigurationError } from '../../errors/errors.ts'
 import type { Duration } from '../../errors/parse-duration.ts'
-import { refuseUnknownNames } from '../../lib/check-option.ts'
+import { refuseNull, refuseUnknownNames } from '../../lib/check-option.ts'
 import { copyBody } from '../../lib/copy-body.ts'
 import { durationMs } from '../../lib/duration.ts'
 import { type DedupeStore, isStore } from '../dedupe-store.ts'
@@ -98,6 +98,7 @@ function resolveOptions(options: MemoryInboxOptions): Pick<Parts, 'ids' | 'lease
       page: 'inbox-and-store',
     })
   refuseUnknownNames(options, ['store', 'lease'])
+  refuseNull(options)
   const { store } = options
   for (const method of ['claim', 'extend', 'complete', 'release', 'forget'] as const) {
     if (store === undefined || typeof store[method] === 'function') continue

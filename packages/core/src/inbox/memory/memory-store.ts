@@ -1,4 +1,4 @@
-import { refuseUnknownNames, wholeNumber } from '../../lib/check-option.ts'
+import { refuseNull, refuseUnknownNames, wholeNumber } from '../../lib/check-option.ts'
 import type { DedupeStore } from '../dedupe-store.ts'
 import { DEFAULT_ENTRIES, MAX_ENTRIES, SeenIds } from './seen-ids.ts'
 
@@ -23,6 +23,7 @@ export interface MemoryStoreOptions {
  */
 export function memoryStore(options: MemoryStoreOptions = {}): DedupeStore {
   refuseUnknownNames(options, ['maxIds', 'maxClaims'])
+  refuseNull(options)
   const maxIds = wholeNumber('maxIds', options.maxIds ?? DEFAULT_ENTRIES, 1, MAX_ENTRIES)
   const maxClaims = wholeNumber('maxClaims', options.maxClaims ?? DEFAULT_ENTRIES, 1, MAX_ENTRIES)
   const leases = new Map<string, Lease>()

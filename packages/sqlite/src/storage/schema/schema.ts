@@ -16,8 +16,8 @@ const BODY_GOES = `CREATE TRIGGER ackhook_events_gone AFTER DELETE ON ackhook_ev
  * that. Those that wait for a time have an index by arrival, for people who look at them, and one by when their wait of
  * `delay` began: where that is in the future, the clock has been set back.
  *
- * A body is written once: in the row of its event, every lease and retry would write it again. perf: note 31. It has the
- * `seq` under which its event arrived, which is in `body_seq` once a redrive has given the event another one.
+ * A body has the `seq` under which its event arrived, which is in `body_seq` once a redrive has given the event another
+ * one. It is written once: in the row of its event, every lease and retry would write it again. perf: note 31.
  *
  * Of a handled event only the id is kept, in a table of its own without another index: remembering writes one page, and
  * forgetting goes through it in its order, many ids to a page. perf: note 29.
