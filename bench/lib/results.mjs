@@ -13,7 +13,6 @@ const IMAGES = new URL('../../docs/images/', import.meta.url)
 const ORDER = [
   'verify',
   'http',
-  'age',
   'redis',
   'durable',
   'workers',
@@ -27,7 +26,7 @@ const ORDER = [
   'emulator',
 ]
 /** Kept once for each version of Node; of the others the last run counts. */
-const PER_NODE = ['verify', 'http', 'age']
+const PER_NODE = ['verify', 'http']
 /** The frameworks of `http` in their order. */
 const PARTS = Object.keys(FRAMEWORKS)
 

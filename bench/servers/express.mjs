@@ -4,18 +4,16 @@ import express from 'express'
 import { Webhook as StandardWebhook } from 'standardwebhooks'
 import Stripe from 'stripe'
 import { Webhook as SvixWebhook } from 'svix'
-import { createReceiverByHand } from '../by-hand/receiver.mjs'
+import { answer, createReceiverByHand } from '../by-hand/receiver.mjs'
 import { SECRET } from '../lib/dialects.mjs'
 import { handleEvent } from '../lib/handler.mjs'
 
 const raw = express.raw({ type: '*/*', limit: '1mb' })
-const PASSING = Symbol('passing')
 
 /** Each variant answers the handlers of the route. */
 const variants = {
   alone: () => [(_request, response) => response.writeHead(204).end()],
   'hand-written': byHand,
-  'hand-written, shared classes': () => [shareClasses, ...byHand()],
   ackhook: () => {
     const hooks = webhooks({ secret: SECRET, capacity: 1_000_000 })
     hooks.on('conversation.resolved', handleEvent)
@@ -46,18 +44,8 @@ function byHand() {
   const receive = createReceiverByHand(SECRET, handleEvent)
   return [
     raw,
-    (request, response) =>
-      response.writeHead(receive(request.headers['x-service-signature'], request.body)).end(),
+    (request, response) => answer(response, receive(request.headers['x-service-signature'], request.body)),
   ]
-}
-
-/** What `@ackhook/express` does on Node 20 and 22: docs/internals/performance.md, note 39. */
-function shareClasses(request, response, next) {
-  for (const one of [request, response]) {
-    one[PASSING] = undefined
-    delete one[PASSING]
-  }
-  next()
 }
 
 /** As the libraries' own guides show it, acknowledging before the work. None of them remembers ids. */

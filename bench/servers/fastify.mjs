@@ -1,7 +1,7 @@
 import Fastify from 'fastify'
 import rawBody from 'fastify-raw-body'
 import Stripe from 'stripe'
-import { createReceiverByHand } from '../by-hand/receiver.mjs'
+import { ACCEPTED, ACCEPTED_HEADERS, createReceiverByHand } from '../by-hand/receiver.mjs'
 import { SECRET } from '../lib/dialects.mjs'
 import { handleEvent } from '../lib/handler.mjs'
 
@@ -18,9 +18,11 @@ const variants = {
     app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) =>
       done(null, body),
     )
-    app.post('/', (request, reply) =>
-      reply.code(receive(request.headers['x-service-signature'], request.body)).send(),
-    )
+    app.post('/', (request, reply) => {
+      const status = receive(request.headers['x-service-signature'], request.body)
+      if (status === 202) reply.code(202).headers(ACCEPTED_HEADERS).send(ACCEPTED)
+      else reply.code(status).send()
+    })
   },
   ackhook: async app => {
     const { webhooks } = await import('@ackhook/fastify')

@@ -2,7 +2,7 @@ import { serve } from '@hono/node-server'
 import { WebhookVerificationService } from '@hookflo/tern'
 import { Hono } from 'hono'
 import Stripe from 'stripe'
-import { createReceiverByHand } from '../by-hand/receiver.mjs'
+import { ACCEPTED, ACCEPTED_HEADERS, createReceiverByHand } from '../by-hand/receiver.mjs'
 import { SECRET } from '../lib/dialects.mjs'
 import { handleEvent } from '../lib/handler.mjs'
 
@@ -12,7 +12,8 @@ const variants = {
     const receive = createReceiverByHand(SECRET, handleEvent)
     return async context => {
       const body = Buffer.from(await context.req.arrayBuffer())
-      return context.body(null, receive(context.req.header('x-service-signature'), body))
+      const status = receive(context.req.header('x-service-signature'), body)
+      return status === 202 ? context.body(ACCEPTED, 202, ACCEPTED_HEADERS) : context.body(null, status)
     }
   },
   ackhook: async () => {

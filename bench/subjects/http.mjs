@@ -12,12 +12,6 @@ const PEERS = {
   fastify: ['stripe'],
   hono: ['stripe', 'tern'],
 }
-/**
- * The hand-written one with what ours does there beside receiving, which anybody may do (performance note 39). For the
- * record: nothing is judged by it.
- */
-const FOR_THE_RECORD =
-  Number.parseInt(process.versions.v8) < 13 ? { express: ['hand-written, shared classes'] } : {}
 const SENDER_OF = {
   octokit: 'github',
   bolt: 'slack',
@@ -43,7 +37,7 @@ const HEAD = [
   'RSS MB',
   'RSS ÷ hand-written',
 ]
-const ABOUT = `One process of each receiver, 32 connections, acknowledged before work; servers and load in separate processes. ${placement} "Hand-written" is an expert's receiver on the same framework (raw body, HMAC, tolerance, \`JSON.parse\`, bounded sets of ids, 204), "alone" the framework answering 204 to the same requests. CPU: processor time of the server for each request, garbage collection included, while all servers of the table's cell are loaded at once on one processor. Requests/s and p99: with that processor for itself. Ratios are geometric means over starts with their 95 % interval; "undecided": wider than ±5 %.`
+const ABOUT = `One process of each receiver, 32 connections, acknowledged before work; servers and load in separate processes. ${placement} "Hand-written" is an expert's receiver on the same framework (raw body, HMAC, tolerance, \`JSON.parse\`, bounded sets of ids, the reply that ours gives), "alone" the framework answering 204 to the same requests. CPU: processor time of the server for each request, garbage collection included, while all servers of the table's cell are loaded at once on one processor. Requests/s and p99: with that processor for itself. Ratios are geometric means over starts with their 95 % interval; "undecided": wider than ±5 %.`
 
 /**
  * Processor time and requests a second over HTTP on one framework, against an expert's hand-written receiver.
@@ -57,8 +51,7 @@ export async function measureHttp({ quick, peers, framework, bodies }) {
   let chart
   for (const size of sizes) {
     const isWhole = size === PEER_SIZE && peers
-    const also = (size <= PEER_SIZE && FOR_THE_RECORD[framework]) || []
-    const variants = [HAND_WRITTEN, OURS, ...also, ...(isWhole ? [ALONE, ...PEERS[framework]] : [])]
+    const variants = [HAND_WRITTEN, OURS, ...(isWhole ? [ALONE, ...PEERS[framework]] : [])]
     const results = await compare(framework, { variants, size, quick })
     for (const result of results) rows.push(rowOf(size, result))
     const judged = results.filter(({ variant }) => !also.includes(variant))
