@@ -13,7 +13,7 @@ export interface ExchangeLimits {
   /** More of the reply's body than this is not read. */
   readonly maxBodyBytes: number
   /** Resolves the host of the address; may refuse it. Default: the system's. */
-  readonly lookup?: LookupFunction
+  readonly lookup?: LookupFunction | undefined
 }
 
 /** The reply to one request, or why there is none. */
