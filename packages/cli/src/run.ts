@@ -1,4 +1,5 @@
 import { AckhookError } from '@ackhook/core'
+import { isError } from '@ackhook/core/spi'
 import { CommanderError } from 'commander'
 import { EXIT } from './command/exit-codes.ts'
 import { UsageError } from './command/usage-error.ts'
@@ -31,5 +32,5 @@ export async function run(args: readonly string[], terminal: Terminal): Promise<
 
 function messageOf(error: unknown): string {
   if (error instanceof UsageError || error instanceof AckhookError) return error.message
-  return error instanceof Error ? `${error.name}: ${error.message}` : String(error)
+  return isError(error) ? `${error.name}: ${error.message}` : String(error)
 }

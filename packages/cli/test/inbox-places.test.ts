@@ -10,7 +10,6 @@ import { DatabaseSync } from '@photostructure/sqlite'
 import { Redis } from 'ioredis'
 import { Pool } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { freePort } from '../../../test/support/free-port.ts'
 import { type PostgresServer, startPostgres } from '../../../test/support/postgres.ts'
 import { type RedisServer, startRedis } from '../../../test/support/redis.ts'
 import { deliverPatiently } from './deliver-patiently.ts'
@@ -58,14 +57,7 @@ describe('ackhook inbox with BullMQ', () => {
     await leaveDeadLetter(bullmqInbox({ postgres: onPostgres, queue: 'hooks' }))
   }, 60_000)
 
-  test('says why there is no connection, and calls options by their flags', async () => {
-    const nobody = `redis://127.0.0.1:${await freePort()}`
-    const { code, err } = await runCli(['inbox', 'stats', '--redis', nobody])
-    expect([code, err]).toEqual([
-      2,
-      expect.stringMatching(/ECONNREFUSED.*check that it runs, and that --redis or --postgres leads to it/),
-    ])
-    expect(err).not.toMatch(/Is it the right/)
+  test('calls options by their flags', async () => {
     expect((await runCli(['inbox', 'stats', '--redis', 'localhost:6390'])).err).toMatch(
       /--redis: must begin with redis:.*goes into --postgres/,
     )

@@ -16,14 +16,14 @@ function setUp(...ids: string[]) {
 }
 
 /** An inbox with one dead letter for each id, and the command that inspects it. */
-async function setUpWith(inbox: Inbox, ids: readonly string[]) {
+async function setUpWith(inbox: Inbox, ids: readonly string[], data: object = { n: 1 }) {
   let broken = true
   const receiver = createReceiver({ secret: SECRET, inbox, logger })
   receiver.on('*', () => {
     if (broken) throw new NonRetryableError('the \u001b[31mdatabase\u001b[0m is gone')
   })
   const hooks = testReceiver(receiver, { secret: SECRET, timeout: '1m' })
-  const deliver = (id: string) => deliverPatiently(hooks, createEvent('a.b', { id, data: { n: 1 } }))
+  const deliver = (id: string) => deliverPatiently(hooks, createEvent('a.b', { id, data }))
   await Promise.all(ids.map(deliver))
   const opened = { ...inbox, close: vi.fn(async () => ({ lost: 0 })) }
   const run = (args: string[], terminal = fakeTerminal()) => runOn(opened, args, terminal)
@@ -47,10 +47,11 @@ async function runOn(inbox: Inbox, args: string[], terminal: FakeTerminal) {
   return { code, out: terminal.printed.join('\n'), asked: terminal.asked }
 }
 
-test('ls lists dead letters with their reason, and as JSON without bodies', async () => {
+test('list prints dead letters with a header and their reason, and as JSON without bodies', async () => {
   const { run, opened } = await setUp('evt_1', 'evt_2')
   const { out, code } = await run(['list'])
-  expect(out).toMatch(/evt_2 {2}a\.b {2}\d{4}-.*Z {2}1 attempt {2}NonRetryableError: the .*database/)
+  expect(out).toMatch(/^ID {5}TYPE {2}FAILED {20}ATTEMPTS {2}REASON$/m)
+  expect(out).toMatch(/evt_2 {2}a\.b {3}\d{4}-.*Z {2}1 {9}NonRetryableError: the .*database/)
   expect(out).not.toContain('\u001b')
   expect(code).toBe(0)
   expect(opened.close).toHaveBeenCalled()
@@ -71,7 +72,7 @@ test('redrive runs dead letters again by id, and lists the ids it did not find',
   const { run, repair, receiver, deadIds } = await setUp('evt_1', 'evt_2')
   repair()
   const { out, code } = await run(['redrive', 'evt_1', 'evt_9'])
-  expect(out).toBe('1 redriven, 1 not (no longer dead letters, or the inbox is full): evt_9')
+  expect(out).toBe('1 redriven, 1 not (no such dead letter): evt_9')
   expect(code).toBe(1)
   await expect.poll(async () => (await receiver.stats()).active).toBe(0)
   expect(await deadIds()).toEqual(['evt_2'])
@@ -84,6 +85,7 @@ test('redrive --all redrives every dead letter', async () => {
     redriven: 2,
     missing: 0,
     missingIds: [],
+    refusals: [],
   })
   await expect.poll(deadIds).toEqual([])
 })
@@ -114,7 +116,7 @@ test('Ctrl-C ends redrive --all with the count so far', async () => {
 })
 
 /** Letters as an inbox has them whose handlers fail at once: each that is redriven is the newest again. */
-function endlessLetters(count: number) {
+function endlessLetters(count: number, maxPage = Number.POSITIVE_INFINITY) {
   let newest = count
   const byPlace = new Map(Array.from({ length: count }, (_, i) => [i + 1, `evt_${i}`]))
   const placeOf = new Map([...byPlace].map(([place, id]) => [id, place]))
@@ -122,7 +124,7 @@ function endlessLetters(count: number) {
   const deadLetters = {
     list({ limit = 100, after = String(newest + 1) }) {
       const page: object[] = []
-      for (let place = Number(after) - 1; place > 0 && page.length < limit; place--) {
+      for (let place = Number(after) - 1; place > 0 && page.length < Math.min(limit, maxPage); place--) {
         const id = byPlace.get(place)
         if (id !== undefined) page.push({ key: id, id, cursor: String(place) })
       }
@@ -141,7 +143,7 @@ function endlessLetters(count: number) {
   return Object.assign(state, { inbox: inbox as unknown as Inbox })
 }
 
-test('ls shows one page, in either order, and where to go on', async () => {
+test('list shows one page, in either order, and where to go on', async () => {
   const { run, deliver, inbox } = await setUp('evt_1')
   for (const id of ['evt_2', 'evt_3']) {
     const last = (await inbox.deadLetters.list())[0]?.failedAt ?? 0
@@ -150,10 +152,11 @@ test('ls shows one page, in either order, and where to go on', async () => {
   }
   const terminal = fakeTerminal()
   const first = await run(['list', '--limit', '2', '--order', 'oldest'], terminal)
-  expect(first.out).toMatch(/^evt_1 .*\nevt_2 /)
-  const [, cursor] = /There may be more: add --after (\S+)/.exec(terminal.complained.join()) ?? []
+  expect(first.out).toMatch(/^ID .*\nevt_1 .*\nevt_2 /)
+  const [, cursor] =
+    /^2 of 3 dead letters\. For more, add --after (\S+)/.exec(terminal.complained.join()) ?? []
   const rest = await run(['list', '--limit', '2', '--order', 'oldest', '--after', cursor ?? ''])
-  expect(rest.out).toMatch(/^evt_3 [^\n]*$/)
+  expect(rest.out).toMatch(/^ID [^\n]*\nevt_3 [^\n]*$/)
   const json = JSON.parse((await run(['list', '--json', '--limit', '1'])).out)
   expect(json.deadLetters).toMatchObject([{ id: 'evt_3', cursor: expect.any(String) }])
   await expect(run(['list', '--after', 'nonsense'])).rejects.toThrow(/^--after must be the cursor/)
@@ -165,11 +168,13 @@ test('forget releases the id of a handled event, so that a replay runs', async (
   await deliver('evt_1')
   expect((await deliver('evt_1')).outcome).toBe('duplicate')
   const { out, code } = await run(['forget', 'evt_1', 'evt_dead', 'evt_9'])
-  expect(out).toBe('1 forgotten, 2 not (not remembered as handled): evt_dead evt_9')
+  expect(out).toBe(
+    '1 forgotten, 1 not (a dead letter, which a delivery runs again anyway): evt_dead, 1 not (not remembered as handled): evt_9',
+  )
   expect(code).toBe(1)
   expect((await deliver('evt_1')).outcome).toBe('handled')
   const json = JSON.parse((await run(['forget', 'evt_1', '--json'])).out)
-  expect(json).toEqual({ forgotten: 1, missing: 0, missingIds: [] })
+  expect(json).toEqual({ forgotten: 1, missing: 0, missingIds: [], refusals: [] })
 })
 
 describe('with more dead letters than one page', () => {
@@ -177,11 +182,12 @@ describe('with more dead letters than one page', () => {
   async function withMany(
     count: number,
     work: (made: Awaited<ReturnType<typeof setUpWith>>) => Promise<void>,
+    data?: object,
   ) {
     const ids = Array.from({ length: count }, (_, i) => `evt_${i}`)
     await withFolder(async folder => {
       const inbox = sqliteInbox(join(folder, 'inbox.db'))
-      const made = await setUpWith(inbox, ids)
+      const made = await setUpWith(inbox, ids, data)
       // The handlers have ended, and their verdicts are on their way to the file; counts may be some seconds old.
       await expect.poll(async () => (await inbox.stats()).dead, { timeout: 30_000 }).toBe(count)
       await work(made)
@@ -202,6 +208,97 @@ describe('with more dead letters than one page', () => {
       expect(out).toBe('1200 discarded')
       expect(await deadIds()).toEqual([])
     }))
+
+  test('large letters, whose pages end early, are all listed and discarded, and no body is read for that', () =>
+    withMany(
+      30,
+      async ({ run, opened, inbox, deadIds }) => {
+        expect((await inbox.deadLetters.list()).length).toBeLessThan(30)
+        const { deadLetters } = JSON.parse((await run(['list', '--json'])).out)
+        expect(new Set(deadLetters.map(({ id }: { id: string }) => id)).size).toBe(30)
+        const list = vi.fn()
+        opened.deadLetters = { ...inbox.deadLetters, list }
+        expect((await run(['discard', '--all', '--yes'])).out).toBe('30 discarded')
+        expect(list).not.toHaveBeenCalled()
+        expect(await deadIds()).toEqual([])
+      },
+      { text: 'x'.repeat(400_000) },
+    ))
+
+  test('an inbox that cannot browse is read to its first empty page', async () => {
+    const endless = endlessLetters(30, 4)
+    const { out } = await runOn(endless.inbox, ['redrive', '--all'], fakeTerminal())
+    expect([out, endless.longestPage]).toEqual(['30 redriven', 4])
+  })
+})
+
+describe('with namespaces', () => {
+  /** The id `evt_1` in `acme` and `other`, and `evt_2` in `acme` alone. */
+  async function withNamespaces() {
+    const inbox = memoryInbox()
+    let namespace = ''
+    const receiver = createReceiver({ secret: SECRET, inbox, logger, namespace: () => namespace })
+    receiver.on('*', () => {
+      throw new NonRetryableError('no')
+    })
+    const hooks = testReceiver(receiver, { secret: SECRET, timeout: '1m' })
+    for (const [id, name] of [
+      ['evt_1', 'acme'],
+      ['evt_1', 'other'],
+      ['evt_2', 'acme'],
+    ] as const) {
+      namespace = name
+      await deliverPatiently(hooks, createEvent('a.b', { id }))
+    }
+    const opened = { ...inbox, close: async () => ({ lost: 0 }) }
+    const left = async () =>
+      (await inbox.deadLetters.list()).map(letter => `${letter.namespace}/${letter.id}`).sort()
+    return { run: (...args: string[]) => runOn(opened, args, fakeTerminal()), left }
+  }
+
+  test('list has a column for them, and lists one of them alone', async () => {
+    const { run } = await withNamespaces()
+    expect((await run('list')).out).toMatch(/^ID {5}NAMESPACE {2}TYPE .*\nevt_2 {2}acme {7}a\.b /)
+    const { out } = await run('list', '--json', '--namespace', 'other')
+    expect(JSON.parse(out).deadLetters).toMatchObject([{ id: 'evt_1', namespace: 'other' }])
+  })
+
+  test('an id that was listed is found in its namespace', async () => {
+    const { run, left } = await withNamespaces()
+    expect((await run('show', 'evt_2')).out).toMatch(/^namespace {2}acme$/m)
+    expect((await run('discard', 'evt_2', '--yes')).out).toBe('1 discarded')
+    expect(await left()).toEqual(['acme/evt_1', 'other/evt_1'])
+  })
+
+  test('an id in several namespaces is refused with their names, and one elsewhere with its own', async () => {
+    const { run, left } = await withNamespaces()
+    const { out, code } = await run('discard', 'evt_1', 'evt_9', '--yes')
+    expect(out).toMatch(
+      /^0 discarded, 1 not \(in several namespaces, so add --namespace with one of (?:acme, other|other, acme)\): evt_1, 1 not \(no such dead letter\): evt_9$/,
+    )
+    expect(code).toBe(1)
+    expect((await run('redrive', 'evt_2', '--namespace', 'other')).out).toBe(
+      '0 redriven, 1 not (no such dead letter in namespace other): evt_2',
+    )
+    expect(await left()).toHaveLength(3)
+  })
+
+  test('--all with --namespace leaves the others', async () => {
+    const { run, left } = await withNamespaces()
+    expect((await run('discard', '--all', '--namespace', 'acme', '--yes')).out).toBe('2 discarded')
+    expect(await left()).toEqual(['other/evt_1'])
+  })
+})
+
+test('a full inbox is the reason of a redrive that it refuses', async () => {
+  const { run, opened, inbox } = await setUp('evt_1')
+  opened.deadLetters = { ...inbox.deadLetters, redrive: () => false }
+  const { out, code } = await run(['redrive', 'evt_1', 'evt_9'])
+  expect(out).toBe('0 redriven, 1 not (the inbox is full): evt_1, 1 not (no such dead letter): evt_9')
+  expect(code).toBe(1)
+  expect(JSON.parse((await run(['redrive', 'evt_1', '--json'])).out).refusals).toEqual([
+    { reason: 'the inbox is full', count: 1, ids: ['evt_1'] },
+  ])
 })
 
 test('discard asks first, and does nothing after a no', async () => {

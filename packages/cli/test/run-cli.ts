@@ -10,6 +10,8 @@ export interface CliOptions {
   /** In addition to PATH. Default: only SIGNING_SECRET. */
   readonly env?: Readonly<Record<string, string>>
   readonly cwd?: string
+  /** The user that runs it, where this process may choose one. */
+  readonly uid?: number
 }
 
 export interface CliResult {
@@ -29,6 +31,7 @@ export interface RunningCli {
 export function startCli(args: readonly string[], options: CliOptions = {}): RunningCli {
   const child = spawn(process.execPath, [MAIN, ...args], {
     cwd: options.cwd,
+    ...(options.uid !== undefined && { uid: options.uid }),
     env: { PATH: process.env['PATH'], ...(options.env ?? { SIGNING_SECRET: SECRET }) },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

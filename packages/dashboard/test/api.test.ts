@@ -1,4 +1,6 @@
-import { memoryInbox } from '@ackhook/core'
+import { runInNewContext } from 'node:vm'
+import { createReceiver, memoryInbox } from '@ackhook/core'
+import { createEvent, signedRequest } from '@ackhook/testing'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { type DashboardOptions, dashboard } from '../src/index.ts'
 import type { EventPage, EventRow, Here, Overview, Problem } from '../src/protocol/protocol.ts'
@@ -377,6 +379,21 @@ describe('large dead letters', () => {
     const { get } = pagesOf({ inbox: letters.inbox })
     expect((await get<EventPage>('api/letters')).events).toMatchObject([{ id: 'evt_1' }])
     expect(list).not.toHaveBeenCalled()
+  })
+
+  it('show where an error was thrown that another realm made', async () => {
+    const secret = 'whsec_0123456789abcdef'
+    const logger = { info() {}, warn() {}, error() {} }
+    const receiver = createReceiver({ secret, logger, retry: { attempts: 1 } })
+    receiver.on('*', () => {
+      throw runInNewContext("new RangeError('of another realm')")
+    })
+    const { get } = pagesOf({ receiver })
+    await receiver.handle(signedRequest(createEvent('a.b'), { secret }))
+    await vi.waitFor(async () => expect((await receiver.stats()).dead).toBe(1))
+    const { events } = await get<EventPage>('api/letters')
+    const letter = await get<EventRow>(`api/letters/${events[0]?.key}`)
+    expect(letter.stack).toContain('RangeError: of another realm')
   })
 
   it('keep a short text of a long error', async () => {

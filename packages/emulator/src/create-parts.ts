@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { ConfigurationError } from '@ackhook/core'
+import { printable } from '@ackhook/core/spi'
 import { toDeliveryView } from './api/delivery-view.ts'
 import type { Parts } from './api/parts.ts'
 import { EmulatorClock } from './clock/emulator-clock.ts'
@@ -101,8 +102,13 @@ function engineEvents(
     health(workspace) {
       const health = { workspace, ...endpoints.healthOf(workspace) }
       feed.publish('health', health)
-      if (health.reason === null) logger?.info(health, `the endpoint of ${workspace} is healthy again`)
-      else logger?.warn(health, `the endpoint of ${workspace} is not healthy: ${health.reason}`)
+      if (health.reason === null) {
+        logger?.info(health, `the endpoint of ${workspace} is healthy again`)
+        return
+      }
+      // Holds text of the receiver's reply.
+      const reason = printable(health.reason)
+      logger?.warn({ ...health, reason }, `the endpoint of ${workspace} is not healthy: ${reason}`)
     },
     failed(error) {
       try {

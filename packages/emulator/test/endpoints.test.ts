@@ -1,5 +1,5 @@
 import { sign } from '@ackhook/testing'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { startEmulator } from '../src/index.ts'
 import { answering, SECRET, start } from './set-up.ts'
 
@@ -128,6 +128,33 @@ describe('health', () => {
     await fail(1)
     expect(await health()).toEqual({ status: 'healthy', reason: null, attempts: 1, failures: 0 })
     expect((await emulator.api.health()).warnings).toEqual([])
+  })
+
+  test('is logged without the control characters of a reply', async () => {
+    const receiver = await answering([], response =>
+      response.writeHead(500).end(JSON.stringify({ code: 'no\u001b[2J\u202e\nhealthy' })),
+    )
+    const warn = vi.fn<(fields: object, message: string) => void>()
+    const { emulator } = await start({
+      to: receiver.url,
+      health: { minAttempts: 1 },
+      delivery: { attempts: 1 },
+      logger: { info() {}, warn, error() {} },
+    })
+    await emulator.api.send('call.started')
+    await emulator.wait()
+    const reason =
+      '1 of 1 attempts failed within 10 minutes; the last one with 500 no\\u001b[2J\\u202e\\u000ahealthy'
+    expect(warn.mock.calls).toEqual([
+      [expect.objectContaining({ reason }), `the endpoint of default is not healthy: ${reason}`],
+    ])
+  })
+
+  test('an error repeats an id without its control characters', async () => {
+    const { emulator } = await start()
+    await expect(emulator.api.deliveries.get('dlv_\u001b[2J\u202e')).rejects.toThrow(
+      /^there is no delivery dlv_\\u001b\[2J\\u202e$/,
+    )
   })
 
   test('needs more successes than failures to clear while the failures are recent', async () => {

@@ -1,3 +1,4 @@
+import { runInNewContext } from 'node:vm'
 import {
   createReceiver,
   type Observation,
@@ -76,6 +77,18 @@ describe('spans', () => {
     })
     await receiver.close()
     expect(spansOf('process')[0]?.parentSpanContext).toBeUndefined()
+  })
+
+  it('name the type of an error that another realm made', async () => {
+    const { receiver, deliver, spansOf } = setUp({ retry: { attempts: 1 } })
+    receiver.on('conversation.resolved', () => {
+      throw runInNewContext("new RangeError('of another realm')")
+    })
+    receiver.onError(() => {})
+    receiver.onDeadLetter(() => {})
+    await deliver('evt_1')
+    await receiver.close()
+    expect(spansOf('process').map(span => span.attributes['error.type'])).toEqual(['RangeError'])
   })
 
   it('cover each attempt, with the type of the error but not its message', async () => {

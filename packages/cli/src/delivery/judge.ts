@@ -4,8 +4,8 @@ import { joinHeaders } from './join-headers.ts'
 
 export interface JudgeOptions {
   readonly secrets: readonly string[]
-  readonly contract?: ContractOptions
-  readonly tolerance?: Duration | false
+  readonly contract?: ContractOptions | undefined
+  readonly tolerance?: Duration | false | undefined
 }
 
 /** A receiver's verdict on a delivery. `code` is the actual reason, which the reply does not reveal. */

@@ -36,9 +36,9 @@ export interface DiagnoseOptions {
   /** The secret that the app uses comes first. The others are tried as well. */
   readonly secrets: readonly NamedSecret[]
   /** The receiver's option `contract`. */
-  readonly contract?: ContractOptions
+  readonly contract?: ContractOptions | undefined
   /** The receiver's tolerance. Default `'5m'`. */
-  readonly tolerance?: Duration | false
+  readonly tolerance?: Duration | false | undefined
 }
 
 /** Whether a delivery verifies, and if not, why. */

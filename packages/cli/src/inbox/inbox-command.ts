@@ -57,7 +57,7 @@ function withPlace(command: Command): Command {
       .option('--queue <name>', 'the queue of bullmqInbox (default: ackhook)')
       .option('--prefix <text>', 'with --redis: the prefix of bullmqInbox (default: bull)')
       .option('--schema <name>', 'with --postgres: the schema of its tables (default: bullmq)')
-      .option('--namespace <name>', 'namespace of the events', ''),
+      .option('--namespace <name>', 'only events of this namespace'),
   )
 }
 

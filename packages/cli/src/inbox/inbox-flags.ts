@@ -7,7 +7,8 @@ export interface InboxFlags {
   readonly queue?: string
   readonly prefix?: string
   readonly schema?: string
-  readonly namespace: string
+  /** Absent: any namespace, where a command can tell. */
+  readonly namespace?: string
   readonly json?: boolean
 }
 

@@ -1,9 +1,10 @@
-import { existsSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Inbox } from '@ackhook/core'
 import { UsageError } from '../command/usage-error.ts'
+import { checkPostgres, checkRedis } from './check-server.ts'
 import type { InboxFlags } from './inbox-flags.ts'
 
 /** Opens the inbox that the flags name. The caller closes it. */
@@ -17,7 +18,7 @@ export const openInbox: OpenInbox = async (flags, cwd) => {
   const { sqlite, redis, postgres, queue, prefix, schema } = flags
   if (sqlite !== undefined) {
     const path = resolve(cwd, sqlite)
-    if (!existsSync(path)) throw new UsageError(`there is no database ${sqlite}`)
+    requireFile(path, sqlite)
     const { sqliteInbox } = await load('@ackhook/sqlite', 'sqliteInbox', cwd)
     return sqliteInbox({ path, create }) as Inbox
   }
@@ -26,7 +27,24 @@ export const openInbox: OpenInbox = async (flags, cwd) => {
     redis === undefined
       ? { postgres: { connectionString: postgres, ...(schema !== undefined && { schema }) } }
       : { connection: redis, ...(prefix !== undefined && { prefix }) }
-  return bullmqInbox({ ...place, ...(queue !== undefined && { queue }), create }) as Inbox
+  // Connects on its first use. Its options are checked before that, and better than here.
+  const inbox = bullmqInbox({ ...place, ...(queue !== undefined && { queue }), create }) as Inbox
+  if (redis !== undefined) await checkRedis(redis)
+  if (postgres !== undefined) await checkPostgres(postgres)
+  return inbox
+}
+
+function requireFile(path: string, name: string): void {
+  try {
+    statSync(path)
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException
+    const isMissing = code === 'ENOENT' || code === 'ENOTDIR'
+    const reason = isMissing
+      ? `there is no database ${name}`
+      : `the database ${name} cannot be reached (${code}): check the permissions of its folder`
+    throw new UsageError(reason, { cause })
+  }
 }
 
 function checkFlags({ sqlite, redis, postgres, queue, prefix, schema }: InboxFlags): void {

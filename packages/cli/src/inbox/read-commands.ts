@@ -1,46 +1,89 @@
-import type { DeadLetter } from '@ackhook/core'
-import { eventKey } from '@ackhook/core/spi'
+import type { DeadLetter, Inbox } from '@ackhook/core'
+import { printable } from '@ackhook/core/spi'
 import { EXIT } from '../command/exit-codes.ts'
 import { createPaint } from '../terminal/paint.ts'
-import { printable } from '../terminal/printable.ts'
 import { table } from '../terminal/table.ts'
+import { findTarget, inNamespace } from './find-targets.ts'
 import type { InboxFlags, ListFlags } from './inbox-flags.ts'
 import { type InboxParts, withInbox } from './with-inbox.ts'
+
+const PAGE = 500
 
 export function list(flags: ListFlags, parts: InboxParts): Promise<number> {
   const { terminal } = parts
   return withInbox(flags, parts, async inbox => {
-    const letters = await inbox.deadLetters.list({
-      limit: flags.limit,
-      order: flags.order,
-      ...(flags.after !== undefined && { after: flags.after }),
-    })
+    const letters = await readLetters(flags, inbox)
     if (flags.json) {
       terminal.out(JSON.stringify({ deadLetters: letters.map(letter => toJson(letter)) }))
       return EXIT.ok
     }
-    if (letters.length === 0) terminal.out('No dead letters.')
-    const rows = letters.map(letter => [
-      printable(letter.id),
-      printable(letter.type),
-      new Date(letter.failedAt).toISOString(),
-      letter.attempts === 1 ? '1 attempt' : `${letter.attempts} attempts`,
-      printable(letter.reason),
-    ])
-    for (const line of table(rows)) terminal.out(line)
+    if (letters.length === 0)
+      terminal.out(flags.after === undefined ? 'No dead letters.' : 'No further dead letters.')
+    else for (const line of table(rowsOf(letters))) terminal.out(line)
     const cursor = letters.length === flags.limit ? letters.at(-1)?.cursor : undefined
-    if (cursor !== undefined) terminal.err(`There may be more: add --after ${cursor}`)
+    if (cursor === undefined) return EXIT.ok
+    const total = flags.namespace === undefined ? (await inbox.stats()).dead : undefined
+    if (flags.after !== undefined || total !== letters.length) {
+      const of = total === undefined ? '' : ` of ${total}`
+      terminal.err(`${letters.length}${of} dead letters. For more, add --after ${cursor}`)
+    }
     return EXIT.ok
   })
+}
+
+type Listed = Omit<DeadLetter, 'body'>
+
+/** Up to `limit` letters. Keeps no bodies: a page of them may have 4 MiB, and ends early for it. */
+async function readLetters(
+  { limit, order, after: start, namespace }: ListFlags,
+  inbox: Inbox,
+): Promise<readonly Listed[]> {
+  const letters: Listed[] = []
+  for (let after = start; letters.length < limit; ) {
+    // Letters of other namespaces do not count, so the page cannot be cut to what is missing.
+    const wanted = namespace === undefined ? limit - letters.length : PAGE
+    const page = await inbox.deadLetters.list({
+      limit: wanted,
+      order,
+      ...(after !== undefined && { after }),
+    })
+    if (page.length === 0) break
+    after = page.at(-1)?.cursor
+    for (const { body: _, ...letter } of page) {
+      if (namespace === undefined || letter.namespace === namespace) letters.push(letter)
+    }
+  }
+  return letters.slice(0, limit)
+}
+
+function rowsOf(letters: readonly Listed[]): readonly (readonly string[])[] {
+  const hasNamespaces = letters.some(({ namespace }) => namespace !== '')
+  const row = (id: string, namespace: string, ...others: readonly string[]) =>
+    hasNamespaces ? [id, namespace, ...others] : [id, ...others]
+  return [
+    row('ID', 'NAMESPACE', 'TYPE', 'FAILED', 'ATTEMPTS', 'REASON'),
+    ...letters.map(({ id, namespace, type, failedAt, attempts, reason }) =>
+      row(
+        printable(id),
+        printable(namespace),
+        printable(type),
+        new Date(failedAt).toISOString(),
+        String(attempts),
+        printable(reason),
+      ),
+    ),
+  ]
 }
 
 export function show(id: string, flags: InboxFlags, parts: InboxParts): Promise<number> {
   const { terminal } = parts
   return withInbox(flags, parts, async inbox => {
-    const letter = await inbox.deadLetters.get(await eventKey(flags.namespace, id))
+    const found = await findTarget(id, flags.namespace, inbox)
+    const letter = 'target' in found ? await inbox.deadLetters.get(found.target.key) : undefined
     if (letter === undefined) {
       if (flags.json) terminal.out(JSON.stringify({ deadLetter: null }))
-      else terminal.out(`There is no dead letter ${printable(id)}${inNamespace(flags)}.`)
+      else if ('refusal' in found) terminal.out(`${printable(id)} is ${found.refusal}`)
+      else terminal.out(`There is no dead letter ${printable(id)}${inNamespace(flags.namespace ?? '')}.`)
       return EXIT.failed
     }
     const body = new TextDecoder().decode(letter.body)
@@ -48,20 +91,23 @@ export function show(id: string, flags: InboxFlags, parts: InboxParts): Promise<
       terminal.out(JSON.stringify({ deadLetter: { ...toJson(letter), body } }))
       return EXIT.ok
     }
-    const { namespace, attempts, reason } = letter
-    const rows = [
-      ['id', printable(letter.id)],
-      ['type', printable(letter.type)],
-      ...(namespace === '' ? [] : [['namespace', printable(namespace)]]),
-      ['received', new Date(letter.receivedAt).toISOString()],
-      ['failed', new Date(letter.failedAt).toISOString()],
-      ['attempts', String(attempts)],
-      ['reason', printable(reason)],
-    ]
-    for (const line of table(rows)) terminal.out(line)
+    for (const line of table(partsOf(letter))) terminal.out(line)
     terminal.out(pretty(body))
     return EXIT.ok
   })
+}
+
+function partsOf(letter: DeadLetter): readonly (readonly string[])[] {
+  const { namespace, attempts, reason } = letter
+  return [
+    ['id', printable(letter.id)],
+    ['type', printable(letter.type)],
+    ...(namespace === '' ? [] : [['namespace', printable(namespace)]]),
+    ['received', new Date(letter.receivedAt).toISOString()],
+    ['failed', new Date(letter.failedAt).toISOString()],
+    ['attempts', String(attempts)],
+    ['reason', printable(reason)],
+  ]
 }
 
 export function stats(flags: InboxFlags, parts: InboxParts): Promise<number> {
@@ -85,13 +131,10 @@ export function stats(flags: InboxFlags, parts: InboxParts): Promise<number> {
   })
 }
 
-function inNamespace({ namespace }: InboxFlags): string {
-  return namespace === '' ? '' : ` in namespace ${printable(namespace)}`
-}
-
-function toJson({ body: _, key: __, ...letter }: DeadLetter): object {
+function toJson({ key: _, ...letter }: Listed & { readonly body?: Uint8Array }): object {
+  const { body: __, ...fields } = letter
   return {
-    ...letter,
+    ...fields,
     receivedAt: new Date(letter.receivedAt).toISOString(),
     failedAt: new Date(letter.failedAt).toISOString(),
   }

@@ -1,6 +1,8 @@
 import type { ConfigurationError, Inbox } from '@ackhook/core'
+import { printable } from '@ackhook/core/spi'
 import { UsageError } from '../command/usage-error.ts'
 import type { Terminal } from '../terminal/terminal.ts'
+import { reasonOf } from './check-server.ts'
 import type { InboxFlags } from './inbox-flags.ts'
 import type { OpenInbox } from './open-inbox.ts'
 
@@ -29,7 +31,8 @@ export async function withInbox(
 }
 
 function messageOf(cause: unknown, flags: InboxFlags): string {
-  const { message = String(cause), code, option } = Object(cause) as Partial<ConfigurationError>
+  const { code, option } = Object(cause) as Partial<ConfigurationError>
+  const message = printable(reasonOf(cause)).replace(/\.$/, '')
   // Not `instanceof`: the project's core is another copy.
   if (code === 'configuration_invalid' && option === 'queue' && flags.sqlite === undefined)
     return noQueue(flags)
@@ -39,9 +42,19 @@ function messageOf(cause: unknown, flags: InboxFlags): string {
   if (named.startsWith('--')) return named
   // 'path' is an option of the inbox, not of this command.
   const reason = named.replace(/^Option '\w+': /, '')
+  return `the inbox does not work: ${reason}${adviceOf(reason, code, flags)}`
+}
+
+/** PostgreSQL's codes of a refused login, and of a database that does not exist. */
+const LOGIN: readonly unknown[] = ['28P01', '28000']
+const NO_DATABASE = '3D000'
+
+function adviceOf(reason: string, code: unknown, flags: InboxFlags): string {
+  if (LOGIN.includes(code)) return ': give --postgres the right user name and password'
+  if (code === NO_DATABASE) return ': give --postgres the name of a database that exists'
   const hasAdvice =
     flags.sqlite === undefined && (code === 'configuration_invalid' || /check that it runs/.test(reason))
-  return `the inbox does not work: ${reason}${hasAdvice ? '' : `. Is it the right ${placeOf(flags)}?`}`
+  return hasAdvice ? '' : `. Is it the right ${placeOf(flags)}?`
 }
 
 /** The options of `bullmqInbox`, as flags. */

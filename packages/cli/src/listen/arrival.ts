@@ -1,6 +1,6 @@
+import { printable } from '@ackhook/core/spi'
 import type { Finding } from '../doctor/diagnose.ts'
 import { createPaint } from '../terminal/paint.ts'
-import { printable } from '../terminal/printable.ts'
 import { wrap } from '../terminal/wrap.ts'
 
 /** One delivery, as `listen` shows it. */

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { isError } from '@ackhook/core/spi'
 import { EXIT } from '../command/exit-codes.ts'
 import { openServer } from '../command/open-server.ts'
 import { findSecrets, type NamedSecret } from '../secrets/resolve-secrets.ts'
@@ -41,7 +42,7 @@ class Listener {
 
   handle(request: IncomingMessage, response: ServerResponse): void {
     this.#serve(request, response).catch(error => {
-      this.#terminal.err(`Error: ${error instanceof Error ? error.message : String(error)}`)
+      this.#terminal.err(`Error: ${isError(error) ? error.message : String(error)}`)
       if (!response.headersSent) response.writeHead(500)
       response.end()
     })

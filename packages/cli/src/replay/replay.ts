@@ -1,6 +1,13 @@
 import { relative } from 'node:path'
 import type { Contract } from '@ackhook/core'
-import { durationMs, parseSignatureHeader, parseTimestamp, Refusal, resolveContract } from '@ackhook/core/spi'
+import {
+  durationMs,
+  parseSignatureHeader,
+  parseTimestamp,
+  printable,
+  Refusal,
+  resolveContract,
+} from '@ackhook/core/spi'
 import { formatTimestamp, type PostResult, post, sign } from '@ackhook/testing'
 import { EXIT } from '../command/exit-codes.ts'
 import { contractOf, type SentUnit } from '../command/shared-options.ts'
@@ -10,7 +17,6 @@ import { headersToSend, joinHeaders } from '../delivery/join-headers.ts'
 import { deliveryFiles, readDelivery } from '../delivery/read-delivery.ts'
 import { resolveSecrets } from '../secrets/resolve-secrets.ts'
 import { createPaint } from '../terminal/paint.ts'
-import { printable } from '../terminal/printable.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import type { ReplayFlags } from './replay-flags.ts'
 

@@ -1,7 +1,7 @@
 import type { WebhookEvent } from '@ackhook/core'
+import { printable } from '@ackhook/core/spi'
 import { formatTimestamp, type SignedRequest, signedRequest } from '@ackhook/testing'
 import { curlOf } from '../command/curl-of.ts'
-import { printable } from '../terminal/printable.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import type { SendFlags } from './send-flags.ts'
 

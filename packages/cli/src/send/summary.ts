@@ -1,7 +1,7 @@
+import { printable } from '@ackhook/core/spi'
 import type { SendAttempt, SendReport } from '@ackhook/testing'
 import { hintsFor } from '../delivery/hints-for.ts'
 import { createPaint } from '../terminal/paint.ts'
-import { printable } from '../terminal/printable.ts'
 
 /** The result of a run. Milliseconds are those of single requests. */
 export interface Summary {

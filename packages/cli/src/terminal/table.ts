@@ -1,6 +1,6 @@
+import stringWidth from 'fast-string-width'
+
 const INDENT = '    '
-// biome-ignore lint/suspicious/noControlCharactersInRegex: colours begin with one
-const COLOUR = /\u001b\[\d+m/g
 
 /**
  * Rows in columns as wide as their widest cell. In a terminal of `columns`, cells that do not fit stand on lines of
@@ -12,11 +12,11 @@ export function table(
 ): string[] {
   const widths: number[] = []
   for (const row of rows) {
-    for (const [i, cell] of row.entries()) widths[i] = Math.max(widths[i] ?? 0, lengthOf(cell))
+    for (const [i, cell] of row.entries()) widths[i] = Math.max(widths[i] ?? 0, stringWidth(cell))
   }
   return rows.flatMap(row =>
     folded(
-      row.map((cell, i) => cell + ' '.repeat((widths[i] ?? 0) - lengthOf(cell))),
+      row.map((cell, i) => cell + ' '.repeat((widths[i] ?? 0) - stringWidth(cell))),
       columns,
     ),
   )
@@ -27,16 +27,11 @@ function folded(cells: readonly string[], columns: number): readonly string[] {
   let line = ''
   for (const cell of cells) {
     if (line === '') line = cell
-    else if (lengthOf(line) + 2 + lengthOf(cell) <= columns) line += `  ${cell}`
+    else if (stringWidth(line) + 2 + stringWidth(cell) <= columns) line += `  ${cell}`
     else {
       lines.push(line.trimEnd())
       line = INDENT + cell
     }
   }
   return [...lines, line.trimEnd()]
-}
-
-/** As it is seen: colours take no room. */
-function lengthOf(cell: string): number {
-  return cell.replace(COLOUR, '').length
 }

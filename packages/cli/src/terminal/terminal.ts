@@ -6,7 +6,7 @@ export interface Terminal {
   err(line: string): void
   readonly colours: boolean
   /** Width of a terminal; none for a pipe or a file. */
-  readonly columns?: number
+  readonly columns?: number | undefined
   readonly env: Readonly<Record<string, string | undefined>>
   readonly cwd: string
   /** Aborted by Ctrl-C or SIGTERM. */

@@ -1,5 +1,5 @@
 import type { DeadLetter, Observation } from '@ackhook/core'
-import { describeError } from '@ackhook/core/spi'
+import { describeError, isError } from '@ackhook/core/spi'
 import type { Here, ObservationLine, RefusalCount } from '../protocol/protocol.ts'
 import { Ring } from './ring.ts'
 import { shorten } from './shorten.ts'
@@ -64,7 +64,7 @@ export class Activity {
   #keepStack({ namespace, id, error }: Extract<Observation, { kind: 'dead_lettered' }>): void {
     const key = `${namespace}\n${id}`
     this.#stacks.delete(key)
-    const stack = error instanceof Error ? error.stack : undefined
+    const stack = isError(error) ? error.stack : undefined
     if (typeof stack !== 'string') return
     this.#stacks.set(key, {
       reason: shorten(describeError(error), MAX_DETAIL),

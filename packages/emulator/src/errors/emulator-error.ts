@@ -1,3 +1,5 @@
+import { printable } from '@ackhook/core/spi'
+
 /** Why the emulator refuses a call. Each has a status of its own in the HTTP API. */
 export type EmulatorErrorCode =
   | 'invalid_request'
@@ -37,7 +39,8 @@ export class EmulatorError extends Error {
   readonly field: string | undefined
 
   constructor(code: EmulatorErrorCode, message: string, field?: string) {
-    super(message)
+    // A message repeats ids and paths of a request, and ends in logs and terminals.
+    super(printable(message))
     this.code = code
     this.field = field
   }

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers'
 import { isDeepStrictEqual } from 'node:util'
 
 /** Throws a plain `Error` with both values unless they are deeply equal. */

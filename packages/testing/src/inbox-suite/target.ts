@@ -12,7 +12,7 @@ export interface InboxCapabilities {
   /** Forgets a handled id within seconds of the end of its retention. */
   readonly forgets: boolean
   /** Lists events by their state (`browse`). */
-  readonly browse?: boolean
+  readonly browse?: boolean | undefined
 }
 
 /** Where the events of one case live: a file, a queue, a process. Nothing is in it at first. */

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers'
 import type { MaybePromise } from '@ackhook/core'
 
 const WAIT_MS = 20_000

@@ -7,7 +7,8 @@ import {
   type Receiver,
   type WebhookEvent,
 } from '@ackhook/core'
-import { describeError, durationMs, refuseUnknownNames, settlesWithin } from '@ackhook/core/spi'
+import { describeError, durationMs, refuseUnknownNames } from '@ackhook/core/spi'
+import { hasOtherTimers, settlesInRealTime } from '../lib/settles-in-real-time.ts'
 import { checkType } from '../requests/check-type.ts'
 import { createEvent, type EventOverrides } from '../requests/create-event.ts'
 import { type SignedRequestOptions, signedRequest } from '../requests/signed-request.ts'
@@ -23,7 +24,10 @@ export interface TestReceiverOptions {
   readonly secret: string
   /** The receiver's clock, so that signatures are fresh by it. Default `Date.now`. */
   readonly clock?: (() => number) | undefined
-  /** How long one delivery may take with all its retries. Default `'4s'`: most test runners give up after 5. */
+  /**
+   * How long one delivery may take with all its retries, in real time even where a test fakes its timers. Default `'4s'`:
+   * most test runners give up after 5.
+   */
   readonly timeout?: Duration | undefined
 }
 
@@ -54,7 +58,8 @@ export interface TestReceiver {
  * with what `createReceiver` or an adapter's `webhooks` returned, before processing has started.
  *
  * `deliver` rejects when the event is not done in time. Give the receiver short delays
- * (`retry: { minDelay: '1ms' }`) in a test about retries. Throws `ConfigurationError` for a wrong option.
+ * (`retry: { minDelay: '1ms' }`) in a test about retries. A retry waits by the timers that the receiver has: where a test
+ * fakes them, it must advance them. Throws `ConfigurationError` for a wrong option.
  *
  * @example
  * const hooks = testReceiver(receiver, { secret })
@@ -87,7 +92,7 @@ export function testReceiver(
     const code: string = JSON.parse(reply.body).code
     if (code === 'accepted') {
       const done = log.finished(start).then(() => Promise.all(background))
-      if (!(await settlesWithin(done, timeoutMs))) throw lateError(event, log.since(start), timeoutMs)
+      if (!(await settlesInRealTime(done, timeoutMs))) throw lateError(event, log.since(start), timeoutMs)
       await done
     }
     const refusal = rejection && refusalError(event, rejection, changes)
@@ -135,13 +140,17 @@ function resolve(options: TestReceiverOptions): {
   return { secret, clock, timeoutMs: durationMs(timeout, { option: 'timeout', minMs: 1, maxMs: HOUR_MS }) }
 }
 
+const FAKED =
+  ' If this test fakes its timers, advance them while deliver() waits, or fake only Date: no retry and no wait of a handler ends by itself.'
+
 /** With what a handler threw, if that is why the event waits. */
 function lateError({ type, id }: AnyEvent, attempts: readonly TappedAttempt[], ms: number): AckhookError {
   const problem = `${type} ${id} was accepted, but its handlers were not done within ${ms} ms`
+  const timers = hasOtherTimers() ? FAKED : ''
   const last = attempts.at(-1)
   if (last?.result.outcome !== 'retry')
-    return new AckhookError('handler_timeout', `${problem}. Does a handler wait for something?`)
+    return new AckhookError('handler_timeout', `${problem}. Does a handler wait for something?${timers}`)
   const { error } = last.result
-  const message = `${problem}: attempt ${last.attempt} threw (${describeError(error)}). Give the receiver of a test short delays: retry: { minDelay: '1ms' }.`
+  const message = `${problem}: attempt ${last.attempt} threw (${describeError(error)}). Give the receiver of a test short delays: retry: { minDelay: '1ms' }.${timers}`
   return new AckhookError('handler_timeout', message, { cause: error })
 }

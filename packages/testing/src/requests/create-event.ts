@@ -7,19 +7,19 @@ type DataOf<Type> = Type extends keyof EventMap ? EventMap[Type] : Record<string
 
 /** Overrides the defaults. `data` is merged over the default data, one level deep. */
 export interface EventOverrides<Type extends string = string> {
-  readonly id?: string
+  readonly id?: string | undefined
   /** ISO 8601 UTC. Default: now. */
-  readonly created_at?: string
-  readonly data?: Partial<DataOf<Type>>
+  readonly created_at?: string | undefined
+  readonly data?: Partial<DataOf<Type>> | undefined
   readonly [field: string]: unknown
 }
 
 /** Where an event's time and ids come from. A test can fix both. */
 export interface EventSources {
   /** Milliseconds since the epoch. Default `Date.now`. */
-  readonly clock?: () => number
+  readonly clock?: (() => number) | undefined
   /** Numbers from 0 to 1. Default `Math.random`. */
-  readonly random?: Random
+  readonly random?: Random | undefined
 }
 
 /**
@@ -41,14 +41,14 @@ export function createEvent<const Type extends string>(
   refuseMisspelt(overrides)
   const { clock = Date.now, random = Math.random } = sources
   const { data, ...envelope } = overrides
-  const id = `evt_${randomName(random)}`
+  const defaults = { id: `evt_${randomName(random)}`, type, created_at: new Date(clock()).toISOString() }
   const sample = DEFAULT_DATA.get(type)?.(random)
   refuseMisplaced(envelope, { ...sample }, { ...data })
   return {
-    id,
-    type,
-    created_at: new Date(clock()).toISOString(),
+    ...defaults,
     ...envelope,
+    ...(envelope.id === undefined && { id: defaults.id }),
+    ...(envelope.created_at === undefined && { created_at: defaults.created_at }),
     data: { ...sample, ...data },
   } as unknown as EventFor<EventMap, Type>
 }

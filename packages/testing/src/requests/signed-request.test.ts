@@ -115,3 +115,11 @@ test('a fake clock moves only when the test moves it', () => {
   expect(clock()).toBe(5)
   expect(() => fakeClock('soon')).toThrow(RangeError)
 })
+
+test('an override that is undefined leaves the default', () => {
+  const sources = { clock: fakeClock('2026-03-01T12:00:00Z'), random: seededRandom(1) }
+  const plain = createEvent('conversation.resolved', {}, sources)
+  const overrides = { id: undefined, created_at: undefined, data: undefined }
+  const again = createEvent('conversation.resolved', overrides, { ...sources, random: seededRandom(1) })
+  expect(JSON.stringify(again)).toBe(JSON.stringify(plain))
+})

@@ -6,7 +6,7 @@ export interface FailedAttempt {
   /** 1 for the first. */
   readonly number: number
   /** What the reply asked for. */
-  readonly retryAfterMs?: number
+  readonly retryAfterMs?: number | undefined
 }
 
 /** Milliseconds until the next attempt: exponential, the upper half random, and never sooner than the reply asked for. */

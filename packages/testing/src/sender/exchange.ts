@@ -1,6 +1,8 @@
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import type { LookupFunction } from 'node:net'
+import { clearTimeout, setTimeout } from 'node:timers'
+import { isError } from '@ackhook/core/spi'
 import type { SignedRequest } from '../requests/signed-request.ts'
 
 /** What bounds one exchange. */
@@ -11,7 +13,7 @@ export interface ExchangeLimits {
   /** More of the reply's body than this is not read. */
   readonly maxBodyBytes: number
   /** Resolves the host of the address; may refuse it. Default: the system's. */
-  readonly lookup?: LookupFunction
+  readonly lookup?: LookupFunction | undefined
 }
 
 /** The reply to one request, or why there is none. */
@@ -115,7 +117,7 @@ function addressOf(url: string): URL {
 
 function reasonOf(error: unknown): string {
   const cause = error instanceof AggregateError ? (error.errors[0] ?? error) : error
-  if (!(cause instanceof Error)) return String(cause)
+  if (!isError(cause)) return String(cause)
   return (cause as NodeJS.ErrnoException).code ?? cause.message
 }
 

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers'
 import type { DedupeStore } from '@ackhook/core'
 import type { Claim } from '@ackhook/core/spi'
 

@@ -36,7 +36,7 @@ export interface Facts {
 
 export interface FactOptions {
   readonly secrets: readonly NamedSecret[]
-  readonly contract?: ContractOptions
+  readonly contract?: ContractOptions | undefined
   readonly code: string
 }
 

@@ -1,6 +1,6 @@
+import { printable } from '@ackhook/core/spi'
 import type { EndpointView } from '@ackhook/emulator'
 import { createPaint } from '../../terminal/paint.ts'
-import { printable } from '../../terminal/printable.ts'
 import { table } from '../../terminal/table.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
 

@@ -1,5 +1,5 @@
+import { printable } from '@ackhook/core/spi'
 import { EXIT } from '../../command/exit-codes.ts'
-import { printable } from '../../terminal/printable.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
 import { confirmed } from '../lib/confirmed.ts'
 import { report } from '../lib/report.ts'

@@ -1,7 +1,7 @@
+import { printable } from '@ackhook/core/spi'
 import { EXIT } from '../../command/exit-codes.ts'
 import { UsageError } from '../../command/usage-error.ts'
 import { createPaint } from '../../terminal/paint.ts'
-import { printable } from '../../terminal/printable.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
 import { EmulatorClient, EmulatorRefusal } from './emulator-client.ts'
 import type { PlaceFlags } from './emulator-flags.ts'

@@ -1,5 +1,5 @@
+import { printable } from '@ackhook/core/spi'
 import type { MessageView } from '@ackhook/emulator'
-import { printable } from '../../terminal/printable.ts'
 
 /** What a list shows of a message. */
 export function messageRow(message: MessageView): readonly string[] {

@@ -1,5 +1,5 @@
+import { printable } from '@ackhook/core/spi'
 import type { MessageView, SentEvent } from '@ackhook/emulator'
-import { printable } from '../../terminal/printable.ts'
 
 /** A message that has changed, and the event that was sent for it. */
 export interface MessageEvent {

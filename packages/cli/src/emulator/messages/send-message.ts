@@ -1,6 +1,6 @@
+import { printable } from '@ackhook/core/spi'
 import { EXIT } from '../../command/exit-codes.ts'
 import { readData } from '../../command/read-data.ts'
-import { printable } from '../../terminal/printable.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
 import { report } from '../lib/report.ts'
 import { withEmulator } from '../lib/with-emulator.ts'

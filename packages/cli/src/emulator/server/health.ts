@@ -1,7 +1,7 @@
+import { printable } from '@ackhook/core/spi'
 import type { EmulatorHealth } from '@ackhook/emulator'
 import { EXIT } from '../../command/exit-codes.ts'
 import { createPaint } from '../../terminal/paint.ts'
-import { printable } from '../../terminal/printable.ts'
 import { table } from '../../terminal/table.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
 import type { PlaceFlags } from '../lib/emulator-flags.ts'

@@ -1,5 +1,5 @@
+import { printable } from '@ackhook/core/spi'
 import type { WorkspaceView } from '@ackhook/emulator'
-import { printable } from '../../terminal/printable.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
 import { EmulatorClient } from '../lib/emulator-client.ts'
 

@@ -1,12 +1,12 @@
 import { once } from 'node:events'
 import { resolve } from 'node:path'
+import { isError, printable } from '@ackhook/core/spi'
 import type { Emulator, EmulatorOptions } from '@ackhook/emulator'
 import { EXIT } from '../../command/exit-codes.ts'
 import { contractOf } from '../../command/shared-options.ts'
 import { UsageError } from '../../command/usage-error.ts'
 import { findSecrets, type NamedSecret } from '../../secrets/resolve-secrets.ts'
 import { createPaint } from '../../terminal/paint.ts'
-import { printable } from '../../terminal/printable.ts'
 import { table } from '../../terminal/table.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
 import { deliveryLine } from '../deliveries/describe-delivery.ts'
@@ -82,7 +82,7 @@ const FLAGS: readonly (readonly [RegExp, string])[] = [
 ]
 
 function toUsageError(cause: unknown, secret: NamedSecret | undefined): unknown {
-  if (!(cause instanceof Error) || !('code' in cause)) return cause
+  if (!isError(cause) || !('code' in cause)) return cause
   const named = cause.message.replace(/^Option 'secret': /, `${secret?.source}: `)
   const message = FLAGS.reduce((text, [name, flag]) => text.replace(name, flag), named)
   return new UsageError(message, { cause })

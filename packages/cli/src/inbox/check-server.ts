@@ -1,0 +1,124 @@
+import { connect as connectTcp, isIP, type Socket } from 'node:net'
+import { connect as connectTls } from 'node:tls'
+import { isError, printable, withDeadline } from '@ackhook/core/spi'
+import { UsageError } from '../command/usage-error.ts'
+
+const REPLY_MS = 1500
+const REDIS_PORT = 6379
+const POSTGRES_PORT = 5432
+
+/**
+ * Says within two seconds why a Redis cannot be used. Its client keeps trying instead, and every question to the inbox
+ * ends as a timeout that has no reason.
+ */
+export async function checkRedis(url: string): Promise<void> {
+  const address = addressOf(url, REDIS_PORT)
+  if (address === undefined) return
+  const { hostname, port, username, password, isTls } = address
+  const auth = password === '' ? [] : [command('AUTH', ...(username === '' ? [] : [username]), password)]
+  const reply = await reach(address, {
+    connect: () =>
+      isTls
+        ? connectTls({ host: hostname, port, ...(isIP(hostname) === 0 && { servername: hostname }) })
+        : connectTcp(port, hostname),
+    ready: isTls ? 'secureConnect' : 'connect',
+    request: [...auth, command('PING')].join(''),
+    flag: '--redis',
+  })
+  const refusal = /^-((?:WRONGPASS|NOAUTH)[^\r\n]*)/m.exec(reply)?.[1]
+  if (refusal !== undefined) {
+    throw new UsageError(
+      `the Redis at ${hostname}:${port} refuses the login (${printable(refusal)}): give --redis the right password, and the username if there is one`,
+    )
+  }
+}
+
+/** Says within two seconds why nothing answers where a PostgreSQL is expected. Its login is left to the client. */
+export async function checkPostgres(url: string): Promise<void> {
+  const address = addressOf(url, POSTGRES_PORT)
+  if (address === undefined) return
+  const { hostname, port } = address
+  await reach(address, { connect: () => connectTcp(port, hostname), ready: 'connect', flag: '--postgres' })
+}
+
+interface Address {
+  readonly hostname: string
+  readonly port: number
+  readonly username: string
+  readonly password: string
+  readonly isTls: boolean
+}
+
+interface Visit {
+  readonly connect: () => Socket
+  /** The event of the socket after which it can be written to. */
+  readonly ready: 'connect' | 'secureConnect'
+  /** Without one, the connection is the answer. */
+  readonly request?: string
+  readonly flag: string
+}
+
+/** Nothing for a socket in the file system and for what is no address: the inbox judges those. */
+function addressOf(url: string, defaultPort: number): Address | undefined {
+  const parsed = URL.canParse(url) ? new URL(url) : undefined
+  if (parsed === undefined || parsed.hostname === '' || parsed.searchParams.has('host')) return undefined
+  return {
+    hostname: parsed.hostname.replace(/^\[|\]$/g, ''),
+    port: Number(parsed.port) || defaultPort,
+    username: decoded(parsed.username),
+    password: decoded(parsed.password),
+    isTls: parsed.protocol === 'rediss:',
+  }
+}
+
+/** A lone `%` stays as it is. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+async function reach({ hostname, port }: Address, visit: Visit): Promise<string> {
+  const socket = visit.connect()
+  try {
+    return await withDeadline(exchange(socket, visit), { operation: 'the server', ms: REPLY_MS })
+  } catch (cause) {
+    const reason = reasonOf(cause)
+    throw new UsageError(
+      `there is no connection to ${hostname}:${port} (${printable(reason)}): check that the server runs, and that ${visit.flag} leads to it, with TLS where the server has it and without elsewhere`,
+      { cause },
+    )
+  } finally {
+    socket.destroy()
+  }
+}
+
+function exchange(socket: Socket, { ready, request }: Visit): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let reply = ''
+    // The listener stays: a socket that is destroyed may still have an error.
+    socket.on('error', reject)
+    socket.on('close', () => reject(new Error('the connection was closed')))
+    socket.once(ready, () => (request === undefined ? resolve('') : socket.write(request)))
+    socket.setEncoding('utf8').on('data', chunk => {
+      reply += chunk
+      // Of PING, the last: either that it answers, or that it wants a login first.
+      if (/^(?:\+PONG|-(?!ERR).*|[^+-].*)\r?\n/m.test(reply)) resolve(reply)
+    })
+  })
+}
+
+/** In Redis' protocol. */
+function command(...words: readonly string[]): string {
+  return `*${words.length}\r\n${words.map(word => `$${Buffer.byteLength(word)}\r\n${word}\r\n`).join('')}`
+}
+
+/** The first reason of an error: that of a host with several addresses has no message of its own. */
+export function reasonOf(error: unknown): string {
+  const { errors, message, cause } = Object(error) as Partial<AggregateError> & { readonly cause?: unknown }
+  if (Array.isArray(errors) && errors.length > 0) return reasonOf(errors[0])
+  if (isError(cause) && (!message || (error as Error).name === 'DeadlineError')) return reasonOf(cause)
+  return message || String(error)
+}

@@ -1,0 +1,41 @@
+import { printable } from '@ackhook/core/spi'
+
+/** Ids that are named, at most so many. */
+const SHOWN_IDS = 20
+
+/** The events that a command did not change, by reason. */
+export class Refusals {
+  readonly #byReason = new Map<string, { count: number; readonly ids: string[] }>()
+  #shown = 0
+  #count = 0
+
+  get count(): number {
+    return this.#count
+  }
+
+  add(id: string, reason: string): void {
+    const group = this.#byReason.get(reason) ?? { count: 0, ids: [] }
+    this.#byReason.set(reason, group)
+    this.#count++
+    group.count++
+    if (++this.#shown <= SHOWN_IDS) group.ids.push(id)
+  }
+
+  /** Goes behind the count of what was changed; nothing if there are none. */
+  describe(): string {
+    const groups = [...this.#byReason].map(([reason, { count, ids }]) => {
+      const more = count > ids.length ? ' …' : ''
+      return `, ${count} not (${reason}): ${printable(ids.join(' '))}${more}`
+    })
+    return groups.join('')
+  }
+
+  toJson(): object {
+    const groups = [...this.#byReason]
+    return {
+      missing: this.#count,
+      missingIds: groups.flatMap(([, { ids }]) => ids),
+      refusals: groups.map(([reason, { count, ids }]) => ({ reason, count, ids })),
+    }
+  }
+}

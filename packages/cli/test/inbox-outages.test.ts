@@ -1,0 +1,183 @@
+import { once } from 'node:events'
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { sqliteInbox } from '@ackhook/sqlite'
+import { Redis } from 'ioredis'
+import { Client } from 'pg'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { freePort } from '../../../test/support/free-port.ts'
+import { type PostgresServer, startPostgres } from '../../../test/support/postgres.ts'
+import { type RedisServer, startRedis } from '../../../test/support/redis.ts'
+import { checkPostgres, checkRedis, reasonOf } from '../src/inbox/check-server.ts'
+import { openInbox } from '../src/inbox/open-inbox.ts'
+import { runCli } from './run-cli.ts'
+
+vi.setConfig({ testTimeout: 30_000 })
+
+/** No name of the reserved domain `invalid` has an address. */
+const UNKNOWN_HOST = 'nowhere.invalid'
+const VERBS = [['list'], ['stats'], ['redrive', 'evt_1']]
+
+async function failureOf(...args: readonly string[]): Promise<string> {
+  const { code, out, err } = await runCli(['inbox', ...args])
+  expect([code, out]).toEqual([2, ''])
+  return err
+}
+
+describe('Redis', () => {
+  let server: RedisServer
+
+  beforeAll(async () => {
+    server = await startRedis()
+    const client = new Redis(server.url)
+    await client.config('SET', 'requirepass', 'right')
+    client.disconnect()
+  })
+  afterAll(() => server?.stop())
+
+  const withLogin = (login: string) => server.url.replace('redis://', `redis://${login}@`)
+
+  test.each(VERBS)('%s with a wrong password, or without one, says so', async (...verb) => {
+    expect(await failureOf(...verb, '--redis', withLogin(':wrong'))).toMatch(
+      /refuses the login \(WRONGPASS .*\): give --redis the right password/,
+    )
+    expect(await failureOf(...verb, '--redis', server.url)).toMatch(/refuses the login \(NOAUTH /)
+  })
+
+  test('the right password gets through', async () => {
+    expect(await failureOf('list', '--redis', withLogin(':right'))).toMatch(/there is no queue ackhook/)
+    expect(await failureOf('list', '--redis', withLogin('default:right'))).toMatch(
+      /there is no queue ackhook/,
+    )
+  })
+
+  test.each(VERBS)('%s at a closed port or an unknown host says so', async (...verb) => {
+    const port = await freePort()
+    const closed = await failureOf(...verb, '--redis', `redis://:secret@127.0.0.1:${port}`)
+    expect(closed).toMatch(/no connection to 127\.0\.0\.1:\d+ \(connect ECONNREFUSED .*--redis leads to it/)
+    expect(closed).not.toMatch(/secret|within \d+ ms/)
+    expect(await failureOf(...verb, '--redis', `redis://${UNKNOWN_HOST}:${port}`)).toMatch(
+      /\(getaddrinfo (?:ENOTFOUND|EAI_AGAIN) nowhere\.invalid\)/,
+    )
+  })
+
+  test.each(['redis', 'postgres'])('a dead server of %s is reported within two seconds', async kind => {
+    const dead = `${kind}://127.0.0.1:${await freePort()}`
+    const attempt = () => openInbox({ [kind]: dead }, import.meta.dirname)
+    // The first one loads the inbox.
+    await expect(attempt()).rejects.toThrow(/ECONNREFUSED/)
+    const begun = performance.now()
+    await expect(attempt()).rejects.toThrow(/ECONNREFUSED/)
+    expect(performance.now() - begun).toBeLessThan(2000)
+  })
+})
+
+test('a server that accepts connections and never replies is reported with the time', async () => {
+  const silent = createServer().listen(0, '127.0.0.1')
+  await once(silent, 'listening')
+  const { port } = silent.address() as AddressInfo
+  const sockets = new Set<Socket>()
+  silent.on('connection', socket => sockets.add(socket))
+  await expect(checkRedis(`redis://127.0.0.1:${port}`)).rejects.toThrow(
+    /\(the server did not answer within 1500 ms\): check that the server runs/,
+  )
+  for (const socket of sockets) socket.destroy()
+  silent.close()
+})
+
+test.each([
+  ['redis:///tmp/redis.sock', checkRedis],
+  ['postgres:///app?host=/var/run/postgresql', checkPostgres],
+  ['nonsense', checkRedis],
+])('%s is left to the inbox', async (url, check) => {
+  await check(url)
+})
+
+test('the first reason of a host with several addresses is shown, and the cause of a timeout', () => {
+  const refused = new Error('connect ECONNREFUSED ::1:6379')
+  expect(reasonOf(new AggregateError([refused, new Error('other')]))).toBe(refused.message)
+  const late = Object.assign(new Error('stats did not answer within 5000 ms', { cause: refused }), {
+    name: 'DeadlineError',
+  })
+  expect(reasonOf(late)).toBe(refused.message)
+  expect([reasonOf('text'), reasonOf(new Error(''))]).toEqual(['text', 'Error'])
+})
+
+describe('PostgreSQL', () => {
+  let server: PostgresServer
+
+  beforeAll(async () => {
+    server = await startPostgres()
+    const client = new Client({ connectionString: server.url })
+    await client.connect()
+    await client.query("CREATE USER app PASSWORD 'right'")
+    const { rows } = await client.query('SHOW hba_file')
+    await client.query(`COPY (SELECT 'host all all 127.0.0.1/32 scram-sha-256') TO '${rows[0].hba_file}'`)
+    await client.query('SELECT pg_reload_conf()')
+    await client.end()
+  }, 60_000)
+  afterAll(() => server?.stop())
+
+  test.each(VERBS)('%s with a wrong password says so', async (...verb) => {
+    const wrong = `postgres://app:wrong@127.0.0.1:${server.port}/postgres`
+    const error = await failureOf(...verb, '--postgres', wrong)
+    expect(error).toMatch(
+      /password authentication failed for user "app": give --postgres the right user name and password/,
+    )
+    expect(error).not.toMatch(/wrong|does its server run/)
+  })
+
+  test('a database that does not exist is named', async () => {
+    const other = `postgres://app:right@127.0.0.1:${server.port}/other`
+    expect(await failureOf('list', '--postgres', other)).toMatch(
+      /database "other" does not exist: give --postgres the name/,
+    )
+  })
+
+  test.each(VERBS)('%s at a closed port says so', async (...verb) => {
+    const closed = `postgres://127.0.0.1:${await freePort()}/app`
+    expect(await failureOf(...verb, '--postgres', closed)).toMatch(
+      /no connection to 127\.0\.0\.1:\d+ \(connect ECONNREFUSED .*--postgres leads to it/,
+    )
+  })
+})
+
+describe('SQLite', () => {
+  let folder: string
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'ackhook-cli-'))
+    await chmod(folder, 0o755)
+  })
+  afterAll(() => rm(folder, { recursive: true, force: true }))
+
+  test('a folder is named as one', async () => {
+    expect(await failureOf('list', '--sqlite', folder)).toMatch(/is a folder: name the file in it/)
+  })
+
+  test('a file that is no database is named as one', async () => {
+    const path = join(folder, 'notes.txt')
+    await writeFile(path, 'Call the customer back. '.repeat(100))
+    expect(await failureOf('list', '--sqlite', path)).toMatch(/the file is not an SQLite database/)
+  })
+
+  test('a file or folder that this user may not read is not missing', async () => {
+    // Root may read everything.
+    const user = process.getuid?.() === 0 ? { uid: 65_534 } : {}
+    const closed = join(folder, 'closed')
+    await mkdir(closed)
+    const path = join(closed, 'inbox.db')
+    await sqliteInbox(path).stats()
+    await chmod(path, 0)
+    expect(await runCli(['inbox', 'list', '--sqlite', path], user)).toMatchObject({
+      code: 2,
+      err: expect.stringMatching(/may not|permission|writable/),
+    })
+    await chmod(closed, 0)
+    const hidden = await runCli(['inbox', 'list', '--sqlite', path], user)
+    await chmod(closed, 0o755)
+    expect(hidden.err).toMatch(/cannot be reached \(EACCES\): check the permissions of its folder/)
+  })
+})

@@ -1,0 +1,19 @@
+// Not the globals: a test may have faked them, even before this module was loaded.
+import { clearTimeout, setTimeout } from 'node:timers'
+
+/** Whether `promise` settles, either way, within `ms` of real time. Never rejects. */
+export function settlesInRealTime(promise: Promise<unknown>, ms: number): Promise<boolean> {
+  return new Promise(resolve => {
+    const timer = setTimeout(resolve, ms, false)
+    const settled = (): void => {
+      clearTimeout(timer)
+      resolve(true)
+    }
+    promise.then(settled, settled)
+  })
+}
+
+/** Whether a test may have replaced the global timers. */
+export function hasOtherTimers(): boolean {
+  return globalThis.setTimeout !== setTimeout
+}
