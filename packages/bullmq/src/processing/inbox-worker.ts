@@ -128,7 +128,7 @@ export class InboxWorker {
   /** BullMQ has locked the job. After a crash in here the lock expires, and the job runs again. */
   async #attempt(job: EventJob, token: string): Promise<void> {
     const take = await this.#begin(job, token)
-    const { attempt, lock } = take
+    const { lock } = take
     const result = await Promise.race([take.result, take.superseded])
     // The later take of this process goes on with it.
     if (take.isSuperseded || result === undefined) throw new WaitingError()
@@ -148,6 +148,17 @@ export class InboxWorker {
       },
     })
     if (result.outcome === 'completed') this.#completing.add(take)
+    try {
+      await this.#record(result, job, token, take)
+    } catch (error) {
+      // No record follows: whoever takes the job next begins anew.
+      if (error instanceof WaitingError) this.#running.end(job, take)
+      throw error
+    }
+  }
+
+  async #record(result: AttemptResult, job: EventJob, token: string, take: Take): Promise<void> {
+    const { attempt, lock } = take
     if (result.outcome === 'postponed') return this.#postpone(result, job, token, lock)
     // Counted as postponed by mistake it would only keep room from others, and its entry is dropped in time.
     if (attempt.routingToken > 0) this.#board.resume(job.id!).catch(() => {})
