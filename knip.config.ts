@@ -82,6 +82,9 @@ const config: KnipConfig = {
         'faults/inbox/*-child.mjs',
         '{vectors,runtimes,support}/*.mjs',
         'packaging/*.{check,heavy,config}.ts',
+        'frameworks/*.check.ts',
+        // Run by other test runners than ours.
+        'frameworks/{jsdom,jest}/*.mjs',
         'packaging/pack.ts',
         'support/install-services.ts',
       ],
