@@ -50,7 +50,7 @@ const config: KnipConfig = {
       // Started by its address, as a thread.
       entry: ['src/engine/thread.ts!', ...packageTests],
       project: packageSources,
-      ignoreDependencies: ['@photostructure/sqlite'],
+      ignoreDependencies: ['@photostructure/sqlite', '@ackhook/testing'],
     },
     // Chosen by name, where node:sqlite is too old.
     'packages/emulator': {
@@ -88,6 +88,9 @@ const config: KnipConfig = {
         'faults/inbox/*-child.mjs',
         '{vectors,runtimes,support}/*.mjs',
         'packaging/*.{check,heavy,config}.ts',
+        'frameworks/*.check.ts',
+        // Run by other test runners than ours.
+        'frameworks/{jsdom,jest}/*.mjs',
         'packaging/pack.ts',
         'support/install-services.ts',
       ],

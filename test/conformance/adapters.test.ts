@@ -1,9 +1,14 @@
-import type { WebhookEvent } from '@ackhook/core'
-import { adapterSuite, adapterSuiteOptions } from '@ackhook/testing/adapter-suite'
+import type { Receiver, WebhookEvent } from '@ackhook/core'
+import {
+  type AdapterTarget,
+  type AwaitedResponse,
+  adapterSuite,
+  adapterSuiteOptions,
+} from '@ackhook/testing/adapter-suite'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { inFull } from '../support/in-full.ts'
 import { DECLARED } from './declared.ts'
-import { type RunningServer, startServer } from './servers.ts'
+import { AWAITED, type RunningServer, type Surroundings, startServer } from './servers.ts'
 
 /** Frameworks that take the case with the thousand connections by default; in the fault run all of them take it. */
 const WITH_MANY_CONNECTIONS = ['Express 5', 'Fastify', 'Hono on @hono/node-server']
@@ -27,7 +32,25 @@ for (const [framework, start] of Object.entries(startServer)) {
       const { base } = server
       return { url: `${base}/plain`, parsedUrl: `${base}/parsed`, handled: () => events }
     }
-    for (const { id, name, run } of adapterSuite({ open }).filter(one => isRun(one.id, framework))) {
+    const openAround = async (surroundings: Surroundings): Promise<AdapterTarget> => {
+      const handled: WebhookEvent[] = []
+      const setUp = (receiver: Pick<Receiver<never, unknown>, 'on'>) => {
+        receiver.on('*', event => handled.push(event))
+      }
+      const { base, close } = await start({ ...adapterSuiteOptions, logger: quiet }, setUp, surroundings)
+      return { url: `${base}/plain`, parsedUrl: `${base}/parsed`, handled: () => handled, close }
+    }
+    const cases = adapterSuite({
+      open,
+      // Fetch has no reply to set headers on before there is one.
+      ...(framework !== 'fetch' && {
+        openWithHeaders: (headers: Readonly<Record<string, string>>) => openAround({ headers }),
+      }),
+      ...(AWAITED.includes(framework) && {
+        openAwaited: (onSettled: (response: AwaitedResponse) => void) => openAround({ onSettled }),
+      }),
+    })
+    for (const { id, name, run } of cases.filter(one => isRun(one.id, framework))) {
       const reason = declared[id]
       it(`${id}: ${reason === undefined ? name : `cannot, because ${reason}`}`, {
         timeout: 60_000,

@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createReceiver, type Receiver, type ReceiverOptions, toFetchHandler } from '@ackhook/core'
 import { toNodeHandler } from '@ackhook/core/node'
@@ -20,12 +20,26 @@ export interface RunningServer {
 type Options = ReceiverOptions<Record<never, never>, unknown>
 type AnyReceiver = Pick<Receiver<never, unknown>, 'on' | 'close'>
 
+/** What an app has around its webhook route, and whoever awaits its handler. */
+export interface Surroundings {
+  /** Set on each reply before the handler is called. */
+  readonly headers?: Readonly<Record<string, string>>
+  readonly onSettled?: (response: ServerResponse) => void
+}
+
 /** How each framework is started with these options. `setUp` registers handlers before the server listens. */
-export type StartServer = (options: Options, setUp: (receiver: AnyReceiver) => void) => Promise<RunningServer>
+export type StartServer = (
+  options: Options,
+  setUp: (receiver: AnyReceiver) => void,
+  surroundings?: Surroundings,
+) => Promise<RunningServer>
+
+/** Frameworks whose handler takes Node's request and response. */
+export const AWAITED: readonly string[] = ['Express 4', 'Express 5', 'node:http']
 
 export const startServer: Readonly<Record<string, StartServer>> = {
-  'Express 4': (options, setUp) => startExpress(express4, options, setUp),
-  'Express 5': (options, setUp) => startExpress(express, options, setUp),
+  'Express 4': (...args) => startExpress(express4, ...args),
+  'Express 5': (...args) => startExpress(express, ...args),
   Fastify: startFastify,
   'Hono on @hono/node-server': startHono,
   fetch: startFetch,
@@ -36,11 +50,19 @@ async function startExpress(
   framework: typeof express,
   options: Options,
   setUp: (receiver: AnyReceiver) => void,
+  { headers = {}, onSettled }: Surroundings = {},
 ): Promise<RunningServer> {
   const hooks = forExpress.webhooks(options)
   setUp(hooks as unknown as AnyReceiver)
   const app = framework()
-  app.use('/plain', hooks)
+  app.use((_request, response, next) => {
+    for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
+    next()
+  })
+  app.use('/plain', async (request, response, next) => {
+    await hooks(request, response, next)
+    onSettled?.(response)
+  })
   app.use('/parsed', framework.json(), hooks)
   return listening(createServer(app), () => hooks.close())
 }
@@ -48,8 +70,10 @@ async function startExpress(
 async function startFastify(
   options: Options,
   setUp: (receiver: AnyReceiver) => void,
+  { headers = {} }: Surroundings = {},
 ): Promise<RunningServer> {
   const app = fastify()
+  app.addHook('onRequest', async (_request, reply) => void reply.headers(headers))
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) =>
     done(null, JSON.parse(body as string)),
   )
@@ -64,10 +88,18 @@ async function startFastify(
   return { base: baseOf(app.server), close: () => app.close() }
 }
 
-async function startHono(options: Options, setUp: (receiver: AnyReceiver) => void): Promise<RunningServer> {
+async function startHono(
+  options: Options,
+  setUp: (receiver: AnyReceiver) => void,
+  { headers = {} }: Surroundings = {},
+): Promise<RunningServer> {
   const hooks = forHono.webhooks<Record<never, never>, Context>(options)
   setUp(hooks as unknown as AnyReceiver)
   const app = new Hono()
+  app.use(async (c, next) => {
+    for (const [name, value] of Object.entries(headers)) c.header(name, value)
+    await next()
+  })
   app.use('/parsed', async (c, next) => {
     await c.req.json().catch(() => undefined)
     await next()
@@ -89,13 +121,19 @@ async function startFetch(options: Options, setUp: (receiver: AnyReceiver) => vo
   )
 }
 
-async function startNode(options: Options, setUp: (receiver: AnyReceiver) => void): Promise<RunningServer> {
+async function startNode(
+  options: Options,
+  setUp: (receiver: AnyReceiver) => void,
+  { headers = {}, onSettled }: Surroundings = {},
+): Promise<RunningServer> {
   const receiver = createReceiver(options)
   setUp(receiver as unknown as AnyReceiver)
-  const handler: RequestListener = toNodeHandler(receiver)
+  const handler = toNodeHandler(receiver)
   const server = createServer(async (request, response) => {
     if (request.url === '/parsed') await drained(request)
-    handler(request, response)
+    for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
+    await handler(request, response)
+    onSettled?.(response)
   })
   return listening(server, () => receiver.close())
 }

@@ -120,7 +120,7 @@ export const ROOMS: Readonly<Record<string, Rooms>> = {
     lib: [],
     requests: ['lib'],
     sender: ['lib', 'requests'],
-    receiver: ['requests'],
+    receiver: ['lib', 'requests'],
     // Each suite and its cases share one target and one set of expectations.
     'adapter-suite': ['lib', 'adapter-suite/cases', 'adapter-suite/wire'],
     'adapter-suite/cases': ['lib', 'requests', 'adapter-suite', 'adapter-suite/wire'],

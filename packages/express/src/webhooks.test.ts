@@ -388,3 +388,21 @@ it('answers where its method handle is called with a response, as connect does',
   expect(reply.status).toBe(202)
   await vi.waitFor(() => expect(handled).toHaveLength(1))
 })
+
+describe.each(EXPRESS_VERSIONS)('headers of middleware on %s', (_, express) => {
+  it('are on the reply, whose own win, and do not spoil its framing', async () => {
+    const app = express()
+    app.use((_request, response, next) => {
+      response.set({ 'x-request-id': 'r1', 'content-type': 'text/plain', 'content-length': '1' })
+      response.set('transfer-encoding', 'chunked')
+      next()
+    })
+    app.post('/webhooks', hooksWith().hooks)
+    const { url } = await listen(app)
+    const reply = await post(url)
+    expect([reply.status, await reply.json()]).toEqual([202, expect.objectContaining({ code: 'accepted' })])
+    expect(reply.headers.get('x-request-id')).toBe('r1')
+    expect(reply.headers.get('content-type')).toBe('application/json')
+    expect(reply.headers.has('transfer-encoding')).toBe(false)
+  })
+})

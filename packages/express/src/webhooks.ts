@@ -33,7 +33,12 @@ export function webhooks<const Schemas extends EventSchemas = Record<never, neve
  */
 export function webhooksOf<Events>(receiver: Receiver<Events, Request>): ExpressWebhooks<Events> {
   requireReceiver(receiver, 'webhooksOf')
-  const listener = withSharedClasses(toNodeHandler(receiver))
+  const respond = toNodeHandler(receiver)
+  const listener = withSharedClasses((request: Request, response: Response) => {
+    // The reply has a length. Its other headers win over those that a middleware set, which all are sent.
+    if (response?.hasHeader?.('transfer-encoding')) response.removeHeader('transfer-encoding')
+    return respond(request, response)
+  })
   // Connect calls the method `handle` of what it mounts, where there is one, with the response.
   const handle = (request: WebhookRequest<Request>, response?: Response) =>
     response === undefined ? receiver.handle(request) : listener(request as unknown as Request, response)

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { ConfigurationError, createReceiver } from '@ackhook/core'
-import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify'
-import { afterEach, expect, it, vi } from 'vitest'
+import Fastify, { type FastifyInstance, type FastifyRequest, type FastifyServerOptions } from 'fastify'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { type FastifyReceiver, webhooks, webhooksOf } from './index.ts'
 
 const secret = 'whsec_fastify_0123456789'
@@ -198,4 +198,163 @@ it('gives up a stream that another plugin laid around it and that never ends', a
   await app.register(webhooks, { secret, bodyTimeout: '50ms' })
   const reply = await app.inject({ method: 'POST', url: '/webhooks', ...delivery('evt_1') })
   expect([reply.statusCode, reply.json()]).toEqual([408, expect.objectContaining({ code: 'body_timeout' })])
+})
+
+it('replies with the headers that hooks set, and with its own where both have one', async () => {
+  const app = newApp()
+  app.addHook('onRequest', async (_request, reply) => {
+    reply.header('access-control-allow-origin', '*').header('x-request-id', 'r1')
+    reply.header('set-cookie', 'a=1').header('set-cookie', 'b=2')
+    reply.header('content-type', 'text/plain').header('content-length', '1')
+    reply.header('transfer-encoding', 'chunked').header('connection', 'upgrade').header('upgrade', 'x')
+    reply.raw.setHeader('x-of-node', '1')
+  })
+  await app.register(webhooks, { secret })
+  const base = await app.listen({ port: 0, host: '127.0.0.1' })
+  const { payload: body, headers } = delivery('evt_1')
+  const reply = await fetch(`${base}/webhooks`, { method: 'POST', body, headers })
+  expect(reply.status).toBe(202)
+  expect(await reply.json()).toMatchObject({ code: 'accepted' })
+  expect(Object.fromEntries(reply.headers)).toMatchObject({
+    'access-control-allow-origin': '*',
+    'x-request-id': 'r1',
+    'x-of-node': '1',
+    'content-type': 'application/json',
+  })
+  expect(reply.headers.getSetCookie()).toEqual(['a=1', 'b=2'])
+  for (const name of ['transfer-encoding', 'upgrade']) expect(reply.headers.has(name)).toBe(false)
+  expect(reply.headers.get('connection')).not.toBe('upgrade')
+})
+
+it('replies although a hook set a header that cannot be sent', async () => {
+  const app = newApp()
+  app.addHook(
+    'onRequest',
+    async (_request, reply) => void reply.header('x-bad', 'a\nb').header('x-good', '1'),
+  )
+  await app.register(webhooks, { secret })
+  const reply = await app.inject({ method: 'POST', url: '/webhooks', ...delivery('evt_1') })
+  expect([reply.statusCode, reply.headers['x-good'], reply.headers['x-bad']]).toEqual([202, '1', undefined])
+})
+
+describe.each(['text/plain', 'not a type', 'application/json; charset=utf-8', undefined])(
+  'a Content-Type of %s',
+  type => {
+    it('is what every hook of the app sees, and none keeps a genuine event away', async () => {
+      const app = newApp()
+      const seen: unknown[] = []
+      const see = async (request: FastifyRequest) => {
+        // Fastify remembers a type once somebody asked for it.
+        void (request as { mediaType?: string }).mediaType
+        seen.push(request.headers['content-type'], request.headers['content-length'])
+      }
+      app.addHook('onRequest', see)
+      app.addHook('preParsing', see)
+      app.addHook('preValidation', see)
+      app.addHook('preHandler', see)
+      await app.register(webhooks, { secret })
+      const { headers, payload } = delivery('evt_1')
+      const { 'content-type': _, ...others } = headers
+      const sent = { ...others, ...(type !== undefined && { 'content-type': type }) }
+      // Bytes, so that no Content-Type is added.
+      const request = {
+        method: 'POST',
+        url: '/webhooks',
+        headers: sent,
+        payload: Buffer.from(payload),
+      } as const
+      expect((await app.inject(request)).statusCode).toBe(202)
+      expect(seen).toEqual(Array.from({ length: 4 }, () => [type, String(payload.length)]).flat())
+    })
+
+    it.each(['PUT', 'DELETE', 'GET', 'QUERY'])('does not keep %s from its 405', async method => {
+      const app = newApp()
+      const seen: unknown[] = []
+      app.addHook('preHandler', async request => void seen.push(request.headers['content-type']))
+      await app.register(webhooks, { secret })
+      const headers = type === undefined ? {} : { 'content-type': type }
+      const reply = await app.inject({ method: method as 'PUT', url: '/webhooks', headers })
+      if (method !== 'QUERY' || type === undefined) expect(seen).toEqual([type])
+      expect([reply.statusCode, reply.headers.allow]).toEqual([405, 'POST'])
+    })
+  },
+)
+
+it('leaves headers that a hook gave to the request as they are', async () => {
+  const app = newApp()
+  app.addHook('onRequest', async request => {
+    request.headers = { ...request.headers, 'x-tenant': 'acme' }
+  })
+  const seen: unknown[] = []
+  app.addHook(
+    'preHandler',
+    async ({ headers }) => void seen.push(headers['x-tenant'], headers['content-type']),
+  )
+  await app.register(webhooks, { secret })
+  const { headers, payload } = delivery('evt_1')
+  const request = { method: 'POST', url: '/webhooks', payload } as const
+  await app.inject({ ...request, headers: { ...headers, 'content-type': 'text/plain' } })
+  expect(seen).toEqual(['acme', 'text/plain'])
+})
+
+describe('a route of the app on the same path', () => {
+  const status = async (app: FastifyInstance, method: string, url = '/hooks') => {
+    const reply = await app.inject({ method: method as 'GET', url })
+    return [reply.statusCode, reply.headers.allow ?? reply.body]
+  }
+  const page = async () => 'page'
+  const REGISTERED: Readonly<Record<string, (app: FastifyInstance) => Promise<void>>> = {
+    'before, in the same scope': async app => {
+      app.get('/hooks', page)
+      await app.register(webhooks, { secret, path: '/hooks' })
+    },
+    'after, in the same scope': async app => {
+      await app.register(webhooks, { secret, path: '/hooks' })
+      app.get('/hooks', page)
+    },
+    'before, in a parent scope': async app => {
+      app.get('/hooks', page)
+      await app.register(async scope => void (await scope.register(webhooks, { secret, path: '/hooks' })))
+    },
+    'after, in a parent scope': async app => {
+      await app.register(async scope => void (await scope.register(webhooks, { secret, path: '/hooks' })))
+      app.get('/hooks', page)
+    },
+    'after, in a scope beside it': async app => {
+      await app.register(async scope => void (await scope.register(webhooks, { secret, path: '/hooks' })))
+      await app.register(async scope => void scope.get('/', page), { prefix: '/hooks' })
+    },
+  }
+
+  it.each(Object.entries(REGISTERED))(
+    'registered %s keeps its method, and the others get 405',
+    async (_, register) => {
+      const app = newApp()
+      await register(app)
+      expect(await status(app, 'GET')).toEqual([200, 'page'])
+      expect((await status(app, 'HEAD'))[0]).toBe(200)
+      for (const method of ['PUT', 'DELETE', 'PATCH', 'OPTIONS'])
+        expect(await status(app, method)).toEqual([405, 'POST'])
+      expect((await app.inject({ method: 'POST', url: '/hooks', ...delivery('evt_1') })).statusCode).toBe(202)
+    },
+  )
+
+  it('keeps its method at the root of a prefix and with parameters', async () => {
+    const app = newApp()
+    await app.register(webhooks, { secret, path: '/', prefix: '/hooks' })
+    await app.register(webhooks, { secret, path: '/of/:name', decorateAs: 'others' })
+    app.get('/hooks', page)
+    app.put('/of/:other', page)
+    expect(await status(app, 'GET')).toEqual([200, 'page'])
+    expect(await status(app, 'PUT', '/hooks/')).toEqual([405, 'POST'])
+    expect(await status(app, 'PUT', '/of/acme')).toEqual([200, 'page'])
+    expect(await status(app, 'GET', '/of/acme')).toEqual([405, 'POST'])
+  })
+
+  it('for POST is named when the plugin is registered', async () => {
+    const app = newApp()
+    app.post('/hooks', page)
+    const register = async () => app.register(webhooks, { secret, path: '/hooks' })
+    await expect(register()).rejects.toThrow(/'path': the app has a route for POST \/hooks already/)
+  })
 })

@@ -14,16 +14,24 @@ import {
   toReceiver,
   wrongFramework,
 } from '@ackhook/core/spi'
-import type { FastifyInstance, FastifyPluginAsync, FastifyRequest, RegisterOptions } from 'fastify'
+import type {
+  FastifyInstance,
+  FastifyPluginAsync,
+  FastifyReply,
+  FastifyRequest,
+  RegisterOptions,
+} from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import { drainOnClose } from './drain-on-close.ts'
+import { routeOtherMethods } from './other-methods.ts'
+import { keepOwnHeaders } from './own-headers.ts'
 
 /** The receiver that `app.webhooks` is. */
 export type FastifyReceiver = Receiver<KnownEvents<Record<never, never>>, FastifyRequest>
 
 /** Where to mount, and under which name. */
 export interface FastifyMountOptions {
-  /** Path of the route. Default `'/webhooks'`. It answers every method: all but POST get 405. */
+  /** Path of the route. Default `'/webhooks'`. All methods but POST get 405, unless the app routes them there itself. */
   readonly path?: string | undefined
   /** Prepended to `path`, as in every plugin of Fastify. */
   readonly prefix?: string | undefined
@@ -46,7 +54,8 @@ declare module 'fastify' {
 /**
  * Webhooks for Fastify 5. Only this route gets raw bytes, whatever parsers the app has. `fastify.log` is the logger by
  * default, where the app has one, and the request is the context of `secret` and `namespace`. Processing starts in
- * `onReady`; `app.close()` drains it first, from `preClose` on. Replies go straight to the socket: `onResponse` hooks run, `onSend` hooks do not. Throws
+ * `onReady`; `app.close()` drains it first, from `preClose` on. Replies go straight to the socket: `onResponse` hooks run,
+ * `onSend` hooks do not. Headers set with `reply.header` before are on the reply; those of the reply itself win. Throws
  * `ConfigurationError` for a wrong option.
  *
  * @example
@@ -138,20 +147,57 @@ function sharedReceiver({ receiver, ...rest }: { readonly receiver: FastifyRecei
 }
 
 function mount(scope: FastifyInstance, path: string, receiver: FastifyReceiver): void {
-  // Fastify refuses a Content-Type it cannot read before any parser is asked; the signature decides instead.
-  scope.addHook('onRequest', (request, _reply, done) => {
-    // From then on it copies all headers each time that they are asked for, so not where it can read it.
-    if (request.raw.headers['content-type'] !== 'application/json')
-      request.headers = { 'content-type': 'application/octet-stream' }
-    done()
+  if (scope.hasRoute({ method: 'POST', url: scope.prefix + path })) {
+    throw new ConfigurationError('path', `the app has a route for POST ${scope.prefix}${path} already`)
+  }
+  passOnEveryContentType(scope)
+  const handler = (request: FastifyRequest, reply: FastifyReply): void => {
+    keepOwnHeaders(reply)
+    reply.hijack()
+    const stream = (request.body as FastifyRequest['raw'] | undefined) ?? request.raw
+    const neutral = fromNodeRequest(request.raw, request, stream)
+    void replyTo(receiver, neutral).then(written => writeReply(request.raw, reply.raw, written))
+  }
+  scope.post(path, handler)
+  routeOtherMethods(scope, path, handler)
+}
+
+/**
+ * Headers under which Fastify asks the parser for `'*'`, by method. It refuses a QUERY without a type. Methods without a
+ * body are not here: it asks no parser then.
+ */
+const READABLE: Readonly<Record<string, FastifyRequest['headers']>> = {
+  ...Object.fromEntries(
+    ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'].map(method => [
+      method,
+      { 'content-type': undefined, 'content-length': '1' },
+    ]),
+  ),
+  QUERY: { 'content-type': 'application/octet-stream' },
+}
+
+/**
+ * Gives the stream of a body to the handler, whatever its Content-Type: the signature decides. Fastify refuses a type
+ * that it cannot read before it asks any parser, so it reads another one between the last `preParsing` hook and
+ * the parser. Every hook sees what was sent.
+ */
+function passOnEveryContentType(scope: FastifyInstance): void {
+  const sent = new WeakMap<FastifyRequest, FastifyRequest['headers'] | undefined>()
+  scope.addHook('preParsing', (request, _reply, payload, done) => {
+    const readable = READABLE[request.method]
+    // Fastify copies all headers for each access from then on, so not where it can read the type.
+    if (request.raw.headers['content-type'] !== 'application/json' && readable !== undefined) {
+      // Without headers of its own a request has those of Node, without a copy.
+      sent.set(request, request.headers === request.raw.headers ? undefined : request.headers)
+      request.headers = readable
+    }
+    done(null, payload)
   })
   scope.removeAllContentTypeParsers()
   // By its name as well: Fastify parses the header of each request for which it finds only '*'. perf: note 43.
-  scope.addContentTypeParser(['application/json', '*'], (_request, payload, done) => done(null, payload))
-  scope.all<{ Body?: FastifyRequest['raw'] }>(path, (request, reply) => {
-    reply.hijack()
-    const neutral = fromNodeRequest(request.raw, request, request.body ?? request.raw)
-    void replyTo(receiver, neutral).then(written => writeReply(request.raw, reply.raw, written))
+  scope.addContentTypeParser(['application/json', '*'], (request, payload, done) => {
+    if (sent.has(request)) request.headers = sent.get(request) as FastifyRequest['headers']
+    done(null, payload)
   })
 }
 

@@ -138,3 +138,33 @@ it.each([
   expect(reply.status).toBe(202)
   await hooks.close()
 })
+
+it.each([
+  ['before anything looks at the reply', false],
+  ['after something has looked at it', true],
+])(
+  'replies with the headers that middleware set %s, and with its own where both have one',
+  async (_, looks) => {
+    const app = new Hono()
+    app.use(async (c, next) => {
+      if (looks) void c.res
+      c.header('x-request-id', 'r1')
+      c.header('content-type', 'text/plain')
+      c.header('content-length', '1')
+      c.header('transfer-encoding', 'chunked')
+      await next()
+      c.header('x-after', 'r2')
+    })
+    app.post('/webhooks', webhooks(options))
+    const base = await listen(app)
+    const reply = await fetch(`${base}/webhooks`, delivery('evt_1'))
+    expect(reply.status).toBe(202)
+    expect(await reply.json()).toMatchObject({ code: 'accepted' })
+    expect(Object.fromEntries(reply.headers)).toMatchObject({
+      'x-request-id': 'r1',
+      'x-after': 'r2',
+      'content-type': 'application/json',
+    })
+    expect(reply.headers.has('transfer-encoding')).toBe(false)
+  },
+)

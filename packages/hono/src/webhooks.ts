@@ -6,6 +6,7 @@ import type {
   ReadBody,
   Receiver,
   ReceiverOptions,
+  WebhookReply,
   WebhookRequest,
 } from '@ackhook/core'
 import { readRawBody } from '@ackhook/core/node'
@@ -18,6 +19,7 @@ import {
   wrongFramework,
 } from '@ackhook/core/spi'
 import type { Context } from 'hono'
+import type { StatusCode } from 'hono/utils/http-status'
 
 /** A handler to mount and a receiver to register handlers on. */
 export type HonoWebhooks<Events, C extends Context = Context> = ((c: C) => Promise<Response>) &
@@ -54,8 +56,7 @@ export function webhooksOf<Events, C extends Context = Context>(
   requireReceiver(receiver, 'webhooksOf')
   const handler = async (c: C): Promise<Response> => {
     if (c?.req?.raw === undefined) throw wrongFramework('webhooks of @ackhook/hono', 'a context of Hono')
-    const { status, headers, body } = await replyTo(receiver, fromContext(c))
-    return new Response(body, { status, headers })
+    return toResponse(c, await replyTo(receiver, fromContext(c)))
   }
   return Object.assign(handler, receiver)
 }
@@ -112,6 +113,14 @@ function isNodeRequest(value: unknown): value is IncomingMessage {
  */
 function isBeingRead(request: IncomingMessage): boolean {
   return request.readableDidRead || request.listenerCount('data') > 0 || request.listenerCount('readable') > 0
+}
+
+/** The reply with the headers that middleware has set. Those of the reply win, and its body has a length. */
+function toResponse(c: Context, { status, headers, body }: WebhookReply): Response {
+  // Hono lets an earlier one win if the middleware has looked at `c.res`.
+  for (const name in headers) c.header(name, undefined)
+  c.header('transfer-encoding', undefined)
+  return c.newResponse(body, status as StatusCode, headers)
 }
 
 function keepAlive(c: Context, work: Promise<unknown>): void {

@@ -57,7 +57,7 @@ async function serve(
   const handler = toNodeHandler(watched.receiver as never)
   const { port, url, server } = await listen((request, response) => {
     before(request)
-    handler(request, response)
+    void handler(request, response)
   })
   const headers = (body: string | Uint8Array = eventBody()) =>
     signedRequest(body).headers as Record<string, string>
@@ -394,7 +394,7 @@ describe('bytes that somebody else read', () => {
       for await (const _ of request) {
         // Consumed, as a parser does.
       }
-      handler(request, response)
+      void handler(request, response)
     })
     const { headers } = signedRequest()
     const reply = await fetch(url, {
@@ -427,7 +427,7 @@ describe('writing a reply', () => {
     const handler = toNodeHandler(receiver as never)
     const { port } = await listen((request, response) => {
       response.writeHead(200, { 'content-length': '5' }).flushHeaders()
-      handler(request, response)
+      void handler(request, response)
     })
     const received = await raw(port, socket =>
       socket.write('POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n'),
@@ -438,7 +438,7 @@ describe('writing a reply', () => {
   it('leaves a response alone that somebody has answered', async () => {
     const { url } = await listen((request, response) => {
       response.end('mine')
-      writeReply(request, response, { status: 500, headers: {}, body: 'theirs' })
+      void writeReply(request, response, { status: 500, headers: {}, body: 'theirs' })
     })
     expect(await (await fetch(url)).text()).toBe('mine')
   })
@@ -446,7 +446,7 @@ describe('writing a reply', () => {
   it('leaves a response alone whose connection is gone', async () => {
     const { url } = await listen((request, response) => {
       response.destroy()
-      writeReply(request, response, { status: 200, headers: {}, body: '' })
+      void writeReply(request, response, { status: 200, headers: {}, body: '' })
     })
     await expect(fetch(url)).rejects.toThrow()
   })

@@ -20,8 +20,13 @@ export async function writeReply(
   if (response.writableEnded || response.destroyed) return
   const isOver = new Promise<void>(resolve => response.once('finish', resolve).once('close', resolve))
   try {
-    if (response.headersSent) response.destroy()
-    else write(request, response, reply)
+    if (response.headersSent) {
+      response.destroy()
+    } else {
+      // Beside our `content-length` it would be two lengths in one reply.
+      response.removeHeader?.('transfer-encoding')
+      write(request, response, reply)
+    }
   } catch {
     // What another library did to the response must not end the process.
     response.destroy()

@@ -6,7 +6,8 @@ import { connectionCases } from './cases/connections.ts'
 import { contentTypeCases } from './cases/content-types.ts'
 import { limitCases } from './cases/limits.ts'
 import { refusalCases } from './cases/refusals.ts'
-import type { AdapterTarget } from './target.ts'
+import { headerCases, promiseCases, SUITE_HEADERS } from './cases/replies.ts'
+import type { AdapterTarget, AwaitedResponse } from './target.ts'
 
 const CASES = [
   ...acceptanceCases,
@@ -32,12 +33,33 @@ const CASES = [
  *
  * for (const { id, name, run } of adapterSuite({ open })) test(`${id}: ${name}`, run)
  */
-export function adapterSuite({ open }: AdapterSuiteOptions): readonly SuiteCase[] {
-  return bindCases(CASES, open)
+export function adapterSuite({
+  open,
+  openWithHeaders,
+  openAwaited,
+}: AdapterSuiteOptions): readonly SuiteCase[] {
+  const cases = [...bindCases(CASES, open)]
+  if (openWithHeaders !== undefined) {
+    cases.push(...bindCases(headerCases, () => openWithHeaders(SUITE_HEADERS)))
+  }
+  if (openAwaited !== undefined) {
+    const settled: AwaitedResponse[] = []
+    // Read when it settles, not later.
+    const onSettled = ({ writableFinished }: AwaitedResponse) => void settled.push({ writableFinished })
+    cases.push(...bindCases(promiseCases(settled), () => openAwaited(onSettled)))
+  }
+  return cases
 }
 
 /** How {@link adapterSuite} finds what it tests. */
 export interface AdapterSuiteOptions {
   /** The server for one case, or the same one for all of them. */
   open(): MaybePromise<AdapterTarget>
+  /** The same, where a middleware or hook of the app sets these headers on each reply before the handler is called. */
+  openWithHeaders?(headers: Readonly<Record<string, string>>): MaybePromise<AdapterTarget>
+  /**
+   * The same for a handler of Node's request and response: what calls it calls `onSettled` with the response as soon as
+   * the promise of the handler has settled.
+   */
+  openAwaited?(onSettled: (response: AwaitedResponse) => void): MaybePromise<AdapterTarget>
 }

@@ -21,4 +21,9 @@ export interface AdapterTarget extends Closable {
   handled(): readonly WebhookEvent[]
 }
 
+/** A response of `node:http`, as the cases see it. */
+export interface AwaitedResponse {
+  readonly writableFinished: boolean
+}
+
 export type AdapterCase = TargetCase<AdapterTarget>

@@ -1,0 +1,54 @@
+import { until } from '../../lib/until.ts'
+import { expectReply, whenHandled } from '../expect.ts'
+import type { AdapterCase, AwaitedResponse } from '../target.ts'
+import { exchange } from '../wire/connection.ts'
+import { signedEvent } from '../wire/signed-event.ts'
+
+/** Headers that an app sets before the handler: its own, and some that the reply has itself. */
+const KEPT = { 'x-request-id': 'adapter-suite', 'access-control-allow-origin': 'https://app.test' }
+const REPLACED = { 'content-type': 'text/plain', 'content-length': '1' }
+
+export const SUITE_HEADERS: Readonly<Record<string, string>> = { ...KEPT, ...REPLACED }
+
+/** Replies to which the app adds headers. */
+export const headerCases: readonly AdapterCase[] = [
+  {
+    id: 'adapter.headers.kept',
+    name: 'what the app set before the handler is on the reply, and does not spoil it',
+    async run(target) {
+      const { id, request } = signedEvent()
+      for (const code of ['accepted', 'duplicate']) {
+        const reply = await exchange(target.url, request)
+        expectReply(reply, code === 'accepted' ? 202 : 200, code)
+        for (const [name, value] of Object.entries(KEPT)) {
+          const got = reply.headers.get(name)
+          if (got !== value) throw new Error(`expected ${name}: ${value}, got ${got}`)
+        }
+        await whenHandled(target, id)
+      }
+    },
+  },
+]
+
+/** Cases about the promise of a handler, for a list of the responses with which it has settled. */
+export function promiseCases(settled: readonly AwaitedResponse[]): readonly AdapterCase[] {
+  return [
+    {
+      id: 'adapter.promise.settles',
+      name: 'the promise of the handler settles once the reply is written, accepted or refused',
+      async run(target) {
+        for (const [request, status, code] of [
+          [signedEvent().request, 202, 'accepted'],
+          [{ body: '{}' }, 401, 'unauthorized'],
+        ] as const) {
+          const before = settled.length
+          expectReply(await exchange(target.url, request), status, code)
+          await until(() => settled.length > before, 'the promise of the handler settles')
+          if (settled[before]?.writableFinished !== true) {
+            throw new Error('the promise of the handler settled before the reply was written')
+          }
+        }
+      },
+    },
+  ]
+}

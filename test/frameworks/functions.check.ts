@@ -1,0 +1,77 @@
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http'
+import { toFetchHandler } from '@ackhook/core'
+import { toNodeHandler } from '@ackhook/core/node'
+import { webhooks } from '@ackhook/express'
+import { getRequestListener } from '@hono/node-server'
+import { describe } from 'vitest'
+import { behaves, listen, receiverOf, type Setting } from './behaviour.ts'
+import { load } from './load.ts'
+
+type Handler = (request: IncomingMessage, response: ServerResponse) => unknown
+
+/** The framework keeps functions by their names, for as long as the process lasts. */
+let count = 0
+
+async function startGoogle(handler: Handler): Promise<string> {
+  const { http } = await load<{ http(name: string, handler: Handler): void }>(
+    '@google-cloud/functions-framework',
+  )
+  const { getTestServer } = await load<{ getTestServer(name: string): Server }>(
+    '@google-cloud/functions-framework/testing',
+  )
+  const name = `webhooks${count++}`
+  http(name, handler)
+  return listen(getTestServer(name))
+}
+
+describe('Google Cloud Functions with toNodeHandler', () => {
+  behaves(setting => startGoogle(toNodeHandler(receiverOf(setting)) as Handler))
+})
+
+describe('Google Cloud Functions with the adapter of Express', () => {
+  behaves(({ options, setUp }) => {
+    const hooks = webhooks(options as never)
+    setUp(hooks as never)
+    return startGoogle(hooks as never)
+  })
+})
+
+describe('a function of Netlify, which gets a Fetch request and a context', () => {
+  behaves(setting => {
+    const handler = toFetchHandler(receiverOf(setting))
+    return listen(
+      getRequestListener(request => handler(request, { waitUntil: () => {} } as never)) as RequestListener,
+    )
+  })
+})
+
+describe('a function of Vercel, which gets a Fetch request alone', () => {
+  behaves(setting => {
+    const POST = toFetchHandler(receiverOf(setting))
+    return listen(getRequestListener(request => POST(request)) as RequestListener)
+  })
+})
+
+describe('a function of Vercel, which gets requests whose getter parses the body', () => {
+  const start = (setting: Setting) => {
+    const handler = toNodeHandler(receiverOf(setting)) as Handler
+    return listen(
+      createServer((request, response) => {
+        // Their helpers read lazily, and throw for what is not JSON.
+        Object.defineProperty(request, 'body', {
+          get() {
+            throw new Error('Invalid JSON')
+          },
+        })
+        return handler(request, response)
+      }),
+    )
+  }
+  behaves(start)
+})

@@ -1,0 +1,6 @@
+export default {
+  testMatch: ['**/*.case.mjs'],
+  moduleFileExtensions: ['mjs', 'js', 'json'],
+  transform: {},
+  fakeTimers: { enableGlobally: true },
+}
