@@ -544,7 +544,7 @@ test.each(['FLUSHALL', 'a restart without persistence'])(
     closing.push(() => admin.disconnect())
     if (how === 'FLUSHALL') await admin.flushall()
     else await own.restart()
-    await until(async () => (await codes().catch(() => [])).includes('redis_emptied'))
+    await until(async () => (await codes().catch((): string[] => [])).includes('redis_emptied'))
     expect(await codes()).not.toContain('redis_emptied')
   },
 )
