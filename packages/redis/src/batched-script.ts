@@ -10,7 +10,7 @@ export interface ScriptParts {
   readonly client: RedisClient
   readonly breaker: Breaker
   /** Why there is no connection. */
-  readonly reason: Pick<ConnectionReason, 'of'>
+  readonly reason: Pick<ConnectionReason, 'of' | 'watch'>
   /** One timer for all commands. perf: note 18. */
   readonly timeouts: Timeouts
   /** A faster way to run the script for a single key. */
@@ -86,6 +86,7 @@ export class BatchedScript {
       rejectAll(calls, 'Redis is not answering; it is asked again within a second', breaker.cause)
       return
     }
+    this.#parts.reason.watch()
     this.#underWay++
     const command: Command = { calls, permit, settled: false }
     // After one more look at the network: a reply may have arrived in time while this process was held up.

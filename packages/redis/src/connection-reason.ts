@@ -6,40 +6,65 @@ const GREETING = /^-((?:ERR max number of clients|DENIED|LOADING|MASTERDOWN)[^\r
 const NO_ANSWER =
   /^(?:Connection is closed\.$|Stream isn't writeable|Cluster isn't ready|Reached the max retries per request|\S+ did not answer )/
 
+type Listener = (error: Error) => void
+
 interface Emitter {
-  on?(event: string, listener: (error: Error) => void): unknown
+  readonly status?: string
+  on?(event: string, listener: Listener): unknown
+  off?(event: string, listener: Listener): unknown
   readonly stream?: { once(event: 'data', listener: (data: Uint8Array) => void): unknown } | undefined
 }
 
-/** Why the user's client has no connection: what the server said first, otherwise the socket. */
+/**
+ * Why the user's client has no connection: what the server said first, otherwise the socket. The client has listeners of
+ * this store only while it is without a connection.
+ */
 export class ConnectionReason {
+  readonly #client: Emitter
+  readonly #listeners: Readonly<Record<string, Listener>>
+  #watching = false
   #reason: Error | undefined
   /** Nothing has failed in this attempt to connect. */
   #isFirst = true
 
   constructor(client: RedisClient) {
-    const emitter = client as Emitter
-    if (typeof emitter.on !== 'function') return
-    emitter.on('connecting', () => {
-      this.#isFirst = true
-    })
-    emitter.on('connect', () =>
-      emitter.stream?.once('data', data => {
-        const [, text] = GREETING.exec(String.fromCharCode(...data.subarray(0, 200))) ?? []
-        if (text !== undefined) this.#see(Object.assign(new Error(text), { name: 'ReplyError' }))
-      }),
-    )
-    emitter.on('error', error => this.#see(error))
-    emitter.on('ready', () => {
-      this.#reason = undefined
-      this.#isFirst = true
-    })
+    this.#client = client as Emitter
+    this.#listeners = {
+      connecting: () => {
+        this.#isFirst = true
+      },
+      connect: () => this.#readGreeting(),
+      error: error => this.#see(error),
+      ready: () => this.#leave(),
+    }
+  }
+
+  /** To be called with each command: a client that is ready is left alone. */
+  watch(): void {
+    const { status } = this.#client
+    if (this.#watching || status === undefined || status === 'ready') return
+    this.#watching = true
+    this.#isFirst = true
+    for (const [event, listener] of Object.entries(this.#listeners)) this.#client.on?.(event, listener)
   }
 
   /** The reason of a failure, where that is only that there was no answer. */
   of(error: unknown): unknown {
     if (!NO_ANSWER.test(String(Object(error).message))) return error
     return this.#reason ?? error
+  }
+
+  #leave(): void {
+    this.#watching = false
+    this.#reason = undefined
+    for (const [event, listener] of Object.entries(this.#listeners)) this.#client.off?.(event, listener)
+  }
+
+  #readGreeting(): void {
+    this.#client.stream?.once('data', data => {
+      const [, text] = GREETING.exec(String.fromCharCode(...data.subarray(0, 200))) ?? []
+      if (text !== undefined) this.#see(Object.assign(new Error(text), { name: 'ReplyError' }))
+    })
   }
 
   #see(error: Error): void {
