@@ -52,6 +52,6 @@ it('is what a logger gets, with texts that cannot leave their line', () => {
   expect(logger.lines).toMatchObject([
     { fields: { err: { message: 'no' }, event: 'evt\\u009b2J' }, message: 'evt\\u202e\\u2028x' },
   ])
-  const [line] = logger.lines as [{ fields: { err: Error } }]
+  const [line] = logger.lines as unknown as [{ fields: { err: Error } }]
   expect(Object.keys(line.fields.err)).toEqual([])
 })
