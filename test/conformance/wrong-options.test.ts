@@ -115,7 +115,47 @@ const MISTAKES: [() => unknown, string, string, string | undefined][] = [
     "did you mean 'clock'?",
     'unknown-options',
   ],
+  [
+    () => createReceiver(plain(undefined)),
+    'options',
+    'such as { secret: process.env.SIGNING_SECRET }',
+    undefined,
+  ],
+  [() => createReceiver({ secret: undefined }), 'secret', 'set the environment variable', undefined],
+  [() => createReceiver({ secret: 'short' }), 'secret', 'must be at least 16 bytes long', undefined],
+  [() => receive({ retention: '1m' }), 'retention', 'must be at least twice the tolerance', undefined],
+  [() => receive({ store: null }), 'store', 'is null: give it a value, or leave it out', undefined],
+  [
+    () => receive({ logger: { log() {} } }),
+    'logger',
+    "must have 'info', as pino, fastify.log and console do",
+    undefined,
+  ],
+  [() => receive({ events: { 'a.b': {} } }), "events['a.b']", 'zod, valibot or arktype', undefined],
+  [
+    () => receive({ inbox: sqliteInbox('webhooks.db'), acknowledge: 'after-processing' }),
+    'acknowledge',
+    "leave out the durable inbox, or acknowledge 'immediately'",
+    undefined,
+  ],
+  [
+    () => receive({ contract: { header: 'no header' } }),
+    'contract.header',
+    'must be an HTTP header name',
+    undefined,
+  ],
+  [
+    () => receive({}).on('a.*.b', () => {}),
+    'on',
+    "use a type ('conversation.resolved'), a category",
+    undefined,
+  ],
+  [() => receive({}).on('a.b', plain(undefined)), "on('a.b')", 'the handler must be a function', undefined],
 ]
+
+it('thirty-five ordinary mistakes and more are fixed from the text alone', () => {
+  expect(MISTAKES.length).toBeGreaterThanOrEqual(35)
+})
 
 it.each(MISTAKES)(
   '%o is refused at once, with the option, the fix and its page',

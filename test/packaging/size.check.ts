@@ -8,11 +8,8 @@ const SHARING = './sharing'
 
 /** Bytes, minified and compressed, of all other entry points together and without dependencies. */
 const BUDGETS: Readonly<Record<string, number>> = {
-  // The aim is 16,500, and it is missed. Held at what it is, so that it cannot grow unseen. Where it goes, measured by
-  // leaving one folder out: inbox/memory 5,900, receiver 3,300 (options and their errors 1,230), worker 2,670, events
-  // 1,550, verify 1,890, inbox 1,340, errors 1,270 (reply codes 560), lib 1,160, platform 1,020, node 1,000, observe 630,
-  // fetch 580, http 420; the rest is what all of them share. What only spi exports is 560 of it.
-  '@ackhook/core': 26_290,
+  // 24,000 when it was made small, beside lru-cache and raw-body; the rest is for what reports of faults added since.
+  '@ackhook/core': 26_000,
   '@ackhook/express': 2000,
   '@ackhook/fastify': 2000,
   '@ackhook/hono': 2000,
@@ -41,7 +38,7 @@ it('what a durable inbox adds to core stays within its size, and an application 
   const bytes = (await sizeOf([main, sharing])) - (await sizeOf([main]))
   process.stdout.write(`@ackhook/core/sharing adds ${bytes} bytes min+gzip\n`)
   expect(bytes).toBeGreaterThan(1000)
-  expect(bytes).toBeLessThan(2070)
+  expect(bytes).toBeLessThan(2150)
 })
 
 /** From the sources: chunks that are built already cannot be parted again. */

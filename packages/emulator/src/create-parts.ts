@@ -27,9 +27,8 @@ export function createParts(
   const seed = seedOf(asked, storage)
   const targets = new Targets(asked.allowTargets, asked.httpsOnly)
   const { health, overlapMs, rules, concurrency, retention } = asked
+  refuseTarget(asked, targets)
   const endpoints = new Endpoints({ storage, clock, targets, health, overlapMs, secret: asked.secret })
-  const refusal = asked.to === undefined ? undefined : targets.refusal(asked.to)
-  if (refusal !== undefined) throw new ConfigurationError('to', refusal)
   const secret = setEndpoint(asked, endpoints)
   // A file has the secret already: a reset gives the endpoint the same one again.
   const kept = asked.to === undefined ? secret : endpoints.require(DEFAULT_WORKSPACE).secret
@@ -59,36 +58,15 @@ export function createParts(
   const maxOpen = retention.undelivered
   const intake = new Intake({ storage, endpoints, counts, faults, seed: seedNow, maxOpen, room })
   const events = engineEvents(changed, feed, endpoints, asked)
-  const engine = new DeliveryEngine({
-    ...{
-      storage,
-      clock,
-      endpoints,
-      targets,
-      counts,
-      room,
-      faults,
-      rules,
-      concurrency,
-      events,
-      seed: seedNow,
-    },
-  })
-  const parts = {
-    options,
-    version,
-    seed,
-    storage,
-    clock,
-    counts,
-    faults,
-    endpoints,
-    intake,
-    engine,
-    feed,
-    waiters,
-  }
-  return { parts: { ...parts, housekeeping, changed }, secret }
+  const shared = { storage, clock, counts, faults, endpoints }
+  const engine = new DeliveryEngine({ ...shared, targets, room, rules, concurrency, events, seed: seedNow })
+  const parts = { ...shared, options, version, seed, intake, engine, feed, waiters, housekeeping, changed }
+  return { parts, secret }
+}
+
+function refuseTarget({ to }: ResolvedEmulator, targets: Targets): void {
+  const refusal = to === undefined ? undefined : targets.refusal(to)
+  if (refusal !== undefined) throw new ConfigurationError('to', refusal)
 }
 
 function engineEvents(
