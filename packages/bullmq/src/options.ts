@@ -1,5 +1,5 @@
 import { ConfigurationError, type Duration } from '@ackhook/core'
-import { describeError, durationMs, refuseUnknownNames, wholeNumber } from '@ackhook/core/spi'
+import { describeError, durationMs, kindOf, refuseUnknownNames, wholeNumber } from '@ackhook/core/spi'
 import type { PostgresConnectionOptions, RedisConnectionClient, RedisOptions, Telemetry } from 'bullmq'
 
 /** A pool of `pg`, by what distinguishes it from options: its own type and BullMQ's do not fit each other. */
@@ -17,32 +17,32 @@ export interface BullmqInboxOptions {
    * client is only duplicated: whatever its settings are, deliveries never wait for the server for more than a second
    * and the worker never gives up on it.
    */
-  readonly connection?: string | URL | RedisOptions | RedisConnectionClient
+  readonly connection?: string | URL | RedisOptions | RedisConnectionClient | undefined
   /**
    * PostgreSQL instead of Redis: a `postgres://` address, options of `pg.Pool` (with BullMQ's own `schema` and
    * `migrate`), or your pool, with BullMQ's schema in its `search_path`. Opens at most 10 connections; `max` sets another
    * bound, of at least 2.
    */
-  readonly postgres?: URL | PostgresPool | PostgresConnectionOptions
+  readonly postgres?: URL | PostgresPool | PostgresConnectionOptions | undefined
   /** Name of the BullMQ queue. Default `'ackhook'`. */
-  readonly queue?: string
+  readonly queue?: string | undefined
   /** Prefix of all keys in Redis. Default BullMQ's own, `'bull'`. Redis only; a cluster needs a hash tag, `'{ackhook}'`. */
-  readonly prefix?: string
+  readonly prefix?: string | undefined
   /**
    * How long a worker may be silent before its events go to another: BullMQ's `lockDuration`. Renewed while handlers run.
    * The events of a process that died run again after one and a quarter of it at most; those of one whose event loop is
    * blocked stay with it for four fifths at least. Default `'11s'`: 14 s and 8.8 s.
    */
-  readonly lease?: Duration
+  readonly lease?: Duration | undefined
   /** At most `events` events in `per`, over all workers together: BullMQ's `limiter`. */
-  readonly rateLimit?: { readonly events: number; readonly per: Duration }
+  readonly rateLimit?: { readonly events: number; readonly per: Duration } | undefined
   /** BullMQ's telemetry, for example `new BullMQOtel('webhooks')` from `bullmq-otel`. */
-  readonly telemetry?: Telemetry
+  readonly telemetry?: Telemetry | undefined
   /**
    * Whether to create the queue where there is none. Default `true`. With `false`, for tools that look into an inbox, a
    * queue that does not exist is a `ConfigurationError`.
    */
-  readonly create?: boolean
+  readonly create?: boolean | undefined
 }
 
 export interface ResolvedOptions {
@@ -100,7 +100,7 @@ function engineOf({ connection, postgres }: BullmqInboxOptions): ResolvedOptions
 
 /** A `URL` has no own properties: taken for options it would lead to localhost. */
 function addressOf<T>(value: T | URL): T | string {
-  return value instanceof URL ? value.href : value
+  return kindOf(value) === 'URL' ? (value as URL).href : (value as Exclude<typeof value, URL>)
 }
 
 function postgresOf(postgres: PostgresPool | PostgresConnectionOptions): PostgresConnectionOptions {

@@ -1,5 +1,6 @@
 import { AckhookError } from '@ackhook/core'
 import type { Timeout, Timeouts } from '@ackhook/core/spi'
+import { isError } from '@ackhook/core/spi'
 import type { Breaker, Permit } from './breaker.ts'
 import type { ConnectionReason } from './connection-reason.ts'
 import { isConnectionError } from './is-connection-error.ts'
@@ -135,7 +136,7 @@ export class BatchedScript {
       for (const call of calls) this.#send([call])
       return
     }
-    rejectAll(calls, cause instanceof Error ? cause.message : String(cause), cause)
+    rejectAll(calls, isError(cause) ? cause.message : String(cause), cause)
   }
 
   /** `false` when the command was settled before. */

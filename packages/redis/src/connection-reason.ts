@@ -1,3 +1,4 @@
+import { isError } from '@ackhook/core/spi'
 import type { RedisClient } from './redis-client.ts'
 
 /** Redis says these before it closes a connection, and ioredis keeps them to itself: it asked for something else. */
@@ -82,5 +83,5 @@ export class ConnectionReason {
 /** A cluster says that no node answers, and why under another name. */
 function nodeErrorOf(error: Error): Error {
   const { lastNodeError } = error as Error & { readonly lastNodeError?: unknown }
-  return lastNodeError instanceof Error ? lastNodeError : error
+  return isError(lastNodeError) ? lastNodeError : error
 }

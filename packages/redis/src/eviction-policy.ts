@@ -1,3 +1,4 @@
+import { kindOf } from '@ackhook/core/spi'
 import type { RedisClient } from './redis-client.ts'
 
 type Server = Pick<RedisClient, 'call'>
@@ -29,7 +30,7 @@ async function fromConfig(server: Server): Promise<string | undefined> {
 /** The reply is a list in the protocol's version 2 and a map in version 3, which clients show in three ways. */
 function textOf(reply: unknown): string | undefined {
   if (Array.isArray(reply)) return reply.flat()[1]
-  if (reply instanceof Map) return reply.get('maxmemory-policy')
+  if (kindOf(reply) === 'Map') return (reply as Map<string, string>).get('maxmemory-policy')
   return (reply as Record<string, string> | null)?.['maxmemory-policy']
 }
 

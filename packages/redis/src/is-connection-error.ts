@@ -6,7 +6,7 @@ const NOT_SERVING = /(?:^|-)(?:READONLY|LOADING|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|
  * those above: a missing permission, a key of another type or a full memory concern their own command.
  */
 export function isConnectionError(cause: unknown): boolean {
-  if (!(cause instanceof Error) || cause.name !== 'ReplyError') return true
+  if (!isError(cause) || cause.name !== 'ReplyError') return true
   return NOT_SERVING.test(cause.message)
 }
 
@@ -14,3 +14,4 @@ export function isConnectionError(cause: unknown): boolean {
 export function isRefused(cause: unknown): boolean {
   return cause instanceof Error && /^(?:NOAUTH|WRONGPASS) /.test(cause.message)
 }
+import { isError } from '@ackhook/core/spi'

@@ -1,5 +1,6 @@
 import { AckhookError } from '@ackhook/core'
 import type { StoreNotice } from '@ackhook/core/spi'
+import { isError } from '@ackhook/core/spi'
 
 export function mayEvict(policy: string): StoreNotice {
   return {
@@ -33,5 +34,5 @@ export function refused(cause: unknown): AckhookError {
 }
 
 function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
+  return isError(error) ? error.message : String(error)
 }

@@ -7,14 +7,14 @@ export interface RedisStoreOptions {
   /**
    * Put before every key. Default `'ackhook:'`. With more than 8 characters, a remembered id takes 16 bytes more.
    */
-  readonly prefix?: string
+  readonly prefix?: string | undefined
   /** How long a call may take before it counts as failed, whatever the client's settings. Default `'1s'`. */
-  readonly timeout?: Duration
+  readonly timeout?: Duration | undefined
   /**
    * What happens to a delivery while Redis is unavailable. `'reject'` (default): 503, and the sender keeps the
    * event. `'process'`: it is accepted and runs without a claim, so duplicates may run too.
    */
-  readonly onStoreError?: 'reject' | 'process'
+  readonly onStoreError?: 'reject' | 'process' | undefined
 }
 
 export interface ResolvedOptions {

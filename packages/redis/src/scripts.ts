@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { isError } from '@ackhook/core/spi'
 import type { RedisClient } from './redis-client.ts'
 
 /** One Lua script and the digest that Redis knows it by. */
@@ -145,7 +146,7 @@ export async function runScript(
   try {
     reply = await client.evalsha(script.sha, keys.length, ...keys, ...args)
   } catch (error) {
-    if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error
+    if (!isError(error) || !error.message.startsWith('NOSCRIPT')) throw error
     reply = await client.eval(script.lua, keys.length, ...keys, ...args)
   }
   // Some clients are set to return numbers as text.
@@ -168,7 +169,7 @@ export async function claimSingleKey(
     const set = await client.call('set', key, LEASED + token, 'PX', lease, 'NX')
     if (set === 'OK') return CLAIMED
   } catch (error) {
-    if (!(error instanceof Error) || !error.message.startsWith('OOM')) throw error
+    if (!isError(error) || !error.message.startsWith('OOM')) throw error
   }
   return runScript(client, CLAIM, [key], args)
 }

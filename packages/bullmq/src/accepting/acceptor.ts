@@ -3,6 +3,7 @@ import {
   ACCEPT_RESULTS,
   type AcceptResult,
   createTokens,
+  isError,
   MAX_LOOKUPS_WHEN_FULL,
   type ProcessingPolicy,
   withDeadline,
@@ -154,6 +155,6 @@ const QUOTING = ['command', 'detail', 'where'] as const
 
 /** The same error without what it quotes of an event: loggers print all of an error, and payload belongs in no log. */
 function withoutPayload(error: unknown): unknown {
-  if (error instanceof Error) for (const name of QUOTING) Reflect.deleteProperty(error, name)
+  if (isError(error)) for (const name of QUOTING) Reflect.deleteProperty(error, name)
   return error
 }

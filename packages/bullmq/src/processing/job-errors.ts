@@ -1,4 +1,4 @@
-import { describeError } from '@ackhook/core/spi'
+import { describeError, isError } from '@ackhook/core/spi'
 import { UnrecoverableError } from 'bullmq'
 
 /** The reason of a failure without a text of its own. */
@@ -39,7 +39,7 @@ function reasonOf(error: unknown): string {
 /** The getter may be the handler's own, and throw. */
 function stackOf(error: unknown): unknown {
   try {
-    return error instanceof Error ? error.stack : undefined
+    return isError(error) ? error.stack : undefined
   } catch {
     return undefined
   }

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import { isError } from '@ackhook/core/spi'
 import type { RedisConnectionClient } from 'bullmq'
 
 /** Redis says these before it closes a connection, and ioredis keeps them to itself: it asked for something else. */
@@ -48,7 +49,7 @@ export class ConnectionReason {
 /** A cluster says that no node answers, and why under another name. */
 function nodeErrorOf(error: Error): Error {
   const { lastNodeError } = error as Error & { readonly lastNodeError?: unknown }
-  return lastNodeError instanceof Error ? lastNodeError : error
+  return isError(lastNodeError) ? lastNodeError : error
 }
 
 /** A cluster has no socket of its own. */

@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { PassThrough, Readable } from 'node:stream'
 import { describe, expect, it, vi } from 'vitest'
 import type { BodyLimits } from '../http/request.ts'
+import { createTimeouts } from '../platform/node/timeouts.ts'
 import { BodyGuard } from './body-guard.ts'
 import { collectBody as withRawBody } from './collect-with-raw-body.ts'
 import { collectBody as withoutRawBody } from './collect-without-raw-body.ts'
@@ -11,7 +12,8 @@ const LIMITS = { maxBytes: 1_048_576, timeoutMs: 10_000 }
 const EVENTS = ['data', 'end', 'error', 'close', 'pause', 'readable']
 
 function guard(stream: Readable, limits: Partial<BodyLimits> = {}): BodyGuard {
-  return new BodyGuard(stream as IncomingMessage, { ...LIMITS, ...limits })
+  const all = { ...LIMITS, ...limits }
+  return new BodyGuard(stream as IncomingMessage, all, createTimeouts(all.timeoutMs))
 }
 
 function listenersOf(stream: Readable): readonly number[] {

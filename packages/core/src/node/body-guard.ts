@@ -1,9 +1,8 @@
 import type { IncomingMessage } from 'node:http'
-import { platform } from '#platform'
 import { Refusal } from '../errors/refusal.ts'
 import type { BodyLimits } from '../http/request.ts'
 import { ByteCollector } from '../lib/byte-collector.ts'
-import type { Timeout } from '../platform/platform.ts'
+import type { Timeout, Timeouts } from '../platform/platform.ts'
 
 /** Chunks are joined until they have as many bytes. A single one that has is not copied. */
 const BLOCK_BYTES = 16_384
@@ -27,12 +26,12 @@ export class BodyGuard {
   #length = 0
   #isOver = false
 
-  constructor(stream: IncomingMessage, limits: BodyLimits) {
+  constructor(stream: IncomingMessage, limits: BodyLimits, timeouts: Timeouts) {
     this.#stream = stream
     this.#limits = limits
-    this.#timeout = platform
-      .createTimeouts(limits.timeoutMs)
-      .set(() => this.#refuse('body_timeout', `${this.#length} bytes in ${limits.timeoutMs} ms`))
+    this.#timeout = timeouts.set(() =>
+      this.#refuse('body_timeout', `${this.#length} bytes in ${limits.timeoutMs} ms`),
+    )
     const abort = (): void =>
       this.#refuse('body_aborted', `the connection closed after ${this.#length} bytes`)
     this.#listeners = {

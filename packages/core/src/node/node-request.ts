@@ -1,10 +1,12 @@
 // No import of `node:` is left at run time: the Hono adapter brings this file to Workers as well.
 import type { IncomingMessage } from 'node:http'
 import { collectBody } from '#collect-body'
+import { platform } from '#platform'
 import { ConfigurationError } from '../errors/errors.ts'
 import { kindOf } from '../errors/kind-of.ts'
 import { Refusal } from '../errors/refusal.ts'
 import type { BodyLimits, ReadBody, WebhookRequest } from '../http/request.ts'
+import type { Timeouts } from '../platform/platform.ts'
 import { BodyGuard, DECODED } from './body-guard.ts'
 
 /** A Node request as the receiver takes it. `stream`: where its bytes come from, when a framework laid one around it. */
@@ -44,7 +46,7 @@ export function readRawBody(request: MaybeRead, limits: BodyLimits): ReturnType<
   if (request.destroyed)
     return new Refusal('body_aborted', { detail: 'the connection closed before the body was read' })
   const options = { limit: limits.maxBytes, length: declaredLength(request) }
-  return collectBody(new BodyGuard(request, limits), options)
+  return collectBody(new BodyGuard(request, limits, timeoutsOf(limits.timeoutMs)), options)
 }
 
 /** Getters of a host may throw: that of Vercel parses the body, and fails for any that is not JSON. */
@@ -59,6 +61,15 @@ function readKept(request: MaybeRead, name: 'rawBody' | 'body'): unknown {
 /** Bytes of another realm are bytes too: test runners such as Jest have a `Uint8Array` of their own. */
 function isBytes(value: unknown): value is Uint8Array {
   return kindOf(value) === 'Uint8Array'
+}
+
+const byLength = new Map<number, Timeouts>()
+
+/** Shared by the bodies of all receivers with the same limit. */
+function timeoutsOf(ms: number): Timeouts {
+  const timeouts = byLength.get(ms) ?? platform.createTimeouts(ms)
+  byLength.set(ms, timeouts)
+  return timeouts
 }
 
 /** A stream that a hook put in the place of the request has no headers, and may have another length. */

@@ -5,13 +5,8 @@ import type { Timeout, Timeouts } from '../platform.ts'
  * all are cancelled at once. perf: note 17.
  */
 export function createTimeouts(ms: number): Timeouts {
-  const list = lists.get(ms) ?? new TimeoutList(ms)
-  lists.set(ms, list)
-  return list
+  return new TimeoutList(ms)
 }
-
-/** By length: options name few of them. */
-const lists = new Map<number, TimeoutList>()
 
 class TimeoutList implements Timeouts {
   readonly ms: number
