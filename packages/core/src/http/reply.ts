@@ -26,7 +26,10 @@ export function replyLater(code: ReplyCode, afterMs?: number): WebhookReply {
       ? MIN_RETRY_S + Math.floor(Math.random() * (MAX_RETRY_S - MIN_RETRY_S + 1))
       : Math.min(LONGEST_RETRY_S, Math.max(1, Math.ceil(afterMs / 1000)))
   const { status, body } = replyFor(code)
-  return { status, headers: { ...headersOf(body), 'retry-after': String(seconds) }, body }
+  // No property after a spread: Node 20 makes a hidden class for each such object. perf: note 7.
+  const headers = headersOf(body)
+  headers['retry-after'] = String(seconds)
+  return { status, headers, body }
 }
 
 function prepare(code: ReplyCode): WebhookReply {
