@@ -26,7 +26,7 @@ const patient = {
 export default defineConfig({
   test: {
     // Much of the time goes into waiting for servers and processes: four workers left two cores idle at times.
-    maxWorkers: 6,
+    maxWorkers: 4,
     coverage: {
       provider: 'v8',
       include: ['packages/core/src/**/*.ts'],
