@@ -25,7 +25,7 @@ const patient = {
 
 export default defineConfig({
   test: {
-    // Much of the time goes into waiting for servers and processes: four workers left two cores idle at times.
+    // Much of the time goes into waiting for servers and processes: with six, tests that measure time failed on two cores.
     maxWorkers: 4,
     coverage: {
       provider: 'v8',

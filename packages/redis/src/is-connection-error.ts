@@ -14,4 +14,5 @@ export function isConnectionError(cause: unknown): boolean {
 export function isRefused(cause: unknown): boolean {
   return cause instanceof Error && /^(?:NOAUTH|WRONGPASS) /.test(cause.message)
 }
+
 import { isError } from '@ackhook/core/spi'
