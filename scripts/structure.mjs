@@ -18,7 +18,7 @@ import { parseSync } from 'rolldown/utils'
 const MOST_LINES_OF_A_FUNCTION = 60
 const MOST_FILES_OF_A_FOLDER = 20
 /** Core without what only durable inboxes load: 4,450 when it was made small, and what reports of faults added since. */
-const MOST_CODE_LINES_OF_CORE = 4700
+const MOST_CODE_LINES_OF_CORE = 4750
 const MOST_CODE_LINES_OF_SHARING = 360
 const SHARING = /inbox.sharing/
 const LONGEST_SHOWN = 20

@@ -54,9 +54,8 @@ export async function measureHttp({ quick, peers, framework, bodies }) {
     const variants = [HAND_WRITTEN, OURS, ...(isWhole ? [ALONE, ...PEERS[framework]] : [])]
     const results = await compare(framework, { variants, size, quick })
     for (const result of results) rows.push(rowOf(size, result))
-    const judged = results.filter(({ variant }) => !also.includes(variant))
-    if (isWhole) chart = { framework: FRAMEWORKS[framework], bars: judged }
-    figures[size] = figuresOf(judged)
+    if (isWhole) chart = { framework: FRAMEWORKS[framework], bars: results }
+    figures[size] = figuresOf(results)
   }
   return {
     about: `## HTTP\n\n${ABOUT}`,

@@ -174,7 +174,9 @@ function runStep(
   node: readonly string[] = [],
 ) {
   const args = [...node, `${ROOT}scripts/run-steps.mjs`, step, option, ...options]
-  return execFileSync(process.execPath, args, { encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 })
+  // CI forces its own steps, which would be a miss of every stored result.
+  const env = { ...process.env, TURBO_FORCE: undefined }
+  return execFileSync(process.execPath, args, { encoding: 'utf8', maxBuffer: 64 * 1024 * 1024, env })
 }
 
 /** The texts of the files in a folder by their paths. */

@@ -88,7 +88,7 @@ describe.each([
     expect(logger.lines.filter(({ level }) => level === 'error')).toMatchObject([
       { level: 'error', fields: { code: 'job_unreadable', job: job.id, queue: queue.name } },
     ])
-    expect(seen.filter(({ kind }) => kind !== 'notice')).toMatchObject([
+    expect(seen.filter(isWrong)).toMatchObject([
       { kind: 'dead_lettered', id: job.id, type: 'mine', namespace: '' },
     ])
 
@@ -223,6 +223,9 @@ describe('on Redis', () => {
   })
 })
 
+/** A busy machine is slow, and that is nothing to expect. */
+const isWrong = ({ kind }: { readonly kind: string }) => kind !== 'notice' && kind !== 'store_slow'
+
 describe('parsers of types that belong to the whole process', () => {
   /** PostgreSQL's numbers of its types, and what an application may make of them. */
   const PARSERS: readonly [number, (text: string) => unknown][] = [
@@ -249,7 +252,7 @@ describe('parsers of types that belong to the whole process', () => {
       const pool = new Pool({ connectionString, options: '-c search_path=bullmq' })
       closing.push(() => pool.end())
       const connection = { 'an address': connectionString, options: { connectionString } }[form] ?? pool
-      const inbox = bullmqInbox({ postgres: connection, queue: unique('q'), lease: '1s' })
+      const inbox = bullmqInbox({ postgres: connection, queue: unique('q') })
       closing.push(() => inbox.close(1000))
       const work = scripted(
         { outcome: 'retry', delayMs: 1, error: new Error('no') },
@@ -274,7 +277,7 @@ describe('parsers of types that belong to the whole process', () => {
       expect(await inbox.accept(delivery)).toEqual({ outcome: 'duplicate' })
       expect(await inbox.forget(delivery.key)).toBe(true)
       expect((await inbox.throughput?.())?.every(({ startedAt }) => typeof startedAt === 'number')).toBe(true)
-      expect(policy.seen.filter(({ kind }) => kind !== 'notice')).toEqual([])
+      expect(policy.seen.filter(isWrong)).toEqual([])
     },
   )
 

@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals'
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import type { DeliveryView } from '../../../packages/emulator/src/api/delivery-view.ts'
 import { authorization } from '../kit/api.ts'
 import { addressOf } from './address-of.ts'
@@ -29,7 +29,8 @@ let lastId: string | undefined
 export function useNotices(listener: (notice: Notice) => void): void {
   const latest = useRef(listener)
   latest.current = listener
-  useEffect(() => {
+  // In the commit that sends the page's request: what changes between its reply and the paint must be heard.
+  useLayoutEffect(() => {
     const call = (notice: Notice) => latest.current(notice)
     listeners.add(call)
     if (!running) void follow()

@@ -63,3 +63,11 @@ it('a logger keeps its this', () => {
   guardLogger(logger).info({}, 'kept')
   expect(logger.lines).toEqual(['kept'])
 })
+
+it('texts in a list of fields are as printable as a text alone', () => {
+  const lines: object[] = []
+  const note = (fields: object) => void lines.push(fields)
+  const guarded = guardLogger({ info: note, warn: note, error: note })
+  guarded.warn({ events: ['evt_\u001b[2J', 'evt_\u202e'], id: 'evt_\u0007', count: 2 }, 'text')
+  expect(lines).toEqual([{ events: ['evt_\\u001b[2J', 'evt_\\u202e'], id: 'evt_\\u0007', count: 2 }])
+})

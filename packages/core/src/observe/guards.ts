@@ -51,7 +51,12 @@ function toSafeFields(fields: object): object {
   return Object.fromEntries(
     Object.entries(fields).map(([name, value]) => [
       name,
-      name === 'err' ? reduceError(value) : typeof value === 'string' ? printable(value) : value,
+      name === 'err' ? reduceError(value) : safeValue(value),
     ]),
   )
+}
+
+function safeValue(value: unknown): unknown {
+  if (typeof value === 'string') return printable(value)
+  return Array.isArray(value) ? value.map(safeValue) : value
 }
