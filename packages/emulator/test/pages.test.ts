@@ -73,13 +73,6 @@ async function open(url: string, context?: BrowserContext, allowed = /^never$/):
   return page
 }
 
-/** A busy machine: what a page does after a paint comes a second late. As text, because the tests have no types of the DOM. */
-const PAINT_LATE = `{
-  const { setTimeout } = window
-  window.requestAnimationFrame = callback => setTimeout(callback, 1000)
-  window.setTimeout = (callback, ms, ...args) => setTimeout(callback, ms >= 20 ? Math.max(ms, 1000) : ms, ...args)
-}`
-
 const rows = (page: Page) => page.locator('tr.row')
 const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name })
 
@@ -231,19 +224,6 @@ describe('the list of deliveries', () => {
     await emulator.wait()
     openStream()
     await page.getByRole('link', { name: 'evt_between' }).waitFor()
-  })
-
-  it('misses nothing that happens between the reply with its rows and a late first paint', async () => {
-    const { emulator } = await start()
-    const context = await contextWith()
-    await context.addInitScript(PAINT_LATE)
-    const page = await open(`${emulator.url}/#/send`, context)
-    await page.getByText('live', { exact: true }).waitFor()
-    const rowsArrive = page.waitForResponse(/v1\/deliveries\?/)
-    await page.getByRole('link', { name: 'Deliveries' }).click()
-    await rowsArrive
-    await emulator.api.send('a.b', { id: 'evt_before_paint' })
-    await page.getByRole('link', { name: 'evt_before_paint' }).waitFor()
   })
 
   it('asks for its rows once, and beside the health of the emulator', async () => {
