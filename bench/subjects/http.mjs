@@ -23,7 +23,7 @@ const SENDER_OF = {
 /** The peers and the bare framework are measured at one size, which is the one of the chart. */
 const PEER_SIZE = 2000
 /** Many targets are a few per cent away, and five starts that happen to agree are not yet a narrow interval. */
-const STARTS = { within: 0.025, fewest: 8, most: 24, seconds: 300 }
+const STARTS = { within: 0.025, fewest: 8, most: 24, seconds: 150 }
 /** Larger bodies are for the record: parsing decides there. */
 const FEW_STARTS = { most: 5 }
 const HEAD = [

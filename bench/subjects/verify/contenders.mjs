@@ -81,12 +81,13 @@ async function ours(body, headers, parse) {
   const contract = resolveContract()
   const verify = createVerifier({
     contract,
-    macs: createSecrets(SECRET, console),
+    secrets: createSecrets(SECRET, console),
     toleranceMs: 300_000,
     clock: Date.now,
   })
   const decode = createDecoder(contract, {})
-  const run = () => (verify(headers.service, body) === undefined ? !parse || decode(body) : false)
+  const run = async () =>
+    (await verify(headers.service, body, undefined)) === undefined ? !parse || decode(body) : false
   return { [OURS]: run }
 }
 

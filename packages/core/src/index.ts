@@ -38,6 +38,7 @@ export {
   type WebhookEvent,
 } from './events/event-types.ts'
 export { type FetchContext, type FetchWebhookHandler, toFetchHandler } from './fetch/to-fetch-handler.ts'
+export { health } from './health/health.ts'
 export type { BodyLimits, HeaderSource, ReadBody, WebhookReply, WebhookRequest } from './http/request.ts'
 export type { DedupeStore } from './inbox/dedupe-store.ts'
 export type { Delivery, SerialOrder } from './inbox/delivery.ts'

@@ -70,6 +70,8 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
       inbox,
       observe: observation => observers.observe?.(observation),
       logger: resolved.logger,
+      isStopping: () => lifecycle.isStopping,
+      beginStop: () => lifecycle.beginStop(),
       wrap(wrap) {
         handlers.check('wrap', wrap)
         wraps.push(wrap)

@@ -12,6 +12,10 @@ export interface InspectedReceiver {
   /** Hands an observation to every observer of the receiver. Never throws. */
   readonly observe: (observation: Observation) => void
   readonly logger: Logger
+  /** Whether it shuts down: it drains, or `beginStop` was called. */
+  readonly isStopping: () => boolean
+  /** Turns readiness off. Deliveries are accepted until `close()`. */
+  readonly beginStop: () => void
   /** Puts something around what runs the attempts. Throws once processing has started. */
   readonly wrap: (wrap: WrapProcess) => void
 }

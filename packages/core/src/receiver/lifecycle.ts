@@ -27,6 +27,7 @@ export class Lifecycle {
   readonly #parts: LifecycleParts
   #starting: Promise<void> | undefined
   #started = false
+  #isStopping = false
   #draining: Promise<DrainReport> | undefined
 
   constructor(parts: LifecycleParts) {
@@ -35,6 +36,15 @@ export class Lifecycle {
 
   get isDraining(): boolean {
     return this.#draining !== undefined
+  }
+
+  /** Whether deliveries should go elsewhere. Until the drain, those that arrive are still accepted. */
+  get isStopping(): boolean {
+    return this.#isStopping || this.isDraining
+  }
+
+  beginStop(): void {
+    this.#isStopping = true
   }
 
   async start(): Promise<void> {

@@ -1,0 +1,65 @@
+import { DeadlineError, withDeadline } from '../lib/deadline.ts'
+import { type InspectedReceiver, inspectReceiver } from '../receiver/inspect.ts'
+import type { Receiver } from '../receiver/receiver.ts'
+
+/** Whether a receiver takes deliveries, or why it does not. */
+export type Readiness = 'ready' | 'starting' | 'draining' | 'inbox_unavailable'
+
+/** Kubernetes gives a probe one second by default. */
+const MAX_WAIT_MS = 800
+/** Probes may be many, and the inbox is asked for one of them. */
+const KEPT_MS = 500
+
+/** What a probe is told: the path says which one it is. */
+export interface ProbeReply {
+  readonly status: 200 | 503
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+/** Answers probes for a receiver. A path that ends in `/live` asks for liveness, and any other for readiness. */
+export function createProbe(
+  receiver: Pick<Receiver<never, never>, 'start'>,
+): (path: string) => Promise<ProbeReply> {
+  const inspected = inspectReceiver(receiver)
+  let asked: Promise<Readiness> | undefined
+  let askedAt = Number.NEGATIVE_INFINITY
+
+  async function readiness(): Promise<Readiness> {
+    if (inspected.isStopping()) return 'draining'
+    if (performance.now() - askedAt > KEPT_MS || asked === undefined) {
+      askedAt = performance.now()
+      asked = ask(receiver, inspected)
+    }
+    return asked
+  }
+  return async path => {
+    if (isLiveness(path)) return replyOf(200, 'live')
+    const found = await readiness()
+    return replyOf(found === 'ready' ? 200 : 503, found)
+  }
+}
+
+/** Starts the inbox where nothing has: before the first probe succeeds, no balancer sends the delivery that would. */
+async function ask(receiver: Pick<Receiver, 'start'>, { inbox }: InspectedReceiver): Promise<Readiness> {
+  try {
+    await withDeadline(receiver.start(), { operation: 'start', ms: MAX_WAIT_MS })
+  } catch (error) {
+    return error instanceof DeadlineError ? 'starting' : 'inbox_unavailable'
+  }
+  try {
+    await withDeadline(Promise.resolve(inbox.stats()), { operation: 'stats', ms: MAX_WAIT_MS })
+    return 'ready'
+  } catch {
+    return 'inbox_unavailable'
+  }
+}
+
+function isLiveness(path: string): boolean {
+  return /\/live\/?$/.test(path.replace(/[?#].*/, ''))
+}
+
+function replyOf(status: ProbeReply['status'], text: string): ProbeReply {
+  const headers = { 'content-type': 'application/json', 'cache-control': 'no-store' }
+  return { status, headers, body: JSON.stringify({ status: text }) }
+}

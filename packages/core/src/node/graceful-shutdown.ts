@@ -1,0 +1,166 @@
+import type { Duration } from '../errors/parse-duration.ts'
+import { oneOf, refuseNull, refuseUnknownNames } from '../lib/check-option.ts'
+import { withDeadline } from '../lib/deadline.ts'
+import { durationMs } from '../lib/duration.ts'
+import { inspectReceiver } from '../receiver/inspect.ts'
+import type { Receiver } from '../receiver/receiver.ts'
+import { type ClosableServer, ServerCloser } from './server-closer.ts'
+
+/** Options of {@link gracefulShutdown}. */
+export interface GracefulShutdownOptions {
+  /**
+   * How long deliveries are still accepted after the signal, while readiness is off already: until a balancer has noticed
+   * and sends elsewhere. Default `'5s'`. Left out on SIGINT, which comes from a terminal.
+   */
+  readonly grace?: Duration | undefined
+  /** From the signal to the end, `grace` included. Choose it shorter than the orchestrator waits. Default `'25s'`. */
+  readonly timeout?: Duration | undefined
+  /**
+   * Which signals begin it. Default `['SIGTERM', 'SIGINT']`. An empty list: none, and the process is not ended: call the
+   * function that is returned, from a hook of whatever ends the process.
+   */
+  readonly signals?: readonly ('SIGTERM' | 'SIGINT' | 'SIGHUP' | 'SIGQUIT')[] | undefined
+  /** What to close when nothing uses it any more: clients of stores, databases, telemetry. */
+  readonly cleanup?: (() => unknown) | undefined
+}
+
+/** What a shutdown left behind. All of it is 0 after a clean one. */
+export interface ShutdownReport {
+  /** Acknowledged events that end with the process. */
+  readonly lost: number
+  /** Connections that were cut. */
+  readonly connections: number
+  /** Steps that failed or took too long: `'drain'`, `'cleanup'`. */
+  readonly failed: readonly string[]
+}
+
+/**
+ * Ends a process without failing a delivery: on a signal it turns readiness off, goes on accepting for `grace`, drains the
+ * receiver, closes the server and its idle connections, runs `cleanup`, and ends the process with 0. Whatever is left after
+ * `timeout` is logged, and the process ends with 1. A second signal changes nothing. Register it once the server listens.
+ * Returns a function that does the same without a signal, and without ending the process.
+ * Throws `ConfigurationError` for a wrong option.
+ *
+ * @example
+ * const server = app.listen(3000)
+ * gracefulShutdown(hooks, server, { cleanup: () => redis.quit() })
+ */
+export function gracefulShutdown(
+  receiver: Stoppable | readonly Stoppable[],
+  server: ClosableServer,
+  options: GracefulShutdownOptions = {},
+): () => Promise<ShutdownReport> {
+  const shutdown = new Shutdown([receiver].flat(), new ServerCloser(server), resolveOptions(options))
+  for (const signal of options.signals ?? DEFAULT_SIGNALS) {
+    process.on(signal, () => void shutdown.endProcess(signal))
+  }
+  return () => shutdown.run()
+}
+
+type Stoppable = Pick<Receiver<never, never>, 'close'>
+
+const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'] as const
+const DEFAULT_SIGNALS = ['SIGTERM', 'SIGINT'] as const
+/** The drain leaves so much of the time to what follows. */
+const SHARE_OF_THE_REST = 0.2
+const MAX_REST_MS = 3000
+
+interface Settings {
+  readonly graceMs: number
+  readonly timeoutMs: number
+  readonly cleanup: () => unknown
+}
+
+function resolveOptions(options: GracefulShutdownOptions): Settings {
+  refuseUnknownNames(
+    options,
+    ['grace', 'timeout', 'signals', 'cleanup'],
+    '',
+    "{ grace: '5s', timeout: '25s' }",
+  )
+  refuseNull(options)
+  for (const signal of options.signals ?? []) oneOf('signals', signal, SIGNALS)
+  const timeoutMs = durationMs(options.timeout ?? '25s', { option: 'timeout', minMs: 100, maxMs: 3_600_000 })
+  const preset: Duration = timeoutMs < 10_000 ? '0s' : '5s'
+  const graceMs = durationMs(options.grace ?? preset, { option: 'grace', minMs: 0, maxMs: timeoutMs })
+  return { graceMs, timeoutMs, cleanup: options.cleanup ?? (() => {}) }
+}
+
+/** One shutdown of one process. */
+class Shutdown {
+  readonly #receivers: readonly Stoppable[]
+  readonly #server: ServerCloser
+  readonly #settings: Settings
+  #running: Promise<ShutdownReport> | undefined
+
+  constructor(receivers: readonly Stoppable[], server: ServerCloser, settings: Settings) {
+    this.#receivers = receivers
+    this.#server = server
+    this.#settings = settings
+    for (const receiver of receivers) inspectReceiver(receiver)
+  }
+
+  /** Never rejects. A second call answers the first one's report. */
+  run(signal?: string): Promise<ShutdownReport> {
+    this.#running ??= this.#run(signal)
+    return this.#running
+  }
+
+  async endProcess(signal: string): Promise<void> {
+    if (this.#running !== undefined) return
+    const { lost, connections, failed } = await this.run(signal)
+    // The default logger prints at the end of a turn.
+    await new Promise(resolve => setImmediate(resolve))
+    process.exit(lost + connections + failed.length > 0 ? 1 : 0)
+  }
+
+  async #run(signal = 'shutdown'): Promise<ShutdownReport> {
+    const { graceMs, timeoutMs, cleanup } = this.#settings
+    const endsAt = performance.now() + timeoutMs
+    const leftMs = (): number => Math.max(0, Math.ceil(endsAt - performance.now()))
+    const restMs = Math.min(MAX_REST_MS, timeoutMs * SHARE_OF_THE_REST)
+    const failed: string[] = []
+    const inTime = async <T>(step: string, work: () => T | Promise<T>): Promise<T | undefined> => {
+      try {
+        return await withDeadline(Promise.resolve().then(work), { operation: step, ms: leftMs() })
+      } catch (err) {
+        failed.push(step)
+        this.#logger.error({ code: 'shutdown_incomplete', err }, `The step '${step}' of the shutdown failed.`)
+        return undefined
+      }
+    }
+
+    for (const receiver of this.#receivers) inspectReceiver(receiver).beginStop()
+    this.#server.endKeepAlive()
+    if (signal !== 'SIGINT') await new Promise(resolve => setTimeout(resolve, graceMs))
+    const timeout: Duration = `${Math.max(0, Math.ceil(leftMs() - restMs))}ms`
+    const reports = await inTime('drain', () =>
+      Promise.all(this.#receivers.map(one => one.close({ timeout }))),
+    )
+    const lost = (reports ?? []).reduce((sum, report) => sum + report.lost, 0)
+    const connections = await this.#server.close(leftMs() / 2)
+    await inTime('cleanup', cleanup)
+    this.#report(signal, { lost, connections, failed })
+    return { lost, connections, failed }
+  }
+
+  #report(signal: string, { lost, connections, failed }: ShutdownReport): void {
+    if (lost + connections + failed.length === 0) {
+      this.#logger.info({ code: 'shutdown', signal }, 'The shutdown is complete.')
+      return
+    }
+    const left = [
+      ...(lost > 0 ? [`${lost} acknowledged events are lost`] : []),
+      ...(connections > 0 ? [`${connections} connections were cut`] : []),
+      ...failed.map(step => `'${step}' is not over`),
+    ]
+    this.#logger.error(
+      { code: 'shutdown_incomplete', signal, lost, connections, failed },
+      `The shutdown is incomplete: ${left.join(', ')}. Give it a longer timeout, and the orchestrator one that is longer still.`,
+    )
+  }
+
+  get #logger() {
+    return inspectReceiver(this.#receivers[0] as Stoppable).logger
+  }
+}

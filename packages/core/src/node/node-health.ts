@@ -1,0 +1,26 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { createProbe } from '../health/readiness.ts'
+import type { Receiver } from '../receiver/receiver.ts'
+import { wrongFramework } from '../receiver/to-receiver.ts'
+import { writeReply } from './write-reply.ts'
+
+/**
+ * `health(receiver)` for `node:http` and everything built on it, Express included. Its promise resolves when the reply is
+ * written or the connection is gone, and never rejects.
+ *
+ * @example
+ * app.get('/health/:probe', nodeHealth(hooks))
+ */
+export function nodeHealth(
+  receiver: Pick<Receiver<never, never>, 'start'>,
+): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
+  const probe = createProbe(receiver)
+  const respond = async (request: IncomingMessage, response: ServerResponse): Promise<void> =>
+    writeReply(request, response, await probe(request.url ?? '/'))
+  // Not async itself: what is wrong with the call is thrown at once.
+  return (request, response) => {
+    if (response?.writeHead === undefined)
+      throw wrongFramework('nodeHealth(receiver)', "Node's request and response")
+    return respond(request, response)
+  }
+}
