@@ -61,6 +61,7 @@ const AROUND: Readonly<Record<string, string>> = {
   Redis: "import { Redis } from 'ioredis'",
   test: "import { test } from 'vitest'",
   expect: "import { expect } from 'vitest'",
+  redis: "declare const redis: import('ioredis').Redis",
   secret: 'declare const secret: string',
   url: 'declare const url: string',
   crm: 'declare const crm: { close(id: string, options?: object): Promise<void> }',

@@ -5,6 +5,7 @@ export const ENTRY_POINTS: Readonly<Record<string, readonly string[]>> = {
   ackhook: ['run'],
   '@ackhook/core': [
     'createReceiver',
+    'health',
     'isEvent',
     'memoryInbox',
     'memoryStore',
@@ -12,7 +13,7 @@ export const ENTRY_POINTS: Readonly<Record<string, readonly string[]>> = {
     'RetryAfterError',
     'toFetchHandler',
   ],
-  '@ackhook/core/node': ['captureRawBody', 'toNodeHandler'],
+  '@ackhook/core/node': ['captureRawBody', 'gracefulShutdown', 'nodeHealth', 'toNodeHandler'],
   '@ackhook/express': ['webhooks', 'webhooksOf'],
   '@ackhook/fastify': ['webhooks', 'webhooksOf'],
   '@ackhook/hono': ['webhooks', 'webhooksOf'],

@@ -42,7 +42,7 @@ const blocks = readyBlocks().map(block => ({ ...block, name: `${block.doc}:${blo
 const of = (run: Block['run']) => blocks.filter(one => one.run === run)
 
 describe.each(of('server'))('$name', block => {
-  it('starts a server that accepts a genuine event once, refuses a forged one and stops on SIGTERM', async () => {
+  it('starts a server that accepts a genuine event once, refuses a forged one and stops on a signal', async () => {
     const port = await freePort()
     await start(block, port)
     const url = `http://127.0.0.1:${port}/webhooks`
@@ -69,8 +69,13 @@ describe.each(of('module'))('$name', block => {
 async function start({ doc, line, language, code }: Block, port: number): Promise<Record<string, unknown>> {
   const file = `${folder}/${doc.replaceAll('/', '+')}.L${line}.${count++}.${language === 'ts' ? 'ts' : 'mjs'}`
   writeFileSync(file, code.replaceAll('3000', String(port)))
-  const { once } = process
-  const listeners = vi.spyOn(process, 'once').mockImplementation((event, listener) => {
+  const { on, once } = process
+  // As Ctrl+C does: there is no balancer to wait for.
+  const listeners = vi.spyOn(process, 'on').mockImplementation((event, listener) => {
+    if (event === 'SIGINT') stops.push(() => endOf(listener as () => void))
+    return event === 'SIGINT' || event === 'SIGTERM' ? process : on.call(process, event, listener)
+  })
+  const own = vi.spyOn(process, 'once').mockImplementation((event, listener) => {
     if (event !== 'SIGTERM') return once.call(process, event, listener)
     stops.push(listener as () => unknown)
     return process
@@ -79,7 +84,16 @@ async function start({ doc, line, language, code }: Block, port: number): Promis
     return await import(/* @vite-ignore */ file)
   } finally {
     listeners.mockRestore()
+    own.mockRestore()
   }
+}
+
+/** Resolves when the shutdown that a signal begins would end the process. */
+async function endOf(onSignal: () => void): Promise<void> {
+  const exit = vi.spyOn(process, 'exit').mockReturnValue(undefined as never)
+  onSignal()
+  await vi.waitFor(() => expect(exit).toHaveBeenCalledWith(0))
+  exit.mockRestore()
 }
 
 /** What platforms look for in a module: `POST`, `default.fetch`, or what was handed to `Bun.serve` or `Deno.serve`. */

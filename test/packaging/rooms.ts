@@ -39,9 +39,10 @@ export const ROOMS: Readonly<Record<string, Rooms>> = {
     'inbox/sharing': INBOX,
     worker: INBOX,
     receiver: RECEIVER,
-    node: RECEIVER,
+    health: RECEIVER,
+    node: [...RECEIVER, 'health'],
     fetch: RECEIVER,
-    '.': [...RECEIVER, 'inbox/sharing', 'fetch'],
+    '.': [...RECEIVER, 'inbox/sharing', 'fetch', 'health'],
   },
   cli: {
     command: [],

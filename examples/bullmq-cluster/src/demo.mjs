@@ -56,7 +56,7 @@ check('and none ran again', begun.length === EVENTS + twice)
 
 const exits = await Promise.all([webB, workerB].map(stop))
 check(
-  'SIGTERM: the others drained and ended',
+  'Ctrl+C: the others drained and ended',
   exits.every(code => code === 0),
 )
 redis.stop()
@@ -114,7 +114,7 @@ async function kill({ child }) {
 
 /** @param {{ child: import('node:child_process').ChildProcess }} of */
 async function stop({ child }) {
-  child.kill('SIGTERM')
+  child.kill('SIGINT')
   const [code] = await once(child, 'exit')
   return code
 }

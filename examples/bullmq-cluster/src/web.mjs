@@ -1,5 +1,6 @@
 // @ts-check
 // A web process: receives, and leaves the work to others (`concurrency: 0`).
+import { gracefulShutdown } from '@ackhook/core/node'
 import { webhooks } from '@ackhook/express'
 import express from 'express'
 import { receiverOptions } from './options.mjs'
@@ -17,11 +18,6 @@ const server = app.listen(Number(process.env['PORT'] ?? 3000), '127.0.0.1', erro
   else console.log(`Receiving at http://127.0.0.1:${port}/webhooks`)
 })
 
+const shutDown = gracefulShutdown(hooks, server)
 // Under the demo it also ends with its parent, however that ends.
-for (const signal of ['SIGINT', 'SIGTERM', 'disconnect']) {
-  process.once(signal, async () => {
-    await hooks.close({ timeout: '10s' })
-    server.close(() => process.exit(0))
-    server.closeAllConnections()
-  })
-}
+process.once('disconnect', () => shutDown().then(() => process.exit()))

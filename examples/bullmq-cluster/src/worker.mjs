@@ -2,6 +2,7 @@
 // A worker process: its receiver is never mounted, so it only works.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createReceiver } from '@ackhook/core'
+import { gracefulShutdown } from '@ackhook/core/node'
 import { receiverOptions } from './options.mjs'
 
 const receiver = createReceiver({ ...receiverOptions(), concurrency: 4 })
@@ -16,10 +17,6 @@ await receiver.start()
 if (process.send) process.send({ ready: true })
 else console.log('Working')
 
+const shutDown = gracefulShutdown(receiver)
 // Under the demo it also ends with its parent, however that ends.
-for (const signal of ['SIGINT', 'SIGTERM', 'disconnect']) {
-  process.once(signal, async () => {
-    await receiver.close({ timeout: '10s' })
-    process.exit(0)
-  })
-}
+process.once('disconnect', () => shutDown().then(() => process.exit()))

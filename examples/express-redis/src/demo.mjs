@@ -36,7 +36,7 @@ const known = again.filter(code => code === 'duplicate').length
 check(`the first server killed, all sent again: the second knows ${known} of ${EVENTS}`, known === EVENTS)
 check('no event ran twice', new Set(handled).size === handled.length)
 
-second.child.kill('SIGTERM')
+second.child.kill('SIGINT')
 await once(second.child, 'exit')
 redis.stop()
 

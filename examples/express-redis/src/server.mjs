@@ -1,6 +1,7 @@
 // @ts-check
 // One of several equal server processes. What they share is Redis: an event that one of them has claimed or
 // handled is known to all.
+import { gracefulShutdown } from '@ackhook/core/node'
 import { webhooks } from '@ackhook/express'
 import { redisStore } from '@ackhook/redis'
 import express from 'express'
@@ -35,13 +36,7 @@ const server = app.listen(Number(process.env['PORT'] ?? 3000), '127.0.0.1', erro
 })
 
 process.on('disconnect', () => process.exit())
-for (const signal of ['SIGINT', 'SIGTERM']) {
-  process.once(signal, async () => {
-    // First what was acknowledged, then the connection that its completion needs. `quit()` would wait for a Redis
-    // that is away, and the process with it.
-    await hooks.close({ timeout: '10s' })
-    redis.disconnect()
-    server.close(() => process.exit())
-    server.closeAllConnections()
-  })
-}
+gracefulShutdown(hooks, server, {
+  // Last: completions need the connection. `quit()` would wait for a Redis that is away, and the process with it.
+  cleanup: () => redis.disconnect(),
+})

@@ -1,4 +1,5 @@
 // @ts-check
+import { gracefulShutdown } from '@ackhook/core/node'
 import { sign } from '@ackhook/testing'
 import { createApp } from './app.mjs'
 
@@ -21,13 +22,8 @@ const server = app.listen(port, error => {
   console.log(curlLine())
 })
 
-// What was acknowledged is finished before the process ends: first drain, then close the server.
-for (const name of ['SIGINT', 'SIGTERM']) {
-  process.once(name, async () => {
-    const { lost } = await hooks.close({ timeout: '10s' })
-    server.close(() => process.exit(lost === 0 ? 0 : 1))
-  })
-}
+// What was acknowledged is finished before the process ends.
+gracefulShutdown(hooks, server)
 
 function curlLine() {
   const body = JSON.stringify({

@@ -1,4 +1,5 @@
 // A Fastify app whose webhooks survive its death: every event is on disk before it is acknowledged.
+import { gracefulShutdown } from '@ackhook/core/node'
 import { webhooks } from '@ackhook/fastify'
 import { sqliteInbox } from '@ackhook/sqlite'
 import Fastify from 'fastify'
@@ -17,7 +18,7 @@ app.webhooks.on('conversation.resolved', async (event, { attempt }) => {
 })
 
 await app.listen({ port: Number(process.env.PORT ?? 3000), host: '127.0.0.1' })
-for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => app.close())
+gracefulShutdown(app.webhooks, app)
 
 const { port } = app.server.address()
 const { pending, active } = await app.webhooks.stats()

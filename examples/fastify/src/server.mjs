@@ -1,7 +1,8 @@
 // @ts-check
+import { gracefulShutdown } from '@ackhook/core/node'
 import { createApp } from './app.mjs'
 
-const { app } = await createApp(
+const { app, billing } = await createApp(
   {
     conversations: process.env['SIGNING_SECRET'] ?? 'only-for-trying-it-out',
     billing: process.env['BILLING_SECRET'] ?? 'also-only-for-trying-it-out',
@@ -10,5 +11,5 @@ const { app } = await createApp(
 )
 
 await app.listen({ port: Number(process.env['PORT'] ?? 3000) })
-// Refuses new events, finishes those it has acknowledged, then ends.
-for (const name of ['SIGINT', 'SIGTERM']) process.once(name, () => app.close())
+// Finishes what it has acknowledged, then ends.
+gracefulShutdown([app.webhooks, billing], app)

@@ -1,4 +1,5 @@
 // @ts-check
+import { gracefulShutdown } from '@ackhook/core/node'
 import { serve } from '@hono/node-server'
 import { createApp } from './app.mjs'
 
@@ -14,10 +15,5 @@ const server = serve({ fetch: app.fetch, port }, () =>
   console.log(`Listening on http://localhost:${port}/webhooks/acme`),
 )
 
-// What was acknowledged is finished before the process ends: first drain, then close the server.
-for (const name of ['SIGINT', 'SIGTERM']) {
-  process.once(name, async () => {
-    await hooks.close({ timeout: '10s' })
-    server.close()
-  })
-}
+// What was acknowledged is finished before the process ends.
+gracefulShutdown(hooks, server)

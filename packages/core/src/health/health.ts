@@ -8,8 +8,8 @@ import { createProbe } from './readiness.ts'
  * the request than its `url`, and never rejects. Throws `ConfigurationError` for what is no receiver.
  *
  * @example
- * const probe = health(hooks)
- * app.get('/health/*', context => probe(context.req.raw))
+ * const probe = health(receiver)
+ * export const GET = (request: Request) => probe(request)
  */
 export function health(
   receiver: Pick<Receiver<never, never>, 'start'>,

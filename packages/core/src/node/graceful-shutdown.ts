@@ -38,7 +38,8 @@ export interface ShutdownReport {
  * Ends a process without failing a delivery: on a signal it turns readiness off, goes on accepting for `grace`, drains the
  * receiver, closes the server and its idle connections, runs `cleanup`, and ends the process with 0. Whatever is left after
  * `timeout` is logged, and the process ends with 1. A second signal changes nothing. Register it once the server listens.
- * Returns a function that does the same without a signal, and without ending the process.
+ * A process that only works has no `server`. Returns a function that does the same without a signal, and without ending the
+ * process.
  * Throws `ConfigurationError` for a wrong option.
  *
  * @example
@@ -47,10 +48,14 @@ export interface ShutdownReport {
  */
 export function gracefulShutdown(
   receiver: Stoppable | readonly Stoppable[],
-  server: ClosableServer,
+  server?: ClosableServer,
   options: GracefulShutdownOptions = {},
 ): () => Promise<ShutdownReport> {
-  const shutdown = new Shutdown([receiver].flat(), new ServerCloser(server), resolveOptions(options))
+  const shutdown = new Shutdown(
+    [receiver].flat(),
+    server === undefined ? undefined : new ServerCloser(server),
+    resolveOptions(options),
+  )
   for (const signal of options.signals ?? DEFAULT_SIGNALS) {
     process.on(signal, () => void shutdown.endProcess(signal))
   }
@@ -89,11 +94,11 @@ function resolveOptions(options: GracefulShutdownOptions): Settings {
 /** One shutdown of one process. */
 class Shutdown {
   readonly #receivers: readonly Stoppable[]
-  readonly #server: ServerCloser
+  readonly #server: ServerCloser | undefined
   readonly #settings: Settings
   #running: Promise<ShutdownReport> | undefined
 
-  constructor(receivers: readonly Stoppable[], server: ServerCloser, settings: Settings) {
+  constructor(receivers: readonly Stoppable[], server: ServerCloser | undefined, settings: Settings) {
     this.#receivers = receivers
     this.#server = server
     this.#settings = settings
@@ -131,14 +136,15 @@ class Shutdown {
     }
 
     for (const receiver of this.#receivers) inspectReceiver(receiver).beginStop()
-    this.#server.endKeepAlive()
-    if (signal !== 'SIGINT') await new Promise(resolve => setTimeout(resolve, graceMs))
+    this.#server?.endKeepAlive()
+    if (signal !== 'SIGINT' && this.#server !== undefined)
+      await new Promise(resolve => setTimeout(resolve, graceMs))
     const timeout: Duration = `${Math.max(0, Math.ceil(leftMs() - restMs))}ms`
     const reports = await inTime('drain', () =>
       Promise.all(this.#receivers.map(one => one.close({ timeout }))),
     )
     const lost = (reports ?? []).reduce((sum, report) => sum + report.lost, 0)
-    const connections = await this.#server.close(leftMs() / 2)
+    const connections = (await this.#server?.close(leftMs() / 2)) ?? 0
     await inTime('cleanup', cleanup)
     this.#report(signal, { lost, connections, failed })
     return { lost, connections, failed }
@@ -146,7 +152,7 @@ class Shutdown {
 
   #report(signal: string, { lost, connections, failed }: ShutdownReport): void {
     if (lost + connections + failed.length === 0) {
-      this.#logger.info({ code: 'shutdown', signal }, 'The shutdown is complete.')
+      this.#logger.info({ signal }, 'The shutdown is complete.')
       return
     }
     const left = [
