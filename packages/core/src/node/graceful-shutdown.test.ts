@@ -1,0 +1,66 @@
+import { createServer } from 'node:http'
+import { expect, it, vi } from 'vitest'
+import { createReceiver } from '../receiver/create-receiver.ts'
+import { gracefulShutdown } from './graceful-shutdown.ts'
+
+const secret = 'whsec_shutdown_0123456789abc'
+
+function receiverWith(logger = { info: vi.fn(), warn: vi.fn(), error: vi.fn() }) {
+  return Object.assign(createReceiver({ secret, logger }), { logger })
+}
+
+it('refuses wrong options, and says what to write', () => {
+  const receiver = receiverWith()
+  const server = createServer()
+  for (const [options, text] of [
+    [{ tiemout: '10s' }, /Option 'tiemout': .*did you mean 'timeout'/],
+    [{ timeout: 10 }, /Option 'timeout'/],
+    [{ grace: '40s' }, /Option 'grace'/],
+    [{ grace: null }, /Option 'grace': is null/],
+    [{ signals: ['SIGKILL'] }, /Option 'signals'/],
+    ['10s', /such as { grace: '5s', timeout: '25s' }/],
+  ] as const)
+    expect(() => gracefulShutdown(receiver, server, options as never)).toThrow(text)
+  expect(process.listenerCount('SIGTERM')).toBe(0)
+})
+
+it('refuses an app that is no server, and what is no receiver', () => {
+  const app = Object.assign(() => {}, { listen() {}, use() {} })
+  expect(() => gracefulShutdown(receiverWith(), app as never)).toThrow(
+    /Option 'server': must be what app.listen\(\)/,
+  )
+  expect(() => gracefulShutdown({} as never, createServer())).toThrow(/Option 'receiver'/)
+})
+
+it('closes a server that never listened, and every receiver', async () => {
+  const receivers = [receiverWith(), receiverWith()]
+  const closes = receivers.map(one => vi.spyOn(one, 'close'))
+  const end = gracefulShutdown(receivers, createServer(), { signals: [], grace: '0s' })
+  expect(await end()).toEqual({ lost: 0, connections: 0, failed: [] })
+  for (const close of closes) expect(close).toHaveBeenCalledTimes(1)
+})
+
+it('runs once, however often it is called', async () => {
+  const cleanup = vi.fn()
+  const end = gracefulShutdown(receiverWith(), undefined, { signals: [], cleanup })
+  expect(await Promise.all([end(), end()])).toHaveLength(2)
+  expect(cleanup).toHaveBeenCalledTimes(1)
+})
+
+it('reports a cleanup that fails and one that hangs, and goes on', async () => {
+  for (const cleanup of [
+    () => Promise.reject(new Error('no connection')),
+    () => {
+      throw new Error('no connection')
+    },
+    () => new Promise(() => {}),
+  ]) {
+    const receiver = receiverWith()
+    const end = gracefulShutdown(receiver, undefined, { signals: [], timeout: '300ms', cleanup })
+    expect(await end()).toEqual({ lost: 0, connections: 0, failed: ['cleanup'] })
+    expect(receiver.logger.error).toHaveBeenCalledWith(
+      expect.objectContaining({ code: 'shutdown_incomplete', failed: ['cleanup'] }),
+      expect.stringContaining("'cleanup' is not over"),
+    )
+  }
+})
