@@ -5,12 +5,12 @@ import { type CliOptions, type CliResult, type RunningCli, SECRET } from './run-
 
 const MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url))
 
-export interface ProcessOptions extends CliOptions {
+interface ProcessOptions extends CliOptions {
   /** The user that runs it, where this process may choose one. */
   readonly uid?: number
 }
 
-export interface CliProcess extends RunningCli {
+interface CliProcess extends RunningCli {
   readonly child: ChildProcess
 }
 
