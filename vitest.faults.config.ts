@@ -5,8 +5,9 @@ const conditions = ['ackhook-source', 'node']
 
 /** Tests of the default run that have a longer form: see test/support/in-full.ts. */
 const LONGER = [
-  'packages/bullmq/test/network.test.ts',
-  'packages/{dashboard,emulator}/test/pages.test.ts',
+  'packages/bullmq/test/{network,retention}.test.ts',
+  'packages/dashboard/test/{pages,proxy}.test.ts',
+  'packages/emulator/test/pages.test.ts',
   'test/{conformance/adapters,docs/extending,examples/examples}.test.ts',
 ]
 

@@ -64,7 +64,9 @@ describe('the store of the guide', () => {
       return { first, second, close: async () => void (await Promise.all(pools.map(pool => pool.end()))) }
     },
   })
-  it.each(cases)('$id: $name', async ({ run }) => run())
+  // By default the race is left to the stores of our own.
+  const isRun = ({ id }: { readonly id: string }) => inFull(true, id !== 'store.claim.race')
+  it.each(cases.filter(isRun))('$id: $name', async ({ run }) => run())
 })
 
 describe('the inbox of the guide', () => {

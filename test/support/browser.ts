@@ -11,7 +11,8 @@ export type { Browser, BrowserContext, Page }
 export function launchBrowser(): Promise<Browser> {
   return chromium.launch({
     executablePath: requireBrowser(),
-    args: ['--no-sandbox'],
+    // Without a graphics card, its process would compute what no test looks at.
+    args: ['--no-sandbox', '--disable-gpu', '--disable-software-rasterizer'],
   })
 }
 

@@ -1,8 +1,8 @@
-/** Waits until `condition` holds, and fails with `what` after `timeoutMs`. */
+/** Waits until `condition` holds, and fails with `what` after `timeoutMs`: by default, less than a test may take. */
 export async function until(
   what: string,
   condition: () => boolean | Promise<boolean>,
-  timeoutMs = 60_000,
+  timeoutMs = 50_000,
 ): Promise<void> {
   const deadline = performance.now() + timeoutMs
   while (!(await condition())) {

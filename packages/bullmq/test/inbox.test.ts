@@ -1,4 +1,4 @@
-import { createReceiver, type Inbox, NonRetryableError, RetryAfterError } from '@ackhook/core'
+import { createReceiver, type Delivery, type Inbox, NonRetryableError, RetryAfterError } from '@ackhook/core'
 import type { AttemptResult, ProcessEvent } from '@ackhook/core/spi'
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { ownTime } from '../../../test/support/own-time.ts'
@@ -179,10 +179,19 @@ describe.each([
       const deliveries = Array.from({ length: count }, () => aDelivery())
       // PostgreSQL stores no zero character. Redis does.
       deliveries[1] = aDelivery({ namespace: '\0' })
-      const answers = await Promise.all(deliveries.map(delivery => inbox.accept(delivery)))
-      const [refused] = answers.splice(1, 1)
-      expect(refused!.outcome).toBe(engine.name === 'Redis' ? 'accepted' : 'unavailable')
-      expect(new Set(answers.map(({ outcome }) => outcome))).toEqual(new Set(['accepted']))
+      // A sender repeats what a slow machine did not answer in time, which may have been stored all the same.
+      const outcomeOf = async (delivery: Delivery): Promise<string> => {
+        const answer = await inbox.accept(delivery)
+        const isLate = answer.outcome === 'unavailable' && /did not answer within/.test(String(answer.cause))
+        if (isLate) return outcomeOf(delivery)
+        return answer.outcome === 'duplicate' ? 'accepted' : answer.outcome
+      }
+      const outcomes = await Promise.all(deliveries.map(outcomeOf))
+      const [refused] = outcomes.splice(1, 1)
+      expect(refused).toBe(engine.name === 'Redis' ? 'accepted' : 'unavailable')
+      expect(new Set(outcomes)).toEqual(new Set(['accepted']))
+      const stored = engine.name === 'Redis' ? count : count - 1
+      await until(async () => (await inbox.stats()).pending === stored)
     },
   )
 

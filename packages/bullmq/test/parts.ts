@@ -58,7 +58,8 @@ export function scripted(
 
 export const COMPLETED: AttemptResult = { outcome: 'completed' }
 
-export async function until(condition: () => unknown, timeoutMs = 20_000): Promise<void> {
+/** Waits for as long as a busy machine may need, and less than a test may take. */
+export async function until(condition: () => unknown, timeoutMs = 50_000): Promise<void> {
   const deadline = performance.now() + timeoutMs
   while (!(await condition())) {
     if (performance.now() > deadline) throw new Error(`not within ${timeoutMs} ms: ${condition}`)

@@ -8,8 +8,9 @@ import { promisify } from 'node:util'
 import { memoryStore } from '@ackhook/core'
 import { createEvent, signedRequest } from '@ackhook/testing'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { runProcess, startProcess } from './cli-process.ts'
 import { type ReceivingServer, startReceiver } from './receiving-server.ts'
-import { OTHER_SECRET, type RunningCli, runCli, SECRET, startCli } from './run-cli.ts'
+import { type CliOptions, OTHER_SECRET, type RunningCli, runCli, SECRET, startCli } from './run-cli.ts'
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 
@@ -24,7 +25,7 @@ beforeEach(async () => {
 
 afterEach(async () => {
   for (const cli of running.splice(0)) {
-    cli.child.kill()
+    cli.stop()
     await cli.ended
   }
   await receiver.close()
@@ -53,13 +54,15 @@ async function closedPort(): Promise<string> {
 
 async function startListening(
   args: readonly string[],
-  options?: Parameters<typeof startCli>[1],
+  options?: CliOptions,
+  start: typeof startCli = startCli,
 ): Promise<{ cli: RunningCli; url: string }> {
-  const cli = startCli(['listen', '--port', '0', ...args], { cwd: folder, ...options })
+  const cli = start(['listen', '--port', '0', ...args], { cwd: folder, ...options })
   running.push(cli)
-  const line = await cli.line(/http:/)
-  return { cli, url: `${/http:\/\/[\d.:]+/.exec(line)?.[0]}/webhooks` }
+  return { cli, url: addressIn(await cli.line(/http:/)) }
 }
+
+const addressIn = (line: string): string => `${/http:\/\/[\d.:]+/.exec(line)?.[0]}/webhooks`
 
 const send = (...args: string[]) => runCli(['send', 'conversation.resolved', '--to', receiver.url, ...args])
 
@@ -271,7 +274,8 @@ describe('listen', () => {
   })
 
   test('forwards byte for byte, returns the reply of the app, and saves each delivery', async () => {
-    const { cli, url } = await startListening(['--forward', receiver.url, '--save', 'saved', '--json'])
+    const args = ['--forward', receiver.url, '--save', 'saved', '--json']
+    const { cli, url } = await startListening(args, {}, startProcess)
     const body = '{ "id":"evt_1",  "type":"a.b","created_at":"2026-03-01T12:00:00Z","data":{"x":"ë"} }\n'
     const request = signedRequest(body, { secret: SECRET, headers: { 'X-More': 'kept' } })
     const first = await fetch(url, request)
@@ -289,7 +293,7 @@ describe('listen', () => {
     expect(Buffer.from(saved.body, 'base64').toString()).toBe(body)
     expect(saved.headers).toContainEqual(['x-more', 'kept'])
 
-    cli.child.kill('SIGTERM')
+    cli.stop()
     const { code, out } = await cli.ended
     expect(code).toBe(0)
     const lines = out.trim().split('\n')
@@ -497,13 +501,37 @@ describe('secrets', () => {
       const { out, err } = await runCli(args, { env, cwd: folder })
       printed.push(out, err)
     }
-    cli.child.kill()
+    cli.stop()
     const { out, err } = await cli.ended
     for (const name of await readdir(join(folder, 'saved')))
       printed.push(await readFile(join(folder, 'saved', name), 'utf8'))
     const all = [...printed, out, err].join('\n')
     expect(all).not.toContain(SECRET)
     expect(all).not.toContain(OTHER_SECRET)
+  })
+})
+
+describe('as a process of its own', () => {
+  const acknowledged = ['send', 'conversation.resolved', '--to']
+
+  test('it ends by itself with its exit code, and prints no colours without a terminal', async () => {
+    const sent = await runProcess([...acknowledged, receiver.url])
+    expect(sent).toMatchObject({ code: 0, err: '', out: expect.stringMatching(/202 accepted/) })
+    expect(sent.out).not.toContain('\u001b')
+    const refused = await runProcess([...acknowledged, receiver.url], {
+      env: { SIGNING_SECRET: OTHER_SECRET },
+    })
+    expect(refused).toMatchObject({ code: 1, out: expect.stringMatching(/401 unauthorized/) })
+    const wrong = await runProcess([...acknowledged, 'localhost'])
+    expect(wrong).toMatchObject({ code: 2, out: '', err: expect.stringContaining('full address') })
+  })
+
+  test('listen, replay and verify end by themselves, too', async () => {
+    const { cli, url } = await startListening(['--save', 'saved', '--count', '1'], {}, startProcess)
+    await fetch(url, signedRequest(createEvent('a.b'), { secret: SECRET }))
+    expect(await cli.ended).toMatchObject({ code: 0, err: '' })
+    expect((await runProcess(['verify', 'saved'], { cwd: folder })).code).toBe(0)
+    expect((await runProcess(['replay', 'saved', '--to', receiver.url], { cwd: folder })).code).toBe(0)
   })
 })
 
@@ -551,7 +579,9 @@ describe('the command line itself', () => {
   })
 
   test('ends without an error when the reader of its output has gone', async () => {
-    const { cli, url } = await startListening([])
+    const cli = startProcess(['listen', '--port', '0'])
+    running.push(cli)
+    const url = addressIn(await cli.line(/http:/))
     cli.child.stdout?.destroy()
     // It may have noticed by its second line.
     await fetch(url, signedRequest(createEvent('a.b'), { secret: SECRET })).catch(() => {})
@@ -571,10 +601,6 @@ describe('the command line itself', () => {
     const { code, out } = await runCli([...path, '--help'])
     expect(out).toMatch(/Examples:\n {2}\$ /)
     expect(code).toBe(0)
-  })
-
-  test('prints no colours without a terminal', async () => {
-    expect((await send()).out).not.toContain('\u001b')
   })
 
   test('an inbox that is missing or not installed is an error with the fix', async () => {

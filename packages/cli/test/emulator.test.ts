@@ -11,9 +11,10 @@ import { emulatorCommand } from '../src/emulator/emulator-command.ts'
 import { withYes } from '../src/emulator/lib/shared-options.ts'
 import { VERBS } from '../src/emulator/verbs.ts'
 import { run as runCommand } from '../src/run.ts'
+import { startProcess } from './cli-process.ts'
 import { fakeTerminal } from './fake-terminal.ts'
 import { type ReceivingServer, startReceiver } from './receiving-server.ts'
-import { type CliOptions, type CliResult, type RunningCli, SECRET, startCli } from './run-cli.ts'
+import { type CliOptions, type CliResult, type RunningCli, runCli, SECRET, startCli } from './run-cli.ts'
 
 const stops: (() => unknown)[] = []
 afterEach(async () => {
@@ -30,10 +31,15 @@ interface Started {
 
 async function startEmulator(args: string[] = [], options: CliOptions = {}): Promise<Started> {
   const process = startCli(['emulator', 'start', '--port', '0', '--json', ...args], options)
-  stops.push(() => process.child.kill('SIGKILL') && process.ended)
+  stops.push(() => stopped(process))
   const ready = JSON.parse(await process.line(/"ready"/))
   const run = (...rest: string[]) => runHere([...rest, '--at', ready.ready], options.env)
   return { url: ready.ready, process, ready, run }
+}
+
+function stopped(process: RunningCli): Promise<CliResult> {
+  process.stop()
+  return process.ended
 }
 
 async function receiverWith(secret = SECRET): Promise<ReceivingServer> {
@@ -42,12 +48,8 @@ async function receiverWith(secret = SECRET): Promise<ReceivingServer> {
   return receiver
 }
 
-/** The command in this process, which is faster than one of its own. */
-async function runHere(args: readonly string[], env: CliOptions['env'] = {}): Promise<CliResult> {
-  const terminal = fakeTerminal({ env })
-  const code = await runCommand(['emulator', ...args], terminal)
-  const text = (lines: readonly string[]) => lines.map(line => `${line}\n`).join('')
-  return { code, out: text(terminal.printed), err: text(terminal.complained) }
+function runHere(args: readonly string[], env: CliOptions['env'] = {}): Promise<CliResult> {
+  return runCli(['emulator', ...args], { env })
 }
 
 /** An emulator that sends to a receiver. */
@@ -81,7 +83,7 @@ describe('start', () => {
     const port = await freePort()
     const to = `http://127.0.0.1:${port}/webhooks`
     const process = startCli(['emulator', 'start', '--port', '0', '--to', to], { env: {} })
-    stops.push(() => process.child.kill('SIGKILL') && process.ended)
+    stops.push(() => stopped(process))
     const page = await process.line(/^ {2}page +http:\/\/127\.0\.0\.1:\d+$/)
     expect(await process.line(/^ {2}API /)).toContain(`${page.trim().split(/ +/)[1]}/_emulator/v1`)
     expect(await process.line(/^ {2}app /)).toContain(to)
@@ -115,7 +117,9 @@ describe('start', () => {
 
   test('ends with 0 on SIGTERM and on Ctrl-C', async () => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-      const { process } = await startEmulator()
+      const process = startProcess(['emulator', 'start', '--port', '0', '--json'])
+      stops.push(() => stopped(process))
+      await process.line(/"ready"/)
       process.child.kill(signal)
       expect(await process.ended).toMatchObject({ code: 0, err: '' })
     }
@@ -134,8 +138,7 @@ describe('start', () => {
     expect(receiver.handled).toHaveLength(1)
     const line = await process.line(/"delivery"/)
     expect(JSON.parse(line).delivery).toMatchObject({ state: 'acknowledged', lastStatus: 202 })
-    process.child.kill('SIGTERM')
-    expect((await process.ended).out).not.toContain(SECRET)
+    expect((await stopped(process)).out).not.toContain(SECRET)
   })
 
   test('keeps its log and its secret in a file', async () => {
@@ -145,8 +148,7 @@ describe('start', () => {
     const first = await startEmulator(['--to', broken, '--data', 'emulator.db'], { env: {}, cwd: folder })
     expect(first.ready.secret).toMatch(/^whsec_/)
     await first.run('send', 'conversation.resolved', '--id', 'evt_kept', '--no-wait')
-    first.process.child.kill('SIGTERM')
-    await first.process.ended
+    await stopped(first.process)
     const second = await startEmulator(['--to', broken, '--data', 'emulator.db'], { env: {}, cwd: folder })
     expect(second.ready.secret).toBeNull()
     expect((await second.run('list')).out).toContain('evt_kept')
@@ -155,15 +157,12 @@ describe('start', () => {
   test('prints what an app replies without its control characters', async () => {
     const hostile = await brokenReceiver(JSON.stringify({ code: '\u001b[2J\u009b31m' }))
     const process = startCli(['emulator', 'start', '--port', '0', '--to', hostile])
-    stops.push(() => process.child.kill('SIGKILL') && process.ended)
-    let complained = ''
-    process.child.stderr?.on('data', text => (complained += text))
+    stops.push(() => stopped(process))
     const url = (await process.line(/^ {2}page /)).trim().split(/ +/)[1] as string
     for (const id of ['evt_1', 'evt_2'])
       await runHere(['send', 'conversation.resolved', '--id', id, '--no-wait', '--at', url])
-    await expect.poll(() => complained).toMatch(/is not healthy: .*\\u001b\[2J\\u009b31m/)
-    process.child.kill('SIGTERM')
-    const { out, err } = await process.ended
+    expect(await process.complaint(/is not healthy: /)).toMatch(/is not healthy: .*\\u001b\[2J\\u009b31m/)
+    const { out, err } = await stopped(process)
     for (const control of ['\u001b', '\u009b']) expect(out + err).not.toContain(control)
   })
 

@@ -12,6 +12,7 @@ import { type PostgresServer, startPostgres } from '../../../test/support/postgr
 import { type RedisServer, startRedis } from '../../../test/support/redis.ts'
 import { checkPostgres, checkRedis, reasonOf } from '../src/inbox/check-server.ts'
 import { openInbox } from '../src/inbox/open-inbox.ts'
+import { runProcess } from './cli-process.ts'
 import { runCli } from './run-cli.ts'
 
 vi.setConfig({ testTimeout: 30_000 })
@@ -171,12 +172,12 @@ describe('SQLite', () => {
     const path = join(closed, 'inbox.db')
     await sqliteInbox(path).stats()
     await chmod(path, 0)
-    expect(await runCli(['inbox', 'list', '--sqlite', path], user)).toMatchObject({
+    expect(await runProcess(['inbox', 'list', '--sqlite', path], user)).toMatchObject({
       code: 2,
       err: expect.stringMatching(/may not|permission|writable/),
     })
     await chmod(closed, 0)
-    const hidden = await runCli(['inbox', 'list', '--sqlite', path], user)
+    const hidden = await runProcess(['inbox', 'list', '--sqlite', path], user)
     await chmod(closed, 0o755)
     expect(hidden.err).toMatch(/cannot be reached \(EACCES\): check the permissions of its folder/)
   })

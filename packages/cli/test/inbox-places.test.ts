@@ -12,6 +12,7 @@ import { Pool } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type PostgresServer, startPostgres } from '../../../test/support/postgres.ts'
 import { type RedisServer, startRedis } from '../../../test/support/redis.ts'
+import { runProcess } from './cli-process.ts'
 import { deliverPatiently } from './deliver-patiently.ts'
 import { runCli, SECRET } from './run-cli.ts'
 
@@ -43,8 +44,9 @@ async function leaveDeadLetter(inbox: Inbox): Promise<void> {
   await receiver.close()
 }
 
+/** From a process of its own, which ends only when its connections are closed. */
 async function deadLettersAt(...place: string[]): Promise<unknown> {
-  const { code, out, err } = await runCli(['inbox', 'list', '--json', ...place])
+  const { code, out, err } = await runProcess(['inbox', 'list', '--json', ...place])
   return { code, err, ids: JSON.parse(out).deadLetters.map((letter: { id: string }) => letter.id) }
 }
 

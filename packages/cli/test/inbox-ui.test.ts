@@ -5,6 +5,7 @@ import { sqliteInbox } from '@ackhook/sqlite'
 import { createEvent, testReceiver } from '@ackhook/testing'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { withFolder } from '../../sqlite/test/start-inbox.ts'
+import { startProcess } from './cli-process.ts'
 import { deliverPatiently } from './deliver-patiently.ts'
 import { runCli, SECRET, startCli } from './run-cli.ts'
 
@@ -28,9 +29,12 @@ async function appWithLetter(file: string) {
   return { handled, repair }
 }
 
-async function startUi(...args: string[]) {
-  const cli = startCli(['inbox', 'ui', '--port', '0', '--json', ...args])
-  onTestFinished(() => void cli.child.kill())
+async function startUi(args: readonly string[], start: typeof startCli = startCli) {
+  const cli = start(['inbox', 'ui', '--port', '0', '--json', ...args])
+  onTestFinished(async () => {
+    cli.stop()
+    await cli.ended
+  })
   const { listening } = JSON.parse(await cli.line(/listening/)) as { listening: string }
   return { cli, at: listening }
 }
@@ -52,7 +56,7 @@ test('serves the pages of an inbox that an app works on, and redrives there', as
   await withFolder(async folder => {
     const file = join(folder, 'webhooks.db')
     const { handled, repair } = await appWithLetter(file)
-    const { cli, at } = await startUi('--sqlite', file)
+    const { cli, at } = await startUi(['--sqlite', file], startProcess)
     expect(await (await fetch(at)).text()).toContain('Ackhook dashboard')
     const [letter] = await lettersAt(at)
     expect(letter).toMatchObject({ id: 'evt_1', reason: 'NonRetryableError: the CRM refused' })
@@ -64,7 +68,7 @@ test('serves the pages of an inbox that an app works on, and redrives there', as
     const reply = await fetch(`${at}/api/letters/redrive`, post([letter?.key ?? '']))
     expect(await reply.json()).toEqual({ changed: 1, missed: 0 })
     await vi.waitFor(() => expect(handled).toEqual(['evt_1']), 10_000)
-    cli.child.kill('SIGTERM')
+    cli.stop()
     expect((await cli.ended).code).toBe(0)
   })
 })
@@ -73,11 +77,11 @@ test('changes nothing with --read-only, and shows no bodies without --bodies', a
   await withFolder(async folder => {
     const file = join(folder, 'webhooks.db')
     await appWithLetter(file)
-    const { at } = await startUi('--sqlite', file, '--read-only')
+    const { at } = await startUi(['--sqlite', file, '--read-only'])
     const [letter] = await lettersAt(at)
     expect((await fetch(`${at}/api/letters/discard`, post([letter?.key ?? '']))).status).toBe(403)
     expect(await (await fetch(`${at}/api/letters/${letter?.key}`)).json()).not.toHaveProperty('body')
-    const open = await startUi('--sqlite', file, '--bodies')
+    const open = await startUi(['--sqlite', file, '--bodies'])
     expect(await (await fetch(`${open.at}/api/letters/${letter?.key}`)).json()).toHaveProperty('body')
   })
 })
@@ -86,7 +90,7 @@ test('answers to the names of loopback alone', async () => {
   await withFolder(async folder => {
     const file = join(folder, 'webhooks.db')
     await appWithLetter(file)
-    const { at } = await startUi('--sqlite', file)
+    const { at } = await startUi(['--sqlite', file])
     const { port } = new URL(at)
     const statusFor = (host: string) =>
       new Promise(resolve => {

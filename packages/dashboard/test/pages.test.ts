@@ -289,7 +289,8 @@ it.each(['light', 'dark'] as const)('meets WCAG 2.2 AA in %s, and at 200 % zoom'
     await page.getByRole('heading', { name: 'Overview' }).waitFor()
     await expectAccessible(page)
     if (isForDocs(width, colorScheme)) await keepScreenshot(page, 'dashboard-overview')
-    for (const name of ['Pending', 'Active']) {
+    // The same colours again: by default in light alone.
+    for (const name of inFull(true, colorScheme === 'light') ? ['Pending', 'Active'] : []) {
       await page.getByRole('link', { name: new RegExp(`^${name}`) }).click()
       await page.getByRole('heading', { level: 1, name }).waitFor()
       await expectAccessible(page)

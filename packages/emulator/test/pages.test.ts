@@ -622,7 +622,8 @@ it.each(['light', 'dark'] as const)(
         await vi.waitFor(async () =>
           expect(await page.locator('main .quiet', { hasText: 'Loading' }).count()).toBe(0),
         )
-        await expectAccessible(page)
+        // The colours of the dark scheme are the same everywhere: by default they are checked where most of them are.
+        if (inFull(true, colorScheme === 'light' || index < 2)) await expectAccessible(page)
         expect([place, await page.evaluate('document.documentElement.scrollWidth <= innerWidth')]).toEqual([
           place,
           true,

@@ -1,6 +1,7 @@
 import { basename, dirname } from 'node:path'
 import { afterAll, beforeAll, describe } from 'vitest'
 import { migrate } from '../../../packages/bullmq/test/engines.ts'
+import { inFull } from '../../support/in-full.ts'
 import { startPostgres } from '../../support/postgres.ts'
 import { startRedis } from '../../support/redis.ts'
 import type { ChildSettings } from '../inbox/receiver-process.ts'
@@ -23,7 +24,7 @@ const ENGINES = {
 /** Declares the tests of processes that share a queue, on each engine. The short form mostly waits for processes to count as gone. */
 export function onBothEngines(declareTests: (settingsOf: (space: Workspace) => Settings) => void): void {
   const options = { timeout: 900_000, concurrent: process.env['FAULT_SCALE'] !== undefined }
-  describe.each(Object.entries(ENGINES))(
+  describe.each(Object.entries(ENGINES).slice(0, inFull(2, 1)))(
     'processes with different handlers under load on bullmqInbox, on %s',
     options,
     (_, start) => {

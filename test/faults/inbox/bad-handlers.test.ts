@@ -1,5 +1,6 @@
 import type { InboxStats } from '@ackhook/core'
 import { describe, expect, it } from 'vitest'
+import { itInFull } from '../../support/in-full.ts'
 import { until } from '../../support/until.ts'
 import { nothingIsLeft } from './nothing-is-left.ts'
 import { createPlatform, type Platform } from './platform.ts'
@@ -13,23 +14,26 @@ describe('handlers that misbehave, on sqliteInbox', { timeout: 900_000 }, () => 
   it('retries those that throw or never settle, and the others do not wait for them', () =>
     retriesThoseThatFail('sqlite', scaled(1000, 20)))
 
-  it('leaves its event to a process whose event loop is blocked for longer than the lease', async () => {
-    const space = createWorkspace()
-    const platform = createPlatform()
-    // 40 seconds on a lease of 10 in the full run.
-    const blockMs = scaled(40_000, 4000)
-    const lease = `${blockMs / 4}ms`
-    const blocked = await startReceiver({ mode: 'sqlite', ...space, lease })
-    await platform.deliver(() => blocked.url, 'evt_block', { behaviour: { blockMs } })
-    await until('it blocks', () => space.read().begun.get('evt_block') === 1)
-    const other = await startReceiver({ mode: 'sqlite', ...space, lease })
-    await until('it is handled', () => space.read().done.get('evt_block') === 1, blockMs * 2)
-    await nothingIsLeft(other)
-    expect(space.read().begun.get('evt_block')).toBe(1)
-    await stop(blocked, other)
-    platform.stop()
-    space.remove()
-  })
+  itInFull(
+    'leaves its event to a process whose event loop is blocked for longer than the lease',
+    async () => {
+      const space = createWorkspace()
+      const platform = createPlatform()
+      // 40 seconds on a lease of 10 in the full run.
+      const blockMs = scaled(40_000, 4000)
+      const lease = `${blockMs / 4}ms`
+      const blocked = await startReceiver({ mode: 'sqlite', ...space, lease })
+      await platform.deliver(() => blocked.url, 'evt_block', { behaviour: { blockMs } })
+      await until('it blocks', () => space.read().begun.get('evt_block') === 1)
+      const other = await startReceiver({ mode: 'sqlite', ...space, lease })
+      await until('it is handled', () => space.read().done.get('evt_block') === 1, blockMs * 2)
+      await nothingIsLeft(other)
+      expect(space.read().begun.get('evt_block')).toBe(1)
+      await stop(blocked, other)
+      platform.stop()
+      space.remove()
+    },
+  )
 
   it('gives the event of a process that hangs to another one, and refuses the late result', async () => {
     const space = createWorkspace()
@@ -65,18 +69,21 @@ describe('handlers that misbehave, on sqliteInbox', { timeout: 900_000 }, () => 
     space.remove()
   })
 
-  it('notifies onDeadLetter again when the process ended before that was recorded, but not forever', async () => {
-    const space = createWorkspace()
-    const platform = createPlatform()
-    // Five attempts, and three calls of onDeadLetter, which ends the process too.
-    const receiver = await fallDown({ space, platform, behaviour: 'exit-always', falls: 8 })
-    await until('it is a dead letter', async () => (await receiver.ask<InboxStats>('stats')).dead === 1)
-    expect(space.read().begun.get('evt_exit')).toBe(5)
-    expect(space.read().dead.get('evt_exit')).toBe(3)
-    await stop(receiver)
-    platform.stop()
-    space.remove()
-  })
+  itInFull(
+    'notifies onDeadLetter again when the process ended before that was recorded, but not forever',
+    async () => {
+      const space = createWorkspace()
+      const platform = createPlatform()
+      // Five attempts, and three calls of onDeadLetter, which ends the process too.
+      const receiver = await fallDown({ space, platform, behaviour: 'exit-always', falls: 8 })
+      await until('it is a dead letter', async () => (await receiver.ask<InboxStats>('stats')).dead === 1)
+      expect(space.read().begun.get('evt_exit')).toBe(5)
+      expect(space.read().dead.get('evt_exit')).toBe(3)
+      await stop(receiver)
+      platform.stop()
+      space.remove()
+    },
+  )
 })
 
 describe('what ran in a process that was killed, on sqliteInbox', { timeout: 900_000 }, () => {
@@ -121,8 +128,9 @@ describe('what ran in a process that was killed, on sqliteInbox', { timeout: 900
 })
 
 describe('handlers that misbehave, where events are not on disk', { timeout: 900_000 }, () => {
-  it('are retried in memory, and the others do not wait for them', () =>
-    retriesThoseThatFail('memory', scaled(1000, 20)))
+  itInFull('are retried in memory, and the others do not wait for them', () =>
+    retriesThoseThatFail('memory', scaled(1000, 20)),
+  )
 
   it('are 500 when the reply waits for them, and the sender retries', async () => {
     const space = createWorkspace()
@@ -139,7 +147,7 @@ describe('handlers that misbehave, where events are not on disk', { timeout: 900
     space.remove()
   })
 
-  it.each([
+  itInFull.each([
     ['memory', 'loses the event in memory, which was acknowledged', 202, 1],
     ['after', 'leaves the event to the sender when the reply waits for it', undefined, 2],
   ] as const)('that end the process: %s %s', async (mode, _, status, begun) => {

