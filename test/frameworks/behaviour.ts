@@ -4,7 +4,7 @@ import { createReceiver, type ReceiverOptions } from '@ackhook/core'
 import { sign } from '@ackhook/testing'
 import { expect, it, onTestFinished } from 'vitest'
 
-const secret = 'whsec_frameworks_0123456789'
+export const SECRET = 'whsec_frameworks_0123456789'
 const quiet = { info() {}, warn() {}, error() {} }
 
 type Options = ReceiverOptions<Record<never, never>, never>
@@ -22,7 +22,7 @@ export type Start = (setting: Setting) => Promise<string>
 /** What a sender sees, whatever calls the handler. */
 export function behaves(start: Start): void {
   const setting = (handler: () => void, options: Partial<Options> = {}): Setting => ({
-    options: { secret, logger: quiet, ...options } as Options,
+    options: { secret: SECRET, logger: quiet, ...options } as Options,
     setUp(receiver) {
       receiver.on('*', handler)
       onTestFinished(async () => void (await receiver.close()))
@@ -69,9 +69,13 @@ export async function listen(server: Server | RequestListener): Promise<string> 
 }
 
 /** Status and code of the reply to an event whose bytes no parser would give back. */
-async function post(url: string, key = secret): Promise<readonly [status: number, code: unknown]> {
-  const data = { conversation_id: 'cnv_1', channel: 'whatsapp', resolved_by: 'ai' }
-  const event = { id: 'evt_1', type: 'conversation.resolved', created_at: '2026-01-01T00:00:00Z', data }
+export async function post(
+  url: string,
+  key: string = SECRET,
+  { id = 'evt_1', note = '' } = {},
+): Promise<readonly [status: number, code: unknown]> {
+  const data = { conversation_id: 'cnv_1', channel: 'whatsapp', resolved_by: 'ai', note }
+  const event = { id, type: 'conversation.resolved', created_at: '2026-01-01T00:00:00Z', data }
   const body = `${JSON.stringify(event, undefined, 2)}\n`
   const headers = { 'content-type': 'application/json', 'x-service-signature': sign(body, { secret: key }) }
   const signal = AbortSignal.timeout(20_000)

@@ -3,9 +3,9 @@ import { join } from 'node:path'
 
 const POSTGRES_VERSIONS = '/usr/lib/postgresql'
 
-/** The path of a program on this machine. Debian keeps those of PostgreSQL out of `PATH`. */
+/** The path of a program on this machine. Debian keeps those of PostgreSQL out of `PATH`, and a user's without servers. */
 export function findProgram(name: string): string | undefined {
-  const folders = (process.env['PATH'] ?? '').split(':')
+  const folders = [...(process.env['PATH'] ?? '').split(':'), '/usr/sbin']
   if (existsSync(POSTGRES_VERSIONS)) {
     const newestFirst = readdirSync(POSTGRES_VERSIONS).sort((a, b) => Number(b) - Number(a))
     folders.push(...newestFirst.map(version => join(POSTGRES_VERSIONS, version, 'bin')))

@@ -26,4 +26,5 @@ const PACKAGES = {
   'chromium-headless-shell': 'chromium-headless-shell',
   pgbouncer: 'pgbouncer',
   openssl: 'openssl',
+  nginx: 'nginx',
 } as const

@@ -19,6 +19,7 @@ import {
   withDeadline,
 } from '@ackhook/core/spi'
 import { Acceptor } from './accepting/acceptor.ts'
+import { askEngine } from './ask-engine.ts'
 import { BROWSING, browse } from './browse.ts'
 import { createEngine } from './create-engine.ts'
 import { createDeadLetters } from './dead-letters.ts'
@@ -29,7 +30,7 @@ import { type BullmqInboxOptions, type ResolvedOptions, resolveOptions } from '.
 import { InboxWorker } from './processing/inbox-worker.ts'
 import { OutageLog } from './processing/outage-log.ts'
 import { Pruner } from './retention/pruner.ts'
-import { checkStart, questionError, startError } from './start-check.ts'
+import { checkStart, startError } from './start-check.ts'
 import { Stats } from './stats.ts'
 
 /** 10 s, 50 s, 4 min, 21 min, 1.7 h, 9 h and 12 h apart, each less a random part: 11 to 23 h in all. */
@@ -66,9 +67,9 @@ export function bullmqInbox(options: BullmqInboxOptions): Inbox {
     accept: delivery => inbox.accept(delivery),
     close: timeoutMs => inbox.close(timeoutMs),
     stats: () => inbox.stats(),
-    deadLetters: createDeadLetters(() => inbox.connect()),
+    deadLetters: createDeadLetters(() => inbox.open()),
     forget: key => inbox.forget(key),
-    browse: query => browse(() => inbox.connect(), query),
+    browse: query => browse(() => inbox.open(), query),
     browsing: BROWSING[resolved.engine.kind],
     processes: () => inbox.processes(),
     throughput: () => inbox.throughput(),
@@ -110,13 +111,6 @@ class BullmqInbox {
       },
     )
     return this.#opening
-  }
-
-  /** The engine, connected: on Redis a call before that fails, as deliveries should. */
-  async connect(): Promise<Engine> {
-    const engine = await this.open()
-    await engine.queue.waitUntilReady()
-    return engine
   }
 
   async start(work: ProcessEvent, given: ProcessingPolicy): Promise<void> {
@@ -165,12 +159,8 @@ class BullmqInbox {
     return this.#ask('throughput', ({ board }) => board.minutes())
   }
 
-  async #ask<T>(operation: string, work: (engine: Engine) => Promise<T>): Promise<T> {
-    try {
-      return await withDeadline(this.connect().then(work), { operation, ms: ASK_MS })
-    } catch (error) {
-      throw questionError(error, this.#engine)
-    }
+  #ask<T>(operation: string, question: (engine: Engine) => Promise<T>): Promise<T> {
+    return askEngine(() => this.open(), question, { operation, ms: ASK_MS })
   }
 
   async close(timeoutMs: number): Promise<DrainReport> {

@@ -1,10 +1,11 @@
 import type { PresenceDirectory } from '@ackhook/core/spi'
 import { expect, test } from 'vitest'
+import { BULLMQ_PLACES } from '../../../test/faults/bullmq/bullmq-places.ts'
 import { closes } from '../../../test/faults/bullmq/closes.ts'
 import { postgresEngine, redisEngine } from './engines.ts'
 import { aPolicy, COMPLETED, unique, until } from './parts.ts'
 
-closes(3)
+closes(3, BULLMQ_PLACES)
 
 test.each([
   ['Redis', redisEngine],

@@ -28,6 +28,9 @@ export interface TestEngine {
   age(queue: string): Promise<unknown>
   /** The processes that the server has stored as sharing the queue, whether their time is over or not. */
   published(queue: string): Promise<readonly string[]>
+  /** Stops the server with its connections open, where it is one process. */
+  pause?(): void
+  resume?(): void
   kill(): Promise<void>
   restart(): Promise<void>
   stop(): Promise<void>
@@ -80,6 +83,8 @@ export async function redisEngine(config: Readonly<Record<string, string>> = {})
         .exec()
       client.disconnect()
     },
+    pause: () => server.pause(),
+    resume: () => server.resume(),
     kill: () => server.kill(),
     restart: () => server.restart(),
     stop: () => server.stop(),

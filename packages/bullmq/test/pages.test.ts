@@ -123,6 +123,28 @@ describe.each([
     expect(times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)]).toBeLessThan(250)
   })
 
+  // Only Redis evicts jobs and keeps their places in the list.
+  test.runIf(start === redisEngine)(
+    'go on where a whole page has only jobs that were added again after Redis had lost them',
+    PATIENT,
+    async () => {
+      const inbox = await withLetters(Array.from({ length: 3 }, (_, i) => Buffer.from(String(i))))
+      const queue = /'(.*)'/.exec(inbox.location!)![1]!
+      const client = new Redis(engine.port)
+      closing.push(() => client.disconnect())
+      const pipeline = client.pipeline()
+      for (let i = 0; i < 700; i++) {
+        pipeline.zadd(`bull:${queue}:failed`, Date.now() + 1000, `e-again-${i}`)
+        pipeline.hset(`bull:${queue}:e-again-${i}`, { timestamp: Date.now(), name: 'a.b', data: '{}' })
+      }
+      await pipeline.exec()
+      const ids = ['evt_0', 'evt_1', 'evt_2']
+      for (const limit of [1, 2, 100]) expect((await pagesOf(inbox, limit)).flat().toSorted()).toEqual(ids)
+      const browsed = (await inbox.browse?.({ state: 'dead', limit: 100 })) ?? []
+      expect(browsed.map(({ id }) => id).toSorted()).toEqual(ids)
+    },
+  )
+
   test('are found by what BullMQ stores, whatever somebody made of its form', PATIENT, async () => {
     const inbox = await withLetters([Buffer.from('{}')])
     const queue = /'(.*)'/.exec(inbox.location!)![1]!

@@ -3,7 +3,7 @@ import { createReceiver, type Inbox } from '@ackhook/core'
 import { describeError } from '@ackhook/core/spi'
 import { Redis } from 'ioredis'
 import { Client } from 'pg'
-import { afterAll, beforeAll, type TestContext, test } from 'vitest'
+import { afterAll, beforeAll, describe, type TestContext, test } from 'vitest'
 import { freePort } from '../../../test/support/free-port.ts'
 import { type PostgresServer, startPostgres } from '../../../test/support/postgres.ts'
 import { eventBody, recordingLogger, SECRET, signedRequest } from '../../../test/support/receiving.ts'
@@ -20,7 +20,7 @@ type Fail<Server> = (server: Server, cleanup: Cleanup) => Options | Promise<Opti
 const redisAt = (port: number, user = '') => `redis://${user}127.0.0.1:${port}`
 
 async function asAdmin(server: RedisServer, ...command: [string, ...string[]]): Promise<void> {
-  const client = new Redis(server.url)
+  const client = new Redis(server.url, { enableReadyCheck: false })
   client.on('error', () => {})
   await client.call(...command).finally(() => client.disconnect())
 }
@@ -117,6 +117,64 @@ test.for(atStart)(
     expect(logged().join('\n')).not.toMatch(/max retries per request|isn't writeable|EPIPE/i)
   },
 )
+
+/** A server that takes 7 s at least to read its data when it is started again. */
+async function slowlyLoading(cleanup: Cleanup): Promise<RedisServer> {
+  const config = { 'key-load-delay': '500', 'loading-process-events-interval-bytes': '1024' }
+  const server = await startRedis({ config: { ...config, 'enable-debug-command': 'yes' } })
+  cleanup(() => server.stop())
+  await asAdmin(server, 'DEBUG', 'POPULATE', '14000')
+  await asAdmin(server, 'SAVE')
+  return server
+}
+
+test(
+  'while Redis loads its data, a start and each refused delivery say so, and a start after that succeeds',
+  PATIENT,
+  async ({ expect, onTestFinished: cleanup }) => {
+    const server = await slowlyLoading(cleanup)
+    const loaded = server.restart()
+    loaded.catch(() => {})
+    await until(() => asAdmin(server, 'GET', 'key:1').then(() => false, isLoading))
+    const { receiver, logged } = await receiving({ connection: server.url }, cleanup)
+    const message = /LOADING Redis is loading the dataset in memory.*wait until it serves/
+    await expect(receiver.start()).rejects.toThrow(message)
+    expect((await receiver.handle(signedRequest(eventBody({})))).status).toBe(503)
+    expect(logged().join('\n')).toMatch(message)
+    await asAdmin(server, 'CONFIG', 'SET', 'key-load-delay', '0')
+    await loaded
+    await receiver.start()
+    expect((await receiver.handle(signedRequest(eventBody({})))).status).toBe(202)
+  },
+)
+
+function isLoading(error: unknown): boolean {
+  return /^ReplyError: LOADING /.test(describeError(error))
+}
+
+const questions: [string, (inbox: Inbox) => unknown][] = [
+  ['stats', inbox => inbox.stats()],
+  ['forget', inbox => inbox.forget('key')],
+  ['processes', inbox => inbox.processes?.()],
+  ['throughput', inbox => inbox.throughput?.()],
+  ['browse a list', inbox => inbox.browse?.({ state: 'dead' })],
+  ['browse for a key', inbox => inbox.browse?.({ state: 'dead', key: 'key' })],
+  ['list dead letters', inbox => inbox.deadLetters.list()],
+  ['get a dead letter', inbox => inbox.deadLetters.get('key')],
+  ['redrive a dead letter', inbox => inbox.deadLetters.redrive('key')],
+  ['discard a dead letter', inbox => inbox.deadLetters.discard('key')],
+]
+
+describe.concurrent.each([
+  ['Redis', (port: number) => ({ connection: redisAt(port) })],
+  ['PostgreSQL', (port: number) => ({ postgres: `postgres://postgres@127.0.0.1:${port}/postgres` })],
+] as const)('a tool that finds nobody at the port of %s learns it', (_, optionsAt) => {
+  test.for(questions)('%s', PATIENT, async ([, ask], { expect, onTestFinished: cleanup }) => {
+    const inbox = bullmqInbox(optionsAt(await freePort()))
+    cleanup(async () => void (await inbox.close(1000)))
+    await expect(Promise.resolve(ask(inbox))).rejects.toThrow(/ECONNREFUSED/)
+  })
+})
 
 const later: [string, Fail<RedisServer>, RegExp][] = [
   [

@@ -63,8 +63,33 @@ async function aQueue(start: () => Promise<TestEngine>, cleanup: Cleanup) {
       return false
     }
   }
-  return { options, inbox, holds }
+  return { engine, options, inbox, holds }
 }
+
+test(
+  'after a stop of the whole machine, whose Redis answers a little later, a process runs no event beside itself',
+  PATIENT,
+  async ({ expect, onTestFinished: cleanup }) => {
+    const { engine, options, inbox, holds } = await aQueue(redisEngine, cleanup)
+    const stopped = await aWorker({ ...options, lease: '4s' }, cleanup)
+    for (let i = 0; i < 12; i++) await inbox.accept(aDelivery())
+    await until(() => stopped.times('begun') === 12)
+    stopped.signal('SIGSTOP')
+    engine.pause?.()
+    await new Promise(resolve => setTimeout(resolve, 6000))
+    stopped.signal('SIGCONT')
+    await new Promise(resolve => setTimeout(resolve, 2000))
+    engine.resume?.()
+    await until(async () => (await inbox.accept(aDelivery())).outcome === 'accepted')
+    await until(() => stopped.times('begun') > 12)
+    await until(() => holds(0, 13))
+    await until(() => {
+      stopped.finish()
+      return holds(0, 0)
+    })
+    expect([stopped.times('begun'), stopped.times('beside itself')]).toEqual([13, 0])
+  },
+)
 
 describe.concurrent.each([
   ['Redis', redisEngine],
@@ -107,6 +132,30 @@ describe.concurrent.each([
       })
       expect(stopped.times('begun')).toBe(13)
       expect([stopped.times('lease_lost'), stopped.times('store_down')]).toEqual([0, 0])
+    },
+  )
+
+  test(
+    'after a stop of two processes for longer than a lease, neither runs an event beside itself',
+    PATIENT,
+    async ({ expect, onTestFinished: cleanup }) => {
+      const { options, inbox, holds } = await aQueue(start, cleanup)
+      const lease = { ...options, lease: '4s' } as const
+      const workers = [await aWorker(lease, cleanup), await aWorker(lease, cleanup)]
+      const begun = () => workers.reduce((sum, { times }) => sum + times('begun'), 0)
+      for (let i = 0; i < 24; i++) await inbox.accept(aDelivery())
+      await until(() => begun() === 24)
+      for (const { signal } of workers) signal('SIGSTOP')
+      await new Promise(resolve => setTimeout(resolve, 6000))
+      for (const { signal } of workers) signal('SIGCONT')
+      // They work again: one more is begun after whatever else they take.
+      await inbox.accept(aDelivery())
+      await until(() => holds(0, 25), 60_000)
+      await until(async () => {
+        for (const { finish } of workers) finish()
+        return holds(0, 0)
+      }, 60_000)
+      expect(workers.map(({ times }) => times('beside itself'))).toEqual([0, 0])
     },
   )
 

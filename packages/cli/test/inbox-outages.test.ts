@@ -75,18 +75,24 @@ describe('Redis', () => {
   })
 })
 
-test('a server that accepts connections and never replies is reported with the time', async () => {
-  const silent = createServer().listen(0, '127.0.0.1')
-  await once(silent, 'listening')
-  const { port } = silent.address() as AddressInfo
-  const sockets = new Set<Socket>()
-  silent.on('connection', socket => sockets.add(socket))
-  await expect(checkRedis(`redis://127.0.0.1:${port}`)).rejects.toThrow(
-    /\(the server did not answer within 1500 ms\): check that the server runs/,
-  )
-  for (const socket of sockets) socket.destroy()
-  silent.close()
-})
+test.each([
+  ['redis', checkRedis],
+  ['postgres', checkPostgres],
+])(
+  'a server of %s that accepts connections and never replies is reported with the time',
+  async (kind, check) => {
+    const silent = createServer().listen(0, '127.0.0.1')
+    await once(silent, 'listening')
+    const { port } = silent.address() as AddressInfo
+    const sockets = new Set<Socket>()
+    silent.on('connection', socket => sockets.add(socket))
+    await expect(check(`${kind}://127.0.0.1:${port}`)).rejects.toThrow(
+      /\(the server did not answer within 1200 ms\): check that the server runs/,
+    )
+    for (const socket of sockets) socket.destroy()
+    silent.close()
+  },
+)
 
 test.each([
   ['redis:///tmp/redis.sock', checkRedis],

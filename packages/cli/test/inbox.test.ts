@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { createReceiver, type Inbox, memoryInbox, NonRetryableError } from '@ackhook/core'
 import { sqliteInbox } from '@ackhook/sqlite'
 import { createEvent, testReceiver } from '@ackhook/testing'
+import stringWidth from 'fast-string-width'
 import { describe, expect, test, vi } from 'vitest'
 import { withFolder } from '../../sqlite/test/start-inbox.ts'
 import { inboxCommand } from '../src/inbox/inbox-command.ts'
@@ -160,6 +161,26 @@ test('list shows one page, in either order, and where to go on', async () => {
   const json = JSON.parse((await run(['list', '--json', '--limit', '1'])).out)
   expect(json.deadLetters).toMatchObject([{ id: 'evt_3', cursor: expect.any(String) }])
   await expect(run(['list', '--after', 'nonsense'])).rejects.toThrow(/^--after must be the cursor/)
+})
+
+test('list fits into the columns of a terminal, and leaves everything whole elsewhere', async () => {
+  const ids = ['evt_01hzy3qk5w9v2x7m4n8p6r0t1s', 'evt_注文番号一二三四五六七八九十', 'evt_🚀']
+  const { run } = await setUp(...ids)
+  const whole = (await run(['list'])).out
+  for (const id of ids) expect(whole).toContain(id)
+  expect((await run(['list'], fakeTerminal({ columns: 200 }))).out).toBe(whole)
+  for (const columns of [80, 120]) {
+    const { out } = await run(['list'], fakeTerminal({ columns }))
+    const lines = out.split('\n')
+    for (const line of lines) expect(stringWidth(line)).toBeLessThanOrEqual(columns)
+    expect(out).toContain('evt_01hzy3qk5…6r0t1s')
+    const rows = lines.filter(line => /^(?:ID|evt_)/.test(line))
+    // All types begin in one column, as they are seen.
+    const places = rows.map(line => stringWidth(line.slice(0, line.search(/TYPE|a\.b/))))
+    expect(new Set(places)).toEqual(new Set([22]))
+  }
+  const json = JSON.parse((await run(['list', '--json'], fakeTerminal({ columns: 80 }))).out)
+  expect(json.deadLetters.map(({ id }: { id: string }) => id).toSorted()).toEqual(ids.toSorted())
 })
 
 test('forget releases the id of a handled event, so that a replay runs', async () => {

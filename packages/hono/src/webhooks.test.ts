@@ -2,6 +2,8 @@ import { createHmac } from 'node:crypto'
 import { createReceiver } from '@ackhook/core'
 import { serve } from '@hono/node-server'
 import { type Context, Hono } from 'hono'
+import { handle as netlify } from 'hono/netlify'
+import { handle as vercel } from 'hono/vercel'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { webhooks, webhooksOf } from './index.ts'
 
@@ -78,6 +80,59 @@ it('gives the work after the reply to waitUntil where there is an execution cont
   expect(work).toHaveLength(1)
   await work[0]
   expect(handled).toBe(true)
+})
+
+const VERCEL = Symbol.for('@vercel/request-context')
+
+/** A host that keeps the work, and refuses any other `this`. */
+function hostOf(kept: Promise<unknown>[]) {
+  return {
+    kept,
+    waitUntil(this: { kept: Promise<unknown>[] }, work: Promise<unknown>) {
+      this.kept.push(work)
+    },
+  }
+}
+
+it.each([
+  ['of a Netlify function through handle() of hono/netlify', 'netlify'],
+  ['of a Netlify function that is app.fetch', 'fetch'],
+  ['of Vercel through handle() of hono/vercel', 'vercel'],
+  ["of Vercel through Hono's listener for Node", 'node'],
+])('gives the work after the reply to the waitUntil %s', async (_, host) => {
+  let handled = false
+  const hooks = webhooks(options).on('a.b', () => {
+    handled = true
+  })
+  const app = new Hono().post('/webhooks', hooks)
+  const kept: Promise<unknown>[] = []
+  const context = hostOf(kept)
+  if (host === 'vercel' || host === 'node') {
+    Object.assign(globalThis, { [VERCEL]: { get: () => context } })
+    onTestFinished(() => void Reflect.deleteProperty(globalThis, VERCEL))
+  }
+  const request = new Request('http://app.test/webhooks', delivery('evt_1'))
+  const replies = {
+    netlify: () => netlify(app)(request, context),
+    fetch: () => app.fetch(request, context),
+    vercel: () => vercel(app)(request),
+    node: async () => fetch(`${await listen(app)}/webhooks`, delivery('evt_1')),
+  }
+  expect((await replies[host as keyof typeof replies]()).status).toBe(202)
+  expect(kept).toHaveLength(1)
+  await kept[0]
+  expect(handled).toBe(true)
+})
+
+it('warns on a host that freezes where no waitUntil is found', async () => {
+  vi.stubEnv('NETLIFY', 'true')
+  onTestFinished(() => void vi.unstubAllEnvs())
+  const warned: unknown[] = []
+  const logger = { ...quiet, warn: (fields: { code?: unknown }) => void warned.push(fields.code) }
+  const hooks = webhooks({ ...options, logger }).on('a.b', () => {})
+  const app = new Hono().post('/webhooks', hooks)
+  expect((await app.request('/webhooks', delivery('evt_1'))).status).toBe(202)
+  expect(warned).toEqual(['host_freezes'])
 })
 
 it('takes a binding called incoming for a binding, and not for the request of Node', async () => {

@@ -11,6 +11,7 @@ import type {
 } from '@ackhook/core'
 import { readRawBody } from '@ackhook/core/node'
 import {
+  findWaitUntil,
   Refusal,
   readRequestBody,
   replyTo,
@@ -26,8 +27,10 @@ export type HonoWebhooks<Events, C extends Context = Context> = ((c: C) => Promi
   Receiver<Events, C>
 
 /**
- * Webhooks for Hono 4 on Node, Bun, Deno and Workers. Hono's context is the context of `secret` and `namespace`, so that a secret can come from `c.env`. Where there is an execution
- * context, the work after the reply is given to its `waitUntil`. Throws `ConfigurationError` for a wrong option.
+ * Webhooks for Hono 4 on Node, Bun, Deno and Workers. Hono's context is the context of `secret` and `namespace`, so that a
+ * secret can come from `c.env`. On Workers, Netlify and Vercel the work after the reply is given to the host's `waitUntil`.
+ * A host that freezes after the reply and has none needs `acknowledge: 'after-processing'`. Throws `ConfigurationError` for
+ * a wrong option.
  *
  * @example
  * const hooks = webhooks({ secret: c => c.env.SIGNING_SECRET })
@@ -68,14 +71,22 @@ export function webhooksOf<Events, C extends Context = Context>(
 function fromContext<C extends Context>(c: C): WebhookRequest<C> {
   const incoming: unknown = c.env?.incoming
   const method = c.req.method
-  if (isNodeRequest(incoming))
-    return { method, headers: incoming.headers, body: limits => readBody(c, limits, incoming), context: c }
+  if (isNodeRequest(incoming)) {
+    return {
+      method,
+      headers: incoming.headers,
+      body: limits => readBody(c, limits, incoming),
+      context: c,
+      waitUntil: findWaitUntil(undefined, undefined),
+    }
+  }
   return {
     method,
     headers: c.req.raw.headers,
     body: limits => readBody(c, limits),
     context: c,
-    waitUntil: work => keepAlive(c, work),
+    // Hono puts the context of a Netlify function into the environment.
+    waitUntil: findWaitUntil(c.env, executionOf(c)) ?? findWaitUntil(c.env?.context, undefined),
   }
 }
 
@@ -123,11 +134,12 @@ function toResponse(c: Context, { status, headers, body }: WebhookReply): Respon
   return c.newResponse(body, status as StatusCode, headers)
 }
 
-function keepAlive(c: Context, work: Promise<unknown>): void {
-  let execution: Context['executionCtx'] | undefined
+/** The execution context of Workers. */
+function executionOf(c: Context): unknown {
   try {
-    // The getter throws where the platform has none, and keeps the process by itself.
-    execution = c.executionCtx
-  } catch {}
-  execution?.waitUntil(work)
+    return c.executionCtx
+  } catch {
+    // The getter throws where the platform has none.
+    return undefined
+  }
 }

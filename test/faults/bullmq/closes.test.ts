@@ -1,3 +1,4 @@
+import { BULLMQ_PLACES } from './bullmq-places.ts'
 import { closes } from './closes.ts'
 
-closes(100)
+closes(100, BULLMQ_PLACES)

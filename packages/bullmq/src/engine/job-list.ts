@@ -53,6 +53,14 @@ export interface SliceQuery extends JobQuery {
   readonly firstBytes: number | undefined
 }
 
+export interface Slice {
+  readonly jobs: readonly ListedJob[]
+  /** How many places of the list were looked at. Some may have no job to list. */
+  readonly places: number
+  /** The last of these places. `undefined` at the end of the list, and where the next job does not fit. */
+  readonly last: Position | undefined
+}
+
 /** Bytes of what is stored of the jobs of one page: 4 MiB of bodies, and what is around them. */
 const PAGE_BYTES = 4_194_304 + 65_536
 /** Bytes that the server sends at a time, so that a long page keeps neither the server nor a connection from deliveries. */
@@ -67,7 +75,7 @@ export const JOB_BYTES = 200
  */
 export async function readPage(
   query: JobQuery,
-  readSlice: (slice: SliceQuery) => Promise<readonly ListedJob[]>,
+  readSlice: (slice: SliceQuery) => Promise<Slice>,
   firstSlice: number = SLICE,
 ): Promise<readonly ListedJob[]> {
   const found: ListedJob[] = []
@@ -77,14 +85,13 @@ export async function readPage(
     const limit = Math.min(asked, query.limit - found.length)
     const sliceBytes = query.bodies ? Math.min(SLICE_BYTES, leftBytes) : SLICE_BYTES
     const firstBytes = query.bodies && found.length > 0 ? leftBytes : undefined
-    const slice = await readSlice({ ...query, after, limit, sliceBytes, firstBytes })
-    const last = slice.at(-1)
+    const { jobs, places, last } = await readSlice({ ...query, after, limit, sliceBytes, firstBytes })
+    found.push(...jobs)
     if (last === undefined) break
-    found.push(...slice)
-    after = { at: last.at, jobId: last.id }
-    for (const job of slice) leftBytes -= bytesOf(job)
+    after = last
+    for (const job of jobs) leftBytes -= bytesOf(job)
     // Of a server that measures a job before it knows how long the data is.
-    asked = slice.length < limit ? Math.max(1, slice.length) : Math.min(SLICE, asked * 2)
+    asked = places < limit ? Math.max(1, places) : Math.min(SLICE, asked * 2)
   }
   return found
 }

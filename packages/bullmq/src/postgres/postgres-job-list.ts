@@ -4,6 +4,7 @@ import {
   type JobQuery,
   type ListedJob,
   readPage,
+  type Slice,
   type SliceQuery,
 } from '../engine/job-list.ts'
 import type { Queries } from './typed-queries.ts'
@@ -104,11 +105,13 @@ async function readDead(
   queries: Queries,
   queue: string,
   { order, after, limit, sliceBytes, firstBytes }: SliceQuery,
-): Promise<readonly ListedJob[]> {
+): Promise<Slice> {
   const place = [after?.at ?? null, after?.jobId ?? null]
   const values = [queue, limit, ...place, sliceBytes, firstBytes ?? null]
   const { rows } = await queries.query<Row>(deadWithBodies(order), values)
-  return rows.map(toJob)
+  const jobs = rows.map(toJob)
+  const last = jobs.at(-1)
+  return { jobs, places: jobs.length, last: last && { at: last.at, jobId: last.id } }
 }
 
 async function readHeads(

@@ -196,7 +196,7 @@ export class InboxWorker {
     // One whose attempt was withdrawn no longer counts.
     if (take?.lock.lost) return 'taken'
     const relocked = await this.#worker.relock(job, token, this.#leaseMs)
-    if (relocked === 'own' && take !== undefined) await settlesWithin(take.superseded, GRACE_MS)
+    if (relocked === 'own' && take !== undefined) await settlesWithin(take.superseded, this.#leaseMs)
     return relocked
   }
 

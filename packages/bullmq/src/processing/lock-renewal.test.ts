@@ -182,16 +182,18 @@ test.each([
   expect(lock.lost).toBe(expected.length > 0)
 })
 
-test('a lock of which the server says nothing after a stall is lost in a second', async () => {
+test('a lock of which the server says nothing after a stall is lost after another lease', async () => {
   const { hold } = locksOn(
     async () => [],
     LEASE_MS,
     () => new Promise(() => {}),
   )
-  const { attempt, reasons } = watched()
+  const { attempt, reasons, withdrawnAt } = watched()
   hold('e-1', 't:0', attempt)
   for (const end = performance.now() + 2 * LEASE_MS; performance.now() < end; );
+  const resumedAt = performance.now()
   await vi.waitFor(() => expect(reasons).toEqual(['lease_lost']), SOON)
+  expect(withdrawnAt() - resumedAt).toBeGreaterThan(LEASE_MS - 5)
 })
 
 test('an answer about a released lock is ignored', async () => {

@@ -36,9 +36,6 @@ interface HeldLock extends JobLock, LockHolder {
   asking: boolean
 }
 
-/** How long an expired lock may be asked for. */
-const ASK_MS = 1000
-
 /** A lock is at most one and a half periods old when the event loop is blocked: it then lasts for four fifths of a lease. */
 const RENEWALS_PER_LEASE = 8
 
@@ -49,7 +46,9 @@ const RENEWALS_PER_LEASE = 8
  *
  * A renewal that fails or is not answered is tried again until the lock must have expired. Then the attempt is
  * withdrawn, whatever the server would answer. After a stall of the event loop or the whole process nothing was tried: then
- * the server is asked first, which may not have given the job to anybody else.
+ * the server is asked first, which may not have given the job to anybody else. Where the whole machine stalled it may answer
+ * late, and is waited for as long as a lease: this process would take a job that it has withdrawn again, and run it beside
+ * itself.
  */
 export class LockRenewal {
   readonly #leaseMs: number
@@ -119,16 +118,14 @@ export class LockRenewal {
   #schedule(ms: number): void {
     const dueAt = performance.now() + ms
     // After a pause of the event loop, the answers of the server are read before locks are judged.
-    this.#timer = setTimeout(() => {
-      const hasStalled = performance.now() - dueAt > this.#periodMs
-      setImmediate(() => this.#check(hasStalled))
-    }, ms)
+    this.#timer = setTimeout(() => setImmediate(() => this.#check(dueAt)), ms)
   }
 
-  #check(hasStalled: boolean): void {
+  #check(dueAt: number): void {
     if (this.#timer === undefined) return
     this.#timer = undefined
     const now = performance.now()
+    const hasStalled = now - dueAt > this.#periodMs
     const due: HeldLock[] = []
     let nextMs = this.#periodMs
     for (const lock of this.#held.values()) {
@@ -172,7 +169,7 @@ export class LockRenewal {
       },
       error => this.#onError(error as Error),
     )
-    await settlesWithin(answered, ASK_MS)
+    await settlesWithin(answered, this.#leaseMs)
     lock.asking = false
     if (isLocked) lock.renewedAt = askedAt
     else if (!lock.ended) this.#lose(lock)

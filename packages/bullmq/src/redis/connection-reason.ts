@@ -4,6 +4,10 @@ import type { RedisConnectionClient } from 'bullmq'
 
 /** Redis says these before it closes a connection, and ioredis keeps them to itself: it asked for something else. */
 const GREETING = /^-((?:ERR max number of clients|DENIED|LOADING|MASTERDOWN)[^\r\n]*)/
+/** The answer to the question by which ioredis learns whether it may send commands: while Redis loads, it only waits. */
+const LOADING = /\nloading:1\r/
+/** More than that answer has. */
+const MAX_READ = 65_536
 /** ioredis' own sentences about commands that had no connection. */
 const HAD_NO_CONNECTION =
   /^(?:Connection is closed\.$|Stream isn't writeable|Cluster isn't ready|Reached the max retries per request)/
@@ -13,14 +17,19 @@ export class ConnectionReason {
   #reason: Error | undefined
   /** Nothing has failed in this attempt to connect. */
   #isFirst = true
+  #stopReading = (): void => {}
 
   constructor(client: RedisConnectionClient) {
     client.on?.('connecting', () => {
       this.#isFirst = true
     })
-    client.on?.('connect', () => readGreeting(client['stream'], error => this.#see(error)))
+    client.on?.('connect', () => {
+      this.#stopReading()
+      this.#stopReading = readGreeting(client['stream'], error => this.#see(error))
+    })
     client.on?.('error', (error: Error) => this.#see(error))
     client.on?.('ready', () => {
+      this.#stopReading()
       this.#reason = undefined
       this.#isFirst = true
     })
@@ -52,10 +61,18 @@ function nodeErrorOf(error: Error): Error {
   return isError(lastNodeError) ? lastNodeError : error
 }
 
-/** A cluster has no socket of its own. */
-function readGreeting(socket: Socket | undefined, onError: (error: Error) => void): void {
-  socket?.once('data', data => {
-    const [, text] = GREETING.exec(String(data.subarray(0, 200))) ?? []
+/** Reads along until it is told to stop. A cluster has no socket of its own. */
+function readGreeting(socket: Socket | undefined, onError: (error: Error) => void): () => void {
+  let said = ''
+  const stop = () => void socket?.off('data', read)
+  function read(data: Buffer): void {
+    said += data.toString('latin1')
+    const refusal = GREETING.exec(said)?.[1]
+    const text =
+      refusal ?? (LOADING.test(said) ? 'LOADING Redis is loading the dataset in memory' : undefined)
     if (text !== undefined) onError(Object.assign(new Error(text), { name: 'ReplyError' }))
-  })
+    if (text !== undefined || said.length > MAX_READ) stop()
+  }
+  socket?.on('data', read)
+  return stop
 }

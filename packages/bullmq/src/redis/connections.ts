@@ -12,6 +12,8 @@ type Reconnect = boolean | 1 | 2
 const ALWAYS = {
   lazyConnect: false,
   retryStrategy: (times: number): number => Math.min(times * 100, 2000),
+  // ioredis asks a server that loads its data again only after as long as that one guesses, up to 10 s.
+  maxLoadingRetryTime: 500,
   // BullMQ and this package calculate with Redis' numbers.
   stringNumbers: false,
 }

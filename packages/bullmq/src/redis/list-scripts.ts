@@ -27,7 +27,7 @@ end
 /**
  * Dead letters after a place, the first of them that fit. KEYS: the failed jobs. ARGV: the prefix of the queue's keys, 1 for
  * bodies, the order, the place (two empty texts for the beginning), how many, how many bytes, and how many the first may
- * have, empty for any number.
+ * have, empty for any number. Returns the letters, how many places it looked at, and the last of these, if there was one.
  */
 export const LIST_DEAD: string = `${READ_JOB}
 local isNewest, at, after, most, slice, first = ARGV[3] == 'newest', ARGV[4], ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8])
@@ -47,19 +47,21 @@ if #places < most then
   local scored = redis.call(range, KEYS[1], from, to, 'WITHSCORES', 'LIMIT', 0, most - #places)
   for i = 1, #scored, 2 do places[#places + 1] = { scored[i], scored[i + 1] } end
 end
-local found, bytes = {}, 0
+local found, bytes, looked = {}, 0, 0
 for _, place in ipairs(places) do
   local size = sizeOf(place[1])
   local fits = bytes + size <= slice or (#found == 0 and (not first or size <= first))
   if #found == most or not fits then break end
   local job = read(place[1], place[2])
+  looked = looked + 1
   -- One that was added again after Redis had lost it waits, and is in this list by mistake.
   if job[7] or not job[8] then
     bytes = bytes + size
     found[#found + 1] = job
   end
 end
-return found
+local last = places[looked] or { false, false }
+return { found, looked, last[2], last[1] }
 `
 
 /** Jobs by their ids, as many of the first as fit. KEYS: the running jobs, for a cluster. ARGV: the prefix of the queue's keys, 1 for bodies, how many bytes, the ids. */

@@ -4,6 +4,7 @@ import {
   type JobQuery,
   type ListedJob,
   readPage,
+  type Slice,
   type SliceQuery,
 } from '../engine/job-list.ts'
 import { FIND_JOB, LIST_DEAD, READ_JOBS } from './list-scripts.ts'
@@ -41,13 +42,15 @@ export class RedisJobList {
     return { ...toJob(reply), state }
   }
 
-  async #dead(slice: SliceQuery): Promise<readonly ListedJob[]> {
+  async #dead(slice: SliceQuery): Promise<Slice> {
     const { order, after, limit, bodies, sliceBytes, firstBytes } = slice
     const place = [after?.at ?? '', after?.jobId ?? '']
     const bytes = bodies ? [sliceBytes, firstBytes ?? ''] : [READ_BYTES, '']
     const args = [this.#keyOf(''), Number(bodies), order, ...place, limit, ...bytes]
-    const found = (await this.#client['eval'](LIST_DEAD, 1, this.#keyOf('failed'), ...args)) as Reply[]
-    return found.map(toJob)
+    const reply = await this.#client['eval'](LIST_DEAD, 1, this.#keyOf('failed'), ...args)
+    const [found, places, at, jobId] = reply as [Reply[], number, string | null, string]
+    const last = at === null ? undefined : { at: Number(at), jobId }
+    return { jobs: found.map(toJob), places: Number(places), last }
   }
 
   async #active({ after, limit, bodies }: JobQuery): Promise<readonly ListedJob[]> {

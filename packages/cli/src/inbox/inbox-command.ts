@@ -63,6 +63,7 @@ function withPlace(command: Command): Command {
 
 const HELP = `
 Needs @ackhook/sqlite or @ackhook/bullmq in your project. Redriven events run in the processes of your app.
+In a terminal, list shortens what does not fit; a pipe and --json get it whole.
 Exit code 1 when an event was not found, 2 when there is no such file or queue.
 
 Examples:

@@ -22,6 +22,9 @@ export const openInbox: OpenInbox = async (flags, cwd) => {
     const { sqliteInbox } = await load('@ackhook/sqlite', 'sqliteInbox', cwd)
     return sqliteInbox({ path, create }) as Inbox
   }
+  const reached = redis === undefined ? checkPostgres(postgres ?? '') : checkRedis(redis)
+  // Only looked at below. Its time runs while the inbox is loaded.
+  reached.catch(() => {})
   const { bullmqInbox } = await load('@ackhook/bullmq', 'bullmqInbox', cwd)
   const place =
     redis === undefined
@@ -29,8 +32,7 @@ export const openInbox: OpenInbox = async (flags, cwd) => {
       : { connection: redis, ...(prefix !== undefined && { prefix }) }
   // Connects on its first use. Its options are checked before that, and better than here.
   const inbox = bullmqInbox({ ...place, ...(queue !== undefined && { queue }), create }) as Inbox
-  if (redis !== undefined) await checkRedis(redis)
-  if (postgres !== undefined) await checkPostgres(postgres)
+  await reached
   return inbox
 }
 

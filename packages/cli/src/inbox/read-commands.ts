@@ -1,13 +1,19 @@
 import type { DeadLetter, Inbox } from '@ackhook/core'
 import { printable } from '@ackhook/core/spi'
+import stringWidth from 'fast-string-width'
 import { EXIT } from '../command/exit-codes.ts'
 import { createPaint } from '../terminal/paint.ts'
+import { shorten } from '../terminal/shorten.ts'
 import { table } from '../terminal/table.ts'
 import { findTarget, inNamespace } from './find-targets.ts'
 import type { InboxFlags, ListFlags } from './inbox-flags.ts'
 import { type InboxParts, withInbox } from './with-inbox.ts'
 
 const PAGE = 500
+/** Together with the time and the attempts they fit into 80 columns, or with a namespace into 96. */
+const ID_COLUMNS = 20
+const NAMESPACE_COLUMNS = 14
+const TYPE_COLUMNS = 22
 
 export function list(flags: ListFlags, parts: InboxParts): Promise<number> {
   const { terminal } = parts
@@ -19,7 +25,7 @@ export function list(flags: ListFlags, parts: InboxParts): Promise<number> {
     }
     if (letters.length === 0)
       terminal.out(flags.after === undefined ? 'No dead letters.' : 'No further dead letters.')
-    else for (const line of table(rowsOf(letters))) terminal.out(line)
+    else for (const line of linesOf(letters, terminal.columns)) terminal.out(line)
     const cursor = letters.length === flags.limit ? letters.at(-1)?.cursor : undefined
     if (cursor === undefined) return EXIT.ok
     const total = flags.namespace === undefined ? (await inbox.stats()).dead : undefined
@@ -56,20 +62,30 @@ async function readLetters(
   return letters.slice(0, limit)
 }
 
-function rowsOf(letters: readonly Listed[]): readonly (readonly string[])[] {
+/** A pipe or a file gets everything whole. In a terminal, `show` and `--json` have what does not fit. */
+function linesOf(letters: readonly Listed[], columns: number | undefined): readonly string[] {
+  const whole = table(rowsOf(letters))
+  if (columns === undefined || whole.every(line => stringWidth(line) <= columns)) return whole
+  return table(rowsOf(letters, columns), columns)
+}
+
+function rowsOf(letters: readonly Listed[], columns?: number): readonly (readonly string[])[] {
   const hasNamespaces = letters.some(({ namespace }) => namespace !== '')
+  const fit = (text: string, most: number) =>
+    columns === undefined ? printable(text) : shorten(printable(text), Math.min(most, columns))
   const row = (id: string, namespace: string, ...others: readonly string[]) =>
     hasNamespaces ? [id, namespace, ...others] : [id, ...others]
   return [
     row('ID', 'NAMESPACE', 'TYPE', 'FAILED', 'ATTEMPTS', 'REASON'),
     ...letters.map(({ id, namespace, type, failedAt, attempts, reason }) =>
       row(
-        printable(id),
-        printable(namespace),
-        printable(type),
+        fit(id, ID_COLUMNS),
+        fit(namespace, NAMESPACE_COLUMNS),
+        fit(type, TYPE_COLUMNS),
         new Date(failedAt).toISOString(),
         String(attempts),
-        printable(reason),
+        // Below the rest of its row, indented.
+        fit(reason, (columns ?? 0) - 4),
       ),
     ),
   ]

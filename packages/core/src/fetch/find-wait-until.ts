@@ -1,4 +1,5 @@
-type WaitUntil = (work: Promise<unknown>) => void
+/** Keeps the host alive until the promise has settled. */
+export type WaitUntil = (work: Promise<unknown>) => void
 
 /** Vercel keeps the context of each request there, in every runtime. */
 const VERCEL = Symbol.for('@vercel/request-context')
