@@ -21,6 +21,7 @@ describe('the defaults', () => {
       retry: { attempts: 5, minDelayMs: 1000, maxDelayMs: 300_000, factor: 4 },
       concurrency: 16,
       capacity: 10_000,
+      capacityBytes: 67_108_864,
       handlerTimeoutMs: 60_000,
       handlerWaitMs: 600_000,
       bodyLimits: { maxBytes: 1_048_576, timeoutMs: 10_000 },
