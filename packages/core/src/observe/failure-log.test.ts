@@ -80,18 +80,21 @@ describe('a refusal', () => {
 describe('an outage', () => {
   const error = new Error('connection refused')
 
-  it('is one error with its first cause, then one line with its length and the refused deliveries', () => {
+  it('is one error with the cause that shows within two seconds, then one line with its length and the refused deliveries', () => {
     const { log, lines } = logging()
+    log.failed('extend', new Error('Connection is closed'))
     for (let i = 0; i < 135; i++) {
-      log.failed('claim', i === 0 ? error : new Error('another'))
       log.refused(new Refusal('store_unavailable', { cause: error }))
-      log.failed('extend', error)
+      log.failed('claim', error)
     }
+    expect(lines).toEqual([])
+    vi.advanceTimersByTime(2000)
+    for (let i = 0; i < 10; i++) log.failed('extend', error)
     expect(lines).toEqual([
       { level: 'error', fields: { code: 'store_down', operation: 'claim', err: error }, message: DOWN },
     ])
     log.worked(performance.now())
-    vi.advanceTimersByTime(28_000)
+    vi.advanceTimersByTime(26_000)
     log.worked(performance.now())
     log.worked(performance.now())
     expect(lines.slice(1)).toEqual([
@@ -106,6 +109,7 @@ describe('an outage', () => {
   it('begins with a refusal where the inbox observes nothing', () => {
     const { log, lines } = logging()
     log.refused(new Refusal('inbox_unavailable', { cause: error }))
+    vi.advanceTimersByTime(2000)
     expect(lines).toMatchObject([
       { level: 'error', fields: { code: 'store_down', operation: 'accept', err: error } },
     ])
@@ -120,12 +124,36 @@ describe('an outage', () => {
     expect(lines.slice(1)).toMatchObject([{ level: 'error', fields: { code: 'store_down' } }])
   })
 
+  it('is told again when another cause shows, once a minute', () => {
+    const { log, lines } = logging()
+    for (let second = 0; second < 100; second++) {
+      log.failed('claim', new Error(second < 30 ? 'ECONNREFUSED' : `LOADING ${second}`))
+      vi.advanceTimersByTime(1000)
+    }
+    const causes = lines.map(({ fields }) => (fields['err'] as Error).message)
+    expect(causes).toEqual(['ECONNREFUSED', 'LOADING 62'])
+  })
+
   it('is over only with something that was begun after the last failure', () => {
     const { log, lines } = logging()
     const before = performance.now()
     vi.advanceTimersByTime(10)
     log.failed('claim', error)
     log.worked(before)
+    expect(lines).toEqual([])
+    vi.advanceTimersByTime(10)
+    log.worked(performance.now())
+    expect(lines.map(({ fields }) => fields['code'])).toEqual(['store_down', 'store_up'])
+  })
+
+  it('is told with the next failure where no timer fires, as on Workers', () => {
+    vi.useRealTimers()
+    vi.useFakeTimers({ toFake: ['performance'] })
+    const { log, lines } = logging()
+    log.failed('claim', error)
+    vi.advanceTimersByTime(2001)
+    expect(lines).toEqual([])
+    log.failed('claim', error)
     expect(lines).toHaveLength(1)
   })
 

@@ -309,6 +309,7 @@ describe('a fault on this side', () => {
       const receiver = createReceiver({ secret: SECRET, inbox, logger, ...(observed && { observe }) })
       await receiver.on('*', () => {}).start()
       expect(seen).toEqual(observed ? [down, down] : [])
+      await vi.waitFor(() => expect(logger.lines).toHaveLength(1), 5000)
       expect(logger.lines).toMatchObject([
         { level: 'error', fields: { code: 'store_down', operation: 'work', err: error } },
       ])
