@@ -82,7 +82,8 @@ describe('an outage', () => {
 
   it('is one error with the cause that shows within two seconds, then one line with its length and the refused deliveries', () => {
     const { log, lines } = logging()
-    log.failed('extend', new Error('Connection is closed'))
+    const closed = new Error('Connection is closed')
+    log.failed('extend', closed)
     for (let i = 0; i < 135; i++) {
       log.refused(new Refusal('store_unavailable', { cause: error }))
       log.failed('claim', error)
@@ -91,7 +92,15 @@ describe('an outage', () => {
     vi.advanceTimersByTime(2000)
     for (let i = 0; i < 10; i++) log.failed('extend', error)
     expect(lines).toEqual([
-      { level: 'error', fields: { code: 'store_down', operation: 'claim', err: error }, message: DOWN },
+      {
+        level: 'error',
+        fields: {
+          code: 'store_down',
+          operation: 'extend',
+          err: new AggregateError([closed, error], 'Error: Connection is closed; Error: connection refused'),
+        },
+        message: DOWN.replace('claim', 'extend'),
+      },
     ])
     log.worked(performance.now())
     vi.advanceTimersByTime(26_000)
@@ -131,7 +140,8 @@ describe('an outage', () => {
       vi.advanceTimersByTime(1000)
     }
     const causes = lines.map(({ fields }) => (fields['err'] as Error).message)
-    expect(causes).toEqual(['ECONNREFUSED', 'LOADING 62'])
+    const more = [30, 31, 32, 33].map(second => `Error: LOADING ${second}`)
+    expect(causes).toEqual(['ECONNREFUSED', ['Error: ECONNREFUSED', ...more].join('; ')])
   })
 
   it('is over only with something that was begun after the last failure', () => {

@@ -6,22 +6,24 @@ import { onceAMinute } from '../lib/once-a-minute.ts'
 import type { Logger } from './logger.ts'
 
 const MINUTE_MS = 60_000
-/** The first failures often say only that a connection is closed, and those of its next attempts say why. */
+/** Some failures say only that a connection is closed, and those before them or those of the next attempts say why. */
 const UNCLEAR_MS = 2000
+
+/** Causes of an outage that are kept: some messages differ every time. */
+const MOST_CAUSES = 5
 
 interface Outage {
   /** Monotonic milliseconds. */
   readonly since: number
   /** Without a failure, until it is over. */
   readonly quietMs: number
+  /** Errors by what they say. */
+  readonly causes: Map<string, unknown>
   failedAt: number
-  refused: number
-  /** The cause that was logged last, and when. */
-  told: string
   toldAt: number
-  /** The last failure. */
-  operation: string
-  err: unknown
+  /** How many of the causes were logged. */
+  told: number
+  refused: number
 }
 
 /**
@@ -55,24 +57,24 @@ export class FailureLog {
   /** Begins an outage, or finds it going on. */
   failed(operation: string, err: unknown): void {
     const now = performance.now()
-    if (this.#outage === undefined) {
-      // An outage that comes and goes is over only once it has stayed away for a minute.
-      const quietMs = now - this.#endedAt < MINUTE_MS ? MINUTE_MS : 0
-      const told = { told: '', toldAt: Number.NEGATIVE_INFINITY }
-      const outage = { since: now, quietMs, failedAt: now, refused: 0, ...told, operation, err }
-      this.#outage = outage
-      const timer: unknown = setTimeout(() => this.#tell(outage), UNCLEAR_MS)
-      ;(timer as { unref?(): void }).unref?.()
-    }
-    Object.assign(this.#outage, { failedAt: now, operation, err })
-    if (operation === 'start' || now - this.#outage.since > UNCLEAR_MS) this.#tell(this.#outage)
+    // An outage that comes and goes is over only once it has stayed away for a minute.
+    const quietMs = now - this.#endedAt < MINUTE_MS ? MINUTE_MS : 0
+    const isFirst = this.#outage === undefined
+    const counts = { failedAt: now, toldAt: Number.NEGATIVE_INFINITY, told: 0, refused: 0 }
+    const outage = this.#outage ?? { since: now, quietMs, causes: new Map(), ...counts }
+    this.#outage = outage
+    outage.failedAt = now
+    if (outage.causes.size < MOST_CAUSES) outage.causes.set(describeError(err), err)
+    const timer: unknown = isFirst && setTimeout(() => this.#tell(outage, operation), UNCLEAR_MS)
+    ;(timer as { unref?(): void }).unref?.()
+    if (operation === 'start' || now - outage.since > UNCLEAR_MS) this.#tell(outage, operation)
   }
 
   /** Something worked that was begun at a monotonic time. */
   worked(begunAt: number): void {
     const outage = this.#outage
     if (outage === undefined || begunAt <= outage.failedAt + outage.quietMs) return
-    this.#tell(outage)
+    this.#tell(outage, 'accept')
     this.#outage = undefined
     this.#endedAt = performance.now()
     const seconds = Math.round((this.#endedAt - outage.since) / 1000)
@@ -80,12 +82,13 @@ export class FailureLog {
     this.#logger.info({ code: 'store_up', seconds, refused: outage.refused }, message)
   }
 
-  /** Logs the cause once, and another one that shows later. */
-  #tell(outage: Outage): void {
-    const { operation, err } = outage
-    const cause = describeError(err)
-    if (outage.told === cause || performance.now() - outage.toldAt < MINUTE_MS) return
-    Object.assign(outage, { told: cause, toldAt: performance.now() })
+  /** Logs the causes so far as one, and once a minute those that show later. */
+  #tell(outage: Outage, operation: string): void {
+    const { causes, told, toldAt } = outage
+    if (causes.size === told || performance.now() - toldAt < MINUTE_MS) return
+    Object.assign(outage, { told: causes.size, toldAt: performance.now() })
+    const errors = [...causes.values()]
+    const err = errors.length === 1 ? errors[0] : new AggregateError(errors, [...causes.keys()].join('; '))
     this.#logger.error(
       { code: 'store_down', operation, err },
       `The inbox or its store failed in '${operation}'. Check its server or disk: err has the cause. Until it works, deliveries may be refused, and events wait or run again; no stored event is lost.`,
