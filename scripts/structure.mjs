@@ -21,7 +21,7 @@ const MOST_FILES_OF_A_FOLDER = 20
  * Core without what only durable inboxes load: 4,450 when it was made small, 4,750 with reports of faults; the rest is
  * for what the log tells an operator (outages, clocks, a filling queue, drains), and for the bound on bytes in memory.
  */
-const MOST_CODE_LINES_OF_CORE = 4915
+const MOST_CODE_LINES_OF_CORE = 4917
 const MOST_CODE_LINES_OF_SHARING = 360
 const SHARING = /inbox.sharing/
 const LONGEST_SHOWN = 20
