@@ -17,8 +17,12 @@ import { parseSync } from 'rolldown/utils'
 
 const MOST_LINES_OF_A_FUNCTION = 60
 const MOST_FILES_OF_A_FOLDER = 20
-/** Core without what only durable inboxes load: 4,450 when it was made small, and what reports of faults added since. */
-const MOST_CODE_LINES_OF_CORE = 4750
+/**
+ * Core without what only durable inboxes load: 4,450 when it was made small, 4,750 with reports of faults; the rest is
+ * for what the log tells an operator (outages, clocks, a filling queue, drains), the bound on bytes in memory, and the
+ * context of a trace.
+ */
+const MOST_CODE_LINES_OF_CORE = 4980
 const MOST_CODE_LINES_OF_SHARING = 360
 const SHARING = /inbox.sharing/
 /** What ends a process and answers probes: beside the way of a delivery, like sharing. */

@@ -81,7 +81,7 @@ export const PARTS: Readonly<Record<string, readonly string[]>> = {
     'withDeadline',
     'wrongFramework',
   ],
-  '@ackhook/core/sharing': ['shareHandlers'],
+  '@ackhook/core/sharing': ['redriveCommand', 'shareHandlers'],
   '@ackhook/core/node': ['fromNodeRequest', 'readRawBody', 'writeReply'],
   '@ackhook/express': ['captureRawBody'],
   '@ackhook/client': ['ClientError'],

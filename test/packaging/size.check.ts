@@ -8,9 +8,9 @@ const SHARING = './sharing'
 
 /** Bytes, minified and compressed, of all other entry points together and without dependencies. */
 const BUDGETS: Readonly<Record<string, number>> = {
-  // 24,000 when it was made small, beside lru-cache and raw-body; 2,000 for what reports of faults added, and 1,300 for
-  // shutdown and health, which a bundler drops where nothing calls them.
-  '@ackhook/core': 27_300,
+  // 24,000 when it was made small, beside lru-cache and raw-body. Since then: reports of faults, what the log tells an
+  // operator, the bound on bytes in memory, and shutdown and health, which a bundler drops where nothing calls them.
+  '@ackhook/core': 30_000,
   '@ackhook/express': 2000,
   '@ackhook/fastify': 2000,
   '@ackhook/hono': 2000,
@@ -39,7 +39,7 @@ it('what a durable inbox adds to core stays within its size, and an application 
   const bytes = (await sizeOf([main, sharing])) - (await sizeOf([main]))
   process.stdout.write(`@ackhook/core/sharing adds ${bytes} bytes min+gzip\n`)
   expect(bytes).toBeGreaterThan(1000)
-  expect(bytes).toBeLessThan(2150)
+  expect(bytes).toBeLessThan(2250)
 })
 
 /** From the sources: chunks that are built already cannot be parted again. */

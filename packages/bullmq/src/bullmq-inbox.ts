@@ -7,7 +7,7 @@ import {
   type InboxStats,
   type MaybePromise,
 } from '@ackhook/core'
-import { shareHandlers } from '@ackhook/core/sharing'
+import { redriveCommand, shareHandlers } from '@ackhook/core/sharing'
 import {
   type AcceptResult,
   type InboxProcess,
@@ -21,6 +21,7 @@ import {
 import { Acceptor } from './accepting/acceptor.ts'
 import { askEngine } from './ask-engine.ts'
 import { BROWSING, browse } from './browse.ts'
+import { cliPlace } from './cli-place.ts'
 import { createEngine } from './create-engine.ts'
 import { createDeadLetters } from './dead-letters.ts'
 import type { Engine } from './engine/engine.ts'
@@ -56,10 +57,12 @@ const MIGRATION_MS = 60_000
 export function bullmqInbox(options: BullmqInboxOptions): Inbox {
   const resolved = resolveOptions(options)
   const inbox = new BullmqInbox(resolved)
+  const place = cliPlace(resolved)
   // A plain object, so that a wrapper can spread it.
   return {
     durable: true,
     location: locationOf(resolved),
+    redriveCommand: event => place && redriveCommand(place, event),
     defaultRetry: RETRY,
     defaultCapacity: 100_000,
     cannotSerialize: CANNOT_SERIALIZE,

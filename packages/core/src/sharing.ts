@@ -5,4 +5,5 @@
  * @module
  */
 
+export { redriveCommand } from './inbox/sharing/redrive-command.ts'
 export { shareHandlers } from './inbox/sharing/share-handlers.ts'

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AckhookError, type Delivery, type DrainReport, type Inbox, type InboxStats } from '@ackhook/core'
-import { shareHandlers } from '@ackhook/core/sharing'
+import { redriveCommand, shareHandlers } from '@ackhook/core/sharing'
 import {
   ABORT,
   type AcceptResult,
@@ -124,9 +124,13 @@ class SqliteInbox {
     }
   }
 
-  get location(): Pick<Inbox, 'location'> {
+  get location(): Pick<Inbox, 'location' | 'redriveCommand'> {
     const { source } = this.#options
-    return 'path' in source ? { location: `file ${source.path}` } : {}
+    if (!('path' in source)) return {}
+    return {
+      location: `file ${source.path}`,
+      redriveCommand: event => redriveCommand(['--sqlite', source.path], event),
+    }
   }
 
   async start(work: ProcessEvent, policy: ProcessingPolicy): Promise<void> {

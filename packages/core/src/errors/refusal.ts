@@ -11,14 +11,14 @@ export class Refusal {
   readonly cause: unknown
   /** Milliseconds after which the sender may usefully try again. */
   readonly retryAfterMs: number | undefined
+  /** Set where the log must show it as a fault on this side, whatever its status is. */
+  readonly level: 'error' | undefined
 
-  constructor(
-    code: RefusalCode,
-    about: { readonly detail?: string; readonly cause?: unknown; readonly retryAfterMs?: number } = {},
-  ) {
+  constructor(code: RefusalCode, about: Partial<Omit<Refusal, 'code'>> = {}) {
     this.code = code
     this.detail = about.detail
     this.cause = about.cause
     this.retryAfterMs = about.retryAfterMs
+    this.level = about.level
   }
 }

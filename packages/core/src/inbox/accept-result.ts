@@ -9,7 +9,8 @@ export type AcceptResult =
   | { readonly outcome: 'dead_lettered'; readonly conflict?: boolean }
   | { readonly outcome: 'failed'; readonly retryAfterMs?: number | undefined; readonly conflict?: boolean }
   | { readonly outcome: 'in_flight'; readonly retryAfterMs: number }
-  | { readonly outcome: 'full' }
+  /** `detail`: which bound was reached, for the log. */
+  | { readonly outcome: 'full'; readonly detail?: string }
   | {
       readonly outcome: 'unavailable'
       readonly code: 'store_unavailable' | 'inbox_unavailable'

@@ -22,7 +22,7 @@ export interface Delivery {
   /** Milliseconds since the epoch. */
   readonly receivedAt: number
   /** The event as parsed on arrival. Absent when the delivery comes back from outside the process. */
-  readonly event?: WebhookEvent
+  readonly event?: WebhookEvent | undefined
   /** Asks the platform to keep this process alive for work after the reply (Workers). */
   readonly waitUntil?: (work: Promise<unknown>) => void
   /** The async context of the request. Only where the reply waits for the handlers. */

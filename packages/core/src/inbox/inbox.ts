@@ -51,6 +51,8 @@ export interface ProcessingPolicy {
   readonly concurrency: number
   /** How many events may wait or run. Beyond it `accept` answers `full`. */
   readonly capacity: number
+  /** How many bytes the bodies may take that an inbox holds in memory. Absent: any number. */
+  readonly capacityBytes?: number | undefined
   /** Milliseconds that the handlers of one event may take. A {@link ProcessEvent} enforces it. */
   readonly handlerTimeoutMs: number
   readonly retry: RetryPolicy
@@ -75,6 +77,8 @@ export interface Inbox {
   readonly durable?: boolean
   /** Where its events are, for messages: `queue 'webhooks'`, `file /data/webhooks.db`. Never holds a password. */
   readonly location?: string
+  /** The command line that redrives a dead letter from outside, for the log. Never holds a password. */
+  redriveCommand?(event: Pick<Delivery, 'id' | 'namespace'>): string | undefined
   /** The inbox's own defaults for the options `retry` and `capacity`. */
   readonly defaultRetry?: Partial<RetryPolicy>
   readonly defaultCapacity?: number

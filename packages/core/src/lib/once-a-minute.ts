@@ -1,23 +1,34 @@
 const QUIET_MS = 60_000
 
 /**
- * Says whether to report a reason now: at once, then once a minute. `undefined` means not now; a text says how many
- * reports were suppressed since the last one, and is empty when there were none. Reasons after the first `mostReasons`
- * count as one.
+ * Makes a function that reports a reason at once, then at most once a minute. `write` gets the last subject, how many
+ * others its line stands for as a text (empty for none), and the number of all. A timer writes the count of a burst that
+ * has ended. It keeps no process alive; where it never fires, the next report has the count. Reasons after the first
+ * `mostReasons` count as one.
  */
-export function onceAMinute(
+export function onceAMinute<Subject>(
+  write: (subject: Subject, more: string, count: number) => void,
   mostReasons: number = Number.POSITIVE_INFINITY,
-): (reason: string) => string | undefined {
-  const seen = new Map<string, { at: number; suppressed: number }>()
-  return name => {
-    const reason = seen.size < mostReasons || seen.has(name) ? name : ''
-    const now = performance.now()
-    const last = seen.get(reason)
-    if (last !== undefined && now - last.at < QUIET_MS) {
-      last.suppressed++
-      return undefined
+): (reason: string, subject: Subject) => void {
+  const reasons = new Map<string, { subject: Subject; at: number; count: number }>()
+
+  function flush(key: string, subject: Subject, count: number): void {
+    reasons.set(key, { subject, at: performance.now(), count: 0 })
+    write(subject, count > 1 ? ` (and ${count - 1} more since the last report)` : '', count)
+  }
+
+  return (name, subject) => {
+    const key = reasons.size < mostReasons || reasons.has(name) ? name : ''
+    const reason = reasons.get(key)
+    const waitMs = reason === undefined ? 0 : reason.at + QUIET_MS - performance.now()
+    if (reason === undefined || waitMs <= 0) return flush(key, subject, 1 + (reason?.count ?? 0))
+    reason.subject = subject
+    if (reason.count++ > 0) return
+    // Another report may have taken the count with it by then.
+    const flushLate = (): void => {
+      if (reasons.get(key) === reason) flush(key, reason.subject, reason.count)
     }
-    seen.set(reason, { at: now, suppressed: 0 })
-    return last?.suppressed ? ` (and ${last.suppressed} more since the last report)` : ''
+    const timer: unknown = setTimeout(flushLate, waitMs)
+    ;(timer as { unref?(): void }).unref?.()
   }
 }

@@ -1,96 +1,182 @@
-import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { recordingLogger } from '../../../../test/support/receiving.ts'
 import { Refusal } from '../errors/refusal.ts'
-import { createRefusalLog, createStoreLog } from './failure-log.ts'
+import { FailureLog } from './failure-log.ts'
 
 const SEE = ' See https://github.com/ackhook/ackhook/blob/main/docs/errors.md#refused'
+const DOWN =
+  "The inbox or its store failed in 'claim'. Check its server or disk: err has the cause. Until it works, deliveries may be refused, and events wait or run again; no stored event is lost."
 
 beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['performance'] })
+  vi.useFakeTimers()
 })
 afterEach(() => {
   vi.useRealTimers()
 })
 
-it('says why, in the words of the refusal or of its code, with the page that has the fix', () => {
+function logging(fullness: () => string | undefined | Promise<string | undefined> = () => '') {
   const logger = recordingLogger()
-  const log = createRefusalLog(logger)
-  const cause = new Error('down')
-  log(new Refusal('signature_mismatch', { detail: 'no signature matches' }))
-  log(new Refusal('capacity_exceeded'))
-  log(new Refusal('secret_unavailable', { cause }))
-  log(new Refusal('method_not_allowed', { detail: 'GET' }))
-  expect(logger.lines).toEqual([
-    {
-      level: 'warn',
-      fields: { code: 'signature_mismatch', status: 401 },
-      message: `Webhook answered 401 signature_mismatch: no signature matches.${SEE}`,
-    },
-    {
-      level: 'warn',
-      fields: { code: 'capacity_exceeded', status: 503 },
-      message: `Webhook answered 503 capacity_exceeded: Too many events are waiting; send it again later.${SEE}`,
-    },
-    {
-      level: 'error',
-      fields: { code: 'secret_unavailable', status: 500, err: cause },
-      message: `Webhook answered 500 secret_unavailable: The signing secret is not available.${SEE}`,
-    },
-    {
-      level: 'info',
-      fields: { code: 'method_not_allowed', status: 405 },
-      message: `Webhook answered 405 method_not_allowed: GET.${SEE}`,
-    },
-  ])
+  return { log: new FailureLog(logger, fullness), lines: logger.lines }
+}
+
+describe('a refusal', () => {
+  it('is explained in its own words or those of its code, with the page that has the fix', () => {
+    const { log, lines } = logging(() => ' 9 events wait or run.')
+    const cause = new Error('down')
+    log.refused(new Refusal('signature_mismatch', { detail: 'no signature matches' }))
+    log.refused(new Refusal('capacity_exceeded'))
+    log.refused(new Refusal('secret_unavailable', { cause }))
+    log.refused(new Refusal('method_not_allowed', { detail: 'GET' }))
+    log.refused(new Refusal('signature_mismatch', { detail: 'is it right?', level: 'error' }))
+    expect(lines).toEqual([
+      {
+        level: 'warn',
+        fields: { code: 'signature_mismatch', status: 401 },
+        message: `Webhook answered 401 signature_mismatch: no signature matches.${SEE}`,
+      },
+      {
+        level: 'warn',
+        fields: { code: 'capacity_exceeded', status: 503 },
+        message: `Webhook answered 503 capacity_exceeded: Too many events are waiting; send it again later. 9 events wait or run.${SEE}`,
+      },
+      {
+        level: 'error',
+        fields: { code: 'secret_unavailable', status: 500, err: cause },
+        message: `Webhook answered 500 secret_unavailable: The signing secret is not available.${SEE}`,
+      },
+      {
+        level: 'info',
+        fields: { code: 'method_not_allowed', status: 405 },
+        message: `Webhook answered 405 method_not_allowed: GET.${SEE}`,
+      },
+      {
+        level: 'error',
+        fields: { code: 'signature_mismatch', status: 401 },
+        message: `Webhook answered 401 signature_mismatch: is it right?${SEE}`,
+      },
+    ])
+  })
+
+  it('of a full inbox waits for the figures of that, and does without them', async () => {
+    const { log, lines } = logging(async () => undefined)
+    log.refused(new Refusal('capacity_exceeded', { detail: 'full' }))
+    await vi.waitFor(() => expect(lines).toHaveLength(1))
+    expect(lines[0]?.message).toBe(`Webhook answered 503 capacity_exceeded: full.${SEE}`)
+  })
+
+  it('that comes in a flood is reported once a minute with its number, also when the flood has ended', () => {
+    const { log, lines } = logging()
+    const refusal = new Refusal('signature_malformed', { detail: 'no t' })
+    for (let i = 0; i < 1000; i++) log.refused(refusal)
+    log.refused(new Refusal('signature_missing'))
+    expect(lines.map(line => line.fields['code'])).toEqual(['signature_malformed', 'signature_missing'])
+    vi.advanceTimersByTime(60_000)
+    expect(lines.slice(2).map(line => line.message)).toEqual([
+      `Webhook answered 401 signature_malformed (and 998 more since the last report): no t.${SEE}`,
+    ])
+  })
 })
 
-it('reports a flood once a minute, with its number, each reason by itself', () => {
-  const logger = recordingLogger()
-  const log = createRefusalLog(logger)
-  const refusal = new Refusal('signature_malformed', { detail: 'no t' })
-  for (let i = 0; i < 1000; i++) log(refusal)
-  log(new Refusal('signature_missing'))
-  vi.advanceTimersByTime(59_999)
-  log(refusal)
-  expect(logger.lines.map(line => line.fields['code'])).toEqual(['signature_malformed', 'signature_missing'])
-  vi.advanceTimersByTime(1)
-  log(refusal)
-  vi.advanceTimersByTime(60_000)
-  log(refusal)
-  expect(logger.lines.slice(2).map(line => line.message)).toEqual([
-    `Webhook answered 401 signature_malformed (and 1000 more since the last report): no t.${SEE}`,
-    `Webhook answered 401 signature_malformed: no t.${SEE}`,
-  ])
-})
-
-it('says what failed and what it means for events, and nothing of what else is observed', () => {
-  const logger = recordingLogger()
-  const log = createStoreLog(logger)
+describe('an outage', () => {
   const error = new Error('connection refused')
-  log({ kind: 'received' })
-  log({ kind: 'store_slow', operation: 'work', durationMs: 300 })
-  log({ kind: 'store_down', operation: 'work', error })
-  expect(logger.lines).toEqual([
-    {
-      level: 'error',
-      fields: { code: 'store_down', operation: 'work', err: error },
-      message:
-        "The inbox or its store failed in 'work'. Until it works, deliveries may be refused, and events wait or run again; none that it holds is lost.",
-    },
-  ])
-})
 
-it('reports an outage once a minute, with its number, each operation by itself', () => {
-  const logger = recordingLogger()
-  const log = createStoreLog(logger)
-  const fail = (operation: string) => log({ kind: 'store_down', operation, error: new Error('down') })
-  for (let i = 0; i < 1000; i++) fail('settle')
-  fail('accept')
-  vi.advanceTimersByTime(59_999)
-  fail('settle')
-  expect(logger.lines.map(line => line.fields['operation'])).toEqual(['settle', 'accept'])
-  vi.advanceTimersByTime(1)
-  fail('settle')
-  expect(logger.lines).toHaveLength(3)
-  expect(logger.lines[2]?.message).toContain("failed in 'settle' (and 1000 more since the last report).")
+  it('is one error with the cause that shows within two seconds, then one line with its length and the refused deliveries', () => {
+    const { log, lines } = logging()
+    const closed = new Error('Connection is closed')
+    log.failed('extend', closed)
+    for (let i = 0; i < 135; i++) {
+      log.refused(new Refusal('store_unavailable', { cause: error }))
+      log.failed('claim', error)
+    }
+    expect(lines).toEqual([])
+    vi.advanceTimersByTime(2000)
+    for (let i = 0; i < 10; i++) log.failed('extend', error)
+    expect(lines).toEqual([
+      {
+        level: 'error',
+        fields: {
+          code: 'store_down',
+          operation: 'extend',
+          err: new AggregateError([closed, error], 'Error: Connection is closed; Error: connection refused'),
+        },
+        message: DOWN.replace('claim', 'extend'),
+      },
+    ])
+    log.worked(performance.now())
+    vi.advanceTimersByTime(26_000)
+    log.worked(performance.now())
+    log.worked(performance.now())
+    expect(lines.slice(1)).toEqual([
+      {
+        level: 'info',
+        fields: { code: 'store_up', seconds: 28, refused: 135 },
+        message: 'The inbox or its store works again after 28 s, 135 deliveries were refused.',
+      },
+    ])
+  })
+
+  it('begins with a refusal where the inbox observes nothing', () => {
+    const { log, lines } = logging()
+    log.refused(new Refusal('inbox_unavailable', { cause: error }))
+    vi.advanceTimersByTime(2000)
+    expect(lines).toMatchObject([
+      { level: 'error', fields: { code: 'store_down', operation: 'accept', err: error } },
+    ])
+  })
+
+  it('does not begin with a delivery that only waited for a start, which has no cause yet', () => {
+    const { log, lines } = logging()
+    log.refused(new Refusal('inbox_unavailable', { detail: 'not started', cause: error }))
+    expect(lines).toMatchObject([{ level: 'warn', fields: { code: 'inbox_unavailable' } }])
+    log.failed('start', error)
+    log.refused(new Refusal('inbox_unavailable', { detail: 'not started', cause: error }))
+    expect(lines.slice(1)).toMatchObject([{ level: 'error', fields: { code: 'store_down' } }])
+  })
+
+  it('is told again when another cause shows, once a minute', () => {
+    const { log, lines } = logging()
+    for (let second = 0; second < 100; second++) {
+      log.failed('claim', new Error(second < 30 ? 'ECONNREFUSED' : `LOADING ${second}`))
+      vi.advanceTimersByTime(1000)
+    }
+    const causes = lines.map(({ fields }) => (fields['err'] as Error).message)
+    const more = [30, 31, 32, 33].map(second => `Error: LOADING ${second}`)
+    expect(causes).toEqual(['ECONNREFUSED', ['Error: ECONNREFUSED', ...more].join('; ')])
+  })
+
+  it('is over only with something that was begun after the last failure', () => {
+    const { log, lines } = logging()
+    const before = performance.now()
+    vi.advanceTimersByTime(10)
+    log.failed('claim', error)
+    log.worked(before)
+    expect(lines).toEqual([])
+    vi.advanceTimersByTime(10)
+    log.worked(performance.now())
+    expect(lines.map(({ fields }) => fields['code'])).toEqual(['store_down', 'store_up'])
+  })
+
+  it('is told with the next failure where no timer fires, as on Workers', () => {
+    vi.useRealTimers()
+    vi.useFakeTimers({ toFake: ['performance'] })
+    const { log, lines } = logging()
+    log.failed('claim', error)
+    vi.advanceTimersByTime(2001)
+    expect(lines).toEqual([])
+    log.failed('claim', error)
+    expect(lines).toHaveLength(1)
+  })
+
+  it('that comes and goes is told again, and is over only once it stayed away for a minute', () => {
+    const { log, lines } = logging()
+    for (let second = 0; second < 120; second++) {
+      log.failed('claim', error)
+      vi.advanceTimersByTime(1000)
+      log.worked(performance.now())
+    }
+    expect(lines.map(({ level }) => level)).toEqual(['error', 'info', 'error'])
+    vi.advanceTimersByTime(61_000)
+    log.worked(performance.now())
+    expect(lines.at(-1)?.message).toContain('works again after 180 s')
+  })
 })

@@ -1,40 +1,109 @@
 import { CODES } from '../errors/codes.ts'
-import { DOCS } from '../errors/errors.ts'
+import { DOCS, describeError } from '../errors/errors.ts'
 import type { Refusal } from '../errors/refusal.ts'
+import { isPromise, type MaybePromise } from '../lib/maybe-promise.ts'
 import { onceAMinute } from '../lib/once-a-minute.ts'
 import type { Logger } from './logger.ts'
-import type { Observation } from './observation.ts'
 
-/** Logs why requests were refused: a wrong secret must be seen, and a flood of forgeries must not fill a disk. */
-export function createRefusalLog(logger: Logger): (refusal: Refusal) => void {
-  const shouldReport = onceAMinute()
-  return ({ code, detail, cause }) => {
-    const more = shouldReport(code)
-    if (more === undefined) return
-    const { status, message } = CODES[code]
-    const reason = detail === undefined ? message : `${detail}.`
-    const level = status === 405 ? 'info' : status >= 500 && status !== 503 ? 'error' : 'warn'
-    logger[level](
-      { code, status, ...(cause !== undefined && { err: cause }) },
-      `Webhook answered ${status} ${code}${more}: ${reason} See ${DOCS}errors.md#refused`,
-    )
-  }
+const MINUTE_MS = 60_000
+/** Some failures say only that a connection is closed, and those before them or those of the next attempts say why. */
+const UNCLEAR_MS = 2000
+
+/** Causes of an outage that are kept: some messages differ every time. */
+const MOST_CAUSES = 5
+
+interface Outage {
+  /** Monotonic milliseconds. */
+  readonly since: number
+  /** Without a failure, until it is over. */
+  readonly quietMs: number
+  /** Errors by what they say. */
+  readonly causes: Map<string, unknown>
+  failedAt: number
+  toldAt: number
+  /** How many of the causes were logged. */
+  told: number
+  refused: number
 }
 
 /**
- * Logs what an inbox or its store failed to do. As an error, unlike a 503: where a process only works, no sender
- * notices, and nothing is handled until someone does.
+ * Logs why requests were refused: a wrong secret must be seen, and a flood of forgeries must not fill a disk. Also logs
+ * the outages of an inbox or its store: the first failure, and when it works again. That failure is an error, unlike a
+ * 503: where a process only works, no sender notices, and nothing is handled until someone does.
  */
-export function createStoreLog(logger: Logger): (observation: Observation) => void {
-  const shouldReport = onceAMinute()
-  return observation => {
-    if (observation.kind !== 'store_down') return
-    const { kind: code, operation, error: err } = observation
-    const more = shouldReport(operation)
-    if (more === undefined) return
-    logger.error(
-      { code, operation, err },
-      `The inbox or its store failed in '${operation}'${more}. Until it works, deliveries may be refused, and events wait or run again; none that it holds is lost.`,
+export class FailureLog {
+  readonly #logger: Logger
+  /** Tells in a sentence how full the inbox is, if that is known. Never rejects. */
+  readonly #fullness: () => MaybePromise<string | undefined>
+  readonly #report = onceAMinute((refusal: Refusal, more) => this.#write(refusal, more))
+  #outage: Outage | undefined
+  #endedAt = Number.NEGATIVE_INFINITY
+
+  constructor(logger: Logger, fullness: () => MaybePromise<string | undefined>) {
+    this.#logger = logger
+    this.#fullness = fullness
+  }
+
+  /** Counts a refusal that an outage explains, and reports any other. */
+  refused(refusal: Refusal): void {
+    const { code, level, detail, cause } = refusal
+    const isOutage = code === 'store_unavailable' || code === 'inbox_unavailable'
+    // A delivery that waited for a slow start does not have its cause.
+    if (isOutage && detail === undefined) this.failed('accept', cause)
+    if (isOutage && this.#outage !== undefined) this.#outage.refused++
+    else this.#report(level === undefined ? code : `${code}!`, refusal)
+  }
+
+  /** Begins an outage, or finds it going on. */
+  failed(operation: string, err: unknown): void {
+    const now = performance.now()
+    // An outage that comes and goes is over only once it has stayed away for a minute.
+    const quietMs = now - this.#endedAt < MINUTE_MS ? MINUTE_MS : 0
+    const isFirst = this.#outage === undefined
+    const counts = { failedAt: now, toldAt: Number.NEGATIVE_INFINITY, told: 0, refused: 0 }
+    const outage = this.#outage ?? { since: now, quietMs, causes: new Map(), ...counts }
+    this.#outage = outage
+    outage.failedAt = now
+    if (outage.causes.size < MOST_CAUSES) outage.causes.set(describeError(err), err)
+    const timer: unknown = isFirst && setTimeout(() => this.#tell(outage, operation), UNCLEAR_MS)
+    ;(timer as { unref?(): void }).unref?.()
+    if (operation === 'start' || now - outage.since > UNCLEAR_MS) this.#tell(outage, operation)
+  }
+
+  /** Something worked that was begun at a monotonic time. */
+  worked(begunAt: number): void {
+    const outage = this.#outage
+    if (outage === undefined || begunAt <= outage.failedAt + outage.quietMs) return
+    this.#tell(outage, 'accept')
+    this.#outage = undefined
+    this.#endedAt = performance.now()
+    const seconds = Math.round((this.#endedAt - outage.since) / 1000)
+    const message = `The inbox or its store works again after ${seconds} s, ${outage.refused} deliveries were refused.`
+    this.#logger.info({ code: 'store_up', seconds, refused: outage.refused }, message)
+  }
+
+  /** Logs the causes so far as one, and once a minute those that show later. */
+  #tell(outage: Outage, operation: string): void {
+    const { causes, told, toldAt } = outage
+    if (causes.size === told || performance.now() - toldAt < MINUTE_MS) return
+    Object.assign(outage, { told: causes.size, toldAt: performance.now() })
+    const errors = [...causes.values()]
+    const err = errors.length === 1 ? errors[0] : new AggregateError(errors, [...causes.keys()].join('; '))
+    this.#logger.error(
+      { code: 'store_down', operation, err },
+      `The inbox or its store failed in '${operation}'. Check its server or disk: err has the cause. Until it works, deliveries may be refused, and events wait or run again; no stored event is lost.`,
+    )
+  }
+
+  async #write({ code, detail, cause, level: given }: Refusal, more: string): Promise<void> {
+    const asked = code === 'capacity_exceeded' ? this.#fullness() : ''
+    const figures = (isPromise(asked) ? await asked : asked) ?? ''
+    const { status, message } = CODES[code]
+    const reason = detail === undefined ? message : `${detail}${detail.endsWith('?') ? '' : '.'}`
+    const level = given ?? (status === 405 ? 'info' : status >= 500 && status !== 503 ? 'error' : 'warn')
+    this.#logger[level](
+      { code, status, ...(cause !== undefined && { err: cause }) },
+      `Webhook answered ${status} ${code}${more}: ${reason}${figures} See ${DOCS}errors.md#refused`,
     )
   }
 }

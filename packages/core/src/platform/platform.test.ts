@@ -154,14 +154,14 @@ describe('the console', () => {
     vi.spyOn(console, 'warn').mockImplementation((...line) => lines.push(['warn', ...line]))
     vi.spyOn(console, 'error').mockImplementation((...line) => lines.push(['error', ...line]))
     const err = Object.assign(new Error('down'), { payload: 'private' })
-    err.stack = 'Error: down\n    at here'
+    err.stack = 'Error: down\u001b[2J\n    at here'
     prepare()
     platform.defaultLogger.info({}, 'not shown')
     platform.defaultLogger.warn({ code: 'store_down', err: 'text' }, 'slow')
     platform.defaultLogger.error({ err }, 'broken')
     expect(lines).toEqual([
       ['warn', '[store_down] AckhookWarning: slow\nThrown, and not an Error: text'],
-      ['error', 'AckhookWarning: broken\nError: down\n    at here'],
+      ['error', 'AckhookWarning: broken\nError: down\\u001b[2J\n    at here'],
     ])
   })
 })

@@ -1,12 +1,15 @@
 import { describeError } from '../errors/errors.ts'
 import { isError } from '../errors/is-error.ts'
+import { printable } from '../lib/printable.ts'
 
 /**
  * What was thrown, for a log in text: only the stack of an error, because its other properties may hold payload data. What
- * is no error is told as it converts to a text. `undefined` where nothing was.
+ * is no error is told as it converts to a text. `undefined` where nothing was. Control characters
+ * are escaped, because the text of an error may quote an event.
  */
 export function thrownText(fields: object): string | undefined {
   if (!('err' in fields)) return undefined
   const { err } = fields
-  return isError(err) ? (err.stack ?? String(err)) : `Thrown, and not an Error: ${describeError(err)}`
+  const text = isError(err) ? String(err.stack ?? err) : `Thrown, and not an Error: ${describeError(err)}`
+  return text.split('\n').map(printable).join('\n')
 }

@@ -7,7 +7,7 @@ import { createDeliveryFactory, eventKey } from '../inbox/delivery.ts'
 import type { DeadLetterStore } from '../inbox/inbox.ts'
 import { oneOf, refuseUnknownNames, wholeNumber } from '../lib/check-option.ts'
 import type { MaybePromise } from '../lib/maybe-promise.ts'
-import { createRefusalLog, createStoreLog } from '../observe/failure-log.ts'
+import { FailureLog } from '../observe/failure-log.ts'
 import { guardClock } from '../observe/guards.ts'
 import type { Logger } from '../observe/logger.ts'
 import type { Observation } from '../observe/observation.ts'
@@ -22,6 +22,7 @@ import { createRequestHandler, type HandleRequestParts } from './handle-request.
 import type { Inspectable, WrapProcess } from './inspect.ts'
 import { Lifecycle } from './lifecycle.ts'
 import { type ReceiverOptions, type ResolvedOptions, resolveOptions } from './options.ts'
+import { QueueLog } from './queue-log.ts'
 import type { DeadLetters, InNamespace, Receiver } from './receiver.ts'
 
 /**
@@ -81,6 +82,9 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
   return receiver
 }
 
+/** An attempt may start with an event that the inbox had taken from its engine before that failed. */
+const TAKEN_BEFORE_MS = 5000
+
 /** The parts between a request and its handlers. */
 function connect<Context>(
   resolved: ResolvedOptions<Context>,
@@ -91,18 +95,20 @@ function connect<Context>(
   const { inbox, logger } = resolved
   // Verification alone keeps the user's own clock: without a time, nothing is proven.
   const recorded = { ...resolved, clock: guardClock(resolved.clock) }
-  const logStore = createStoreLog(logger)
+  const queue = new QueueLog({ ...resolved, observers })
+  const failures = new FailureLog(logger, () => queue.fullness())
   const decode = createDecoder(resolved.contract, resolved.schemas)
   // Not at start, which may be within the first request.
   const asyncContext = platform.captureContext()
   function observe(observation: Observation): void {
     observers.observe?.(observation)
-    logStore(observation)
+    if (observation.kind === 'store_down') failures.failed(observation.operation, observation.error)
   }
   const sharing = new ReceiverHandlers({ ...recorded, handlers, location: inbox.location })
   const lifecycle = new Lifecycle({
     inbox,
     sharing,
+    queue,
     policy: {
       ...recorded,
       serialize: resolved.serializeBy !== undefined,
@@ -112,7 +118,8 @@ function connect<Context>(
     createProcess() {
       if (handlers.freeze() && resolved.concurrency > 0) warnWithoutHandlers(logger, handlers)
       warnOfCopies(logger)
-      const run = createWorker({ ...recorded, handlers, sharing, decode, observers, asyncContext })
+      const onAttempt = () => inbox.durable && failures.worked(performance.now() - TAKEN_BEFORE_MS)
+      const run = createWorker({ ...recorded, handlers, sharing, decode, observers, asyncContext, onAttempt })
       const tools = { decode, countHandlers: (type: string) => handlers.match(type).length }
       return wraps.reduce((wrapped, wrap) => wrap(wrapped, tools), run)
     },
@@ -123,7 +130,11 @@ function connect<Context>(
     verify: createVerifier({ ...resolved, secrets: createSecrets(resolved.secret, logger) }),
     decode,
     createDelivery: createDeliveryFactory(recorded),
-    logRefusal: createRefusalLog(logger),
+    logRefusal: refusal => failures.refused(refusal),
+    onAccepted(startedAt) {
+      failures.worked(startedAt)
+      queue.accepted(startedAt)
+    },
     observers,
   }
   return {

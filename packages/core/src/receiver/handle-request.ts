@@ -21,6 +21,8 @@ export interface HandleRequestParts<Context> {
   }
   readonly logger: Logger
   readonly logRefusal: (refusal: Refusal) => void
+  /** Called for each acceptance, with the monotonic time of its request. */
+  readonly onAccepted: (startedAt: number) => void
   readonly observers: Pick<Observers, 'observe'>
 }
 
@@ -84,7 +86,7 @@ function acknowledge<Context>(
   result: AcceptResult,
   startedAt: number,
 ): WebhookReply {
-  const { logger, observers } = parts
+  const { logger, observers, onAccepted } = parts
   const conflict = 'conflict' in result && result.conflict === true
   if (conflict) {
     const consequence = result.outcome === 'duplicate' ? NOT_RUN : RUN
@@ -93,6 +95,7 @@ function acknowledge<Context>(
   const code = outcomeOf(result)
   if (code instanceof Refusal) return refuse(parts, code, startedAt)
   const observed = { conflict, id, type, namespace, durationMs: performance.now() - startedAt }
+  if (code !== 'duplicate') onAccepted(startedAt)
   if (code === 'duplicate') observers.observe?.({ kind: code, ...observed })
   else observers.observe?.({ kind: 'accepted', code, ...observed })
   return replyFor(code)
@@ -144,7 +147,7 @@ export function outcomeOf(result: AcceptResult): SuccessCode | Refusal {
     case 'in_flight':
       return new Refusal('in_flight', { retryAfterMs: Math.min(result.retryAfterMs, MAX_IN_FLIGHT_WAIT_MS) })
     case 'full':
-      return new Refusal('capacity_exceeded')
+      return new Refusal('capacity_exceeded', result)
     case 'unavailable':
       return new Refusal(result.code, { cause: result.cause })
   }

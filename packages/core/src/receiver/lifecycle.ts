@@ -1,3 +1,4 @@
+import { platform } from '#platform'
 import { AckhookError } from '../errors/errors.ts'
 import type { Duration } from '../errors/parse-duration.ts'
 import { Refusal } from '../errors/refusal.ts'
@@ -10,6 +11,7 @@ import { withDeadline } from '../lib/deadline.ts'
 import { durationMs } from '../lib/duration.ts'
 import { isPromise, type MaybePromise } from '../lib/maybe-promise.ts'
 import type { ReceiverHandlers } from '../worker/receiver-handlers.ts'
+import type { QueueLog } from './queue-log.ts'
 
 /** A start may take longer than a sender waits. */
 const MAX_WAIT_FOR_START_MS = 1000
@@ -18,6 +20,7 @@ export interface LifecycleParts {
   readonly inbox: Inbox
   readonly policy: ProcessingPolicy
   readonly sharing: Pick<ReceiverHandlers, 'directory'>
+  readonly queue: Pick<QueueLog, 'started' | 'drain'>
   /** Called once per start: what runs the attempts, with the handlers frozen. */
   readonly createProcess: () => ProcessEvent
 }
@@ -105,6 +108,7 @@ export class Lifecycle {
       claimInbox(inbox, this)
       await inbox.start(run, policy)
       this.#started = true
+      this.#parts.queue.started()
     } catch (cause) {
       sharing.directory?.stop()
       if (belongsToAnother(inbox, this)) throw cause
@@ -116,23 +120,22 @@ export class Lifecycle {
   }
 
   async #drain(timeoutMs: number): Promise<DrainReport> {
-    const { inbox, policy, sharing } = this.#parts
+    const { inbox, sharing, queue } = this.#parts
     const endsAt = performance.now() + timeoutMs
     // An inbox that hangs while it starts must not keep the process.
     if (!this.#started && this.#starting !== undefined)
       await withDeadline(this.#starting, { operation: 'inbox.start', ms: timeoutMs }).catch(() => {})
     if (belongsToAnother(inbox, this)) return { lost: 0 }
-    sharing.directory?.beginClose()
-    const report = await inbox.close(Math.max(0, Math.ceil(endsAt - performance.now())))
-    sharing.directory?.stop()
-    releaseInbox(inbox)
-    if (report.lost > 0) {
-      policy.logger.error(
-        report,
-        `${report.lost} acknowledged events were not handled before the drain ended. Give close() a longer timeout, keep them in onDeadLetter, or use a durable inbox.`,
-      )
+    const close = async (): Promise<DrainReport> => {
+      sharing.directory?.beginClose()
+      const report = await inbox.close(Math.max(0, Math.ceil(endsAt - performance.now())))
+      sharing.directory?.stop()
+      releaseInbox(inbox)
+      // Withdrawn attempts end in this turn.
+      await new Promise<void>(resolve => platform.afterReplies(resolve))
+      return report
     }
-    return report
+    return this.#started ? queue.drain(timeoutMs, close) : close()
   }
 }
 

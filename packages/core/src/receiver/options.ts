@@ -42,6 +42,12 @@ export interface ReceiverOptions<Schemas extends EventSchemas = Record<never, ne
    * with `sqliteInbox`.
    */
   readonly capacity?: number | undefined
+  /**
+   * Bytes that the bodies of waiting and running events and of dead letters may take in the memory inbox, beyond which
+   * the oldest dead letters are dropped, and then the reply is 503. Default 64 MiB. At least `bodyLimit`. Durable
+   * inboxes hold no bodies, and ignore it.
+   */
+  readonly capacityBytes?: number | undefined
   /** How long handlers of one event may take before the attempt counts as failed. Default `'60s'`. */
   readonly handlerTimeout?: Duration | undefined
   /**
@@ -94,6 +100,7 @@ export interface ResolvedOptions<Context> extends Given<Pick<Options<Context>, K
   readonly handlerTimeoutMs: number
   readonly handlerWaitMs: number
   readonly bodyLimits: BodyLimits
+  readonly capacityBytes: number
   readonly retentionMs: number
   readonly serializeBy: Options<Context>['serializeBy'] | undefined
   readonly contract: Contract
@@ -111,6 +118,7 @@ export const RECEIVER_OPTIONS: readonly string[] = [
   'retry',
   'concurrency',
   'capacity',
+  'capacityBytes',
   'handlerTimeout',
   'handlerWait',
   'bodyLimit',
@@ -126,7 +134,7 @@ export const RECEIVER_OPTIONS: readonly string[] = [
 ] satisfies (keyof ReceiverOptions)[]
 
 type DurationOption = 'tolerance' | 'retention' | 'handlerTimeout' | 'handlerWait' | 'bodyTimeout'
-type CountOption = 'concurrency' | 'capacity' | 'bodyLimit'
+type CountOption = 'concurrency' | 'capacity' | 'capacityBytes' | 'bodyLimit'
 
 const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
@@ -157,6 +165,11 @@ export function resolveOptions<Context>(options: Options<Context>): ResolvedOpti
   const inbox = inboxOf(options, acknowledge)
   if (options.concurrency === 0 && inbox.durable !== true)
     throw new ConfigurationError('concurrency', '0 needs a durable inbox')
+  const maxBytes = count('bodyLimit', 1_048_576, 1, MAX_BODY_BYTES, 'bytes')
+  const capacityBytes = count('capacityBytes', 67_108_864, 1, Number.MAX_SAFE_INTEGER, 'bytes')
+  const smallest = `must be at least bodyLimit, so that the largest event finds room; got ${capacityBytes} with a bodyLimit of ${maxBytes}`
+  if (inbox.durable !== true && capacityBytes < maxBytes)
+    throw new ConfigurationError('capacityBytes', smallest)
   return {
     secret: options.secret as SecretSource<Context>,
     toleranceMs,
@@ -165,12 +178,10 @@ export function resolveOptions<Context>(options: Options<Context>): ResolvedOpti
     retry: retryOf(options, acknowledge, inbox),
     concurrency: count('concurrency', 16, inbox.durable === true ? 0 : 1, 100_000),
     capacity: count('capacity', inbox.defaultCapacity ?? 10_000, 1, 1_000_000_000),
+    capacityBytes,
     handlerTimeoutMs: duration('handlerTimeout', '60s', 1, DAY_MS),
     handlerWaitMs: duration('handlerWait', '10m', 5000, DAY_MS),
-    bodyLimits: {
-      maxBytes: count('bodyLimit', 1_048_576, 1, MAX_BODY_BYTES, 'bytes'),
-      timeoutMs: duration('bodyTimeout', '10s', 1, 10 * MINUTE_MS),
-    },
+    bodyLimits: { maxBytes, timeoutMs: duration('bodyTimeout', '10s', 1, 10 * MINUTE_MS) },
     retentionMs,
     namespace: namespaceOf(options.namespace ?? ''),
     serializeBy: serializeByOf(options, inbox),

@@ -39,3 +39,20 @@ export function checkTolerance(timestampMs: number, nowMs: number, toleranceMs: 
 function outside(code: 'timestamp_too_old' | 'timestamp_too_new', byMs: number, side: string): Refusal {
   return new Refusal(code, { detail: `t is ${Math.round(byMs / 1000)} s ${side} the clock of this receiver` })
 }
+
+/** A single one may be an old delivery that somebody sends again. */
+const MANY_OUTSIDE = 3
+
+/** Suspects the clock of this machine once several genuine deliveries in a row are outside, all on one side. */
+export function createClockWatch(): (refusal: Refusal | undefined) => Refusal | undefined {
+  let last: string | undefined
+  let inARow = 0
+  return refusal => {
+    inARow = refusal?.code === last ? inARow + 1 : 1
+    last = refusal?.code
+    if (refusal === undefined || inARow < MANY_OUTSIDE) return refusal
+    const side = refusal.code === 'timestamp_too_old' ? 'ahead' : 'behind'
+    const detail = `${refusal.detail}, as were the last ${inARow} genuine deliveries, and none passed: check this machine's clock, which seems to be ${side} by as much`
+    return new Refusal(refusal.code, { detail, level: 'error' })
+  }
+}

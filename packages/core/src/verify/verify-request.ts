@@ -5,7 +5,7 @@ import { isPromise } from '../lib/maybe-promise.ts'
 import type { Mac } from '../platform/platform.ts'
 import type { PreparedSecrets } from './secrets.ts'
 import { parseSignatureHeader, type SignatureHeader } from './signature-header.ts'
-import { checkTolerance, parseTimestamp } from './timestamp.ts'
+import { checkTolerance, createClockWatch, parseTimestamp } from './timestamp.ts'
 
 export interface VerifierParts<Context> {
   readonly contract: Contract
@@ -24,6 +24,8 @@ export type VerifyRequest<Context> = (
 /** Checks the form of the header before it asks for a secret, and the time only after the signature. */
 export function createVerifier<Context>(parts: VerifierParts<Context>): VerifyRequest<Context> {
   const { contract, secrets, toleranceMs, clock } = parts
+  const judgeClock = createClockWatch()
+  let hasVerified = false
   return async (headers, body, context) => {
     const text = headerOf(headers, contract.header)
     if (text === undefined)
@@ -34,14 +36,19 @@ export function createVerifier<Context>(parts: VerifierParts<Context>): VerifyRe
     if (timestampMs === undefined) return unreadable(contract)
     const macs = typeof secrets === 'function' ? await secrets(context) : secrets
     if (macs instanceof Refusal) return macs
-    if (!(await verifySignature(header, body, macs))) return body.length === 0 ? EMPTY : MISMATCH
+    const matches = await verifySignature(header, body, macs)
+    if (!matches) return body.length === 0 ? EMPTY : hasVerified ? MISMATCH : NEVER_MATCHED
+    hasVerified = true
     // Someone who cannot sign learns nothing about this clock.
-    return checkTolerance(timestampMs, clock(), toleranceMs)
+    return judgeClock(checkTolerance(timestampMs, clock(), toleranceMs))
   }
 }
 
-const MISMATCH = new Refusal('signature_mismatch', {
-  detail: 'no signature matches: another secret, or bytes that are not those that were signed',
+const MISMATCH_DETAIL = 'no signature matches: another secret, or bytes that are not those that were signed'
+const MISMATCH = new Refusal('signature_mismatch', { detail: MISMATCH_DETAIL })
+const NEVER_MATCHED = new Refusal('signature_mismatch', {
+  detail: `${MISMATCH_DETAIL}; no delivery has verified since this process started: is SIGNING_SECRET that of this endpoint?`,
+  level: 'error',
 })
 
 const EMPTY = new Refusal('signature_mismatch', {

@@ -2,9 +2,9 @@ import { afterEach, expect, it, vi } from 'vitest'
 import { recordingLogger } from '../../../../test/support/receiving.ts'
 import type { Delivery } from '../inbox/delivery.ts'
 import type { Failure, FailureHandler } from './failure.ts'
-import { notifyFailure } from './failure.ts'
+import { createAttemptLog, notifyFailure } from './failure.ts'
 
-const delivery = { id: 'evt_1', type: 'a.b' } as Delivery
+const delivery = { id: 'evt_1', type: 'a.b', namespace: 'n' } as Delivery
 const error = new Error('handler')
 const dead: Failure = { error, attempt: 5, delivery }
 const failed: Failure = { error, attempt: 2, delivery, retryInMs: 250 }
@@ -12,14 +12,9 @@ const event = { id: 'evt_1', type: 'a.b', created_at: '', data: {} }
 
 function notify(failure: Failure, ...listeners: FailureHandler[]) {
   const logger = recordingLogger()
-  return {
-    logger,
-    notified: notifyFailure(listeners, failure, event, {
-      logger,
-      handlerTimeoutMs: 1000,
-      acknowledge: 'immediately',
-    }),
-  }
+  const parts = { logger, handlerTimeoutMs: 1000, acknowledge: 'immediately' } as const
+  const logFailure = createAttemptLog(parts)
+  return { logger, notified: notifyFailure(listeners, failure, event, { ...parts, logFailure }) }
 }
 
 afterEach(() => {
@@ -45,11 +40,11 @@ it('tells every listener, in order and one after the other', async () => {
 it('tells the log when there is nobody to tell', async () => {
   const first = notify(failed)
   expect(await first.notified).toBe(false)
-  const fields = { err: error, event: 'evt_1', type: 'a.b' }
+  const fields = { err: error, event: 'evt_1', type: 'a.b', namespace: 'n' }
   expect(first.logger.lines).toEqual([
     {
       level: 'warn',
-      fields: { ...fields, attempt: 2 },
+      fields: { ...fields, attempt: 2, error: 'Error' },
       message: 'Attempt 2 at event evt_1 (a.b) failed; the next is in 250 ms.',
     },
   ])

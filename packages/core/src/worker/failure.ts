@@ -1,9 +1,10 @@
+import { describeError } from '../errors/errors.ts'
 import type { WebhookEvent } from '../events/event-types.ts'
 import type { Delivery } from '../inbox/delivery.ts'
-import type { ProcessingPolicy } from '../inbox/inbox.ts'
+import type { Inbox, ProcessingPolicy } from '../inbox/inbox.ts'
 import { withDeadline } from '../lib/deadline.ts'
-import type { MaybePromise } from '../lib/maybe-promise.ts'
-import { isPromise } from '../lib/maybe-promise.ts'
+import { isPromise, type MaybePromise } from '../lib/maybe-promise.ts'
+import { onceAMinute } from '../lib/once-a-minute.ts'
 import type { Logger } from '../observe/logger.ts'
 
 /** What failed, for `onError` and `onDeadLetter`. */
@@ -28,7 +29,12 @@ export interface NotifyParts {
   readonly handlerTimeoutMs: number
   /** With `'after-processing'` no attempt is planned here: the sender was not acknowledged, and repeats the event. */
   readonly acknowledge: ProcessingPolicy['acknowledge']
+  readonly inbox?: Pick<Inbox, 'redriveCommand'>
+  readonly logFailure: (failure: Failure) => void
 }
+
+/** Parts of which {@link createAttemptLog} makes the last one. */
+export type LogParts = Omit<NotifyParts, 'logFailure'>
 
 /**
  * Calls the `onError` or `onDeadLetter` handlers. Whether there is one at least and none of them failed: their own
@@ -38,9 +44,9 @@ export async function notifyFailure(
   listeners: readonly FailureHandler[],
   failure: Failure,
   event: WebhookEvent | undefined,
-  { logger, handlerTimeoutMs, acknowledge }: NotifyParts,
+  { logger, handlerTimeoutMs, logFailure }: NotifyParts,
 ): Promise<boolean> {
-  if (listeners.length === 0) logFailure(logger, failure, acknowledge)
+  if (listeners.length === 0) logFailure(failure)
   let notified = listeners.length > 0
   for (const listener of listeners) {
     try {
@@ -58,16 +64,29 @@ export async function notifyFailure(
   return notified
 }
 
-function logFailure(
-  logger: Logger,
-  { error, attempt, delivery, retryInMs }: Failure,
-  acknowledge: NotifyParts['acknowledge'],
-): void {
-  const { id, type } = delivery
-  const fields = { err: error, event: id, type, attempt }
-  const failed = `Attempt ${attempt} at event ${id} (${type}) failed`
-  if (retryInMs !== undefined) logger.warn(fields, `${failed}; the next is in ${retryInMs} ms.`)
-  else if (acknowledge === 'after-processing')
-    logger.warn(fields, `${failed}; none is planned here: the sender repeats the event.`)
-  else logger.error(fields, `Event ${id} (${type}) is dead-lettered after attempt ${attempt}.`)
+/** Handlers may throw errors of any number of names. */
+const MOST_NAMES = 50
+
+/** Logs each dead letter, and other failures by the name of their error: at once, then once a minute with a count. */
+export function createAttemptLog({ logger, acknowledge, inbox }: LogParts): (failure: Failure) => void {
+  const report = onceAMinute<{ text: string; fields: { error: string } }>(({ text, fields }, _, count) => {
+    const counted = `${fields.error} failed ${count} more times since the last report. The last: ${text}`
+    logger.warn(fields, count === 1 ? text : counted)
+  }, MOST_NAMES)
+  return ({ error: err, attempt, delivery, retryInMs }) => {
+    const { id: event, type, namespace } = delivery
+    const fields = { err, event, type, namespace, attempt }
+    if (retryInMs === undefined && acknowledge === 'immediately') {
+      const command = inbox?.redriveCommand?.(delivery)
+      const redrive = command === undefined ? '' : ` To run it again: ${command}`
+      logger.error(fields, `Event ${event} (${type}) is dead-lettered after attempt ${attempt}.${redrive}`)
+      return
+    }
+    const next = retryInMs === undefined ? NOT_HERE : `the next is in ${retryInMs} ms.`
+    const text = `Attempt ${attempt} at event ${event} (${type}) failed; ${next}`
+    const error = `${describeError(err).split(':', 1)}`
+    report(error, { text, fields: { ...fields, error } })
+  }
 }
+
+const NOT_HERE = 'none is planned here: the sender repeats the event.'

@@ -19,15 +19,13 @@ export interface UnhandledLogParts {
  * names may be misspelt.
  */
 export function createUnhandledLog(parts: UnhandledLogParts): (id: string, type: string) => void {
-  const shouldReport = onceAMinute(MOST_TYPES)
-  return (event, type) => {
-    const more = shouldReport(type)
-    if (more === undefined) return
+  const report = onceAMinute<{ event: string; type: string }>(({ event, type }, more) => {
     parts.logger.warn(
       { code: 'unhandled', event, type },
       `No handler matches '${type}': event ${event} is complete without one${more}.${suggestionFor(type, parts)}`,
     )
-  }
+  }, MOST_TYPES)
+  return (event, type) => report(type, { event, type })
 }
 
 /** At start. Processes that only receive have no handlers. */

@@ -14,11 +14,11 @@ import { onceAMinute } from '../lib/once-a-minute.ts'
 import type { Observer } from '../observe/observation.ts'
 import type { Observers } from '../observe/observers.ts'
 import type { AsyncContext, Timeouts } from '../platform/platform.ts'
-import { type NotifyParts, notifyFailure } from './failure.ts'
+import { createAttemptLog, type LogParts, type NotifyParts, notifyFailure } from './failure.ts'
 import type { HandlerRegistry } from './handler-registry.ts'
 import { createUnhandledLog } from './unhandled-log.ts'
 
-export interface WorkerParts extends NotifyParts {
+export interface WorkerParts extends LogParts {
   readonly handlers: HandlerRegistry
   readonly schemas: EventSchemas
   readonly decode: DecodeEvent
@@ -28,6 +28,8 @@ export interface WorkerParts extends NotifyParts {
   /** The async context of the receiver. Attempts start in the turn of any request, whose context is not theirs. */
   readonly asyncContext: AsyncContext
   readonly clock: () => number
+  /** Called when the inbox hands out an event. */
+  readonly onAttempt?: () => unknown
   /** The option: where it is set, it sees events without a handler. */
   readonly observe: Observer | undefined
   readonly observers: Pick<Observers, 'observe'>
@@ -57,19 +59,23 @@ interface Running {
 }
 
 class Worker {
-  readonly #parts: WorkerParts
+  readonly #parts: WorkerParts & NotifyParts
   readonly #timeouts: Timeouts
-  readonly #shouldReport = onceAMinute()
+  readonly #reportDelay = onceAMinute((fields: object, more) => {
+    const message = `A RetryAfterError has no usable time${more}: give it '60s' or a Date. The option retry chose the delay.`
+    this.#parts.logger.warn({ code: 'retry_after_invalid', ...fields }, message)
+  })
   readonly #logUnhandled: (id: string, type: string) => void
 
   constructor(parts: WorkerParts) {
-    this.#parts = parts
+    this.#parts = { ...parts, logFailure: createAttemptLog(parts) }
     this.#timeouts = platform.createTimeouts(parts.handlerTimeoutMs)
     this.#logUnhandled = createUnhandledLog(parts)
   }
 
   async process(running: Running): Promise<AttemptResult> {
     const { attempt } = running
+    this.#parts.onAttempt?.()
     if (attempt.decision === 'dead-letter') return this.#deadLetter(running)
     try {
       const route = await withTimeout(this.#attempt(running), attempt, this.#timeouts)
@@ -154,7 +160,8 @@ class Worker {
     }
     if (running.startedAt === undefined) this.#start(running)
     const error = decidingError(readable, attempt)
-    if (hasUnusableDelay(error)) this.#warnOfDelay(error, delivery)
+    const { id, type } = delivery
+    if (hasUnusableDelay(error)) this.#reportDelay('', { err: error, event: id, type })
     const delayMs = retryDelayMs(error, attempt.number, retry)
     if (delayMs !== undefined && !exceedsDeadline(delayMs, deadline?.lastStartAt)) {
       const next = acknowledge === 'after-processing' ? {} : { retryInMs: delayMs }
@@ -181,26 +188,12 @@ class Worker {
     return { outcome: 'dead', error, notified }
   }
 
-  #warnOfDelay(err: unknown, { id, type }: Delivery): void {
-    const more = this.#shouldReport('retry_after_invalid')
-    if (more === undefined) return
-    this.#parts.logger.warn(
-      { code: 'retry_after_invalid', err, event: id, type },
-      `A RetryAfterError has no usable time${more}: give it '60s' or a Date. The option retry chose the delay.`,
-    )
-  }
-
   /** Notifying `onDeadLetter` took the process down every time, as the handlers did. */
   #deadLetter(running: Running): AttemptResult {
-    const { logger } = this.#parts
-    const { observe } = this.#parts.observers
-    const { id, type, attempt, namespace } = about(running)
+    const { logFailure, observers } = this.#parts
     const error = new NonRetryableError(UNNOTIFIED)
-    logger.error(
-      { event: id, type, attempts: attempt },
-      `Event ${id} (${type}) is dead-lettered without a call of onDeadLetter: ${UNNOTIFIED}`,
-    )
-    observe?.({ kind: 'dead_lettered', id, type, namespace, attempt, error, durationMs: 0 })
+    logFailure({ error, attempt: running.attempt.number, delivery: running.delivery })
+    observers.observe?.({ kind: 'dead_lettered', ...about(running), error, durationMs: 0 })
     return { outcome: 'dead', error, notified: false }
   }
 }

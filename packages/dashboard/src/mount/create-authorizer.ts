@@ -13,14 +13,11 @@ export function createAuthorizer({
   request: Request,
   native: unknown,
 ) => Promise<Caller | undefined> {
-  const shouldReport = onceAMinute()
-
-  function warn(reason: string, fields: object): void {
-    const more = shouldReport(reason)
-    if (more === undefined) return
+  const report = onceAMinute<{ reason: string; fields: object }>(({ reason, fields }, more) => {
     const message = `The dashboard refused a request, because authorize ${reason}${more}. It must return 'admin', 'read', false or { role, name }.`
     logger.warn({ code: 'authorize_failed', ...fields }, message)
-  }
+  })
+  const warn = (reason: string, fields: object): void => report(reason, { reason, fields })
 
   return async (request, native) => {
     try {

@@ -24,16 +24,15 @@ export function createPages<Native>(
   const parts = resolveOptions(options)
   const callerOf = createAuthorizer(parts)
   const api = createApi(parts)
-  const shouldReport = onceAMinute(100)
+  const report = onceAMinute<NonNullable<ForeignCall['hosts']>>((hosts, more) => {
+    parts.logger.warn(
+      { code: 'foreign_request', ...hosts },
+      `The dashboard refused a call: its page would be on '${hosts.expected}', and it was sent from '${hosts.sent}'${more}. Behind a proxy, have it pass the Host of the browser on, port included, or send that as X-Forwarded-Host and set trustProxy.`,
+    )
+  }, 100)
 
   function refuse({ message, hosts }: ForeignCall): Response {
-    const more = hosts && shouldReport(`${hosts.expected} ${hosts.sent}`)
-    if (more !== undefined) {
-      parts.logger.warn(
-        { code: 'foreign_request', ...hosts },
-        `The dashboard refused a call: its page would be on '${hosts?.expected}', and it was sent from '${hosts?.sent}'${more}. Behind a proxy, have it pass the Host of the browser on, port included, or send that as X-Forwarded-Host and set trustProxy.`,
-      )
-    }
+    if (hosts !== undefined) report(`${hosts.expected} ${hosts.sent}`, hosts)
     return new ApiProblem(403, 'foreign_request', message).toReply()
   }
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { advance, deferred, of, settle, storeThat } from '../../../../../test/support/memory-inbox.ts'
-import { signedRequest, watch } from '../../../../../test/support/receiving.ts'
+import { eventBody, signedRequest, watch } from '../../../../../test/support/receiving.ts'
 import type { Claim } from '../dedupe-store.ts'
 import { memoryStore } from './memory-store.ts'
 
@@ -9,6 +9,53 @@ beforeEach(() => {
 })
 afterEach(() => {
   vi.useRealTimers()
+})
+
+describe('capacity in bytes', () => {
+  const SIZE = eventBody({ id: '0' }).length
+  const limits = (events: number) => ({ bodyLimit: SIZE, capacityBytes: SIZE * events })
+
+  it('answers 503 when it is used up, which the log explains, and accepts again when an event is done', async () => {
+    const { receiver, send, logger } = watch({ ...limits(2), concurrency: 1 })
+    const gates = [deferred(), deferred()]
+    receiver.on('*', ({ id }) => gates[Number(id)]?.promise)
+    for (const id of ['0', '1']) expect(await send({ id })).toMatchObject({ status: 202 })
+    expect(await send({ id: '2' })).toMatchObject({ status: 503, code: 'capacity_exceeded' })
+    expect(await send({ id: '1' })).toMatchObject({ status: 200 })
+    expect(logger.lines.at(-1)?.message).toContain('the capacityBytes are reached. 2 events wait or run')
+    gates[0]?.resolve()
+    await settle()
+    expect(await send({ id: '2' })).toMatchObject({ status: 202 })
+    gates[1]?.resolve()
+    await settle()
+    for (let i = 3; i < 9; i++) {
+      expect(await send({ id: `${i}` })).toMatchObject({ status: 202 })
+      await settle()
+    }
+    expect(await receiver.stats()).toMatchObject({ pending: 0, active: 0 })
+  })
+
+  it('drops the oldest dead letters for a new event, and logs each', async () => {
+    const { receiver, send, logger } = watch({ ...limits(3), concurrency: 1, retry: { attempts: 1 } })
+    receiver.on('*', ({ id }) => (Number(id) < 3 ? Promise.reject(new Error('no')) : new Promise(() => {})))
+    receiver.onDeadLetter(() => {})
+    for (const id of ['0', '1', '2']) {
+      await send({ id })
+      await settle()
+    }
+    const dead = async () => (await receiver.deadLetters.list()).map(({ id }) => id)
+    expect(await dead()).toEqual(['2', '1', '0'])
+    for (const id of ['3', '4']) expect(await send({ id })).toMatchObject({ status: 202 })
+    expect(await dead()).toEqual(['2'])
+    expect(logger.lines.map(({ level, fields }) => [level, fields['code'], fields['event']])).toEqual([
+      ['warn', 'dead_letter_dropped', '0'],
+      ['warn', 'dead_letter_dropped', '1'],
+    ])
+    // Its own bytes make room for it.
+    expect(await receiver.deadLetters.redrive('2')).toBe(true)
+    expect(await send({ id: '5' })).toMatchObject({ status: 503 })
+    expect(logger.lines).toHaveLength(3)
+  })
 })
 
 describe('capacity', () => {

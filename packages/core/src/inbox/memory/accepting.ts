@@ -10,17 +10,26 @@ import type { State } from './state.ts'
 /** While another delivery of the same event is being claimed here, which takes a second at most. */
 const CLAIM_UNDER_WAY: AcceptResult = { outcome: 'in_flight', retryAfterMs: 1000 }
 
+const FULL_OF_BYTES: AcceptResult = { outcome: 'full', detail: 'the capacityBytes are reached' }
+const STORE_FULL: AcceptResult = { outcome: 'full', detail: 'the store of ids is full' }
+
+/** Beyond so many bytes, events wait as their bytes alone. Parsed, some take twenty times as much. */
+const PARSED_BYTES = 8_388_608
+
 /** Answers a delivery: a duplicate, no room, or what becomes of a claim. Synchronous when the store is. */
 export function accept(state: State, delivery: Delivery): MaybePromise<AcceptResult> {
   const { policy, store, scheduler, entries, leases, leaseMs } = state
   for (const entry of scheduler.overdue?.() ?? []) keepAlive(delivery, abandon(state, entry), policy.logger)
   const known = entries.get(delivery.key)
   if (known !== undefined) return answerDuplicate(known, delivery)
-  if (entries.size >= policy.capacity) return answerHandled(state, delivery) ?? ACCEPT_RESULTS.full
-  const entry = new Entry(delivery, leases?.newToken() ?? '', leaseMs, state.sequence++)
+  const full = entries.size >= policy.capacity ? ACCEPT_RESULTS.full : makeRoom(state, delivery)
+  if (full !== undefined) return answerHandled(state, delivery) ?? full
+  const kept = state.bytes > PARSED_BYTES ? { ...delivery, event: undefined } : delivery
+  const entry = new Entry(kept, leases?.newToken() ?? '', leaseMs, state.sequence++)
   const refusal = scheduler.reserve?.(entry)
   if (refusal !== undefined) return answerHandled(state, delivery) ?? refusal
   entries.set(entry.key, entry)
+  state.bytes += delivery.body.length
   // A crash from here to the acknowledgement leaves a lease that expires; the sender's retry runs then.
   try {
     const claim = store.claim(entry.key, entry.token, { leaseMs })
@@ -56,6 +65,17 @@ function answerHandled({ store }: State, { key, fingerprint }: Delivery): Accept
   return handled === toStoredFingerprint(fingerprint) ? ACCEPT_RESULTS.duplicate : ACCEPT_RESULTS.conflict
 }
 
+/**
+ * Makes room for a body at the cost of the oldest dead letters, which were reported: otherwise old failures would refuse
+ * new events until somebody clears them away. `undefined` if there is room.
+ */
+function makeRoom({ bytes, deadLetters, policy }: State, { key, body }: Delivery): AcceptResult | undefined {
+  const left = (policy.capacityBytes ?? Number.POSITIVE_INFINITY) - bytes - body.length
+  if (left < 0) return FULL_OF_BYTES
+  if (left < deadLetters.bytes) deadLetters.drop(left, 'capacityBytes are reached', policy.logger, key)
+  return undefined
+}
+
 function unavailable(state: State, entry: Entry, cause: unknown): AcceptResult {
   finish(state, entry)
   return { outcome: 'unavailable', code: 'store_unavailable', cause }
@@ -72,7 +92,7 @@ function answerClaim(state: State, entry: Entry, claim: Claim): MaybePromise<Acc
     case 'in_flight':
       return claim
     case 'full':
-      return ACCEPT_RESULTS.full
+      return STORE_FULL
     default:
       throw new TypeError('A store must answer a claim with an outcome of Claim.')
   }

@@ -101,7 +101,8 @@ function deadLetter(state: State, entry: Entry, error: unknown): Promise<void> {
 }
 
 export function keepDeadLetter(state: State, delivery: Delivery, attempts: number, error: unknown): void {
-  state.deadLetters.put(delivery, { attempts, error, failedAt: state.policy.clock() })
+  const { clock, logger } = state.policy
+  state.deadLetters.put(delivery, { attempts, error, failedAt: clock() }, logger)
 }
 
 /** Finishes an entry and releases its lease, so that a redelivery runs at once. Never rejects. */
@@ -115,11 +116,13 @@ export async function release(state: State, entry: Entry): Promise<void> {
 }
 
 /** The last step of every entry. Harmless when repeated. */
-export function finish({ entries, scheduler, onIdle }: State, entry: Entry): void {
+export function finish(state: State, entry: Entry): void {
+  const { entries, scheduler, onIdle } = state
   // Its key may belong to a later entry by now.
   if (entry.phase === 'finished') return
   entry.phase = 'finished'
   entries.delete(entry.key)
+  state.bytes -= entry.delivery.body.length
   scheduler.remove(entry)
   entry.onFinished?.()
   entry.delivery = NO_DELIVERY

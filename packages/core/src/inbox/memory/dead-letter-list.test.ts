@@ -1,16 +1,18 @@
 import { expect, it } from 'vitest'
+import { recordingLogger } from '../../../../../test/support/receiving.ts'
 import { describeError, NonRetryableError } from '../../errors/errors.ts'
 import type { Delivery } from '../delivery.ts'
 import { DeadLetterList } from './dead-letter-list.ts'
 
 const delivery = (key: string) =>
   ({ key, namespace: 'n', id: `id-${key}`, type: 'a.b', body: new Uint8Array(1), receivedAt: 1 }) as Delivery
+const logger = recordingLogger()
 const about = { attempts: 3, error: new Error('why'), failedAt: 9 }
 
 it('keeps a letter with its delivery', () => {
   const list = new DeadLetterList()
   const one = delivery('k')
-  list.put(one, about)
+  list.put(one, about, logger)
   expect(list.get('k')).toEqual({
     key: 'k',
     namespace: 'n',
@@ -31,7 +33,7 @@ it('keeps a letter with its delivery', () => {
 
 it('lists the newest first, and a repeated letter as new', () => {
   const list = new DeadLetterList()
-  for (const key of ['a', 'b', 'c', 'a']) list.put(delivery(key), about)
+  for (const key of ['a', 'b', 'c', 'a']) list.put(delivery(key), about, logger)
   expect(list.list().map(letter => letter.key)).toEqual(['a', 'c', 'b'])
   expect(list.list({ limit: 2 }).map(letter => letter.key)).toEqual(['a', 'c'])
   expect(list.list({ order: 'oldest' }).map(letter => letter.key)).toEqual(['b', 'c', 'a'])
@@ -41,10 +43,10 @@ it.each(['newest', 'oldest'] as const)(
   'pages through letters while others come and go, the %s first',
   order => {
     const list = new DeadLetterList()
-    for (const key of ['a', 'b', 'c', 'd', 'e']) list.put(delivery(key), about)
+    for (const key of ['a', 'b', 'c', 'd', 'e']) list.put(delivery(key), about, logger)
     const [, second] = list.list({ limit: 2, order })
     list.remove(second?.key ?? '')
-    list.put(delivery('f'), about)
+    list.put(delivery('f'), about, logger)
     const rest = list.list({ order, after: second?.cursor ?? '' }).map(letter => letter.key)
     expect(rest).toEqual(order === 'newest' ? ['c', 'b', 'a'] : ['c', 'd', 'e', 'f'])
   },
@@ -56,10 +58,26 @@ it.each(['', 'x', '-1', '1e3'])('refuses a cursor that it did not make: %j', aft
 
 it('keeps the newest thousand', () => {
   const list = new DeadLetterList()
-  for (let i = 0; i < 1001; i++) list.put(delivery(`k${i}`), about)
-  expect(list.size).toBe(1000)
+  for (let i = 0; i < 1001; i++) list.put(delivery(`k${i}`), about, logger)
+  expect([list.size, list.bytes]).toEqual([1000, 1000])
   expect(list.get('k0')).toBeUndefined()
   expect(list.get('k1')).toBeDefined()
+  expect(logger.lines).toMatchObject([
+    { level: 'warn', fields: { code: 'dead_letter_dropped', event: 'id-k0', type: 'a.b', namespace: 'n' } },
+  ])
+})
+
+it('drops the oldest until they are small enough, but not that of a key', () => {
+  const list = new DeadLetterList()
+  const dropping = recordingLogger()
+  for (const key of ['a', 'b', 'c', 'd']) list.put(delivery(key), about, dropping)
+  list.drop(2, 'why', dropping, 'a')
+  expect(list.list({ order: 'oldest' }).map(({ key }) => key)).toEqual(['a', 'c', 'd'])
+  expect(dropping.lines.map(({ message }) => message)).toEqual([
+    'The dead letter of event id-b (a.b) is gone: why. Keep dead letters in onDeadLetter, or use a durable inbox.',
+  ])
+  for (const key of ['a', 'c', 'd', 'd']) list.remove(key)
+  expect(list.bytes).toBe(0)
 })
 
 it('describes what was thrown, whatever it was', () => {
@@ -86,7 +104,7 @@ it.each([
 it('ends a page before its bodies exceed 4 MiB, and lists the rest on the next ones', () => {
   const list = new DeadLetterList()
   for (let i = 0; i < 5; i++) {
-    list.put({ ...delivery(`${i}`), id: `evt_${i}`, body: new Uint8Array(2_000_000) }, about)
+    list.put({ ...delivery(`${i}`), id: `evt_${i}`, body: new Uint8Array(2_000_000) }, about, logger)
   }
   const pages: string[][] = []
   let after: string | undefined

@@ -1,5 +1,6 @@
 import { ConfigurationError, describeError } from '../../errors/errors.ts'
 import { copyBody } from '../../lib/copy-body.ts'
+import type { Logger } from '../../observe/logger.ts'
 import type { Delivery } from '../delivery.ts'
 import type { DeadLetter, ListOptions } from '../inbox.ts'
 
@@ -10,20 +11,41 @@ const MAX_PAGE_BYTES = 4_194_304
 export class DeadLetterList {
   readonly #kept = new Map<string, { readonly letter: DeadLetter; readonly delivery: Delivery }>()
   #next = 0
+  /** Of all bodies. */
+  bytes = 0
 
   get size(): number {
     return this.#kept.size
   }
 
-  put(delivery: Delivery, failure: { attempts: number; error: unknown; failedAt: number }): void {
+  put(
+    delivery: Delivery,
+    failure: { attempts: number; error: unknown; failedAt: number },
+    logger: Logger,
+  ): void {
     const { key, namespace, id, type, body, receivedAt } = delivery
     const { attempts, error, failedAt } = failure
     const reason = describeError(error)
     const cursor = String(this.#next++)
     const letter = { key, namespace, id, type, body, receivedAt, failedAt, attempts, reason, cursor }
-    this.#kept.delete(key)
+    this.remove(key)
     this.#kept.set(key, { letter, delivery })
-    if (this.#kept.size > MAX_KEPT) this.#kept.delete(this.#kept.keys().next().value as string)
+    this.bytes += body.length
+    if (this.#kept.size > MAX_KEPT)
+      this.drop(Number.POSITIVE_INFINITY, `${MAX_KEPT} newer ones are kept`, logger)
+  }
+
+  /** Drops the oldest letters, but not that of a key, until the others are few and small enough. */
+  drop(maxBytes: number, why: string, logger: Logger, key = ''): void {
+    const most = maxBytes + (this.#kept.get(key)?.letter.body.length ?? 0)
+    for (const [oldest, { letter }] of this.#kept) {
+      if (this.#kept.size <= MAX_KEPT && this.bytes <= most) return
+      if (oldest !== key && this.remove(oldest))
+        logger.warn(
+          { code: 'dead_letter_dropped', event: letter.id, type: letter.type, namespace: letter.namespace },
+          `The dead letter of event ${letter.id} (${letter.type}) is gone: ${why}. Keep dead letters in onDeadLetter, or use a durable inbox.`,
+        )
+    }
   }
 
   /** One page: at most `limit` letters, and none but the first with which their bodies exceed 4 MiB. */
@@ -59,6 +81,7 @@ export class DeadLetterList {
   }
 
   remove(key: string): boolean {
+    this.bytes -= this.#kept.get(key)?.letter.body.length ?? 0
     return this.#kept.delete(key)
   }
 }

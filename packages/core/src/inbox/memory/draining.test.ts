@@ -130,12 +130,13 @@ describe('the drain', () => {
     expect(await closed).toEqual({ lost: 23 })
     const named = ids.slice(0, 20).join(', ')
     expect(logger.lines).toMatchObject([
+      { level: 'info', fields: { code: 'drain_begins', pending: 22, active: 1 } },
       {
         level: 'error',
         fields: { code: 'events_lost', events: ids },
         message: `The drain left no time for: ${named} and 3 more.`,
       },
-      { level: 'error', fields: { lost: 23 } },
+      { level: 'error', fields: { code: 'drain_over', withdrawn: 1, left: 23, lost: 23 } },
     ])
   })
 

@@ -138,6 +138,7 @@ function createState({ ids, ...kept }: Parts, run: ProcessEvent, policy: Process
     ...kept,
     sequence: 0,
     entries,
+    bytes: 0,
     limit: { lastStartAt: undefined },
     freezingHost: policy.acknowledge === 'immediately' ? platform.freezingHost() : undefined,
     stopWatchingExit: platform.onExit(() => reportLoss(state)),

@@ -57,7 +57,7 @@ export class PerRequestScheduler implements Scheduler {
     const key = entry.delivery.order?.key
     if (key !== undefined && this.#keyHolders.has(key))
       return { outcome: 'in_flight', retryAfterMs: KEY_TAKEN_MS }
-    if (!this.#hasRoom()) return { outcome: 'full' }
+    if (!this.#hasRoom()) return { outcome: 'full', detail: 'the concurrency is reached' }
     if (key !== undefined) this.#keyHolders.set(key, entry)
     this.#takePlace(entry)
     return undefined

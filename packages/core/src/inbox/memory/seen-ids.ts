@@ -21,7 +21,10 @@ const perf = { now: (): number => performance.now() + 1 }
  */
 export class SeenIds implements InboxStore {
   readonly #ids: LRUCache<string, number>
-  readonly #shouldReport = onceAMinute()
+  readonly #reportEviction = onceAMinute((max: number, more) => {
+    const message = `memoryStore forgot an id before its retention was over${more}: maxIds is ${max}. A redelivery of a forgotten event runs again. Raise maxIds, shorten retention, or use redisStore or a durable inbox.`
+    this.#report?.({ code: 'ids_evicted', message })
+  })
   #report: ((notice: StoreNotice) => void) | undefined
 
   constructor(max: number = DEFAULT_ENTRIES) {
@@ -33,7 +36,7 @@ export class SeenIds implements InboxStore {
       // Sets no timer, which would end with its request on Workers.
       ttlResolution: 0,
       dispose: (_, key, reason) => {
-        if (reason === 'evict' && this.#isLive(key)) this.#reportEviction(max)
+        if (reason === 'evict' && this.#report && this.#isLive(key)) this.#reportEviction('', max)
       },
     })
   }
@@ -69,12 +72,5 @@ export class SeenIds implements InboxStore {
 
   #isLive(key: string): boolean {
     return this.#ids.getRemainingTTL(key) > 0
-  }
-
-  #reportEviction(max: number): void {
-    const more = this.#report && this.#shouldReport('ids_evicted')
-    if (more === undefined) return
-    const message = `memoryStore forgot an id before its retention was over${more}: maxIds is ${max}. A redelivery of a forgotten event runs again. Raise maxIds, shorten retention, or use redisStore or a durable inbox.`
-    this.#report?.({ code: 'ids_evicted', message })
   }
 }

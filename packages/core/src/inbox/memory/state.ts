@@ -26,6 +26,8 @@ export interface State {
   readonly leaseMs: number
   /** Events that are not finished, by key, the oldest first. */
   readonly entries: Map<string, Entry>
+  /** Of the bodies in `entries`. */
+  bytes: number
   /** Set by the drain where retries are ours. The worker reads it when an attempt ends. */
   readonly limit: { lastStartAt: number | undefined }
   /** Of the next entry. */

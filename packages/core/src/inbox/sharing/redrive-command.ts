@@ -1,0 +1,19 @@
+import type { Delivery } from '../delivery.ts'
+
+/**
+ * The command line that redrives a dead letter. `place` are the flags with which `ackhook inbox` finds the inbox, such as
+ * `['--sqlite', '/data/webhooks.db']`.
+ */
+export function redriveCommand(
+  place: readonly string[],
+  { id, namespace }: Pick<Delivery, 'id' | 'namespace'>,
+): string {
+  const flags = [...place, ...(namespace === '' ? [] : ['--namespace', namespace])]
+  const words = id.startsWith('-') ? [...flags, '--', id] : [id, ...flags]
+  return `npx ackhook inbox redrive ${words.map(quoted).join(' ')}`
+}
+
+/** For a POSIX shell, because the sender chose the id. */
+function quoted(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
+}

@@ -1,0 +1,98 @@
+import type { DrainReport, InboxStats } from '../inbox/inbox.ts'
+import { withDeadline } from '../lib/deadline.ts'
+import { isPromise, type MaybePromise } from '../lib/maybe-promise.ts'
+import type { Observers } from '../observe/observers.ts'
+import type { ResolvedOptions } from './options.ts'
+
+/** Between questions to an inbox, in milliseconds. One in this process answers at once. */
+const ASK_EVERY_MS = 30_000
+const ASK_OWN_EVERY_MS = 1000
+const ANSWER = { operation: 'inbox.stats', ms: 1000 }
+/** Of `capacity`: one warning above the first, and the next only after it fell below the second. */
+const HIGH = 0.8
+const LOW = 0.6
+
+export interface QueueLogParts extends Pick<ResolvedOptions<never>, 'inbox' | 'capacity' | 'logger'> {
+  readonly observers: Pick<Observers, 'add'>
+}
+
+/** Logs how full an inbox is: at the start, when it fills up, when it is full, and around a drain. */
+export class QueueLog {
+  readonly #parts: QueueLogParts
+  #nextAt = 0
+  #isHigh = false
+
+  constructor(parts: QueueLogParts) {
+    this.#parts = parts
+  }
+
+  /** After each acceptance. Delays nothing, and is a comparison as a rule. */
+  accepted(now: number): void {
+    if (now < this.#nextAt) return
+    const asked = this.#ask(stats => this.#judge(stats))
+    this.#nextAt = now + (isPromise(asked) ? ASK_EVERY_MS : ASK_OWN_EVERY_MS)
+  }
+
+  /** A sentence for the end of a line; `undefined` when the inbox does not answer. */
+  fullness(): MaybePromise<string | undefined> {
+    return this.#ask(stats => this.#sentence(stats))
+  }
+
+  /** Reports what an earlier process has left. */
+  started(): void {
+    const { inbox, logger } = this.#parts
+    const report = (stats: InboxStats): void => {
+      const [waiting, { dead }] = [stats.pending + stats.active, stats]
+      const message = `${waiting} event${waiting === 1 ? ' waits' : 's wait'} from before, ${dead} dead letter${dead === 1 ? '' : 's'} (${inbox.location}).`
+      if (waiting + dead > 0) logger.info({ code: 'inbox_resumed', ...stats }, message)
+    }
+    if (inbox.durable === true) void this.#ask(report)
+  }
+
+  /** Reports the beginning and the end of a drain. */
+  async drain(timeoutMs: number, close: () => Promise<DrainReport>): Promise<DrainReport> {
+    const { logger, observers } = this.#parts
+    const startedAt = performance.now()
+    const counts: Record<string, number> = {}
+    const leave = observers.add(({ kind }) => (counts[kind] = (counts[kind] ?? 0) + 1))
+    const stats = await this.#ask(stats => stats)
+    const begins = stats && `: ${stats.pending} events wait and ${stats.active} run`
+    const message = `The drain begins${begins ?? ''}. It takes ${timeoutMs / 1000} s at most.`
+    logger.info({ code: 'drain_begins', ...stats }, message)
+    const { lost } = await close()
+    leave()
+    const { completed: handled = 0, dead_lettered: dead = 0, attempt_withdrawn: withdrawn = 0 } = counts
+    const left = stats && Math.max(0, stats.pending + stats.active - handled - dead)
+    const seconds = Math.round((performance.now() - startedAt) / 100) / 10
+    const over = `The drain is over after ${seconds} s: ${handled} events handled meanwhile, ${withdrawn} attempts withdrawn, ${left ?? 'an unknown number of'} events left.`
+    const fields = { code: 'drain_over', handled, withdrawn, left, lost, seconds }
+    logger[lost === 0 ? 'info' : 'error'](fields, over + (lost === 0 ? '' : ` ${lost} are lost: ${ADVICE}`))
+    return { lost }
+  }
+
+  /** `undefined` when the inbox does not answer in time. Never rejects. */
+  #ask<T>(use: (stats: InboxStats) => T): MaybePromise<T | undefined> {
+    try {
+      const asked = this.#parts.inbox.stats()
+      if (!isPromise(asked)) return use(asked)
+      return withDeadline(Promise.resolve(asked), ANSWER).then(use, () => undefined)
+    } catch {
+      return undefined
+    }
+  }
+
+  #judge(stats: InboxStats): void {
+    const { capacity, logger } = this.#parts
+    const share = (stats.pending + stats.active) / capacity
+    const message = `The inbox is ${Math.floor(share * 100)} % full.${this.#sentence(stats)} Beyond that, deliveries get 503: raise concurrency, add processes or make handlers faster.`
+    if (share >= HIGH && !this.#isHigh) logger.warn({ code: 'queue_filling', ...stats, capacity }, message)
+    this.#isHigh = share >= (this.#isHigh ? LOW : HIGH)
+  }
+
+  #sentence({ pending, active, oldestPendingMs }: InboxStats): string {
+    const seconds = Math.round(oldestPendingMs / 1000)
+    return ` ${pending + active} events wait or run, the oldest for ${seconds} s; capacity is ${this.#parts.capacity}.`
+  }
+}
+
+const ADVICE = 'give close() a longer timeout, keep them in onDeadLetter, or use a durable inbox.'

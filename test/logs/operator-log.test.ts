@@ -1,0 +1,208 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Writable } from 'node:stream'
+import { bullmqInbox } from '@ackhook/bullmq'
+import { createReceiver, type Inbox, type Logger } from '@ackhook/core'
+import { redisStore } from '@ackhook/redis'
+import { sqliteInbox } from '@ackhook/sqlite'
+import { fastify } from 'fastify'
+import { Redis } from 'ioredis'
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { eventBody, SECRET, signedRequest } from '../support/receiving.ts'
+import { type RedisServer, startRedis } from '../support/redis.ts'
+import { until } from '../support/until.ts'
+
+/** What pino, the logger of Fastify, wrote. */
+interface PinoLine {
+  readonly level: number
+  readonly msg: string
+  readonly code?: string
+  readonly err?: { readonly message: string }
+  readonly [field: string]: unknown
+}
+
+const INFO = 30
+const WARN = 40
+const ERROR = 50
+
+function pino(): { readonly logger: Logger; readonly lines: PinoLine[] } {
+  const lines: PinoLine[] = []
+  const stream = new Writable({
+    write(chunk, _, done) {
+      lines.push(JSON.parse(String(chunk)))
+      done()
+    },
+  })
+  return { logger: fastify({ logger: { stream } }).log, lines }
+}
+
+/** Without what a Redis of a test says of its settings. */
+const shortOf = (lines: readonly PinoLine[]) =>
+  lines.filter(({ code }) => code !== 'redis_not_durable').map(({ level, code }) => `${level} ${code}`)
+
+let server: RedisServer
+beforeAll(async () => {
+  server = await startRedis()
+})
+afterEach(() => server.restart())
+afterAll(() => server.stop())
+
+let last = 0
+async function send(receiver: Pick<ReturnType<typeof createReceiver>, 'handle'>): Promise<number> {
+  const request = signedRequest(eventBody({ id: `evt_${last++}` }))
+  return (await receiver.handle(request)).status
+}
+
+it('pino: a Redis that is away is one error with its cause, and one line when a delivery is accepted again', async () => {
+  const client = new Redis(server.url, { maxRetriesPerRequest: 0, enableOfflineQueue: false })
+  client.on('error', () => {})
+  await until('the client is connected', () => client.status === 'ready')
+  const { logger, lines } = pino()
+  const receiver = createReceiver({ secret: SECRET, logger, store: redisStore(client) }).on('*', () => {})
+  onTestFinished(async () => {
+    await receiver.close({ timeout: '1s' })
+    client.disconnect()
+  })
+  expect(await send(receiver)).toBe(202)
+  lines.length = 0
+  await server.kill()
+  let refused = 0
+  await until('the outage is logged', async () => {
+    expect(await send(receiver)).toBe(503)
+    refused++
+    return lines.length > 0
+  })
+  await server.restart()
+  await until('a delivery is accepted', async () => {
+    const status = await send(receiver)
+    if (status === 503) refused++
+    return status === 202
+  })
+  expect(shortOf(lines)).toEqual([`${ERROR} store_down`, `${INFO} store_up`])
+  expect(lines[0]?.err?.message).toContain('ECONNREFUSED')
+  expect(lines[1]?.msg).toMatch(
+    new RegExp(`^The inbox or its store works again after \\d+ s, ${refused} deliveries were refused\\.$`),
+  )
+})
+
+it('pino: a process that only works tells of the outage of its queue, and of its end once an attempt starts', async () => {
+  const options = { connection: server.url, queue: 'logs' }
+  const { logger, lines } = pino()
+  const attempts: string[] = []
+  const worker = createReceiver({ secret: SECRET, logger, inbox: bullmqInbox(options) as Inbox })
+  worker.on('*', ({ id }) => void attempts.push(id))
+  await worker.start()
+  lines.length = 0
+  await server.kill()
+  await until('the outage is logged', () => lines.some(({ code }) => code === 'store_down'))
+  await server.restart()
+  const other = createReceiver({
+    secret: SECRET,
+    concurrency: 0,
+    inbox: bullmqInbox(options) as Inbox,
+    logger: pino().logger,
+  })
+  onTestFinished(async () => {
+    await Promise.all([worker.close({ timeout: '1s' }), other.close({ timeout: '1s' })])
+  })
+  await until(
+    'an attempt starts, and is told of',
+    async () => {
+      await send(other)
+      return lines.some(({ code }) => code === 'store_up')
+    },
+    30_000,
+  )
+  expect(attempts.length).toBeGreaterThan(0)
+  expect(shortOf(lines)).toEqual([`${ERROR} store_down`, `${INFO} store_up`])
+  expect(lines.find(({ level }) => level === ERROR)?.err?.message).toContain('ECONNREFUSED')
+})
+
+describe('a file of sqliteInbox', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'ackhook logs-'))
+  afterAll(() => rmSync(folder, { recursive: true, force: true }))
+  const file = join(folder, 'webhooks.db')
+
+  it('pino: the line of a dead letter has the command that redrives it, and the next start tells what waits', async () => {
+    const first = pino()
+    const failing = createReceiver({
+      secret: SECRET,
+      logger: first.logger,
+      inbox: sqliteInbox(file),
+      namespace: "o'neill",
+      retry: { attempts: 1 },
+    })
+    failing.on('*', () => Promise.reject(new TypeError('no')))
+    await failing.start()
+    expect(await send(failing)).toBe(202)
+    await until('it is dead', () => first.lines.some(({ level }) => level === ERROR))
+    const line = first.lines.find(({ level }) => level === ERROR)
+    expect(line).toMatchObject({ namespace: "o'neill", err: { message: 'no' } })
+    const command = /To run it again: npx ackhook (.+)$/.exec(String(line?.msg))?.[1]
+    expect(command).toContain(`--sqlite '${file}' --namespace 'o'\\''neill'`)
+    await until('it is recorded', async () => (await failing.stats()).dead === 1)
+    await failing.close()
+
+    const second = pino()
+    const later = createReceiver({
+      secret: SECRET,
+      logger: second.logger,
+      inbox: sqliteInbox(file),
+      concurrency: 0,
+    })
+    await later.start()
+    await until('the start is told of', () => second.lines.length > 0)
+    expect(second.lines).toMatchObject([
+      { level: INFO, msg: `0 events wait from before, 1 dead letter (file ${file}).` },
+    ])
+    const cli = join(import.meta.dirname, '../../packages/cli/dist/main.js')
+    expect(execFileSync('sh', ['-c', `node ${cli} ${command}`], { encoding: 'utf8' })).toContain('1')
+    expect(await later.stats()).toMatchObject({ pending: 1, dead: 0 })
+    await later.close()
+    expect(second.lines.slice(1)).toMatchObject([
+      { level: INFO, code: 'drain_begins', pending: 1, active: 0 },
+      { level: INFO, code: 'drain_over', handled: 0, withdrawn: 0, left: 1 },
+    ])
+  })
+
+  it('pino: wrong secrets, and handlers that fail, are told at their level', async () => {
+    const { logger, lines } = pino()
+    const receiver = createReceiver({ secret: SECRET, logger, retry: { attempts: 2, minDelay: '5s' } })
+    receiver.on('*', () => Promise.reject(new TypeError('no')))
+    const forged = () => receiver.handle(signedRequest(eventBody(), { secret: 'whsec_another_0123456789' }))
+    for (let i = 0; i < 3; i++) await forged()
+    for (let i = 0; i < 3; i++) await send(receiver)
+    await until('the handler failed', () => lines.length === 2)
+    await forged()
+    expect(shortOf(lines)).toEqual([
+      `${ERROR} signature_mismatch`,
+      `${WARN} undefined`,
+      `${WARN} signature_mismatch`,
+    ])
+    await receiver.close({ timeout: '0s' })
+  })
+})
+
+it('the default logger prints warnings and errors once, and no information', () => {
+  const core = new URL('../../packages/core/dist/index.js', import.meta.url)
+  const script = `
+    import { createReceiver, toFetchHandler } from '${core}'
+    const receiver = createReceiver({ secret: 'whsec_0123456789abcdef' }).on('*', () => {})
+    const handle = toFetchHandler(receiver)
+    const headers = { 'x-service-signature': 't=' + Math.floor(Date.now() / 1000) + ',v1=' + 'a'.repeat(64) }
+    for (let i = 0; i < 100; i++) await handle(new Request('http://localhost/', { method: 'POST', body: '{}', headers }))
+    await receiver.start()
+    await receiver.close()`
+  const startedAt = performance.now()
+  const { stderr, stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
+    encoding: 'utf8',
+    timeout: 50_000,
+  })
+  expect(stderr.match(/AckhookWarning: /g)).toHaveLength(1)
+  expect(stderr).toContain('is SIGNING_SECRET that of this endpoint?')
+  expect(stdout).toBe('')
+  // The timer that would write the count keeps no process.
+  expect(performance.now() - startedAt).toBeLessThan(50_000)
+})
