@@ -76,6 +76,8 @@ export const PARTS: Readonly<Record<string, readonly string[]>> = {
     'secretsFault',
     'settlesWithin',
     'toReceiver',
+    'TRACING',
+    'traceContext',
     'wholeNumber',
     'withDeadline',
     'wrongFramework',

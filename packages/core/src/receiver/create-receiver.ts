@@ -19,7 +19,7 @@ import { ReceiverHandlers } from '../worker/receiver-handlers.ts'
 import { warnWithoutHandlers } from '../worker/unhandled-log.ts'
 import { createWorker } from '../worker/worker.ts'
 import { createRequestHandler, type HandleRequestParts } from './handle-request.ts'
-import type { Inspectable, WrapProcess } from './inspect.ts'
+import { type Inspectable, TRACING, type Tracing, type WrapProcess } from './inspect.ts'
 import { Lifecycle } from './lifecycle.ts'
 import { type ReceiverOptions, type ResolvedOptions, resolveOptions } from './options.ts'
 import type { DeadLetters, InNamespace, Receiver } from './receiver.ts'
@@ -89,6 +89,7 @@ function connect<Context>(
   const { inbox, logger } = resolved
   // Verification alone keeps the user's own clock: without a time, nothing is proven.
   const recorded = { ...resolved, clock: guardClock(resolved.clock) }
+  const { [TRACING]: tracing } = (resolved.observe ?? {}) as { [TRACING]?: Tracing }
   const logStore = createStoreLog(logger)
   const decode = createDecoder(resolved.contract, resolved.schemas)
   // Not at start, which may be within the first request.
@@ -110,9 +111,12 @@ function connect<Context>(
     createProcess() {
       if (handlers.freeze() && resolved.concurrency > 0) warnWithoutHandlers(logger, handlers)
       warnOfCopies(logger)
-      const run = createWorker({ ...recorded, handlers, sharing, decode, observers, asyncContext })
+      const work = createWorker({ ...recorded, handlers, sharing, decode, observers })
       const tools = { decode, countHandlers: (type: string) => handlers.match(type).length }
-      return wraps.reduce((wrapped, wrap) => wrap(wrapped, tools), run)
+      const all = tracing ? [tracing.wrap, ...wraps] : wraps
+      const run = all.reduce((wrapped, wrap) => wrap(wrapped, tools), work)
+      // Attempts start in the turn of any request, whose context is not theirs.
+      return (delivery, ...rest) => (delivery.asyncContext ?? asyncContext)(() => run(delivery, ...rest))
     },
   })
   const steps: HandleRequestParts<Context> = {
@@ -120,7 +124,7 @@ function connect<Context>(
     inbox: lifecycle,
     verify: createVerifier({ ...resolved, secrets: createSecrets(resolved.secret, logger) }),
     decode,
-    createDelivery: createDeliveryFactory(recorded),
+    createDelivery: createDeliveryFactory({ ...recorded, traceOf: tracing?.traceOf }),
     logRefusal: createRefusalLog(logger),
     observers,
   }
