@@ -21,7 +21,7 @@ export function fillBacklog(path, count) {
     sql,
     count,
     Date.now(),
-    `INSERT INTO ackhook_bodies SELECT seq, zeroblob(500) FROM ackhook_events; INSERT INTO ackhook_counts VALUES ('unhandled', 0, ${count})`,
+    `INSERT INTO ackhook_bodies (seq, body) SELECT seq, zeroblob(500) FROM ackhook_events; INSERT INTO ackhook_counts VALUES ('unhandled', 0, ${count})`,
   )
 }
 

@@ -77,6 +77,8 @@ export const PARTS: Readonly<Record<string, readonly string[]>> = {
     'secretsFault',
     'settlesWithin',
     'toReceiver',
+    'TRACING',
+    'traceContext',
     'wholeNumber',
     'withDeadline',
     'wrongFramework',

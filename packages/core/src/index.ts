@@ -46,6 +46,7 @@ export type { DeadLetter, DrainReport, Inbox, InboxStats, ListOptions } from './
 export { type MemoryInboxOptions, memoryInbox } from './inbox/memory/memory-inbox.ts'
 export { type MemoryStoreOptions, memoryStore } from './inbox/memory/memory-store.ts'
 export type { RetryOptions } from './inbox/retry.ts'
+export type { TraceContext } from './inbox/trace-context.ts'
 
 export type { MaybePromise } from './lib/maybe-promise.ts'
 export type { Logger } from './observe/logger.ts'

@@ -44,6 +44,7 @@ export type {
   Route,
 } from './inbox/presence.ts'
 export type { RetryPolicy } from './inbox/retry.ts'
+export { traceContext } from './inbox/trace-context.ts'
 export { oneOf, refuseUnknownNames, wholeNumber } from './lib/check-option.ts'
 export { settlesWithin, withDeadline } from './lib/deadline.ts'
 export { durationMs } from './lib/duration.ts'
@@ -58,6 +59,8 @@ export {
   type InspectedReceiver,
   inspectReceiver,
   type ProcessTools,
+  TRACING,
+  type Tracing,
   type WrapProcess,
 } from './receiver/inspect.ts'
 export { RECEIVER_OPTIONS } from './receiver/options.ts'

@@ -17,32 +17,30 @@ export const ATTRIBUTE = {
   incident: 'ackhook.incident',
 } as const
 
-/** `receive`: from the request to the acknowledgement. `process`: one attempt of the handlers. */
-export type Operation = 'receive' | 'process'
+/**
+ * `accept`: from the request to its reply. The conventions have no type for it: `receive` is for messages that the
+ * application pulls. `process`: one attempt of the handlers.
+ */
+export type Operation = 'accept' | 'process'
 
-/** What every span and messaging metric has in common. The destination is the event type, as subscriptions name it. */
-// Callers add to the object instead of spreading it. perf: note 7.
-export function operationAttributes(operation: Operation, type?: string): Attributes {
-  const attributes: Attributes = {
+/** Attributes that every span and messaging metric has. The destination is the event type, as subscriptions name it. */
+export function operationAttributes(operation: Operation, destination: string): Attributes {
+  return {
     [ATTRIBUTE.system]: 'webhook',
     [ATTRIBUTE.operationName]: operation,
-    [ATTRIBUTE.operationType]: operation,
+    [ATTRIBUTE.destination]: destination,
   }
-  if (type !== undefined) attributes[ATTRIBUTE.destination] = type
-  return attributes
 }
 
 /** The same with the id and the namespace of the event, for spans only: in a metric they would make a time series each. */
+// Callers add to the object instead of spreading it. perf: note 7.
 export function eventAttributes(
   operation: Operation,
-  event: { readonly id: string; readonly type: string; readonly namespace: string } | undefined,
+  event: { readonly id: string; readonly type: string; readonly namespace: string },
 ): Attributes {
-  const attributes = operationAttributes(operation, event?.type)
-  if (event !== undefined) attributes[ATTRIBUTE.messageId] = event.id
-  if (event?.namespace) attributes[ATTRIBUTE.namespace] = event.namespace
+  const attributes = operationAttributes(operation, event.type)
+  attributes[ATTRIBUTE.messageId] = event.id
+  if (event.namespace) attributes[ATTRIBUTE.namespace] = event.namespace
+  if (operation === 'process') attributes[ATTRIBUTE.operationType] = operation
   return attributes
-}
-
-export function spanName(operation: Operation, type: string | undefined): string {
-  return type === undefined ? operation : `${operation} ${type}`
 }

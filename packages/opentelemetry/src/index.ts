@@ -1,7 +1,7 @@
+export type { WatchedReceiver } from './gauges.ts'
 export {
   type OpenTelemetry,
   type OpenTelemetryOptions,
   opentelemetry,
-  type WatchedReceiver,
   type WatchOptions,
 } from './opentelemetry.ts'

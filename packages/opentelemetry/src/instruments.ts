@@ -1,9 +1,10 @@
-import type { Counter, Histogram, Meter, ObservableGauge } from '@opentelemetry/api'
+import type { Counter, Histogram, Meter, ObservableCounter } from '@opentelemetry/api'
 
 /** Every metric. Names under `messaging.` are those of the OpenTelemetry conventions. */
 export interface Instruments {
   readonly acknowledgement: Histogram
-  readonly consumed: Counter
+  /** Observed when metrics are collected: an SDK sorts and writes the attributes of each single measurement. */
+  readonly consumed: ObservableCounter
   readonly handling: Histogram
   readonly lag: Histogram
   readonly duplicates: Counter
@@ -12,14 +13,6 @@ export interface Instruments {
   readonly redriven: Counter
   readonly discarded: Counter
   readonly incidents: Counter
-}
-
-/** Read from `receiver.stats()` when metrics are collected. */
-export interface Gauges {
-  readonly pending: ObservableGauge
-  readonly active: ObservableGauge
-  readonly dead: ObservableGauge
-  readonly oldestPending: ObservableGauge
 }
 
 const DURATION_S = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10]
@@ -36,11 +29,14 @@ export function createInstruments(meter: Meter): Instruments {
     meter.createCounter(name, { unit, description })
   return {
     acknowledgement: seconds(
-      'messaging.client.operation.duration',
+      'ackhook.acknowledgement.duration',
       'From the arrival of a request to its reply.',
       DURATION_S,
     ),
-    consumed: count('messaging.client.consumed.messages', '{message}', 'Events accepted.'),
+    consumed: meter.createObservableCounter('messaging.client.consumed.messages', {
+      unit: '{message}',
+      description: 'Events accepted.',
+    }),
     handling: seconds('messaging.process.duration', 'One attempt of the handlers of an event.', DURATION_S),
     lag: seconds('ackhook.lag', 'From created_at of an event to the end of its handlers.', LAG_S),
     duplicates: count('ackhook.duplicates', '{message}', 'Deliveries of events that were accepted before.'),
@@ -49,16 +45,5 @@ export function createInstruments(meter: Meter): Instruments {
     redriven: count('ackhook.redriven', '{message}', 'Dead letters that were run again on a dashboard.'),
     discarded: count('ackhook.discarded', '{message}', 'Dead letters that were deleted on a dashboard.'),
     incidents: count('ackhook.incidents', '{incident}', 'Lost leases, lost completions, store failures.'),
-  }
-}
-
-export function createGauges(meter: Meter): Gauges {
-  const gauge = (name: string, unit: string, description: string): ObservableGauge =>
-    meter.createObservableGauge(name, { unit, description })
-  return {
-    pending: gauge('ackhook.pending', '{message}', 'Events that wait for their first or next attempt.'),
-    active: gauge('ackhook.active', '{message}', 'Events whose handlers are running.'),
-    dead: gauge('ackhook.dead', '{message}', 'Dead letters.'),
-    oldestPending: gauge('ackhook.oldest_pending', 's', 'Age of the oldest event that is not handled yet.'),
   }
 }

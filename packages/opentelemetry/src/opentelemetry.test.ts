@@ -1,40 +1,23 @@
 import { runInNewContext } from 'node:vm'
+import { createReceiver, type Observer, RetryAfterError } from '@ackhook/core'
+import type { DataPoint, Histogram } from '@opentelemetry/sdk-metrics'
+import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
+import { describe, expect, it, vi } from 'vitest'
 import {
-  createReceiver,
-  type Observation,
-  type Observer,
-  type ReceiverOptions,
-  RetryAfterError,
-} from '@ackhook/core'
-import { sign } from '@ackhook/testing'
-import { context } from '@opentelemetry/api'
-import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
-import {
-  AggregationTemporality,
-  type DataPoint,
-  type Histogram,
-  InMemoryMetricExporter,
-  MeterProvider,
-  PeriodicExportingMetricReader,
-} from '@opentelemetry/sdk-metrics'
-import {
-  BasicTracerProvider,
-  InMemorySpanExporter,
-  type ReadableSpan,
-  SimpleSpanProcessor,
-} from '@opentelemetry/sdk-trace-base'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { type OpenTelemetry, opentelemetry } from './opentelemetry.ts'
+  countOf,
+  handle,
+  operation,
+  pointOf,
+  secret,
+  setUp,
+  silent,
+  useContextManager,
+} from '../test/telemetry.ts'
+import { opentelemetry } from './opentelemetry.ts'
 
-const secret = 'a-secret-of-at-least-16-bytes'
 const SECRET_DATA = 'payload that must never leave'
 
-beforeAll(() => {
-  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
-})
-afterAll(() => {
-  context.disable()
-})
+useContextManager()
 
 describe('spans', () => {
   it('cover the acknowledgement and the handlers, and the second links to the first', async () => {
@@ -43,18 +26,21 @@ describe('spans', () => {
     await deliver('evt_1')
     await receiver.close()
 
-    const [received, processed] = [spansOf('receive')[0], spansOf('process')[0]]
-    expect(received).toMatchObject({ name: 'receive conversation.resolved', kind: 4 })
+    const [received, processed] = [spansOf('accept')[0], spansOf('process')[0]]
+    expect(received).toMatchObject({ name: 'accept conversation.resolved', kind: 0 })
     expect(received?.attributes).toEqual({
       'messaging.system': 'webhook',
-      'messaging.operation.name': 'receive',
-      'messaging.operation.type': 'receive',
+      'messaging.operation.name': 'accept',
       'messaging.destination.name': 'conversation.resolved',
       'messaging.message.id': 'evt_1',
       'ackhook.code': 'accepted',
     })
     expect(processed).toMatchObject({ name: 'process conversation.resolved', kind: 4 })
-    expect(processed?.attributes).toMatchObject({ 'messaging.message.id': 'evt_1', 'ackhook.attempt': 1 })
+    expect(processed?.attributes).toMatchObject({
+      'messaging.operation.type': 'process',
+      'messaging.message.id': 'evt_1',
+      'ackhook.attempt': 1,
+    })
     expect(processed?.links[0]?.context.spanId).toBe(received?.spanContext().spanId)
     expect(processed?.status.code).toBe(0)
   })
@@ -65,7 +51,7 @@ describe('spans', () => {
     await receiver.close()
 
     const accepted = observations.find(one => one.kind === 'accepted')
-    expect(milliseconds(spansOf('receive')[0])).toBeCloseTo(accepted?.durationMs ?? -1, 0)
+    expect(milliseconds(spansOf('accept')[0])).toBeCloseTo(accepted?.durationMs ?? -1, 0)
   })
 
   it('of a request are children of the active span', async () => {
@@ -73,7 +59,7 @@ describe('spans', () => {
     await tracer.startActiveSpan('POST /webhooks', async span => {
       await deliver('evt_1')
       span.end()
-      expect(spansOf('receive')[0]?.parentSpanContext?.spanId).toBe(span.spanContext().spanId)
+      expect(spansOf('accept')[0]?.parentSpanContext?.spanId).toBe(span.spanContext().spanId)
     })
     await receiver.close()
     expect(spansOf('process')[0]?.parentSpanContext).toBeUndefined()
@@ -111,7 +97,7 @@ describe('spans', () => {
       { code: 2, message: '_OTHER' },
     ])
     expect(spans.map(span => span.attributes['ackhook.dead_lettered'])).toEqual([undefined, undefined, true])
-    const origin = spansOf('receive')[0]?.spanContext().spanId
+    const origin = spansOf('accept')[0]?.spanContext().spanId
     expect(spans.map(span => span.links[0]?.context.spanId)).toEqual([origin, origin, origin])
   })
 
@@ -121,8 +107,8 @@ describe('spans', () => {
     await receiver.close()
     await deliver('evt_2')
 
-    const [forged, draining] = spansOf('receive')
-    expect(forged).toMatchObject({ name: 'receive', status: { code: 0 } })
+    const [forged, draining] = spansOf('accept')
+    expect(forged).toMatchObject({ name: 'accept', status: { code: 0 } })
     expect(forged?.attributes).toMatchObject({
       'error.type': 'signature_mismatch',
       'http.response.status_code': 401,
@@ -138,7 +124,7 @@ describe('spans', () => {
     await deliver('evt_1', { data: { other: true } })
     await receiver.close()
 
-    const outcome = spansOf('receive').map(one => [
+    const outcome = spansOf('accept').map(one => [
       one.attributes['ackhook.code'],
       one.attributes['ackhook.conflict'],
     ])
@@ -153,7 +139,7 @@ describe('spans', () => {
     const { receiver, deliver, spansOf } = setUp({ namespace: 'workspace-7' })
     await deliver('evt_1')
     await receiver.close()
-    expect(spansOf('receive')[0]?.attributes['ackhook.namespace']).toBe('workspace-7')
+    expect(spansOf('accept')[0]?.attributes['ackhook.namespace']).toBe('workspace-7')
     expect(spansOf('process')[0]?.attributes['ackhook.namespace']).toBe('workspace-7')
   })
 
@@ -205,12 +191,12 @@ describe('metrics', () => {
 
     const metrics = await collect()
     const resolved = { 'messaging.destination.name': 'conversation.resolved' }
-    expect(metrics('messaging.client.operation.duration').map(countOf)).toEqual([
-      [{ ...operation('receive'), ...resolved }, 3],
-      [{ ...operation('receive'), 'error.type': 'signature_mismatch' }, 1],
+    expect(metrics('ackhook.acknowledgement.duration').map(countOf)).toEqual([
+      [resolved, 3],
+      [{ 'error.type': 'signature_mismatch' }, 1],
     ])
     expect(metrics('messaging.client.consumed.messages').map(pointOf)).toEqual([
-      [{ ...operation('receive'), ...resolved }, 2],
+      [{ ...operation('accept'), ...resolved }, 2],
     ])
     const processed = metrics('messaging.process.duration').map(countOf)
     expect(processed).toHaveLength(2)
@@ -428,94 +414,14 @@ it('never exports data of an event or the message of an error', async () => {
   expect(JSON.stringify(metricExporter.getMetrics())).not.toContain(SECRET_DATA)
 })
 
-const silent = { info() {}, warn() {}, error() {} }
-
-interface DeliveryOptions {
-  readonly secret?: string
-  readonly data?: Record<string, unknown>
-  readonly createdAt?: string
-}
-
-function setUp(options: Partial<ReceiverOptions> = {}, throwing: () => void = () => {}) {
-  const exporter = new InMemorySpanExporter()
-  const tracerProvider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] })
-  const metricExporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)
-  const reader = new PeriodicExportingMetricReader({
-    exporter: metricExporter,
-    exportIntervalMillis: 3_600_000,
-  })
-  const meterProvider = new MeterProvider({ readers: [reader] })
-  const observations: Observation[] = []
-  const observe: Observer = observation => {
-    observations.push(observation)
-    throwing()
-  }
-  const telemetry: OpenTelemetry = opentelemetry({ tracerProvider, meterProvider, observe })
-  const receiver = createReceiver({ secret, observe: telemetry, logger: silent, ...options })
-  return {
-    receiver,
-    telemetry,
-    observations,
-    exporter,
-    metricExporter,
-    tracer: tracerProvider.getTracer('test'),
-    deliver: (id: string, delivery: DeliveryOptions = {}) => handle(receiver, id, delivery),
-    spansOf: (operationName: string): ReadableSpan[] =>
-      exporter.getFinishedSpans().filter(one => one.attributes['messaging.operation.name'] === operationName),
-    collect: async () => {
-      metricExporter.reset()
-      await reader.forceFlush()
-      const all = metricExporter.getMetrics().flatMap(one => one.scopeMetrics.flatMap(scope => scope.metrics))
-      return (name: string): DataPoint<unknown>[] =>
-        all.find(one => one.descriptor.name === name)?.dataPoints ?? []
-    },
-  }
-}
-
-function handle(
-  receiver: Pick<ReturnType<typeof createReceiver>, 'handle'>,
-  id: string,
-  delivery: DeliveryOptions = {},
-) {
-  const body = JSON.stringify({
-    id,
-    type: 'conversation.resolved',
-    created_at: delivery.createdAt ?? '2026-11-20T12:00:00Z',
-    data: { conversation_id: 'cnv_1', ...delivery.data },
-  })
-  const signature = sign(body, { secret: delivery.secret ?? secret })
-  return receiver.handle({
-    method: 'POST',
-    headers: { 'x-service-signature': signature },
-    body: Buffer.from(body),
-    context: undefined,
-  })
-}
-
-function operation(name: string): Record<string, string> {
-  return {
-    'messaging.system': 'webhook',
-    'messaging.operation.name': name,
-    'messaging.operation.type': name,
-  }
-}
-
-function pointOf(point: DataPoint<unknown>): unknown[] {
-  return [point.attributes, point.value]
-}
-
-function countOf(point: DataPoint<unknown>): unknown[] {
-  return [point.attributes, (point.value as Histogram).count]
-}
-
-function milliseconds(span: ReadableSpan | undefined): number {
-  const [seconds, nanoseconds] = span?.duration ?? [-1, 0]
-  return seconds * 1000 + nanoseconds / 1e6
-}
-
 it('refuses a misspelt option', () => {
   expect(() => opentelemetry({ tracer: 1 } as never)).toThrow(expect.objectContaining({ option: 'tracer' }))
   expect(() => opentelemetry({ meterprovider: 1 } as never)).toThrow("did you mean 'meterProvider'?")
   const { telemetry, receiver } = { telemetry: opentelemetry(), receiver: createReceiver({ secret }) }
   expect(() => telemetry.watch(receiver, { attribute: {} } as never)).toThrow("did you mean 'attributes'?")
 })
+
+function milliseconds(span: ReadableSpan | undefined): number {
+  const [seconds, nanoseconds] = span?.duration ?? [-1, 0]
+  return seconds * 1000 + nanoseconds / 1e6
+}

@@ -1,22 +1,12 @@
-import {
-  ConfigurationError,
-  type EventHandler,
-  type InboxStats,
-  type Observation,
-  type Observer,
-} from '@ackhook/core'
-import { refuseUnknownNames } from '@ackhook/core/spi'
-import {
-  type Attributes,
-  type BatchObservableCallback,
-  type Meter,
-  type MeterProvider,
-  metrics,
-  type TracerProvider,
-  trace,
-} from '@opentelemetry/api'
-import { createGauges, createInstruments, type Instruments } from './instruments.ts'
-import { recordMetrics } from './record-metrics.ts'
+import { ConfigurationError, type EventHandler, type Observation, type Observer } from '@ackhook/core'
+import { oneOf, refuseUnknownNames, TRACING, type Tracing, wholeNumber } from '@ackhook/core/spi'
+import { type Attributes, type MeterProvider, metrics, type TracerProvider, trace } from '@opentelemetry/api'
+import { ErrorTypes } from './error-types.ts'
+import { EventTypes } from './event-types.ts'
+import { reportGauges, type WatchedReceiver } from './gauges.ts'
+import { Metrics } from './metrics.ts'
+import { contextToKeep } from './remote-context.ts'
+import { createTracingCheck, meterOf, tracerOf } from './scope.ts'
 import { inside, Spans } from './spans.ts'
 
 /** Options of {@link opentelemetry}. */
@@ -27,11 +17,16 @@ export interface OpenTelemetryOptions {
   readonly tracerProvider?: TracerProvider | undefined
   /** Default: the global one. */
   readonly meterProvider?: MeterProvider | undefined
-}
-
-/** Any receiver. */
-export interface WatchedReceiver {
-  stats(): Promise<InboxStats>
+  /**
+   * How a `process` span belongs to the trace of its request. `'link'`, the default: a trace of its own that links to it.
+   * `'child'`: part of that trace, so that it is sampled only if that one is. The `traceparent` of a request is not signed:
+   * with `'child'`, the sender decides which trace it is, and may ask for it to be sampled.
+   */
+  readonly parent?: 'link' | 'child' | undefined
+  /** Maps an event type to its name in metrics and span names, such as its first part. Must be fast. */
+  readonly eventType?: ((type: string) => string) | undefined
+  /** How many names of event types metrics may have. Default 100. Those beyond share the name `_OTHER`. */
+  readonly maxEventTypes?: number | undefined
 }
 
 /** Options of {@link OpenTelemetry.watch}. */
@@ -43,19 +38,18 @@ export interface WatchOptions {
 /** An observer for the option `observe`, with gauges and traced handlers. */
 export interface OpenTelemetry extends Observer {
   /**
-   * Reports pending, active and dead events and the age of the oldest whenever metrics are collected. Call it
-   * after OpenTelemetry has been set up. Returns a function that stops it. Throws `ConfigurationError` for a second
-   * receiver.
+   * Reports pending, active and dead events and the age of the oldest whenever metrics are collected, and whether the inbox
+   * answers within 3 seconds: where it does not, the others are NaN. Call it after OpenTelemetry has been set up. Returns a
+   * function that stops it. Throws `ConfigurationError` for a second receiver.
    */
   watch(receiver: WatchedReceiver, options?: WatchOptions): () => void
   /**
-   * The same handler with the span of its attempt active: spans made inside, for example by an instrumented
-   * database client, become its children. Needs a context manager, which every Node SDK of OpenTelemetry sets up.
+   * The same handler with the span of its attempt active. Only where this observer is not the option `observe` itself but
+   * called by another one: that option does it for every handler, and for `onError` and `onDeadLetter`. Needs a context
+   * manager, which every Node SDK of OpenTelemetry sets up.
    */
   traced<Event extends { readonly id: string }>(handler: EventHandler<Event>): EventHandler<Event>
 }
-
-const SCOPE = '@ackhook/opentelemetry'
 
 /**
  * Spans and metrics for one receiver, by the OpenTelemetry conventions for messaging. A second receiver needs a call of
@@ -68,28 +62,27 @@ const SCOPE = '@ackhook/opentelemetry'
  * const telemetry = opentelemetry()
  * const receiver = createReceiver({ secret: process.env['SIGNING_SECRET'], observe: telemetry })
  * telemetry.watch(receiver)
- * receiver.on('conversation.resolved', telemetry.traced(async event => {
- *   await crm.close(event.data.conversation_id)
- * }))
  */
 export function opentelemetry(options: OpenTelemetryOptions = {}): OpenTelemetry {
-  refuseUnknownNames(options, ['observe', 'tracerProvider', 'meterProvider'])
-  const { observe } = options
-  if (observe !== undefined && typeof observe !== 'function') {
-    throw new ConfigurationError('observe', 'must be a function')
-  }
+  refuseUnknownNames(options, NAMES)
   const telemetry = new Telemetry(options)
+  const tracing: Tracing = { traceOf: contextToKeep, wrap: run => telemetry.spans.wrap(run) }
   return Object.assign((observation: Observation) => telemetry.observe(observation), {
     watch: telemetry.watch.bind(telemetry),
     traced: telemetry.traced.bind(telemetry),
+    [TRACING]: tracing,
   }) as OpenTelemetry
 }
 
+const NAMES = ['observe', 'tracerProvider', 'meterProvider', 'parent', 'eventType', 'maxEventTypes']
+
 class Telemetry {
+  readonly spans: Spans
   readonly #options: OpenTelemetryOptions
-  readonly #spans: Spans
+  readonly #types: EventTypes
+  readonly #errors = new ErrorTypes()
   // Made at the first use: a meter of the global provider stays silent forever if it is older than the SDK.
-  #instruments: Instruments | undefined
+  #metrics: Metrics | undefined
   #watched: WatchedReceiver | undefined
   #stop: () => void = () => {}
   /** The use by two receivers has been reported. */
@@ -97,15 +90,28 @@ class Telemetry {
 
   constructor(options: OpenTelemetryOptions) {
     this.#options = options
-    this.#spans = new Spans(() => (options.tracerProvider ?? trace.getTracerProvider()).getTracer(SCOPE))
+    this.#types = new EventTypes({
+      eventType: functionOf('eventType', options.eventType),
+      limit: wholeNumber('maxEventTypes', options.maxEventTypes ?? 100, 0, 10_000),
+    })
+    functionOf('observe', options.observe)
+    // The global one finds an SDK that is set up later.
+    const provider = options.tracerProvider ?? trace.getTracerProvider()
+    this.spans = new Spans({
+      tracer: tracerOf(provider),
+      isTracing: createTracingCheck(provider),
+      types: this.#types,
+      errors: this.#errors,
+      parent: oneOf('parent', options.parent ?? 'link', ['link', 'child']),
+    })
   }
 
   observe(observation: Observation): void {
-    this.#instruments ??= createInstruments(this.#meter())
-    this.#spans.record(observation)
-    recordMetrics(observation, this.#instruments)
+    this.spans.record(observation)
+    this.#metrics ??= new Metrics({ meter: this.#meter(), types: this.#types, errors: this.#errors })
+    this.#metrics.record(observation)
     this.#options.observe?.(observation)
-    if (this.#spans.overlapped && !this.#reported) {
+    if (this.spans.overlapped && !this.#reported) {
       this.#reported = true
       // The receiver logs what an observer throws, and goes on.
       throw oneEach('observe')
@@ -129,29 +135,19 @@ class Telemetry {
 
   traced<Event extends { readonly id: string }>(handler: EventHandler<Event>): EventHandler<Event> {
     return (event, context) => {
-      const span = this.#spans.running(context.namespace, event.id, context.attempt)
+      const span = this.spans.running(context.namespace, event.id, context.attempt)
       return inside(span, () => handler(event, context))
     }
   }
 
-  #meter(): Meter {
-    return (this.#options.meterProvider ?? metrics.getMeterProvider()).getMeter(SCOPE)
+  #meter() {
+    return meterOf(this.#options.meterProvider ?? metrics.getMeterProvider())
   }
 }
 
-/** Reads the stats of a receiver whenever metrics are collected. Returns a function that stops it. */
-function reportGauges(meter: Meter, receiver: WatchedReceiver, attributes: Attributes): () => void {
-  const gauges = createGauges(meter)
-  const all = Object.values(gauges)
-  const report: BatchObservableCallback = async result => {
-    const stats = await receiver.stats()
-    result.observe(gauges.pending, stats.pending, attributes)
-    result.observe(gauges.active, stats.active, attributes)
-    result.observe(gauges.dead, stats.dead, attributes)
-    result.observe(gauges.oldestPending, stats.oldestPendingMs / 1000, attributes)
-  }
-  meter.addBatchObservableCallback(report, all)
-  return () => meter.removeBatchObservableCallback(report, all)
+function functionOf<T>(option: string, value: T): T {
+  if (value === undefined || typeof value === 'function') return value
+  throw new ConfigurationError(option, 'must be a function')
 }
 
 /** An observation does not name its receiver, and two receivers may get the same event. */

@@ -17,11 +17,20 @@ export class Recent<Value> {
     this.#young.set(key, value)
   }
 
+  /** The entry, which counts as recent again. */
+  get(key: string): Value | undefined {
+    const young = this.#young.get(key)
+    if (young !== undefined) return young
+    const old = this.#old.get(key)
+    if (old !== undefined) this.put(key, old)
+    return old
+  }
+
   /** The entry, removed. */
   take(key: string): Value | undefined {
     const value = this.#young.get(key) ?? this.#old.get(key)
     this.#young.delete(key)
-    this.#old.delete(key)
+    if (this.#old.size > 0) this.#old.delete(key)
     return value
   }
 }

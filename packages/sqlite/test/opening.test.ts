@@ -104,7 +104,7 @@ describe('opening the file of sqliteInbox', () => {
       ])
       for (const inbox of inboxes) await inbox.close(1000)
       const database = new DatabaseSync(path)
-      expect(database.prepare('SELECT version FROM ackhook_schema').all()).toEqual([{ version: 2 }])
+      expect(database.prepare('SELECT version FROM ackhook_schema').all()).toEqual([{ version: 3 }])
       database.close()
     }))
 

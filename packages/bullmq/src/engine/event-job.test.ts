@@ -42,6 +42,17 @@ test.each([
   expect([...thereAndBack(Uint8Array.from(bytes)).delivery.body]).toEqual(bytes)
 })
 
+test('a trace context comes back with its delivery, and a damaged one does no harm', () => {
+  const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+  const trace = { traceparent, tracestate: 'vendor=1' }
+  const data = toJobData({ ...delivery, trace }, 'token', 1000)
+  const job = { id: jobIdOf(delivery.key), name: delivery.type, data }
+  expect(readDelivery(job)).toMatchObject({ id: 'evt_1', trace })
+  const damaged = readDelivery({ ...job, data: { ...data, traceparent: 'x', tracestate: { a: 1 } } })
+  expect(damaged).toMatchObject({ id: 'evt_1' })
+  expect(damaged).not.toHaveProperty('trace')
+})
+
 const stored = toJobData(delivery, 'token', 1000)
 
 test.each([

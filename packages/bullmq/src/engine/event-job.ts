@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import type { Delivery } from '@ackhook/core'
+import { traceContext } from '@ackhook/core/spi'
 import type { Job, JobsOptions, Queue } from 'bullmq'
 
 /** What stays of an event that was handled, until its retention is over. */
@@ -16,6 +17,9 @@ export interface JobData extends Remembered {
   readonly id: string
   readonly namespace: string
   readonly receivedAt: number
+  /** Trace context of the request. Absent without a trace, and in jobs of releases that kept none. */
+  readonly traceparent?: string
+  readonly tracestate?: string
   /** The exact bytes that were signed, as text: re-serialized JSON would differ. In base64 where text cannot hold them. */
   readonly body: string
   readonly encoding?: 'base64'
@@ -43,9 +47,9 @@ export function jobIdOf(key: string): string {
 
 /** What outlives the body comes first, so that it is found on Redis without parsing the rest. */
 export function toJobData(delivery: Delivery, token: string, retentionMs: number): JobData {
-  const { id, namespace, receivedAt, fingerprint, body } = delivery
+  const { id, namespace, receivedAt, fingerprint, body, trace } = delivery
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
-  const head = { token, fingerprint, retentionMs, id, namespace, receivedAt }
+  const head = { token, fingerprint, retentionMs, id, namespace, receivedAt, ...trace }
   // PostgreSQL stores JSON, but no zero character in it.
   return isUtf8(bytes) && !bytes.includes(0)
     ? { ...head, body: bytes.toString('utf8') }
@@ -63,6 +67,7 @@ export interface StoredJob {
 export function readDelivery({ id: jobId, name, data }: StoredJob): Delivery | undefined {
   const parts = Object(data) as Partial<JobData>
   const { id, namespace, receivedAt, fingerprint, body, encoding = 'utf8' } = parts
+  const trace = traceContext(parts.traceparent, parts.tracestate)
   if (jobId?.startsWith(ID_PREFIX) !== true || typeof name !== 'string') return undefined
   if (typeof id !== 'string' || typeof namespace !== 'string' || typeof body !== 'string') return undefined
   if (typeof receivedAt !== 'number' || typeof fingerprint !== 'number') return undefined
@@ -77,5 +82,6 @@ export function readDelivery({ id: jobId, name, data }: StoredJob): Delivery | u
     body: bytes,
     fingerprint,
     receivedAt,
+    ...(trace && { trace }),
   }
 }

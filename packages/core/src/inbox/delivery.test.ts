@@ -8,6 +8,7 @@ const body = new TextEncoder().encode('{}')
 const plain = { namespace: '', serializeBy: undefined, clock: () => 5 }
 const deliver = (parts: Partial<DeliveryParts<string>> = {}, one = event) =>
   createDeliveryFactory<string>({ ...plain, ...parts })(one, body, {
+    headers: {},
     context: 'ws',
   })
 
@@ -68,6 +69,34 @@ it.each([
 it('passes on waitUntil', async () => {
   const waitUntil = () => {}
   const toDelivery = createDeliveryFactory(plain)
-  expect(await toDelivery(event, body, { context: 0, waitUntil })).toMatchObject({ waitUntil })
-  expect(await toDelivery(event, body, { context: 0, waitUntil: undefined })).not.toHaveProperty('waitUntil')
+  expect(await toDelivery(event, body, { headers: {}, context: 0, waitUntil })).toMatchObject({ waitUntil })
+  expect(await toDelivery(event, body, { headers: {}, context: 0, waitUntil: undefined })).not.toHaveProperty(
+    'waitUntil',
+  )
+})
+
+const TRACEPARENT = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+
+it('keeps the trace context of the headers, or the one that the observer prefers', async () => {
+  const headers = { traceparent: TRACEPARENT, tracestate: 'vendor=1' }
+  const request = { headers, context: 0 }
+  const trace = { traceparent: TRACEPARENT, tracestate: 'vendor=1' }
+  expect(await createDeliveryFactory(plain)(event, body, request)).toMatchObject({ trace })
+  expect(
+    await createDeliveryFactory(plain)(event, body, { headers: new Headers(headers), context: 0 }),
+  ).toMatchObject({ trace })
+  const asked: unknown[] = []
+  const traceOf = (incoming: unknown) => {
+    asked.push(incoming)
+    return { traceparent: TRACEPARENT }
+  }
+  const preferring = createDeliveryFactory({ ...plain, traceOf })
+  expect(await preferring(event, body, request)).toMatchObject({ trace: { traceparent: TRACEPARENT } })
+  expect(await preferring(event, body, { headers: {}, context: 0 })).toHaveProperty('trace')
+  expect(asked).toEqual([trace, undefined])
+})
+
+it('has no trace context for a header that is none', async () => {
+  const headers = { traceparent: 'x', tracestate: 'vendor=1' }
+  expect(await createDeliveryFactory(plain)(event, body, { headers, context: 0 })).not.toHaveProperty('trace')
 })

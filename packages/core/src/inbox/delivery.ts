@@ -1,9 +1,10 @@
 import { platform } from '#platform'
 import { ConfigurationError } from '../errors/errors.ts'
 import type { WebhookEvent } from '../events/event-types.ts'
-import type { WebhookRequest } from '../http/request.ts'
+import { headerOf, type WebhookRequest } from '../http/request.ts'
 import { isPromise, type MaybePromise } from '../lib/maybe-promise.ts'
 import type { AsyncContext } from '../platform/platform.ts'
+import { type TraceContext, traceContext } from './trace-context.ts'
 
 /** One authentic event between its request and its handlers. */
 export interface Delivery {
@@ -29,6 +30,8 @@ export interface Delivery {
   readonly asyncContext?: AsyncContext
   /** Its place among the events that run one at a time. Absent when it has none. */
   readonly order?: SerialOrder
+  /** The trace that the request belongs to. A durable inbox keeps it with the event, for redrives too. */
+  readonly trace?: TraceContext
 }
 
 /** From the option `serializeBy`: events of one key run one at a time. */
@@ -48,20 +51,25 @@ export interface DeliveryParts<Context> {
   readonly serializeBy: ((event: WebhookEvent) => string | null | undefined) | undefined
   readonly acknowledge?: 'immediately' | 'after-processing'
   readonly clock: () => number
+  /** The trace context to keep with a delivery, from the one of the headers. Called in the async context of the request. */
+  readonly traceOf?: ((incoming: TraceContext | undefined) => TraceContext | undefined) | undefined
 }
 
 /** Turns a verified event and its bytes into what an inbox remembers and keeps. */
 export type CreateDelivery<Context> = (
   event: WebhookEvent,
   body: Uint8Array,
-  request: Pick<WebhookRequest<Context>, 'context' | 'waitUntil'>,
+  request: Pick<WebhookRequest<Context>, 'headers' | 'context' | 'waitUntil'>,
 ) => MaybePromise<Delivery>
 
 export function createDeliveryFactory<Context>(parts: DeliveryParts<Context>): CreateDelivery<Context> {
-  return (event, body, { context, waitUntil }) => {
+  return (event, body, { headers, context, waitUntil }) => {
     const namespace = namespaceOf(parts, context)
     const order = orderOf(parts, event)
     const asyncContext = parts.acknowledge === 'after-processing' ? platform.captureContext() : undefined
+    const traceparent = headerOf(headers, 'traceparent')
+    const incoming = traceparent && traceContext(traceparent, headerOf(headers, 'tracestate'))
+    const trace = parts.traceOf ? parts.traceOf(incoming || undefined) : incoming
     const create = (key: string, fingerprint: number): Delivery => ({
       key,
       namespace,
@@ -74,6 +82,7 @@ export function createDeliveryFactory<Context>(parts: DeliveryParts<Context>): C
       ...(order && { order }),
       ...(waitUntil && { waitUntil }),
       ...(asyncContext && { asyncContext }),
+      ...(trace && { trace }),
     })
     const key = eventKey(namespace, event.id)
     const fingerprint = platform.checksum(body)

@@ -19,7 +19,7 @@ import { ReceiverHandlers } from '../worker/receiver-handlers.ts'
 import { warnWithoutHandlers } from '../worker/unhandled-log.ts'
 import { createWorker } from '../worker/worker.ts'
 import { createRequestHandler, type HandleRequestParts } from './handle-request.ts'
-import type { Inspectable, WrapProcess } from './inspect.ts'
+import { type Inspectable, TRACING, type Tracing, type WrapProcess } from './inspect.ts'
 import { Lifecycle } from './lifecycle.ts'
 import { type ReceiverOptions, type ResolvedOptions, resolveOptions } from './options.ts'
 import { QueueLog } from './queue-log.ts'
@@ -95,6 +95,7 @@ function connect<Context>(
   const { inbox, logger } = resolved
   // Verification alone keeps the user's own clock: without a time, nothing is proven.
   const recorded = { ...resolved, clock: guardClock(resolved.clock) }
+  const { [TRACING]: tracing } = (resolved.observe ?? {}) as { [TRACING]?: Tracing }
   const queue = new QueueLog({ ...resolved, observers })
   const failures = new FailureLog(logger, () => queue.fullness())
   const decode = createDecoder(resolved.contract, resolved.schemas)
@@ -119,9 +120,12 @@ function connect<Context>(
       if (handlers.freeze() && resolved.concurrency > 0) warnWithoutHandlers(logger, handlers)
       warnOfCopies(logger)
       const onAttempt = () => inbox.durable && failures.worked(performance.now() - TAKEN_BEFORE_MS)
-      const run = createWorker({ ...recorded, handlers, sharing, decode, observers, asyncContext, onAttempt })
+      const work = createWorker({ ...recorded, handlers, sharing, decode, observers, onAttempt })
       const tools = { decode, countHandlers: (type: string) => handlers.match(type).length }
-      return wraps.reduce((wrapped, wrap) => wrap(wrapped, tools), run)
+      const all = tracing ? [tracing.wrap, ...wraps] : wraps
+      const run = all.reduce((wrapped, wrap) => wrap(wrapped, tools), work)
+      // Attempts start in the turn of any request, whose context is not theirs.
+      return (delivery, ...rest) => (delivery.asyncContext ?? asyncContext)(() => run(delivery, ...rest))
     },
   })
   const steps: HandleRequestParts<Context> = {
@@ -129,7 +133,7 @@ function connect<Context>(
     inbox: lifecycle,
     verify: createVerifier({ ...resolved, secrets: createSecrets(resolved.secret, logger) }),
     decode,
-    createDelivery: createDeliveryFactory(recorded),
+    createDelivery: createDeliveryFactory({ ...recorded, traceOf: tracing?.traceOf }),
     logRefusal: refusal => failures.refused(refusal),
     onAccepted(startedAt) {
       failures.worked(startedAt)

@@ -1,6 +1,7 @@
 import { ConfigurationError } from '../errors/errors.ts'
 import type { Refusal } from '../errors/refusal.ts'
 import type { WebhookEvent } from '../events/event-types.ts'
+import type { DeliveryParts } from '../inbox/delivery.ts'
 import type { Inbox, ProcessEvent } from '../inbox/inbox.ts'
 import type { MaybePromise } from '../lib/maybe-promise.ts'
 import type { Logger } from '../observe/logger.ts'
@@ -22,6 +23,16 @@ export interface InspectedReceiver {
 
 /** Makes of what runs an attempt something else that does, with the same promises. */
 export type WrapProcess = (run: ProcessEvent, tools: ProcessTools) => ProcessEvent
+
+/** The property of an observer that traces deliveries as well as it observes them. */
+export const TRACING: unique symbol = Symbol.for('ackhook.tracing')
+
+/** Counts only for the option `observe`. Neither may throw. */
+export interface Tracing {
+  readonly traceOf: NonNullable<DeliveryParts<never>['traceOf']>
+  /** Runs what it wraps, and so every handler and listener, in the async context that it wants for them. */
+  readonly wrap: WrapProcess
+}
 
 /** What a receiver makes of an event. */
 export interface ProcessTools {

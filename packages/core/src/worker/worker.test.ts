@@ -33,7 +33,6 @@ function worker(parts: Partial<WorkerParts> = {}) {
     logger,
     handlerTimeoutMs: 1000,
     acknowledge: 'immediately',
-    asyncContext: work => work(),
     decode: () => event,
     retry: { attempts: 3, minDelayMs: 1000, maxDelayMs: 1000, factor: 1 },
     clock: () => Date.UTC(2026, 0, 1) + 250,

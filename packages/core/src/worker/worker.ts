@@ -13,7 +13,7 @@ import { isPromise, type MaybePromise } from '../lib/maybe-promise.ts'
 import { onceAMinute } from '../lib/once-a-minute.ts'
 import type { Observer } from '../observe/observation.ts'
 import type { Observers } from '../observe/observers.ts'
-import type { AsyncContext, Timeouts } from '../platform/platform.ts'
+import type { Timeouts } from '../platform/platform.ts'
 import { createAttemptLog, type LogParts, type NotifyParts, notifyFailure } from './failure.ts'
 import type { HandlerRegistry } from './handler-registry.ts'
 import { createUnhandledLog } from './unhandled-log.ts'
@@ -25,8 +25,6 @@ export interface WorkerParts extends LogParts {
   /** Where an event of a type runs, on an inbox of several processes. Asked after decoding and before handlers. */
   readonly sharing?: { readonly route: RouteOf | undefined }
   readonly retry: RetryPolicy
-  /** The async context of the receiver. Attempts start in the turn of any request, whose context is not theirs. */
-  readonly asyncContext: AsyncContext
   readonly clock: () => number
   /** Called when the inbox hands out an event. */
   readonly onAttempt?: () => unknown
@@ -41,10 +39,8 @@ export interface WorkerParts extends LogParts {
  */
 export function createWorker(parts: WorkerParts): ProcessEvent {
   const worker = new Worker(parts)
-  return (delivery, attempt, deadline) => {
-    const { asyncContext = parts.asyncContext, event } = delivery
-    return asyncContext(() => worker.process({ delivery, attempt, deadline, event }))
-  }
+  return (delivery, attempt, deadline) =>
+    worker.process({ delivery, attempt, deadline, event: delivery.event })
 }
 
 /** One attempt under way. */

@@ -9,7 +9,7 @@ export function pack(firstRef: number, deliveries: readonly Delivery[]): Pick<Ba
   const bytes = new Uint8Array(deliveries.reduce((sum, { body }) => sum + body.length, 0))
   let offset = 0
   const arrivals = deliveries.map((delivery, index): Arrival => {
-    const { key, namespace, id, type, fingerprint, receivedAt, body, order } = delivery
+    const { key, namespace, id, type, fingerprint, receivedAt, body, order, trace } = delivery
     bytes.set(body, offset)
     offset += body.length
     return [
@@ -23,6 +23,8 @@ export function pack(firstRef: number, deliveries: readonly Delivery[]): Pick<Ba
       body.length,
       order === undefined ? null : storedOrderKey(order),
       order === undefined ? null : storedOrderAt(order),
+      trace?.traceparent ?? null,
+      trace?.tracestate ?? null,
     ]
   })
   return { arrivals, bytes }

@@ -1,3 +1,4 @@
+import type { TraceContext } from '@ackhook/core'
 import type { CrashDecision } from '@ackhook/core/spi'
 import type { Lease } from './batch.ts'
 import type { Fault } from './fault.ts'
@@ -29,6 +30,7 @@ export interface StoredEvent {
   readonly fingerprint: number
   readonly receivedAt: number
   readonly body: Uint8Array
+  readonly trace?: TraceContext
 }
 
 /** A row that was taken, with its lease. */

@@ -15,6 +15,8 @@ export type Arrival = readonly [
   bytes: number,
   orderKey: string | null,
   orderAt: number | null,
+  traceparent: string | null,
+  tracestate: string | null,
 ]
 
 /** The right of one process to run the event of a row: the row has this token for as long as the lease holds. */

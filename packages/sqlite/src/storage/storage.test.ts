@@ -22,7 +22,7 @@ function openOn(path: string, fails: () => boolean, errcode = 10): SqliteDatabas
 
 function arrivalOf(key: string, { fingerprint = 1, take = 0 } = {}): Batch {
   return {
-    arrivals: [[1, key, '', 'evt_1', 'a.b', fingerprint, 0, 2, null, null]],
+    arrivals: [[1, key, '', 'evt_1', 'a.b', fingerprint, 0, 2, null, null, null, null]],
     bytes: new Uint8Array(2),
     settlements: [],
     checks: [],
@@ -114,7 +114,7 @@ it('fails a query alone, and the rest of its transaction is done', () => {
   const [result] = storage.run(
     [
       {
-        arrivals: [[1, 'key', '', 'evt_1', 'a.b', 1, 0, 2, null, null]],
+        arrivals: [[1, 'key', '', 'evt_1', 'a.b', 1, 0, 2, null, null, null, null]],
         bytes: new Uint8Array(2),
         settlements: [],
         checks: [],

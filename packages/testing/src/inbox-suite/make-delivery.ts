@@ -24,6 +24,7 @@ export function makeDelivery(parts: DeliveryParts = {}): Delivery {
     receivedAt: Date.now(),
     event,
     ...(parts.order && { order: parts.order }),
+    ...(parts.trace && { trace: parts.trace }),
   }
 }
 

@@ -5,6 +5,7 @@ import { DatabaseSync } from '@photostructure/sqlite'
 import { expect, it } from 'vitest'
 import { watchedDatabase } from '../../../../../test/support/watched-database.ts'
 import type { Arrival, Batch } from '../../protocol/batch.ts'
+import type { TakenRow } from '../../protocol/batch-result.ts'
 import type { SqliteDatabase } from '../driver/database.ts'
 import { Storage } from '../storage.ts'
 
@@ -19,10 +20,14 @@ const NOTHING: Batch = {
   readAhead: 0,
 }
 const LARGE = 1_000_000
+const TRACE = {
+  traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+  tracestate: 'vendor=1',
+}
 const DIES = { kind: 'dead-letter', failedAt: 1, reason: 'no', mark: null } as const
 
 function arrival(ref: number, bytes: number): Arrival {
-  return [ref, `key${ref}`, '', `evt_${ref}`, 'a.b', 1, 0, bytes, null, null]
+  return [ref, `key${ref}`, '', `evt_${ref}`, 'a.b', 1, 0, bytes, null, null, null, null]
 }
 
 function withStorage(
@@ -107,6 +112,8 @@ it('brings a file of the first release up to date, redriven events included', ()
     run({ arrivals: [arrival(1, 2), arrival(2, 1)], bytes: new Uint8Array([1, 1, 2]) })
     database.exec(`DROP TRIGGER ackhook_events_gone;
       ALTER TABLE ackhook_events DROP COLUMN body_seq;
+      ALTER TABLE ackhook_bodies DROP COLUMN traceparent;
+      ALTER TABLE ackhook_bodies DROP COLUMN tracestate;
       CREATE TRIGGER ackhook_events_gone AFTER DELETE ON ackhook_events BEGIN
         DELETE FROM ackhook_bodies WHERE seq = OLD.seq;
       END;
@@ -122,7 +129,32 @@ it('brings a file of the first release up to date, redriven events included', ()
       { event: { id: 'evt_2', body: new Uint8Array([2]) } },
       { event: { id: 'evt_1', body: new Uint8Array([1, 1]) } },
     ])
-    expect(database.prepare('SELECT version FROM ackhook_schema').all()).toEqual([{ version: 2 }])
+    expect(database.prepare('SELECT version FROM ackhook_schema').all()).toEqual([{ version: 3 }])
+  })
+})
+
+it('brings a file without trace contexts up to date, and keeps that of a new event over a redrive', () => {
+  withStorage((database, run) => {
+    run({ arrivals: [arrival(1, 2)], bytes: new Uint8Array([1, 1]) })
+    database.exec(`ALTER TABLE ackhook_bodies DROP COLUMN traceparent;
+      ALTER TABLE ackhook_bodies DROP COLUMN tracestate;
+      UPDATE ackhook_schema SET version = 2`)
+    const next = new Storage(() => database)
+    next.open()
+    const runNext = (batch: Partial<Batch>) => next.run([{ ...NOTHING, ...batch }], TERMS)[0]?.taken
+    const [old] = runNext({ take: 1 }) as [TakenRow]
+    expect(old.event).toMatchObject({ id: 'evt_1', body: new Uint8Array([1, 1]) })
+    expect(old.event).not.toHaveProperty('trace')
+    const [ref, key, namespace, id, type, fingerprint, receivedAt, length] = arrival(2, 1)
+    const sent = [ref, key, namespace, id, type, fingerprint, receivedAt, length, null, null] as const
+    const { traceparent, tracestate } = TRACE
+    runNext({ arrivals: [[...sent, traceparent, tracestate]], bytes: new Uint8Array(1) })
+    const [first] = runNext({ take: 1 }) as [TakenRow]
+    expect(first.event).toMatchObject({ id: 'evt_2', trace: TRACE })
+    runNext({ settlements: [{ ...DIES, seq: first.seq, token: first.token }] })
+    runNext({ queries: [{ kind: 'redrive', key }] })
+    const [again] = runNext({ take: 1 }) as [TakenRow]
+    expect(again.event).toMatchObject({ id: 'evt_2', trace: TRACE })
   })
 })
 

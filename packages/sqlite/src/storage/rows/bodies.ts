@@ -1,19 +1,34 @@
+import { traceContext } from '@ackhook/core/spi'
+import type { StoredEvent } from '../../protocol/batch-result.ts'
 import type { SqliteDatabase, SqliteStatement } from '../driver/database.ts'
 
 /** The `seq` of the body of an event. */
 export const BODY_SEQ = 'coalesce(body_seq, seq)'
 
+interface BodyRow {
+  readonly body: Uint8Array | null
+  readonly traceparent: string | null
+  readonly tracestate: string | null
+}
+
 /** Reads the bodies of events, one at a time. */
 export class Bodies {
-  readonly #body: SqliteStatement
+  readonly #find: SqliteStatement
 
   constructor(database: SqliteDatabase) {
-    this.#body = database.prepare('SELECT body FROM ackhook_bodies WHERE seq = ?')
+    this.#find = database.prepare('SELECT body, traceparent, tracestate FROM ackhook_bodies WHERE seq = ?')
   }
 
   /** Empty where there is none: some drivers store no bytes as NULL, and a damaged file may lack the row. */
   read(bodySeq: number): Uint8Array {
-    const row = this.#body.get(bodySeq) as { readonly body: Uint8Array | null } | undefined
-    return row?.body ?? new Uint8Array(0)
+    return this.readTraced(bodySeq).body
+  }
+
+  /** The same with the trace context of the event. */
+  readTraced(bodySeq: number): Pick<StoredEvent, 'body' | 'trace'> {
+    const row = this.#find.get(bodySeq) as BodyRow | undefined
+    const body = row?.body ?? new Uint8Array(0)
+    const trace = traceContext(row?.traceparent, row?.tracestate)
+    return trace === undefined ? { body } : { body, trace }
   }
 }

@@ -95,6 +95,8 @@ function arrival(index: number, orderKey: string | null): Arrival {
     0,
     orderKey,
     orderKey === null ? null : index,
+    null,
+    null,
   ]
 }
 

@@ -38,7 +38,7 @@ const INSERT = `INSERT INTO ackhook_events
     (key, state, due, attempts, token, fingerprint, accepted_at, received_at, id, type, namespace,
      order_key, order_at)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING`
-const INSERT_BODY = 'INSERT INTO ackhook_bodies (seq, body) VALUES (?, ?)'
+const INSERT_BODY = 'INSERT INTO ackhook_bodies (seq, body, traceparent, tracestate) VALUES (?, ?, ?, ?)'
 const HANDLED = 'SELECT fingerprint FROM ackhook_ids WHERE key = ? AND forget_at > ?'
 const FIND = 'SELECT seq, state, fingerprint, mark FROM ackhook_events WHERE key = ?'
 const REMOVE = 'DELETE FROM ackhook_events WHERE seq = ?'
@@ -94,7 +94,7 @@ export class Insert {
 
   /** `undefined` when the key is known. */
   #store({ arrival, body, now, token, leasedUntil }: NewRow): Inserted | undefined {
-    const [, key, namespace, id, type, fingerprint, receivedAt, , orderKey, orderAt] = arrival
+    const [, key, namespace, id, type, fingerprint, receivedAt, , orderKey, orderAt, ...trace] = arrival
     const { changes, lastInsertRowid } = this.#insert.run(
       key,
       stateOf(orderKey, token),
@@ -112,16 +112,16 @@ export class Insert {
     )
     if (Number(changes) === 0) return undefined
     const seq = Number(lastInsertRowid)
-    this.#storeBody(seq, body)
+    this.#storeBody(seq, body, trace)
     this.#counts.change('unhandled', 1)
     const overtakes = orderKey !== null && this.#ordering.enter(seq)
     return { admission: overtakes ? 'overtaking' : 'accepted', seq }
   }
 
   /** The transaction goes on without an event whose body is refused. */
-  #storeBody(seq: number, body: Uint8Array): void {
+  #storeBody(seq: number, body: Uint8Array, trace: readonly (string | null)[]): void {
     try {
-      this.#insertBody.run(seq, body)
+      this.#insertBody.run(seq, body, ...trace)
     } catch (error) {
       if (failsAlone(error)) this.#remove.run(seq)
       throw error

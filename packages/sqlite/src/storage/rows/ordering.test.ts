@@ -31,7 +31,7 @@ function shorten(row: unknown): unknown {
 }
 
 function ordered(index: number): Arrival {
-  return [index, `key${index}`, '', `evt_${index}`, 'a.b', 1, 0, 0, 'tenant|conversation', index]
+  return [index, `key${index}`, '', `evt_${index}`, 'a.b', 1, 0, 0, 'tenant|conversation', index, null, null]
 }
 
 it.each(['complete', 'dead-letter'] as const)(

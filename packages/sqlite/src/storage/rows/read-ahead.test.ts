@@ -19,7 +19,7 @@ const NOTHING: Batch = {
 }
 
 function ordered(index: number, bytes = 0): Arrival {
-  return [index, `key${index}`, '', `evt_${index}`, 'a.b', 1, 0, bytes, 'cnv_1', index]
+  return [index, `key${index}`, '', `evt_${index}`, 'a.b', 1, 0, bytes, 'cnv_1', index, null, null]
 }
 
 function complete({ seq, token }: Lease, next?: Lease): Settlement {

@@ -16,7 +16,7 @@ const BEHIND_ROWS = `SELECT seq, key, namespace, id, type, fingerprint, received
   ORDER BY order_at, seq LIMIT ?`
 const ORDER_KEY = 'SELECT hex(order_key) AS orderKey FROM ackhook_events WHERE seq = ?'
 
-interface WaitingRow extends Omit<StoredEvent, 'body'> {
+interface WaitingRow extends Omit<StoredEvent, 'body' | 'trace'> {
   readonly seq: number
   readonly attempts: number
   readonly mark: number
@@ -67,8 +67,8 @@ export class ReadAhead {
 
   #read(row: WaitingRow, token: string): RowBehind {
     const { seq, key, namespace, id, type, fingerprint, receivedAt, attempts, orderAt } = row
-    const body = this.#bodies.read(row.bodySeq)
-    const event = { key, namespace, id, type, fingerprint, receivedAt, body }
+    const stored = this.#bodies.readTraced(row.bodySeq)
+    const event = { key, namespace, id, type, fingerprint, receivedAt, ...stored }
     return { seq, token, attempt: attempts + 1, orderAt, event }
   }
 }

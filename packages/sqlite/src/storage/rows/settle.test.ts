@@ -27,7 +27,10 @@ it.each([
   const path = join(folder, 'inbox.db')
   const storage = new Storage(() => new DatabaseSync(path), path)
   const run = (batch: Partial<Batch>) => storage.run([{ ...NOTHING, ...batch }], TERMS)[0]
-  run({ arrivals: [[1, 'key', '', 'evt_1', 'a.b', 1, 0, 2, null, null]], bytes: new Uint8Array(2) })
+  run({
+    arrivals: [[1, 'key', '', 'evt_1', 'a.b', 1, 0, 2, null, null, null, null]],
+    bytes: new Uint8Array(2),
+  })
   const database = new DatabaseSync(path)
   database.exec(`UPDATE ackhook_events SET attempts = 2, crashes = ${crashes}`)
   const taken = run({ take: 1 })?.taken

@@ -14,7 +14,7 @@ interface Taken {
   readonly isOrdered: boolean
 }
 
-interface WaitingRow extends Omit<StoredEvent, 'body'> {
+interface WaitingRow extends Omit<StoredEvent, 'body' | 'trace'> {
   readonly seq: number
   readonly attempts: number
   readonly crashes: number
@@ -142,8 +142,8 @@ export class Take {
     if (row.postponed === 1) this.#counts.change('postponed', -1)
     this.#lease.run(now + policy.leaseMs, attempt, token, seq)
     if (ref !== undefined) return { seq, token, attempt, decision, mark, ref }
-    const body = this.#bodies.read(row.bodySeq)
-    const event = { key, namespace, id, type, fingerprint, receivedAt, body }
+    const stored = this.#bodies.readTraced(row.bodySeq)
+    const event = { key, namespace, id, type, fingerprint, receivedAt, ...stored }
     return { seq, token, attempt, decision, mark, event }
   }
 }

@@ -3,7 +3,7 @@ import type { SqliteDatabase } from '../driver/database.ts'
 import { AT_ONCE, WAITING } from './states.ts'
 
 /** Counts the changes of {@link TABLES}. Kept in a table: `user_version` belongs to the application. */
-export const SCHEMA_VERSION = 2
+export const SCHEMA_VERSION = 3
 
 const BODY_GOES = `CREATE TRIGGER ackhook_events_gone AFTER DELETE ON ackhook_events BEGIN
     DELETE FROM ackhook_bodies WHERE seq = coalesce(OLD.body_seq, OLD.seq);
@@ -17,7 +17,8 @@ const BODY_GOES = `CREATE TRIGGER ackhook_events_gone AFTER DELETE ON ackhook_ev
  * `delay` began: where that is in the future, the clock has been set back.
  *
  * A body has the `seq` under which its event arrived, which is in `body_seq` once a redrive has given the event another
- * one. It is written once: in the row of its event, every lease and retry would write it again. perf: note 31.
+ * one. It is written once, and the trace context with it: in the row of its event, every lease and retry would write it
+ * again. perf: note 31.
  *
  * Of a handled event only the id is kept, in a table of its own without another index: remembering writes one page, and
  * forgetting goes through it in its order, many ids to a page. perf: note 29.
@@ -45,7 +46,12 @@ const TABLES = `
     reason TEXT,
     body_seq INTEGER
   ) STRICT;
-  CREATE TABLE ackhook_bodies (seq INTEGER PRIMARY KEY, body BLOB) STRICT;
+  CREATE TABLE ackhook_bodies (
+    seq INTEGER PRIMARY KEY,
+    body BLOB,
+    traceparent TEXT,
+    tracestate TEXT
+  ) STRICT;
   ${BODY_GOES}
   CREATE INDEX ackhook_events_due ON ackhook_events (state, due);
   CREATE INDEX ackhook_events_delayed ON ackhook_events (state) WHERE state = ${WAITING} AND due > ${AT_ONCE};
@@ -72,13 +78,17 @@ const TABLES = `
   CREATE TABLE ackhook_schema (version INTEGER NOT NULL) STRICT;
   INSERT INTO ackhook_schema (version) VALUES (${SCHEMA_VERSION});`
 
-/** From version 1, in which a redrive moved the body too. */
-const UPGRADE = `
+/** Upgrade from version 1, in which a redrive moved the body too. */
+const TO_2 = `
   ALTER TABLE ackhook_events ADD COLUMN body_seq INTEGER;
   DROP TRIGGER ackhook_events_gone;
   DROP TRIGGER ackhook_events_moved;
-  ${BODY_GOES}
-  UPDATE ackhook_schema SET version = ${SCHEMA_VERSION};`
+  ${BODY_GOES}`
+/** Upgrade from version 2, which kept no trace context. */
+const TO_3 = `
+  ALTER TABLE ackhook_bodies ADD COLUMN traceparent TEXT;
+  ALTER TABLE ackhook_bodies ADD COLUMN tracestate TEXT;`
+const UPGRADES = [TO_2, TO_3]
 
 /**
  * Creates the tables in a file that has none, and brings those of an older release up to date. Throws when the file has
@@ -89,12 +99,17 @@ export function createSchema(database: SqliteDatabase): void {
   database.exec('BEGIN IMMEDIATE')
   try {
     // Another process may have done it while this one waited for the lock.
-    if (!isCurrent(database)) database.exec(hasSchema(database) ? UPGRADE : TABLES)
+    if (!isCurrent(database)) database.exec(changesFrom(readVersion(database)))
     database.exec('COMMIT')
   } catch (error) {
     rollback(database)
     throw error
   }
+}
+
+function changesFrom(version: number | undefined): string {
+  if (version === undefined) return TABLES
+  return `${UPGRADES.slice(version - 1).join('')} UPDATE ackhook_schema SET version = ${SCHEMA_VERSION};`
 }
 
 /** Many failures have rolled back already; then there is nothing left to roll back. */

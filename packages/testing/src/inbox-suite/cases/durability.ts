@@ -1,8 +1,15 @@
+import type { Delivery } from '@ackhook/core'
+import type { Attempt } from '@ackhook/core/spi'
 import { until } from '../../lib/until.ts'
 import { expectEqual, expectThat, pause } from '../expect.ts'
 import { COMPLETED, DEAD, inboxCase, retryIn } from '../harness.ts'
 import { makeDelivery } from '../make-delivery.ts'
 import type { InboxCase } from '../target.ts'
+
+const TRACE = {
+  traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+  tracestate: 'vendor=1',
+}
 
 export const durabilityCases: readonly InboxCase[] = [
   inboxCase(
@@ -96,6 +103,28 @@ export const durabilityCases: readonly InboxCase[] = [
       )
       expectEqual(await next.inbox.deadLetters.redrive(delivery.key), true, 'the answer to the redrive')
       expectEqual((await next.run(0)).attempt.number, 1, 'the number of the attempt')
+    },
+    ['durable'],
+  ),
+
+  inboxCase(
+    'durable-trace',
+    'an event keeps its trace context in the next process, and over a retry and a redrive',
+    async ({ start }) => {
+      const first = await start({ concurrency: 0 })
+      const delivery = makeDelivery({ trace: TRACE })
+      const untraced = makeDelivery()
+      await Promise.all([delivery, untraced].map(first.accept))
+      await first.inbox.close(1000)
+      const decide = (_: Delivery, { number }: Attempt) => (number === 1 ? retryIn(20) : DEAD)
+      const next = await start({ decide })
+      await until(async () => (await next.inbox.stats()).dead === 2, 'both are dead letters')
+      await next.inbox.deadLetters.redrive(delivery.key)
+      await until(() => next.runs.length >= 5, 'the redrive runs')
+      const tracesOf = ({ key }: Delivery) =>
+        next.runs.filter(run => run.delivery.key === key).map(run => run.delivery.trace)
+      expectEqual(tracesOf(delivery).slice(0, 3), [TRACE, TRACE, TRACE], 'the trace contexts')
+      expectEqual(tracesOf(untraced), [undefined, undefined], 'those of an event without one')
     },
     ['durable'],
   ),

@@ -1,0 +1,92 @@
+import { readFileSync } from 'node:fs'
+import { type Observation, RetryAfterError } from '@ackhook/core'
+import { PrometheusExporter, PrometheusSerializer } from '@opentelemetry/exporter-prometheus'
+import { MeterProvider } from '@opentelemetry/sdk-metrics'
+import { expect, it } from 'vitest'
+import { opentelemetry } from './opentelemetry.ts'
+
+const about = { id: 'evt_1', type: 'a.b', namespace: '' }
+const attempt = { ...about, attempt: 1, durationMs: 1 }
+const error = new RetryAfterError('no', '1s')
+
+/** Each kind that makes a measurement. */
+const OBSERVATIONS: readonly Observation[] = [
+  { kind: 'accepted', code: 'accepted', conflict: false, durationMs: 1, ...about },
+  { kind: 'duplicate', conflict: false, durationMs: 1, ...about },
+  { kind: 'rejected', code: 'signature_mismatch', status: 401, durationMs: 1 },
+  { kind: 'completed', lagMs: 1, ...attempt },
+  { kind: 'attempt_failed', error, ...attempt },
+  { kind: 'dead_lettered', error, ...attempt },
+  { kind: 'redriven', ...about },
+  { kind: 'discarded', ...about },
+  { kind: 'lease_lost', ...about },
+]
+
+/** The scrape of a process in which everything has happened. */
+async function scrape(): Promise<string> {
+  const exporter = new PrometheusExporter({ preventServerStart: true })
+  const meterProvider = new MeterProvider({ readers: [exporter] })
+  const telemetry = opentelemetry({ meterProvider })
+  telemetry.watch({ stats: async () => ({ pending: 1, active: 1, dead: 1, oldestPendingMs: 1 }) })
+  for (const one of OBSERVATIONS) telemetry(one)
+  const { resourceMetrics } = await exporter.collect()
+  return new PrometheusSerializer().serialize(resourceMetrics)
+}
+
+const read = (name: string) => readFileSync(new URL(`../grafana/${name}`, import.meta.url), 'utf8')
+const namesIn = (text: string) =>
+  new Set(text.match(/\b(?:ackhook|messaging)_[a-z_]+(?=\{|\[|\)|,| job)/g)?.filter(isNoLabel))
+const isNoLabel = (name: string) => !['messaging_destination_name', 'ackhook_incident'].includes(name)
+
+it('the dashboard and the alerts name metrics and labels that are exported, and between them every metric', async () => {
+  const lines = (await scrape()).split('\n').filter(line => line !== '' && !line.startsWith('#'))
+  const exported = new Set(lines.map(line => line.split(/[{ ]/, 1)[0] ?? ''))
+  const labels = new Set(lines.flatMap(line => [...line.matchAll(/([a-z_]+)="/g)].map(([, label]) => label)))
+  const used = new Set([...namesIn(read('dashboard.json')), ...namesIn(read('alerts.yaml'))])
+  expect([...used].filter(name => !exported.has(name))).toEqual([])
+  const families = new Set([...exported].map(family))
+  families.delete('target_info')
+  expect([...families].filter(name => ![...used].map(family).includes(name))).toEqual([])
+  const texts = read('dashboard.json') + read('alerts.yaml')
+  for (const label of [
+    'messaging_destination_name',
+    'error_type',
+    'ackhook_incident',
+    'http_response_status_code',
+  ]) {
+    expect(texts).toContain(label)
+    expect(labels).toContain(label)
+  }
+})
+
+function family(name: string): string {
+  return name.replace(/_(?:bucket|count|sum)$/, '')
+}
+
+it('each alert has an expression, a severity and a summary, and a name of its own', () => {
+  const rules = read('alerts.yaml').split('- alert: ').slice(1)
+  expect(rules.length).toBeGreaterThan(5)
+  for (const rule of rules)
+    expect(rule).toMatch(/^Ackhook\w+\n(?: +#.+\n)? +expr: .+\n[\s\S]*severity: \w+\n[\s\S]*summary: .+/)
+  const names = rules.map(rule => rule.split('\n', 1)[0])
+  expect(new Set(names).size).toBe(names.length)
+})
+
+it('a scrape names its inbox down instead of repeating a depth of before', async () => {
+  const exporter = new PrometheusExporter({ preventServerStart: true })
+  const telemetry = opentelemetry({ meterProvider: new MeterProvider({ readers: [exporter] }) })
+  let isDown = false
+  telemetry.watch({
+    async stats() {
+      if (isDown) throw new Error('ECONNREFUSED')
+      return { pending: 77, active: 0, dead: 0, oldestPendingMs: 0 }
+    },
+  })
+  const text = async () => new PrometheusSerializer().serialize((await exporter.collect()).resourceMetrics)
+  expect(await text()).toMatch(/^ackhook_pending\S* 77\b/m)
+  isDown = true
+  const down = await text()
+  expect(down).toMatch(/^ackhook_pending\S* NaN\b/m)
+  expect(down).toMatch(/^ackhook_inbox_up\S* 0\b/m)
+  expect(down).not.toContain(' 77')
+})
