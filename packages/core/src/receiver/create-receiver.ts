@@ -116,7 +116,8 @@ function connect<Context>(
     createProcess() {
       if (handlers.freeze() && resolved.concurrency > 0) warnWithoutHandlers(logger, handlers)
       warnOfCopies(logger)
-      const onAttempt = () => inbox.durable && failures.worked(performance.now() - TAKEN_BEFORE_MS)
+      const worked = (): void => failures.worked(performance.now() - TAKEN_BEFORE_MS)
+      const onAttempt = inbox.durable === true ? worked : undefined
       const run = createWorker({ ...recorded, handlers, sharing, decode, observers, asyncContext, onAttempt })
       const tools = { decode, countHandlers: (type: string) => handlers.match(type).length }
       return wraps.reduce((wrapped, wrap) => wrap(wrapped, tools), run)
@@ -130,8 +131,8 @@ function connect<Context>(
     createDelivery: createDeliveryFactory(recorded),
     logRefusal: refusal => failures.refused(refusal),
     onAccepted(startedAt) {
-      failures.worked(startedAt)
-      queue.accepted(startedAt)
+      if (failures.outage !== undefined) failures.worked(startedAt)
+      if (startedAt >= queue.nextAt) queue.accepted(startedAt)
     },
     observers,
   }

@@ -29,7 +29,7 @@ export interface WorkerParts extends LogParts {
   readonly asyncContext: AsyncContext
   readonly clock: () => number
   /** Called when the inbox hands out an event. */
-  readonly onAttempt?: () => unknown
+  readonly onAttempt?: (() => void) | undefined
   /** The option: where it is set, it sees events without a handler. */
   readonly observe: Observer | undefined
   readonly observers: Pick<Observers, 'observe'>
