@@ -36,7 +36,8 @@ export class FailureLog {
   /** Tells in a sentence how full the inbox is, if that is known. Never rejects. */
   readonly #fullness: () => MaybePromise<string | undefined>
   readonly #report = onceAMinute((refusal: Refusal, more) => this.#write(refusal, more))
-  #outage: Outage | undefined
+  /** The one that is going on. Read at each acceptance, without a call. */
+  outage: Outage | undefined
   #endedAt = Number.NEGATIVE_INFINITY
 
   constructor(logger: Logger, fullness: () => MaybePromise<string | undefined>) {
@@ -50,7 +51,7 @@ export class FailureLog {
     const isOutage = code === 'store_unavailable' || code === 'inbox_unavailable'
     // A delivery that waited for a slow start does not have its cause.
     if (isOutage && detail === undefined) this.failed('accept', cause)
-    if (isOutage && this.#outage !== undefined) this.#outage.refused++
+    if (isOutage && this.outage !== undefined) this.outage.refused++
     else this.#report(level === undefined ? code : `${code}!`, refusal)
   }
 
@@ -59,10 +60,10 @@ export class FailureLog {
     const now = performance.now()
     // An outage that comes and goes is over only once it has stayed away for a minute.
     const quietMs = now - this.#endedAt < MINUTE_MS ? MINUTE_MS : 0
-    const isFirst = this.#outage === undefined
+    const isFirst = this.outage === undefined
     const counts = { failedAt: now, toldAt: Number.NEGATIVE_INFINITY, told: 0, refused: 0 }
-    const outage = this.#outage ?? { since: now, quietMs, causes: new Map(), ...counts }
-    this.#outage = outage
+    const outage = this.outage ?? { since: now, quietMs, causes: new Map(), ...counts }
+    this.outage = outage
     outage.failedAt = now
     if (outage.causes.size < MOST_CAUSES) outage.causes.set(describeError(err), err)
     const timer: unknown = isFirst && setTimeout(() => this.#tell(outage, operation), UNCLEAR_MS)
@@ -72,10 +73,10 @@ export class FailureLog {
 
   /** Something worked that was begun at a monotonic time. */
   worked(begunAt: number): void {
-    const outage = this.#outage
+    const outage = this.outage
     if (outage === undefined || begunAt <= outage.failedAt + outage.quietMs) return
     this.#tell(outage, 'accept')
-    this.#outage = undefined
+    this.outage = undefined
     this.#endedAt = performance.now()
     const seconds = Math.round((this.#endedAt - outage.since) / 1000)
     const message = `The inbox or its store works again after ${seconds} s, ${outage.refused} deliveries were refused.`

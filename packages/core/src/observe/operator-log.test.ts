@@ -232,7 +232,7 @@ describe('a queue that fills up', () => {
       expect((await send()).status).toBe(202)
       vi.advanceTimersByTime(1000)
     }
-    expect(stats).toHaveBeenCalledTimes(1 + 3)
+    expect(stats).toHaveBeenCalledTimes(1 + 2)
     answer(full)
     await vi.waitFor(() => expect(codes(logger)).toEqual(['warn queue_filling']))
     expect(logger.lines[0]?.message).toContain('The inbox is 85 % full. 850016 events wait or run')

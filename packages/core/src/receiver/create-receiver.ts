@@ -119,7 +119,8 @@ function connect<Context>(
     createProcess() {
       if (handlers.freeze() && resolved.concurrency > 0) warnWithoutHandlers(logger, handlers)
       warnOfCopies(logger)
-      const onAttempt = () => inbox.durable && failures.worked(performance.now() - TAKEN_BEFORE_MS)
+      const worked = (): void => failures.worked(performance.now() - TAKEN_BEFORE_MS)
+      const onAttempt = inbox.durable === true ? worked : undefined
       const work = createWorker({ ...recorded, handlers, sharing, decode, observers, onAttempt })
       const tools = { decode, countHandlers: (type: string) => handlers.match(type).length }
       const all = tracing ? [tracing.wrap, ...wraps] : wraps
@@ -136,8 +137,8 @@ function connect<Context>(
     createDelivery: createDeliveryFactory({ ...recorded, traceOf: tracing?.traceOf }),
     logRefusal: refusal => failures.refused(refusal),
     onAccepted(startedAt) {
-      failures.worked(startedAt)
-      queue.accepted(startedAt)
+      if (failures.outage !== undefined) failures.worked(startedAt)
+      if (startedAt >= queue.nextAt) queue.accepted(startedAt)
     },
     observers,
   }

@@ -19,18 +19,18 @@ export interface QueueLogParts extends Pick<ResolvedOptions<never>, 'inbox' | 'c
 /** Logs how full an inbox is: at the start, when it fills up, when it is full, and around a drain. */
 export class QueueLog {
   readonly #parts: QueueLogParts
-  #nextAt = 0
+  /** Monotonic milliseconds of the next question. Read at each acceptance, without a call. */
+  nextAt: number = performance.now() + ASK_OWN_EVERY_MS
   #isHigh = false
 
   constructor(parts: QueueLogParts) {
     this.#parts = parts
   }
 
-  /** After each acceptance. Delays nothing, and is a comparison as a rule. */
+  /** After an acceptance, from `nextAt` on. Delays nothing. */
   accepted(now: number): void {
-    if (now < this.#nextAt) return
     const asked = this.#ask(stats => this.#judge(stats))
-    this.#nextAt = now + (isPromise(asked) ? ASK_EVERY_MS : ASK_OWN_EVERY_MS)
+    this.nextAt = now + (isPromise(asked) ? ASK_EVERY_MS : ASK_OWN_EVERY_MS)
   }
 
   /** A sentence for the end of a line; `undefined` when the inbox does not answer. */

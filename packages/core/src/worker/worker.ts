@@ -27,7 +27,7 @@ export interface WorkerParts extends LogParts {
   readonly retry: RetryPolicy
   readonly clock: () => number
   /** Called when the inbox hands out an event. */
-  readonly onAttempt?: () => unknown
+  readonly onAttempt?: (() => void) | undefined
   /** The option: where it is set, it sees events without a handler. */
   readonly observe: Observer | undefined
   readonly observers: Pick<Observers, 'observe'>

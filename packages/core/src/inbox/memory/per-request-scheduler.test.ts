@@ -19,6 +19,7 @@ const policy: ProcessingPolicy = {
   logger: { info() {}, warn() {}, error() {} },
 }
 const REQUEST_ENDED = 'The request that ran this event ended before its handlers did.'
+const FULL: AcceptResult = { outcome: 'full', detail: 'the concurrency is reached' }
 const COMPLETED: AttemptResult = { outcome: 'completed' }
 const RETRY: AttemptResult = { outcome: 'retry', delayMs: 1000, error: new Error('not now') }
 const DEAD: AttemptResult = { outcome: 'dead', error: new Error('no use'), notified: true }
@@ -67,7 +68,7 @@ it('starts an attempt before anything else can take the turn of its request', as
 it('leaves an event that it cannot start with the sender, and starts nothing when an attempt ends', async () => {
   const { accept, runs, ids, inbox } = working()
   for (const id of ['a', 'b']) accept(id)
-  expect(accept('c')).toEqual({ outcome: 'full' })
+  expect(accept('c')).toEqual(FULL)
   expect(accept('a')).toEqual({ outcome: 'duplicate' })
   await turn()
   runs[0]?.end(COMPLETED)
@@ -119,7 +120,7 @@ it('answers a duplicate of a handled event as one, also without room', async () 
   runs[0]?.end(COMPLETED)
   await turn()
   for (const id of ['a', 'b']) accept(id)
-  expect(accept('c')).toEqual({ outcome: 'full' })
+  expect(accept('c')).toEqual(FULL)
   expect(accept('handled')).toEqual({ outcome: 'duplicate' })
 })
 
@@ -127,10 +128,10 @@ it('has room again once attempts must be over by the clock, even without a resul
   const { accept } = working()
   for (const id of ['a', 'b']) accept(id)
   await vi.advanceTimersByTimeAsync(10_900)
-  expect(accept('c')).toEqual({ outcome: 'full' })
+  expect(accept('c')).toEqual(FULL)
   await vi.advanceTimersByTimeAsync(1200)
   for (const id of ['c', 'd']) expect(accept(id)).toEqual({ outcome: 'accepted' })
-  expect(accept('e')).toEqual({ outcome: 'full' })
+  expect(accept('e')).toEqual(FULL)
 })
 
 it('applies a late result, and retries as usual', async () => {
