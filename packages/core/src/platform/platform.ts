@@ -37,8 +37,11 @@ export interface Platform {
   readonly defaultLogger: Logger
 }
 
-/** Runs `work` in an async context that was captured, and returns what it returns. */
-export type AsyncContext = <Result>(work: () => Result) => Result
+/** Calls `work` in an async context that was captured, and returns what it returns. */
+export type AsyncContext = <Args extends unknown[], Result>(
+  work: (...args: Args) => Result,
+  ...args: Args
+) => Result
 
 /** Timeouts that all fire equally long after they were set. */
 export interface Timeouts {

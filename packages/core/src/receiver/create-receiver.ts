@@ -17,7 +17,7 @@ import { createVerifier } from '../verify/verify-request.ts'
 import { HandlerRegistry } from '../worker/handler-registry.ts'
 import { ReceiverHandlers } from '../worker/receiver-handlers.ts'
 import { warnWithoutHandlers } from '../worker/unhandled-log.ts'
-import { createWorker } from '../worker/worker.ts'
+import { createWorker, inOwnContext } from '../worker/worker.ts'
 import { createRequestHandler, type HandleRequestParts } from './handle-request.ts'
 import { type Inspectable, TRACING, type Tracing, type WrapProcess } from './inspect.ts'
 import { Lifecycle } from './lifecycle.ts'
@@ -124,9 +124,10 @@ function connect<Context>(
       const work = createWorker({ ...recorded, handlers, sharing, decode, observers, onAttempt })
       const tools = { decode, countHandlers: (type: string) => handlers.match(type).length }
       const all = tracing ? [tracing.wrap, ...wraps] : wraps
-      const run = all.reduce((wrapped, wrap) => wrap(wrapped, tools), work)
-      // Attempts start in the turn of any request, whose context is not theirs.
-      return (delivery, ...rest) => (delivery.asyncContext ?? asyncContext)(() => run(delivery, ...rest))
+      return inOwnContext(
+        asyncContext,
+        all.reduce((wrapped, wrap) => wrap(wrapped, tools), work),
+      )
     },
   })
   const steps: HandleRequestParts<Context> = {
@@ -135,11 +136,8 @@ function connect<Context>(
     verify: createVerifier({ ...resolved, secrets: createSecrets(resolved.secret, logger) }),
     decode,
     createDelivery: createDeliveryFactory({ ...recorded, traceOf: tracing?.traceOf }),
-    logRefusal: refusal => failures.refused(refusal),
-    onAccepted(startedAt) {
-      if (failures.outage !== undefined) failures.worked(startedAt)
-      if (startedAt >= queue.nextAt) queue.accepted(startedAt)
-    },
+    failures,
+    queue,
     observers,
   }
   return {

@@ -6,9 +6,11 @@ import { type BodyLimits, checkHead, type WebhookReply, type WebhookRequest } fr
 import type { AcceptResult } from '../inbox/accept-result.ts'
 import type { CreateDelivery, Delivery } from '../inbox/delivery.ts'
 import { isPromise, type MaybePromise } from '../lib/maybe-promise.ts'
+import type { FailureLog } from '../observe/failure-log.ts'
 import type { Logger } from '../observe/logger.ts'
 import type { Observers } from '../observe/observers.ts'
 import type { VerifyRequest } from '../verify/verify-request.ts'
+import type { QueueLog } from './queue-log.ts'
 
 export interface HandleRequestParts<Context> {
   readonly bodyLimits: BodyLimits
@@ -20,9 +22,8 @@ export interface HandleRequestParts<Context> {
     accept(delivery: Delivery): MaybePromise<AcceptResult | Refusal>
   }
   readonly logger: Logger
-  readonly logRefusal: (refusal: Refusal) => void
-  /** Called for each acceptance, with the monotonic time of its request. */
-  readonly onAccepted: (startedAt: number) => void
+  readonly failures: Pick<FailureLog, 'refused' | 'worked' | 'outage'>
+  readonly queue: Pick<QueueLog, 'nextAt' | 'accepted'>
   readonly observers: Pick<Observers, 'observe'>
 }
 
@@ -86,7 +87,7 @@ function acknowledge<Context>(
   result: AcceptResult,
   startedAt: number,
 ): WebhookReply {
-  const { logger, observers, onAccepted } = parts
+  const { logger, observers, failures, queue } = parts
   const conflict = 'conflict' in result && result.conflict === true
   if (conflict) {
     const consequence = result.outcome === 'duplicate' ? NOT_RUN : RUN
@@ -95,21 +96,26 @@ function acknowledge<Context>(
   const code = outcomeOf(result)
   if (code instanceof Refusal) return refuse(parts, code, startedAt)
   const observed = { conflict, id, type, namespace, durationMs: performance.now() - startedAt }
-  if (code !== 'duplicate') onAccepted(startedAt)
-  if (code === 'duplicate') observers.observe?.({ kind: code, ...observed })
-  else observers.observe?.({ kind: 'accepted', code, ...observed })
+  if (code === 'duplicate') {
+    observers.observe?.({ kind: code, ...observed })
+    return replyFor(code)
+  }
+  observers.observe?.({ kind: 'accepted', code, ...observed })
+  // Compared here, because nearly every acceptance has nothing to report.
+  if (failures.outage !== undefined) failures.worked(startedAt)
+  if (startedAt >= queue.nextAt) queue.accepted(startedAt)
   return replyFor(code)
 }
 
 function refuse<Context>(
-  { logRefusal, observers }: HandleRequestParts<Context>,
+  { failures, observers }: HandleRequestParts<Context>,
   refusal: Refusal,
   startedAt: number,
 ): WebhookReply {
   const { code, detail, cause, retryAfterMs } = refusal
   // An inbox may give a code that this version of core does not know: that throws here, before anything is reported.
   const { status } = CODES[code]
-  logRefusal(refusal)
+  failures.refused(refusal)
   observers.observe?.({
     kind: 'rejected',
     code,

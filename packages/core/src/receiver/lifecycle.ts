@@ -32,13 +32,11 @@ export class Lifecycle {
   #started = false
   #isStopping = false
   #draining: Promise<DrainReport> | undefined
+  /** Nothing is accepted any more. */
+  isDraining = false
 
   constructor(parts: LifecycleParts) {
     this.#parts = parts
-  }
-
-  get isDraining(): boolean {
-    return this.#draining !== undefined
   }
 
   /** Whether deliveries should go elsewhere. Until the drain, those that arrive are still accepted. */
@@ -72,7 +70,11 @@ export class Lifecycle {
 
   /** Throws for an unusable timeout, unless the drain has begun already. */
   close(timeout: Duration): Promise<DrainReport> {
-    this.#draining ??= this.#drain(durationMs(timeout, { option: 'timeout', minMs: 0, maxMs: 3_600_000 }))
+    if (this.#draining === undefined) {
+      const timeoutMs = durationMs(timeout, { option: 'timeout', minMs: 0, maxMs: 3_600_000 })
+      this.isDraining = true
+      this.#draining = this.#drain(timeoutMs)
+    }
     return this.#draining
   }
 

@@ -44,15 +44,18 @@ function outside(code: 'timestamp_too_old' | 'timestamp_too_new', byMs: number, 
 const MANY_OUTSIDE = 3
 
 /** Suspects the clock of this machine once several genuine deliveries in a row are outside, all on one side. */
-export function createClockWatch(): (refusal: Refusal | undefined) => Refusal | undefined {
-  let last: string | undefined
-  let inARow = 0
-  return refusal => {
-    inARow = refusal?.code === last ? inARow + 1 : 1
-    last = refusal?.code
-    if (refusal === undefined || inARow < MANY_OUTSIDE) return refusal
+export class ClockWatch {
+  /** Deliveries outside since the last one that passed, which sets it to 0. */
+  outsideInARow = 0
+  #side: string | undefined
+
+  /** The refusal, or one that says more. */
+  judge(refusal: Refusal): Refusal {
+    this.outsideInARow = refusal.code === this.#side ? this.outsideInARow + 1 : 1
+    this.#side = refusal.code
+    if (this.outsideInARow < MANY_OUTSIDE) return refusal
     const side = refusal.code === 'timestamp_too_old' ? 'ahead' : 'behind'
-    const detail = `${refusal.detail}, as were the last ${inARow} genuine deliveries, and none passed: check this machine's clock, which seems to be ${side} by as much`
+    const detail = `${refusal.detail}, as were the last ${this.outsideInARow} genuine deliveries, and none passed: check this machine's clock, which seems to be ${side} by as much`
     return new Refusal(refusal.code, { detail, level: 'error' })
   }
 }

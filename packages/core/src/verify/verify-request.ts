@@ -5,7 +5,7 @@ import { isPromise } from '../lib/maybe-promise.ts'
 import type { Mac } from '../platform/platform.ts'
 import type { PreparedSecrets } from './secrets.ts'
 import { parseSignatureHeader, type SignatureHeader } from './signature-header.ts'
-import { checkTolerance, createClockWatch, parseTimestamp } from './timestamp.ts'
+import { ClockWatch, checkTolerance, parseTimestamp } from './timestamp.ts'
 
 export interface VerifierParts<Context> {
   readonly contract: Contract
@@ -24,7 +24,7 @@ export type VerifyRequest<Context> = (
 /** Checks the form of the header before it asks for a secret, and the time only after the signature. */
 export function createVerifier<Context>(parts: VerifierParts<Context>): VerifyRequest<Context> {
   const { contract, secrets, toleranceMs, clock } = parts
-  const judgeClock = createClockWatch()
+  const clockWatch = new ClockWatch()
   let hasVerified = false
   return async (headers, body, context) => {
     const text = headerOf(headers, contract.header)
@@ -40,7 +40,10 @@ export function createVerifier<Context>(parts: VerifierParts<Context>): VerifyRe
     if (!matches) return body.length === 0 ? EMPTY : hasVerified ? MISMATCH : NEVER_MATCHED
     hasVerified = true
     // Someone who cannot sign learns nothing about this clock.
-    return judgeClock(checkTolerance(timestampMs, clock(), toleranceMs))
+    const outside = checkTolerance(timestampMs, clock(), toleranceMs)
+    if (outside !== undefined) return clockWatch.judge(outside)
+    clockWatch.outsideInARow = 0
+    return undefined
   }
 }
 

@@ -13,7 +13,7 @@ import { isPromise, type MaybePromise } from '../lib/maybe-promise.ts'
 import { onceAMinute } from '../lib/once-a-minute.ts'
 import type { Observer } from '../observe/observation.ts'
 import type { Observers } from '../observe/observers.ts'
-import type { Timeouts } from '../platform/platform.ts'
+import type { AsyncContext, Timeouts } from '../platform/platform.ts'
 import { createAttemptLog, type LogParts, type NotifyParts, notifyFailure } from './failure.ts'
 import type { HandlerRegistry } from './handler-registry.ts'
 import { createUnhandledLog } from './unhandled-log.ts'
@@ -41,6 +41,11 @@ export function createWorker(parts: WorkerParts): ProcessEvent {
   const worker = new Worker(parts)
   return (delivery, attempt, deadline) =>
     worker.process({ delivery, attempt, deadline, event: delivery.event })
+}
+
+/** Attempts start in the turn of any request, whose async context is not theirs: they get that of the receiver. */
+export function inOwnContext(context: AsyncContext, run: ProcessEvent): ProcessEvent {
+  return (delivery, ...rest) => (delivery.asyncContext ?? context)(run, delivery, ...rest)
 }
 
 /** One attempt under way. */

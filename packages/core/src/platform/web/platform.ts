@@ -20,7 +20,10 @@ export const platform: Platform = {
     return new DataView(digest).getInt32(0)
   },
   decodeText: bytes => decoder.decode(bytes),
-  captureContext: () => work => work(),
+  captureContext:
+    () =>
+    (work, ...args) =>
+      work(...args),
   onExit: () => () => {},
   freezingHost: () => undefined,
   processName: () => '',
