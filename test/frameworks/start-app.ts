@@ -14,6 +14,9 @@ export interface App {
   readonly origin: string
   /** Everything that it has printed. */
   output(): string
+  /** Resolves with the exit code, or with the signal that ended it. */
+  readonly ended: Promise<number | string>
+  signal(name: NodeJS.Signals): void
   stop(): Promise<void>
 }
 
@@ -35,7 +38,9 @@ export async function startApp(folder: string, ...args: readonly string[]): Prom
   for (const stream of [child.stdout, child.stderr]) stream.on('data', chunk => chunks.push(String(chunk)))
   const output = () => chunks.join('')
   const origin = `http://127.0.0.1:${port}`
-  const app = { origin, output, stop: () => stop(child) }
+  const ended = once(child, 'exit').then(([code, signal]) => code ?? signal)
+  const signal = (name: NodeJS.Signals) => void child.kill(name)
+  const app = { origin, output, ended, signal, stop: () => stop(child) }
   try {
     await vi.waitFor(() => fetch(origin), PATIENT)
   } catch (cause) {

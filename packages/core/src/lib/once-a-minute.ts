@@ -2,19 +2,19 @@ const QUIET_MS = 60_000
 
 /**
  * Makes a function that reports a reason at once, then at most once a minute. `write` gets the last subject, how many
- * others its line stands for as a text (empty for none), and the number of all. A timer writes the count of a burst that
- * has ended. It keeps no process alive; where it never fires, the next report has the count. Reasons after the first
+ * others its line stands for as a text (empty for none), the number of all, and the reason. A timer writes the count of a
+ * burst that has ended. It keeps no process alive; where it never fires, the next report has the count. Reasons after the first
  * `mostReasons` count as one.
  */
 export function onceAMinute<Subject>(
-  write: (subject: Subject, more: string, count: number) => void,
+  write: (subject: Subject, more: string, count: number, reason: string) => void,
   mostReasons: number = Number.POSITIVE_INFINITY,
 ): (reason: string, subject: Subject) => void {
   const reasons = new Map<string, { subject: Subject; at: number; count: number }>()
 
   function flush(key: string, subject: Subject, count: number): void {
     reasons.set(key, { subject, at: performance.now(), count: 0 })
-    write(subject, count > 1 ? ` (and ${count - 1} more since the last report)` : '', count)
+    write(subject, count > 1 ? ` (and ${count - 1} more since the last report)` : '', count, key)
   }
 
   return (name, subject) => {

@@ -36,6 +36,13 @@ export class FailureLog {
   /** Tells in a sentence how full the inbox is, if that is known. Never rejects. */
   readonly #fullness: () => MaybePromise<string | undefined>
   readonly #report = onceAMinute((refusal: Refusal, more) => this.#write(refusal, more))
+  /** An id came with other bytes than before. Reported by what becomes of it. */
+  readonly conflicted: (
+    consequence: string,
+    event: { readonly event: string; readonly type: string },
+  ) => void = onceAMinute((event, more, _, consequence) => {
+    this.#logger.warn(event, `Event ${event.event} came again with other bytes${more}; ${consequence}.`)
+  })
   /** The one that is going on. Read at each acceptance, without a call. */
   outage: Outage | undefined
   #endedAt = Number.NEGATIVE_INFINITY

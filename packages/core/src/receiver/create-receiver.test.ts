@@ -112,8 +112,11 @@ describe('a genuine event', () => {
     expect(handler).toHaveBeenCalledTimes(1)
     expect(seen.filter(one => one.kind === 'duplicate' && one.conflict)).toHaveLength(2)
     expect(logger.lines).toMatchObject([
-      { level: 'warn', fields: { event: 'evt_1', type: 'conversation.resolved' } },
-      { message: 'Event evt_1 came again with other bytes; it is not run again.' },
+      {
+        level: 'warn',
+        fields: { event: 'evt_1', type: 'conversation.resolved' },
+        message: 'Event evt_1 came again with other bytes; it is not run again.',
+      },
     ])
   })
 

@@ -7,7 +7,6 @@ import type { AcceptResult } from '../inbox/accept-result.ts'
 import type { CreateDelivery, Delivery } from '../inbox/delivery.ts'
 import { isPromise, type MaybePromise } from '../lib/maybe-promise.ts'
 import type { FailureLog } from '../observe/failure-log.ts'
-import type { Logger } from '../observe/logger.ts'
 import type { Observers } from '../observe/observers.ts'
 import type { VerifyRequest } from '../verify/verify-request.ts'
 import type { QueueLog } from './queue-log.ts'
@@ -21,8 +20,7 @@ export interface HandleRequestParts<Context> {
     readonly isDraining: boolean
     accept(delivery: Delivery): MaybePromise<AcceptResult | Refusal>
   }
-  readonly logger: Logger
-  readonly failures: Pick<FailureLog, 'refused' | 'worked' | 'outage'>
+  readonly failures: Pick<FailureLog, 'refused' | 'conflicted' | 'worked' | 'outage'>
   readonly queue: Pick<QueueLog, 'nextAt' | 'accepted'>
   readonly observers: Pick<Observers, 'observe'>
 }
@@ -87,12 +85,9 @@ function acknowledge<Context>(
   result: AcceptResult,
   startedAt: number,
 ): WebhookReply {
-  const { logger, observers, failures, queue } = parts
+  const { observers, failures, queue } = parts
   const conflict = 'conflict' in result && result.conflict === true
-  if (conflict) {
-    const consequence = result.outcome === 'duplicate' ? NOT_RUN : RUN
-    logger.warn({ event: id, type }, `Event ${id} came again with other bytes; ${consequence}.`)
-  }
+  if (conflict) failures.conflicted(result.outcome === 'duplicate' ? NOT_RUN : RUN, { event: id, type })
   const code = outcomeOf(result)
   if (code instanceof Refusal) return refuse(parts, code, startedAt)
   const observed = { conflict, id, type, namespace, durationMs: performance.now() - startedAt }
