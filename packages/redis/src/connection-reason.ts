@@ -13,13 +13,12 @@ interface Emitter {
   readonly status?: string
   on?(event: string, listener: Listener): unknown
   off?(event: string, listener: Listener): unknown
-  listenerCount?(event: string): number
   readonly stream?: { once(event: 'data', listener: (data: Uint8Array) => void): unknown } | undefined
 }
 
 /**
  * Why the user's client has no connection: what the server said first, otherwise the socket. The client has listeners of
- * this store only while it is without a connection, and one for errors where there is no other.
+ * this store only while it is without a connection.
  */
 export class ConnectionReason {
   readonly #client: Emitter
@@ -39,11 +38,6 @@ export class ConnectionReason {
       error: error => this.#see(error),
       ready: () => this.#leave(),
     }
-  }
-
-  /** ioredis prints every error of a client that nobody listens to: twenty lines a minute of what the log says once. */
-  quieten(): void {
-    if (this.#client.listenerCount?.('error') === 0) this.#client.on?.('error', () => {})
   }
 
   /** To be called with each command: a client that is ready is left alone. */

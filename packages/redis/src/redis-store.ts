@@ -117,7 +117,6 @@ class RedisStore {
     this.#report = report
     this.#policyNotice = undefined
     const permit = this.#breaker.enter()
-    this.#reason.quieten()
     this.#reason.watch()
     try {
       const policies = await this.#readPolicies()
