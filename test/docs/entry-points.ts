@@ -60,6 +60,7 @@ export const PARTS: Readonly<Record<string, readonly string[]>> = {
     'durationMs',
     'eventKey',
     'eventRef',
+    'findWaitUntil',
     'inspectReceiver',
     'isError',
     'kindOf',
