@@ -94,7 +94,7 @@ const config: KnipConfig = {
         'packaging/pack.ts',
         'support/install-services.ts',
       ],
-      project: ['**/*.{ts,mjs}', '!packaging/fixtures/**', '!frameworks/{nextjs,sveltekit}/**'],
+      project: ['**/*.{ts,mjs}', '!packaging/fixtures/**', '!frameworks/{nextjs,sveltekit,shutdown}/**'],
       // For tests that are being written.
       // axe-core is put into a page as text.
       ignoreDependencies: ['fast-check', 'supertest', '@types/supertest', 'axe-core'],

@@ -3,7 +3,10 @@ import { onceAMinute } from './once-a-minute.ts'
 
 function reporting(mostReasons?: number) {
   const written: [string, string, number][] = []
-  const report = onceAMinute<string>((subject, more, count) => void written.push([subject, more, count]), mostReasons)
+  const report = onceAMinute<string>(
+    (subject, more, count) => void written.push([subject, more, count]),
+    mostReasons,
+  )
   return { report, written }
 }
 
