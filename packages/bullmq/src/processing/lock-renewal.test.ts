@@ -154,6 +154,20 @@ test('a job that is taken once more is lost to the earlier attempt, whose end ch
   expect(second.reasons).toEqual([])
 })
 
+test('a job that is taken once more before the reply about its recorded end arrives was lost to nobody', () => {
+  const { locks, hold } = locksOn(async () => [])
+  const [first, second] = [watched(), watched()]
+  const onLost = vi.fn()
+  const earlier = hold('e-1', 't:0', first.attempt, onLost)
+  locks.end(earlier)
+  const later = hold('e-1', 't:1', second.attempt)
+  expect([onLost.mock.calls, first.reasons, earlier.lost, later.lost]).toEqual([[], [], false, false])
+  // The server refused that record after all.
+  locks.lose(earlier)
+  expect(onLost).toHaveBeenCalledTimes(1)
+  expect([second.reasons, later.lost]).toEqual([[], false])
+})
+
 test('an attempt that goes on under the lock of another take of its job is not withdrawn', async () => {
   vi.useFakeTimers()
   const { locks, hold, asked } = locksOn(async () => [])

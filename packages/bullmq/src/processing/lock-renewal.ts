@@ -73,8 +73,9 @@ export class LockRenewal {
   hold(holder: LockHolder): JobLock {
     const earlier = this.#held.get(holder.jobId)
     if (earlier?.attempt === holder.attempt) earlier.lost = true
-    // The job was taken here once more, and what runs is no longer the same.
-    else if (earlier !== undefined) this.#lose(earlier)
+    // The job was taken here once more, and what runs is no longer the same. The server may have recorded the end of the
+    // earlier attempt, and the reply is still under way: where it refuses that record, `lose` says so.
+    else if (earlier !== undefined && !earlier.ended) this.#lose(earlier)
     const lock = { ...holder, renewedAt: performance.now(), lost: false, ended: false, asking: false }
     this.#held.set(holder.jobId, lock)
     if (this.#timer === undefined) this.#schedule(this.#periodMs)
