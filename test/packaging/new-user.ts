@@ -21,7 +21,7 @@ export interface NewUser {
   printed(): string
   /** Waits until it has printed this. */
   prints(what: RegExp): Promise<void>
-  /** Sends SIGINT, and answers the exit code once it has ended. */
+  /** Sends SIGTERM, and answers the exit code once it has ended. */
   end(): Promise<number | null>
   /** Ends what is left and removes the folders. */
   leave(): void
@@ -87,8 +87,7 @@ export async function newUser(registry: string, path: readonly string[] = []): P
       await vi.waitFor(() => expect(printed).toMatch(what), { timeout: 60_000, interval: 50 })
     },
     async end() {
-      // As Ctrl+C does: there is no balancer to wait for.
-      signal(server, 'SIGINT')
+      signal(server, 'SIGTERM')
       if (server?.exitCode === null && server.signalCode === null) await once(server, 'exit')
       return server?.exitCode ?? null
     },
