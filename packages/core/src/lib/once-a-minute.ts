@@ -1,3 +1,5 @@
+import { letProcessEnd } from './let-process-end.ts'
+
 const QUIET_MS = 60_000
 
 /**
@@ -28,7 +30,6 @@ export function onceAMinute<Subject>(
     const flushLate = (): void => {
       if (reasons.get(key) === reason) flush(key, reason.subject, reason.count)
     }
-    const timer: unknown = setTimeout(flushLate, waitMs)
-    ;(timer as { unref?(): void }).unref?.()
+    letProcessEnd(setTimeout(flushLate, waitMs))
   }
 }

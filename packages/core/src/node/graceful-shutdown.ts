@@ -2,7 +2,8 @@ import type { Duration } from '../errors/parse-duration.ts'
 import { oneOf, refuseNull, refuseUnknownNames } from '../lib/check-option.ts'
 import { withDeadline } from '../lib/deadline.ts'
 import { durationMs } from '../lib/duration.ts'
-import { inspectReceiver } from '../receiver/inspect.ts'
+import type { Logger } from '../observe/logger.ts'
+import { type InspectedReceiver, inspectReceiver } from '../receiver/inspect.ts'
 import type { Receiver } from '../receiver/receiver.ts'
 import { type ClosableServer, ServerCloser } from './server-closer.ts'
 
@@ -94,15 +95,16 @@ function resolveOptions(options: GracefulShutdownOptions): Settings {
 /** One shutdown of one process. */
 class Shutdown {
   readonly #receivers: readonly Stoppable[]
+  readonly #inspected: readonly InspectedReceiver[]
   readonly #server: ServerCloser | undefined
   readonly #settings: Settings
   #running: Promise<ShutdownReport> | undefined
 
   constructor(receivers: readonly Stoppable[], server: ServerCloser | undefined, settings: Settings) {
     this.#receivers = receivers
+    this.#inspected = receivers.map(inspectReceiver)
     this.#server = server
     this.#settings = settings
-    for (const receiver of receivers) inspectReceiver(receiver)
   }
 
   /** Never rejects. A second call answers the first one's report. */
@@ -135,7 +137,7 @@ class Shutdown {
       }
     }
 
-    for (const receiver of this.#receivers) inspectReceiver(receiver).beginStop()
+    for (const receiver of this.#inspected) receiver.beginStop()
     this.#server?.endKeepAlive()
     if (signal !== 'SIGINT' && this.#server !== undefined)
       await new Promise(resolve => setTimeout(resolve, graceMs))
@@ -166,7 +168,7 @@ class Shutdown {
     )
   }
 
-  get #logger() {
-    return inspectReceiver(this.#receivers[0] as Stoppable).logger
+  get #logger(): Logger {
+    return (this.#inspected[0] as InspectedReceiver).logger
   }
 }

@@ -1,6 +1,7 @@
 import { CODES } from '../errors/codes.ts'
 import { DOCS, describeError } from '../errors/errors.ts'
 import type { Refusal } from '../errors/refusal.ts'
+import { letProcessEnd } from '../lib/let-process-end.ts'
 import { isPromise, type MaybePromise } from '../lib/maybe-promise.ts'
 import { onceAMinute } from '../lib/once-a-minute.ts'
 import type { Logger } from './logger.ts'
@@ -73,8 +74,7 @@ export class FailureLog {
     this.outage = outage
     outage.failedAt = now
     if (outage.causes.size < MOST_CAUSES) outage.causes.set(describeError(err), err)
-    const timer: unknown = isFirst && setTimeout(() => this.#tell(outage, operation), UNCLEAR_MS)
-    ;(timer as { unref?(): void }).unref?.()
+    if (isFirst) letProcessEnd(setTimeout(() => this.#tell(outage, operation), UNCLEAR_MS))
     if (operation === 'start' || now - outage.since > UNCLEAR_MS) this.#tell(outage, operation)
   }
 

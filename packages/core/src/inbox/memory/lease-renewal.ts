@@ -1,3 +1,4 @@
+import { letProcessEnd } from '../../lib/let-process-end.ts'
 import { createTokens } from '../../lib/tokens.ts'
 import type { Entry } from './entry.ts'
 import type { GuardedStore } from './guarded-store.ts'
@@ -38,6 +39,7 @@ export class LeaseRenewal {
     clearTimeout(this.#timer)
     this.#dueAt = now + delayMs
     this.#timer = setTimeout(() => void this.#renewAll(), delayMs)
+    // Events that wait or run keep the process alive; a lease by itself does not.
     letProcessEnd(this.#timer)
   }
 
@@ -97,9 +99,4 @@ export class LeaseRenewal {
     if (claim.outcome === 'claimed' && entry.phase === 'finished') await store.release(entry.key, token)
     return true
   }
-}
-
-/** A lease alone must not keep a process alive; events that wait or run do. */
-function letProcessEnd(timer: unknown): void {
-  if (typeof timer === 'object') (timer as { unref?: () => void } | null)?.unref?.()
 }

@@ -1,4 +1,5 @@
 import { DeadlineError, settlesWithin } from '../../lib/deadline.ts'
+import { letProcessEnd } from '../../lib/let-process-end.ts'
 import type { MaybePromise } from '../../lib/maybe-promise.ts'
 import type { ProcessingPolicy } from '../inbox.ts'
 import type {
@@ -184,7 +185,7 @@ export class PolledDirectory implements PresenceDirectory {
   #schedule(): void {
     this.#timer = setTimeout(() => void this.#renew(), READ_EVERY_MS)
     // It must not keep a process alive; a connection or a file does.
-    ;(this.#timer as { unref?: () => void }).unref?.()
+    letProcessEnd(this.#timer)
   }
 
   async #renew(): Promise<void> {
