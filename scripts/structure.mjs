@@ -19,8 +19,8 @@ const MOST_LINES_OF_A_FUNCTION = 60
 const MOST_FILES_OF_A_FOLDER = 20
 /**
  * Core without what only durable inboxes load: 4,450 when it was made small, 4,750 with reports of faults; the rest is
- * for what the log tells an operator (outages, clocks, a filling queue, drains), the bound on bytes in memory, and the
- * context of a trace.
+ * for what the log tells an operator (outages, clocks, a filling queue, drains), the bound on bytes in memory, the
+ * context of a trace, and the floors of verification.
  */
 const MOST_CODE_LINES_OF_CORE = 5000
 const MOST_CODE_LINES_OF_SHARING = 360
