@@ -111,8 +111,12 @@ export const ABORT: Readonly<Record<'leaseLost' | 'drained', () => AckhookError>
  */
 export function withTimeout<T>(running: Promise<T>, attempt: Attempt, timeouts: Timeouts): Promise<T> {
   const timeout = timeouts.set(() => attempt.abort(timedOut(timeouts.ms)))
-  const withdrawn = new Promise<never>((_, reject) => attempt.onAbort(reject))
-  return Promise.race([running, withdrawn]).finally(() => timeout.cancel())
+  return new Promise((resolve, reject) => {
+    attempt.onAbort(reject)
+    Promise.resolve(running)
+      .then(resolve, reject)
+      .finally(() => timeout.cancel())
+  })
 }
 
 function timedOut(ms: number): AckhookError {
