@@ -125,16 +125,13 @@ function durable({ sqlite, slowDisk, bullmq, http }) {
       ? atLeast('sqliteInbox, 64 in flight: events/s ÷ raw group commit', 0.8, sqlite.toGroupCommit)
       : atLeast('sqliteInbox, 64 in flight: events/s', 15_000, sqlite.perSecond),
     atMost('sqliteInbox, 64 in flight: event loop p99, ms', 5, sqlite.loopP99Ms),
-    atMost('sqliteInbox, one at a time: p50 ÷ bare insert and commit', 1.5, sqlite.aloneP50, {
-      bound: sqlite.threadP50,
-      boundName: 'the same in a thread',
-    }),
+    atMost('sqliteInbox, one at a time: p50 ÷ bare insert and commit in a thread', 1.2, sqlite.toThreadP50),
     atLeast('sqliteInbox, fsync of 2 ms, 64 in flight: events/s', 10_000, slowDisk.perSecond),
     atLeast('sqliteInbox over HTTP, 64 connections: requests/s ÷ memory', 0.45, http.sqlite),
     atMost('sqliteInbox over HTTP, 64 connections: p99, ms', 25, http.sqliteP99Ms),
     ...Object.entries({ Redis: bullmq.redis, PostgreSQL: bullmq.postgres }).flatMap(([engine, figures]) => [
       ...Object.entries(figures.accepting).map(([inFlight, speed]) =>
-        atLeast(`bullmqInbox on ${engine}, ${inFlight} in flight: events/s ÷ queue.add`, 0.9, speed),
+        atLeast(`bullmqInbox on ${engine}, ${inFlight} in flight: events/s ÷ queue.add`, 0.8, speed),
       ),
       ...Object.entries(figures.processing).map(([how, speed]) =>
         atLeast(`bullmqInbox on ${engine}, ${how}: events/s ÷ bare worker`, 0.9, speed),

@@ -33,8 +33,7 @@ export async function measureSqlite(folder, quick) {
       perSecond: steps[64].intervalOf('perSecond', OURS),
       toGroupCommit: steps[64].ratioOf('perSecond', OURS, TOGETHER),
       loopP99Ms: steps[64].intervalOf('loopP99Ms', OURS),
-      aloneP50: steps[1].ratioOf('p50Ms', OURS, ALONE),
-      threadP50: steps[1].ratioOf('p50Ms', IN_THREAD, ALONE),
+      toThreadP50: steps[1].ratioOf('p50Ms', OURS, IN_THREAD),
     },
   }
 }
