@@ -9,7 +9,8 @@ import { fileURLToPath } from 'node:url'
 const root = fileURLToPath(new URL('..', import.meta.url))
 execFileSync('npm', ['run', 'build', '--silent'], {
   cwd: root,
-  stdio: ['ignore', 'ignore', 'inherit'],
+  // `npm pack --json` prints to stdout.
+  stdio: ['ignore', 2, 'inherit'],
   shell: process.platform === 'win32',
 })
 
