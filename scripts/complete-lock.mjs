@@ -1,12 +1,14 @@
 /**
- * Adds to the lock file the optional binaries of other platforms that npm left out.
+ * Adds to a lock file the optional binaries of other platforms that npm left out, and every integrity that is missing.
  *
  * npm drops an optional dependency from the lock when the registry it happens to talk to does not carry it, and
- * `npm ci` then refuses the lock as incomplete. The ranges of such packages are exact, so an entry can be written
- * without asking the registry. Run after every `npm install`: `node scripts/complete-lock.mjs`, with the path of the lock
- * file where it is not the one of the root.
+ * `npm ci` then refuses the lock as incomplete. The ranges of such packages are exact, so only the integrity has to be
+ * looked up. Run after every `npm install`: `node scripts/complete-lock.mjs`, with the path of the lock file if it is not
+ * the one at the root.
  */
+import { execFile } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
+import { promisify } from 'node:util'
 
 const file = process.argv[2] ?? new URL('../package-lock.json', import.meta.url)
 const lock = JSON.parse(readFileSync(file, 'utf8'))
@@ -28,9 +30,24 @@ for (const [path, parent] of Object.entries(entries)) {
   }
 }
 
+const unproven = Object.keys(entries).filter(
+  path => path.includes('node_modules/') && !entries[path].link && !entries[path].integrity,
+)
+for (const path of unproven) entries[path] = await withIntegrity(path, entries[path])
+
 lock.packages = Object.fromEntries(Object.entries(entries).sort(([a], [b]) => (a < b ? -1 : 1)))
 writeFileSync(file, `${JSON.stringify(lock, null, 2)}\n`)
-process.stdout.write(`${added} entries added to ${file}\n`)
+process.stdout.write(`${added} entries and ${unproven.length} integrities added to ${file}\n`)
+
+/** The entry with its integrity where npm writes it: behind the version. */
+async function withIntegrity(path, { version, ...rest }) {
+  const name = rest.name ?? path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length)
+  const view = ['view', `${name}@${version}`, 'dist.integrity', '--json']
+  const { stdout } = await promisify(execFile)('npm', view, { shell: process.platform === 'win32' })
+  const integrity = JSON.parse(stdout.trim() || 'null')
+  if (!/^sha512-/.test(integrity)) throw new Error(`the registry has no integrity for ${name}@${version}`)
+  return { version, integrity, ...rest }
+}
 
 function platformOf(name) {
   const words = name.replace(/^@[^/]+\//, '').split('-')

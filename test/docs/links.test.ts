@@ -7,21 +7,28 @@ import { documents } from './blocks.ts'
 const api = filesUnder(`${ROOT}docs`).filter(file => file.startsWith('api/'))
 const pages = [...documents(), ...api.map(file => `docs/${file}`)]
 const OURS = 'https://github.com/ackhook/ackhook/'
+const IMAGES = 'https://raw.githubusercontent.com/ackhook/ackhook/main/'
 
 it.each(pages)('%s links to files and headings that exist', page => {
   const broken = linksOf(page).filter(link => !exists(page, link))
   expect(broken).toEqual([])
 })
 
+it.each(pages.filter(page => page.startsWith('packages/')))(
+  '%s, which the registry shows elsewhere, has no relative links',
+  page => expect(linksOf(page).filter(link => !/^(https:|#)/.test(link))).toEqual([]),
+)
+
 function linksOf(page: string): readonly string[] {
   const text = readFileSync(`${ROOT}${page}`, 'utf8').replace(/^```.*?^```/gms, '')
   return [...text.matchAll(/\]\(([^)\s]+)\)/g)]
     .map(match => match[1] ?? '')
-    .filter(link => !/^https?:/.test(link) || link.startsWith(OURS))
+    .filter(link => !/^https?:/.test(link) || link.startsWith(OURS) || link.startsWith(IMAGES))
 }
 
 function exists(page: string, link: string): boolean {
   const [path = '', heading] = link.split('#')
+  if (link.startsWith(IMAGES)) return existsSync(`${ROOT}${link.slice(IMAGES.length)}`)
   const local = path.startsWith(OURS)
     ? (/^(?:blob|tree)\/main\/(.*)/.exec(path.slice(OURS.length))?.[1] ?? '')
     : path === ''

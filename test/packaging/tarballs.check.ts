@@ -1,15 +1,17 @@
-import { readFileSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { describe, expect, inject, it } from 'vitest'
 import { filesUnder, ROOT } from '../support/workspace-packages.ts'
 import { run } from './run.ts'
 
 const HAND_WRITTEN = ['LICENSE', 'README.md', 'package.json']
+/** Written by the first release. */
+const CHANGELOG = 'CHANGELOG.md'
 /** Has to stay below 400 kB, and its sources and their maps would double it. */
 const WITHOUT_SOURCES = ['emulator']
 /** Its sources become entry points and what they share, not a file each. */
 const BUNDLED = 'core'
 
-describe.each(inject('tarballs'))('$name', ({ folder, file, contents }) => {
+describe.each(inject('tarballs'))('$name', ({ name, folder, file, contents }) => {
   const path = `${ROOT}packages/${folder}/`
 
   it('packs its sources, what they compile to, README, LICENSE and package.json, and nothing else', () => {
@@ -25,9 +27,10 @@ describe.each(inject('tarballs'))('$name', ({ folder, file, contents }) => {
       })
     if (folder === BUNDLED) compiled.push(...bundled(path))
     // Other files, such as Lua scripts, may be copied into dist; stale output of a removed source may not.
+    const byHand = existsSync(`${path}${CHANGELOG}`) ? [...HAND_WRITTEN, CHANGELOG] : HAND_WRITTEN
     const required = WITHOUT_SOURCES.includes(folder)
-      ? [...HAND_WRITTEN, ...compiled.filter(one => !one.endsWith('.map'))]
-      : [...HAND_WRITTEN, ...sources, ...compiled]
+      ? [...byHand, ...compiled.filter(one => !one.endsWith('.map'))]
+      : [...byHand, ...sources, ...compiled]
     expect(required.filter(one => !contents.includes(one))).toEqual([])
     const copied = sources.filter(one => !one.endsWith('.ts')).map(one => one.replace(/^src\//, 'dist/'))
     const allowed = new Set([...required, ...copied])
@@ -47,6 +50,13 @@ describe.each(inject('tarballs'))('$name', ({ folder, file, contents }) => {
       const base = new URL(`file:///${name}`)
       for (const source of sources) expect(contents).toContain(new URL(source, base).pathname.slice(1))
     }
+  })
+
+  it('passes what npm checks before it publishes', async () => {
+    // A registry that cannot be reached: at the right one, the version is there already once it is released.
+    const nowhere = ['--registry', 'http://127.0.0.1:9', '--fetch-retries', '0', '--no-provenance']
+    const published = await run('npm', ['publish', file, '--dry-run', '--json', ...nowhere], { cwd: ROOT })
+    expect(Object.keys(JSON.parse(published))).toEqual([name])
   })
 
   it('satisfies publint', async () => {

@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib'
 import { rolldown } from 'rolldown'
 import { expect, it } from 'vitest'
 import { ROOT } from '../support/workspace-packages.ts'
@@ -22,7 +23,18 @@ it.each(Object.entries(bundles))('the same bundle of %s for Node reads by raw-bo
   expect(code).toContain('entity.too.large')
 })
 
-/** Of the built packages, without comments. */
+it('a Worker that acknowledges after processing stays within its size, dependencies included', async () => {
+  const { code } = await bundle(
+    '@ackhook/hono',
+    "webhooks({ secret: 'only-for-trying-it-out', acknowledge: 'after-processing' })",
+    WORKERS,
+  )
+  const bytes = gzipSync(code, { level: 9 }).length
+  process.stdout.write(`a Worker with 'after-processing': ${bytes} bytes min+gzip\n`)
+  expect(bytes).toBeLessThan(32_000)
+})
+
+/** Of the built packages, without comments. `used`: an expression that begins with what it imports. */
 async function bundle(name: string, used: string, conditionNames: readonly string[]) {
   const entry = `${ROOT}test/packaging/entry.mjs`
   const bundle = await rolldown({
@@ -33,7 +45,10 @@ async function bundle(name: string, used: string, conditionNames: readonly strin
       {
         name: 'entry',
         resolveId: id => (id === entry ? id : undefined),
-        load: id => (id === entry ? `import { ${used} } from '${name}'\nconsole.log(${used})` : undefined),
+        load: id =>
+          id === entry
+            ? `import { ${/^\w+/.exec(used)?.[0]} } from '${name}'\nconsole.log(${used})`
+            : undefined,
       },
     ],
   })

@@ -32,18 +32,50 @@ it('runs only scripts that exist', () => {
   )
   const commands = texts.map(text => text.replace(/^ *#.*$/gm, ''))
   const called = commands.flatMap(text =>
-    [...text.matchAll(/\bnpm (?:run )?([\w:-]+)/g)].map(match => match[1]),
+    [...text.matchAll(/(?<![-/])\bnpm (?:run )?([\w:-]+)/g)].map(match => match[1]),
   )
-  const ofNpm = ['ci']
+  const ofNpm = ['ci', 'init', 'install', 'pack', 'publish', 'sbom', 'view']
   expect(called.length).toBeGreaterThan(8)
   for (const name of called) expect([...ofNpm, ...Object.keys(scripts)]).toContain(name)
 })
 
-it('releases what passed every check, with provenance and without a stored token', () => {
-  const release = readFileSync(`${FOLDER}release.yml`, 'utf8')
-  expect(release).toContain('id-token: write')
-  expect(release).not.toContain('NPM_TOKEN')
-  expect(release.indexOf('run: .ci/run')).toBeLessThan(release.indexOf('changesets/action'))
-  expect(readFileSync(`${ROOT}.ci/run`, 'utf8')).toContain('npm ci\n')
-  expect(scripts['release']).toBe('npm run build && changeset publish')
+describe.each(files)('%s', file => {
+  const text = readFileSync(`${FOLDER}${file}`, 'utf8')
+
+  it('pins every action by its commit, with the version beside it', () => {
+    for (const [, action] of text.matchAll(/uses: (.*)/g)) {
+      expect(action).toMatch(/^[\w-]+(\/[\w-]+)+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/)
+    }
+  })
+
+  it('leaves no credentials in a checkout, and gives a job no more than reading unless that job says so', () => {
+    const count = (what: RegExp) => text.match(what)?.length ?? 0
+    expect(count(/actions\/checkout@/g)).toBe(count(/persist-credentials: false/g))
+    expect(text).toMatch(/^permissions:\n {2}contents: read\n(?! )/m)
+  })
+})
+
+describe('the release', () => {
+  const jobs = Object.fromEntries(
+    readFileSync(`${FOLDER}release.yml`, 'utf8')
+      .split(/^jobs:\n/m)[1]
+      ?.split(/^(?= {2}\w+:\n)/m)
+      .map(text => [/\w+/.exec(text)?.[0], text]) ?? [],
+  ) as Record<string, string>
+
+  it('checks and packs in a job that may only read', () => {
+    expect(jobs['pack']).not.toContain('permissions:')
+    expect(jobs['pack']).not.toContain('secrets.')
+    expect(jobs['pack']?.indexOf('run: .ci/run')).toBeGreaterThan(0)
+    expect(jobs['pack']?.indexOf('run: .ci/run')).toBeLessThan(jobs['pack']?.indexOf('npm pack') ?? 0)
+    expect(readFileSync(`${ROOT}.ci/run`, 'utf8')).toContain('npm ci\n')
+  })
+
+  it('publishes those tarballs in another job, behind an environment, that alone can prove who it is', () => {
+    const withIdentity = Object.keys(jobs).filter(name => jobs[name]?.includes('id-token: write'))
+    expect(withIdentity).toEqual(['publish'])
+    expect(jobs['publish']).toMatch(/^ {4}environment: npm$/m)
+    expect(jobs['publish']).toMatch(/^ {4}needs: pack$/m)
+    expect(jobs['publish']).not.toMatch(/actions\/checkout|npm (ci|install|run)|NPM_TOKEN|contents: write/)
+  })
 })

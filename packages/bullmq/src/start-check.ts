@@ -83,6 +83,9 @@ function fixOf(cause: unknown): string {
   }
   // `pg` gives it no code.
   if (message === 'The server does not support SSL connections') return FIXES[3]![2]
+  if (message === 'Connection terminated due to connection timeout') {
+    return 'check that it runs and that the option `postgres` leads to it; if so, update `pg`: before 8.3.3 it may connect to no server'
+  }
   const found = FIXES.find(
     ([codes, replies]) =>
       codes.test(String(code)) || (name === 'ReplyError' && replies?.test(String(message))),

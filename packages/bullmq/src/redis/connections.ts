@@ -52,6 +52,12 @@ export async function connector(connection: string | RedisOptions | RedisConnect
       page: 'missing-packages',
     })
   })
+  // Early releases of ioredis 5 have a default export alone.
+  if (Redis === undefined) {
+    throw new ConfigurationError('connection', 'needs ioredis 5.3 or later: npm install ioredis@latest', {
+      page: 'missing-packages',
+    })
+  }
   if (typeof connection === 'string')
     return overrides => ignoreErrors(new Redis(connection, { ...overrides }))
   // `url` is BullMQ's own option: ioredis would ignore it and connect to localhost.

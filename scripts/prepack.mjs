@@ -1,0 +1,25 @@
+/**
+ * `prepack` of every package: builds, so that a fresh clone never packs a package without its JavaScript, and fails when a
+ * file is missing that package.json leads to. npm runs it in the folder of the package.
+ */
+import { execFileSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+execFileSync('npm', ['run', 'build', '--silent'], {
+  cwd: root,
+  // `npm pack --json` prints to stdout.
+  stdio: ['ignore', 2, 'inherit'],
+  shell: process.platform === 'win32',
+})
+
+const { exports, imports, bin, files } = JSON.parse(readFileSync('package.json', 'utf8'))
+const targets = JSON.stringify([exports, imports, bin]).matchAll(/"\.\/([^"]+)"(?!:)/g)
+// The changelog comes with the first release.
+const folders = files.filter(one => !/[!*]/.test(one) && one !== 'CHANGELOG.md')
+const missing = [...Array.from(targets, ([, path]) => path), ...folders].filter(path => !existsSync(path))
+if (missing.length > 0) {
+  process.stderr.write(`The build did not write what package.json leads to: ${missing.join(', ')}\n`)
+  process.exitCode = 1
+}

@@ -1,0 +1,26 @@
+import { readFileSync } from 'node:fs'
+import { expect, it } from 'vitest'
+import { ROOT } from '../support/workspace-packages.ts'
+
+interface Entry {
+  readonly link?: boolean
+  readonly integrity?: string
+  readonly resolved?: string
+}
+
+it.each(['', 'bench/', 'test/frameworks/', 'test/runtimes/'])(
+  '%spackage-lock.json has the integrity of every package and the address of none',
+  folder => {
+    const lock = JSON.parse(readFileSync(`${ROOT}${folder}package-lock.json`, 'utf8')) as {
+      readonly packages: Readonly<Record<string, Entry>>
+    }
+    const installed = Object.entries(lock.packages).filter(
+      ([path, { link }]) => path.includes('node_modules/') && link !== true,
+    )
+    expect(installed.length).toBeGreaterThan(5)
+    const faulty = installed.filter(
+      ([, { integrity, resolved }]) => integrity === undefined || resolved?.startsWith('http'),
+    )
+    expect(faulty.map(([path]) => path)).toEqual([])
+  },
+)

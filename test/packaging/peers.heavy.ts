@@ -1,0 +1,128 @@
+import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { type PostgresServer, startPostgres } from '../support/postgres.ts'
+import { type RedisServer, startRedis } from '../support/redis.ts'
+import { withOwnDependencies, workspacePackages } from '../support/workspace-packages.ts'
+import { run } from './run.ts'
+
+// The oldest and the newest peers that each range allows, with the packed packages: `npm run test:peers`.
+
+let redis: RedisServer
+let postgres: PostgresServer
+const folders: string[] = []
+beforeAll(async () => {
+  redis = await startRedis()
+  postgres = await startPostgres()
+})
+afterAll(async () => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true })
+  await redis.stop()
+  await postgres.stop()
+})
+
+/** Every program delivers one event, and waits until its handler has run. */
+const DELIVER = `
+  const { createEvent, signedRequest } = await import('@ackhook/testing')
+  const secret = 'only-for-trying-it-out'
+  async function deliver(hooks, send) {
+    const timer = setTimeout(() => { throw new Error('not handled in 20 s') }, 20_000)
+    const handled = new Promise(resolve => hooks.on('conversation.resolved', resolve))
+    await hooks.start()
+    const { status } = await send(signedRequest(createEvent('conversation.resolved'), { secret }))
+    if (status !== 202 && status !== 200) throw new Error('replied ' + status)
+    await handled
+    clearTimeout(timer)
+    await hooks.close()
+  }
+  const toServer = listening => async signed => {
+    const server = await listening
+    const address = (server.server ?? server).address()
+    const reply = await fetch('http://127.0.0.1:' + address.port + '/webhooks', signed)
+    await server.close()
+    return reply
+  }`
+
+/** Programs that end with 0 when the package works with what is installed beside it. */
+const PROGRAMS: Readonly<Record<string, string>> = {
+  hono: `${DELIVER}
+    const { Hono } = await import('hono')
+    const { webhooks } = await import('@ackhook/hono')
+    const hooks = webhooks({ secret })
+    const app = new Hono().post('/webhooks', hooks)
+    await deliver(hooks, signed => app.fetch(new Request('http://localhost/webhooks', signed)))`,
+  express: `${DELIVER}
+    const { default: express } = await import('express')
+    const { webhooks } = await import('@ackhook/express')
+    const hooks = webhooks({ secret })
+    const app = express().post('/webhooks', hooks)
+    await deliver(hooks, toServer(new Promise(resolve => { const server = app.listen(0, () => resolve(server)) })))`,
+  fastify: `${DELIVER}
+    const { default: fastify } = await import('fastify')
+    const { webhooks } = await import('@ackhook/fastify')
+    const app = fastify()
+    await app.register(webhooks, { path: '/webhooks', secret })
+    await deliver(app.webhooks, toServer(app.listen({ port: 0, host: '127.0.0.1' }).then(() => app)))`,
+  sqlite: `${DELIVER}
+    const { createReceiver, toFetchHandler } = await import('@ackhook/core')
+    const { sqliteInbox } = await import('@ackhook/sqlite')
+    const hooks = createReceiver({ secret, inbox: sqliteInbox('inbox.db') })
+    await deliver(hooks, signed => toFetchHandler(hooks)(new Request('http://localhost/webhooks', signed)))`,
+  redis: `
+    const { default: Redis } = await import('ioredis')
+    const { redisStore } = await import('@ackhook/redis')
+    const client = new Redis(process.env.REDIS)
+    const store = redisStore(client)
+    const outcomes = [await store.claim('id', 'a', { leaseMs: 9000 }), await store.claim('id', 'b', { leaseMs: 9000 })]
+    if (outcomes.map(one => one.outcome).join() !== 'claimed,in_flight') throw new Error(JSON.stringify(outcomes))
+    client.disconnect()`,
+  'bullmq on Redis': handles(`{ connection: process.env.REDIS, queue }`),
+  'bullmq on PostgreSQL': handles(
+    `{ postgres: { connectionString: process.env.POSTGRES, migrate: true }, queue }`,
+  ),
+}
+
+describe.each([
+  ['hono', { hono: '4.0.0' }],
+  ['hono', { hono: '4' }],
+  ['express', { express: '4.18.0' }],
+  ['express', { express: '5' }],
+  ['fastify', { fastify: '5.0.0' }],
+  ['fastify', { fastify: '5' }],
+  ['sqlite', { '@photostructure/sqlite': '1.2.1' }],
+  ['sqlite', { '@photostructure/sqlite': '2' }],
+  ['redis', { ioredis: '5.0.0' }],
+  ['redis', { ioredis: '6' }],
+  ['bullmq on Redis', { bullmq: '6.7.0', ioredis: '5.3.0' }],
+  ['bullmq on Redis', { bullmq: '6', ioredis: '6' }],
+  ['bullmq on PostgreSQL', { bullmq: '6.7.0', pg: '8.3.3' }],
+  ['bullmq on PostgreSQL', { bullmq: '6', pg: '8' }],
+] as const)('@ackhook/%s beside %o', (name, peers) => {
+  it('installs without a complaint and works', async () => {
+    const folder = name.split(' ')[0] ?? ''
+    const project = realpathSync(mkdtempSync(join(tmpdir(), 'ackhook-peers-')))
+    folders.push(project)
+    writeFileSync(join(project, 'package.json'), '{ "name": "peers", "private": true }\n')
+    const wanted = workspacePackages()
+      .filter(one => one.folder === folder || one.folder === 'testing')
+      .flatMap(withOwnDependencies)
+      .map(one => one.folder)
+    const files = inject('tarballs').filter(one => wanted.includes(one.folder))
+    const exact = Object.entries(peers).map(([peer, version]) => `${peer}@${version}`)
+    const quiet = ['--no-audit', '--no-fund', '--prefer-offline', '--ignore-scripts', '--strict-peer-deps']
+    await run('npm', ['install', ...quiet, ...files.map(one => one.file), ...exact], { cwd: project })
+    writeFileSync(join(project, 'program.mjs'), PROGRAMS[name] ?? '')
+    const env = { PATH: process.env['PATH'], REDIS: redis.url, POSTGRES: postgres.url }
+    await expect(run('node', ['program.mjs'], { cwd: project, env })).resolves.toBeDefined()
+  })
+})
+
+function handles(options: string): string {
+  return `${DELIVER}
+    const { createReceiver, toFetchHandler } = await import('@ackhook/core')
+    const { bullmqInbox } = await import('@ackhook/bullmq')
+    const queue = 'peers-' + process.pid
+    const hooks = createReceiver({ secret, inbox: bullmqInbox(${options}) })
+    await deliver(hooks, signed => toFetchHandler(hooks)(new Request('http://localhost/webhooks', signed)))`
+}
