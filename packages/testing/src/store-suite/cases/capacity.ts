@@ -8,6 +8,7 @@ export const capacityCases: readonly StoreCase[] = [
   {
     id: 'store.full',
     name: 'a claim without room is refused, and no claim in flight is evicted for it',
+    needs: ['openSmall'],
     async run({ first }) {
       await expectOutcome(first.claim('one', 'a', lease), 'claimed', 'the first claim')
       await expectOutcome(first.claim('two', 'b', lease), 'claimed', 'the second claim')
