@@ -2,10 +2,11 @@ import type { MaybePromise } from '@ackhook/core'
 import { bindCases, type SuiteCases, selectCases } from '../lib/suite-case.ts'
 import { capacityCases } from './cases/capacity.ts'
 import { claimCases } from './cases/claim.ts'
+import { cleanupCases } from './cases/cleanup.ts'
 import { completionCases } from './cases/completion.ts'
 import { failureCases } from './cases/failures.ts'
 import { timeCases } from './cases/time.ts'
-import type { FailingStoreTarget, StoreTarget } from './target.ts'
+import type { CountedStoreTarget, FailingStoreTarget, StoreTarget } from './target.ts'
 
 /**
  * What every `DedupeStore` promises, for any test runner. Each case opens stores of its own and waits for conditions,
@@ -15,12 +16,13 @@ import type { FailingStoreTarget, StoreTarget } from './target.ts'
  * const open = () => { const store = memoryStore(); return { first: store, second: store } }
  * for (const { id, name, run } of storeSuite({ open })) test(`${id}: ${name}`, run)
  */
-export function storeSuite({ open, openSmall, openFailing }: StoreSuiteOptions): SuiteCases {
-  const hooks: Readonly<Record<string, unknown>> = { openSmall, openFailing }
+export function storeSuite({ open, openSmall, openFailing, openCounted }: StoreSuiteOptions): SuiteCases {
+  const hooks: Readonly<Record<string, unknown>> = { openSmall, openFailing, openCounted }
   const all = [
     ...bindCases([...claimCases, ...completionCases, ...timeCases], open),
     ...bindCases(capacityCases, () => openSmall!(2)),
     ...bindCases(failureCases, () => openFailing!()),
+    ...bindCases(cleanupCases, () => openCounted!()),
   ]
   return selectCases(all, need => hooks[need] !== undefined)
 }
@@ -33,4 +35,6 @@ export interface StoreSuiteOptions {
   openSmall?(claims: number): MaybePromise<StoreTarget>
   /** The same with a server whose commands can be made to fail. */
   openFailing?(): MaybePromise<FailingStoreTarget>
+  /** The same with a way to count its ids, if the store deletes what has expired. */
+  openCounted?(): MaybePromise<CountedStoreTarget>
 }

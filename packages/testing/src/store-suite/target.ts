@@ -10,8 +10,14 @@ export interface StoreTarget extends Closable {
 
 /** A store whose server can be made to fail. */
 export interface FailingStoreTarget extends StoreTarget {
-  /** From now on, every command to the server fails, until it is called with `false`. */
+  /** With `true`, every command to the server fails until it is called with `false`. What the server holds is kept. */
   fail(isFailing: boolean): MaybePromise<void>
+}
+
+/** A store whose ids can be counted. */
+export interface CountedStoreTarget extends StoreTarget {
+  /** How many ids its server holds, claimed or handled, those included that have expired and are not yet deleted. */
+  count(): MaybePromise<number>
 }
 
 export type StoreCase = TargetCase<StoreTarget>
