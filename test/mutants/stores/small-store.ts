@@ -24,8 +24,8 @@ export class Server {
   }
 }
 
-type Lease = { readonly leaseMs: number }
-type Completion = { readonly retentionMs: number; readonly fingerprint: number }
+export type Lease = { readonly leaseMs: number }
+export type Completion = { readonly retentionMs: number; readonly fingerprint: number }
 
 /** A correct store in little code. A faulty one overrides one method. */
 export class SmallStore implements DedupeStore {

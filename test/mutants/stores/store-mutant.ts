@@ -13,6 +13,10 @@ export function casesOn(Store: StoreClass): readonly SuiteCase[] {
   return storeSuite({
     open: () => target(),
     openSmall: target,
+    openCounted() {
+      const { server, ...views } = target()
+      return { ...views, count: () => server.rows.size }
+    },
     openFailing() {
       const { server, ...views } = target()
       const fail = (isFailing: boolean) => {
