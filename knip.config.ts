@@ -89,6 +89,9 @@ const config: KnipConfig = {
         '{vectors,runtimes,support}/*.mjs',
         'packaging/*.{check,heavy,config}.ts',
         'frameworks/*.check.ts',
+        'mutants/*.check.ts',
+        // Imported by the folder.
+        'mutants/{stores,inboxes,adapters}/*.ts',
         // Run by other test runners than ours.
         'frameworks/{jsdom,jest}/*.mjs',
         'packaging/pack.ts',

@@ -1,3 +1,4 @@
+import type { Duration } from '@ackhook/core'
 import { redisStore } from '@ackhook/redis'
 import { storeSuite } from '@ackhook/testing/store-suite'
 import { Cluster as Cluster6, Redis as Redis6 } from 'ioredis'
@@ -12,19 +13,23 @@ type Client = Redis5 | Redis6 | Cluster5 | Cluster6
 let count = 0
 
 function suiteOn(connect: () => Client): void {
-  const open = () => {
-    const clients = [connect(), connect()] as const
-    const prefix = `suite${count++}:`
-    const [first, second] = clients.map(client => redisStore(client, { prefix, timeout: '10s' }))
-    return {
-      first: first!,
-      second: second!,
-      close() {
-        for (const client of clients) client.disconnect()
-      },
-    }
-  }
+  const open = () => openOn(connect)
   for (const { id, name, run } of storeSuite({ open })) test(`${name} (${id})`, run)
+}
+
+function openOn(connect: () => Client, timeout: Duration = '10s') {
+  const clients = [connect(), connect()] as const
+  const prefix = `suite${count++}:`
+  const [first, second] = clients.map(client => redisStore(client, { prefix, timeout }))
+  return {
+    first: first!,
+    second: second!,
+    close() {
+      for (const client of clients) client.disconnect()
+    },
+    clients,
+    prefix,
+  }
 }
 
 describe('redisStore on one server', () => {
@@ -49,6 +54,32 @@ describe('redisStore on one server', () => {
     })
     five.disconnect()
     six.disconnect()
+  })
+})
+
+describe('redisStore on a server that fails, and whose ids are counted', () => {
+  let server: RedisServer
+  beforeAll(async () => {
+    server = await startRedis()
+  })
+  afterAll(() => server.stop())
+
+  const connect = () => new Redis6(server.url)
+  const cases = storeSuite({
+    open: () => openOn(connect),
+    openFailing: () => ({
+      ...openOn(connect, '300ms'),
+      fail: isFailing => (isFailing ? server.pause() : server.resume()),
+    }),
+    openCounted() {
+      const target = openOn(connect)
+      return { ...target, count: async () => (await target.clients[0].keys(`${target.prefix}*`)).length }
+    },
+  })
+  for (const { id, name, needs, run } of cases) if (needs.length > 0) test(`${name} (${id})`, run)
+
+  test('only the cases of a limited store are not run', () => {
+    expect(cases.notRun.map(({ missing }) => missing)).toEqual(['openSmall'])
   })
 })
 

@@ -1,3 +1,3 @@
-export type { SuiteCase } from '../lib/suite-case.ts'
+export type { NotRun, SuiteCase, SuiteCases } from '../lib/suite-case.ts'
 export { type AdapterSuiteOptions, adapterSuite } from './suite.ts'
 export { type AdapterTarget, type AwaitedResponse, adapterSuiteOptions } from './target.ts'

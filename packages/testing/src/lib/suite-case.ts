@@ -5,14 +5,35 @@ export interface SuiteCase {
   readonly id: string
   /** The promise, as a sentence. */
   readonly name: string
+  /** The capabilities and hooks without which the case is not run. */
+  readonly needs: readonly string[]
+  /** Milliseconds to give the test runner: several times what the case takes on a busy machine. */
+  readonly timeLimitMs: number
   /** Resolves when the promise holds; rejects with a plain `Error` that says what happened instead. */
   run(): Promise<void>
+}
+
+/** Cases that a target cannot be tested with, because one thing is missing. */
+export interface NotRun {
+  /** The capability or hook: `crash`. */
+  readonly missing: string
+  readonly ids: readonly string[]
+  /** For a report: ``3 cases not run: no `crash` ``. */
+  readonly text: string
+}
+
+/** The cases of a suite, with a list of those that it leaves out. */
+export interface SuiteCases extends ReadonlyArray<SuiteCase> {
+  readonly notRun: readonly NotRun[]
 }
 
 /** A case before it has a target. */
 export interface TargetCase<Target> {
   readonly id: string
   readonly name: string
+  readonly needs?: readonly string[]
+  /** Default: 30 s. */
+  readonly timeLimitMs?: number
   run(target: Target): Promise<void>
 }
 
@@ -22,14 +43,18 @@ export interface Closable {
   close?(): MaybePromise<void>
 }
 
+const TIME_LIMIT_MS = 30_000
+
 /** Opens a target for each case and closes it when the case ends. */
 export function bindCases<Target extends Closable>(
   cases: readonly TargetCase<Target>[],
   open: () => MaybePromise<Target>,
 ): readonly SuiteCase[] {
-  return cases.map(({ id, name, run }) => ({
+  return cases.map(({ id, name, needs = [], timeLimitMs = TIME_LIMIT_MS, run }) => ({
     id,
     name,
+    needs,
+    timeLimitMs,
     async run() {
       const target = await open()
       try {
@@ -39,4 +64,25 @@ export function bindCases<Target extends Closable>(
       }
     },
   }))
+}
+
+/** Leaves out the cases whose needs are not all there, and says so. A case is counted at the first that is missing. */
+export function selectCases(all: readonly SuiteCase[], isThere: (need: string) => boolean): SuiteCases {
+  const idsByNeed = new Map<string, string[]>()
+  const cases = all.filter(({ id, needs }) => {
+    const missing = needs.find(need => !isThere(need))
+    if (missing === undefined) return true
+    idsByNeed.set(missing, [...(idsByNeed.get(missing) ?? []), id])
+    return false
+  })
+  const notRun = Array.from(idsByNeed, ([missing, ids]) => ({
+    missing,
+    ids,
+    text: textOf(missing, ids.length),
+  }))
+  return Object.assign(cases, { notRun })
+}
+
+function textOf(missing: string, count: number): string {
+  return `${count} ${count === 1 ? 'case' : 'cases'} not run: no \`${missing}\``
 }

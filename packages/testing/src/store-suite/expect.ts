@@ -44,13 +44,20 @@ export async function claimWhenFree(
 }
 
 /** Lets a lease on `key` expire by the store's own clock, watching only another key of the same age. */
-export async function letLeaseExpire(store: DedupeStore, key: string, token: string): Promise<void> {
+export async function letLeaseExpire(
+  store: DedupeStore,
+  key: string,
+  token: string,
+  afterwards: 'keep' | 'release' = 'keep',
+): Promise<void> {
   const leaseMs = 40
+  const later = `${key}-later`
   await expectOutcome(store.claim(key, token, { leaseMs }), 'claimed', 'a free id')
   await expectOutcome(
-    store.claim(`${key}-later`, token, { leaseMs: leaseMs + 5 }),
+    store.claim(later, token, { leaseMs: leaseMs + 5 }),
     'claimed',
     'the id that expires later',
   )
-  await claimWhenFree(store, `${key}-later`, 'watcher')
+  await claimWhenFree(store, later, 'watcher')
+  if (afterwards === 'release') await store.release(later, 'watcher')
 }

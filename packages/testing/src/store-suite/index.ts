@@ -1,3 +1,3 @@
-export type { SuiteCase } from '../lib/suite-case.ts'
+export type { NotRun, SuiteCase, SuiteCases } from '../lib/suite-case.ts'
 export { type StoreSuiteOptions, storeSuite } from './suite.ts'
-export type { StoreTarget } from './target.ts'
+export type { CountedStoreTarget, FailingStoreTarget, StoreTarget } from './target.ts'

@@ -1,24 +1,30 @@
 import type { MaybePromise } from '@ackhook/core'
-import { bindCases, type SuiteCase } from '../lib/suite-case.ts'
+import { bindCases, type SuiteCases, selectCases } from '../lib/suite-case.ts'
 import { capacityCases } from './cases/capacity.ts'
 import { claimCases } from './cases/claim.ts'
+import { cleanupCases } from './cases/cleanup.ts'
 import { completionCases } from './cases/completion.ts'
-import type { StoreTarget } from './target.ts'
-
-const CASES = [...claimCases, ...completionCases]
+import { failureCases } from './cases/failures.ts'
+import { timeCases } from './cases/time.ts'
+import type { CountedStoreTarget, FailingStoreTarget, StoreTarget } from './target.ts'
 
 /**
  * What every `DedupeStore` promises, for any test runner. Each case opens stores of its own and waits for conditions,
- * not for fixed times. The longest takes about a second.
+ * not for fixed times. The longest takes about two seconds. Cases of a hook that is missing are in `notRun`.
  *
  * @example
  * const open = () => { const store = memoryStore(); return { first: store, second: store } }
  * for (const { id, name, run } of storeSuite({ open })) test(`${id}: ${name}`, run)
  */
-export function storeSuite({ open, openSmall }: StoreSuiteOptions): readonly SuiteCase[] {
-  const cases = bindCases(CASES, open)
-  if (openSmall === undefined) return cases
-  return [...cases, ...bindCases(capacityCases, () => openSmall(2))]
+export function storeSuite({ open, openSmall, openFailing, openCounted }: StoreSuiteOptions): SuiteCases {
+  const hooks: Readonly<Record<string, unknown>> = { openSmall, openFailing, openCounted }
+  const all = [
+    ...bindCases([...claimCases, ...completionCases, ...timeCases], open),
+    ...bindCases(capacityCases, () => openSmall!(2)),
+    ...bindCases(failureCases, () => openFailing!()),
+    ...bindCases(cleanupCases, () => openCounted!()),
+  ]
+  return selectCases(all, need => hooks[need] !== undefined)
 }
 
 /** How {@link storeSuite} finds what it tests. */
@@ -27,4 +33,8 @@ export interface StoreSuiteOptions {
   open(): MaybePromise<StoreTarget>
   /** The same with room for this many concurrent claims, if the store can be limited. */
   openSmall?(claims: number): MaybePromise<StoreTarget>
+  /** The same with a server whose commands can be made to fail. */
+  openFailing?(): MaybePromise<FailingStoreTarget>
+  /** The same with a way to count its ids, if the store deletes what has expired. */
+  openCounted?(): MaybePromise<CountedStoreTarget>
 }

@@ -1,4 +1,4 @@
-import { expectAnswer, expectOutcome, LEASE_MS } from '../expect.ts'
+import { expectAnswer, expectOutcome, LEASE_MS, letLeaseExpire, RETENTION_MS } from '../expect.ts'
 import type { StoreCase } from '../target.ts'
 
 const lease = { leaseMs: LEASE_MS }
@@ -8,6 +8,7 @@ export const capacityCases: readonly StoreCase[] = [
   {
     id: 'store.full',
     name: 'a claim without room is refused, and no claim in flight is evicted for it',
+    needs: ['openSmall'],
     async run({ first }) {
       await expectOutcome(first.claim('one', 'a', lease), 'claimed', 'the first claim')
       await expectOutcome(first.claim('two', 'b', lease), 'claimed', 'the second claim')
@@ -16,6 +17,29 @@ export const capacityCases: readonly StoreCase[] = [
       await expectOutcome(first.claim('two', 'x', lease), 'in_flight', 'another owner on the second')
       await expectAnswer(first.release('two', 'b'), true, 'release of the second')
       await expectOutcome(first.claim('three', 'c', lease), 'claimed', 'a claim when there is room again')
+    },
+  },
+  {
+    id: 'store.full.completed',
+    name: 'completed ids take no room from claims',
+    needs: ['openSmall'],
+    async run({ first, second }) {
+      for (const id of ['one', 'two', 'three', 'four', 'five']) {
+        await expectOutcome(first.claim(id, 'a', lease), 'claimed', `a claim of ${id}`)
+        await first.complete(id, 'a', { retentionMs: RETENTION_MS, fingerprint: 1 })
+      }
+      await expectOutcome(second.claim('six', 'b', lease), 'claimed', 'a claim after five completed ids')
+      await expectOutcome(second.claim('seven', 'b', lease), 'claimed', 'a second claim')
+    },
+  },
+  {
+    id: 'store.full.lapsed',
+    name: 'a claim whose lease expired takes no room, even if nobody asks for its id again',
+    needs: ['openSmall'],
+    async run({ first, second }) {
+      for (const id of ['one', 'two', 'three', 'four']) await letLeaseExpire(first, id, 'late', 'release')
+      await expectOutcome(second.claim('five', 'b', lease), 'claimed', 'a claim after four lapsed ones')
+      await expectOutcome(second.claim('six', 'b', lease), 'claimed', 'a second claim')
     },
   },
 ]

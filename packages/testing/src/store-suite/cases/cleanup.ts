@@ -1,0 +1,37 @@
+import { setTimeout } from 'node:timers'
+import type { TargetCase } from '../../lib/suite-case.ts'
+import { assert, expectOutcome, LEASE_MS } from '../expect.ts'
+import type { CountedStoreTarget } from '../target.ts'
+
+const IDS = 20
+const SHORT_MS = 50
+const DEADLINE_MS = 20_000
+
+/** For stores that delete what has expired. */
+export const cleanupCases: readonly TargetCase<CountedStoreTarget>[] = [
+  {
+    id: 'store.cleanup',
+    name: 'lapsed claims and forgotten ids are deleted, and not only replaced when their id comes again',
+    needs: ['openCounted'],
+    timeLimitMs: 60_000,
+    async run({ first, count }) {
+      for (let i = 0; i < IDS; i++) {
+        await first.claim(`lapsed-${i}`, 'late', { leaseMs: SHORT_MS })
+        await first.claim(`handled-${i}`, 'mine', { leaseMs: LEASE_MS })
+        await first.complete(`handled-${i}`, 'mine', { retentionMs: SHORT_MS, fingerprint: 1 })
+        await first.claim(`released-${i}`, 'mine', { leaseMs: LEASE_MS })
+        await first.release(`released-${i}`, 'mine')
+      }
+      const begun = performance.now()
+      // A store may clean up when it is used.
+      for (let i = 0; ; i++) {
+        await expectOutcome(first.claim(`probe-${i}`, 'mine', { leaseMs: LEASE_MS }), 'claimed', 'another id')
+        await first.release(`probe-${i}`, 'mine')
+        const left = await count()
+        if (left === 0) return
+        assert(performance.now() - begun < DEADLINE_MS, `${left} of ${3 * IDS} ids are left after 20 seconds`)
+        await new Promise(resolve => setTimeout(resolve, 20))
+      }
+    },
+  },
+]

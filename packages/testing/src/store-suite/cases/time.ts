@@ -1,0 +1,151 @@
+import type { DedupeStore } from '@ackhook/core'
+import { assert, claimWhenFree, expectAnswer, expectOutcome, LEASE_MS, letLeaseExpire } from '../expect.ts'
+import type { StoreCase } from '../target.ts'
+
+const lease = { leaseMs: LEASE_MS }
+const HOUR_MS = 3_600_000
+
+/** How long leases and retentions last, and whose clock says so. */
+export const timeCases: readonly StoreCase[] = [
+  {
+    id: 'store.lapse.owner',
+    name: 'an owner whose lease expired can neither extend nor release it, even if nobody took it',
+    async run({ first, second }) {
+      await letLeaseExpire(first, 'id', 'late')
+      await expectAnswer(first.extend('id', 'late', LEASE_MS), false, 'extend after the lease')
+      await expectOutcome(second.claim('id', 'new', lease), 'claimed', 'a claim after that')
+      await letLeaseExpire(first, 'other', 'late')
+      await expectAnswer(first.release('other', 'late'), false, 'release after the lease')
+    },
+  },
+  {
+    id: 'store.extend.shortens',
+    name: 'an extension counts from now: it neither adds to the lease nor is ignored when it is shorter',
+    async run({ first, second }) {
+      await first.claim('id', 'mine', lease)
+      await expectAnswer(first.extend('id', 'mine', 20_000), true, 'extend')
+      const { retryAfterMs } = await inFlight(second, 'id')
+      assert(
+        retryAfterMs > 10_000 && retryAfterMs <= 20_000,
+        `after an extension to 20 s, ${retryAfterMs} ms are left`,
+      )
+      await first.extend('id', 'mine', 60)
+      await claimWhenFree(second, 'id', 'theirs')
+    },
+  },
+  {
+    id: 'store.time.exact',
+    name: 'leases and retentions last as long as asked: neither a tenth less nor a half more',
+    timeLimitMs: 60_000,
+    async run({ first, second }) {
+      // The shortest of three: a busy machine makes a wait longer, never shorter.
+      for (const ms of [400, 1200]) {
+        await expectLasts(ms, `a lease of ${ms} ms`, async key => {
+          await first.claim(key, 'mine', { leaseMs: ms })
+          return second
+        })
+        await expectLasts(ms, `a retention of ${ms} ms`, async key => {
+          await first.claim(key, 'mine', lease)
+          await first.complete(key, 'mine', { retentionMs: ms, fingerprint: 1 })
+          return second
+        })
+      }
+    },
+  },
+  {
+    id: 'store.time.units',
+    name: 'the time left on a lease is a number of milliseconds, whatever its length',
+    async run({ first, second }) {
+      for (const leaseMs of [900, 61_000, HOUR_MS]) {
+        const key = `lease-${leaseMs}`
+        await first.claim(key, 'mine', { leaseMs })
+        const { retryAfterMs } = await inFlight(second, key)
+        assert(
+          typeof retryAfterMs === 'number' && retryAfterMs > leaseMs - 800 && retryAfterMs <= leaseMs,
+          `retryAfterMs is ${JSON.stringify(retryAfterMs)} of ${leaseMs}`,
+        )
+      }
+    },
+  },
+  {
+    id: 'store.time.client-clock',
+    name: "a client's wrong clock neither takes a lease early nor holds one longer, nor forgets an id",
+    async run({ first, second }) {
+      const [behind, ahead] = [skewed(second, -HOUR_MS), skewed(second, HOUR_MS)]
+      await first.claim('id', 'mine', lease)
+      await expectOutcome(ahead.claim('id', 'theirs', lease), 'in_flight', 'a client an hour ahead')
+      await expectAnswer(ahead.extend('id', 'theirs', LEASE_MS), false, 'extend by it')
+      await first.complete('id', 'mine', { retentionMs: 60_000, fingerprint: 7 })
+      await expectOutcome(ahead.claim('id', 'theirs', lease), 'completed', 'a handled id, an hour ahead')
+      await ahead.claim('short', 'mine', { leaseMs: 100 })
+      await claimWhenFree(first, 'short', 'theirs')
+      await behind.claim('held', 'mine', lease)
+      await expectOutcome(
+        first.claim('held', 'theirs', lease),
+        'in_flight',
+        'a lease of a client an hour behind',
+      )
+      await behind.complete('held', 'mine', { retentionMs: 60_000, fingerprint: 7 })
+      await expectOutcome(first.claim('held', 'theirs', lease), 'completed', 'an id it completed')
+    },
+  },
+  {
+    id: 'store.views',
+    name: 'the second view answers at once while the first one is in use, and one id does not hold up another',
+    async run({ first, second }) {
+      await first.claim('id', 'mine', lease)
+      const begun = performance.now()
+      await expectOutcome(second.claim('id', 'theirs', lease), 'in_flight', 'the claimed id')
+      await expectOutcome(second.claim('free', 'theirs', lease), 'claimed', 'another id')
+      const tookMs = performance.now() - begun
+      assert(tookMs < 1000, `two claims took ${tookMs.toFixed()} ms while another id was leased`)
+    },
+  },
+]
+
+async function inFlight(store: DedupeStore, key: string): Promise<{ retryAfterMs: number }> {
+  const claim = await store.claim(key, 'theirs', lease)
+  assert(claim.outcome === 'in_flight', `${key}: expected 'in_flight', got ${JSON.stringify(claim)}`)
+  return claim
+}
+
+async function expectLasts(
+  ms: number,
+  what: string,
+  take: (key: string) => Promise<DedupeStore>,
+): Promise<void> {
+  const lasted = await Promise.all(
+    [0, 1, 2].map(async index => {
+      const key = `${what}-${index}`
+      const begun = performance.now()
+      const store = await take(key)
+      const taken = performance.now()
+      await claimWhenFree(store, key, 'theirs')
+      // From before the call, for what ends early; from after it, for what ends late.
+      return { atMost: performance.now() - begun, atLeast: performance.now() - taken }
+    }),
+  )
+  const early = Math.min(...lasted.map(({ atMost }) => atMost))
+  const late = Math.min(...lasted.map(({ atLeast }) => atLeast))
+  assert(early >= ms * 0.98 - 2, `${what} ended after ${early.toFixed()} ms`)
+  assert(late <= ms * 1.4 + 200, `${what} ended after ${late.toFixed()} ms`)
+}
+
+/** The store as a process sees it whose wall clock is wrong. */
+function skewed(store: DedupeStore, offsetMs: number): Pick<DedupeStore, 'claim' | 'extend' | 'complete'> {
+  // Only while the call is made, and not while it waits: other work of this process keeps its clock.
+  const withClock = <T>(call: () => T): T => {
+    const { now } = Date
+    Date.now = () => now.call(Date) + offsetMs
+    try {
+      return call()
+    } finally {
+      Date.now = now
+    }
+  }
+  return {
+    claim: (key, token, options) => withClock(() => store.claim(key, token, options)),
+    extend: (key, token, leaseMs) => withClock(() => store.extend(key, token, leaseMs)),
+    complete: (key, token, options) => withClock(() => store.complete(key, token, options)),
+  }
+}

@@ -1,0 +1,304 @@
+import type { Claim } from '@ackhook/core/spi'
+import type { Mutants } from '../mutant.ts'
+import { type Completion, type Lease, type Row, SmallStore } from './small-store.ts'
+import { storeMutant } from './store-mutant.ts'
+
+const FAILURE = 'store.failure.rejects'
+
+function withFingerprint(change: (fingerprint: number) => unknown) {
+  return class extends SmallStore {
+    override async complete(key: string, token: string, options: Completion): Promise<boolean> {
+      const fingerprint = change(options.fingerprint) as number
+      return super.complete(key, token, { ...options, fingerprint })
+    }
+  }
+}
+
+/** Stores that answer wrongly, lose answers, or keep what they should delete. */
+export const mutants: Mutants = [
+  storeMutant(
+    'check-then-write',
+    {
+      wrong: 'reads and writes in two steps, so that two claims of a race win',
+      caughtBy: 'store.claim.race',
+    },
+    class extends SmallStore {
+      override async claim(key: string, token: string, { leaseMs }: Lease): Promise<Claim> {
+        const row = this.row(key)
+        if (row?.fingerprint !== undefined) return { outcome: 'completed', fingerprint: row.fingerprint }
+        if (row !== undefined && row.token !== token)
+          return { outcome: 'in_flight', retryAfterMs: this.left(row) }
+        await Promise.resolve()
+        this.write(key, { token, until: this.now() + leaseMs })
+        return { outcome: 'claimed' }
+      }
+    },
+  ),
+  storeMutant(
+    'views-apart',
+    { wrong: 'keeps the claims of each process to itself', caughtBy: 'store.claim.in-flight' },
+    class extends SmallStore {
+      readonly #rows = new Map<string, Row>()
+
+      protected override row(key: string): Row | undefined {
+        const row = this.#rows.get(key)
+        return row !== undefined && row.until > this.now() ? row : undefined
+      }
+
+      protected override write(key: string, row: Row): void {
+        this.#rows.set(key, row)
+      }
+    },
+  ),
+  storeMutant(
+    'answers-mixed-up',
+    { wrong: 'answers claims of one tick with the answer of the first', caughtBy: 'store.claim.many' },
+    class extends SmallStore {
+      #batch: Promise<Claim> | undefined
+
+      override async claim(key: string, token: string, options: Lease): Promise<Claim> {
+        const claim = super.claim(key, token, options)
+        this.#batch ??= claim
+        const first = await this.#batch
+        this.#batch = undefined
+        return first
+      }
+    },
+  ),
+  storeMutant(
+    'lock-never-released',
+    { wrong: 'locks the store with a claim until the id is released', caughtBy: 'store.views' },
+    class extends SmallStore {
+      override async claim(key: string, token: string, options: Lease): Promise<Claim> {
+        while (this.server.rows.size > 0 && !this.isMine(key, token)) {
+          await new Promise(resolve => setTimeout(resolve, 10))
+        }
+        return super.claim(key, token, options)
+      }
+    },
+  ),
+  storeMutant(
+    'no-fingerprint',
+    { wrong: 'forgets the fingerprint', caughtBy: 'store.complete.fingerprint' },
+    withFingerprint(() => 0),
+  ),
+  storeMutant(
+    'text-fingerprint',
+    { wrong: 'returns the fingerprint as text', caughtBy: 'store.complete.fingerprint' },
+    withFingerprint(String),
+  ),
+  storeMutant(
+    'unsigned-fingerprint',
+    { wrong: 'keeps the fingerprint without its sign', caughtBy: 'store.complete.fingerprint' },
+    withFingerprint(n => n >>> 0),
+  ),
+  storeMutant(
+    'short-fingerprint',
+    { wrong: 'keeps 16 bits of the fingerprint', caughtBy: 'store.complete.fingerprint' },
+    withFingerprint(n => n & 0xffff),
+  ),
+  storeMutant(
+    'completed-in-flight',
+    { wrong: 'answers in_flight for a completed id', caughtBy: 'store.complete.remembers' },
+    class extends SmallStore {
+      override async claim(key: string, token: string, options: Lease): Promise<Claim> {
+        const claim = await super.claim(key, token, options)
+        return claim.outcome === 'completed' ? { outcome: 'in_flight', retryAfterMs: 1000 } : claim
+      }
+    },
+  ),
+  storeMutant(
+    'in-flight-completed',
+    { wrong: 'answers completed for an id that is leased', caughtBy: 'store.claim.in-flight' },
+    class extends SmallStore {
+      override async claim(key: string, token: string, options: Lease): Promise<Claim> {
+        const claim = await super.claim(key, token, options)
+        return claim.outcome === 'in_flight' ? { outcome: 'completed', fingerprint: 0 } : claim
+      }
+    },
+  ),
+  storeMutant(
+    'complete-forgets',
+    { wrong: 'deletes an id when it is completed', caughtBy: 'store.complete.remembers' },
+    class extends SmallStore {
+      override async complete(key: string, token: string, options: Completion): Promise<boolean> {
+        return (await super.complete(key, token, options)) && this.server.rows.delete(key)
+      }
+    },
+  ),
+  storeMutant(
+    'forget-leased',
+    { wrong: 'forgets an id that is leased', caughtBy: 'store.forget' },
+    class extends SmallStore {
+      override async forget(key: string): Promise<boolean> {
+        return this.row(key) !== undefined && this.server.rows.delete(key)
+      }
+    },
+  ),
+  storeMutant(
+    'forget-always-true',
+    { wrong: 'says that it forgot an unknown id', caughtBy: 'store.forget' },
+    class extends SmallStore {
+      override async forget(key: string): Promise<boolean> {
+        const row = this.row(key)
+        if (row?.fingerprint !== undefined) this.server.rows.delete(key)
+        return row === undefined || row.fingerprint !== undefined
+      }
+    },
+  ),
+  storeMutant(
+    'forget-does-nothing',
+    { wrong: 'confirms to forget an id and keeps it', caughtBy: 'store.forget' },
+    class extends SmallStore {
+      override async forget(key: string): Promise<boolean> {
+        return this.row(key)?.fingerprint !== undefined
+      }
+    },
+  ),
+  storeMutant(
+    'failure-claimed',
+    { wrong: 'answers claimed when the server fails', caughtBy: FAILURE },
+    class extends SmallStore {
+      override async claim(key: string, token: string, options: Lease): Promise<Claim> {
+        return super.claim(key, token, options).catch((): Claim => ({ outcome: 'claimed' }))
+      }
+    },
+  ),
+  storeMutant(
+    'failure-full',
+    { wrong: 'answers full when the server fails', caughtBy: FAILURE },
+    class extends SmallStore {
+      override async claim(key: string, token: string, options: Lease): Promise<Claim> {
+        return super.claim(key, token, options).catch((): Claim => ({ outcome: 'full' }))
+      }
+    },
+  ),
+  storeMutant(
+    'failure-completes',
+    { wrong: 'swallows the error of a completion', caughtBy: FAILURE },
+    class extends SmallStore {
+      override async complete(key: string, token: string, options: Completion): Promise<boolean> {
+        return super.complete(key, token, options).catch(() => true)
+      }
+    },
+  ),
+  storeMutant(
+    'failure-is-false',
+    { wrong: 'answers false to an extension when the server fails', caughtBy: FAILURE },
+    class extends SmallStore {
+      override async extend(key: string, token: string, leaseMs: number): Promise<boolean> {
+        return super.extend(key, token, leaseMs).catch(() => false)
+      }
+    },
+  ),
+  storeMutant(
+    'failure-releases',
+    { wrong: 'swallows the error of a release', caughtBy: FAILURE },
+    class extends SmallStore {
+      override async release(key: string, token: string): Promise<boolean> {
+        return super.release(key, token).catch(() => true)
+      }
+    },
+  ),
+  storeMutant(
+    'failure-for-good',
+    { wrong: 'fails for good after one failure', caughtBy: 'store.failure.recovers' },
+    class extends SmallStore {
+      #isBroken = false
+
+      protected override command(): void {
+        this.#isBroken ||= this.server.isFailing
+        if (this.#isBroken) throw new Error('The connection is closed')
+      }
+    },
+  ),
+  storeMutant(
+    'failure-loses-lease',
+    { wrong: 'deletes the lease when its completion fails', caughtBy: 'store.failure.recovers' },
+    class extends SmallStore {
+      override async complete(key: string, token: string, options: Completion): Promise<boolean> {
+        return super.complete(key, token, options).catch(error => {
+          this.server.rows.delete(key)
+          throw error
+        })
+      }
+    },
+  ),
+  storeMutant(
+    'never-full',
+    { wrong: 'ignores its limit of claims', caughtBy: 'store.full' },
+    class extends SmallStore {
+      protected override claims(): number {
+        return 0
+      }
+    },
+  ),
+  storeMutant(
+    'full-evicts',
+    { wrong: 'evicts a claim in flight for another one', caughtBy: 'store.full' },
+    class extends SmallStore {
+      protected override write(key: string, row: Row): void {
+        super.write(key, row)
+        const [oldest] = this.server.rows.keys()
+        if (this.server.rows.size > this.server.room && oldest !== undefined) this.server.rows.delete(oldest)
+      }
+
+      protected override claims(): number {
+        return 0
+      }
+    },
+  ),
+  storeMutant(
+    'own-claim-full',
+    { wrong: 'answers full to the owner of a claim when there is no room', caughtBy: 'store.full' },
+    class extends SmallStore {
+      override async claim(key: string, token: string, options: Lease): Promise<Claim> {
+        if (this.isMine(key, token) && this.claims() >= this.server.room) return { outcome: 'full' }
+        return super.claim(key, token, options)
+      }
+    },
+  ),
+  storeMutant(
+    'completed-take-room',
+    { wrong: 'counts completed ids against the limit of claims', caughtBy: 'store.full.completed' },
+    class extends SmallStore {
+      protected override claims(): number {
+        return this.server.rows.size
+      }
+    },
+  ),
+  storeMutant(
+    'lapsed-take-room',
+    { wrong: 'counts lapsed claims against the limit of claims', caughtBy: 'store.full.lapsed' },
+    class extends SmallStore {
+      protected override sweep(): void {}
+
+      protected override row(key: string): Row | undefined {
+        const row = this.server.rows.get(key)
+        return row !== undefined && row.until > this.now() ? row : undefined
+      }
+    },
+  ),
+  storeMutant(
+    'lapsed-keep-row',
+    { wrong: 'keeps the row of a lapsed claim until its id comes again', caughtBy: 'store.cleanup' },
+    class extends SmallStore {
+      protected override sweep(): void {
+        for (const [key, { until, fingerprint }] of this.server.rows) {
+          if (until <= this.now() && fingerprint !== undefined) this.server.rows.delete(key)
+        }
+      }
+
+      protected override row(key: string): Row | undefined {
+        const row = super.row(key)
+        return row !== undefined && row.until > this.now() ? row : undefined
+      }
+
+      protected override claims(): number {
+        return [...this.server.rows.values()].filter(
+          ({ fingerprint, until }) => fingerprint === undefined && until > this.now(),
+        ).length
+      }
+    },
+  ),
+]

@@ -1,0 +1,110 @@
+import type { DedupeStore } from '@ackhook/core'
+import type { Claim } from '@ackhook/core/spi'
+
+export interface Row {
+  readonly token: string
+  readonly until: number
+  /** Only of a handled id. */
+  readonly fingerprint?: number
+}
+
+/** What the views of one store share: its rows, its room, and whether commands fail. */
+export class Server {
+  readonly rows = new Map<string, Row>()
+  readonly room: number
+  isFailing = false
+
+  constructor(room: number = Number.POSITIVE_INFINITY) {
+    this.room = room
+  }
+
+  /** Not the clock of a client, which a case sets wrong. */
+  now(): number {
+    return performance.now()
+  }
+}
+
+export type Lease = { readonly leaseMs: number }
+export type Completion = { readonly retentionMs: number; readonly fingerprint: number }
+
+/** A correct store in little code. A faulty one overrides one method. */
+export class SmallStore implements DedupeStore {
+  readonly server: Server
+
+  constructor(server: Server) {
+    this.server = server
+  }
+
+  async claim(key: string, token: string, { leaseMs }: Lease): Promise<Claim> {
+    this.command()
+    const row = this.row(key)
+    if (row?.fingerprint !== undefined) return { outcome: 'completed', fingerprint: row.fingerprint }
+    if (row !== undefined && row.token !== token)
+      return { outcome: 'in_flight', retryAfterMs: this.left(row) }
+    if (row === undefined && this.claims() >= this.server.room) return { outcome: 'full' }
+    this.write(key, { token, until: this.now() + leaseMs })
+    return { outcome: 'claimed' }
+  }
+
+  async extend(key: string, token: string, leaseMs: number): Promise<boolean> {
+    this.command()
+    if (!this.isMine(key, token)) return false
+    this.write(key, { token, until: this.now() + leaseMs })
+    return true
+  }
+
+  async complete(key: string, token: string, { retentionMs, fingerprint }: Completion): Promise<boolean> {
+    this.command()
+    const row = this.row(key)
+    if (row !== undefined && row.token !== token && row.fingerprint === undefined) return false
+    this.write(key, { token, until: this.now() + retentionMs, fingerprint })
+    return true
+  }
+
+  async release(key: string, token: string): Promise<boolean> {
+    this.command()
+    return this.isMine(key, token) && this.server.rows.delete(key)
+  }
+
+  async forget(key: string): Promise<boolean> {
+    this.command()
+    return this.row(key)?.fingerprint !== undefined && this.server.rows.delete(key)
+  }
+
+  /** A round trip to the server. */
+  protected command(): void {
+    if (this.server.isFailing) throw new Error('The server does not respond')
+  }
+
+  protected now(): number {
+    return this.server.now()
+  }
+
+  /** The row of a key, unless it has expired. */
+  protected row(key: string): Row | undefined {
+    this.sweep()
+    return this.server.rows.get(key)
+  }
+
+  protected sweep(): void {
+    for (const [key, { until }] of this.server.rows) if (until <= this.now()) this.server.rows.delete(key)
+  }
+
+  protected write(key: string, row: Row): void {
+    this.server.rows.set(key, row)
+  }
+
+  protected isMine(key: string, token: string): boolean {
+    const row = this.row(key)
+    return row?.token === token && row.fingerprint === undefined
+  }
+
+  protected left({ until }: Row): number {
+    return until - this.now()
+  }
+
+  /** How many claims take room. */
+  protected claims(): number {
+    return [...this.server.rows.values()].filter(({ fingerprint }) => fingerprint === undefined).length
+  }
+}
