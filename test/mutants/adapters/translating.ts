@@ -79,6 +79,16 @@ class NotFound extends SmallAdapter {
   }
 }
 
+class Drains extends SmallAdapter {
+  protected override async write(request: IncomingMessage, response: ServerResponse, reply: WebhookReply) {
+    if (request.complete) return super.write(request, response, reply)
+    response.writeHead(reply.status, reply.headers).write(reply.body)
+    request.on('error', () => {}).resume()
+    await new Promise(resolve => request.once('close', resolve))
+    response.end()
+  }
+}
+
 const firstOnly = headed((headers, { rawHeaders }) => {
   const at = rawHeaders.findIndex(one => one.toLowerCase() === 'x-service-signature')
   return at === -1 ? headers : { ...headers, 'x-service-signature': rawHeaders[at + 1] as string }
@@ -90,6 +100,7 @@ const FAULTS = [
   ['no-reply', 'does not answer an exception', 'adapter.mounted.failure', Hangs],
   ['post-only', 'takes every method for POST', 'adapter.method.get', PostOnly],
   ['get-404', 'answers GET 404', 'adapter.method.get', NotFound],
+  ['drains', 'reads a refused body to its end', 'adapter.limit.drain', Drains],
   ['closes', 'closes after each reply', 'adapter.accept.keep-alive', Closes],
   ['first-signature', 'takes the first of two signatures', 'adapter.refuse.header-twice', firstOnly],
   [

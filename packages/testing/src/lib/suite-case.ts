@@ -67,10 +67,7 @@ export function bindCases<Target extends Closable>(
 }
 
 /** Leaves out the cases whose needs are not all there, and says so. A case is counted at the first that is missing. */
-export function selectCases(
-  all: readonly SuiteCase[],
-  isThere: (need: string) => boolean,
-): SuiteCases {
+export function selectCases(all: readonly SuiteCase[], isThere: (need: string) => boolean): SuiteCases {
   const idsByNeed = new Map<string, string[]>()
   const cases = all.filter(({ id, needs }) => {
     const missing = needs.find(need => !isThere(need))
@@ -78,7 +75,11 @@ export function selectCases(
     idsByNeed.set(missing, [...(idsByNeed.get(missing) ?? []), id])
     return false
   })
-  const notRun = Array.from(idsByNeed, ([missing, ids]) => ({ missing, ids, text: textOf(missing, ids.length) }))
+  const notRun = Array.from(idsByNeed, ([missing, ids]) => ({
+    missing,
+    ids,
+    text: textOf(missing, ids.length),
+  }))
   return Object.assign(cases, { notRun })
 }
 
