@@ -57,6 +57,12 @@ export function mountedCases(mount: Mount): readonly MountedCase[] {
           if (first === second) throw new Error('two requests had the same context')
         }),
     },
+    ...readingCases(mount),
+  ]
+}
+
+function readingCases(mount: Mount): readonly MountedCase[] {
+  return [
     {
       id: 'adapter.mounted.limit',
       name: 'a body is read up to the limit of the receiver, with and without Content-Length',
