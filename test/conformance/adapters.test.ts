@@ -8,7 +8,7 @@ import {
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { inFull } from '../support/in-full.ts'
 import { DECLARED } from './declared.ts'
-import { AWAITED, type RunningServer, type Surroundings, startServer } from './servers.ts'
+import { AWAITED, mountReceiver, type RunningServer, type Surroundings, startServer } from './servers.ts'
 
 /** Frameworks that take the case with the thousand connections by default; in the fault run all of them take it. */
 const WITH_MANY_CONNECTIONS = ['Express 5', 'Fastify', 'Hono on @hono/node-server']
@@ -42,6 +42,10 @@ for (const [framework, start] of Object.entries(startServer)) {
     }
     const cases = adapterSuite({
       open,
+      mount: async receiver => {
+        const { base, close } = await mountReceiver[framework]!(receiver)
+        return { url: `${base}/`, close }
+      },
       // Fetch has no reply to set headers on before there is one.
       ...(framework !== 'fetch' && {
         openWithHeaders: (headers: Readonly<Record<string, string>>) => openAround({ headers }),

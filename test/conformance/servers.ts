@@ -170,3 +170,27 @@ function running(server: Server, close: () => Promise<unknown>): RunningServer {
 function baseOf(server: Server): string {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
+
+/** How each framework mounts a receiver that something else made. */
+export const mountReceiver: Readonly<
+  Record<string, (receiver: Receiver<never, never>) => Promise<RunningServer>>
+> = {
+  'Express 4': receiver => listening(createServer(express4().use(forExpress.webhooksOf(receiver))), done),
+  'Express 5': receiver => listening(createServer(express().use(forExpress.webhooksOf(receiver))), done),
+  async Fastify(receiver) {
+    const app = fastify()
+    await app.register(forFastify.webhooksOf(receiver), { path: '/' })
+    await app.listen({ port: 0, host: '127.0.0.1' })
+    return { base: baseOf(app.server), close: () => app.close() }
+  },
+  'Hono on @hono/node-server': receiver =>
+    honoServer(
+      new Hono().all('/', forHono.webhooksOf(receiver as unknown as Receiver<never, Context>)).fetch,
+      done,
+    ),
+  fetch: receiver => honoServer(toFetchHandler(receiver) as (request: Request) => Promise<Response>, done),
+  'node:http': receiver =>
+    listening(createServer(toNodeHandler(receiver as unknown as Receiver<never, IncomingMessage>)), done),
+}
+
+async function done(): Promise<void> {}

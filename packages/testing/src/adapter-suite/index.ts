@@ -1,3 +1,8 @@
 export type { NotRun, SuiteCase, SuiteCases } from '../lib/suite-case.ts'
 export { type AdapterSuiteOptions, adapterSuite } from './suite.ts'
-export { type AdapterTarget, type AwaitedResponse, adapterSuiteOptions } from './target.ts'
+export {
+  type AdapterTarget,
+  type AwaitedResponse,
+  adapterSuiteOptions,
+  type MountedTarget,
+} from './target.ts'

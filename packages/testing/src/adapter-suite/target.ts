@@ -21,6 +21,11 @@ export interface AdapterTarget extends Closable {
   handled(): readonly WebhookEvent[]
 }
 
+/** A server with a receiver of the suite. */
+export interface MountedTarget extends Closable {
+  readonly url: string
+}
+
 /** A response of `node:http`, as the cases see it. */
 export interface AwaitedResponse {
   readonly writableFinished: boolean

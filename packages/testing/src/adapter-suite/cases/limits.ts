@@ -1,5 +1,6 @@
+import { until } from '../../lib/until.ts'
 import { expectNotHandled, expectReply, whenHandled } from '../expect.ts'
-import { type AdapterCase, adapterSuiteOptions } from '../target.ts'
+import { type AdapterCase, type AdapterTarget, adapterSuiteOptions } from '../target.ts'
 import { exchange, openConnection } from '../wire/connection.ts'
 import { newId, signedEvent, signedRequest } from '../wire/signed-event.ts'
 import { bodyOfBytes } from './bytes.ts'
@@ -67,6 +68,11 @@ export const limitCases: readonly AdapterCase[] = [
     },
   },
   {
+    id: 'adapter.limit.drain',
+    name: 'a sender that goes on after the 413 is not read for ever: the connection closes',
+    run: stopsReading,
+  },
+  {
     id: 'adapter.limit.slow-body',
     name: 'a body that does not arrive in time is answered 408',
     async run(target) {
@@ -91,3 +97,36 @@ export const limitCases: readonly AdapterCase[] = [
     },
   },
 ]
+
+/** Uploads without end, as fast as the server reads, until it closes the connection. */
+async function stopsReading(target: AdapterTarget): Promise<void> {
+  const { socket, ...head } = await startUpload(target)
+  let isClosed = false
+  socket.on('error', () => {}).on('close', () => (isClosed = true))
+  expectReply(await head.reply, 413, 'body_too_large')
+  const chunk = Buffer.alloc(65_536, 'x')
+  const upload = setInterval(() => {
+    if (socket.writable && socket.writableLength < chunk.length) {
+      socket.write('10000\r\n')
+      socket.write(chunk)
+      socket.write('\r\n')
+    }
+  }, 5)
+  try {
+    await until(() => isClosed, 'the connection closes')
+  } finally {
+    clearInterval(upload)
+    socket.destroy()
+  }
+}
+
+async function startUpload(target: AdapterTarget) {
+  const connection = await openConnection(target.url)
+  const reply = connection.reply()
+  const body = Buffer.alloc(bodyLimit + 1, 'x')
+  connection.writeHead({ ...signedEvent().request, framing: 'chunked' })
+  connection.socket.write(`${body.length.toString(16)}\r\n`)
+  connection.socket.write(body)
+  connection.socket.write('\r\n')
+  return { socket: connection.socket, reply }
+}
