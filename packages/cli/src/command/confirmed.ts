@@ -1,5 +1,5 @@
-import { UsageError } from '../../command/usage-error.ts'
-import type { Terminal } from '../../terminal/terminal.ts'
+import type { Terminal } from '../terminal/terminal.ts'
+import { UsageError } from './usage-error.ts'
 
 /** Whether the user agrees, or has said so with --yes. Without a terminal --yes is needed. */
 export async function confirmed(
