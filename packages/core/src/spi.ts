@@ -11,7 +11,7 @@ export { kindOf } from './errors/kind-of.ts'
 export { Refusal } from './errors/refusal.ts'
 export { resolveContract } from './events/contract.ts'
 export { KNOWN_TYPES } from './events/event-types.ts'
-export { requirePattern } from './events/type-pattern.ts'
+export { covers, requirePattern } from './events/type-pattern.ts'
 export { findWaitUntil } from './fetch/find-wait-until.ts'
 export { readRequestBody } from './fetch/read-request-body.ts'
 export { replyTo } from './http/reply.ts'
@@ -34,7 +34,6 @@ export type {
   ProcessEvent,
   ProcessingPolicy,
 } from './inbox/inbox.ts'
-export { changeLetters, errorNameOf, type LetterFilter, matchesLetter } from './inbox/letter-filter.ts'
 export type {
   HandlerSharing,
   InboxProcess,

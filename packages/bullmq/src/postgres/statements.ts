@@ -82,12 +82,12 @@ WITH dead AS (
 SELECT reprocess_job($1, id, 'failed', false, true, true) AS code FROM dead`
 
 /**
- * The same for many, in one statement. They are locked in one order, and what another statement holds is left out: it is
- * being changed already. $1 queue, $2 ids, $3 the time since which they wait.
+ * The same for many, in one statement. It locks them in one order, and waits for what another statement holds: that one
+ * may be rolled back. $1 queue, $2 ids, $3 the time since which they wait.
  */
 export const REQUEUE_MANY = `
 WITH found AS MATERIALIZED (
-  SELECT queue, id FROM job WHERE queue = $1 AND id = ANY($2) AND state = 'failed' ORDER BY id FOR UPDATE SKIP LOCKED
+  SELECT queue, id FROM job WHERE queue = $1 AND id = ANY($2) AND state = 'failed' ORDER BY id FOR UPDATE
 ), dead AS (
   UPDATE job SET stalled_count = 0, added_at_ms = $3 FROM found
   WHERE job.queue = found.queue AND job.id = found.id RETURNING job.id
@@ -102,7 +102,7 @@ SELECT id FROM moved WHERE code = 1`
  */
 export const DISCARD = `
 WITH dead AS MATERIALIZED (
-  SELECT id FROM job WHERE queue = $1 AND id = ANY($2) AND state = 'failed' ORDER BY id FOR UPDATE SKIP LOCKED
+  SELECT id FROM job WHERE queue = $1 AND id = ANY($2) AND state = 'failed' ORDER BY id FOR UPDATE
 ), removed AS (
   SELECT id, remove($1, id, false) AS n FROM dead
 )

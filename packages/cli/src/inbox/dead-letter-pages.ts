@@ -1,5 +1,5 @@
 import type { Inbox } from '@ackhook/core'
-import { type LetterFilter, matchesLetter } from '@ackhook/core/spi'
+import { type LetterFilter, matchesLetter } from '@ackhook/dashboard/letters'
 
 const PAGE = 500
 

@@ -1,5 +1,5 @@
 import type { Inbox } from '@ackhook/core'
-import { changeLetters } from '@ackhook/core/spi'
+import { changeLetters } from '@ackhook/dashboard/letters'
 import { confirmed } from '../command/confirmed.ts'
 import { EXIT } from '../command/exit-codes.ts'
 import { UsageError } from '../command/usage-error.ts'

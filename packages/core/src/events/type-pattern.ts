@@ -2,13 +2,10 @@ import { ConfigurationError } from '../errors/errors.ts'
 
 /** Throws unless it is what `on` takes: a type, a category or `'*'`. */
 export function requirePattern(option: string, pattern: unknown): asserts pattern is string {
-  if (typeof pattern !== 'string' || pattern === '')
-    throw new ConfigurationError(option, 'an event type must be a non-empty string')
-  const isCategory = /^[^*.]+\.\*$/.test(pattern)
-  if (pattern !== '*' && pattern.includes('*') && !isCategory)
+  if (typeof pattern !== 'string' || !/^(?:\*|[^*]+|[^*.]+\.\*)$/.test(pattern))
     throw new ConfigurationError(
       option,
-      `'${pattern}' is not a pattern: use a type ('conversation.resolved'), a category ('conversation.*') or '*'`,
+      `'${String(pattern)}' is not a pattern: use a type ('conversation.resolved'), a category ('conversation.*') or '*'`,
     )
 }
 

@@ -186,7 +186,7 @@ export interface DeadLetterStore {
   discard(key: string): MaybePromise<boolean>
   /**
    * Both for up to a hundred letters in one step, or at least in fewer than a hundred. Returns the keys of those that were
-   * changed. A crash leaves each letter as it was, or changed. Absent: `changeLetters` takes one after the other.
+   * changed. A crash leaves each letter as it was, or changed. Absent: tools change one after the other.
    */
   redriveMany?(keys: readonly string[]): MaybePromise<readonly string[]>
   discardMany?(keys: readonly string[]): MaybePromise<readonly string[]>

@@ -1,6 +1,6 @@
-import { changeLetters, matchesLetter } from '@ackhook/core/spi'
+import type { DeadLetterStore } from '@ackhook/core/spi'
 import { until } from '../../lib/until.ts'
-import { expectEqual, expectThat, pause } from '../expect.ts'
+import { expectEqual, pause } from '../expect.ts'
 import { COMPLETED, DEAD, type Harness, inboxCase } from '../harness.ts'
 import { makeDelivery } from '../make-delivery.ts'
 import type { InboxCase } from '../target.ts'
@@ -120,21 +120,13 @@ export const deadLetterCases: readonly InboxCase[] = [
       await harness.accept(handled)
       await harness.run(12)
       const [first, second] = [keys.slice(1, 8), keys.slice(8)]
-      const redriven = await changeLetters(deadLetters, 'redrive', [
-        ...first,
-        handled.key,
-        makeDelivery().key,
-      ])
+      const redriven = await changeMany(deadLetters, 'redrive', [...first, handled.key, makeDelivery().key])
       expectEqual([...redriven].sort(), [...first].sort(), 'the letters that were redriven')
       for (let index = 0; index < first.length; index++) await harness.run(13 + index)
-      const discarded = await changeLetters(deadLetters, 'discard', [...second, ...first])
+      const discarded = await changeMany(deadLetters, 'discard', [...second, ...first])
       expectEqual([...discarded].sort(), [...second].sort(), 'the letters that were discarded')
       const [left, ...others] = await deadLetters.list()
       expectEqual([left?.key, others.length], [keys[0], 0], 'the letter that is left')
-      expectThat(
-        left !== undefined && matchesLetter({ type: 'a.*', error: 'TypeError' }, left),
-        'it is found by its category and the class of its error',
-      )
     },
   ),
 
@@ -182,4 +174,16 @@ async function acceptAndDeadLetter(
   await harness.accept(delivery)
   const isDeadLetter = async () => (await harness.inbox.deadLetters.get(delivery.key)) !== undefined
   await until(isDeadLetter, 'the event is a dead letter')
+}
+
+/** One letter after the other where the inbox has no step for many. */
+async function changeMany(
+  letters: DeadLetterStore,
+  change: 'redrive' | 'discard',
+  keys: readonly string[],
+): Promise<readonly string[]> {
+  const many = letters[`${change}Many`]?.(keys)
+  if (many !== undefined) return many
+  const changed = await Promise.all(keys.map(key => letters[change](key)))
+  return keys.filter((_, i) => changed[i])
 }

@@ -1,5 +1,5 @@
+import type { DeadLetterStore } from '@ackhook/core/spi'
 import { expect, it } from 'vitest'
-import type { DeadLetterStore } from './inbox.ts'
 import { changeLetters, errorNameOf, matchesLetter } from './letter-filter.ts'
 
 it.each([

@@ -1,5 +1,5 @@
-import { covers } from '../events/type-pattern.ts'
-import type { DeadLetterStore } from './inbox.ts'
+import type { DeadLetterStore } from '@ackhook/core/spi'
+import { covers } from '@ackhook/core/spi'
 
 /** Which dead letters a tool shows or changes. Filters combine. */
 export interface LetterFilter {
