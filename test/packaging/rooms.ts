@@ -92,7 +92,7 @@ export const ROOMS: Readonly<Record<string, Rooms>> = {
     protocol: [],
     security: [],
     letters: [],
-    options: ['protocol'],
+    options: ['protocol', 'security'],
     api: ['protocol', 'options', 'letters'],
     mount: ['protocol', 'security', 'options', 'api'],
     '.': ['options', 'mount', 'letters'],

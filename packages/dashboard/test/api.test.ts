@@ -206,6 +206,53 @@ describe('who may do what', () => {
     expect(warn).not.toHaveBeenCalledWith(expect.stringContaining('secret-token'))
   })
 
+  it('is refused by any name but its own, before authorize is asked', async () => {
+    const authorize = vi.fn(() => 'admin' as const)
+    const { call } = pagesOf({ receiver: withLetters().receiver, authorize, allowedHosts: ['app.test'] })
+    for (const path of ['', 'api/overview']) {
+      expect((await call(path, { headers: { host: 'rebound.evil.test' } })).status).toBe(403)
+      expect(authorize).not.toHaveBeenCalled()
+    }
+    for (const host of ['app.test', 'app.test:8080', 'localhost:3000'])
+      expect((await call('api/overview', { headers: { host } })).status).toBe(200)
+  })
+
+  it('is refused by another name that a trusted proxy was asked for', async () => {
+    const { receiver } = withLetters()
+    const { call } = pagesOf({ receiver, allowedHosts: ['app.test'], trustProxy: true })
+    const asked = (name: string) =>
+      call('api/overview', { headers: { host: 'inside:3000', 'x-forwarded-host': name } })
+    expect((await asked('app.test')).status).toBe(200)
+    expect((await asked('evil.test')).status).toBe(403)
+  })
+
+  it.each([
+    ['() => role', () => 'admin', true],
+    ['async () => role', async () => 'admin', true],
+    ['function () { … }', () => 'admin', true],
+    ['request => role', (request: Request) => (request.url === '' ? 'read' : 'admin'), false],
+    ['(...all) => role', (...all: unknown[]) => (all.length > 1 ? 'admin' : 'read'), false],
+    [
+      'arguments',
+      function () {
+        // biome-ignore lint/complexity/noArguments: as JavaScript may be written.
+        return arguments.length > 1 ? 'admin' : 'read'
+      },
+      false,
+    ],
+  ])('that is decided without the request, %s, is logged in production: %j', (_name, authorize, isOpen) => {
+    onTestFinished(() => void vi.unstubAllEnvs())
+    for (const [env, expected] of [
+      ['production', isOpen ? ['authorize_open'] : []],
+      ['development', []],
+    ] as const) {
+      vi.stubEnv('NODE_ENV', env)
+      const { receiver, warned } = withLetters()
+      pagesOf({ receiver, authorize: authorize as never })
+      expect(warned).toEqual(expected)
+    }
+  })
+
   it('a reader looks and changes nothing', async () => {
     const letters = withLetters()
     await dead(letters, ['evt_1'])
@@ -292,6 +339,9 @@ describe('a wrong option', () => {
     ['inbox', { authorize, inbox: {} }],
     ['authorize', { receiver, authorize: null }],
     ['bodies', { authorize, receiver, bodies: null }],
+    ['allowedHosts', { authorize, receiver, allowedHosts: 'ops.example' }],
+    ['allowedHosts', { authorize, receiver, allowedHosts: ['*.example'] }],
+    ['allowedHosts', { authorize, receiver, allowedHosts: null }],
     ['redact', { authorize, receiver, redact: null }],
     ['trustProxy', { authorize, receiver, trustProxy: null }],
     ['options', null],
