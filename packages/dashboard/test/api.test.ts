@@ -353,6 +353,58 @@ describe('a wrong option', () => {
   })
 })
 
+describe('filters of dead letters', () => {
+  it.each(['order.*x', 'a*', ''])('a type that is no pattern, %j, is refused', async type => {
+    const { call, post } = pagesOf({ receiver: withLetters().receiver })
+    expect((await call(`api/letters?type=${type}`)).status).toBe(400)
+    expect((await post('api/letters/redrive', { matching: { type } })).status).toBe(400)
+  })
+
+  it('a namespace alone changes no letter of another', async () => {
+    const letters = withLetters()
+    await dead(letters, ['evt_1'])
+    const { post } = pagesOf({ receiver: letters.receiver })
+    const reply = await post('api/letters/discard', { matching: { namespace: 'another' } })
+    expect(await reply.json()).toEqual({ changed: 0, missed: 0 })
+    expect((await letters.receiver.stats()).dead).toBe(1)
+  })
+
+  it('go by the text that is shown, and not by one that redact hides', async () => {
+    const letters = withLetters()
+    await dead(letters, ['evt_1'])
+    const { get } = pagesOf({ receiver: letters.receiver, redact: () => 'hidden' })
+    expect((await get<EventPage>('api/letters?error=NonRetryableError')).events).toEqual([])
+    expect(await get('api/letters/groups')).toMatchObject({
+      groups: [{ error: '', reason: 'hidden', count: 1 }],
+    })
+  })
+
+  it('find what is far behind in bounded requests', async () => {
+    const far = Array.from({ length: 4500 }, (_, n) => ({
+      ...{
+        key: `k${n}`,
+        id: `evt_${n}`,
+        namespace: '',
+        type: 'a.b',
+        receivedAt: 1,
+        failedAt: 1,
+        attempts: 1,
+      },
+      ...{ reason: n === 4400 ? 'TypeError: x' : 'Error: y', cursor: String(n) },
+    }))
+    const browse = vi.fn(({ after = '-1', limit = 100 }) => far.slice(Number(after) + 1).slice(0, limit))
+    const inbox = { ...memoryInbox(), browse, browsing: { states: ['dead' as const], filters: [] } }
+    const { get } = pagesOf({ inbox })
+    const first = await get<EventPage>('api/letters?error=TypeError')
+    expect(first).toEqual({ events: [], next: '1999' })
+    expect(browse).toHaveBeenCalledTimes(10)
+    const second = await get<EventPage>('api/letters?error=TypeError&after=1999')
+    const third = await get<EventPage>(`api/letters?error=TypeError&after=${second.next}`)
+    expect(third).toMatchObject({ events: [{ id: 'evt_4400' }] })
+    expect(third.next).toBeUndefined()
+  })
+})
+
 describe('large dead letters', () => {
   /** An inbox that ends a page of letters after the second one, as one with large bodies does. */
   function endingEarly(letters: ReturnType<typeof withLetters>) {
