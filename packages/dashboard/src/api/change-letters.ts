@@ -29,7 +29,12 @@ export async function changeLetters(
   }
   const { matching, after, dryRun = false } = request
   const { failedBy = Number.POSITIVE_INFINITY, ...filter } = matching
-  const { events, next } = await listEvents(parts, { ...filter, state: 'dead', after, limit: dryRun ? MAX_SCANNED : MAX_KEYS })
+  const { events, next } = await listEvents(parts, {
+    ...filter,
+    state: 'dead',
+    after,
+    limit: dryRun ? MAX_SCANNED : MAX_KEYS,
+  })
   const due = events.filter(({ failedAt = 0 }) => failedAt <= failedBy)
   const report = dryRun ? { changed: due.length, missed: 0 } : await changePage(parts, change, due, by)
   return { ...report, ...(next !== undefined && { next }) }
