@@ -39,10 +39,7 @@ export function LetterGroups({ overview, turn, onChanged }: LetterGroupsProps) {
           <li key={group.error} class="bad">
             <div class="bar">
               <span>
-                <a class="mono" href={hrefOf(['letters'], { error: group.error })}>
-                  <bdi>{group.reason === '' ? 'no error text' : group.reason}</bdi>
-                </a>{' '}
-                × <b>{formatCount(group.count)}</b>
+                <Reason group={group} /> × <b>{formatCount(group.count)}</b>
               </span>
               {overview.role === 'admin' && (
                 <button type="button" class="push" onClick={() => void redrive(group)}>
@@ -58,6 +55,12 @@ export function LetterGroups({ overview, turn, onChanged }: LetterGroupsProps) {
       </ul>
     </section>
   )
+}
+
+/** Leads to the list of the group, where its errors have a class to filter by. */
+function Reason({ group: { error, reason } }: { readonly group: LetterGroup }) {
+  const text = <bdi class="mono">{reason === '' ? 'no error text' : reason}</bdi>
+  return error === '' ? text : <a href={hrefOf(['letters'], { error })}>{text}</a>
 }
 
 /** Adds up the pages. The largest group comes first. */
