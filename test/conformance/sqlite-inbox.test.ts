@@ -18,6 +18,7 @@ describe('sqliteInbox', () => {
     serialize: true,
     forgets: true,
     browse: true,
+    counts: true,
   }
   for (const { id, name, run } of inboxSuite({ open, capabilities })) {
     it(`${id}: ${name}`, { timeout: 60_000 }, run)

@@ -107,6 +107,7 @@ export const PARTS: Readonly<Record<string, readonly string[]>> = {
   // The same, for other frameworks.
   '@ackhook/dashboard/node': ['dashboard'],
   '@ackhook/dashboard/fastify': ['dashboard'],
+  '@ackhook/dashboard/letters': ['changeLetters', 'errorNameOf', 'matchesLetter'],
   '@ackhook/emulator': ['EmulatorError'],
   '@ackhook/sqlite/driver': ['chooseDriver', 'sqliteCode'],
 }

@@ -91,10 +91,11 @@ export const ROOMS: Readonly<Record<string, Rooms>> = {
   dashboard: {
     protocol: [],
     security: [],
-    options: ['protocol'],
-    api: ['protocol', 'options'],
+    letters: [],
+    options: ['protocol', 'security'],
+    api: ['protocol', 'options', 'letters'],
     mount: ['protocol', 'security', 'options', 'api'],
-    '.': ['options', 'mount'],
+    '.': ['options', 'mount', 'letters'],
   },
   emulator: {
     errors: [],

@@ -29,6 +29,7 @@ import { jobIdOf } from './engine/event-job.ts'
 import { NoticeWatch } from './notice-watch.ts'
 import { type BullmqInboxOptions, type ResolvedOptions, resolveOptions } from './options.ts'
 import { InboxWorker } from './processing/inbox-worker.ts'
+import { MinuteCounter } from './processing/minute-counter.ts'
 import { OutageLog } from './processing/outage-log.ts'
 import { Pruner } from './retention/pruner.ts'
 import { checkStart, startError } from './start-check.ts'
@@ -89,6 +90,7 @@ class BullmqInbox {
   #worker: InboxWorker | undefined
   #acceptor: Acceptor | undefined
   #pruner: Pruner | undefined
+  #minutes: MinuteCounter | undefined
   #notices: NoticeWatch | undefined
   #shuttingDown: Promise<void> | undefined
   /** From a start to the end of its connections. */
@@ -122,8 +124,9 @@ class BullmqInbox {
     const engine = await this.open()
     const outages = new OutageLog(policy.observe, 'prune', engine)
     const pruner = new Pruner(engine, policy, error => outages.report(error))
+    const minutes = new MinuteCounter(minute => engine.board.count(minute))
     try {
-      await withinStartTime(this.#begin(engine, work, policy, pruner), engine)
+      await withinStartTime(this.#begin(engine, work, policy, { pruner, minutes }), engine)
     } catch (cause) {
       // BullMQ never forgets a start that failed, and one that was only too slow must not take effect during the next:
       // that has connections of its own.
@@ -131,7 +134,8 @@ class BullmqInbox {
       this.#shutDown(engine)
       throw cause instanceof AckhookError ? cause : startError(engine.reasonOf(cause))
     }
-    this.#acceptor = new Acceptor(engine, policy, pruner)
+    this.#acceptor = new Acceptor(engine, policy, pruner, () => minutes.add('received'))
+    this.#minutes = minutes
     this.#pruner = pruner
     pruner.start()
     this.#notices?.stop()
@@ -173,12 +177,18 @@ class BullmqInbox {
     const worker = this.#worker
     this.#worker = undefined
     await Promise.all([worker?.drain(timeoutMs), this.#acceptor?.settled(), this.#pruner?.stop()])
+    if (this.#minutes !== undefined) await settlesWithin(this.#minutes.flush(), CLOSE_MS)
     if (engine !== undefined) this.#shutDown(engine)
     await this.#shuttingDown
     return { lost: 0 }
   }
 
-  async #begin(engine: Engine, work: ProcessEvent, policy: ProcessingPolicy, pruner: Pruner): Promise<void> {
+  async #begin(
+    engine: Engine,
+    work: ProcessEvent,
+    policy: ProcessingPolicy,
+    { pruner, minutes }: { readonly pruner: Pruner; readonly minutes: MinuteCounter },
+  ): Promise<void> {
     await checkStart(engine, START_MS)
     const mustNotGoOn = () => this.#closed || this.#engine !== engine
     if (mustNotGoOn()) throw closedError()
@@ -188,7 +198,7 @@ class BullmqInbox {
     if (mustNotGoOn()) throw closedError()
     const onError = (error: Error) => pruner.relieve(error)
     if (policy.concurrency > 0)
-      this.#worker ??= new InboxWorker(engine, work, policy, { ...this.#options, onError })
+      this.#worker ??= new InboxWorker(engine, work, policy, { ...this.#options, minutes, onError })
     await Promise.all([this.#worker?.ready(), counted])
   }
 

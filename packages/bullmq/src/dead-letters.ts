@@ -23,8 +23,10 @@ export function createDeadLetters(openEngine: () => Promise<Engine>): DeadLetter
       return ask('list', engine => list(engine, { ...options, after }))
     },
     get: key => ask('get', engine => get(engine, key)),
-    redrive: key => ask('redrive', engine => change(engine, key, jobId => engine.requeue(jobId))),
-    discard: key => ask('discard', engine => change(engine, key, jobId => engine.discard(jobId))),
+    redrive: async key => (await ask('redrive', engine => redriveMany(engine, [key]))).length === 1,
+    discard: async key => (await ask('discard', engine => discardMany(engine, [key]))).length === 1,
+    redriveMany: keys => ask('redriveMany', engine => redriveMany(engine, keys)),
+    discardMany: keys => ask('discardMany', engine => discardMany(engine, keys)),
   }
 }
 
@@ -37,14 +39,33 @@ export async function findDead(engine: Engine, key: string): Promise<FoundJob | 
   return named?.state === 'dead' ? named : undefined
 }
 
+/** By the ids that keys lead to. Those of jobs that cannot be read are looked up. Returns the keys of what was changed. */
 async function change(
   engine: Engine,
-  key: string,
-  apply: (jobId: string) => Promise<boolean>,
-): Promise<boolean> {
-  if (await apply(jobIdOf(key))) return true
-  const jobId = await engine.findName(key)
-  return jobId !== undefined && apply(jobId)
+  keys: readonly string[],
+  apply: (jobIds: readonly string[]) => Promise<readonly string[]>,
+): Promise<readonly string[]> {
+  const own = new Set(await apply(keys.map(jobIdOf)))
+  const changed = keys.filter(key => own.has(jobIdOf(key)))
+  const rest = keys.filter(key => !own.has(jobIdOf(key)))
+  const names = await Promise.all(rest.map(async key => ({ key, jobId: await engine.findName(key) })))
+  const jobIds = names.flatMap(({ jobId }) => jobId ?? [])
+  if (jobIds.length === 0) return changed
+  const others = new Set(await apply(jobIds))
+  return [...changed, ...names.filter(({ jobId }) => jobId && others.has(jobId)).map(({ key }) => key)]
+}
+
+function discardMany(engine: Engine, keys: readonly string[]): Promise<readonly string[]> {
+  return change(engine, keys, jobIds => engine.discardMany(jobIds))
+}
+
+async function redriveMany(engine: Engine, keys: readonly string[]): Promise<readonly string[]> {
+  const redriven = await change(engine, keys, jobIds => engine.requeueMany(jobIds))
+  const now = Date.now()
+  const minute = { startedAt: now - (now % 60_000), received: redriven.length, handled: 0, deadLettered: 0 }
+  // A figure for people, which no redrive fails for.
+  if (redriven.length > 0) engine.board.count(minute).catch(() => {})
+  return redriven
 }
 
 async function list(

@@ -19,7 +19,7 @@ export async function checkStart(engine: Engine, timeoutMs: number): Promise<voi
   const endsAt = performance.now() + timeoutMs
   for (;;) {
     try {
-      await engine.discard('none')
+      await engine.discardMany(['none'])
       return
     } catch (error) {
       if (performance.now() > endsAt || !CONNECTION_LOST.test(describeError(error))) throw error

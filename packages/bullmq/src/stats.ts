@@ -50,11 +50,18 @@ export class Stats {
   async #askEngine(): Promise<InboxStats> {
     const startedAt = performance.now()
     const counts = this.#engine.readCounts()
-    const { oldestAt, ...rest } = await withDeadline(counts, { operation: 'stats', ms: DEADLINE_MS })
+    const { oldestAt, waitingError, ...rest } = await withDeadline(counts, {
+      operation: 'stats',
+      ms: DEADLINE_MS,
+    })
     this.#lastAt = performance.now()
     const isLarge = rest.pending + rest.active + rest.dead >= MANY
     this.#isSlow = isLarge && this.#lastAt - startedAt > QUICK_MS
-    this.#last = { ...rest, oldestPendingMs: oldestAt === undefined ? 0 : Math.max(0, Date.now() - oldestAt) }
+    this.#last = {
+      ...rest,
+      oldestPendingMs: oldestAt === undefined ? 0 : Math.max(0, Date.now() - oldestAt),
+      ...(waitingError !== undefined && { waitingError }),
+    }
     this.#repeat()
     return this.#last
   }

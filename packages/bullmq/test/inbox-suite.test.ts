@@ -8,6 +8,7 @@ const CAPABILITIES = {
   serialize: false,
   forgets: true,
   browse: true,
+  counts: true,
 }
 
 describe.each([

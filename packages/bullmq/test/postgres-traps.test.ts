@@ -575,3 +575,25 @@ const COPY_EVENT = `
 INSERT INTO job SELECT copy.* FROM (SELECT job FROM job WHERE queue = $1 LIMIT 1) AS found(one),
   generate_series(1, $2::integer) AS n,
   LATERAL jsonb_populate_record(one, jsonb_build_object('id', 'e-' || n, 'seq', nextval('job_seq'))) AS copy`
+
+test.each(['redrive', 'discard'] as const)(
+  'a %s waits for a statement that holds its letter, and then changes it',
+  async action => {
+    const queue = unique('q')
+    const pool = pooled()
+    const inbox = opened({ postgres: server.url, queue })
+    await inbox.start(scripted({ outcome: 'dead', error: new Error('no'), notified: false }), aPolicy())
+    const delivery = aDelivery()
+    await inbox.accept(delivery)
+    await until(async () => (await inbox.stats()).dead === 1)
+    const client = await pool.connect()
+    closing.push(() => client.release())
+    await client.query('BEGIN')
+    await client.query('SELECT FROM job WHERE queue = $1 FOR UPDATE', [queue])
+    const before = await waiting(pool)
+    const changed = inbox.deadLetters[action](delivery.key)
+    await until(async () => (await waiting(pool)) > before)
+    await client.query('ROLLBACK')
+    expect(await changed).toBe(true)
+  },
+)

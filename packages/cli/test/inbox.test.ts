@@ -82,7 +82,7 @@ test('redrive runs dead letters again by id, and lists the ids it did not find',
 test('redrive --all redrives every dead letter', async () => {
   const { run, repair, deadIds } = await setUp('evt_1', 'evt_2')
   repair()
-  expect(JSON.parse((await run(['redrive', '--all', '--json'])).out)).toEqual({
+  expect(JSON.parse((await run(['redrive', '--all', '--yes', '--json'])).out)).toEqual({
     redriven: 2,
     missing: 0,
     missingIds: [],
@@ -97,12 +97,42 @@ test('redrive --all of 100,000 letters that all fail again ends, holds a page at
   const terminal = fakeTerminal({
     progress: total => ({ advance: () => void advanced++, stop: () => expect(total).toBe(100_000) }),
   })
-  const { out, code } = await runOn(endless.inbox, ['redrive', '--all'], terminal)
+  const { out, code } = await runOn(endless.inbox, ['redrive', '--all', '--yes'], terminal)
   expect(out).toBe('100000 redriven')
   expect(code).toBe(0)
   expect(advanced).toBe(100_000)
   expect(endless.longestPage).toBeLessThanOrEqual(1000)
   expect(endless.redriven.size).toBe(100_000)
+})
+
+test('redrive by type and by class of error asks with the number of those that match, and leaves the others', async () => {
+  const { run, repair, deadIds } = await setUp('evt_1', 'evt_2')
+  repair()
+  for (const [flags, count] of [
+    [['--type', 'c.*'], 0],
+    [['--error', 'RangeError'], 0],
+    [['--type', 'a.*', '--error', 'NonRetryableError'], 2],
+  ] as const) {
+    const no = await run(['redrive', ...flags], fakeTerminal({ sure: false }))
+    expect([flags, no.asked]).toEqual([flags, count === 0 ? [] : [`Redrive ${count} dead letters?`]])
+  }
+  expect((await deadIds()).length).toBe(2)
+  expect((await run(['redrive', '--type', 'a.b'], fakeTerminal({ sure: true }))).out).toBe('2 redriven')
+  await expect.poll(deadIds).toEqual([])
+})
+
+test('redrive of more than was named refuses to go on without a terminal, unless --yes is given', async () => {
+  const { run, deadIds } = await setUp('evt_1')
+  for (const flags of [['--all'], ['--type', 'a.*'], ['--error', 'NonRetryableError']])
+    await expect(run(['redrive', ...flags])).rejects.toThrow(/add --yes/)
+  expect(await deadIds()).toEqual(['evt_1'])
+})
+
+test('list shows the letters of a type, and a type that is no pattern is refused', async () => {
+  const { run } = await setUp('evt_1')
+  expect((await run(['list', '--type', 'a.*'])).out).toContain('evt_1')
+  expect((await run(['list', '--type', 'b.*'])).out).toBe('No dead letter matches.')
+  await expect(run(['list', '--type', 'a*'])).rejects.toThrow(/--type .*'a\*' is not a pattern/)
 })
 
 test('Ctrl-C ends redrive --all with the count so far', async () => {
@@ -111,8 +141,8 @@ test('Ctrl-C ends redrive --all with the count so far', async () => {
     stop: stop.signal,
     progress: () => ({ advance: () => stop.abort(), stop() {} }),
   })
-  const { out, code } = await runOn(endlessLetters(100_000).inbox, ['redrive', '--all'], terminal)
-  expect(out).toMatch(/^\d{1,2} redriven, stopped before the end$/)
+  const { out, code } = await runOn(endlessLetters(100_000).inbox, ['redrive', '--all', '--yes'], terminal)
+  expect(out).toMatch(/^\d{1,3} redriven, stopped before the end$/)
   expect(code).toBe(1)
 })
 
@@ -218,7 +248,7 @@ describe('with more dead letters than one page', () => {
 
   test('redrive --all redrives each once, though all fail again and become the newest', () =>
     withMany(1200, async ({ run }) => {
-      const { redriven, missing } = JSON.parse((await run(['redrive', '--all', '--json'])).out)
+      const { redriven, missing } = JSON.parse((await run(['redrive', '--all', '--yes', '--json'])).out)
       expect([redriven, missing]).toEqual([1200, 0])
     }))
 
@@ -248,7 +278,7 @@ describe('with more dead letters than one page', () => {
 
   test('an inbox that cannot browse is read to its first empty page', async () => {
     const endless = endlessLetters(30, 4)
-    const { out } = await runOn(endless.inbox, ['redrive', '--all'], fakeTerminal())
+    const { out } = await runOn(endless.inbox, ['redrive', '--all', '--yes'], fakeTerminal())
     expect([out, endless.longestPage]).toEqual(['30 redriven', 4])
   })
 })
@@ -347,8 +377,17 @@ test('redrive and discard take either ids or --all', async () => {
 
 test('stats counts, for people and for programs', async () => {
   const { run } = await setUp('evt_1')
-  expect((await run(['stats'])).out).toBe('waiting  0\nrunning  0\ndead     1\noldest   0 s')
-  expect(JSON.parse((await run(['stats', '--json'])).out)).toMatchObject({ pending: 0, active: 0, dead: 1 })
+  expect((await run(['stats'])).out.split('\n')).toEqual([
+    'waiting    0',
+    'running    0',
+    'dead       1',
+    'oldest     0 s',
+    'last hour  1 came, 0 were handled, 1 died: as many wait as an hour ago',
+  ])
+  expect(JSON.parse((await run(['stats', '--json'])).out)).toMatchObject({
+    ...{ pending: 0, active: 0, dead: 1 },
+    lastHour: { received: 1, handled: 0, deadLettered: 1 },
+  })
 })
 
 test('an inbox that does not answer is an error with advice and without its address', async () => {

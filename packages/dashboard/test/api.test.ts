@@ -206,6 +206,53 @@ describe('who may do what', () => {
     expect(warn).not.toHaveBeenCalledWith(expect.stringContaining('secret-token'))
   })
 
+  it('is refused by any name but its own, before authorize is asked', async () => {
+    const authorize = vi.fn(() => 'admin' as const)
+    const { call } = pagesOf({ receiver: withLetters().receiver, authorize, allowedHosts: ['app.test'] })
+    for (const path of ['', 'api/overview']) {
+      expect((await call(path, { headers: { host: 'rebound.evil.test' } })).status).toBe(403)
+      expect(authorize).not.toHaveBeenCalled()
+    }
+    for (const host of ['app.test', 'app.test:8080', 'localhost:3000'])
+      expect((await call('api/overview', { headers: { host } })).status).toBe(200)
+  })
+
+  it('is refused by another name that a trusted proxy was asked for', async () => {
+    const { receiver } = withLetters()
+    const { call } = pagesOf({ receiver, allowedHosts: ['app.test'], trustProxy: true })
+    const asked = (name: string) =>
+      call('api/overview', { headers: { host: 'inside:3000', 'x-forwarded-host': name } })
+    expect((await asked('app.test')).status).toBe(200)
+    expect((await asked('evil.test')).status).toBe(403)
+  })
+
+  it.each([
+    ['() => role', () => 'admin', true],
+    ['async () => role', async () => 'admin', true],
+    ['function () { … }', () => 'admin', true],
+    ['request => role', (request: Request) => (request.url === '' ? 'read' : 'admin'), false],
+    ['(...all) => role', (...all: unknown[]) => (all.length > 1 ? 'admin' : 'read'), false],
+    [
+      'arguments',
+      function () {
+        // biome-ignore lint/complexity/noArguments: as JavaScript may be written.
+        return arguments.length > 1 ? 'admin' : 'read'
+      },
+      false,
+    ],
+  ])('that is decided without the request, %s, is logged in production: %j', (_name, authorize, isOpen) => {
+    onTestFinished(() => void vi.unstubAllEnvs())
+    for (const [env, expected] of [
+      ['production', isOpen ? ['authorize_open'] : []],
+      ['development', []],
+    ] as const) {
+      vi.stubEnv('NODE_ENV', env)
+      const { receiver, warned } = withLetters()
+      pagesOf({ receiver, authorize: authorize as never })
+      expect(warned).toEqual(expected)
+    }
+  })
+
   it('a reader looks and changes nothing', async () => {
     const letters = withLetters()
     await dead(letters, ['evt_1'])
@@ -292,6 +339,9 @@ describe('a wrong option', () => {
     ['inbox', { authorize, inbox: {} }],
     ['authorize', { receiver, authorize: null }],
     ['bodies', { authorize, receiver, bodies: null }],
+    ['allowedHosts', { authorize, receiver, allowedHosts: 'ops.example' }],
+    ['allowedHosts', { authorize, receiver, allowedHosts: ['*.example'] }],
+    ['allowedHosts', { authorize, receiver, allowedHosts: null }],
     ['redact', { authorize, receiver, redact: null }],
     ['trustProxy', { authorize, receiver, trustProxy: null }],
     ['options', null],
@@ -300,6 +350,58 @@ describe('a wrong option', () => {
     ['athorize', { authorize, receiver, athorize: 1 }],
   ])('is refused by its name, %s', (option, options) => {
     expect(() => dashboard(options as never)).toThrow(expect.objectContaining({ option }))
+  })
+})
+
+describe('filters of dead letters', () => {
+  it.each(['order.*x', 'a*', ''])('a type that is no pattern, %j, is refused', async type => {
+    const { call, post } = pagesOf({ receiver: withLetters().receiver })
+    expect((await call(`api/letters?type=${type}`)).status).toBe(400)
+    expect((await post('api/letters/redrive', { matching: { type } })).status).toBe(400)
+  })
+
+  it('a namespace alone changes no letter of another', async () => {
+    const letters = withLetters()
+    await dead(letters, ['evt_1'])
+    const { post } = pagesOf({ receiver: letters.receiver })
+    const reply = await post('api/letters/discard', { matching: { namespace: 'another' } })
+    expect(await reply.json()).toEqual({ changed: 0, missed: 0 })
+    expect((await letters.receiver.stats()).dead).toBe(1)
+  })
+
+  it('go by the text that is shown, and not by one that redact hides', async () => {
+    const letters = withLetters()
+    await dead(letters, ['evt_1'])
+    const { get } = pagesOf({ receiver: letters.receiver, redact: () => 'hidden' })
+    expect((await get<EventPage>('api/letters?error=NonRetryableError')).events).toEqual([])
+    expect(await get('api/letters/groups')).toMatchObject({
+      groups: [{ error: '', reason: 'hidden', count: 1 }],
+    })
+  })
+
+  it('find what is far behind in bounded requests', async () => {
+    const far = Array.from({ length: 4500 }, (_, n) => ({
+      ...{
+        key: `k${n}`,
+        id: `evt_${n}`,
+        namespace: '',
+        type: 'a.b',
+        receivedAt: 1,
+        failedAt: 1,
+        attempts: 1,
+      },
+      ...{ reason: n === 4400 ? 'TypeError: x' : 'Error: y', cursor: String(n) },
+    }))
+    const browse = vi.fn(({ after = '-1', limit = 100 }) => far.slice(Number(after) + 1).slice(0, limit))
+    const inbox = { ...memoryInbox(), browse, browsing: { states: ['dead' as const], filters: [] } }
+    const { get } = pagesOf({ inbox })
+    const first = await get<EventPage>('api/letters?error=TypeError')
+    expect(first).toEqual({ events: [], next: '1999' })
+    expect(browse).toHaveBeenCalledTimes(10)
+    const second = await get<EventPage>('api/letters?error=TypeError&after=1999')
+    const third = await get<EventPage>(`api/letters?error=TypeError&after=${second.next}`)
+    expect(third).toMatchObject({ events: [{ id: 'evt_4400' }] })
+    expect(third.next).toBeUndefined()
   })
 })
 

@@ -3,13 +3,14 @@ import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Inbox } from '@ackhook/core'
+import { eventKey } from '@ackhook/core/spi'
 import { sqliteInbox } from '@ackhook/sqlite'
 import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { launchBrowser, openPage } from '../../../test/support/browser.ts'
 import { postgresEngine, redisEngine } from '../../bullmq/test/engines.ts'
 import { dashboard } from '../src/index.ts'
 import { dashboard as nodeDashboard } from '../src/node.ts'
-import type { ChangeReport, EventPage, Overview, Whereabouts } from '../src/protocol/protocol.ts'
+import type { ChangeReport, EventPage, GroupPage, Overview, Whereabouts } from '../src/protocol/protocol.ts'
 import { dead, type Letters, withLetters } from './with-letters.ts'
 
 const stops: (() => unknown)[] = []
@@ -135,6 +136,58 @@ describe.each(Object.keys(INBOXES))('%s', name => {
       const handled = letters.seen.flatMap(one => (one.kind === 'completed' ? [one.id] : []))
       expect(handled.toSorted()).toEqual(['evt_1', 'evt_3'])
     }, 20_000)
+  })
+
+  it('groups its dead letters by error, and redrives those of one error or type alone', async () => {
+    const letters = await start(name)
+    await dead(letters, ['evt_1', 'evt_2'], 'order.paid')
+    letters.failure = 'no'
+    await dead(letters, ['evt_3'], 'order.shipped')
+    await dead(letters, ['evt_4'], 'user.created')
+    const { get, post } = api(letters)
+    expect(await get<GroupPage>('api/letters/groups')).toEqual({
+      groups: [
+        {
+          error: 'NonRetryableError',
+          reason: 'NonRetryableError: no',
+          count: 4,
+          types: ['user.created', 'order.shipped', 'order.paid'],
+        },
+      ],
+    })
+    const ids = async (query: string) =>
+      (await get<EventPage>(`api/letters?${query}`)).events.map(({ id }) => id)
+    expect(await ids('type=order.*')).toEqual(['evt_3', 'evt_2', 'evt_1'])
+    expect(await ids('error=NonRetryableError&type=user.created')).toEqual(['evt_4'])
+    expect(await ids('error=TypeError')).toEqual([])
+    letters.broken = false
+    const matching = { type: 'order.*', error: 'NonRetryableError' }
+    expect(await post<ChangeReport>('api/letters/redrive', { matching })).toEqual({ changed: 3, missed: 0 })
+    expect(letters.seen.filter(({ kind }) => kind === 'redriven')).toHaveLength(3)
+    await vi.waitFor(async () => expect(await ids('type=*')).toEqual(['evt_4']), 10_000)
+  })
+
+  it('says of an event that waits that it is pending, and what came in the last hour', async () => {
+    const letters = await start(name, 1)
+    let release = (): void => {}
+    letters.hold = new Promise(resolve => {
+      release = resolve
+    })
+    onTestFinished(() => release())
+    for (const id of ['evt_1', 'evt_2']) await letters.send(id)
+    const { get } = api(letters)
+    await vi.waitFor(async () => {
+      const states = await Promise.all(
+        ['evt_1', 'evt_2'].map(
+          async id => (await get<Whereabouts>(`api/events/${await eventKey('', id)}`)).state,
+        ),
+      )
+      expect(states).toEqual(['active', 'pending'])
+    }, 10_000)
+    await vi.waitFor(async () => {
+      const { throughput = [] } = await get<Overview>('api/overview')
+      expect(throughput.reduce((sum, { received = 0 }) => sum + received, 0)).toBe(2)
+    }, 10_000)
   })
 
   it('shows what waits and what runs, on a page in a browser', async () => {

@@ -54,6 +54,9 @@ const PRESS_WITH_FIRST_ROW = `new MutationObserver((_, observer) => {
 
 const texts = (page: Page, selector: string) => page.locator(selector).allInnerTexts()
 
+const lastError = (page: Page, text: string) =>
+  page.getByRole('region', { name: 'Last error' }).getByText(text, { exact: true })
+
 describe('the overview', () => {
   it('shows the counts, what this process saw, and why it refused', async () => {
     const letters = withLetters()
@@ -77,18 +80,117 @@ describe('the overview', () => {
   })
 })
 
+describe('whether the queue grows', () => {
+  it('is said with what came, what ended and the last error of what waits', async () => {
+    const letters = withLetters()
+    letters.broken = false
+    let release = (): void => {}
+    letters.hold = new Promise(resolve => {
+      release = resolve
+    })
+    onTestFinished(() => release())
+    for (const id of ['evt_1', 'evt_2']) await letters.send(id)
+    const stats = await letters.inbox.stats()
+    letters.inbox.stats = () => ({ ...stats, waitingError: 'TypeError: <b>x</b> of the CRM' })
+    const at = await serve(letters, { redact: text => text.replace('the CRM', '[hidden]') })
+    const page = await open(at)
+    await page.getByText('In the last hour 2 came and 0 ended: the queue grew by 2.').waitFor()
+    await page.getByRole('img', { name: 'Waiting or running, by minute: 2 now, 2 at most' }).waitFor()
+    await page.getByText('TypeError: <b>x</b> of [hidden]').waitFor()
+  })
+})
+
+describe('dead letters by error', () => {
+  it('are redriven together from their group, with progress, and can be stopped', async () => {
+    const letters = withLetters()
+    letters.failure = 'down'
+    const ids = Array.from({ length: 250 }, (_, n) => `evt_${n}`)
+    await dead(letters, ids, 'a.b')
+    const context = await contextWith()
+    let posts = 0
+    let goOn = (): void => {}
+    const held = new Promise<void>(resolve => {
+      goOn = resolve
+    })
+    await context.route('**/api/letters/redrive', async route => {
+      if (++posts === 2) await held
+      await route.continue()
+    })
+    const page = await open(`${await serve(letters)}#/letters`, context)
+    const group = page.getByRole('region', { name: 'By error' }).getByRole('listitem')
+    await vi.waitFor(async () =>
+      expect(await group.innerText()).toMatch(/NonRetryableError: down × 250\s+Redrive 250 …\s+a\.b/),
+    )
+    letters.broken = false
+    await group.getByRole('button', { name: 'Redrive 250 …' }).click()
+    await page.getByRole('heading', { name: 'Redrive all 250 letters that match?' }).waitFor()
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Cancel')
+    await page.getByRole('button', { name: 'Redrive 250 letters' }).click()
+    await page.getByText('Redrive 250 letters: 200 of 250 …').waitFor()
+    await page.getByRole('link', { name: 'Overview' }).click()
+    await page.getByRole('button', { name: 'Stop' }).click()
+    goOn()
+    await page.getByText(/^2[05]0 letters redriven, then stopped\.$/).waitFor()
+    expect(await page.getByRole('button', { name: 'Stop' }).count()).toBe(0)
+  })
+
+  it('are found by the link of their group and by a category of types', async () => {
+    const letters = withLetters()
+    await dead(letters, ['evt_1'], 'order.paid')
+    await dead(letters, ['evt_2'], 'user.created')
+    const page = await open(`${await serve(letters)}#/letters`)
+    await page.getByRole('link', { name: 'NonRetryableError: the CRM refused' }).click()
+    await vi.waitFor(() => expect(page.url()).toContain('error=NonRetryableError'))
+    await page.getByLabel('Type', { exact: true }).fill('order.*')
+    await page.getByLabel('Type', { exact: true }).press('Enter')
+    await vi.waitFor(async () => expect(await texts(page, 'tr.row a')).toEqual(['evt_1']))
+  })
+})
+
 describe('dead letters', () => {
+  it('that come later are announced, and shown when they are asked for', async () => {
+    const letters = withLetters()
+    await dead(letters, ['evt_1'])
+    const page = await open(`${await serve(letters)}#/letters`)
+    await page.getByRole('link', { name: 'evt_1' }).waitFor()
+    await dead(letters, ['evt_2', 'evt_3', 'evt_4'])
+    const button = page.getByRole('button', { name: '3 new' })
+    await button.waitFor()
+    expect(await texts(page, 'tr.row a')).toEqual(['evt_1'])
+    await button.click()
+    await vi.waitFor(async () =>
+      expect(await texts(page, 'tr.row a')).toEqual(['evt_4', 'evt_3', 'evt_2', 'evt_1']),
+    )
+    await button.waitFor({ state: 'detached' })
+  })
+
+  it('that fail again after a redrive show the new error, and can be redriven again', async () => {
+    const letters = withLetters()
+    await dead(letters, ['evt_1'])
+    const page = await open(`${await serve(letters)}#/letters`)
+    await page.getByRole('link', { name: 'evt_1' }).click()
+    await lastError(page, 'NonRetryableError: the CRM refused').waitFor()
+    letters.failure = 'another reason'
+    await page.getByRole('button', { name: 'Redrive', exact: true }).click()
+    await page.getByRole('button', { name: 'Redrive 1 letter' }).click()
+    await page.getByText('evt_1: redriven, and failed again.').waitFor()
+    await lastError(page, 'NonRetryableError: another reason').waitFor()
+    await page.getByText('Redriven: failed again').waitFor()
+    await page.getByRole('button', { name: 'Redrive', exact: true }).waitFor()
+  })
+
   it('are redriven from their own page, which says what became of each', async () => {
     const letters = withLetters()
     await dead(letters, ['evt_1'])
     const page = await open(`${await serve(letters, { bodies: true })}#/letters`)
     await page.getByRole('link', { name: 'evt_1' }).click()
-    await page.getByText('NonRetryableError: the CRM refused').waitFor()
+    await lastError(page, 'NonRetryableError: the CRM refused').waitFor()
     await page.getByText('"cnv_1"').waitFor()
     letters.broken = false
     await page.getByRole('button', { name: 'Redrive', exact: true }).click()
     await page.getByRole('button', { name: 'Redrive 1 letter' }).click()
-    await page.getByText('handled, or no longer in the inbox').waitFor()
+    await page.getByText('Redriven: handled, or no longer in the inbox').waitFor()
+    await page.getByText('evt_1: redriven, and handled, or no longer in the inbox.').waitFor()
     expect((await letters.receiver.stats()).dead).toBe(0)
     expect(letters.seen.map(one => one.kind)).toContain('redriven')
   })

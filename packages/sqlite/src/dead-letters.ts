@@ -21,6 +21,8 @@ export interface DeadLetterParts {
 /** The dead letters of the file. */
 export function createDeadLetters({ batcher, runs, turns }: DeadLetterParts): DeadLetterStore {
   const ask = (query: Query): Promise<unknown> => turns.run(() => batcher.query(query))
+  const redrive = (query: Query): Promise<unknown> =>
+    turns.run(() => runs.giveWayToRedrive(() => batcher.query(query)))
   return {
     async list({ limit, after, order } = {}) {
       const place = after === undefined ? {} : { after: parseCursor(after, 'dead') }
@@ -28,11 +30,10 @@ export function createDeadLetters({ batcher, runs, turns }: DeadLetterParts): De
       return readPage(wholeLimit(limit), { order: first, ...place }, ask)
     },
     get: key => ask({ kind: 'get', key: String(key) }) as Promise<DeadLetter | undefined>,
-    redrive: key =>
-      turns.run(() =>
-        runs.giveWayToRedrive(() => batcher.query({ kind: 'redrive', key: String(key) }) as Promise<boolean>),
-      ),
+    redrive: key => redrive({ kind: 'redrive', key: String(key) }) as Promise<boolean>,
     discard: key => ask({ kind: 'discard', key: String(key) }) as Promise<boolean>,
+    redriveMany: keys => redrive({ kind: 'redrive-many', keys: keys.map(String) }) as Promise<string[]>,
+    discardMany: keys => ask({ kind: 'discard-many', keys: keys.map(String) }) as Promise<string[]>,
   }
 }
 

@@ -35,6 +35,23 @@ it('reports the age of the oldest unfinished event, even after a redrive of an o
     await web.close(1000)
   }))
 
+it('reports the latest error of what waits for another attempt, and none before', () =>
+  withFolder(async folder => {
+    const inbox = sqliteInbox({ path: join(folder, 'inbox.db'), poll: '20ms' })
+    await startInbox(inbox, { concurrency: 1 }, async ({ id }) => ({
+      outcome: 'retry',
+      // The later failure is due first.
+      delayMs: id === 'evt_1' ? 60_000 : 30_000,
+      error: new TypeError(id),
+    }))
+    expect((await inbox.stats()).waitingError).toBeUndefined()
+    for (const id of ['evt_1', 'evt_2']) {
+      await inbox.accept(newDelivery({ id }))
+      await until('it waits', async () => (await inbox.stats()).waitingError === `TypeError: ${id}`)
+    }
+    await inbox.close(1000)
+  }))
+
 it('finds what people ask for by an index, so that deliveries do not wait for it long', () =>
   withFolder(async folder => {
     const database = new DatabaseSync(join(folder, 'inbox.db'))
@@ -81,8 +98,8 @@ it('counts the events of each minute, over all processes', () =>
     await until('all are handled', async () => (await sum()) === 3)
     expect(ran).toHaveLength(3)
     expect(await handling.throughput?.()).toEqual([
-      { startedAt: 60_000 * 30_000_000, handled: 0, deadLettered: 1 },
-      { startedAt: 60_000 * 30_000_001, handled: 3, deadLettered: 0 },
+      { startedAt: 60_000 * 30_000_000, received: 1, handled: 0, deadLettered: 1 },
+      { startedAt: 60_000 * 30_000_001, received: 3, handled: 3, deadLettered: 0 },
     ])
     now.mockReturnValue(60_000 * 30_000_060)
     expect(await handling.throughput?.()).toHaveLength(1)

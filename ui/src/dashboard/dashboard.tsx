@@ -1,9 +1,11 @@
 import type { Overview } from '../../../packages/dashboard/src/protocol/protocol.ts'
 import { call } from '../kit/api.ts'
 import { Failure } from '../kit/failure.tsx'
+import { formatCount } from '../kit/format-count.ts'
 import { useResource } from '../kit/resource.ts'
 import { route } from '../kit/route.ts'
 import { type Place, Shell } from '../kit/shell.tsx'
+import { running } from './change-letters.ts'
 import { EventsPage } from './events-page.tsx'
 import { LetterPage } from './letter-page.tsx'
 import { LettersPage } from './letters-page.tsx'
@@ -16,9 +18,27 @@ export function Dashboard() {
   const data = overview.data.value
   return (
     <Shell brand="dashboard" places={placesOf(data)} foot={data?.role === 'read' ? 'Read only' : undefined}>
+      <Progress />
       <Failure error={overview.error.value} retry={overview.reload} />
       {(data !== undefined || overview.error.value === undefined) && <Page data={data} />}
     </Shell>
+  )
+}
+
+/** What is under way, on every page: leaving the page that began it does not end it. */
+function Progress() {
+  if (running.value === undefined) return null
+  const { title, done, total, stop } = running.value
+  return (
+    <div class="note wait bar" role="status">
+      <span>
+        {title}: {formatCount(done)}
+        {total !== undefined && ` of ${formatCount(total)}`} …
+      </span>
+      <button type="button" class="push" onClick={stop}>
+        Stop
+      </button>
+    </div>
   )
 }
 

@@ -8,8 +8,8 @@ import { usePaged } from '../kit/paged.ts'
 import { Filters, filtersHere } from './filters.tsx'
 
 const COLUMNS: readonly Column<EventRow>[] = [
-  { key: 'id', label: 'Event', cell: row => <span class="mono">{row.id}</span> },
-  { key: 'type', label: 'Type', cell: row => row.type },
+  { key: 'id', label: 'Event', cell: row => <bdi class="mono">{row.id}</bdi> },
+  { key: 'type', label: 'Type', cell: row => <bdi>{row.type}</bdi> },
   { key: 'namespace', label: 'Namespace', cell: row => row.namespace, rank: 'minor', width: '8rem' },
   {
     key: 'attempts',

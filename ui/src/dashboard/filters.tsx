@@ -2,13 +2,18 @@ import type { Browsing, LetterFilter } from '../../../packages/dashboard/src/pro
 import { Field } from '../kit/field.tsx'
 import { route, setQuery } from '../kit/route.ts'
 
-const NAMES = ['type', 'text', 'id', 'namespace'] as const
+const NAMES = ['type', 'error', 'text', 'id', 'namespace'] as const
 
 /** Fields for what the inbox can find: an exact id always, type and text where it has an index. */
-export function Filters({ filters }: { readonly filters: Browsing['filters'] }) {
+export function Filters({
+  filters,
+}: {
+  readonly filters: readonly (Browsing['filters'][number] | 'error')[]
+}) {
   return (
     <search class="fields">
       {filters.includes('type') && <Filter name="type" label="Type" />}
+      {filters.includes('error') && <Filter name="error" label="Error" />}
       {filters.includes('text') ? (
         <Filter name="text" label="Id, type or namespace" />
       ) : (

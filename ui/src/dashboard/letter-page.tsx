@@ -9,34 +9,59 @@ import { JsonView } from '../kit/json-view.tsx'
 import { Ago } from '../kit/now.tsx'
 import { useResource } from '../kit/resource.ts'
 import { hrefOf } from '../kit/route.ts'
-import { type Change, changeLetters } from './change-letters.ts'
+import { toast } from '../kit/toasts.tsx'
+import { type Change, changeLetters, redriveOne } from './change-letters.ts'
 
 export function LetterPage({ letterKey, role }: { readonly letterKey: string; readonly role: Role }) {
-  const letter = useResource(signal => call<EventRow>(`api/letters/${letterKey}`, { signal }))
-  const followed = useSignal(false)
+  const isFollowed = useSignal(false)
+  const isOver = useSignal(false)
+  const letter = useResource(
+    signal => call<EventRow>(`api/letters/${letterKey}`, { signal }),
+    isFollowed.value || isOver.value ? undefined : RELOAD_MS,
+  )
+  /** What became of the last redrive from this page. */
+  const fate = useSignal<Whereabouts['state'] | undefined>(undefined)
   const error = letter.error.value
+  const isGone = error instanceof ApiError && error.status === 404
+  useEffect(() => {
+    if (isGone) isOver.value = true
+  }, [isGone])
   const change = async (action: Change) => {
-    if (!(await changeLetters(action, [letterKey]))) return
-    if (action === 'redrive') followed.value = true
-    else letter.reload()
+    fate.value = undefined
+    if (action === 'discard') {
+      if (await changeLetters(action, [letterKey])) letter.reload()
+    } else isFollowed.value = await redriveOne(letterKey)
+  }
+  const settle = (state: Whereabouts['state']) => {
+    isFollowed.value = false
+    fate.value = state
+    isOver.value = state !== 'dead'
+    if (state === 'dead') letter.reload()
+    const id = letter.data.peek()?.id ?? 'It'
+    toast(state === 'dead' ? 'bad' : 'good', `${id}: redriven, and ${FATE[state][1]}.`)
   }
   return (
     <>
       <p>
         <a href={hrefOf(['letters'])}>Dead letters</a>
       </p>
-      {error instanceof ApiError && error.status === 404 ? (
-        <h1>This dead letter is no longer there</h1>
+      {isFollowed.value ? (
+        <Follow letterKey={letterKey} onSettled={settle} />
       ) : (
-        <Failure error={error} retry={letter.reload} />
+        fate.value !== undefined && <Verdict state={fate.value} />
       )}
+      {isGone && fate.value === undefined && !isFollowed.value && (
+        <h1>This dead letter is no longer there</h1>
+      )}
+      {!isGone && <Failure error={error} retry={letter.reload} />}
       {letter.data.value !== undefined && (
         <Letter
           letter={letter.data.value}
-          actions={role === 'admin' && error === undefined && !followed.value ? change : undefined}
+          actions={
+            role === 'admin' && error === undefined && !isFollowed.value && !isOver.value ? change : undefined
+          }
         />
       )}
-      {followed.value && <Follow letterKey={letterKey} />}
     </>
   )
 }
@@ -51,7 +76,9 @@ function Letter({ letter, actions }: LetterProps) {
   return (
     <>
       <div class="bar">
-        <h1 class="mono">{id}</h1>
+        <h1 class="mono">
+          <bdi>{id}</bdi>
+        </h1>
         {actions !== undefined && (
           <div class="bar push">
             <button type="button" class="primary" onClick={() => void actions('redrive')}>
@@ -65,7 +92,9 @@ function Letter({ letter, actions }: LetterProps) {
       </div>
       <dl class="facts">
         <dt>Type</dt>
-        <dd>{type}</dd>
+        <dd>
+          <bdi>{type}</bdi>
+        </dd>
         {namespace !== '' && <dt>Namespace</dt>}
         {namespace !== '' && <dd>{namespace}</dd>}
         <dt>Received</dt>
@@ -111,14 +140,29 @@ const FATE: Readonly<Record<Whereabouts['state'], readonly [Tone, string]>> = {
   active: ['wait', 'its handlers are running'],
   dead: ['bad', 'failed again'],
   gone: ['good', 'handled, or no longer in the inbox'],
+  unknown: ['idle', 'no dead letter any more; this inbox does not tell where it is'],
 }
 const POLL_MS = 1000
+const RELOAD_MS = 5000
 
-/** What became of a letter after it was redriven. */
-function Follow({ letterKey }: { readonly letterKey: string }) {
+/** Where a letter is after it was redriven, until that is final. */
+function Follow({
+  letterKey,
+  onSettled,
+}: {
+  readonly letterKey: string
+  readonly onSettled: (state: Whereabouts['state']) => void
+}) {
   const fate = useResource(signal => call<Whereabouts>(`api/events/${letterKey}`, { signal }), POLL_MS)
-  useEffect(() => fate.reload(), [])
-  const [tone, text] = FATE[fate.data.value?.state ?? 'pending']
+  const state = fate.data.value?.state
+  useEffect(() => {
+    if (state !== undefined && state !== 'pending' && state !== 'active') onSettled(state)
+  }, [state])
+  return <Verdict state={state ?? 'pending'} />
+}
+
+function Verdict({ state }: { readonly state: Whereabouts['state'] }) {
+  const [tone, text] = FATE[state]
   return (
     <p class="note" role="status">
       Redriven: <Badge tone={tone}>{text}</Badge>

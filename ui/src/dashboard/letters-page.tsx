@@ -11,6 +11,8 @@ import { type Paged, usePaged } from '../kit/paged.ts'
 import { go, hrefOf, route, setQuery } from '../kit/route.ts'
 import { changeLetters, changeMatching } from './change-letters.ts'
 import { Filters, filtersHere } from './filters.tsx'
+import { LetterGroups } from './letter-groups.tsx'
+import { NewLetters, useNewLetters } from './new-letters.tsx'
 
 const COLUMNS: readonly Column<EventRow>[] = [
   {
@@ -18,13 +20,13 @@ const COLUMNS: readonly Column<EventRow>[] = [
     label: 'Event',
     cell: row => (
       <a href={hrefOf(['letters', row.key])} class="mono">
-        {row.id}
+        <bdi>{row.id}</bdi>
       </a>
     ),
   },
-  { key: 'type', label: 'Type', cell: row => row.type, rank: 'minor', width: '13rem' },
+  { key: 'type', label: 'Type', cell: row => <bdi>{row.type}</bdi>, rank: 'minor', width: '13rem' },
   { key: 'namespace', label: 'Namespace', cell: row => row.namespace, rank: 'minor', width: '8rem' },
-  { key: 'reason', label: 'Last error', cell: row => row.reason, rank: 'extra' },
+  { key: 'reason', label: 'Last error', cell: row => <bdi>{row.reason}</bdi>, rank: 'extra' },
   {
     key: 'attempts',
     label: 'Attempts',
@@ -42,11 +44,14 @@ const COLUMNS: readonly Column<EventRow>[] = [
   },
 ]
 
+const FILTERS = ['type', 'error', 'text'] as const
 const WITHOUT_NAMESPACE = COLUMNS.filter(({ key }) => key !== 'namespace')
 
 export function LettersPage({ overview }: { readonly overview: Overview | undefined }) {
   const selected = useSignal<ReadonlySet<string>>(new Set())
+  const fresh = useNewLetters(overview)
   const paged = usePaged<EventRow>(loadPage, (pages, isFirst) => {
+    if (isFirst) fresh.isShown(pages.view().rows)
     // Another list: a letter that a filter hides is not touched.
     const keys = isFirst ? pages.view().rows.map(({ key }) => key) : undefined
     if (keys !== undefined) selected.value = new Set(keys.filter(key => selected.peek().has(key)))
@@ -71,9 +76,15 @@ export function LettersPage({ overview }: { readonly overview: Overview | undefi
   if (overview === undefined) return <p class="quiet">Loading …</p>
   return (
     <>
-      <h1>Dead letters</h1>
-      <Filters filters={overview.browsing.filters} />
-      {canChange && <Actions paged={paged} selected={selected} now={overview.now} />}
+      <div class="bar">
+        <h1>Dead letters</h1>
+        <NewLetters count={fresh.count.value} show={paged.reload} />
+      </div>
+      <Filters filters={FILTERS.filter(one => one !== 'text' || overview.browsing.filters.includes(one))} />
+      {!isFiltered() && count > 0 && (
+        <LetterGroups overview={overview} turn={paged.turn.value} onChanged={paged.reload} />
+      )}
+      {canChange && <Actions paged={paged} selected={selected} overview={overview} />}
       <Failure error={paged.error.value} retry={paged.reload} />
       {paged.ready.value && count === 0 ? (
         <Empty />
@@ -107,8 +118,11 @@ export function LettersPage({ overview }: { readonly overview: Overview | undefi
 
 async function loadPage(after: string | undefined, signal: AbortSignal) {
   const query = { ...filtersHere(), order: orderHere(), after, limit: PAGE_ROWS }
-  const { events, next } = await call<EventPage>('api/letters', { query, signal })
-  return { rows: events, next }
+  let page = await call<EventPage>('api/letters', { query, signal })
+  // A request looks through so many letters: the next that match may be further on.
+  while (page.events.length === 0 && page.next !== undefined)
+    page = await call<EventPage>('api/letters', { query: { ...query, after: page.next }, signal })
+  return { rows: page.events, next: page.next }
 }
 
 /** Oldest first goes without filters: indexes run from the newest. */
@@ -137,18 +151,22 @@ function Empty() {
 function Actions({
   paged,
   selected,
-  now,
+  overview: { now, stats },
 }: {
   readonly paged: Paged<EventRow>
   readonly selected: Signal<ReadonlySet<string>>
-  /** The time on the server. */
-  readonly now: number
+  readonly overview: Overview
 }) {
   const keys = [...selected.value]
   const count = keys.length
   const some = (action: 'redrive' | 'discard') => void change(paged, selected, action, keys)
   const all = async (action: 'redrive' | 'discard') => {
-    if (await changeMatching(action, filtersHere(), now)) {
+    if (
+      await changeMatching(action, filtersHere(), {
+        failedBy: now,
+        known: isFiltered() ? undefined : stats.dead,
+      })
+    ) {
       selected.value = new Set()
       paged.reload()
     }

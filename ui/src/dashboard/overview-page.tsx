@@ -12,6 +12,7 @@ import { type Column, DataTable, type Sort } from '../kit/data-table.tsx'
 import { Field } from '../kit/field.tsx'
 import { formatCount } from '../kit/format-count.ts'
 import { Ago, spanOf } from '../kit/now.tsx'
+import { LastHour } from './last-hour.tsx'
 
 export function OverviewPage({ data }: { readonly data: Overview }) {
   const { stats, throughput, processes, here, browsing } = data
@@ -33,7 +34,17 @@ export function OverviewPage({ data }: { readonly data: Overview }) {
           <code>queue.getWaiting()</code> and <code>queue.getDelayed()</code> read them.
         </p>
       )}
-      {throughput !== undefined && <Throughput minutes={throughput} />}
+      {stats.waitingError !== undefined && (
+        <p class="note wait">
+          Last error of what waits: <bdi class="mono">{stats.waitingError}</bdi>
+        </p>
+      )}
+      {throughput !== undefined &&
+        (throughput.every(({ received }) => received !== undefined) ? (
+          <LastHour minutes={throughput} depth={stats.pending + stats.active} />
+        ) : (
+          <Throughput minutes={throughput} />
+        ))}
       <div class="columns">
         {processes !== undefined && <Processes processes={processes} />}
         {here !== undefined && <Refusals here={here} />}
@@ -143,9 +154,9 @@ const COLUMNS: readonly Column<ObservationLine>[] = [
     width: '11rem',
     cell: line => <Badge tone={TONES[line.kind] ?? 'idle'}>{line.kind}</Badge>,
   },
-  { key: 'id', label: 'Event', cell: line => <span class="mono">{line.id}</span> },
-  { key: 'type', label: 'Type', rank: 'minor', cell: line => line.type },
-  { key: 'detail', label: 'Detail', rank: 'minor', cell: line => line.detail },
+  { key: 'id', label: 'Event', cell: line => <bdi class="mono">{line.id}</bdi> },
+  { key: 'type', label: 'Type', rank: 'minor', cell: line => <bdi>{line.type}</bdi> },
+  { key: 'detail', label: 'Detail', rank: 'minor', cell: line => <bdi>{line.detail}</bdi> },
   {
     key: 'duration',
     label: 'Took',

@@ -28,6 +28,7 @@ export class Acceptor {
   readonly #engine: Engine
   readonly #policy: ProcessingPolicy
   readonly #pruner: Pick<Pruner, 'relieve'>
+  readonly #onAccepted: () => void
   readonly #capacity: CapacityCounter
   readonly #flights = new SingleFlight(delivery => this.#acceptWithinDeadline(delivery))
   readonly #adds: GroupCommit<NewJob, boolean | KnownJob>
@@ -37,7 +38,13 @@ export class Acceptor {
   readonly #newToken = createTokens()
   #lookupsWhenFull = 0
 
-  constructor(engine: Engine, policy: ProcessingPolicy, pruner: Pick<Pruner, 'relieve'>) {
+  constructor(
+    engine: Engine,
+    policy: ProcessingPolicy,
+    pruner: Pick<Pruner, 'relieve'>,
+    onAccepted: () => void,
+  ) {
+    this.#onAccepted = onAccepted
     this.#engine = engine
     this.#policy = policy
     this.#pruner = pruner
@@ -78,6 +85,7 @@ export class Acceptor {
       const leftMs = Math.max(1, DEADLINE_MS - (performance.now() - startedAt))
       const acceptance = await withDeadline(answer, { operation: 'inbox.accept', ms: leftMs })
       const durationMs = performance.now() - startedAt
+      if (acceptance.outcome === 'accepted') this.#onAccepted()
       if (durationMs > SLOW_MS) observe({ kind: 'store_slow', operation: 'accept', durationMs })
       return acceptance
     } catch (error) {

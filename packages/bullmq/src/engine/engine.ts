@@ -48,9 +48,11 @@ export interface KnownJob extends Partial<Remembered> {
   readonly dead: boolean
 }
 
-export interface QueueCounts extends Omit<InboxStats, 'oldestPendingMs'> {
+export interface QueueCounts extends Omit<InboxStats, 'oldestPendingMs' | 'waitingError'> {
   /** When the oldest of the unfinished events was accepted, in milliseconds since the epoch. */
   readonly oldestAt: number | undefined
+  /** Why an event failed that waits for another attempt. */
+  readonly waitingError?: string | undefined
 }
 
 /** One bite of pruning. Times are milliseconds since the epoch. */
@@ -92,8 +94,10 @@ export interface Engine {
    * name and data of `redelivery` where there is one. `false` when the job is no longer a dead letter.
    */
   requeue(jobId: string, redelivery?: Pick<NewJob, 'name' | 'data'>): Promise<boolean>
-  /** Removes the job in one step if it is a dead letter: one that was just requeued must stay. */
-  discard(jobId: string): Promise<boolean>
+  /** The same for many, without a redelivery. Resolves to the ids of those that were moved. */
+  requeueMany(jobIds: readonly string[]): Promise<readonly string[]>
+  /** Removes the jobs that are dead letters, each in one step: one that was just requeued must stay. Resolves to their ids. */
+  discardMany(jobIds: readonly string[]): Promise<readonly string[]>
   /** Forgets the id of a handled event in one step. `false` when it is not remembered as handled. */
   forget(jobId: string): Promise<boolean>
   /** One page. Jobs of other producers may be among them. */

@@ -15,7 +15,7 @@ export interface EventBoard extends PresenceStore {
   /** The job is no longer postponed: an attempt at it has ended in some other way. */
   resume(jobId: string): Promise<void>
   /** Adds to the counts of a minute. */
-  count(minute: MinuteCount): Promise<void>
+  count(minute: Required<MinuteCount>): Promise<void>
   /** The last 60 minutes in which something happened, the oldest first. */
   minutes(): Promise<readonly MinuteCount[]>
 }

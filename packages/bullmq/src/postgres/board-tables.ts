@@ -2,7 +2,9 @@
 export const BOARD_IS_MISSING = `
 SELECT to_regclass('job') IS NOT NULL
   AND (to_regclass('ackhook_process') IS NULL OR to_regclass('ackhook_postponed') IS NULL
-    OR to_regclass('ackhook_minute') IS NULL) AS missing`
+    OR NOT EXISTS (
+      SELECT FROM pg_attribute WHERE attrelid = to_regclass('ackhook_minute') AND attname = 'received'
+    )) AS missing`
 
 /**
  * What processes handle, which events wait for one of them, and what happened in each minute. The tables are small. One statement without parameters,
@@ -29,5 +31,7 @@ CREATE TABLE IF NOT EXISTS ackhook_minute (
   started_at_ms bigint NOT NULL,
   handled bigint NOT NULL,
   dead_lettered bigint NOT NULL,
+  received bigint NOT NULL DEFAULT 0,
   PRIMARY KEY (queue, started_at_ms)
-)`
+);
+ALTER TABLE ackhook_minute ADD COLUMN IF NOT EXISTS received bigint NOT NULL DEFAULT 0`

@@ -54,16 +54,19 @@ UPDATE job SET progress = $3::jsonb, attempts_made = $4 WHERE queue = $1 AND id 
 /** $1 queue, $2 id of the job. */
 const RESUME = 'DELETE FROM ackhook_postponed WHERE queue = $1 AND id = $2'
 
-/** $1 queue, $2 minute, $3 handled, $4 dead-lettered, $5 the last minute that is dropped. */
+/** $1 queue, $2 minute, $3 handled, $4 dead-lettered, $5 the last minute that is dropped, $6 received. */
 const COUNT = `
 WITH dropped AS (DELETE FROM ackhook_minute WHERE queue = $1 AND started_at_ms <= $5)
-INSERT INTO ackhook_minute AS known (queue, started_at_ms, handled, dead_lettered) VALUES ($1, $2, $3, $4)
+INSERT INTO ackhook_minute AS known (queue, started_at_ms, handled, dead_lettered, received)
+VALUES ($1, $2, $3, $4, $6)
 ON CONFLICT (queue, started_at_ms) DO UPDATE
-SET handled = known.handled + EXCLUDED.handled, dead_lettered = known.dead_lettered + EXCLUDED.dead_lettered`
+SET handled = known.handled + EXCLUDED.handled, dead_lettered = known.dead_lettered + EXCLUDED.dead_lettered,
+  received = known.received + EXCLUDED.received`
 
-/** $1 queue, $2 the last minute that is left out. */
+/** A tool may read a table that has no column for what was received yet. $1 queue, $2 the last minute that is left out. */
 const MINUTES = `
-SELECT started_at_ms, handled, dead_lettered FROM ackhook_minute
+SELECT started_at_ms, handled, dead_lettered, coalesce(to_jsonb(ackhook_minute)->>'received', '0') AS received
+FROM ackhook_minute
 WHERE queue = $1 AND started_at_ms > $2 ORDER BY started_at_ms`
 
 /** The board in three tables beside BullMQ's. */
@@ -96,8 +99,8 @@ export class PostgresBoard implements EventBoard {
     await this.#queries.query(POSTPONE, [this.#queue, jobId, progressOf(routingToken), delayMs])
   }
 
-  async count({ startedAt, handled, deadLettered }: MinuteCount): Promise<void> {
-    const values = [this.#queue, startedAt, handled, deadLettered, startedAt - KEEP_MINUTES_MS]
+  async count({ startedAt, received, handled, deadLettered }: Required<MinuteCount>): Promise<void> {
+    const values = [this.#queue, startedAt, handled, deadLettered, startedAt - KEEP_MINUTES_MS, received]
     await this.#queries.query(COUNT, values)
   }
 
@@ -105,6 +108,7 @@ export class PostgresBoard implements EventBoard {
     const { rows } = await this.#queries.query(MINUTES, [this.#queue, Date.now() - KEEP_MINUTES_MS])
     return rows.map(row => ({
       startedAt: Number(row['started_at_ms']),
+      received: Number(row['received']),
       handled: Number(row['handled']),
       deadLettered: Number(row['dead_lettered']),
     }))

@@ -48,6 +48,7 @@ import {
   RELOCK,
   REPLACE_HANDLED,
   REQUEUE,
+  REQUEUE_MANY,
   RESET_CRASH_COUNT,
 } from './statements.ts'
 import { ARE_MISSING, CREATE_TABLES } from './tables.ts'
@@ -79,7 +80,12 @@ interface KnownRow {
 }
 
 /** `bigint`, which are texts. */
-type CountsRow = Readonly<Record<'pending' | 'active' | 'dead', string> & { oldest: string | null }>
+type CountsRow = Readonly<
+  Record<'pending' | 'active' | 'dead', string> & {
+    oldest: string | null
+    waiting_error: string | null
+  }
+>
 
 export async function createPostgresEngine(
   settings: EngineSettings,
@@ -169,12 +175,13 @@ class PostgresEngine implements Engine {
 
   async readCounts(): Promise<QueueCounts> {
     const { rows } = await this.#queries.query<CountsRow>(READ_COUNTS, [this.#name])
-    const { pending, active, dead, oldest } = rows[0]!
+    const { pending, active, dead, oldest, waiting_error } = rows[0]!
     return {
       pending: Number(pending),
       active: Number(active),
       dead: Number(dead),
       oldestAt: oldest === null ? undefined : Number(oldest),
+      waitingError: waiting_error ?? undefined,
     }
   }
 
@@ -190,9 +197,12 @@ class PostgresEngine implements Engine {
     return rows[0]?.['code'] === 1
   }
 
-  async discard(jobId: string): Promise<boolean> {
-    const { rows } = await this.#queries.query(DISCARD, [this.#name, jobId])
-    return rows[0]?.['n'] === 1
+  requeueMany(jobIds: readonly string[]): Promise<readonly string[]> {
+    return this.#change(REQUEUE_MANY, [this.#name, jobIds, Date.now()])
+  }
+
+  discardMany(jobIds: readonly string[]): Promise<readonly string[]> {
+    return this.#change(DISCARD, [this.#name, jobIds])
   }
 
   async forget(jobId: string): Promise<boolean> {
@@ -278,6 +288,14 @@ class PostgresEngine implements Engine {
   async disconnect(): Promise<void> {
     await this.#queue.disconnect()
     this.#listeners.remove()
+  }
+
+  /** The ids of what a statement has changed. */
+  async #change(statement: string, values: readonly unknown[]): Promise<readonly string[]> {
+    const { rows } = await retryingDeadlocks(() =>
+      this.#queries.query<{ readonly id: string }>(statement, values),
+    )
+    return rows.map(({ id }) => id)
   }
 
   async #accept(jobs: readonly NewJob[]): Promise<ReadonlyMap<string, KnownJob>> {

@@ -49,7 +49,7 @@ SELECT (SELECT count(*) FROM (SELECT FROM job WHERE queue = $1 AND state = 'wait
 
 /**
  * Delayed jobs are ordered by when they are due: the oldest has most attempts behind it and so the longest delay, and is
- * among the last. $1 queue.
+ * among the last. One that failed recently is among the first. $1 queue.
  */
 export const READ_COUNTS = `
 SELECT (SELECT count(*) FROM job WHERE queue = $1 AND state = 'waiting')
@@ -62,7 +62,11 @@ SELECT (SELECT count(*) FROM job WHERE queue = $1 AND state = 'waiting')
     (SELECT min(added_at_ms) FROM (
       SELECT added_at_ms FROM job WHERE queue = $1 AND state = 'delayed' ORDER BY process_at_ms DESC LIMIT 20
     ) AS last)
-  ) AS oldest`
+  ) AS oldest,
+  (SELECT failed_reason FROM (
+    SELECT failed_reason, process_at_ms FROM job
+    WHERE queue = $1 AND state = 'delayed' ORDER BY process_at_ms LIMIT 20
+  ) AS next WHERE failed_reason IS NOT NULL ORDER BY process_at_ms LIMIT 1) AS waiting_error`
 
 /**
  * BullMQ's own function moves a job but leaves its data. So the job is written first, if it is dead: its row stays
@@ -78,12 +82,31 @@ WITH dead AS (
 SELECT reprocess_job($1, id, 'failed', false, true, true) AS code FROM dead`
 
 /**
- * BullMQ's own function removes a job in any state. The row is locked first, so that a redelivery that requeues the
- * event at the same time either finds it gone or keeps it. $1 queue, $2 id.
+ * The same for many, in one statement. It locks them in one order, and waits for what another statement holds: that one
+ * may be rolled back. $1 queue, $2 ids, $3 the time since which they wait.
+ */
+export const REQUEUE_MANY = `
+WITH found AS MATERIALIZED (
+  SELECT queue, id FROM job WHERE queue = $1 AND id = ANY($2) AND state = 'failed' ORDER BY id FOR UPDATE
+), dead AS (
+  UPDATE job SET stalled_count = 0, added_at_ms = $3 FROM found
+  WHERE job.queue = found.queue AND job.id = found.id RETURNING job.id
+), moved AS (
+  SELECT id, reprocess_job($1, id, 'failed', false, true, true) AS code FROM dead
+)
+SELECT id FROM moved WHERE code = 1`
+
+/**
+ * BullMQ's own function removes a job in any state. The rows are locked first, so that a redelivery that requeues an
+ * event at the same time either finds it gone or keeps it. $1 queue, $2 ids.
  */
 export const DISCARD = `
-WITH dead AS (SELECT id FROM job WHERE queue = $1 AND id = $2 AND state = 'failed' FOR UPDATE)
-SELECT remove($1, id, false) AS n FROM dead`
+WITH dead AS MATERIALIZED (
+  SELECT id FROM job WHERE queue = $1 AND id = ANY($2) AND state = 'failed' ORDER BY id FOR UPDATE
+), removed AS (
+  SELECT id, remove($1, id, false) AS n FROM dead
+)
+SELECT id FROM removed WHERE n = 1`
 
 const SERVER_NOW_MS = 'floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint'
 

@@ -19,7 +19,7 @@ import { rawOf, unreadableDelivery, unreadableReason } from '../engine/unreadabl
 import { deadLetterError, delayOf, retryError } from './job-errors.ts'
 import { type JobLock, LockRenewal } from './lock-renewal.ts'
 import { isLost, watchRecord } from './lost-record.ts'
-import { MinuteCounter } from './minute-counter.ts'
+import type { MinuteCounter } from './minute-counter.ts'
 import { OutageLog } from './outage-log.ts'
 import { type RunningAttempt, RunningAttempts, type Take } from './running-attempts.ts'
 
@@ -38,6 +38,7 @@ const NO_LIMIT = 2 ** 31 - 1
 export interface InboxWorkerOptions {
   readonly leaseMs: number
   readonly limiter: WorkerSettings['limiter'] | undefined
+  readonly minutes: MinuteCounter
   /** BullMQ could not take or record an event. It tries again. */
   readonly onError: (error: Error) => void
 }
@@ -67,7 +68,7 @@ export class InboxWorker {
     engine: Engine,
     work: ProcessEvent,
     policy: ProcessingPolicy,
-    { leaseMs, limiter, onError }: InboxWorkerOptions,
+    { leaseMs, limiter, minutes, onError }: InboxWorkerOptions,
   ) {
     this.#work = work
     this.#policy = policy
@@ -75,7 +76,7 @@ export class InboxWorker {
     this.#leaseMs = leaseMs
     this.#nameJobs = names => engine.nameJobs(names)
     this.#reasonOf = error => engine.reasonOf(error)
-    this.#minutes = new MinuteCounter(minute => engine.board.count(minute))
+    this.#minutes = minutes
     this.#outages = new OutageLog(policy.observe, 'work', engine)
     this.#locks = new LockRenewal({
       leaseMs,
@@ -122,7 +123,6 @@ export class InboxWorker {
       this.#worker.disconnect().catch(() => {})
     }
     this.#locks.stop()
-    await settlesWithin(this.#minutes.flush(), GRACE_MS)
   }
 
   /** BullMQ has locked the job. After a crash in here the lock expires, and the job runs again. */

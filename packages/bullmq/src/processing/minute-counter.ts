@@ -3,27 +3,27 @@ import type { MinuteCount } from '@ackhook/core/spi'
 const MINUTE_MS = 60_000
 const FLUSH_MS = 2000
 
-type Count = (minute: MinuteCount) => Promise<void>
+type Count = (minute: Required<MinuteCount>) => Promise<void>
+type Counts = Record<'received' | 'handled' | 'deadLettered', number>
 
-/** Counts what this process handles, and adds it to the counts of all processes every two seconds. */
+/** Counts what this process accepts and handles, and adds it to the counts of all processes every two seconds. */
 export class MinuteCounter {
   readonly #count: Count
   #startedAt = 0
-  #handled = 0
-  #deadLettered = 0
+  #counts: Counts | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
 
   constructor(count: Count) {
     this.#count = count
   }
 
-  add(what: 'handled' | 'deadLettered'): void {
+  add(what: keyof Counts): void {
     const now = Date.now()
     const startedAt = now - (now % MINUTE_MS)
     if (startedAt !== this.#startedAt) void this.flush()
     this.#startedAt = startedAt
-    if (what === 'handled') this.#handled++
-    else this.#deadLettered++
+    this.#counts ??= { received: 0, handled: 0, deadLettered: 0 }
+    this.#counts[what]++
     this.#timer ??= setTimeout(() => void this.flush(), FLUSH_MS).unref()
   }
 
@@ -31,8 +31,8 @@ export class MinuteCounter {
   async flush(): Promise<void> {
     clearTimeout(this.#timer)
     this.#timer = undefined
-    const minute = { startedAt: this.#startedAt, handled: this.#handled, deadLettered: this.#deadLettered }
-    this.#handled = this.#deadLettered = 0
-    if (minute.handled + minute.deadLettered > 0) await this.#count(minute).catch(() => {})
+    const [startedAt, counts] = [this.#startedAt, this.#counts]
+    this.#counts = undefined
+    if (counts !== undefined) await this.#count({ startedAt, ...counts }).catch(() => {})
   }
 }

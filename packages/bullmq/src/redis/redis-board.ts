@@ -80,13 +80,14 @@ redis.call('ZREM', KEYS[1], ARGV[1])
 if redis.call('EXISTS', KEYS[2]) == 1 then redis.call('HSET', KEYS[2], 'progress', ARGV[2], 'atm', ARGV[3]) end
 `
 
-/** KEYS: the counts. ARGV: the minute, handled, dead-lettered, how long to keep them. */
+/** KEYS: the counts. ARGV: the minute, handled, dead-lettered, how long to keep them, received. */
 const COUNT = `
 for _, field in ipairs(redis.call('HKEYS', KEYS[1])) do
   if tonumber(field:match('^%d+')) <= ARGV[1] - ARGV[4] then redis.call('HDEL', KEYS[1], field) end
 end
 redis.call('HINCRBY', KEYS[1], ARGV[1] .. ':handled', ARGV[2])
 redis.call('HINCRBY', KEYS[1], ARGV[1] .. ':dead', ARGV[3])
+redis.call('HINCRBY', KEYS[1], ARGV[1] .. ':received', ARGV[5])
 redis.call('PEXPIRE', KEYS[1], ARGV[4])
 `
 
@@ -136,8 +137,9 @@ export class RedisBoard implements EventBoard {
     await this.#client['zrem'](this.#keys[2]!, jobId)
   }
 
-  async count({ startedAt, handled, deadLettered }: MinuteCount): Promise<void> {
-    await this.#run(COUNT, [this.#minutes], [startedAt, handled, deadLettered, KEEP_MINUTES_MS])
+  async count({ startedAt, received, handled, deadLettered }: Required<MinuteCount>): Promise<void> {
+    const args = [startedAt, handled, deadLettered, KEEP_MINUTES_MS, received]
+    await this.#run(COUNT, [this.#minutes], args)
   }
 
   async minutes(): Promise<readonly MinuteCount[]> {
@@ -146,12 +148,15 @@ export class RedisBoard implements EventBoard {
     const after = Date.now() - KEEP_MINUTES_MS
     const kept = starts.filter(startedAt => startedAt > after)
     if (kept.length === 0) return []
-    const wanted = kept.flatMap(startedAt => [`${startedAt}:handled`, `${startedAt}:dead`])
+    const wanted = kept.flatMap(startedAt =>
+      ['handled', 'dead', 'received'].map(name => `${startedAt}:${name}`),
+    )
     const values: (string | null)[] = await this.#client['hmget'](this.#minutes, ...wanted)
     return kept.map((startedAt, i) => ({
       startedAt,
-      handled: Number(values[i * 2] ?? 0),
-      deadLettered: Number(values[i * 2 + 1] ?? 0),
+      handled: Number(values[i * 3] ?? 0),
+      deadLettered: Number(values[i * 3 + 1] ?? 0),
+      received: Number(values[i * 3 + 2] ?? 0),
     }))
   }
 

@@ -135,9 +135,15 @@ class RedisEngine implements Engine {
   async readCounts(): Promise<QueueCounts> {
     const keys = ['wait', 'paused', 'delayed', 'prioritized', 'active', 'failed'].map(name => this.#key(name))
     const counts = await this.#client['eval'](READ_COUNTS, keys.length, ...keys, this.#key(''), SAMPLE)
-    const [pending, active, dead, sampled] = counts as [number, number, number, string[]]
+    const [pending, active, dead, sampled, failure] = counts as [
+      number,
+      number,
+      number,
+      string[],
+      string | null,
+    ]
     const oldestAt = sampled.length === 0 ? undefined : Math.min(...sampled.map(Number))
-    return { pending, active, dead, oldestAt }
+    return { pending, active, dead, oldestAt, waitingError: failure ?? undefined }
   }
 
   async requeue(jobId: string, redelivery?: Pick<NewJob, 'name' | 'data'>): Promise<boolean> {
@@ -150,9 +156,15 @@ class RedisEngine implements Engine {
     return Number(await this.#client['eval'](REQUEUE, keys.length, ...keys, ...args)) === 1
   }
 
-  async discard(jobId: string): Promise<boolean> {
-    const keys = ['failed', jobId, `${jobId}:logs`, 'events'].map(name => this.#key(name))
-    return Number(await this.#client['eval'](DISCARD, keys.length, ...keys, jobId)) === 1
+  requeueMany(jobIds: readonly string[]): Promise<readonly string[]> {
+    return changedOf(jobIds, jobId => this.requeue(jobId))
+  }
+
+  discardMany(jobIds: readonly string[]): Promise<readonly string[]> {
+    return changedOf(jobIds, async jobId => {
+      const keys = ['failed', jobId, `${jobId}:logs`, 'events'].map(name => this.#key(name))
+      return Number(await this.#client['eval'](DISCARD, keys.length, ...keys, jobId)) === 1
+    })
   }
 
   async forget(jobId: string): Promise<boolean> {
@@ -259,6 +271,15 @@ class RedisEngine implements Engine {
   #key(name: string): string {
     return this.queue.toKey(name)
   }
+}
+
+/** One step for each, sent without waiting for the one before: the server goes on with deliveries in between. */
+async function changedOf(
+  jobIds: readonly string[],
+  change: (jobId: string) => Promise<boolean>,
+): Promise<readonly string[]> {
+  const changed = await Promise.all(jobIds.map(change))
+  return jobIds.filter((_, i) => changed[i])
 }
 
 /** The connections that BullMQ makes from this one, to block on while it waits for jobs. */

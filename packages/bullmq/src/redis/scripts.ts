@@ -125,7 +125,8 @@ return 1
 `
 
 /**
- * How many events wait, run and are dead, and when the oldest of those that wait or run was accepted. The oldest are at the
+ * How many events wait, run and are dead, when the oldest of those that wait or run was accepted, and why one failed that
+ * waits for another attempt. The oldest are at the
  * end of the lists. Delayed jobs are ordered by when they are due: the oldest has most attempts behind it and so the longest
  * delay, and is among the last.
  *
@@ -144,8 +145,13 @@ sample(redis.call('LRANGE', KEYS[1], -ARGV[2], -1))
 sample(redis.call('LRANGE', KEYS[2], -ARGV[2], -1))
 sample(redis.call('LRANGE', KEYS[5], -ARGV[2], -1))
 sample(redis.call('ZREVRANGE', KEYS[3], 0, ARGV[2] - 1))
+-- Those that are due next failed most recently, as far as their delays are alike.
+local failure = false
+for _, id in ipairs(redis.call('ZRANGE', KEYS[3], 0, ARGV[2] - 1)) do
+  failure = failure or redis.call('HGET', ARGV[1] .. id, 'failedReason')
+end
 local pending = redis.call('LLEN', KEYS[1]) + redis.call('LLEN', KEYS[2]) + redis.call('ZCARD', KEYS[3]) + redis.call('ZCARD', KEYS[4])
-return { pending, redis.call('LLEN', KEYS[5]), redis.call('ZCARD', KEYS[6]), sampled }
+return { pending, redis.call('LLEN', KEYS[5]), redis.call('ZCARD', KEYS[6]), sampled, failure }
 `
 
 /**

@@ -1,4 +1,5 @@
 import type { Inbox } from '@ackhook/core'
+import { type LetterFilter, matchesLetter } from '@ackhook/dashboard/letters'
 
 const PAGE = 500
 
@@ -9,13 +10,25 @@ export interface DeadTarget {
   readonly namespace: string
 }
 
+/** What a command is limited to. */
+export interface TargetFilter extends LetterFilter {
+  /** Absent: any. */
+  readonly namespace?: string | undefined
+}
+
+export function matchesTarget(filter: TargetFilter, letter: TargetHead): boolean {
+  const { namespace = letter.namespace } = filter
+  return letter.namespace === namespace && matchesLetter(filter, letter)
+}
+
+type TargetHead = DeadTarget & { readonly type: string; readonly reason?: string | undefined }
+
 /**
- * The dead letters that exist at the beginning, once each, a page at a time; with `namespace`, only those in it. The
- * newest come first: one that is redriven and fails again becomes the newest, and no page after it has it.
+ * The dead letters that exist at the beginning, once each, a page at a time, as far as they match. The newest come first: one that is redriven and fails again becomes the newest, and no page after it has it.
  */
 export async function* deadLetterPages(
   inbox: Pick<Inbox, 'deadLetters' | 'browse' | 'browsing'>,
-  namespace?: string,
+  filter: TargetFilter = {},
 ): AsyncGenerator<readonly DeadTarget[]> {
   let after: string | undefined
   for (;;) {
@@ -23,7 +36,7 @@ export async function* deadLetterPages(
     // A short page proves nothing: inboxes end one early whose bodies are large.
     if (page.length === 0) return
     after = page.at(-1)?.cursor
-    const wanted = page.filter(letter => namespace === undefined || letter.namespace === namespace)
+    const wanted = page.filter(letter => matchesTarget(filter, letter))
     if (wanted.length > 0) yield wanted
   }
 }
@@ -32,7 +45,7 @@ export async function* deadLetterPages(
 async function readPage(
   inbox: Pick<Inbox, 'deadLetters' | 'browse' | 'browsing'>,
   after: string | undefined,
-): Promise<readonly (DeadTarget & { readonly cursor: string })[]> {
+): Promise<readonly (TargetHead & { readonly cursor: string })[]> {
   const page = { limit: PAGE, ...(after !== undefined && { after }) }
   if (inbox.browse !== undefined && inbox.browsing?.states.includes('dead')) {
     return inbox.browse({ state: 'dead', ...page })

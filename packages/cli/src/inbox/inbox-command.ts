@@ -19,17 +19,20 @@ export function inboxCommand(terminal: Terminal, finish: Finish, open: OpenInbox
     command.addCommand(child)
     return child
   }
-  withOrder(add('list', 'list dead letters').option('--limit <n>', 'at most this many', parseCount, 100))
+  withOrder(
+    withFilter(add('list', 'list dead letters')).option('--limit <n>', 'at most this many', parseCount, 100),
+  )
     .option('--after <cursor>', 'go on after the page that ended with this cursor')
     .action(async (flags: ListFlags) => finish(await list(flags, parts)))
   add('show', 'show one dead letter with its body')
     .argument('<id>', 'id of the event')
     .action(async (id: string, flags: InboxFlags) => finish(await show(id, flags, parts)))
-  add('redrive', 'run dead letters again, from attempt 1')
+  withFilter(add('redrive', 'run dead letters again, from attempt 1'))
     .argument('[ids...]', 'ids of events')
     .option('--all', 'every dead letter')
+    .option('--yes', 'do not ask')
     .action(async (ids: string[], flags: ChangeFlags) => finish(await redrive(ids, flags, parts)))
-  add('discard', 'delete dead letters for good')
+  withFilter(add('discard', 'delete dead letters for good'))
     .argument('[ids...]', 'ids of events')
     .option('--all', 'every dead letter')
     .option('--yes', 'do not ask')
@@ -46,6 +49,12 @@ export function inboxCommand(terminal: Terminal, finish: Finish, open: OpenInbox
     .option('--bodies', 'show the bodies of dead letters')
     .action(async (flags: UiFlags) => finish(await ui(flags, parts)))
   return command
+}
+
+function withFilter(command: Command): Command {
+  return command
+    .option('--type <pattern>', "only events of this type, or of a category: 'order.*'")
+    .option('--error <class>', 'only those whose last error is of this class, such as TypeError')
 }
 
 function withPlace(command: Command): Command {
@@ -70,7 +79,8 @@ Examples:
   $ ackhook inbox stats --sqlite webhooks.db
   $ ackhook inbox list --redis redis://localhost:6379 --queue webhooks --prefix '{ackhook}'
   $ ackhook inbox show evt_123 --sqlite webhooks.db
-  $ ackhook inbox redrive --all --sqlite webhooks.db
+  $ ackhook inbox redrive --type 'order.*' --error TypeError --sqlite webhooks.db
+  $ ackhook inbox redrive --all --yes --sqlite webhooks.db
   $ ackhook inbox discard evt_123 --sqlite webhooks.db
   $ ackhook inbox forget evt_123 --sqlite webhooks.db
   $ ackhook inbox ui --sqlite webhooks.db`

@@ -18,13 +18,19 @@ export interface UiFlags extends InboxFlags {
   readonly bodies?: boolean
 }
 
-export interface ListFlags extends InboxFlags {
+/** Which dead letters, beside their namespace. */
+export interface FilterFlags extends InboxFlags {
+  readonly type?: string
+  readonly error?: string
+}
+
+export interface ListFlags extends FilterFlags {
   readonly limit: number
   readonly order: Order
   readonly after?: string
 }
 
-export interface ChangeFlags extends InboxFlags {
+export interface ChangeFlags extends FilterFlags {
   readonly all?: boolean
   readonly yes?: boolean
 }

@@ -1,10 +1,12 @@
 import type { DeadLetter, Inbox } from '@ackhook/core'
-import { printable } from '@ackhook/core/spi'
+import { type MinuteCount, printable } from '@ackhook/core/spi'
 import stringWidth from 'fast-string-width'
 import { EXIT } from '../command/exit-codes.ts'
 import { createPaint } from '../terminal/paint.ts'
 import { shorten } from '../terminal/shorten.ts'
 import { table } from '../terminal/table.ts'
+import { matchesTarget } from './dead-letter-pages.ts'
+import { checkFilter, isFiltered } from './filter.ts'
 import { findTarget, inNamespace } from './find-targets.ts'
 import type { InboxFlags, ListFlags } from './inbox-flags.ts'
 import { type InboxParts, withInbox } from './with-inbox.ts'
@@ -18,17 +20,17 @@ const TYPE_COLUMNS = 22
 export function list(flags: ListFlags, parts: InboxParts): Promise<number> {
   const { terminal } = parts
   return withInbox(flags, parts, async inbox => {
+    checkFilter(flags)
     const letters = await readLetters(flags, inbox)
     if (flags.json) {
       terminal.out(JSON.stringify({ deadLetters: letters.map(letter => toJson(letter)) }))
       return EXIT.ok
     }
-    if (letters.length === 0)
-      terminal.out(flags.after === undefined ? 'No dead letters.' : 'No further dead letters.')
+    if (letters.length === 0) terminal.out(noneOf(flags))
     else for (const line of linesOf(letters, terminal.columns)) terminal.out(line)
     const cursor = letters.length === flags.limit ? letters.at(-1)?.cursor : undefined
     if (cursor === undefined) return EXIT.ok
-    const total = flags.namespace === undefined ? (await inbox.stats()).dead : undefined
+    const total = isFiltered(flags) ? undefined : (await inbox.stats()).dead
     if (flags.after !== undefined || total !== letters.length) {
       const of = total === undefined ? '' : ` of ${total}`
       terminal.err(`${letters.length}${of} dead letters. For more, add --after ${cursor}`)
@@ -37,17 +39,20 @@ export function list(flags: ListFlags, parts: InboxParts): Promise<number> {
   })
 }
 
+function noneOf(flags: ListFlags): string {
+  const which = flags.after === undefined ? 'No' : 'No further'
+  return isFiltered(flags) ? `${which} dead letter matches.` : `${which} dead letters.`
+}
+
 type Listed = Omit<DeadLetter, 'body'>
 
 /** Up to `limit` letters. Keeps no bodies: a page of them may have 4 MiB, and ends early for it. */
-async function readLetters(
-  { limit, order, after: start, namespace }: ListFlags,
-  inbox: Inbox,
-): Promise<readonly Listed[]> {
+async function readLetters(flags: ListFlags, inbox: Inbox): Promise<readonly Listed[]> {
+  const { limit, order, after: start } = flags
   const letters: Listed[] = []
   for (let after = start; letters.length < limit; ) {
-    // Letters of other namespaces do not count, so the page cannot be cut to what is missing.
-    const wanted = namespace === undefined ? limit - letters.length : PAGE
+    // Letters that do not match do not count, so the page cannot be cut to what is missing.
+    const wanted = isFiltered(flags) ? PAGE : limit - letters.length
     const page = await inbox.deadLetters.list({
       limit: wanted,
       order,
@@ -56,7 +61,7 @@ async function readLetters(
     if (page.length === 0) break
     after = page.at(-1)?.cursor
     for (const { body: _, ...letter } of page) {
-      if (namespace === undefined || letter.namespace === namespace) letters.push(letter)
+      if (matchesTarget(flags, letter)) letters.push(letter)
     }
   }
   return letters.slice(0, limit)
@@ -129,9 +134,10 @@ function partsOf(letter: DeadLetter): readonly (readonly string[])[] {
 export function stats(flags: InboxFlags, parts: InboxParts): Promise<number> {
   const { terminal } = parts
   return withInbox(flags, parts, async inbox => {
-    const counts = await inbox.stats()
+    const [counts, minutes] = await Promise.all([inbox.stats(), inbox.throughput?.()])
+    const lastHour = minutes && lastHourOf(minutes)
     if (flags.json) {
-      terminal.out(JSON.stringify(counts))
+      terminal.out(JSON.stringify({ ...counts, ...(lastHour && { lastHour }) }))
       return EXIT.ok
     }
     const { bad } = createPaint(terminal.colours)
@@ -140,11 +146,35 @@ export function stats(flags: InboxFlags, parts: InboxParts): Promise<number> {
       ['running', String(counts.active)],
       ['dead', String(counts.dead)],
       ['oldest', `${Math.round(counts.oldestPendingMs / 1000)} s`],
+      ...(lastHour === undefined ? [] : [['last hour', describe(lastHour)]]),
+      ...(counts.waitingError === undefined
+        ? []
+        : [['last error', shorten(printable(counts.waitingError), (terminal.columns ?? 1024) - 12)]]),
     ]
     for (const line of table(rows))
       terminal.out(line.startsWith('dead') && counts.dead > 0 ? bad(line) : line)
     return EXIT.ok
   })
+}
+
+interface LastHour {
+  readonly received: number
+  readonly handled: number
+  readonly deadLettered: number
+}
+
+function lastHourOf(minutes: readonly MinuteCount[]): LastHour {
+  const sumOf = (name: keyof LastHour) => minutes.reduce((sum, minute) => sum + (minute[name] ?? 0), 0)
+  return { received: sumOf('received'), handled: sumOf('handled'), deadLettered: sumOf('deadLettered') }
+}
+
+/** Whether the queue grew: what came, beside what ended. */
+function describe({ received, handled, deadLettered }: LastHour): string {
+  const growth = received - handled - deadLettered
+  const verdict =
+    growth > 0 ? `${growth} more wait than an hour ago` : `${-growth} fewer wait than an hour ago`
+  const dead = deadLettered === 0 ? '' : `, ${deadLettered} died`
+  return `${received} came, ${handled} were handled${dead}: ${growth === 0 ? 'as many wait as an hour ago' : verdict}`
 }
 
 function toJson({ key: _, ...letter }: Listed & { readonly body?: Uint8Array }): object {

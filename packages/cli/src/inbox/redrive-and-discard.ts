@@ -1,7 +1,10 @@
 import type { Inbox } from '@ackhook/core'
+import { changeLetters } from '@ackhook/dashboard/letters'
+import { confirmed } from '../command/confirmed.ts'
 import { EXIT } from '../command/exit-codes.ts'
 import { UsageError } from '../command/usage-error.ts'
 import { type DeadTarget, deadLetterPages } from './dead-letter-pages.ts'
+import { checkFilter, isFiltered } from './filter.ts'
 import { type Found, findTargets, inNamespace, isDead, targetOf } from './find-targets.ts'
 import type { ChangeFlags, InboxFlags } from './inbox-flags.ts'
 import { Refusals } from './refusals.ts'
@@ -11,7 +14,8 @@ interface Change {
   readonly verb: 'redriven' | 'discarded' | 'forgotten'
   /** How many there are, as far as is known. */
   readonly total: number
-  readonly apply: (key: string) => boolean | Promise<boolean>
+  /** Returns the keys of those that were changed. */
+  readonly apply: (keys: readonly string[]) => Promise<readonly string[]>
   /** Why one was not changed. */
   readonly reasonOf: (target: DeadTarget) => string | Promise<string>
   readonly flags: InboxFlags
@@ -19,40 +23,49 @@ interface Change {
 }
 
 /** As many share a commit or a round trip. */
-const AT_ONCE = 32
+const AT_ONCE = 100
 
 export function redrive(ids: readonly string[], flags: ChangeFlags, parts: InboxParts): Promise<number> {
-  requireTargets(ids, flags)
-  return withInbox(flags, parts, async inbox =>
-    change(targetsOf(ids, flags, inbox), {
-      verb: 'redriven',
-      total: await countOf(ids, flags, inbox),
-      apply: key => inbox.deadLetters.redrive(key),
-      reasonOf: async target =>
-        (await isDead(target.key, inbox)) ? 'the inbox is full' : noDeadLetter(target),
-      flags,
-      parts,
-    }),
-  )
+  return changeLettersOf(ids, flags, parts, {
+    change: 'redrive',
+    question: letters => `Redrive ${letters}?`,
+    reasonOf: async (target, inbox) =>
+      (await isDead(target.key, inbox)) ? 'the inbox is full' : noDeadLetter(target),
+  })
 }
 
 export function discard(ids: readonly string[], flags: ChangeFlags, parts: InboxParts): Promise<number> {
-  requireTargets(ids, flags)
+  return changeLettersOf(ids, flags, parts, {
+    change: 'discard',
+    question: letters => `Delete ${letters} for good?`,
+    reasonOf: noDeadLetter,
+  })
+}
+
+interface LetterChange {
+  readonly change: 'redrive' | 'discard'
+  readonly question: (letters: string) => string
+  readonly reasonOf: (target: DeadTarget, inbox: Inbox) => string | Promise<string>
+}
+
+/** Asks before it deletes, and before it changes more than what was named. */
+function changeLettersOf(
+  ids: readonly string[],
+  flags: ChangeFlags,
+  parts: InboxParts,
+  { change: action, question, reasonOf }: LetterChange,
+): Promise<number> {
+  const isBulk = requireTargets(ids, flags)
   return withInbox(flags, parts, async inbox => {
-    const total = await countOf(ids, flags, inbox)
-    if (!flags.yes && total > 0) {
-      const sure = await parts.terminal.confirm(
-        `Delete ${total === 1 ? '1 dead letter' : `${total} dead letters`} for good?`,
-      )
-      if (sure === undefined)
-        throw new UsageError('discarding is for good: add --yes to do it without confirmation')
-      if (!sure) return EXIT.failed
-    }
-    return change(targetsOf(ids, flags, inbox), {
-      verb: 'discarded',
+    const total = isBulk ? await countOf(flags, inbox) : ids.length
+    const isAsked = total > 0 && (isBulk || action === 'discard')
+    const letters = total === 1 ? '1 dead letter' : `${total} dead letters`
+    if (isAsked && !(await confirmed(question(letters), flags, parts.terminal))) return EXIT.failed
+    return change(isBulk ? matching(flags, inbox) : named(ids, flags, inbox), {
+      verb: action === 'redrive' ? 'redriven' : 'discarded',
       total,
-      apply: key => inbox.deadLetters.discard(key),
-      reasonOf: noDeadLetter,
+      apply: keys => changeLetters(inbox.deadLetters, action, keys),
+      reasonOf: target => reasonOf(target, inbox),
       flags,
       parts,
     })
@@ -65,7 +78,10 @@ export function forget(ids: readonly string[], flags: InboxFlags, parts: InboxPa
     change(handledOf(ids, flags), {
       verb: 'forgotten',
       total: ids.length,
-      apply: key => inbox.forget(key),
+      apply: async keys => {
+        const forgotten = await Promise.all(keys.map(key => inbox.forget(key)))
+        return keys.filter((_, i) => forgotten[i])
+      },
       reasonOf: async ({ key, namespace }) =>
         (await isDead(key, inbox))
           ? 'a dead letter, which a delivery runs again anyway'
@@ -80,32 +96,32 @@ function noDeadLetter({ namespace }: DeadTarget): string {
   return `no such dead letter${inNamespace(namespace)}`
 }
 
-function requireTargets(ids: readonly string[], { all }: ChangeFlags): void {
-  if (ids.length > 0 === (all === true)) throw new UsageError('name the ids of events, or add --all')
+/** Whether it is about all letters that match, and not about those that are named. */
+function requireTargets(ids: readonly string[], flags: ChangeFlags): boolean {
+  checkFilter(flags)
+  const isBulk = flags.all === true || flags.type !== undefined || flags.error !== undefined
+  if (ids.length > 0 === isBulk)
+    throw new UsageError('name the ids of events, or add --all, or a filter: --type or --error')
+  return isBulk
 }
 
-async function countOf(
-  ids: readonly string[],
-  { all, namespace }: ChangeFlags,
-  inbox: Inbox,
-): Promise<number> {
-  if (!all) return ids.length
-  if (namespace === undefined) return (await inbox.stats()).dead
+async function countOf(flags: ChangeFlags, inbox: Inbox): Promise<number> {
+  if (!isFiltered(flags)) return (await inbox.stats()).dead
   let count = 0
-  for await (const page of deadLetterPages(inbox, namespace)) count += page.length
+  for await (const page of deadLetterPages(inbox, flags)) count += page.length
   return count
 }
 
-async function* targetsOf(
+async function* named(
   ids: readonly string[],
-  { all, namespace }: ChangeFlags,
+  { namespace }: ChangeFlags,
   inbox: Inbox,
 ): AsyncGenerator<readonly Found[]> {
-  if (!all) {
-    yield await findTargets(ids, namespace, inbox)
-    return
-  }
-  for await (const page of deadLetterPages(inbox, namespace)) {
+  yield await findTargets(ids, namespace, inbox)
+}
+
+async function* matching(flags: ChangeFlags, inbox: Inbox): AsyncGenerator<readonly Found[]> {
+  for await (const page of deadLetterPages(inbox, flags)) {
     yield page.map(target => ({ id: target.id, target }))
   }
 }
@@ -125,17 +141,20 @@ async function change(pages: AsyncIterable<readonly Found[]>, options: Change): 
   const refusals = new Refusals()
   let done = 0
 
-  async function changeOne(found: Found): Promise<void> {
-    if ('refusal' in found) refusals.add(found.id, found.refusal)
-    else if (await apply(found.target.key)) done++
-    else refusals.add(found.id, await reasonOf(found.target))
-    bar.advance()
+  async function changeSome(some: readonly Found[]): Promise<void> {
+    const keys = some.flatMap(found => ('target' in found ? found.target.key : []))
+    const changed = new Set(keys.length === 0 ? [] : await apply(keys))
+    for (const found of some) {
+      if ('refusal' in found) refusals.add(found.id, found.refusal)
+      else if (changed.has(found.target.key)) done++
+      else refusals.add(found.id, await reasonOf(found.target))
+      bar.advance()
+    }
   }
 
   for await (const page of pages) {
-    for (let i = 0; i < page.length && !stop.aborted; i += AT_ONCE) {
-      await Promise.all(page.slice(i, i + AT_ONCE).map(changeOne))
-    }
+    for (let i = 0; i < page.length && !stop.aborted; i += AT_ONCE)
+      await changeSome(page.slice(i, i + AT_ONCE))
     if (stop.aborted) break
   }
   bar.stop()

@@ -19,7 +19,8 @@ export function ui(flags: UiFlags, parts: InboxParts): Promise<number> {
     await inbox.stats()
     const role = flags.readOnly ? 'read' : 'admin'
     const server = createServer(
-      forLoopback(dashboard({ inbox, authorize: () => role, bodies: flags.bodies ?? false })),
+      // Of a server on loopback: whoever reaches it is this machine's.
+      forLoopback(dashboard({ inbox, authorize: _request => role, bodies: flags.bodies ?? false })),
     )
     announce(await openServer(server, HOST, flags.port), flags, terminal)
     if (!terminal.stop.aborted) await once(terminal.stop, 'abort')

@@ -3,7 +3,7 @@ export interface BrowseQuery {
   readonly state: BrowseState
   /** The one event with this key, which every inbox can find: `eventKey(namespace, id)`. */
   readonly key?: string
-  /** Events of exactly this type. Only where {@link BrowseSupport} names the filter. */
+  /** Events of this type, or of a category as in `on`. Only where {@link BrowseSupport} names the filter. */
   readonly type?: string
   /** Events whose id, type or namespace holds this text, in either case. Only where {@link BrowseSupport} names it. */
   readonly text?: string
@@ -48,6 +48,8 @@ export interface BrowsedEvent {
 export interface MinuteCount {
   /** When the minute began, in milliseconds since the epoch. */
   readonly startedAt: number
+  /** Events that began to wait: accepted, or redriven. Absent where the inbox does not count them. */
+  readonly received?: number
   /** Events whose handlers all resolved. */
   readonly handled: number
   /** Events that became dead letters. */

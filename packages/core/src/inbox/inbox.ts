@@ -136,6 +136,8 @@ export interface InboxStats {
   readonly dead: number
   /** Milliseconds since the oldest unhandled event was accepted, `0` when there is none. */
   readonly oldestPendingMs: number
+  /** `name: message` of the latest error that the inbox finds among the events that wait for another attempt. */
+  readonly waitingError?: string
 }
 
 /** An event that gets no further attempt. */
@@ -182,4 +184,10 @@ export interface DeadLetterStore {
   redrive(key: string): MaybePromise<boolean>
   /** Deletes it. `false` when there is no such dead letter. */
   discard(key: string): MaybePromise<boolean>
+  /**
+   * Both for up to a hundred letters in one step, or at least in fewer than a hundred. Returns the keys of those that were
+   * changed. A crash leaves each letter as it was, or changed. Absent: tools change one after the other.
+   */
+  redriveMany?(keys: readonly string[]): MaybePromise<readonly string[]>
+  discardMany?(keys: readonly string[]): MaybePromise<readonly string[]>
 }

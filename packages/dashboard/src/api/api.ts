@@ -4,7 +4,7 @@ import type { ResolvedDashboard } from '../options/options.ts'
 import { ApiProblem } from '../protocol/problem.ts'
 import type { EventRow, Role, Whereabouts } from '../protocol/protocol.ts'
 import { type Change, changeLetters, parseChange } from './change-letters.ts'
-import { type ListQuery, listEvents, toRow } from './list-events.ts'
+import { groupLetters, type ListQuery, listEvents, MAX_LIMIT, toRow } from './list-events.ts'
 import { readOverview } from './read-overview.ts'
 
 /** Who is asking, from `authorize`. */
@@ -26,14 +26,18 @@ export function createApi(parts: ResolvedDashboard): Hono<Env> {
   const api = new Hono<Env>({ getPath: request => pathInApi(new URL(request.url).pathname) ?? '/' })
   api.onError(cause => {
     if (cause instanceof ApiProblem) return cause.toReply()
-    // Of a cursor. Any other option is the inbox's own.
-    if ((cause as { option?: unknown }).option === 'after')
+    // Of a cursor or a pattern. Any other option is the inbox's own.
+    if (
+      (cause as { option?: unknown }).option === 'after' ||
+      (cause as { option?: unknown }).option === 'type'
+    )
       return new ApiProblem(400, 'invalid', cause.message).toReply()
     return new ApiProblem(503, 'inbox_unavailable', `The inbox does not work: ${cause.message}`).toReply()
   })
   api.notFound(() => new ApiProblem(404, 'not_found', 'There is no such path.').toReply())
   api.get('/overview', async c => c.json(await readOverview(parts, c.env.caller.role)))
   api.get('/letters', async c => c.json(await listEvents(parts, queryOf(c, 'dead'))))
+  api.get('/letters/groups', async c => c.json(await groupLetters(parts, c.req.query('after'))))
   api.get(`/letters/${KEY}`, async c => c.json(await letterOf(parts, c.req.param('key'))))
   api.get('/events', async c => c.json(await listEvents(parts, queryOf(c, stateOf(c)))))
   api.get(`/events/${KEY}`, async c => c.json(await whereaboutsOf(parts, c.req.param('key'))))
@@ -65,16 +69,17 @@ async function readJson(c: Context<Env>): Promise<unknown> {
 }
 
 function queryOf(c: Context<Env>, state: ListQuery['state']): ListQuery {
-  const { type, text, id, namespace, order, after, limit } = c.req.query()
+  const { type, error, text, id, namespace, order, after, limit } = c.req.query()
   return {
     state,
     ...(type !== undefined && { type }),
+    ...(error !== undefined && { error }),
     ...(text !== undefined && { text }),
     ...(id !== undefined && { id }),
     ...(namespace !== undefined && { namespace }),
     ...(order === 'oldest' && { order }),
     ...(after !== undefined && { after }),
-    ...(limit !== undefined && /^\d{1,4}$/.test(limit) && { limit: Number(limit) }),
+    ...(limit !== undefined && /^\d{1,4}$/.test(limit) && { limit: Math.min(Number(limit), MAX_LIMIT) }),
   }
 }
 
@@ -98,10 +103,13 @@ async function letterOf(parts: ResolvedDashboard, key: string): Promise<EventRow
 }
 
 async function whereaboutsOf({ inbox }: ResolvedDashboard, key: string): Promise<Whereabouts> {
-  if ((await inbox.deadLetters.get(key)) !== undefined) return { state: 'dead' }
-  for (const state of ['active', 'pending'] as const) {
-    if (inbox.browsing?.states.includes(state) !== true) continue
-    if (((await inbox.browse?.({ state, key })) ?? []).length > 0) return { state }
+  // Twice: an event that moves on between two questions is in neither place.
+  for (const _round of [1, 2]) {
+    if ((await inbox.deadLetters.get(key)) !== undefined) return { state: 'dead' }
+    if (inbox.browse === undefined) return { state: 'unknown' }
+    // Also a state that it cannot list: one event is found by its key.
+    for (const state of ['pending', 'active'] as const)
+      if ((await inbox.browse({ state, key })).length > 0) return { state }
   }
   return { state: 'gone' }
 }

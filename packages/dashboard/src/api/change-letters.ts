@@ -1,12 +1,15 @@
+import { changeLetters as changeMany } from '../letters/letter-filter.ts'
 import type { ResolvedDashboard } from '../options/options.ts'
 import { ApiProblem } from '../protocol/problem.ts'
 import type { ChangeReport, ChangeRequest, EventRow } from '../protocol/protocol.ts'
 import { inLanes } from './in-lanes.ts'
-import { listEvents } from './list-events.ts'
+import { listEvents, MAX_SCANNED } from './list-events.ts'
 
 export type Change = 'redrive' | 'discard'
 
 const MAX_KEYS = 200
+/** As many as an inbox changes in one step. */
+const AT_ONCE = 100
 const KIND = { redrive: 'redriven', discard: 'discarded' } as const
 
 /** Redrives or discards some letters, or one page of those that match. Each one is observed with who did it. */
@@ -26,12 +29,39 @@ export async function changeLetters(
   }
   const { matching, after, dryRun = false } = request
   const { failedBy = Number.POSITIVE_INFINITY, ...filter } = matching
-  const { events, next } = await listEvents(parts, { ...filter, state: 'dead', after, limit: MAX_KEYS })
+  const { events, next } = await listEvents(parts, {
+    ...filter,
+    state: 'dead',
+    after,
+    limit: dryRun ? MAX_SCANNED : MAX_KEYS,
+  })
   const due = events.filter(({ failedAt = 0 }) => failedAt <= failedBy)
-  const report = dryRun
-    ? { changed: due.length, missed: 0 }
-    : countChanges(await inLanes(due, letter => changeOne(parts, change, letter, by)))
+  const report = dryRun ? { changed: due.length, missed: 0 } : await changePage(parts, change, due, by)
   return { ...report, ...(next !== undefined && { next }) }
+}
+
+/** In few steps, and each letter is observed. */
+async function changePage(
+  { inbox, observe }: ResolvedDashboard,
+  change: Change,
+  letters: readonly EventRow[],
+  by: string | undefined,
+): Promise<ChangeReport> {
+  let changed = 0
+  for (let at = 0; at < letters.length; at += AT_ONCE) {
+    const some = letters.slice(at, at + AT_ONCE)
+    const keys = new Set(
+      await changeMany(
+        inbox.deadLetters,
+        change,
+        some.map(({ key }) => key),
+      ),
+    )
+    for (const { key, id, type, namespace } of some)
+      if (keys.has(key)) observe({ kind: KIND[change], id, type, namespace, ...(by !== undefined && { by }) })
+    changed += keys.size
+  }
+  return { changed, missed: letters.length - changed }
 }
 
 /** The body of a request as what it must be. Throws a 400 that names the mistake. */
@@ -64,6 +94,7 @@ export function parseChange(body: unknown): ChangeRequest {
 
 const FILTERS: Readonly<Record<string, 'string' | 'number'>> = {
   type: 'string',
+  error: 'string',
   text: 'string',
   id: 'string',
   namespace: 'string',

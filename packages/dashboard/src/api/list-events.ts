@@ -1,11 +1,14 @@
 import type { DeadLetter, Inbox } from '@ackhook/core'
-import { type BrowsedEvent, eventKey } from '@ackhook/core/spi'
+import { type BrowsedEvent, eventKey, requirePattern } from '@ackhook/core/spi'
+import { errorNameOf, matchesLetter } from '../letters/letter-filter.ts'
 import type { ResolvedDashboard } from '../options/options.ts'
 import { shorten } from '../options/shorten.ts'
 import { ApiProblem } from '../protocol/problem.ts'
-import type { EventPage, EventRow, LetterFilter } from '../protocol/protocol.ts'
+import type { EventPage, EventRow, GroupPage, LetterFilter, LetterGroup } from '../protocol/protocol.ts'
 
-const MAX_LIMIT = 200
+export const MAX_LIMIT = 200
+/** Letters that one request looks at, to find those of a type or an error. */
+export const MAX_SCANNED = 2000
 const MAX_REASON = 8192
 
 export interface ListQuery extends LetterFilter {
@@ -17,11 +20,72 @@ export interface ListQuery extends LetterFilter {
 
 /** One page of events in a state, with the filters that the inbox can serve. */
 export async function listEvents(parts: ResolvedDashboard, query: ListQuery): Promise<EventPage> {
+  if (query.type !== undefined) requirePattern('type', query.type)
+  if (isScanned(query)) return scan(parts, query)
   const limit = Math.max(1, Math.min(query.limit ?? 100, MAX_LIMIT))
   const rows = await pageOf(parts.inbox, query, limit)
   const next = query.id === undefined ? await nextOf(parts.inbox, query, rows, limit) : undefined
   return { events: rows.map(row => toRow(row, parts)), ...(next !== undefined && { next }) }
 }
+
+/** No index has the class of an error or a namespace, and no durable inbox one of types. */
+function isScanned({ state, id, ...filters }: ListQuery): boolean {
+  const { type, error, namespace } = filters
+  return state === 'dead' && id === undefined && (type ?? error ?? namespace) !== undefined
+}
+
+/** Looks through the letters, from the newest on. The page may be empty, and not the last. */
+async function scan(
+  parts: ResolvedDashboard,
+  { type, error, namespace, limit = MAX_LIMIT, ...query }: ListQuery,
+): Promise<EventPage> {
+  if (query.order !== undefined)
+    throw new ApiProblem(400, 'unsupported', 'Oldest first goes without filters.')
+  const events: EventRow[] = []
+  let { after } = query
+  for (let scanned = 0; scanned < MAX_SCANNED; ) {
+    const rows = await pageOf(parts.inbox, { ...query, after }, MAX_LIMIT)
+    if (rows.length === 0) return { events }
+    scanned += rows.length
+    for (const row of rows) {
+      after = row.cursor
+      const shown = toRow(row, parts)
+      // By what the page shows: a filter must not tell what `redact` hides.
+      if (!matchesLetter({ type, error }, shown) || row.namespace !== (namespace ?? row.namespace)) continue
+      events.push(shown)
+      if (events.length >= limit) return { events, next: row.cursor }
+    }
+  }
+  return { events, ...(after !== undefined && { next: after }) }
+}
+
+/** How many dead letters have an error of each class, of those after a place. */
+export async function groupLetters(parts: ResolvedDashboard, start: string | undefined): Promise<GroupPage> {
+  const groups = new Map<string, LetterGroup>()
+  let after = start
+  for (let scanned = 0; scanned < MAX_SCANNED; ) {
+    const rows = await pageOf(parts.inbox, { state: 'dead', after }, MAX_LIMIT)
+    if (rows.length === 0) return { groups: [...groups.values()] }
+    scanned += rows.length
+    after = rows.at(-1)?.cursor
+    for (const row of rows) {
+      const { type, reason = '' } = toRow(row, parts)
+      const error = errorNameOf(reason)
+      const known = groups.get(error) ?? {
+        error,
+        reason: shorten(reason, MAX_GROUP_REASON),
+        count: 0,
+        types: [],
+      }
+      const types = known.types.includes(type) ? known.types : [...known.types, type].slice(0, MAX_TYPES)
+      groups.set(error, { ...known, count: known.count + 1, types })
+    }
+  }
+  return { groups: [...groups.values()], ...(after !== undefined && { next: after }) }
+}
+
+const MAX_GROUP_REASON = 300
+const MAX_TYPES = 20
 
 /** A page may end early, where its letters are large: only an empty one says that there are no more. */
 async function nextOf(

@@ -1,4 +1,5 @@
 import type { ResolvedDashboard } from '../options/options.ts'
+import { shorten } from '../options/shorten.ts'
 import type { LiveProcess, Minute, Overview, Role } from '../protocol/protocol.ts'
 
 /** `GET api/overview` */
@@ -6,16 +7,19 @@ export async function readOverview(
   { inbox, activity, redact }: ResolvedDashboard,
   role: Role,
 ): Promise<Overview> {
-  const [stats, throughput, processes] = await Promise.all([
+  const [{ waitingError: error, ...stats }, throughput, processes] = await Promise.all([
     inbox.stats(),
     minutesOf(inbox),
     processesOf(inbox),
   ])
+  // Which event it is of is not known.
+  const waitingError =
+    error === undefined ? undefined : shorten(redact(error, { id: '', type: '', namespace: '' }), MAX_REASON)
   const { states = [], filters = [] } = inbox.browse === undefined ? {} : (inbox.browsing ?? {})
   return {
     now: Date.now(),
     role,
-    stats,
+    stats: { ...stats, ...(waitingError !== undefined && { waitingError }) },
     ...(throughput !== undefined && { throughput }),
     ...(processes !== undefined && { processes }),
     ...(activity !== undefined && { here: activity.view(redact) }),
@@ -25,17 +29,19 @@ export async function readOverview(
 
 const MINUTE_MS = 60_000
 const SHOWN = 60
+const MAX_REASON = 2048
 
 /** Sixty minutes without gaps. */
 async function minutesOf(inbox: ResolvedDashboard['inbox']): Promise<readonly Minute[] | undefined> {
   const counts = await inbox.throughput?.()
   if (counts === undefined) return undefined
+  const countsReceived = counts.every(({ received }) => received !== undefined)
   const byMinute = new Map(counts.map(count => [Math.floor(count.startedAt / MINUTE_MS), count]))
   const last = Math.floor(Date.now() / MINUTE_MS)
   return Array.from({ length: SHOWN }, (_, index) => {
     const minute = last - SHOWN + 1 + index
-    const { handled = 0, deadLettered = 0 } = byMinute.get(minute) ?? {}
-    return { at: minute * MINUTE_MS, handled, deadLettered }
+    const { received = 0, handled = 0, deadLettered = 0 } = byMinute.get(minute) ?? {}
+    return { at: minute * MINUTE_MS, ...(countsReceived && { received }), handled, deadLettered }
   })
 }
 

@@ -42,3 +42,18 @@ function nameOf(answer: unknown): string {
   if (answer === true || answer === null) return String(answer)
   return answer === undefined ? 'nothing' : `another ${typeof answer}`
 }
+
+/** An empty list of parameters, and no `arguments` either. */
+const IGNORES_REQUEST = /^(?:async\b\s*)?(?:function\b\s*[\w$]*\s*|[\w$]+\s*)?\(\s*\)(?![\s\S]*\barguments\b)/
+
+/** Warns in production where `authorize` cannot tell one request from another. */
+export function warnOfOpenDoor({ authorize, logger }: Pick<ResolvedDashboard, 'authorize' | 'logger'>): void {
+  const { process } = globalThis as {
+    readonly process?: { readonly env?: Record<string, string | undefined> }
+  }
+  if (process?.env?.['NODE_ENV'] !== 'production' || !IGNORES_REQUEST.test(String(authorize))) return
+  logger.warn(
+    { code: 'authorize_open' },
+    "authorize of the dashboard takes no request, so everybody who reaches the page gets the role it returns: with 'admin', anyone can redrive and discard. Decide by the request: (request, native) => …",
+  )
+}

@@ -36,17 +36,12 @@ export const fastifyDashboard: FastifyPluginAsync<FastifyDashboardOptions> = asy
     logLevel?: unknown
     logSerializers?: unknown
   }
-  const { authorize } = rest
   type Raw = FastifyRequest['raw'] & { [REQUEST]?: FastifyRequest }
-  const pages = {
-    ...rest,
-    // What is no function goes on as it is, to be refused where every option is checked.
-    authorize:
-      typeof authorize === 'function'
-        ? (request: Request, raw: Raw) => authorize(request, raw[REQUEST] as FastifyRequest)
-        : authorize,
-  }
-  const handler = createNodeHandler<Raw>(pages, raw => trustsProxy(raw[REQUEST]))
+  const handler = createNodeHandler(
+    rest,
+    (raw: Raw) => trustsProxy(raw[REQUEST]),
+    raw => raw[REQUEST] as FastifyRequest,
+  )
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, _payload, done) => done(null))
   for (const url of ['/', '/*']) {

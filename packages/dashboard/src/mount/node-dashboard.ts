@@ -22,23 +22,25 @@ interface MountedRequest extends IncomingMessage {
 export function nodeDashboard<Native extends IncomingMessage = IncomingMessage>(
   options: DashboardOptions<Native>,
 ): (request: Native, response: ServerResponse) => Promise<void> {
-  return createNodeHandler(options, trustsProxy)
+  return createNodeHandler<Native, Native>(options, trustsProxy, request => request)
 }
 
-/** `trusts`: whether the framework trusts the proxy that sent a request. */
-export function createNodeHandler<Native extends IncomingMessage>(
+/** `trusts`: whether the framework trusts the proxy that sent a request. `nativeOf`: the framework's own request. */
+export function createNodeHandler<Raw extends IncomingMessage, Native>(
   options: DashboardOptions<Native>,
-  trusts: (request: Native) => boolean,
-): (request: Native, response: ServerResponse) => Promise<void> {
+  trusts: (request: Raw) => boolean,
+  nativeOf: (request: Raw) => Native,
+): (request: Raw, response: ServerResponse) => Promise<void> {
   const answer = createPages(options)
   const listener = getRequestListener(
     (request, env) => {
-      const native = (env as unknown as { readonly incoming: Native }).incoming
-      return answer({ request, native, trustsProxy: trusts(native), isConsumed: isConsumed(native) })
+      const raw = (env as unknown as { readonly incoming: Raw }).incoming
+      const native = nativeOf(raw)
+      return answer({ request, native, trustsProxy: trusts(raw), isConsumed: isConsumed(raw) })
     },
     { overrideGlobalObjects: false },
   )
-  const handle = async (request: Native, response: ServerResponse): Promise<void> =>
+  const handle = async (request: Raw, response: ServerResponse): Promise<void> =>
     void (await listener(withWhole(request), response))
   return (request, response) => {
     const end = endOf(response)

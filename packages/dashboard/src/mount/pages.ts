@@ -2,9 +2,10 @@ import { onceAMinute } from '@ackhook/core/spi'
 import { createApi, pathInApi } from '../api/api.ts'
 import { type DashboardOptions, resolveOptions } from '../options/options.ts'
 import { ApiProblem } from '../protocol/problem.ts'
+import { isAllowedHost } from '../security/allowed-host.ts'
 import { PAGE_HEADERS } from '../security/page-headers.ts'
-import { type ForeignCall, refuseForeign } from '../security/refuse-foreign.ts'
-import { createAuthorizer } from './create-authorizer.ts'
+import { type ForeignCall, hostOf, refuseForeign } from '../security/refuse-foreign.ts'
+import { createAuthorizer, warnOfOpenDoor } from './create-authorizer.ts'
 import { servePage } from './serve-page.ts'
 
 /** A request, and what its framework knows of it. */
@@ -22,6 +23,7 @@ export function createPages<Native>(
   options: DashboardOptions<Native>,
 ): (asked: PageRequest) => Promise<Response> {
   const parts = resolveOptions(options)
+  warnOfOpenDoor(parts)
   const callerOf = createAuthorizer(parts)
   const api = createApi(parts)
   const report = onceAMinute<NonNullable<ForeignCall['hosts']>>((hosts, more) => {
@@ -37,11 +39,15 @@ export function createPages<Native>(
   }
 
   async function answer({ request, native, trustsProxy, isConsumed }: PageRequest): Promise<Response> {
+    const trusts = parts.trustProxy ?? trustsProxy
+    const { allowedHosts } = parts
+    if (allowedHosts !== undefined && !isAllowedHost(hostOf(request, trusts), allowedHosts))
+      return NOT_HERE.toReply()
     const { pathname } = new URL(request.url)
     const caller = await callerOf(request, native)
     if (caller === undefined) return new Response('Forbidden', { status: 403 })
     if (pathInApi(pathname) === undefined) return pageOf(request, pathname)
-    const refusal = refuseForeign(request, parts.trustProxy ?? trustsProxy)
+    const refusal = refuseForeign(request, trusts)
     if (refusal !== undefined) return refuse(refusal)
     if (request.method === 'POST' && isConsumed) return CONSUMED.toReply()
     return api.fetch(request, { caller })
@@ -55,6 +61,12 @@ export function createPages<Native>(
     return new Response(reply.body, { status: reply.status, headers })
   }
 }
+
+const NOT_HERE = new ApiProblem(
+  403,
+  'forbidden',
+  'This host is not the dashboard: see the option allowedHosts.',
+)
 
 const CONSUMED = new ApiProblem(
   500,

@@ -1,6 +1,7 @@
 import { ConfigurationError, type Inbox, type Logger, type Observation, type Receiver } from '@ackhook/core'
 import { consoleLogger, type InspectedReceiver, inspectReceiver, refuseUnknownNames } from '@ackhook/core/spi'
 import type { Role } from '../protocol/protocol.ts'
+import { hostName } from '../security/allowed-host.ts'
 import { Activity, type RedactedEvent } from './activity.ts'
 
 /** Who is asking, and what they may do. `name` appears in the observation of each redrive and discard. */
@@ -18,6 +19,11 @@ export interface DashboardOptions<Native = unknown> {
    * receiver's logger, or on the console where there is only an inbox.
    */
   readonly authorize: (request: Request, native: Native) => Authorization | Promise<Authorization>
+  /**
+   * Host names, besides loopback ones, under which the dashboard answers. Give them where `authorize` goes by the network
+   * alone: otherwise a page of another site that makes its own name lead here is let in too. Default: any.
+   */
+  readonly allowedHosts?: readonly string[] | undefined
   /** Shows the bodies of dead letters. Default `false`: they hold your customers' data. */
   readonly bodies?: boolean | undefined
   /**
@@ -36,24 +42,28 @@ export interface ResolvedDashboard {
   /** Absent without a receiver. */
   readonly activity: Activity | undefined
   readonly authorize: (request: Request, native: unknown) => Authorization | Promise<Authorization>
+  /** Absent: any. */
+  readonly allowedHosts: readonly string[] | undefined
   readonly bodies: boolean
   /** Absent: as the framework says. */
   readonly trustProxy: boolean | undefined
   readonly redact: (text: string, event: RedactedEvent) => string
 }
 
-const NAMES = ['receiver', 'inbox', 'authorize', 'bodies', 'redact', 'trustProxy']
+const NAMES = ['receiver', 'inbox', 'authorize', 'allowedHosts', 'bodies', 'redact', 'trustProxy']
 
 /** Throws `ConfigurationError` for a wrong option. */
 export function resolveOptions<Native>(options: DashboardOptions<Native>): ResolvedDashboard {
   refuseUnknownNames(options, NAMES)
-  const { authorize, bodies = false, redact = text => text, trustProxy } = options
+  const { authorize, allowedHosts, bodies = false, redact = text => text, trustProxy } = options
   if (typeof authorize !== 'function') {
     throw new ConfigurationError(
       'authorize',
       "is required: (request, native) => 'admin', 'read' or false. Whoever it lets in sees your customers' events",
     )
   }
+  if (allowedHosts !== undefined && !isHostList(allowedHosts))
+    throw new ConfigurationError('allowedHosts', "must be a list of host names, such as ['ops.example.com']")
   if (typeof bodies !== 'boolean') throw new ConfigurationError('bodies', 'must be true or false')
   if (trustProxy !== undefined && typeof trustProxy !== 'boolean')
     throw new ConfigurationError('trustProxy', 'must be true or false')
@@ -62,6 +72,7 @@ export function resolveOptions<Native>(options: DashboardOptions<Native>): Resol
   return {
     ...source,
     authorize: authorize as ResolvedDashboard['authorize'],
+    allowedHosts,
     bodies,
     trustProxy,
     redact,
@@ -94,6 +105,10 @@ function sourceOf({
 
 function isObject(value: unknown): value is object {
   return (typeof value === 'object' && value !== null) || typeof value === 'function'
+}
+
+function isHostList(value: unknown): boolean {
+  return Array.isArray(value) && value.every(one => typeof one === 'string' && hostName(one) !== undefined)
 }
 
 function isInbox(inbox: unknown): boolean {

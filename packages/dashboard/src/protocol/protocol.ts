@@ -28,11 +28,15 @@ export interface Stats {
   readonly active: number
   readonly dead: number
   readonly oldestPendingMs: number
+  /** Of an event that waits for another attempt, redacted. */
+  readonly waitingError?: string
 }
 
 export interface Minute {
   /** Start of the minute. */
   readonly at: number
+  /** Accepted or redriven. Absent where the inbox does not count them. */
+  readonly received?: number
   readonly handled: number
   /** Events that became dead letters. */
   readonly deadLettered: number
@@ -86,8 +90,8 @@ export interface Browsing {
 }
 
 /**
- * `GET api/events?state=pending|active&…` and `GET api/letters?…`, with `type` and `text` where {@link Browsing} names
- * them, `id` and `namespace` for one event, `after` and `limit` (200 at most). Letters take `order=oldest`, without filters.
+ * `GET api/events?state=pending|active&…` and `GET api/letters?…`, with `text`, and of `api/events` also `type`, where {@link Browsing}
+ * names them, `type` and `error` of letters everywhere, `id` and `namespace` for one event, `after` and `limit` (200 at most). Letters take `order=oldest`, without filters.
  */
 /** One page. `GET api/letters/{key}` answers a single {@link EventRow} with its body. */
 export interface EventPage {
@@ -117,9 +121,28 @@ export interface EventRow {
   readonly body?: string
 }
 
-/** `GET api/events/{key}`: where an event is now. `gone`: handled, discarded or never here. */
+/** `GET api/letters/groups`, and the same with `after` while there is a `next`: the counts of one error add up. */
+export interface GroupPage {
+  readonly groups: readonly LetterGroup[]
+  readonly next?: string
+}
+
+/** Dead letters whose last errors are of one class. */
+export interface LetterGroup {
+  /** Its name. Empty: the errors have none. */
+  readonly error: string
+  /** The newest of their reasons, redacted. */
+  readonly reason: string
+  readonly count: number
+  readonly types: readonly string[]
+}
+
+/**
+ * `GET api/events/{key}`: where an event is now. `gone`: handled, discarded or never here. `unknown`: no dead letter, and
+ * the inbox finds no others.
+ */
 export interface Whereabouts {
-  readonly state: 'pending' | 'active' | 'dead' | 'gone'
+  readonly state: 'pending' | 'active' | 'dead' | 'gone' | 'unknown'
 }
 
 /** `POST api/letters/redrive` and `POST api/letters/discard`: some by key, or a page of all that match. */
@@ -129,7 +152,10 @@ export type ChangeRequest =
 
 /** As in the query of `GET api/letters`. */
 export interface LetterFilter {
+  /** A type, a category such as `conversation.*`, or `*`. */
   readonly type?: string
+  /** The class of the last error: `TypeError`. */
+  readonly error?: string
   readonly text?: string
   readonly id?: string
   readonly namespace?: string

@@ -34,7 +34,8 @@ function compare(origin: string, host: string): ForeignCall | undefined {
   return sent !== '' && sent === expected ? undefined : { message: BEHIND_PROXY, hosts: { expected, sent } }
 }
 
-function hostOf(request: Request, trustsProxy: boolean): string {
+/** The host that the browser asked for. */
+export function hostOf(request: Request, trustsProxy: boolean): string {
   // The first one is that of the proxy which the browser asked.
   const forwarded = trustsProxy ? request.headers.get('x-forwarded-host')?.split(',')[0]?.trim() : undefined
   return forwarded || (request.headers.get('host') ?? new URL(request.url).host)

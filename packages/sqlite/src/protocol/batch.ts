@@ -49,6 +49,7 @@ export type Query =
   | ({ readonly kind: 'list' } & ListRequest)
   | ({ readonly kind: 'browse' } & BrowseRequest)
   | { readonly kind: 'get' | 'redrive' | 'discard' | 'forget'; readonly key: string }
+  | { readonly kind: 'redrive-many' | 'discard-many'; readonly keys: readonly string[] }
   | { readonly kind: 'publish'; readonly own: PublishedHandlers }
 
 /** Where the last page ended. */

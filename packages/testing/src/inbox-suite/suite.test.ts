@@ -25,7 +25,7 @@ describe('the inbox suite', () => {
 })
 
 describe('memoryInbox', () => {
-  const capabilities = { durable: false, serialize: true, forgets: true, browse: true }
+  const capabilities = { durable: false, serialize: true, forgets: true, browse: true, counts: true }
   for (const { id, name, run } of inboxSuite({ open, capabilities })) {
     it(`${id}: ${name}`, { timeout: 60_000 }, run)
   }

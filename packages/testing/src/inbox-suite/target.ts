@@ -13,6 +13,8 @@ export interface InboxCapabilities {
   readonly forgets: boolean
   /** Lists events by their state (`browse`). */
   readonly browse?: boolean | undefined
+  /** Counts what came and ended by minute, what came included (`throughput`). */
+  readonly counts?: boolean | undefined
 }
 
 /** Where the events of one case live: a file, a queue, a process. Nothing is in it at first. */

@@ -1,6 +1,6 @@
+import { confirmed } from '../../command/confirmed.ts'
 import { EXIT } from '../../command/exit-codes.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
-import { confirmed } from '../lib/confirmed.ts'
 import { report } from '../lib/report.ts'
 import { withEmulator } from '../lib/with-emulator.ts'
 import type { RemoveFlags } from './endpoint-flags.ts'

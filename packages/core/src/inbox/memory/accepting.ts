@@ -106,6 +106,7 @@ function admit(state: State, entry: Entry): MaybePromise<AcceptResult> {
     return CLAIM_UNDER_WAY
   }
   entry.phase = 'held'
+  state.minutes.add('received')
   leases?.watch(entry.acceptedAt)
   if (entry.delivery.waitUntil !== undefined) {
     const finished = new Promise<void>(resolve => (entry.onFinished = resolve))

@@ -1,3 +1,4 @@
+import { covers } from '../../events/type-pattern.ts'
 import { copyBody } from '../../lib/copy-body.ts'
 import type { BrowsedEvent, BrowseQuery, BrowseSupport } from '../browse.ts'
 import { type DeadLetterList, parseCursor } from './dead-letter-list.ts'
@@ -42,7 +43,7 @@ function stateOf({ phase, attempt }: Entry): BrowseQuery['state'] | undefined {
 
 function matches(event: BrowsedEvent, { key, type, text }: BrowseQuery): boolean {
   if (key !== undefined && event.key !== key) return false
-  if (type !== undefined && event.type !== type) return false
+  if (type !== undefined && !covers(type, event.type)) return false
   if (text === undefined) return true
   const wanted = text.toLowerCase()
   return [event.id, event.type, event.namespace].some(one => one.toLowerCase().includes(wanted))

@@ -171,16 +171,17 @@ function forLater({ event: _, waitUntil: __, asyncContext: ___, ...rest }: Deliv
 
 const MINUTE_MS = 60_000
 const MINUTES_KEPT = 60
+const NONE = { received: 0, handled: 0, deadLettered: 0 }
 
 /** What happened in each of the last 60 minutes. */
 export class MinuteCounts {
-  readonly #minutes: { startedAt: number; handled: number; deadLettered: number }[] = []
-  #current = { startedAt: 0, handled: 0, deadLettered: 0 }
+  readonly #minutes: (typeof NONE & { startedAt: number })[] = []
+  #current = { startedAt: 0, ...NONE }
 
-  add(what: 'handled' | 'deadLettered'): void {
+  add(what: keyof typeof NONE): void {
     const now = Date.now()
     if (now >= this.#current.startedAt + MINUTE_MS) {
-      this.#current = { startedAt: now - (now % MINUTE_MS), handled: 0, deadLettered: 0 }
+      this.#current = { startedAt: now - (now % MINUTE_MS), ...NONE }
       this.#minutes.push(this.#current)
       if (this.#minutes.length > MINUTES_KEPT) this.#minutes.shift()
     }

@@ -14,14 +14,15 @@ afterEach(() => {
 
 it('counts by the minute, for an hour', () => {
   const counts = new MinuteCounts()
+  counts.add('received')
   counts.add('handled')
   vi.advanceTimersByTime(59_999)
   counts.add('handled')
   vi.advanceTimersByTime(1)
   counts.add('deadLettered')
   expect(counts.list()).toEqual([
-    { startedAt: 60_000 * 30_000_000, handled: 2, deadLettered: 0 },
-    { startedAt: 60_000 * 30_000_001, handled: 0, deadLettered: 1 },
+    { startedAt: 60_000 * 30_000_000, received: 1, handled: 2, deadLettered: 0 },
+    { startedAt: 60_000 * 30_000_001, received: 0, handled: 0, deadLettered: 1 },
   ])
   vi.advanceTimersByTime(59 * 60_000)
   expect(counts.list()).toHaveLength(1)
@@ -40,5 +41,5 @@ it('counts what the inbox handles and dead-letters', async () => {
   })
   for (const id of ['a', 'b', 'dead', 'a']) await send({ id })
   await settle()
-  expect(await inbox.throughput?.()).toMatchObject([{ handled: 2, deadLettered: 1 }])
+  expect(await inbox.throughput?.()).toMatchObject([{ received: 3, handled: 2, deadLettered: 1 }])
 })

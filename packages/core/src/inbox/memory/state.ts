@@ -18,9 +18,9 @@ export interface State {
   /** Absent where the store is the inbox's own: its leases are the entries. */
   readonly leases: LeaseRenewal | undefined
   readonly deadLetters: DeadLetterList
-  /** Counts the events that end, by minute. */
+  /** Counts the events that come and end, by minute. */
   readonly minutes: {
-    add(what: 'handled' | 'deadLettered'): void
+    add(what: 'received' | 'handled' | 'deadLettered'): void
     list(): readonly MinuteCount[]
   }
   readonly leaseMs: number

@@ -4,8 +4,9 @@ import type { SqliteDatabase, SqliteStatement } from '../driver/database.ts'
 /** Of all events in the file: not handled, dead letters, and those that wait after a result `postponed`. */
 export type Total = 'unhandled' | 'dead' | 'postponed'
 /** Of one minute. */
-type Happening = 'handled' | 'dead_lettered'
+type Happening = 'received' | 'handled' | 'dead_lettered'
 
+const FIELDS = { received: 'received', handled: 'handled', dead_lettered: 'deadLettered' } as const
 const MINUTE_MS = 60_000
 const KEPT_MS = 60 * MINUTE_MS
 
@@ -23,7 +24,7 @@ export class Counts {
   readonly #drop: SqliteStatement
   /** What this transaction has changed. */
   #totals = { unhandled: 0, dead: 0, postponed: 0 }
-  #happened = { handled: 0, dead_lettered: 0 }
+  #happened = { received: 0, handled: 0, dead_lettered: 0 }
   /** `unhandled` as it was when this transaction first asked for it. */
   #unhandledBefore: number | undefined
   #lastMinute = 0
@@ -47,6 +48,7 @@ export class Counts {
 
   change(name: Total, by: 1 | -1): void {
     this.#totals[name] += by
+    if (name === 'unhandled' && by === 1) this.happened('received')
   }
 
   happened(what: Happening): void {
@@ -65,17 +67,18 @@ export class Counts {
   /** To be called after each transaction, saved or rolled back. */
   reset(): void {
     this.#totals = { unhandled: 0, dead: 0, postponed: 0 }
-    this.#happened = { handled: 0, dead_lettered: 0 }
+    this.#happened = { received: 0, handled: 0, dead_lettered: 0 }
     this.#unhandledBefore = undefined
   }
 
   /** The last 60 minutes in which something happened, the oldest first. */
   minutes(now: number): readonly MinuteCount[] {
-    const counts: { startedAt: number; handled: number; deadLettered: number }[] = []
+    const counts: { startedAt: number; received: number; handled: number; deadLettered: number }[] = []
     for (const { name, minute, value } of this.#minutes.all(Math.max(0, now - KEPT_MS)) as CountRow[]) {
-      if (counts.at(-1)?.startedAt !== minute) counts.push({ startedAt: minute, handled: 0, deadLettered: 0 })
+      if (counts.at(-1)?.startedAt !== minute)
+        counts.push({ startedAt: minute, received: 0, handled: 0, deadLettered: 0 })
       const count = counts.at(-1)
-      if (count !== undefined) count[name === 'handled' ? 'handled' : 'deadLettered'] = value
+      if (count !== undefined) count[FIELDS[name as Happening]] = value
     }
     return counts
   }

@@ -20,6 +20,11 @@ const OLDEST = `SELECT min(accepted_at) AS oldest FROM ackhook_events WHERE seq 
     ${first(`INDEXED BY ackhook_events_delayed WHERE state = ${WAITING} AND due > ${AT_ONCE}`)} UNION ALL
     ${first(`WHERE state = ${BEHIND} AND due = ${AT_ONCE}`)} UNION ALL
     ${first(`WHERE state = ${ACTIVE}`)})`
+// From the index by when each wait began: an event that waits for another process has no error.
+const WAITING_ERROR = `SELECT reason FROM (SELECT reason, due - delay AS began FROM ackhook_events
+    INDEXED BY ackhook_events_wait_began WHERE state = ${WAITING} AND due > ${AT_ONCE} AND due - delay < 9e15
+    ORDER BY due - delay DESC LIMIT 20)
+  WHERE reason IS NOT NULL LIMIT 1`
 const COUNT_ACTIVE = `SELECT count(*) AS count FROM ackhook_events WHERE state = ${ACTIVE}`
 const FORGET = 'DELETE FROM ackhook_ids WHERE key = ? AND forget_at > ?'
 
@@ -30,10 +35,18 @@ type Answer =
   | readonly MinuteCount[]
   | PresenceView
   | DeadLetter
+  | readonly string[]
   | boolean
   | undefined
 
-const WRITES: readonly Query['kind'][] = ['redrive', 'discard', 'forget', 'publish']
+const WRITES: readonly Query['kind'][] = [
+  'redrive',
+  'redrive-many',
+  'discard',
+  'discard-many',
+  'forget',
+  'publish',
+]
 
 /** Whether a query needs a transaction. */
 export function isWrite({ kind }: Query): boolean {
@@ -48,6 +61,7 @@ export class Queries {
   readonly #board: Board
   readonly #countActive: SqliteStatement
   readonly #oldest: SqliteStatement
+  readonly #waitingError: SqliteStatement
   readonly #forget: SqliteStatement
 
   constructor(database: SqliteDatabase, ordering: Ordering, counts: Counts) {
@@ -57,6 +71,7 @@ export class Queries {
     this.#board = new Board(database, counts)
     this.#countActive = database.prepare(COUNT_ACTIVE)
     this.#oldest = database.prepare(OLDEST)
+    this.#waitingError = database.prepare(WAITING_ERROR)
     this.#forget = database.prepare(FORGET)
   }
 
@@ -82,6 +97,10 @@ export class Queries {
         return this.#deadLetters.redrive(query.key, now)
       case 'discard':
         return this.#deadLetters.discard(query.key)
+      case 'redrive-many':
+        return query.keys.filter(key => this.#deadLetters.redrive(key, now))
+      case 'discard-many':
+        return query.keys.filter(key => this.#deadLetters.discard(key))
       case 'forget':
         return Number(this.#forget.run(query.key, now).changes) === 1
       case 'browse':
@@ -105,11 +124,13 @@ export class Queries {
   #stats(now: number): InboxStats {
     const active = (this.#countActive.get() as { readonly count: number }).count
     const { oldest } = this.#oldest.get() as { readonly oldest: number | null }
+    const waiting = this.#waitingError.get() as { readonly reason: string } | undefined
     return {
       pending: Math.max(0, this.#counts.total('unhandled') - active),
       active,
       dead: this.#counts.total('dead'),
       oldestPendingMs: oldest === null ? 0 : Math.max(0, now - oldest),
+      ...(waiting && { waitingError: waiting.reason }),
     }
   }
 }

@@ -1,3 +1,4 @@
+import type { DeadLetterStore } from '@ackhook/core/spi'
 import { until } from '../../lib/until.ts'
 import { expectEqual, pause } from '../expect.ts'
 import { COMPLETED, DEAD, type Harness, inboxCase } from '../harness.ts'
@@ -100,6 +101,56 @@ export const deadLetterCases: readonly InboxCase[] = [
     expectEqual((await deadLetters.list()).length, 0, 'dead letters listed')
   }),
 
+  inboxCase(
+    'dead-many',
+    'many dead letters are redriven or discarded at once, and nothing else is touched',
+    async ({ start }) => {
+      const broken = new Set<string>()
+      const harness = await start({ decide: ({ id }) => (broken.has(id) ? DEAD : COMPLETED) })
+      const { deadLetters } = harness.inbox
+      const keys: string[] = []
+      for (let index = 0; index < 12; index++) {
+        const delivery = makeDelivery({ type: 'a.b' })
+        broken.add(delivery.id)
+        keys.push(delivery.key)
+        await acceptAndDeadLetter(harness, delivery)
+      }
+      broken.clear()
+      const handled = makeDelivery()
+      await harness.accept(handled)
+      await harness.run(12)
+      const [first, second] = [keys.slice(1, 8), keys.slice(8)]
+      const redriven = await changeMany(deadLetters, 'redrive', [...first, handled.key, makeDelivery().key])
+      expectEqual([...redriven].sort(), [...first].sort(), 'the letters that were redriven')
+      for (let index = 0; index < first.length; index++) await harness.run(13 + index)
+      const discarded = await changeMany(deadLetters, 'discard', [...second, ...first])
+      expectEqual([...discarded].sort(), [...second].sort(), 'the letters that were discarded')
+      const [left, ...others] = await deadLetters.list()
+      expectEqual([left?.key, others.length], [keys[0], 0], 'the letter that is left')
+    },
+  ),
+
+  inboxCase(
+    'counts',
+    'what came, was handled and died is counted by minute, a redrive as one more that came',
+    async ({ start }) => {
+      let result = DEAD as typeof DEAD | typeof COMPLETED
+      const harness = await start({ decide: () => result })
+      const delivery = makeDelivery()
+      await acceptAndDeadLetter(harness, delivery)
+      result = COMPLETED
+      await harness.inbox.deadLetters.redrive(delivery.key)
+      for (let index = 0; index < 3; index++) await harness.accept(makeDelivery())
+      await until(async () => {
+        const minutes = (await harness.inbox.throughput?.()) ?? []
+        const sumOf = (name: 'received' | 'handled' | 'deadLettered') =>
+          minutes.reduce((sum, minute) => sum + (minute[name] ?? 0), 0)
+        return sumOf('received') === 5 && sumOf('handled') === 4 && sumOf('deadLettered') === 1
+      }, 'five came, four were handled, and one died')
+    },
+    ['counts'],
+  ),
+
   inboxCase('dead-unknown', 'redrive and discard touch nothing but dead letters', async ({ start }) => {
     const harness = await start({ manual: true })
     const delivery = makeDelivery()
@@ -123,4 +174,16 @@ async function acceptAndDeadLetter(
   await harness.accept(delivery)
   const isDeadLetter = async () => (await harness.inbox.deadLetters.get(delivery.key)) !== undefined
   await until(isDeadLetter, 'the event is a dead letter')
+}
+
+/** One letter after the other where the inbox has no step for many. */
+async function changeMany(
+  letters: DeadLetterStore,
+  change: 'redrive' | 'discard',
+  keys: readonly string[],
+): Promise<readonly string[]> {
+  const many = letters[`${change}Many`]?.(keys)
+  if (many !== undefined) return many
+  const changed = await Promise.all(keys.map(key => letters[change](key)))
+  return keys.filter((_, i) => changed[i])
 }

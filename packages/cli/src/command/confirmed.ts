@@ -1,11 +1,10 @@
-import { UsageError } from '../../command/usage-error.ts'
-import type { Terminal } from '../../terminal/terminal.ts'
+import { UsageError } from './usage-error.ts'
 
 /** Whether the user agrees, or has said so with --yes. Without a terminal --yes is needed. */
 export async function confirmed(
   question: string,
   { yes }: { readonly yes?: boolean },
-  { confirm }: Terminal,
+  { confirm }: { readonly confirm: (question: string) => Promise<boolean | undefined> },
 ): Promise<boolean> {
   if (yes) return true
   const sure = await confirm(question)

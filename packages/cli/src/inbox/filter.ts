@@ -1,0 +1,19 @@
+import { requirePattern } from '@ackhook/core/spi'
+import { UsageError } from '../command/usage-error.ts'
+import type { FilterFlags } from './inbox-flags.ts'
+
+/** Whether a command is limited to some dead letters. */
+export function isFiltered({ namespace, type, error }: FilterFlags): boolean {
+  return namespace !== undefined || type !== undefined || error !== undefined
+}
+
+/** Throws for a `--type` that is no pattern: it would silently match nothing. */
+export function checkFilter({ type }: FilterFlags): void {
+  try {
+    if (type !== undefined) requirePattern('type', type)
+  } catch (cause) {
+    throw new UsageError((cause as Error).message.replace(/^Option 'type':/, '--type').replace(/\.$/, ''), {
+      cause,
+    })
+  }
+}

@@ -1,0 +1,1 @@
+export { changeLetters, errorNameOf, type LetterFilter, matchesLetter } from './letters/letter-filter.ts'

@@ -1,0 +1,37 @@
+import type { DeadLetterStore } from '@ackhook/core/spi'
+import { expect, it } from 'vitest'
+import { changeLetters, errorNameOf, matchesLetter } from './letter-filter.ts'
+
+it.each([
+  ['TypeError: x is undefined', 'TypeError'],
+  ['crm.Timeout: 30 s', 'crm.Timeout'],
+  ['TypeError', ''],
+  ['it failed: because', ''],
+  ['', ''],
+])('reads the class of the error from a reason, %j', (reason, name) => {
+  expect(errorNameOf(reason)).toBe(name)
+})
+
+it.each([
+  [{}, true],
+  [{ type: '*' }, true],
+  [{ type: 'order.paid' }, true],
+  [{ type: 'order.*' }, true],
+  [{ type: 'order' }, false],
+  [{ type: 'orders.*' }, false],
+  [{ error: 'TypeError' }, true],
+  [{ error: 'Error' }, false],
+  [{ error: '' }, false],
+  [{ type: 'order.*', error: 'RangeError' }, false],
+])('%j takes a letter of order.paid with a TypeError: %j', (filter, expected) => {
+  expect(matchesLetter(filter, { type: 'order.paid', reason: 'TypeError: no use' })).toBe(expected)
+})
+
+it('changes letters one after the other where an inbox has no step for many', async () => {
+  const redriven: string[] = []
+  const store = {
+    redrive: (key: string) => key !== 'gone' && redriven.push(key) > 0,
+  } as unknown as DeadLetterStore
+  expect(await changeLetters(store, 'redrive', ['a', 'gone', 'b'])).toEqual(['a', 'b'])
+  expect(redriven).toEqual(['a', 'b'])
+})

@@ -1,0 +1,12 @@
+/** Redrives every dead letter of a file, a hundred at a time, until it is killed. Prints how many so far. */
+import { sqliteInbox } from '@ackhook/sqlite'
+
+const inbox = sqliteInbox(process.argv[2])
+let redriven = 0
+for (;;) {
+  const page = await inbox.browse({ state: 'dead', limit: 100 })
+  if (page.length === 0) break
+  redriven += (await inbox.deadLetters.redriveMany(page.map(({ key }) => key))).length
+  process.stdout.write(`${redriven}\n`)
+}
+await inbox.close(1000)

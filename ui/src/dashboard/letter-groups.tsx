@@ -1,0 +1,86 @@
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import type { GroupPage, LetterGroup, Overview } from '../../../packages/dashboard/src/protocol/protocol.ts'
+import { call } from '../kit/api.ts'
+import { Failure } from '../kit/failure.tsx'
+import { formatCount } from '../kit/format-count.ts'
+import { useResource } from '../kit/resource.ts'
+import { hrefOf } from '../kit/route.ts'
+import { changeMatching } from './change-letters.ts'
+
+interface LetterGroupsProps {
+  readonly overview: Overview
+  /** Another number counts them again. */
+  readonly turn: number
+  readonly onChanged: () => void
+}
+
+/** The dead letters by the class of their error, each group with its button. */
+export function LetterGroups({ overview, turn, onChanged }: LetterGroupsProps) {
+  const counted = useSignal(0)
+  const groups = useResource(signal => countGroups(signal, count => (counted.value = count)))
+  useEffect(() => {
+    if (turn > 1) groups.reload()
+  }, [turn])
+  const redrive = async ({ error, count }: LetterGroup) => {
+    if (await changeMatching('redrive', { error }, { failedBy: overview.now, known: count })) onChanged()
+  }
+  const known = groups.data.value
+  if (known?.length === 0 && groups.error.value === undefined) return null
+  return (
+    <section class="panel" aria-labelledby="groups">
+      <h2 id="groups">By error</h2>
+      <Failure error={groups.error.value} retry={groups.reload} />
+      {known === undefined && groups.error.value === undefined && (
+        <p class="quiet">Counting … {formatCount(counted.value)}</p>
+      )}
+      <ul class="timeline">
+        {known?.map(group => (
+          <li key={group.error} class="bad">
+            <div class="bar">
+              <span>
+                <Reason group={group} /> × <b>{formatCount(group.count)}</b>
+              </span>
+              {overview.role === 'admin' && (
+                <button type="button" class="push" onClick={() => void redrive(group)}>
+                  Redrive {formatCount(group.count)} …
+                </button>
+              )}
+            </div>
+            <div class="small quiet">
+              <bdi>{group.types.join(', ')}</bdi>
+            </div>
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+/** Leads to the list of the group, where its errors have a class to filter by. */
+function Reason({ group: { error, reason } }: { readonly group: LetterGroup }) {
+  const text = <bdi class="mono">{reason === '' ? 'no error text' : reason}</bdi>
+  return error === '' ? text : <a href={hrefOf(['letters'], { error })}>{text}</a>
+}
+
+/** Adds up the pages. The largest group comes first. */
+async function countGroups(
+  signal: AbortSignal,
+  counting: (count: number) => void,
+): Promise<readonly LetterGroup[]> {
+  const sums = new Map<string, LetterGroup>()
+  let counted = 0
+  let after: string | undefined
+  do {
+    const page: GroupPage = await call('api/letters/groups', { query: { after }, signal })
+    for (const group of page.groups) {
+      const known = sums.get(group.error)
+      counted += group.count
+      const types = [...new Set([...(known?.types ?? []), ...group.types])]
+      sums.set(group.error, { ...(known ?? group), count: (known?.count ?? 0) + group.count, types })
+    }
+    counting(counted)
+    after = page.next
+  } while (after !== undefined)
+  return [...sums.values()].sort((a, b) => b.count - a.count)
+}

@@ -1,0 +1,67 @@
+import { type Signal, useSignal } from '@preact/signals'
+import { useEffect, useRef } from 'preact/hooks'
+import type { EventPage, EventRow, Overview } from '../../../packages/dashboard/src/protocol/protocol.ts'
+import { call } from '../kit/api.ts'
+import { filtersHere } from './filters.tsx'
+
+const MOST = 50
+
+interface Fresh {
+  /** How many came since the list was loaded, {@link MOST} at most. */
+  readonly count: Signal<number>
+  /** The newest letters that the list shows. */
+  readonly isShown: (rows: readonly EventRow[]) => void
+}
+
+/**
+ * Counts the letters that a list does not have yet, and leaves the list alone: rows must not move under the pointer. Asks
+ * when the counts of the overview have changed.
+ */
+export function useNewLetters(overview: Overview | undefined): Fresh {
+  const shown = useRef<readonly EventRow[] | undefined>(undefined)
+  const count = useSignal(0)
+  const deaths = overview?.throughput?.reduce((sum, { deadLettered }) => sum + deadLettered, 0)
+  const state = overview === undefined ? '' : `${overview.stats.dead} ${deaths}`
+  const before = useRef('')
+  useEffect(() => {
+    const isFirst = before.current === ''
+    before.current = state
+    if (isFirst || state === '' || shown.current === undefined) return
+    const query = { ...filtersHere(), limit: MOST }
+    call<EventPage>('api/letters', { query }).then(
+      ({ events }) => (count.value = countNew(events, shown.current ?? [])),
+      // The overview says that the server does not answer.
+      () => {},
+    )
+  }, [state])
+  return {
+    count,
+    isShown(rows) {
+      shown.current = rows
+      count.value = 0
+    },
+  }
+}
+
+function countNew(events: readonly EventRow[], shown: readonly EventRow[]): number {
+  const known = new Set(shown.map(placeOf))
+  const newest = Math.max(0, ...shown.map(({ failedAt = 0 }) => failedAt))
+  return events.filter(event => (event.failedAt ?? 0) >= newest && !known.has(placeOf(event))).length
+}
+
+/** A letter that died again is another one. */
+function placeOf({ key, failedAt }: EventRow): string {
+  return `${key} ${failedAt}`
+}
+
+export function NewLetters({ count, show }: { readonly count: number; readonly show: () => void }) {
+  return (
+    <div class="push" role="status">
+      {count > 0 && (
+        <button type="button" onClick={show}>
+          {count < MOST ? count : `${MOST} or more`} new
+        </button>
+      )}
+    </div>
+  )
+}
