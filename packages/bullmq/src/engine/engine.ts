@@ -75,8 +75,8 @@ export interface Engine {
   readonly refused?: Promise<never>
   /** What a failure comes from: the first words of the server or the socket, where the client hides them behind its own. */
   reasonOf(error: unknown): unknown
-  /** Creates what this package stores beside BullMQ, where it is missing. */
-  prepare(): Promise<void>
+  /** Creates what this package stores beside BullMQ, where it is missing. `ordered`: for events that run in the order of a key. */
+  prepare(ordered: boolean): Promise<void>
   /**
    * Adds the jobs whose ids are new, neither jobs nor remembered. Each has its own answer: `true` when the job is stored
    * and is this delivery's, what there is of the id when it is not, and `false` when a lookup has to decide.
@@ -89,9 +89,9 @@ export interface Engine {
   readCounts(): Promise<QueueCounts>
   /**
    * Moves a dead letter back to the waiting jobs in one step, with fresh counts of attempts and crashes, and with the
-   * name and data of `redelivery` where there is one. `false` when the job is no longer a dead letter.
+   * name, data and order of `redelivery` where there is one. `false` when the job is no longer a dead letter.
    */
-  requeue(jobId: string, redelivery?: Pick<NewJob, 'name' | 'data'>): Promise<boolean>
+  requeue(jobId: string, redelivery?: NewJob): Promise<boolean>
   /** Removes the job in one step if it is a dead letter: one that was just requeued must stay. */
   discard(jobId: string): Promise<boolean>
   /** Forgets the id of a handled event in one step. `false` when it is not remembered as handled. */
