@@ -156,6 +156,25 @@ describe('on PostgreSQL', { timeout: 120_000 }, () => {
     expect(await statesOf(queue)).toEqual({ e3: 'waiting' })
   })
 
+  test('an event that arrives while the last one of its key ends is not left waiting', async () => {
+    const queue = unique('order')
+    const inbox = await started(queue, { concurrency: 0 })
+    await accept(inbox, 'e0', 0)
+    const client = await pool.connect()
+    await client.query('BEGIN')
+    await client.query('DELETE FROM job WHERE queue = $1', [queue])
+    let isAnswered = false
+    const answer = accept(inbox, 'e1', 1).finally(() => {
+      isAnswered = true
+    })
+    const waiting = "SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+    await until(async () => isAnswered || (await pool.query(waiting)).rowCount === 1)
+    await client.query('COMMIT')
+    client.release()
+    await answer
+    expect(await statesOf(queue)).toEqual({ e1: 'waiting' })
+  })
+
   test('a dead letter that is redriven takes its turn by its age, and a discarded one holds nobody up', async () => {
     const queue = unique('order')
     const ran: string[] = []
