@@ -68,8 +68,8 @@ const atLeast = (what, least, measured, floor = {}) => ({
   ...{ what, measured, least, ...floor },
   limit: `at least ${least.toLocaleString('en-GB')}`,
 })
-const atMost = (what, most, measured, floor = {}) => ({
-  ...{ what, measured, most, ...floor },
+const atMost = (what, most, measured) => ({
+  ...{ what, measured, most },
   limit: `at most ${most.toLocaleString('en-GB')}`,
 })
 

@@ -1,7 +1,8 @@
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
+import { bullmqInbox } from '@ackhook/bullmq'
 import { sqliteInbox } from '@ackhook/sqlite'
-import { scratchFolder } from '../lib/engines.mjs'
+import { scratchFolder, startPostgres } from '../lib/engines.mjs'
 import { interleave, median } from '../lib/rounds.mjs'
 import { showNumber, table } from '../lib/table.mjs'
 import { accepted, nextDelivery, started } from './durable/inbox.mjs'
@@ -9,54 +10,84 @@ import { accepted, nextDelivery, started } from './durable/inbox.mjs'
 const BODY = Buffer.from(JSON.stringify({ text: 'x'.repeat(489) }))
 /** How many are stored with one wait for the disk. */
 const AT_A_TIME = 500
-const WAYS = { 'one key': () => 'cnv_1', 'a key each': index => `cnv_${index}` }
+const HOT = 'cnv_1'
+/** The key of each event. What has a name with `others` counts only what is not of the hot key. */
+const WAYS = {
+  'one key': () => HOT,
+  'a key each': index => `cnv_${index}`,
+  'no key': () => undefined,
+  'others, every tenth event of one key': index => (index % 10 === 0 ? HOT : `cnv_${index}`),
+  'others, every tenth event without its key': index => `cnv_${index}`,
+}
 
-/** How fast `sqliteInbox` works off events that wait, of one `serializeBy` key, which run one after the other. */
+/** How fast events that wait are worked off: those of one `serializeBy` key, which run one after the other, and others. */
 export async function measureHotKey({ quick }) {
+  const postgres = await startPostgres()
+  const places = { SQLite: inSqlite, PostgreSQL: () => inPostgres(postgres.url) }
   const events = quick ? 3000 : 10_000
-  const samples = await interleave(Object.keys(WAYS), {
+  const figures = {}
+  const names = Object.keys(places).flatMap(place => Object.keys(WAYS).map(way => `${place}: ${way}`))
+  const samples = await interleave(names, {
     rounds: quick ? 3 : 9,
     warmUps: 1,
-    measure: name => workOff(events, WAYS[name]),
+    measure: name => {
+      const [place, way] = name.split(': ')
+      return workOff(places[place](), events, WAYS[way], way.startsWith('others'))
+    },
   })
-  const figures = Object.fromEntries(
-    [...samples].map(([name, own]) => [
-      name,
-      { low: Math.min(...own), middle: median(own), high: Math.max(...own) },
-    ]),
-  )
+  await postgres.stop()
+  for (const [name, own] of samples) {
+    figures[name] = { low: Math.min(...own), middle: median(own), high: Math.max(...own) }
+  }
   const rows = Object.entries(figures).map(([name, { low, middle, high }]) => [
     name,
     ...[low, middle, high].map(showNumber),
   ])
   return {
-    markdown: `## One ordering key in SQLite\n\nEvents of 500 bytes that wait, handled a second, with 16 slots.\n\n${table(['', 'min', 'median', 'max'], rows)}`,
+    markdown: `## One ordering key\n\nEvents of 500 bytes that wait, handled a second, with 16 slots.\n\n${table(['', 'min', 'median', 'max'], rows)}`,
     figures,
   }
 }
 
-async function workOff(events, keyOf) {
+function inSqlite() {
   const folder = scratchFolder()
   const path = join(folder.path, 'inbox.db')
-  const receiving = await started(sqliteInbox(path))
-  const store = index =>
-    accepted(receiving, { ...nextDelivery(), body: BODY, order: { key: keyOf(index), createdAt: index } })
+  return { create: () => sqliteInbox(path), remove: () => folder.remove() }
+}
+
+function inPostgres(connectionString) {
+  const queue = `hot-${nextDelivery().key}`
+  const postgres = { connectionString, migrate: true }
+  return { create: () => bullmqInbox({ postgres, queue }), remove() {} }
+}
+
+async function workOff(place, events, keyOf, othersOnly) {
+  const isOther = index => !othersOnly || index % 10 !== 0
+  const receiving = await started(place.create(), { serialize: true })
+  const others = new Set()
+  const store = index => {
+    const key = keyOf(index)
+    const delivery = { ...nextDelivery(), body: BODY, ...(key && { order: { key, createdAt: index } }) }
+    if (isOther(index)) others.add(delivery.id)
+    return accepted(receiving, delivery)
+  }
   for (let stored = 0; stored < events; stored += AT_A_TIME) {
     await Promise.all(Array.from({ length: AT_A_TIME }, (_, index) => store(stored + index)))
   }
   await receiving.close(1000)
+  const counted = others.size
   let handled = 0
-  const process = async () => {
-    handled++
+  const process = async ({ id }) => {
+    if (others.has(id)) handled++
     return { outcome: 'completed' }
   }
-  const working = sqliteInbox(path)
-  await started(working, { concurrency: 16, process })
+  const working = place.create()
+  await started(working, { concurrency: 16, process, serialize: true })
   const beganAt = performance.now()
   const before = handled
-  while (handled < events) await setTimeout(1)
-  const perSecond = (events - before) / ((performance.now() - beganAt) / 1000)
+  while (handled < counted) await setTimeout(1)
+  const perSecond = (counted - before) / ((performance.now() - beganAt) / 1000)
   await working.close(1000)
-  folder.remove()
+  place.remove()
   return perSecond
 }

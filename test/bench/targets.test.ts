@@ -18,20 +18,12 @@ it('calls an upper limit out of reach when what does nothing else is over it', (
 })
 
 it('says behind a figure what it cannot be better than', () => {
-  const sqlite = {
-    perSecond: narrow(2e4),
-    toGroupCommit: narrow(2),
-    loopP99Ms: narrow(2),
-    aloneP50: narrow(1.65),
+  const alone = {
+    300: { peers: { 'stripe verifyHeader': narrow(1.8) }, bounds: { 'stripe verifyHeader': narrow(1.9) } },
   }
-  const figures = {
-    sqlite: { ...sqlite, threadP50: narrow(1.6) },
-    slowDisk: { perSecond: narrow(12_000) },
-    bullmq: { redis: { accepting: {}, processing: {} }, postgres: { accepting: {}, processing: {} } },
-    http: { sqlite: narrow(0.7), sqliteP99Ms: narrow(20) },
-  }
-  expect(targetsTable([{ subject: 'durable', node: 20, figures }])).toContain(
-    '| at most 1.5 | 20 | 1.65 (1.62 to 1.68); the same in a thread 1.60 | out of reach |',
+  const figures = { alone }
+  expect(targetsTable([{ subject: 'verify', node: 20, figures }])).toContain(
+    '; native calls alone 1.90 | out of reach |',
   )
 })
 

@@ -20,7 +20,7 @@ export function nextDelivery() {
 /** Starts an inbox as a receiver does. `concurrency: 0`: it only receives. */
 export async function started(
   inbox,
-  { concurrency = 0, process = async () => ({ outcome: 'completed' }) } = {},
+  { concurrency = 0, process = async () => ({ outcome: 'completed' }), serialize = false } = {},
 ) {
   await inbox.start(process, {
     acknowledge: 'immediately',
@@ -28,7 +28,7 @@ export async function started(
     capacity: 100_000_000,
     retry: { attempts: 8, minDelayMs: 1000, maxDelayMs: 300_000, factor: 4 },
     retentionMs: 604_800_000,
-    serialize: false,
+    serialize,
     clock: Date.now,
     observe() {},
     logger: console,

@@ -38,7 +38,7 @@ import { Stats } from './stats.ts'
 /** 10 s, 50 s, 4 min, 21 min, 1.7 h, 9 h and 12 h apart, each less a random part: 11 to 23 h in all. */
 const RETRY = { attempts: 8, minDelayMs: 10_000, maxDelayMs: 43_200_000, factor: 5 }
 const CANNOT_SERIALIZE =
-  'BullMQ cannot run the events of one key one at a time; use sqliteInbox, or leave the option out and let handlers compare created_at'
+  'BullMQ on Redis cannot run the events of one key one at a time; use bullmqInbox on PostgreSQL or sqliteInbox, or leave the option out and let handlers compare created_at'
 const CLOSE_MS = 1000
 /** About ten round trips, perhaps to another continent, or to a server that has to wake up. */
 const START_MS = 5000
@@ -66,7 +66,7 @@ export function bullmqInbox(options: BullmqInboxOptions): Inbox {
     redriveCommand: event => place && redriveCommand(place, event),
     defaultRetry: RETRY,
     defaultCapacity: 100_000,
-    cannotSerialize: CANNOT_SERIALIZE,
+    ...(resolved.engine.kind === 'redis' && { cannotSerialize: CANNOT_SERIALIZE }),
     start: (work, policy) => inbox.start(work, policy),
     accept: delivery => inbox.accept(delivery),
     close: timeoutMs => inbox.close(timeoutMs),
@@ -119,7 +119,8 @@ class BullmqInbox {
   }
 
   async start(work: ProcessEvent, given: ProcessingPolicy): Promise<void> {
-    if (given.serialize) throw new ConfigurationError('serializeBy', CANNOT_SERIALIZE)
+    if (given.serialize && this.#options.engine.kind === 'redis')
+      throw new ConfigurationError('serializeBy', CANNOT_SERIALIZE)
     const policy = this.#untilShutDown(given)
     const engine = await this.open()
     const outages = new OutageLog(policy.observe, 'prune', engine)
@@ -189,7 +190,7 @@ class BullmqInbox {
     policy: ProcessingPolicy,
     { pruner, minutes }: { readonly pruner: Pruner; readonly minutes: MinuteCounter },
   ): Promise<void> {
-    await checkStart(engine, START_MS)
+    await checkStart(engine, START_MS, policy.serialize)
     const mustNotGoOn = () => this.#closed || this.#engine !== engine
     if (mustNotGoOn()) throw closedError()
     const counted = settlesWithin(this.stats(), COUNT_MS)

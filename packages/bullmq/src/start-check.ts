@@ -11,11 +11,11 @@ const CONNECTION_LOST = /^MaxRetriesPerRequestError|Stream isn't writeable/
  * that does not exist. A connection that is lost meanwhile, as in a process that hangs while it boots, proves nothing:
  * the next one is asked.
  */
-export async function checkStart(engine: Engine, timeoutMs: number): Promise<void> {
+export async function checkStart(engine: Engine, timeoutMs: number, ordered: boolean): Promise<void> {
   // The queue first: on a server it cannot work with, BullMQ's worker would try again without a pause.
   const ready = engine.queue.waitUntilReady()
   await (engine.refused === undefined ? ready : Promise.race([ready, engine.refused]))
-  await engine.prepare()
+  await engine.prepare(ordered)
   const endsAt = performance.now() + timeoutMs
   for (;;) {
     try {

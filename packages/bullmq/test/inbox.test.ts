@@ -571,15 +571,4 @@ describe.each([
     await queue.resume()
     await until(async () => (await inbox.stats()).pending === 0)
   })
-
-  test('serializeBy is refused, and the error names the inbox that has it', async () => {
-    const inbox = opened(unique('q'))
-    await expect(async () => inbox.start(scripted(COMPLETED), aPolicy({ serialize: true }))).rejects.toThrow(
-      /serializeBy.*BullMQ cannot.*sqliteInbox/,
-    )
-    const secret = 'a secret of sixteen bytes or more'
-    expect(() => createReceiver({ secret, inbox, serializeBy: event => event.id })).toThrow(
-      /serializeBy.*BullMQ cannot.*sqliteInbox/,
-    )
-  })
 })

@@ -103,7 +103,7 @@ describe('BullMQ', () => {
     for (const seed of runs(15, 1)) {
       const options = { connectionString: postgres.url, migrate: true }
       const createInbox = () => bullmqInbox({ postgres: options, queue: `machine-${seed}` })
-      await play({ ...durable, createInbox, serializes: false }, seed)
+      await play({ ...durable, createInbox, serializes: seed % 2 === 0 }, seed)
     }
   })
 })

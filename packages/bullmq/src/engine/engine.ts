@@ -77,8 +77,8 @@ export interface Engine {
   readonly refused?: Promise<never>
   /** What a failure comes from: the first words of the server or the socket, where the client hides them behind its own. */
   reasonOf(error: unknown): unknown
-  /** Creates what this package stores beside BullMQ, where it is missing. */
-  prepare(): Promise<void>
+  /** Creates what this package stores beside BullMQ, where it is missing. `ordered`: for events that run in the order of a key. */
+  prepare(ordered: boolean): Promise<void>
   /**
    * Adds the jobs whose ids are new, neither jobs nor remembered. Each has its own answer: `true` when the job is stored
    * and is this delivery's, what there is of the id when it is not, and `false` when a lookup has to decide.
@@ -91,9 +91,9 @@ export interface Engine {
   readCounts(): Promise<QueueCounts>
   /**
    * Moves a dead letter back to the waiting jobs in one step, with fresh counts of attempts and crashes, and with the
-   * name and data of `redelivery` where there is one. `false` when the job is no longer a dead letter.
+   * name, data and order of `redelivery` where there is one. `false` when the job is no longer a dead letter.
    */
-  requeue(jobId: string, redelivery?: Pick<NewJob, 'name' | 'data'>): Promise<boolean>
+  requeue(jobId: string, redelivery?: NewJob): Promise<boolean>
   /** The same for many, without a redelivery. Resolves to the ids of those that were moved. */
   requeueMany(jobIds: readonly string[]): Promise<readonly string[]>
   /** Removes the jobs that are dead letters, each in one step: one that was just requeued must stay. Resolves to their ids. */

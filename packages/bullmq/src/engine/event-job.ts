@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
-import type { Delivery } from '@ackhook/core'
+import { createHash } from 'node:crypto'
+import type { Delivery, SerialOrder } from '@ackhook/core'
 import { traceContext } from '@ackhook/core/spi'
 import type { Job, JobsOptions, Queue } from 'bullmq'
 
@@ -29,7 +30,14 @@ export interface JobData extends Remembered {
 export interface NewJob {
   readonly name: string
   readonly data: JobData
-  readonly opts: JobsOptions & { readonly jobId: string }
+  readonly opts: JobsOptions & { readonly jobId: string; readonly ackhookOrder?: JobOrder | undefined }
+}
+
+/** The place of a job among those of its ordering key. */
+export interface JobOrder {
+  readonly key: string
+  /** When the event was created, in milliseconds since the epoch. */
+  readonly at: number
 }
 
 /** On PostgreSQL the queue has another backend underneath; nothing in this package uses what differs. */
@@ -54,6 +62,12 @@ export function toJobData(delivery: Delivery, token: string, retentionMs: number
   return isUtf8(bytes) && !bytes.includes(0)
     ? { ...head, body: bytes.toString('utf8') }
     : { ...head, body: bytes.toString('base64'), encoding: 'base64' }
+}
+
+/** A hash of the key: PostgreSQL stores neither every text nor any length of it in an index. */
+export function toJobOrder({ key, createdAt }: SerialOrder): JobOrder {
+  // UTF-8 has the same bytes for all that is not a character.
+  return { key: createHash('sha256').update(key, 'utf16le').digest('base64url'), at: Math.trunc(createdAt) }
 }
 
 /** A job as it is stored, whoever added it. */

@@ -27,6 +27,7 @@ import { BOARD_IS_MISSING, CREATE_BOARD } from './board-tables.ts'
 import { leaveConnections } from './leave-connections.ts'
 import { lockByServerClock } from './lock-by-server-clock.ts'
 import { postgresNotices } from './notices.ts'
+import { CREATE_ORDER, ISOLATION, ORDER_IS_MISSING } from './order-tables.ts'
 import { PoolListeners } from './pool-listeners.ts'
 import { PostgresBoard } from './postgres-board.ts'
 import { findJob, listJobs } from './postgres-job-list.ts'
@@ -71,6 +72,8 @@ const TABLES = [
   [ARE_MISSING, CREATE_TABLES],
   [BOARD_IS_MISSING, CREATE_BOARD],
 ] as const
+/** The same where events run in the order of a key. */
+const ORDERED_TABLES = [...TABLES, [ORDER_IS_MISSING, CREATE_ORDER]] as const
 
 interface KnownRow {
   readonly id: string
@@ -143,9 +146,10 @@ class PostgresEngine implements Engine {
     return firstCause(error)
   }
 
-  async prepare(): Promise<void> {
+  async prepare(ordered: boolean): Promise<void> {
+    if (ordered) await this.#checkIsolation()
     try {
-      for (const [isMissing, create] of TABLES) {
+      for (const [isMissing, create] of ordered ? ORDERED_TABLES : TABLES) {
         const { rows } = await this.#queries.query<{ readonly missing: boolean }>(isMissing)
         if (rows[0]?.missing) await this.#queries.query(create)
       }
@@ -185,13 +189,14 @@ class PostgresEngine implements Engine {
     }
   }
 
-  async requeue(jobId: string, redelivery?: Pick<NewJob, 'name' | 'data'>): Promise<boolean> {
+  async requeue(jobId: string, redelivery?: NewJob): Promise<boolean> {
     const values = [
       this.#name,
       jobId,
       redelivery?.name,
       redelivery && JSON.stringify(redelivery.data),
       Date.now(),
+      redelivery && JSON.stringify(redelivery.opts.ackhookOrder),
     ]
     const { rows } = await this.#queries.query(REQUEUE, values)
     return rows[0]?.['code'] === 1
@@ -290,6 +295,15 @@ class PostgresEngine implements Engine {
     this.#listeners.remove()
   }
 
+  async #checkIsolation(): Promise<void> {
+    const { rows } = await this.#queries.query<{ readonly isolation: string }>(ISOLATION)
+    if (rows[0]?.isolation === 'read committed') return
+    throw new ConfigurationError(
+      'serializeBy',
+      `the isolation level of its user or database is '${rows[0]?.isolation}'; set default_transaction_isolation to 'read committed' for it`,
+    )
+  }
+
   /** The ids of what a statement has changed. */
   async #change(statement: string, values: readonly unknown[]): Promise<readonly string[]> {
     const { rows } = await retryingDeadlocks(() =>
@@ -299,7 +313,7 @@ class PostgresEngine implements Engine {
   }
 
   async #accept(jobs: readonly NewJob[]): Promise<ReadonlyMap<string, KnownJob>> {
-    const values = [this.#name, JSON.stringify(jobs.toSorted(byId).map(toEntry))]
+    const values = [this.#name, JSON.stringify(jobs.toSorted(byLock).map(toEntry))]
     const { rows } = await retryingDeadlocks(() => this.#queries.query<KnownRow>(ACCEPT, values))
     return byIdOf(rows)
   }
@@ -330,9 +344,14 @@ function answerTo({ data, opts }: NewJob, found: ReadonlyMap<string, KnownJob>):
   return known?.token === data.token || (known ?? false)
 }
 
-/** The same order in every process: batches with the same events would otherwise wait for each other's rows. */
-function byId(a: NewJob, b: NewJob): number {
-  return a.opts.jobId < b.opts.jobId ? -1 : 1
+/**
+ * The same order in every process: batches with the same events would otherwise wait for each other's rows, or for the
+ * locks of each other's keys. Those of one key stay as they came.
+ */
+function byLock({ opts: a }: NewJob, { opts: b }: NewJob): number {
+  const [key = '', other = ''] = [a.ackhookOrder?.key, b.ackhookOrder?.key]
+  if (key !== other) return key < other ? -1 : 1
+  return key === '' && a.jobId < b.jobId ? -1 : Number(key === '')
 }
 
 /** Whether PostgreSQL refused a value it cannot store (class 22): one job's fault, and not its neighbours'. */

@@ -64,12 +64,15 @@ WITH waiting AS (
   ORDER BY seq LIMIT $2
 ), delayed AS (
   SELECT id, seq FROM job WHERE queue = $1 AND state = 'delayed' ORDER BY process_at_ms LIMIT 10000
+), behind AS (
+  SELECT id, seq FROM job WHERE queue = $1 AND state = 'waiting-children' AND seq > COALESCE($3::bigint, 0)
+  ORDER BY seq LIMIT $2
 ), page AS (
-  SELECT id FROM (SELECT * FROM waiting UNION ALL SELECT * FROM delayed) AS places
+  SELECT id FROM (SELECT * FROM waiting UNION ALL SELECT * FROM delayed UNION ALL SELECT * FROM behind) AS places
   WHERE seq > COALESCE($3::bigint, 0) ORDER BY seq LIMIT $2
 )
 SELECT ${COLUMNS}, ${WITHOUT_BODY} AS data, seq AS at FROM job
-WHERE queue = $1 AND id IN (SELECT id FROM page) AND state IN ('waiting', 'delayed') ORDER BY seq`
+WHERE queue = $1 AND id IN (SELECT id FROM page) AND state IN ('waiting', 'delayed', 'waiting-children') ORDER BY seq`
 
 /** $1 queue, $2 id. */
 const FIND = `

@@ -45,6 +45,7 @@ SELECT count(*) AS n FROM forgotten`
 export const COUNT_UNFINISHED = `
 SELECT (SELECT count(*) FROM (SELECT FROM job WHERE queue = $1 AND state = 'waiting' LIMIT $2) AS waiting)
   + (SELECT count(*) FROM (SELECT FROM job WHERE queue = $1 AND state = 'delayed' LIMIT $2) AS delayed)
+  + (SELECT count(*) FROM (SELECT FROM job WHERE queue = $1 AND state = 'waiting-children' LIMIT $2) AS behind)
   + (SELECT count(*) FROM job WHERE queue = $1 AND state = 'active') AS unfinished`
 
 /**
@@ -53,12 +54,14 @@ SELECT (SELECT count(*) FROM (SELECT FROM job WHERE queue = $1 AND state = 'wait
  */
 export const READ_COUNTS = `
 SELECT (SELECT count(*) FROM job WHERE queue = $1 AND state = 'waiting')
-    + (SELECT count(*) FROM job WHERE queue = $1 AND state = 'delayed') AS pending,
+    + (SELECT count(*) FROM job WHERE queue = $1 AND state = 'delayed')
+    + (SELECT count(*) FROM job WHERE queue = $1 AND state = 'waiting-children') AS pending,
   (SELECT count(*) FROM job WHERE queue = $1 AND state = 'active') AS active,
   (SELECT count(*) FROM job WHERE queue = $1 AND state = 'failed') AS dead,
   LEAST(
     (SELECT added_at_ms FROM job WHERE queue = $1 AND state = 'waiting' ORDER BY priority, seq LIMIT 1),
     (SELECT min(added_at_ms) FROM job WHERE queue = $1 AND state = 'active'),
+    (SELECT added_at_ms FROM job WHERE queue = $1 AND state = 'waiting-children' ORDER BY seq LIMIT 1),
     (SELECT min(added_at_ms) FROM (
       SELECT added_at_ms FROM job WHERE queue = $1 AND state = 'delayed' ORDER BY process_at_ms DESC LIMIT 20
     ) AS last)
@@ -70,13 +73,16 @@ SELECT (SELECT count(*) FROM job WHERE queue = $1 AND state = 'waiting')
 
 /**
  * BullMQ's own function moves a job but leaves its data. So the job is written first, if it is dead: its row stays
- * locked until it is moved, and a second redelivery then finds it waiting.
- * $1 queue, $2 id, $3 and $4 name and data of a redelivery or nulls, $5 the time since which it waits.
+ * locked until it is moved, and a second redelivery then finds it waiting. It names the state so that the lock of an
+ * ordering key comes before (`order-tables`).
+ * $1 queue, $2 id, $3 and $4 name and data of a redelivery or nulls, $5 the time since which it waits, $6 its order.
  */
 export const REQUEUE = `
 WITH dead AS (
   UPDATE job SET name = COALESCE($3, name), data = COALESCE($4::jsonb, data), stalled_count = 0,
-    added_at_ms = $5
+    added_at_ms = $5, state = state,
+    opts = CASE WHEN $3::text IS NULL THEN opts WHEN $6::text IS NULL THEN opts - 'ackhookOrder'
+      ELSE opts || jsonb_build_object('ackhookOrder', $6::jsonb) END
   WHERE queue = $1 AND id = $2 AND state = 'failed' RETURNING id
 )
 SELECT reprocess_job($1, id, 'failed', false, true, true) AS code FROM dead`
@@ -89,7 +95,7 @@ export const REQUEUE_MANY = `
 WITH found AS MATERIALIZED (
   SELECT queue, id FROM job WHERE queue = $1 AND id = ANY($2) AND state = 'failed' ORDER BY id FOR UPDATE
 ), dead AS (
-  UPDATE job SET stalled_count = 0, added_at_ms = $3 FROM found
+  UPDATE job SET stalled_count = 0, added_at_ms = $3, state = state FROM found
   WHERE job.queue = found.queue AND job.id = found.id RETURNING job.id
 ), moved AS (
   SELECT id, reprocess_job($1, id, 'failed', false, true, true) AS code FROM dead
