@@ -37,11 +37,17 @@ export function ConfirmDialog() {
       <h2 id="confirm-title">{asked.title}</h2>
       <p>{asked.text}</p>
       <div class="bar">
-        <button type="button" class={asked.danger ? 'danger' : 'primary'} onClick={() => answer(true)}>
-          {asked.action}
-        </button>
+        {/* First, so that it has the focus where an action cannot be taken back. */}
         <button type="button" onClick={() => answer(false)}>
           Cancel
+        </button>
+        <button
+          type="button"
+          class={asked.danger ? 'danger' : 'primary'}
+          autofocus={!asked.danger}
+          onClick={() => answer(true)}
+        >
+          {asked.action}
         </button>
       </div>
     </dialog>
