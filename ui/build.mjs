@@ -57,7 +57,11 @@ async function assetsOf(page) {
     oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
     build: {
       write: false,
-      modulePreload: false,
+      // The page names what it starts with; what it loads later has no dependencies of its own.
+      modulePreload: {
+        polyfill: false,
+        resolveDependencies: (_, files, { hostType }) => (hostType === 'html' ? files : []),
+      },
       assetsInlineLimit: 0,
       target: 'es2022',
       cssCodeSplit: false,

@@ -134,7 +134,7 @@ describe('the list of deliveries', () => {
     await vi.waitFor(async () => expect(await page.locator('tr.row a').allInnerTexts()).toEqual(['evt_2']))
   })
 
-  it('is walked through by j and k, opened by Enter, and replays by r', async () => {
+  it('is walked through by j and k, opened by Enter, and replays by r after a question', async () => {
     const { emulator, handled } = await start()
     await emulator.api.sendAll([
       { type: 'a.b', id: 'evt_1' },
@@ -149,6 +149,8 @@ describe('the list of deliveries', () => {
     await page.getByRole('heading', { name: 'Deliveries' }).waitFor()
     await page.getByRole('link', { name: 'evt_2' }).waitFor()
     for (const key of ['j', 'r']) await page.keyboard.press(key)
+    await page.getByRole('heading', { name: 'Replay evt_2?' }).waitFor()
+    await page.keyboard.press('Enter')
     await page.getByText('Replay of').waitFor()
     await page.getByText('200 duplicate').waitFor()
     expect(handled).toEqual(['evt_1', 'evt_2'])
@@ -322,7 +324,7 @@ describe('a delivery', () => {
     app.status = undefined
     await button(page, 'Try now').click()
     await page.getByText('202 accepted').waitFor()
-    await page.getByText('Request and reply').last().click()
+    await page.getByText('Reply and request').last().click()
     await page
       .getByText(/x-service-signature: t=\d+,v1=/i)
       .last()
@@ -338,7 +340,7 @@ describe('a delivery', () => {
     await page.getByText('12345678901234567890.10').waitFor()
     await page.getByText('"\\u00e9"').waitFor()
     await button(page, 'Exact bytes').click()
-    expect(await page.locator('pre.source').last().innerText()).toBe(body)
+    expect(await page.locator('.source pre').last().innerText()).toBe(body)
   })
 
   it('is copied as a command that a shell runs as it was sent', async () => {
@@ -423,19 +425,18 @@ it('an endpoint is set, paused, resumed and given a new secret, which is shown o
 
 it('events are sent from a form, with their guesses marked and faults set', async () => {
   const { emulator, handled } = await start()
-  const page = await open(`${emulator.url}/#/send`)
-  await page
-    .getByLabel('Duplicate')
-    .or(page.getByLabel('Sent twice', { exact: true }))
-    .fill('1')
+  const page = await open(`${emulator.url}/#/faults`)
+  await page.getByLabel('Sent twice', { exact: true }).fill('1')
   await button(page, 'Set faults').click()
-  await page.getByText('Faults set').waitFor()
+  await page.getByText('Faults are on: duplicate=1').waitFor()
+  await page.getByRole('link', { name: 'Send', exact: true }).click()
   await page.getByLabel('Type').fill('message.delivered')
   await page.getByLabel('Type').press('Tab')
   await page.getByText('has not published this type').waitFor()
   await page.getByLabel('How many').fill('3')
   await button(page, 'Send').last().click()
   await page.getByText('Sent 3 events.').waitFor()
+  await page.getByRole('link', { name: 'Deliveries' }).click()
   await vi.waitFor(async () => expect(await rows(page).count()).toBe(6))
   await emulator.wait()
   expect(handled).toHaveLength(3)
@@ -467,7 +468,8 @@ it('data goes out as it was typed, and sample data by its seed', async () => {
     await page.goto(`${emulator.url}/#/send`)
     await page.getByLabel('Type').fill('contact.created')
     await page.getByLabel('Type').press('Tab')
-    await button(page, 'Use sample data').click()
+    // The draft is still there the second time.
+    if (turn === 0) await button(page, 'Use sample data').click()
     await page.getByText('makes sample data').waitFor()
     await seed.fill('7')
     await button(page, /^Send$/).click()
@@ -580,7 +582,7 @@ it('shows hostile ids, types, payloads, replies and headers as text', async () =
   for (let index = 0; index < HOSTILE.length; index++) {
     await page.locator('tr.row a').nth(index).click()
     await page.getByRole('heading', { name: 'Attempts' }).waitFor()
-    for (const summary of await page.getByText('Request and reply').all()) await summary.click()
+    for (const summary of await page.getByText('Reply and request').all()) await summary.click()
     expect(await page.locator('main img, main script, main svg, main a[href^="javascript"]').count()).toBe(0)
     await page.goBack()
     await page.getByRole('heading', { name: 'Deliveries', exact: true }).waitFor()
@@ -610,6 +612,7 @@ it.each(['light', 'dark'] as const)(
       'undelivered',
       'endpoint',
       'send',
+      'faults',
       'messages',
       'settings',
     ]
@@ -628,9 +631,16 @@ it.each(['light', 'dark'] as const)(
           place,
           true,
         ])
-        const name = ['deliveries', 'delivery', 'undelivered', 'endpoint', 'send', 'messages', 'settings'][
-          index
-        ]
+        const name = [
+          'deliveries',
+          'delivery',
+          'undelivered',
+          'endpoint',
+          'send',
+          'faults',
+          'messages',
+          'settings',
+        ][index]
         if (width === 1200 && colorScheme === 'light') await keepScreenshot(page, `emulator-${name}`)
       }
     }

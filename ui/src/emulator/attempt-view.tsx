@@ -1,18 +1,34 @@
-import { codes } from 'virtual:reply-codes'
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
 import type { AttemptView as Attempt } from '../../../packages/emulator/src/api/delivery-view.ts'
 import { Badge } from '../kit/badge.tsx'
+import { CopyButton } from '../kit/copy-button.tsx'
 import { JsonView } from '../kit/json-view.tsx'
+import { lineDiff } from '../kit/line-diff.ts'
 import { Ago, spanOf } from '../kit/now.tsx'
+import { Source } from '../kit/source.tsx'
+import { visible } from '../kit/visible.ts'
 import { emulatorNow } from './emulator-clock.ts'
 
+interface AttemptViewProps {
+  readonly attempt: Attempt
+  readonly previous: Attempt | undefined
+  /** The same advice once is enough. */
+  readonly advise: boolean
+  /** Whether its request and reply are shown at first. */
+  readonly open: boolean
+}
+
 /** One attempt: what came back and, with `advise`, what that means, and on request all that was sent. */
-export function AttemptView({ attempt, advise }: { readonly attempt: Attempt; readonly advise: boolean }) {
+export function AttemptView({ attempt, previous, advise, open }: AttemptViewProps) {
   const { number, at, durationMs, acknowledged, status, code, error, retryAfterMs, faults } = attempt
   return (
     <li class={acknowledged ? 'good' : 'bad'}>
       <div class="bar">
         <strong>Attempt {number}</strong>
-        <span class="mono">{status === null ? (error ?? 'no reply') : `${status} ${code ?? ''}`}</span>
+        <span class="mono">
+          {visible(status === null ? (error ?? 'no reply') : `${status} ${code ?? ''}`)}
+        </span>
         {faults.map(fault => (
           <Badge key={fault} tone="wait">
             fault: {fault}
@@ -24,8 +40,9 @@ export function AttemptView({ attempt, advise }: { readonly attempt: Attempt; re
       </div>
       {retryAfterMs !== null && <div class="small">Asked to wait {spanOf(retryAfterMs)}.</div>}
       {advise && <Advice code={code} />}
-      <details>
-        <summary>Request and reply</summary>
+      {previous !== undefined && <Changes before={previous} after={attempt} />}
+      <details open={open}>
+        <summary>Reply and request</summary>
         <Exchange attempt={attempt} />
       </details>
     </li>
@@ -34,7 +51,17 @@ export function AttemptView({ attempt, advise }: { readonly attempt: Attempt; re
 
 /** Cause and fix of a refusal, from the documentation. */
 function Advice({ code }: { readonly code: string | null }) {
-  const known = code === null || !Object.hasOwn(codes, code) ? undefined : codes[code]
+  const codes = useSignal<Readonly<Record<string, { readonly cause: string; readonly fix: string }>>>({})
+  useEffect(() => {
+    if (code === null) return
+    import('virtual:reply-codes').then(
+      loaded => {
+        codes.value = loaded.codes
+      },
+      () => {},
+    )
+  }, [code])
+  const known = code === null || !Object.hasOwn(codes.value, code) ? undefined : codes.value[code]
   if (known === undefined) return null
   return (
     <div class="small">
@@ -43,28 +70,73 @@ function Advice({ code }: { readonly code: string | null }) {
   )
 }
 
+/** Headers that differ each time and mean nothing. */
+const NOT_COMPARED = ['date', 'x-request-id']
+
+/** What is different in the reply, compared with that to the attempt before. */
+function Changes({ before, after }: { readonly before: Attempt; readonly after: Attempt }) {
+  const lines = lineDiff(replyLines(before), replyLines(after))
+  if (lines.every(({ change }) => change === 'same'))
+    return <div class="small quiet">The same reply as to attempt {before.number}.</div>
+  return (
+    <details>
+      <summary>Changed since attempt {before.number}</summary>
+      <div class="source mono">
+        {lines.map(({ change, text }, index) => {
+          if (change === 'gone') return <del key={index}>− {text}</del>
+          return change === 'new' ? <ins key={index}>+ {text}</ins> : <div key={index}>{text}</div>
+        })}
+      </div>
+    </details>
+  )
+}
+
+function replyLines({ status, error, replyHeaders, replyBody }: Attempt): readonly string[] {
+  const headers = replyHeaders.filter(([name]) => !NOT_COMPARED.includes(name.toLowerCase()))
+  const first = status === null ? (error ?? 'no reply') : String(status)
+  return [first, ...headers.map(([name, value]) => `${name}: ${value}`), ...linesOf(replyBody.text)]
+}
+
+/** JSON in its own lines, without changing it: a break after each member. */
+function linesOf(text: string): readonly string[] {
+  return text.replace(/([[{,])(?=")/g, '$1\n').split('\n')
+}
+
+/** The reply first: it says what went wrong. */
 function Exchange({ attempt }: { readonly attempt: Attempt }) {
-  const { url, requestHeaders, requestBody, replyHeaders, replyBody, truncated } = attempt
+  const { number, url, requestHeaders, requestBody, replyBody, truncated } = attempt
   return (
     <div class="stack">
-      <pre class="source">
-        {`POST ${url}\n${Object.entries(requestHeaders)
+      {attempt.status !== null && (
+        <>
+          <div class="bar">
+            <h3>Reply</h3>
+            <div class="push">
+              <CopyButton label="Copy the reply" text={() => `${headOf(attempt)}\n\n${replyBody.text}`} />
+            </div>
+          </div>
+          <Source label={`Head of reply ${number}`} text={headOf(attempt)} />
+        </>
+      )}
+      {replyBody.text !== '' && <JsonView label={`Body of reply ${number}`} text={replyBody.text} />}
+      {truncated && <p class="small quiet">The reply was longer; 64 KiB of it are kept.</p>}
+      <h3>Request</h3>
+      <Source
+        label={`Head of request ${number}`}
+        text={`POST ${url}\n${Object.entries(requestHeaders)
           .map(([name, value]) => `${name}: ${value}`)
           .join('\n')}`}
-      </pre>
+      />
       {requestBody !== null && (
         <>
           <p class="small">Sent instead of the event, because of a fault:</p>
-          <pre class="source">{requestBody.text}</pre>
+          <Source label={`Body of request ${number}`} text={requestBody.text} />
         </>
       )}
-      {attempt.status !== null && (
-        <pre class="source">
-          {`${attempt.status}\n${replyHeaders.map(([name, value]) => `${name}: ${value}`).join('\n')}`}
-        </pre>
-      )}
-      {replyBody.text !== '' && <JsonView text={replyBody.text} />}
-      {truncated && <p class="small quiet">The reply was longer; 64 KiB of it are kept.</p>}
     </div>
   )
+}
+
+function headOf({ status, replyHeaders }: Attempt): string {
+  return [status, ...replyHeaders.map(([name, value]) => `${name}: ${value}`)].join('\n')
 }

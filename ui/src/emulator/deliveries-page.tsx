@@ -1,10 +1,11 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { CopyButton } from '../kit/copy-button.tsx'
+import { commandOf } from './command-of.ts'
 import { DeliveryChart, StatsChart } from './delivery-chart.tsx'
 import { DeliveryList, Fresh, useHeldList } from './delivery-list.tsx'
 import { isTimeKnown } from './emulator-clock.ts'
-import { Filters, isFiltered } from './filters.tsx'
+import { clearing, Filters, filterHere } from './filters.tsx'
 
 export function DeliveriesPage() {
   const list = useHeldList()
@@ -20,6 +21,7 @@ export function DeliveriesPage() {
         <h1>Deliveries</h1>
         <div class="bar push">
           <Fresh live={list.live} />
+          <CopyButton label="Copy the command" text={() => commandOf(['list'], filterHere())} />
           <button type="button" aria-pressed={list.isPaused} onClick={() => list.pause(!list.isPaused)}>
             {list.isPaused ? 'Resume' : 'Pause'}
           </button>
@@ -27,29 +29,23 @@ export function DeliveriesPage() {
       </div>
       <Filters />
       {isPainted.value ? <DeliveryChart /> : <StatsChart stats={undefined} />}
-      <DeliveryList caption="Deliveries" list={list} empty={<Empty />} />
+      <DeliveryList caption="Deliveries" list={list} clear={clearing()}>
+        <Empty />
+      </DeliveryList>
     </>
   )
 }
 
 function Empty() {
-  if (isFiltered()) {
-    return (
-      <div class="empty">
-        <h2>No delivery matches</h2>
-        <p class="quiet">Change or clear the filters above.</p>
-      </div>
-    )
-  }
   const command = `curl -X POST ${location.origin}/_emulator/v1/events -H 'content-type: application/json' -H 'x-ackhook: 1' -d '{"events":[{"type":"conversation.resolved"}]}'`
   return (
-    <div class="empty">
+    <>
       <h2>Nothing was sent yet</h2>
       <p>
         Try <code>npx ackhook emulator send conversation.resolved</code>, the page Send, or
       </p>
       <code class="source">{command}</code>
       <CopyButton label="Copy" text={() => command} />
-    </div>
+    </>
   )
 }

@@ -1,8 +1,9 @@
 import type { DeliveryView } from '../../../packages/emulator/src/api/delivery-view.ts'
 import { Badge } from '../kit/badge.tsx'
 import type { Column } from '../kit/data-table.tsx'
-import { Ago } from '../kit/now.tsx'
+import { AgoCell, zoneOf } from '../kit/now.tsx'
 import { hrefOf } from '../kit/route.ts'
+import { visible } from '../kit/visible.ts'
 import { emulatorNow } from './emulator-clock.ts'
 import { STATES } from './states.ts'
 
@@ -13,45 +14,38 @@ export const DELIVERY_COLUMNS: readonly Column<DeliveryView>[] = [
     label: 'Event',
     cell: row => (
       <a href={hrefOf(['deliveries', row.id])} class="mono">
-        {row.event}
+        {visible(row.event)}
       </a>
     ),
   },
-  { key: 'type', label: 'Type', width: '12.5rem', cell: row => row.type, rank: 'minor' },
   {
     key: 'state',
     label: 'State',
-    width: '9rem',
+    width: '8.5rem',
     cell: row => <Badge tone={STATES[row.state]}>{row.state}</Badge>,
   },
   {
-    key: 'kind',
-    label: 'Kind',
-    width: '5rem',
-    rank: 'minor',
-    cell: row => (row.kind === 'event' ? '' : row.kind),
+    key: 'status',
+    label: 'Last reply',
+    width: '11rem',
+    cell: row => <span class="mono">{replyOf(row)}</span>,
   },
   {
-    key: 'attempts',
-    label: 'Attempts',
-    width: '5.5rem',
-    numeric: true,
-    rank: 'minor',
-    cell: row => row.attempts,
+    key: 'type',
+    label: 'Type',
+    width: '12.5rem',
+    cell: ({ type, kind }) => visible(kind === 'event' ? type : `${type}, ${kind}`),
   },
-  { key: 'status', label: 'Last reply', width: '11rem', rank: 'extra', cell: row => <Reply row={row} /> },
+  { key: 'attempts', label: 'Attempts', width: '5.5rem', numeric: true, cell: row => row.attempts },
   {
     key: 'at',
-    label: 'Created',
-    width: '7.5rem',
-    rank: 'extra',
+    label: `Created (${zoneOf()})`,
+    width: '12.5rem',
     sortable: true,
-    cell: row => <Ago at={Date.parse(row.createdAt)} from={emulatorNow} />,
+    cell: row => <AgoCell at={Date.parse(row.createdAt)} from={emulatorNow} />,
   },
 ]
 
-function Reply({ row }: { readonly row: DeliveryView }) {
-  const { lastStatus, lastCode, lastError } = row
-  if (lastStatus !== null) return <span class="mono">{`${lastStatus} ${lastCode ?? ''}`}</span>
-  return lastError === null ? null : <span class="mono">{lastError}</span>
+function replyOf({ lastStatus, lastCode, lastError }: DeliveryView): string {
+  return visible(lastStatus === null ? (lastError ?? '') : `${lastStatus} ${lastCode ?? ''}`)
 }

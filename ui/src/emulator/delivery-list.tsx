@@ -1,12 +1,17 @@
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useRef } from 'preact/hooks'
+import type { DeliveryView } from '../../../packages/emulator/src/api/delivery-view.ts'
+import { confirm } from '../kit/confirm.tsx'
 import { DataTable } from '../kit/data-table.tsx'
 import { Failure } from '../kit/failure.tsx'
 import { formatCount } from '../kit/format-count.ts'
 import { neighbour, useKeys } from '../kit/keys.ts'
+import { KeysHint } from '../kit/keys-hint.tsx'
+import { Nothing } from '../kit/nothing.tsx'
 import { go, setQuery } from '../kit/route.ts'
-import { attempt } from '../kit/toasts.tsx'
+import { toast } from '../kit/toasts.tsx'
+import { visible } from '../kit/visible.ts'
 import { DELIVERY_COLUMNS } from './delivery-columns.tsx'
 import { orderHere } from './filters.tsx'
 import { type LiveDeliveries, useLiveDeliveries } from './live-deliveries.ts'
@@ -47,14 +52,17 @@ export function useHeldList(): HeldList {
 interface DeliveryListProps {
   readonly caption: string
   readonly list: HeldList
-  /** Shown instead of an empty table. */
-  readonly empty: ComponentChildren
+  /** Takes the filters back; undefined without any. */
+  readonly clear: (() => void) | undefined
+  /** Shown if there is nothing at all. */
+  readonly children: ComponentChildren
 }
 
 /** The table, with its keys. */
-export function DeliveryList({ caption, list: { live, onScrolled }, empty }: DeliveryListProps) {
+export function DeliveryList({ caption, list: { live, onScrolled }, clear, children }: DeliveryListProps) {
   const current = useSignal<string | undefined>(undefined)
   const { rows, offset, count, hasMore } = live.list.value
+  const error = live.error.value
   const move = (step: 1 | -1) => {
     const ids = live.list.peek().rows.map(({ id }) => id)
     current.value = neighbour(ids, current.value, step)
@@ -63,13 +71,15 @@ export function DeliveryList({ caption, list: { live, onScrolled }, empty }: Del
     j: () => move(1),
     k: () => move(-1),
     Enter: () => current.value !== undefined && go(['deliveries', current.value]),
-    r: () => void attempt(() => replay(current.value, {})),
+    r: () => void replayAsked(live.list.peek().rows.find(({ id }) => id === current.value)),
   })
   return (
     <>
-      <Failure error={live.error.value} retry={live.reload} />
-      {live.ready.value && count === 0 && !hasMore ? (
-        empty
+      <Failure error={error} retry={live.reload} isStale={count > 0} />
+      {count === 0 && !hasMore && (live.ready.value || error !== undefined) ? (
+        <Nothing what="deliveries" error={error} clear={clear}>
+          {children}
+        </Nothing>
       ) : (
         <DataTable
           caption={caption}
@@ -79,6 +89,7 @@ export function DeliveryList({ caption, list: { live, onScrolled }, empty }: Del
           count={count}
           hasMore={hasMore}
           turn={live.turn.value}
+          place={live.place}
           rowKey={row => row.id}
           current={current.value}
           sort={{ key: 'at', descending: orderHere() === 'newest' }}
@@ -87,11 +98,18 @@ export function DeliveryList({ caption, list: { live, onScrolled }, empty }: Del
           onScrolled={onScrolled}
         />
       )}
-      <p class="small quiet">
+      <KeysHint>
         <kbd>j</kbd> <kbd>k</kbd> move, <kbd>Enter</kbd> opens, <kbd>r</kbd> replays
-      </p>
+      </KeysHint>
     </>
   )
+}
+
+/** A key is pressed by mistake more easily than a button. */
+async function replayAsked(row: DeliveryView | undefined): Promise<void> {
+  if (row === undefined) toast('bad', 'Choose a delivery with j and k first.')
+  else if (await confirm(`Replay ${visible(row.event)}?`, 'It is sent again, signed anew.', 'Replay'))
+    await replay(row.id, {})
 }
 
 /** New deliveries do not push away what one is reading. */
@@ -100,7 +118,7 @@ export function Fresh({ live: { fresh, reload } }: { readonly live: LiveDeliveri
   if (count === 0) return null
   return (
     <button type="button" class="primary" onClick={reload}>
-      {Number.isFinite(count) ? `${formatCount(count)} new` : 'Many new'}
+      {Number.isFinite(count) ? `${formatCount(count)} new` : 'Newer ones'}
     </button>
   )
 }

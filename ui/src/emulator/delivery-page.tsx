@@ -3,16 +3,20 @@ import type { DeliveryDetail } from '../../../packages/emulator/src/api/delivery
 import { ApiError, authorization } from '../kit/api.ts'
 import { Badge } from '../kit/badge.tsx'
 import { CopyButton } from '../kit/copy-button.tsx'
+import { download } from '../kit/download.ts'
 import { Failure } from '../kit/failure.tsx'
 import { formatCount } from '../kit/format-count.ts'
 import { JsonView } from '../kit/json-view.tsx'
 import { Ago, distance } from '../kit/now.tsx'
 import { useResource } from '../kit/resource.ts'
 import { hrefOf } from '../kit/route.ts'
+import { Source } from '../kit/source.tsx'
 import { attempt } from '../kit/toasts.tsx'
+import { visible } from '../kit/visible.ts'
 import { addressOf } from './address-of.ts'
 import { api } from './api.ts'
 import { AttemptView } from './attempt-view.tsx'
+import { commandOf } from './command-of.ts'
 import { curlOf } from './curl-of.ts'
 import { emulatorNow } from './emulator-clock.ts'
 import { useNotices } from './live.ts'
@@ -43,6 +47,7 @@ export function DeliveryPage({ id }: { readonly id: string }) {
         <>
           <Actions delivery={data} path={path} />
           <Facts delivery={data} />
+          <Share delivery={data} path={path} />
           <Timeline delivery={data} />
           <Body delivery={data} path={path} />
         </>
@@ -55,14 +60,17 @@ function Actions({ delivery, path }: { readonly delivery: DeliveryDetail; readon
   const { id, event, state } = delivery
   const editing = useSignal(false)
   const post = (what: 'retry' | 'discard', said: string) =>
-    void attempt(async () => {
-      await api(`${path}/${what}`, { method: 'POST', body: {} })
-      return said
-    })
+    void attempt(
+      async () => {
+        await api(`${path}/${what}`, { method: 'POST', body: {} })
+        return said
+      },
+      commandOf([what, id]),
+    )
   return (
     <>
       <div class="bar">
-        <h1 class="mono">{event}</h1>
+        <h1 class="mono">{visible(event)}</h1>
         <Badge tone={STATES[state]}>{state}</Badge>
         <div class="bar push">
           {state === 'pending' && (
@@ -75,10 +83,10 @@ function Actions({ delivery, path }: { readonly delivery: DeliveryDetail; readon
               Discard
             </button>
           )}
-          <button type="button" onClick={() => void attempt(() => replay(id, { mode: 'exact' }))}>
+          <button type="button" onClick={() => void replay(id, { mode: 'exact' })}>
             Replay as it was
           </button>
-          <button type="button" class="primary" onClick={() => void attempt(() => replay(id, {}))}>
+          <button type="button" class="primary" onClick={() => void replay(id, {})}>
             Replay signed anew
           </button>
           <button
@@ -99,7 +107,7 @@ function Editor({ delivery: { id, body } }: { readonly delivery: DeliveryDetail 
   const text = useSignal(body.text)
   const submit = (event: Event) => {
     event.preventDefault()
-    void attempt(() => replay(id, { mode: 'edited', body: text.value }))
+    void replay(id, { mode: 'edited', body: text.value })
   }
   return (
     <form class="panel" onSubmit={submit}>
@@ -124,10 +132,10 @@ function Facts({ delivery }: { readonly delivery: DeliveryDetail }) {
       <dd class="mono">{id}</dd>
       <dt>Type</dt>
       <dd>
-        {type} {guess && <Badge tone="idle">a guess: this name is not published</Badge>}
+        {visible(type)} {guess && <Badge tone="idle">a guess: this name is not published</Badge>}
       </dd>
       <dt>Workspace</dt>
-      <dd>{workspace}</dd>
+      <dd>{visible(workspace)}</dd>
       {origin !== null && (
         <>
           <dt>{kind === 'replay' ? 'Replay of' : 'Duplicate of'}</dt>
@@ -150,13 +158,19 @@ function Facts({ delivery }: { readonly delivery: DeliveryDetail }) {
 
 function Timeline({ delivery }: { readonly delivery: DeliveryDetail }) {
   const { log, nextAttemptAt, state, underWay } = delivery
+  const lastFailed = log.findLast(({ acknowledged }) => !acknowledged)
   return (
     <section class="stack" aria-labelledby="attempts">
       <h2 id="attempts">Attempts</h2>
       <ol class="timeline">
         {log.map((one, index) => (
-          // The same advice once is enough.
-          <AttemptView key={one.number} attempt={one} advise={log[index + 1]?.code !== one.code} />
+          <AttemptView
+            key={one.number}
+            attempt={one}
+            previous={log[index - 1]}
+            advise={log[index + 1]?.code !== one.code}
+            open={one === lastFailed}
+          />
         ))}
         {state === 'pending' && (
           <li class="wait" role="status">
@@ -167,6 +181,33 @@ function Timeline({ delivery }: { readonly delivery: DeliveryDetail }) {
         )}
       </ol>
     </section>
+  )
+}
+
+/** What a colleague needs: names, the exact request, and the command that shows the same. */
+function Share({ delivery, path }: { readonly delivery: DeliveryDetail; readonly path: string }) {
+  const { id, event, body, log } = delivery
+  const save = () =>
+    void attempt(
+      async () => {
+        const request = await api<object>(`${path}/request`)
+        download(`${id}.json`, JSON.stringify(request, undefined, 2))
+        return 'Saved. ackhook verify and ackhook send --from-file read it.'
+      },
+      commandOf(['show', id], { save: `${id}.json` }),
+    )
+  const curl = log.length === 0 ? undefined : curlOf(delivery)
+  return (
+    <div class="bar">
+      <CopyButton label="Copy id" text={() => event} />
+      <CopyButton label="Copy event" text={() => body.text} />
+      <CopyButton label="Copy link" text={() => location.href} />
+      <CopyButton label="Copy the command" text={() => commandOf(['show', id])} />
+      {curl !== undefined && <CopyButton label="Copy as cURL" text={() => curl} />}
+      <button type="button" disabled={log.length === 0} onClick={save}>
+        Save the request
+      </button>
+    </div>
   )
 }
 
@@ -181,7 +222,6 @@ function Body({ delivery, path }: { readonly delivery: DeliveryDetail; readonly 
           <button type="button" aria-pressed={raw.value} onClick={() => (raw.value = !raw.value)}>
             Exact bytes
           </button>
-          <CopyButton label="Copy as cURL" text={() => curlOf(delivery)} />
           {/* A link cannot carry a token. */}
           {authorization()['authorization'] === undefined && (
             <a class="button" href={addressOf(`${path}/body`)} download>
@@ -190,7 +230,7 @@ function Body({ delivery, path }: { readonly delivery: DeliveryDetail; readonly 
           )}
         </div>
       </div>
-      {raw.value ? <pre class="source">{text}</pre> : <JsonView text={text} />}
+      {raw.value ? <Source label="Exact bytes" text={text} /> : <JsonView text={text} />}
     </section>
   )
 }

@@ -38,8 +38,11 @@ export function orderHere(): 'newest' | 'oldest' {
   return route.value.query.get('order') === 'oldest' ? 'oldest' : 'newest'
 }
 
-export function isFiltered(): boolean {
-  return Object.keys(filterHere()).length > 0
+/** Takes the filters back; undefined without any. A state that the page itself has set is none. */
+export function clearing(withState = true): (() => void) | undefined {
+  const names = [...PASSED_ON, 'period'].filter(name => withState || name !== 'state')
+  if (names.every(name => (route.value.query.get(name) ?? '') === '')) return undefined
+  return () => setQuery(Object.fromEntries(names.map(name => [name, ''])))
 }
 
 export function isTextTooShort(): boolean {
@@ -48,21 +51,19 @@ export function isTextTooShort(): boolean {
 }
 
 export function Filters({ withState = true }: { readonly withState?: boolean }) {
+  const clear = clearing(withState)
   return (
     <search class="stack tight">
       <div class="fields">
         {withState && <Choice name="state" label="State" options={Object.keys(STATES)} />}
         <Choice name="category" label="Category" options={CATEGORIES} />
-        <Text name="type" label="Type" />
+        <Text name="type" label="Type" placeholder="order.*" />
         <Text name="status" label="Status" />
         <Text name="workspace" label="Workspace" />
         <Choice name="period" label="Time" options={Object.keys(PERIODS)} />
         <Text name="text" label="Text in the event" />
-        {(isFiltered() || isTextTooShort()) && (
-          <button
-            type="button"
-            onClick={() => setQuery(Object.fromEntries([...PASSED_ON, 'period'].map(name => [name, ''])))}
-          >
+        {clear !== undefined && (
+          <button type="button" onClick={clear}>
             Clear
           </button>
         )}
@@ -78,13 +79,20 @@ export function Filters({ withState = true }: { readonly withState?: boolean }) 
 
 const SIZES: Readonly<Record<string, number>> = { status: 4, workspace: 8 }
 
-function Text({ name, label }: { readonly name: string; readonly label: string }) {
+interface TextProps {
+  readonly name: string
+  readonly label: string
+  readonly placeholder?: string
+}
+
+function Text({ name, label, placeholder }: TextProps) {
   return (
     <Field label={label}>
       <input
         type="search"
         name={name}
         size={SIZES[name] ?? 12}
+        placeholder={placeholder}
         value={route.value.query.get(name) ?? ''}
         onChange={event => setQuery({ [name]: event.currentTarget.value.trim() })}
       />

@@ -1,6 +1,7 @@
 import { type Signal, useSignal } from '@preact/signals'
-import { useRef } from 'preact/hooks'
+import { useMemo, useRef } from 'preact/hooks'
 import type { DeliveryView } from '../../../packages/emulator/src/api/delivery-view.ts'
+import { keptHere } from '../kit/kept-here.ts'
 import type { PageWindow } from '../kit/page-window.ts'
 import { PAGE_ROWS } from '../kit/page-window.ts'
 import { type Paged, usePaged } from '../kit/paged.ts'
@@ -13,6 +14,7 @@ import { mergeDeliveries } from './merge-deliveries.ts'
 const MAX_FRESH = 1000
 /** Changes that are kept while a page is under way. */
 const MAX_ARRIVED = 5000
+const LOOK_MS = 10_000
 
 export interface LiveDeliveries extends Omit<Paged<DeliveryView>, 'change'> {
   /** How many new ones are held back; `Infinity` when they were not counted. */
@@ -21,11 +23,13 @@ export interface LiveDeliveries extends Omit<Paged<DeliveryView>, 'change'> {
 
 interface Live {
   /** Ids of new ones that are held back. */
-  readonly fresh: Set<string>
+  fresh: Set<string>
   /** What changed while a page was under way: the page may be older than that. */
   arrived: readonly DeliveryView[]
   /** The newest delivery that the list has shown. */
   newest: number
+  /** The user has come back to it, and nothing was loaded since. */
+  isLeft: boolean
 }
 
 /**
@@ -33,7 +37,7 @@ interface Live {
  */
 export function useLiveDeliveries(held: () => boolean): LiveDeliveries {
   const fresh = useSignal(0)
-  const { current: live } = useRef<Live>({ fresh: new Set(), arrived: [], newest: 0 })
+  const live = useMemo(liveHere, [])
   const merge = (pages: PageWindow<DeliveryView>, changed: readonly DeliveryView[], isHeld: boolean) => {
     const { newest } = live
     const options = { filter: filterHere(), oldestFirst: orderHere() === 'oldest', held: isHeld, newest }
@@ -56,8 +60,15 @@ export function useLiveDeliveries(held: () => boolean): LiveDeliveries {
       fresh.value = 0
       live.newest = pages.view().rows[0]?.seq ?? 0
     }
+    if (live.isLeft && !isFirst && !pages.isAtTop) void lookForNewer()
+    live.isLeft = false
     merge(pages, arrived, !isFirst && held())
   })
+  /** What came while the user was elsewhere is not counted: only whether there is any. */
+  const lookForNewer = async () => {
+    const page = await loadDeliveries(undefined, AbortSignal.timeout(LOOK_MS), 1).catch(() => undefined)
+    if ((page?.rows[0]?.seq ?? 0) > live.newest && orderHere() === 'newest') loseCount()
+  }
   const changes = usePerFrame((deliveries: readonly DeliveryView[]) => {
     if (paged.isLoading()) live.arrived = [...live.arrived, ...deliveries].slice(-MAX_ARRIVED)
     paged.change(pages => merge(pages, deliveries, held()))
@@ -70,8 +81,15 @@ export function useLiveDeliveries(held: () => boolean): LiveDeliveries {
   return { ...paged, fresh }
 }
 
-async function loadDeliveries(after: string | undefined, signal: AbortSignal) {
-  const query = { ...filterHere(), order: orderHere(), limit: PAGE_ROWS, after }
+/** What was known when the user left the list. What arrived since is not. */
+function liveHere(): Live {
+  const fresh = () => ({ fresh: new Set<string>(), arrived: [], newest: 0, isLeft: false })
+  const { value, isOld } = keptHere<Live>('live', fresh)
+  return Object.assign(value, { fresh: new Set(), arrived: [], isLeft: isOld })
+}
+
+async function loadDeliveries(after: string | undefined, signal: AbortSignal, limit = PAGE_ROWS) {
+  const query = { ...filterHere(), order: orderHere(), limit, after }
   const { deliveries, next } = await api<{ deliveries: readonly DeliveryView[]; next: string | null }>(
     'deliveries',
     { query, signal },

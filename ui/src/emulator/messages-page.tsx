@@ -3,11 +3,13 @@ import { Badge } from '../kit/badge.tsx'
 import { type Column, DataTable } from '../kit/data-table.tsx'
 import { Failure } from '../kit/failure.tsx'
 import { Field } from '../kit/field.tsx'
-import { Ago } from '../kit/now.tsx'
+import { Nothing } from '../kit/nothing.tsx'
+import { AgoCell, zoneOf } from '../kit/now.tsx'
 import { PAGE_ROWS } from '../kit/page-window.ts'
 import { usePaged } from '../kit/paged.ts'
 import { hrefOf, setQuery } from '../kit/route.ts'
 import { attempt } from '../kit/toasts.tsx'
+import { visible } from '../kit/visible.ts'
 import { api } from './api.ts'
 import { emulatorNow } from './emulator-clock.ts'
 import { orderHere } from './filters.tsx'
@@ -21,7 +23,7 @@ const COLUMNS: readonly Column<MessageView>[] = [
     label: 'Message',
     cell: ({ id }) => (
       <a class="mono" href={hrefOf(['deliveries'], { message: id })}>
-        {id}
+        {visible(id)}
       </a>
     ),
   },
@@ -29,19 +31,17 @@ const COLUMNS: readonly Column<MessageView>[] = [
     key: 'number',
     label: 'Number',
     width: '13rem',
-    cell: ({ direction, to, from }) => (direction === 'outbound' ? `to ${to}` : `from ${from}`),
+    cell: ({ direction, to, from }) => visible(direction === 'outbound' ? `to ${to}` : `from ${from}`),
   },
   {
     key: 'content',
     label: 'Template or text',
-    rank: 'minor',
-    cell: ({ template, text }) => template ?? text,
+    cell: ({ template, text }) => visible(template ?? text ?? ''),
   },
   {
     key: 'state',
     label: 'State',
     width: '7rem',
-    rank: 'extra',
     cell: ({ state }) => <Badge tone="idle">{state}</Badge>,
   },
   {
@@ -52,11 +52,10 @@ const COLUMNS: readonly Column<MessageView>[] = [
   },
   {
     key: 'at',
-    label: 'Created',
-    width: '7.5rem',
-    rank: 'extra',
+    label: `Created (${zoneOf()})`,
+    width: '12.5rem',
     sortable: true,
-    cell: ({ createdAt }) => <Ago at={Date.parse(createdAt)} from={emulatorNow} />,
+    cell: ({ createdAt }) => <AgoCell at={Date.parse(createdAt)} from={emulatorNow} />,
   },
 ]
 
@@ -64,6 +63,7 @@ const COLUMNS: readonly Column<MessageView>[] = [
 export function MessagesPage() {
   const paged = usePaged<MessageView>(loadMessages)
   const { count, ...list } = paged.list.value
+  const error = paged.error.value
   useNotices(({ event }) => {
     if (event === 'message' || event === 'reset' || event === 'gap') paged.reload()
   })
@@ -75,14 +75,14 @@ export function MessagesPage() {
         and the events they cause are guesses.
       </p>
       <Inbound />
-      <Failure error={paged.error.value} retry={paged.reload} />
-      {paged.ready.value && count === 0 ? (
-        <div class="empty">
+      <Failure error={error} retry={paged.reload} isStale={count > 0} />
+      {count === 0 && (paged.ready.value || error !== undefined) ? (
+        <Nothing what="messages" error={error} clear={undefined}>
           <h2>No messages yet</h2>
           <p class="quiet">
             Point your client at <code>{location.origin}</code>, with any API key.
           </p>
-        </div>
+        </Nothing>
       ) : (
         <DataTable
           caption="Messages"
@@ -90,6 +90,7 @@ export function MessagesPage() {
           {...list}
           count={count}
           turn={paged.turn.value}
+          place={paged.place}
           rowKey={({ id }) => id}
           sort={{ key: 'at', descending: orderHere() === 'newest' }}
           onSort={({ descending }) => setQuery({ order: descending ? '' : 'oldest' })}

@@ -1,75 +1,58 @@
 import { EVENT_TYPES } from 'virtual:event-types'
-import { useSignal } from '@preact/signals'
+import { effect, signal } from '@preact/signals'
 import type { EventToSend, SentEvent } from '../../../packages/emulator/src/api/emulator-api.ts'
 import { Field } from '../kit/field.tsx'
 import { formatCount } from '../kit/format-count.ts'
-import { go } from '../kit/route.ts'
-import { attempt } from '../kit/toasts.tsx'
+import { go, route } from '../kit/route.ts'
+import { isUnderWay, runTask, type TaskControl } from '../kit/tasks.tsx'
 import { api } from './api.ts'
-import { FaultsForm } from './faults-form.tsx'
+import { commandOf } from './command-of.ts'
 
 const MAX_AT_ONCE = 1000
+const SENDING = 'Sending'
+const DRAFT = 'ackhook-draft'
 
-/** A form for each type, and what shall go wrong on the way. */
+interface Draft {
+  readonly type: string
+  /** As it was typed; empty for sample data. */
+  readonly data: string
+  /** The data is still the example of its type. */
+  readonly isExample: boolean
+  readonly seed: string
+  readonly count: string
+  readonly perSecond: string
+}
+
+/** What is written in the form. It outlives the page, and a reload of this tab. */
+const draft = signal<Draft>(readDraft())
+effect(() => sessionStorage.setItem(DRAFT, JSON.stringify(draft.value)))
+
+function readDraft(): Draft {
+  const type = EVENT_TYPES[0]?.type ?? ''
+  const first = { type, data: textOf(type), isExample: true, seed: '', count: '1', perSecond: '100' }
+  const kept = JSON.parse(sessionStorage.getItem(DRAFT) ?? '{}') as Partial<Draft>
+  return { ...first, ...kept }
+}
+
+function write(changes: Partial<Draft>): void {
+  draft.value = { ...draft.value, ...changes }
+}
+
+/** A form for each type. */
 export function SendPage() {
-  const type = useSignal(EVENT_TYPES[0]?.type ?? '')
-  const data = useSignal(textOf(type.value))
-  const known = EVENT_TYPES.find(one => one.type === type.value)
-  const mistake = mistakeIn(data.value)
-  const choose = (name: string) => {
-    type.value = name
-    data.value = textOf(name)
-  }
+  const { type, data } = draft.value
+  const known = EVENT_TYPES.find(one => one.type === type)
+  const mistake = mistakeIn(data)
+  const isSending = isUnderWay(SENDING)
   const submit = (event: Event) => {
     event.preventDefault()
-    const form = new FormData(event.currentTarget as HTMLFormElement)
-    const seed = String(form.get('seed') ?? '')
-    const numbers = {
-      count: Number(form.get('count')),
-      perSecond: Number(form.get('perSecond')),
-      seed: seed === '' ? undefined : Number(seed),
-    }
-    void attempt(() => send({ type: type.value, data: data.value, ...numbers }))
+    void send(draft.value)
   }
   return (
     <>
       <h1>Send</h1>
       <form class="panel" onSubmit={submit}>
-        <div class="fields">
-          <Field label="Type">
-            <input
-              list="types"
-              value={type.value}
-              required
-              size={26}
-              onChange={event => choose(event.currentTarget.value)}
-            />
-          </Field>
-          <datalist id="types">
-            {EVENT_TYPES.map(one => (
-              <option key={one.type} value={one.type}>
-                {one.published ? one.type : `${one.type} (a guess)`}
-              </option>
-            ))}
-          </datalist>
-          <Field label="How many">
-            <input type="number" name="count" min="1" max="100000" defaultValue="1" />
-          </Field>
-          <Field label="At most per second">
-            <input type="number" name="perSecond" min="1" max="1000" defaultValue="100" />
-          </Field>
-          <Field label="Seed of the sample">
-            <input
-              type="number"
-              name="seed"
-              min="0"
-              max={2 ** 32 - 1}
-              placeholder="any"
-              disabled={data.value.trim() !== ''}
-              aria-describedby="data-hint"
-            />
-          </Field>
-        </div>
+        <Numbers />
         {known?.published !== true && (
           <p class="note">
             The platform has not published this type: its name and its data are a guess. Only
@@ -80,27 +63,92 @@ export function SendPage() {
           data
           <textarea
             rows={8}
-            value={data.value}
+            value={data}
             spellcheck={false}
             aria-describedby="data-hint"
             aria-invalid={mistake !== undefined}
-            onInput={event => (data.value = event.currentTarget.value)}
+            onInput={event => write({ data: event.currentTarget.value, isExample: false })}
           />
         </label>
         <p id="data-hint" class={mistake === undefined ? 'small quiet' : 'small wrong'} role="status">
-          {mistake ?? hintOf(data.value)}
+          {mistake ?? hintOf(data)}
         </p>
         <div class="bar">
-          <button type="submit" class="primary" disabled={mistake !== undefined}>
-            Send
+          <button type="submit" class="primary" disabled={mistake !== undefined || isSending}>
+            {isSending ? 'Sending …' : 'Send'}
           </button>
-          <button type="button" class="plain" disabled={data.value === ''} onClick={() => (data.value = '')}>
+          <button type="button" class="plain" disabled={data === ''} onClick={() => write({ data: '' })}>
             Use sample data
+          </button>
+          <button
+            type="button"
+            class="plain"
+            disabled={known === undefined || data === textOf(type)}
+            onClick={() => write({ data: textOf(type), isExample: true })}
+          >
+            Use the example of this type
           </button>
         </div>
       </form>
-      <FaultsForm />
     </>
+  )
+}
+
+/** The type, and how many of it. */
+function Numbers() {
+  const { type, data, seed, count, perSecond, isExample } = draft.value
+  const choose = (name: string) => write({ type: name, ...(isExample && { data: textOf(name) }) })
+  return (
+    <div class="fields">
+      <Field label="Type">
+        <input
+          list="types"
+          value={type}
+          required
+          size={26}
+          onInput={event => choose(event.currentTarget.value)}
+        />
+      </Field>
+      <datalist id="types">
+        {EVENT_TYPES.map(one => (
+          <option key={one.type} value={one.type}>
+            {one.published ? one.type : `${one.type} (a guess)`}
+          </option>
+        ))}
+      </datalist>
+      <Field label="How many">
+        <input
+          type="number"
+          min="1"
+          max="100000"
+          required
+          value={count}
+          onInput={event => write({ count: event.currentTarget.value })}
+        />
+      </Field>
+      <Field label="At most per second">
+        <input
+          type="number"
+          min="1"
+          max="1000"
+          required
+          value={perSecond}
+          onInput={event => write({ perSecond: event.currentTarget.value })}
+        />
+      </Field>
+      <Field label="Seed of the sample">
+        <input
+          type="number"
+          min="0"
+          max={2 ** 32 - 1}
+          placeholder="any"
+          value={seed}
+          disabled={data.trim() !== ''}
+          aria-describedby="data-hint"
+          onInput={event => write({ seed: event.currentTarget.value })}
+        />
+      </Field>
+    </div>
   )
 }
 
@@ -126,34 +174,43 @@ function hintOf(text: string): string {
     : 'Valid JSON, sent exactly as it is written here. A seed applies to sample data alone: empty this field to use one.'
 }
 
-interface Order {
-  readonly type: string
-  /** As it was typed; empty for sample data. */
-  readonly data: string
-  readonly seed: number | undefined
-  readonly count: number
-  readonly perSecond: number
+/** One event leads to its delivery, if the user still waits for it here. */
+async function send({ type, data, seed, ...numbers }: Draft): Promise<void> {
+  const [count, perSecond] = [Number(numbers.count), Number(numbers.perSecond)]
+  const sample = seed === '' ? { type } : { type, seed: Number(seed) }
+  const event: EventToSend = data.trim() === '' ? sample : { type, rawData: data }
+  const flags = data.trim() === '' ? (seed === '' ? {} : { seed }) : { 'raw-data': data }
+  const command = commandOf(['send', type], { ...flags, ...(count > 1 && { repeat: String(count) }) })
+  let first: SentEvent | undefined
+  const work = async ({ signal, progress }: TaskControl) => {
+    const perCall = Math.min(MAX_AT_ONCE, perSecond)
+    let sent = 0
+    while (sent < count && !signal.aborted) {
+      progress(sent, count)
+      const events = Array.from({ length: Math.min(perCall, count - sent) }, () => event)
+      const startedAt = performance.now()
+      const reply = await api<{ readonly events: readonly SentEvent[] }>('events', {
+        method: 'POST',
+        body: { events },
+      })
+      first ??= reply.events[0]
+      sent += events.length
+      if (sent < count)
+        await rest((events.length / perSecond) * 1000 - (performance.now() - startedAt), signal)
+    }
+    return sent
+  }
+  const said = (sent: number) => (sent === 1 ? `Sent ${first?.id}.` : `Sent ${formatCount(sent)} events.`)
+  const sent = await runTask(SENDING, work, said, command)
+  const delivery = first?.deliveries[0]
+  if (sent !== undefined && count === 1 && delivery !== undefined && route.value.parts[0] === 'send')
+    go(['deliveries', delivery.id])
 }
 
-/** One event leads to its delivery; several lead to the list. */
-async function send({ type, data, seed, count, perSecond }: Order): Promise<string> {
-  const event: EventToSend =
-    data.trim() === '' ? { type, ...(seed !== undefined && { seed }) } : { type, rawData: data }
-  let first: SentEvent | undefined
-  const perCall = Math.min(MAX_AT_ONCE, perSecond)
-  for (let sent = 0; sent < count; sent += perCall) {
-    const events = Array.from({ length: Math.min(perCall, count - sent) }, () => event)
-    const startedAt = performance.now()
-    const reply = await api<{ readonly events: readonly SentEvent[] }>('events', {
-      method: 'POST',
-      body: { events },
-    })
-    first ??= reply.events[0]
-    const restMs = (events.length / perSecond) * 1000 - (performance.now() - startedAt)
-    if (sent + perCall < count) await new Promise(resolve => setTimeout(resolve, Math.max(0, restMs)))
-  }
-  const delivery = first?.deliveries[0]
-  if (count === 1 && delivery !== undefined) go(['deliveries', delivery.id])
-  else go(['deliveries'])
-  return count === 1 ? `Sent ${first?.id}.` : `Sent ${formatCount(count)} events.`
+/** Waits, unless the task is stopped meanwhile. */
+function rest(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise(resolve => {
+    setTimeout(resolve, Math.max(0, ms))
+    signal.addEventListener('abort', () => resolve(), { once: true })
+  })
 }

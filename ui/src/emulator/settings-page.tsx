@@ -36,19 +36,16 @@ export function SettingsPage() {
 
 function Table({ settings }: { readonly settings: SettingsView['settings'] }) {
   return (
-    <div class="table-frame">
-      <table>
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard.
+    <section class="table-frame" aria-label="Settings" tabIndex={0}>
+      <table class="wide">
         <caption class="visually-hidden">Settings</caption>
         <thead>
           <tr>
             <th scope="col">Name</th>
             <th scope="col">Value</th>
-            <th scope="col" class="extra">
-              Published
-            </th>
-            <th scope="col" class="minor">
-              Meaning
-            </th>
+            <th scope="col">Published</th>
+            <th scope="col">Meaning</th>
           </tr>
         </thead>
         <tbody>
@@ -56,14 +53,12 @@ function Table({ settings }: { readonly settings: SettingsView['settings'] }) {
             <tr key={name} class="row">
               <td class="mono">{name}</td>
               <td class="mono">{String(value)}</td>
-              <td class="extra">
-                {published ? <Badge tone="good">yes</Badge> : <Badge tone="wait">not published</Badge>}
-              </td>
-              <td class="minor">{meaning}</td>
+              <td>{published ? <Badge tone="good">yes</Badge> : <Badge tone="wait">not published</Badge>}</td>
+              <td>{meaning}</td>
             </tr>
           ))}
         </tbody>
       </table>
-    </div>
+    </section>
   )
 }

@@ -3,10 +3,11 @@ import type { BulkResult } from '../../../packages/emulator/src/api/emulator-api
 import { confirm } from '../kit/confirm.tsx'
 import { formatCount } from '../kit/format-count.ts'
 import { route, setQuery } from '../kit/route.ts'
-import { attempt } from '../kit/toasts.tsx'
+import { isUnderWay, runTask, type TaskControl } from '../kit/tasks.tsx'
 import { api } from './api.ts'
+import { commandOf } from './command-of.ts'
 import { DeliveryList, Fresh, useHeldList } from './delivery-list.tsx'
-import { Filters, filterHere } from './filters.tsx'
+import { clearing, Filters, filterHere } from './filters.tsx'
 
 /** What the platform gave up on. It stays until someone replays or discards it. */
 export function UndeliveredPage() {
@@ -21,6 +22,7 @@ function Undelivered() {
   const list = useHeldList()
   const { live } = list
   const isEmpty = live.list.value.count === 0
+  const isBusy = isUnderWay(TITLE.replay) || isUnderWay(TITLE.discard)
   const all = async (action: 'replay' | 'discard') => {
     if (await changeAll(action)) live.reload()
   }
@@ -30,63 +32,72 @@ function Undelivered() {
         <h1>Undelivered</h1>
         <div class="bar push">
           <Fresh live={live} />
-          <button type="button" class="primary" disabled={isEmpty} onClick={() => void all('replay')}>
+          <button
+            type="button"
+            class="primary"
+            disabled={isEmpty || isBusy}
+            onClick={() => void all('replay')}
+          >
             Replay all that match …
           </button>
-          <button type="button" class="danger" disabled={isEmpty} onClick={() => void all('discard')}>
+          <button
+            type="button"
+            class="danger"
+            disabled={isEmpty || isBusy}
+            onClick={() => void all('discard')}
+          >
             Discard all that match …
           </button>
         </div>
       </div>
       <Filters withState={false} />
-      <DeliveryList
-        caption="Undelivered"
-        list={list}
-        empty={
-          <div class="empty">
-            <h2>Nothing is undelivered</h2>
-            <p class="quiet">
-              An event whose attempts are used up stays here until it is replayed or discarded.
-            </p>
-          </div>
-        }
-      />
+      <DeliveryList caption="Undelivered" list={list} clear={clearing(false)}>
+        <h2>Nothing is undelivered</h2>
+        <p class="quiet">An event whose attempts are used up stays here until it is replayed or discarded.</p>
+      </DeliveryList>
     </>
   )
 }
 
-const TITLE = { replay: 'Replay', discard: 'Discard' } as const
+const TITLE = { replay: 'Replaying', discard: 'Discarding' } as const
+const VERB = { replay: 'Replay', discard: 'Discard' } as const
 const DONE = { replay: 'replayed', discard: 'discarded' } as const
 
-/** Counts, asks with that number, and goes on until all are done. */
+/** Counts, asks with that number, and goes on until all are done or the user stops it. */
 async function changeAll(action: 'replay' | 'discard'): Promise<boolean> {
   const filter = filterHere()
   const post = (body: object) =>
     api<BulkResult>(`deliveries/${action}`, { method: 'POST', body: { filter, ...body } })
-  let matched = 0
-  const isCounted = await attempt(async () => {
-    matched = (await post({ dryRun: true })).matched
-    return `${countOf(matched)} match.`
-  })
-  if (!isCounted || matched === 0) return false
-  const question = `${TITLE[action]} ${countOf(matched)}?`
+  const matched = await runTask(
+    'Counting',
+    async () => (await post({ dryRun: true })).matched,
+    count => (count === 0 ? 'Nothing matches any more.' : ''),
+  )
+  if (matched === undefined || matched === 0) return false
+  const question = `${VERB[action]} ${countOf(matched)}?`
   const text =
     action === 'replay'
       ? 'Each is sent again, oldest first.'
       : 'They are not sent again, and stay in the log.'
-  if (!(await confirm(question, text, `${TITLE[action]} ${countOf(matched)}`, action === 'discard')))
+  if (!(await confirm(question, text, `${VERB[action]} ${countOf(matched)}`, action === 'discard')))
     return false
-  return attempt(async () => {
+  const work = async ({ signal, progress }: TaskControl) => {
     let done = 0
     let after: string | null = null
     do {
-      const result: BulkResult = await post(after === null ? {} : { after })
+      progress(done, matched)
+      const result: BulkResult = await post({ limit: PER_CALL, ...(after !== null && { after }) })
       done += result.done
       after = result.next
-    } while (after !== null)
-    return `${countOf(done)} ${DONE[action]}.`
-  })
+    } while (after !== null && !signal.aborted)
+    return done
+  }
+  const said = (done: number) => `${countOf(done)} ${DONE[action]}.`
+  return (await runTask(TITLE[action], work, said, commandOf([action], filter))) !== undefined
 }
+
+/** Few enough that the progress moves, and that a stop is soon followed. */
+const PER_CALL = 250
 
 function countOf(count: number): string {
   return count === 1 ? '1 event' : `${formatCount(count)} events`

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
-import { useEffect, useMemo, useRef } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import { ROW_PX, windowOf } from './window-of.ts'
 
 export interface Column<Row> {
@@ -10,7 +10,7 @@ export interface Column<Row> {
   /** CSS width of the column. */
   readonly width?: string
   readonly numeric?: boolean
-  /** Hidden on narrow screens: `minor` first, `extra` only on a phone. */
+  /** Hidden on narrow screens: `minor` first, `extra` only on a phone. Others scroll into view. */
   readonly rank?: 'minor' | 'extra'
   readonly sortable?: boolean
 }
@@ -18,6 +18,14 @@ export interface Column<Row> {
 export interface Sort {
   readonly key: string
   readonly descending: boolean
+}
+
+/** In pixels from the top. */
+export interface ListPlace {
+  /** Where the list is scrolled to at first. */
+  readonly start: number
+  /** Where it is scrolled to; kept up to date. */
+  top: number
 }
 
 interface DataTableProps<Row> {
@@ -29,8 +37,10 @@ interface DataTableProps<Row> {
   readonly count?: number
   /** More rows than `count` exist. */
   readonly hasMore?: boolean
-  /** Another number begins at the top again. */
+  /** Another number is another list, which begins where `place` says. */
   readonly turn?: number
+  /** Where a new turn begins, and where the list is scrolled to. */
+  readonly place?: ListPlace
   readonly rowKey: (row: Row) => string
   /** Key of the row that the keyboard is on. */
   readonly current?: string | undefined
@@ -44,15 +54,20 @@ interface DataTableProps<Row> {
   readonly onScrolled?: (fromTop: number) => void
 }
 
+/** Least width of a column that takes what is left. */
+const FLEXIBLE = '11rem'
+
 /** So many need no height of their own. */
 const FEW_ROWS = 6
 
 /** A real table that keeps only the rows in view in the document: 100,000 rows scroll like 40. */
 export function DataTable<Row>(props: DataTableProps<Row>) {
   const { caption, rows, rowKey, offset = 0, count = rows.length, turn = 0, onView, onScrolled } = props
-  const { hasMore = false, current } = props
+  const { hasMore = false, current, place } = props
   const frame = useRef<HTMLDivElement>(null)
-  const view = useSignal({ top: 0, height: 800 })
+  // The row that the keyboard came to takes the focus, as soon as it is in the document.
+  const { current: focus } = useRef<{ due: string | undefined }>({ due: undefined })
+  const view = useSignal({ top: place?.start ?? 0, height: 800 })
   const wanted = windowOf(count, view.value.top, view.value.height)
   const first = Math.min(Math.max(wanted.first, offset), offset + rows.length)
   const last = Math.max(first, Math.min(wanted.last, offset + rows.length))
@@ -62,14 +77,22 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
     onScrolled?.(top)
   }
   useEffect(() => {
-    frame.current?.scrollTo(0, 0)
+    frame.current?.scrollTo(0, place?.start ?? 0)
     measure()
   }, [turn])
   useEffect(() => onView?.(wanted.first, wanted.last), [wanted.first, wanted.last, count, turn])
-  useEffect(() => {
+  useLayoutEffect(() => {
     const index = rows.findIndex(row => rowKey(row) === current)
-    if (index >= 0) scrollTo(frame.current, offset + index)
+    if (index < 0) return
+    focus.due = current
+    scrollTo(frame.current, offset + index)
   }, [current])
+  // In the commit: the next key must find the row focused.
+  useLayoutEffect(() => focusRow(frame.current, focus))
+  const onScroll = () => {
+    measure()
+    if (place !== undefined) place.top = view.peek().top
+  }
   return (
     <section
       class={count > FEW_ROWS ? 'table-frame tall' : 'table-frame'}
@@ -77,9 +100,9 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
       // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard.
       tabIndex={0}
       ref={frame}
-      onScroll={measure}
+      onScroll={onScroll}
     >
-      <table aria-rowcount={hasMore ? -1 : count + 1}>
+      <table aria-rowcount={hasMore ? -1 : count + 1} style={{ minWidth: widthOf(props.columns) }}>
         <caption class="visually-hidden">{caption}</caption>
         <Head {...props} />
         <tbody>
@@ -181,6 +204,20 @@ function Spacer({ height }: { readonly height: number }) {
       <td style={{ height: `${height}px` }} />
     </tr>
   )
+}
+
+/** Narrower, a table scrolls sideways: no column is squeezed to nothing. */
+function widthOf(columns: readonly { readonly width?: string; readonly rank?: string }[]): string {
+  const shown = columns.filter(({ rank }) => rank === undefined)
+  return `calc(${shown.map(({ width = FLEXIBLE }) => width).join(' + ')})`
+}
+
+function focusRow(frame: HTMLElement | null, focus: { due: string | undefined }): void {
+  const found =
+    focus.due === undefined ? null : frame?.querySelector<HTMLElement>('tr.current :is(a, button)')
+  if (found === null || found === undefined) return
+  focus.due = undefined
+  found.focus({ preventScroll: true })
 }
 
 function classOf({ numeric, rank }: { readonly numeric?: boolean; readonly rank?: string }): string {

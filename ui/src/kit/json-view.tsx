@@ -1,17 +1,18 @@
 import { useSignal } from '@preact/signals'
 import { formatCount } from './format-count.ts'
 import { type JsonMember, type JsonNode, parseSource } from './json-source.ts'
+import { Source } from './source.tsx'
 
 const FIRST_CHILDREN = 100
 const OPEN_DEPTH = 3
 
 /** Bytes as a tree of what was sent, or as plain text where they are no JSON. Never as markup. */
-export function JsonView({ text }: { readonly text: string }) {
+export function JsonView({ text, label = 'Payload' }: { readonly text: string; readonly label?: string }) {
   const root = parseSource(text)
-  if (root === undefined) return <pre class="source">{text}</pre>
+  if (root === undefined) return <Source label={label} text={text} />
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard.
-    <section class="tree" aria-label="Payload as a tree" tabIndex={0}>
+    <section class="tree" aria-label={`${label}, as a tree`} tabIndex={0}>
       <Node node={root} depth={0} />
     </section>
   )

@@ -8,26 +8,49 @@ setInterval(() => {
 /** The time on this machine, once a second. */
 export const now: ReadonlySignal<number> = second
 
-/** A time as its distance from now, with the full time as the title. */
+/** A time where the reader is, with its zone, and its distance from now. */
 export function Ago({ at, from = now }: { at: number; from?: ReadonlySignal<number> }) {
   const date = new Date(at)
   return (
-    <time dateTime={date.toISOString()} title={timeOf(date)}>
-      {distance(at - from.value)}
-    </time>
+    <>
+      <time dateTime={date.toISOString()}>
+        {timeOf(date)} {zoneOf(date)}
+      </time>
+      <span>, {distance(at - from.value)}</span>
+    </>
+  )
+}
+
+/** A time in a column that names the zone. The day is left out today. */
+export function AgoCell({ at, from = now }: { at: number; from?: ReadonlySignal<number> }) {
+  const date = new Date(at)
+  const text = timeOf(date)
+  const today = timeOf(new Date(from.value)).slice(0, 10)
+  return (
+    <>
+      <time dateTime={date.toISOString()} title={`${text} ${zoneOf(date)}`}>
+        {text.startsWith(today) ? text.slice(11) : text}
+      </time>
+      <span>, {distance(at - from.value)}</span>
+    </>
   )
 }
 
 /** `2026-11-22 16:05:09`, where the reader is. Without `Intl`, which takes longer to load than a list to be drawn. */
 function timeOf(date: Date): string {
-  const [month, day, hour, minute, second] = [
-    date.getMonth() + 1,
-    date.getDate(),
-    date.getHours(),
-    date.getMinutes(),
-    date.getSeconds(),
-  ].map(part => String(part).padStart(2, '0'))
-  return `${date.getFullYear()}-${month}-${day} ${hour}:${minute}:${second}`
+  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000)
+    .toISOString()
+    .slice(0, 19)
+    .replace('T', ' ')
+}
+
+/** `UTC+5:30`, at that time. */
+export function zoneOf(date: Date = new Date()): string {
+  const minutes = -date.getTimezoneOffset()
+  if (minutes === 0) return 'UTC'
+  const rest = Math.abs(minutes % 60)
+  const hours = Math.trunc(Math.abs(minutes) / 60)
+  return `UTC${minutes < 0 ? '−' : '+'}${hours}${rest === 0 ? '' : `:${String(rest).padStart(2, '0')}`}`
 }
 
 export function distance(ms: number): string {

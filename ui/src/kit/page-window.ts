@@ -109,6 +109,12 @@ export class PageWindow<Row> {
     })
   }
 
+  /** Lets go of all rows, which may be old, and keeps what is known of where each page begins. */
+  letGo(): void {
+    this.#view = undefined
+    this.#held = []
+  }
+
   /** Whether the beginning of the list is held, so that rows can be added before it. */
   get isAtTop(): boolean {
     return this.#from === 0 && this.#held.length > 0

@@ -1,6 +1,8 @@
 import { type Signal, useSignal } from '@preact/signals'
 import { useMemo, useRef } from 'preact/hooks'
+import type { ListPlace } from './data-table.tsx'
 import { useEarlyEffect } from './early-effect.ts'
+import { keptHere } from './kept-here.ts'
 import { Loader } from './loader.ts'
 import { type PageOf, type PageRequest, PageWindow, type RowsHeld } from './page-window.ts'
 
@@ -10,8 +12,10 @@ export interface Paged<Row> {
   readonly error: Signal<Error | undefined>
   /** The first page has arrived. */
   readonly ready: Signal<boolean>
-  /** Grows with each first page. */
+  /** Grows with each list that begins anew, or where the user left it. */
   readonly turn: Signal<number>
+  /** Where the list begins, and is scrolled to. */
+  readonly place: ListPlace
   readonly isLoading: () => boolean
   /** Loads what is missing of the rows from `first` to before `last`, and lets go of what is far from them. */
   readonly show: (first: number, last: number) => void
@@ -21,12 +25,16 @@ export interface Paged<Row> {
   readonly change: (change: (pages: PageWindow<Row>) => void) => void
 }
 
-interface State<Row> {
+interface State<Row> extends ListPlace {
   pages: PageWindow<Row>
   /** The rows in view. */
   view: readonly [first: number, last: number]
   /** Asked to load again while a page was under way. */
   isStale: boolean
+  start: number
+  top: number
+  /** The user came back to it. */
+  isResumed: boolean
 }
 
 /**
@@ -42,7 +50,7 @@ export function usePaged<Row>(
   const turn = useSignal(0)
   const asked = useSignal(0)
   const loader = useMemo(() => new Loader(), [])
-  const { current: state } = useRef<State<Row>>({ pages: new PageWindow(), view: [0, 0], isStale: false })
+  const state = useMemo(() => stateHere<Row>(), [])
   const latest = useRef({ load, onPage })
   latest.current = { load, onPage }
   const publish = () => {
@@ -54,11 +62,8 @@ export function usePaged<Row>(
       page => {
         pages.put(request, page)
         const isFirst = state.pages !== pages
-        if (isFirst) {
-          state.pages = pages
-          state.view = [0, 0]
-          turn.value++
-        }
+        if (isFirst) Object.assign(state, { pages, view: [0, 0], start: 0, isResumed: false })
+        if (isFirst || !ready.peek()) turn.value++
         latest.current.onPage?.(pages, isFirst)
         ready.value = true
         fill()
@@ -76,7 +81,9 @@ export function usePaged<Row>(
   useEarlyEffect(() => {
     asked.value
     state.isStale = false
-    fetchPage({ index: 0, after: undefined }, new PageWindow())
+    const left = state.isResumed && !ready.peek() ? state.pages.missing(...state.view) : undefined
+    if (left !== undefined) fetchPage(left, state.pages)
+    else fetchPage({ index: 0, after: undefined }, new PageWindow())
     return () => loader.stop()
   })
   const reload = () => {
@@ -88,10 +95,13 @@ export function usePaged<Row>(
     error: loader.error,
     ready,
     turn,
+    place: state,
     isLoading: () => loader.isBusy,
     show(...view) {
+      // Until then, what is in view is what the user had left.
+      if (!ready.peek()) return
       state.view = view
-      if (ready.peek() && !loader.isBusy) fill()
+      if (!loader.isBusy) fill()
     },
     reload,
     change(apply) {
@@ -100,4 +110,21 @@ export function usePaged<Row>(
       else fill()
     },
   }
+}
+
+/** Where this list was left at this entry of the history, without its rows; otherwise its beginning. */
+function stateHere<Row>(): State<Row> {
+  const fresh = () => ({
+    pages: new PageWindow<Row>(),
+    view: [0, 0] as const,
+    isStale: false,
+    start: 0,
+    top: 0,
+    isResumed: false,
+  })
+  const { value, isOld } = keptHere<State<Row>>('list', fresh)
+  value.start = value.top
+  value.isResumed = isOld && value.top > 0
+  value.pages.letGo()
+  return value
 }

@@ -28,7 +28,7 @@ export function go(parts: readonly string[], query?: Readonly<Record<string, str
 /** Changes filters in the address, without an entry in the history for each letter typed. */
 export function setQuery(changes: Readonly<Record<string, string>>): void {
   const { parts, query } = route.value
-  history.replaceState(null, '', hrefOf(parts, { ...Object.fromEntries(query), ...changes }))
+  history.replaceState(history.state, '', hrefOf(parts, { ...Object.fromEntries(query), ...changes }))
   hash.value = location.hash
 }
 

@@ -3,6 +3,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import { ConfirmDialog } from './confirm.tsx'
 import { formatCount } from './format-count.ts'
 import { hrefOf, route } from './route.ts'
+import { Tasks } from './tasks.tsx'
 import { Toasts } from './toasts.tsx'
 
 export interface Place {
@@ -36,7 +37,7 @@ export function Shell({ brand, places, foot, children }: ShellProps) {
       <a class="skip" href={`#${MAIN}`} onClick={skipTo(main)}>
         Skip to content
       </a>
-      <div class="side">
+      <header class="side">
         <div class="brand">
           Ackhook <small>{brand}</small>
         </div>
@@ -53,11 +54,13 @@ export function Shell({ brand, places, foot, children }: ShellProps) {
           </ul>
         </nav>
         <div class="side-foot">{foot}</div>
-      </div>
+      </header>
       <main id={MAIN} class="main" tabIndex={-1} ref={main}>
         {children}
       </main>
-      <Toasts />
+      <Toasts>
+        <Tasks />
+      </Toasts>
       <ConfirmDialog />
     </div>
   )

@@ -1,9 +1,12 @@
 import { signal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
 
 interface Toast {
   readonly id: number
   readonly tone: 'good' | 'bad'
   readonly text: string
+  /** The same in a terminal. */
+  readonly command: string | undefined
 }
 
 const SHOWN_MS = 8000
@@ -12,9 +15,9 @@ const toasts = signal<readonly Toast[]>([])
 let last = 0
 
 /** Says what became of an action. Bad news stays until it is dismissed. */
-export function toast(tone: Toast['tone'], text: string): void {
+export function toast(tone: Toast['tone'], text: string, command?: string): void {
   const id = ++last
-  toasts.value = [...toasts.value.slice(1 - MAX), { id, tone, text }]
+  toasts.value = [...toasts.value.slice(1 - MAX), { id, tone, text, command }]
   if (tone === 'good') setTimeout(() => dismiss(id), SHOWN_MS)
 }
 
@@ -22,25 +25,42 @@ function dismiss(id: number): void {
   toasts.value = toasts.value.filter(one => one.id !== id)
 }
 
-export function Toasts() {
+/** The news, above what `children` shows of the work under way. */
+export function Toasts({ children }: { readonly children: ComponentChildren }) {
   return (
-    <div class="toasts" role="status" aria-live="polite">
-      {toasts.value.map(({ id, tone, text }) => (
-        <div key={id} class={`toast ${tone}`}>
-          <span>{text}</span>
-          <button type="button" class="plain" aria-label="Dismiss" onClick={() => dismiss(id)}>
-            ×
-          </button>
-        </div>
-      ))}
+    <div class="toasts">
+      {children}
+      <div class="stack tight" role="status" aria-live="polite">
+        {toasts.value.map(({ id, tone, text, command }) => (
+          <div key={id} class={`toast ${tone}`}>
+            <span>{text}</span>
+            {command !== undefined && (
+              <button type="button" class="plain push" onClick={() => void copy(command)}>
+                Copy the command
+              </button>
+            )}
+            <button type="button" class="plain" aria-label="Dismiss" onClick={() => dismiss(id)}>
+              ×
+            </button>
+          </div>
+        ))}
+      </div>
     </div>
   )
 }
 
-/** Runs an action and reports it. Answers whether it succeeded. */
-export async function attempt(action: () => Promise<string>): Promise<boolean> {
+/** Puts a text on the clipboard, and says so. */
+export function copy(text: string): Promise<void> {
+  return navigator.clipboard.writeText(text).then(
+    () => toast('good', 'Copied.'),
+    () => toast('bad', 'The browser refused access to the clipboard.'),
+  )
+}
+
+/** Runs an action and reports it, with the command that does the same. Answers whether it succeeded. */
+export async function attempt(action: () => Promise<string>, command?: string): Promise<boolean> {
   try {
-    toast('good', await action())
+    toast('good', await action(), command)
     return true
   } catch (cause) {
     toast('bad', cause instanceof Error ? cause.message : String(cause))

@@ -1,0 +1,8 @@
+/** Saves a text as a file of the browser. */
+export function download(name: string, text: string): void {
+  const link = document.createElement('a')
+  link.download = name
+  link.href = URL.createObjectURL(new Blob([text], { type: 'application/json' }))
+  link.click()
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000)
+}

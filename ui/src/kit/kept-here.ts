@@ -1,0 +1,22 @@
+const MOST = 30
+const kept = new Map<string, Map<string, object>>()
+
+/**
+ * What was kept under this name when the user was last at this entry of the history; otherwise what `make` answers. A link
+ * makes a new entry, so that only Back and Forward find something.
+ */
+export function keptHere<T extends object>(
+  name: string,
+  make: () => T,
+): { readonly value: T; readonly isOld: boolean } {
+  const state = history.state as { readonly entry?: string } | null
+  const entry = state?.entry ?? String(Math.random())
+  if (state?.entry === undefined) history.replaceState({ entry }, '')
+  const values = kept.get(entry) ?? new Map<string, object>()
+  kept.set(entry, values)
+  if (kept.size > MOST) kept.delete([...kept.keys()][0] ?? '')
+  const old = values.get(name) as T | undefined
+  const value = old ?? make()
+  values.set(name, value)
+  return { value, isOld: old !== undefined }
+}

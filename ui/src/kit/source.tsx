@@ -1,0 +1,9 @@
+/** Text as it was sent. It scrolls by itself, so the keyboard reaches it. */
+export function Source({ label, text }: { readonly label: string; readonly text: string }) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard.
+    <section class="source" aria-label={label} tabIndex={0}>
+      <pre>{text}</pre>
+    </section>
+  )
+}
