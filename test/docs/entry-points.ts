@@ -108,5 +108,6 @@ export const PARTS: Readonly<Record<string, readonly string[]>> = {
   '@ackhook/dashboard/node': ['dashboard'],
   '@ackhook/dashboard/fastify': ['dashboard'],
   '@ackhook/emulator': ['EmulatorError'],
+  '@ackhook/emulator/routes': ['ROUTES'],
   '@ackhook/sqlite/driver': ['chooseDriver', 'sqliteCode'],
 }

@@ -296,6 +296,12 @@ describe('the log', () => {
       await run('send', type, '--id', id)
     }
     expect((await run('list', '--type', 'a.b')).out).toMatch(/evt_3[\s\S]*evt_1/)
+    expect((await run('list', '--type', 'a.*', '--from', '24h')).out).toMatch(/evt_3[\s\S]*evt_1/)
+    expect((await run('list', '--until', 'yesterday')).out).toBe('No deliveries.\n')
+    expect(await run('list', '--type', 'a*')).toMatchObject({
+      code: 2,
+      err: expect.stringMatching(/^Error: type 'a\*' is not a pattern: use a type/),
+    })
     expect((await run('list', '--type', 'a.b', '--order', 'oldest')).out).toMatch(/evt_1[\s\S]*evt_3/)
     const first = await run('list', '--limit', '2', '--json')
     const { deliveries, next } = JSON.parse(first.out)
@@ -405,7 +411,7 @@ describe('undelivered and replay', () => {
       err: expect.stringMatching(/^Error: the address leads to .*emulator start --allow-target/),
     })
     expect((await run('clock', 'advance', '5')).err).toMatch(/^Error: the duration must be .*'5s'/)
-    expect((await run('list', '--until', 'soon')).err).toMatch(/^Error: --until must be an instant/)
+    expect((await run('list', '--until', 'soon')).err).toMatch(/^Error: --until must be a time: '24h' ago/)
   })
 })
 

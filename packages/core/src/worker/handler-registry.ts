@@ -1,5 +1,6 @@
 import { AckhookError, ConfigurationError } from '../errors/errors.ts'
 import type { EventHandler } from '../events/event-types.ts'
+import { covers, requirePattern } from '../events/type-pattern.ts'
 import type { FailureHandler } from './failure.ts'
 
 /** What runs for an event without a matching handler, after a failed attempt, and when no attempt follows. */
@@ -29,7 +30,8 @@ export class HandlerRegistry {
     const lists = patterns.map(one => this.#listOf(one))
     lists.forEach((list, i) => {
       // One call runs its handler once for an event, so the widest of its patterns stands for the others.
-      if (!patterns.some(wider => covers(wider, patterns[i] as string))) list.push(handler as EventHandler)
+      if (!patterns.some(wider => wider !== patterns[i] && covers(wider, patterns[i] as string)))
+        list.push(handler as EventHandler)
     })
   }
 
@@ -75,26 +77,13 @@ export class HandlerRegistry {
   }
 
   #listOf(pattern: unknown): EventHandler[] {
-    if (typeof pattern !== 'string' || pattern === '')
-      throw new ConfigurationError('on', 'an event type must be a non-empty string')
+    requirePattern('on', pattern)
     if (pattern === '*') return this.#always
     const isCategory = pattern.endsWith('.*')
     const name = isCategory ? pattern.slice(0, -2) : pattern
-    if (name === '' || name.includes('*') || (isCategory && name.includes('.'))) {
-      throw new ConfigurationError(
-        'on',
-        `'${pattern}' is not a pattern: use a type ('conversation.resolved'), a category ('conversation.*') or '*'`,
-      )
-    }
     const map = isCategory ? this.#byCategory : this.#exact
     const list = map.get(name) ?? []
     map.set(name, list)
     return list
   }
-}
-
-/** Whether every type of a pattern is one of another, wider one. */
-function covers(wider: string, pattern: string): boolean {
-  if (wider === pattern) return false
-  return wider === '*' || (wider.endsWith('.*') && pattern.startsWith(wider.slice(0, -1)))
 }

@@ -36,7 +36,11 @@ export const ENDPOINT_VERBS: readonly Verb<never>[] = [
       option('--to <url>', 'address of the receiver', parseUrl),
       option('--category <name>', 'send this category and no other; may be repeated', collect),
       option('--all-categories', 'send every category'),
-      option('--type <type>', 'send this type and no other, of those categories; may be repeated', collect),
+      option(
+        '--type <type>',
+        'send this type or pattern and no other, of those categories; may be repeated',
+        collect,
+      ),
       option('--all-types', 'send every type'),
       secretsFile,
     ],

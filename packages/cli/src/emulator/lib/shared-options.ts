@@ -34,14 +34,14 @@ export function withState(command: Command): Command {
 /** Which deliveries are meant, without their state. */
 export function withFilter(command: Command): Command {
   return command
-    .option('--type <type>', 'event type')
+    .option('--type <type>', 'event type, or a pattern such as order.*')
     .option('--category <name>', 'event category, such as message')
     .option('--kind <kind>', 'event, duplicate or replay')
     .option('--event <id>', 'id of the event')
     .option('--message <id>', 'id of the message that the event is about')
     .option('--text <text>', 'part of the event, three characters or more')
-    .option('--from <instant>', 'created at this instant (ISO 8601) or later')
-    .option('--until <instant>', 'created before this instant')
+    .option('--from <time>', 'created then or later: 24h (ago), yesterday or ISO 8601')
+    .option('--until <time>', 'created before that time')
     .option('--workspace <id>', 'workspace')
 }
 
