@@ -444,11 +444,12 @@ describe('data', () => {
     expect(receiver.handled).toHaveLength(5)
   })
 
-  test('is sent again, with the old signature, by the command that show --curl prints', async () => {
+  test('is sent again, signed anew, by the commands that show --curl prints', async () => {
     const { run } = await both()
     await run('send', 'a.b', '--id', 'evt_1', '--raw-data', `{"note":"it's $HOME"}`)
     const { out } = await run('show', 'evt_1', '--curl')
-    const shell = await promisify(execFile)('sh', ['-c', out])
+    const env = { ...process.env, SIGNING_SECRET: SECRET }
+    const shell = await promisify(execFile)('sh', ['-c', out], { env })
     expect(shell.stdout).toMatch(/^HTTP\/1.1 200 [\s\S]*"code":"duplicate"/)
   })
 

@@ -1,4 +1,5 @@
 import { useSignal } from '@preact/signals'
+import { curlOfDelivery } from '../../../packages/cli/src/command/curl-of-delivery.ts'
 import type { DeliveryDetail } from '../../../packages/emulator/src/api/delivery-view.ts'
 import { ApiError, authorization } from '../kit/api.ts'
 import { Badge } from '../kit/badge.tsx'
@@ -13,7 +14,6 @@ import { attempt } from '../kit/toasts.tsx'
 import { addressOf } from './address-of.ts'
 import { api } from './api.ts'
 import { AttemptView } from './attempt-view.tsx'
-import { curlOf } from './curl-of.ts'
 import { emulatorNow } from './emulator-clock.ts'
 import { useNotices } from './live.ts'
 import { replay } from './replay.ts'
@@ -181,7 +181,7 @@ function Body({ delivery, path }: { readonly delivery: DeliveryDetail; readonly 
           <button type="button" aria-pressed={raw.value} onClick={() => (raw.value = !raw.value)}>
             Exact bytes
           </button>
-          <CopyButton label="Copy as cURL" text={() => curlOf(delivery)} />
+          <CopyButton label="Copy as cURL" text={() => curlOfDelivery(delivery) ?? ''} />
           {/* A link cannot carry a token. */}
           {authorization()['authorization'] === undefined && (
             <a class="button" href={addressOf(`${path}/body`)} download>

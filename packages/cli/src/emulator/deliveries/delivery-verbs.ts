@@ -63,7 +63,7 @@ export const DELIVERY_VERBS: readonly Verb<never>[] = [
     args: [['<id>', 'id of a delivery, or of an event']],
     options: [
       option('--body', 'print the event alone, for replay --body'),
-      option('--curl', 'print the last request as a command for curl'),
+      option('--curl', 'print commands that sign the last request anew and send it with curl'),
       withPlace,
     ],
     run: show,
