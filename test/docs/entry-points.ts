@@ -53,6 +53,7 @@ export const PARTS: Readonly<Record<string, readonly string[]>> = {
     'consoleLogger',
     'crashDelayMs',
     'crashPolicy',
+    'covers',
     'createAttempt',
     'createTimeouts',
     'createTokens',
@@ -74,6 +75,7 @@ export const PARTS: Readonly<Record<string, readonly string[]>> = {
     'refuseUnknownNames',
     'replyTo',
     'requireReceiver',
+    'requirePattern',
     'resolveContract',
     'secretsFault',
     'settlesWithin',
@@ -109,5 +111,6 @@ export const PARTS: Readonly<Record<string, readonly string[]>> = {
   '@ackhook/dashboard/fastify': ['dashboard'],
   '@ackhook/dashboard/letters': ['changeLetters', 'errorNameOf', 'matchesLetter'],
   '@ackhook/emulator': ['EmulatorError'],
+  '@ackhook/emulator/routes': ['ROUTES'],
   '@ackhook/sqlite/driver': ['chooseDriver', 'sqliteCode'],
 }

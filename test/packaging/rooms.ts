@@ -113,8 +113,8 @@ export const ROOMS: Readonly<Record<string, Rooms>> = {
     // The routes share the reading and writing of JSON.
     http: ['api', 'errors', 'feed', 'lib', 'security', 'http/openapi', 'http/routes'],
     'http/openapi': [],
-    'http/routes': ['api', 'errors', 'lib', 'messages', 'security', 'http'],
-    '.': [...OPERATIONS, 'api', 'http'],
+    'http/routes': ['api', 'errors', 'lib', 'messages', 'security', 'http', 'http/openapi'],
+    '.': [...OPERATIONS, 'api', 'http', 'http/openapi'],
   },
   opentelemetry: { '.': [] },
   redis: { '.': [] },

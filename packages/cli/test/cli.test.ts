@@ -241,11 +241,12 @@ describe('send', () => {
     expect((await fetch(json.url, json)).status).toBe(202)
   })
 
-  test('--curl prints a command that sends the event', async () => {
+  test('--curl prints commands that sign the event and send it', async () => {
     const { code, out } = await send('--curl', '--data', `{"note":"it's \\"quoted\\" $HOME"}`)
     expect(code).toBe(0)
     expect(receiver.handled).toEqual([])
-    const { stdout } = await promisify(execFile)('sh', ['-c', out])
+    const env = { ...process.env, SIGNING_SECRET: SECRET }
+    const { stdout } = await promisify(execFile)('sh', ['-c', out], { env })
     expect(stdout).toContain('202 Accepted')
     expect(receiver.handled).toMatchObject([{ data: { note: `it's "quoted" $HOME` } }])
   })

@@ -296,6 +296,12 @@ describe('the log', () => {
       await run('send', type, '--id', id)
     }
     expect((await run('list', '--type', 'a.b')).out).toMatch(/evt_3[\s\S]*evt_1/)
+    expect((await run('list', '--type', 'a.*', '--from', '24h')).out).toMatch(/evt_3[\s\S]*evt_1/)
+    expect((await run('list', '--until', 'yesterday')).out).toBe('No deliveries.\n')
+    expect(await run('list', '--type', 'a*')).toMatchObject({
+      code: 2,
+      err: expect.stringMatching(/^Error: type 'a\*' is not a pattern: use a type/),
+    })
     expect((await run('list', '--type', 'a.b', '--order', 'oldest')).out).toMatch(/evt_1[\s\S]*evt_3/)
     const first = await run('list', '--limit', '2', '--json')
     const { deliveries, next } = JSON.parse(first.out)
@@ -405,7 +411,7 @@ describe('undelivered and replay', () => {
       err: expect.stringMatching(/^Error: the address leads to .*emulator start --allow-target/),
     })
     expect((await run('clock', 'advance', '5')).err).toMatch(/^Error: the duration must be .*'5s'/)
-    expect((await run('list', '--until', 'soon')).err).toMatch(/^Error: --until must be an instant/)
+    expect((await run('list', '--until', 'soon')).err).toMatch(/^Error: --until must be a time: '24h' ago/)
   })
 })
 
@@ -438,11 +444,12 @@ describe('data', () => {
     expect(receiver.handled).toHaveLength(5)
   })
 
-  test('is sent again, with the old signature, by the command that show --curl prints', async () => {
+  test('is sent again, signed anew, by the commands that show --curl prints', async () => {
     const { run } = await both()
     await run('send', 'a.b', '--id', 'evt_1', '--raw-data', `{"note":"it's $HOME"}`)
     const { out } = await run('show', 'evt_1', '--curl')
-    const shell = await promisify(execFile)('sh', ['-c', out])
+    const env = { ...process.env, SIGNING_SECRET: SECRET }
+    const shell = await promisify(execFile)('sh', ['-c', out], { env })
     expect(shell.stdout).toMatch(/^HTTP\/1.1 200 [\s\S]*"code":"duplicate"/)
   })
 

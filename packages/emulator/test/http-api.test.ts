@@ -42,6 +42,13 @@ describe('events and deliveries', () => {
     expect(await found('kind=replay')).toEqual([])
     expect(await found('from=2026-03-01T12:00:00Z&to=2026-03-01T12:00:01Z')).toHaveLength(3)
     expect(await found('from=2026-03-01T12:00:01Z')).toEqual([])
+    expect(await found('from=24h&to=now')).toEqual([])
+    expect(await found('from=24h')).toHaveLength(3)
+    expect(await found('to=yesterday')).toEqual([])
+    expect(await found('type=call.*')).toEqual(['call.missed', 'call.started'])
+    expect(await found('type=call')).toEqual([])
+    expect(await found('type=*')).toHaveLength(3)
+    expect(await found('type=call.*&text=agent_id')).toEqual(await found('category=call&text=agent_id'))
     expect(await found('text=WhatsApp')).toEqual(['conversation.resolved'])
     expect(await found('text=%22channel%22%3A')).toEqual(['conversation.resolved'])
     expect(await found('text=whatsapp&state=acknowledged')).toEqual([])
@@ -54,7 +61,9 @@ describe('events and deliveries', () => {
       ['text=%F0%9F%98%80a', 'text'],
       ['state=lost', 'state'],
       ['status=abc', 'status'],
-      ['from=yesterday', 'from'],
+      ['from=soon', 'from'],
+      ['type=call*', 'type'],
+      ['type=call.missed.*', 'type'],
       ['limit=201', 'limit'],
       ['limit=0', 'limit'],
       ['after=x', 'after'],
@@ -64,6 +73,18 @@ describe('events and deliveries', () => {
       const { status, body } = await http.get(`/deliveries?${query}`)
       expect([query, status, body.error?.field]).toEqual([query, 400, field])
     }
+  })
+
+  test('a pattern of types means the same in an endpoint, a wait and a replay', async () => {
+    const { http, send, emulator, receiver } = await running()
+    await http.put('/workspaces/default/endpoint', { types: ['call.*'] })
+    await send('conversation.resolved', 'call.missed', 'call')
+    expect(await emulator.wait({ type: 'call.*', state: 'acknowledged' })).toMatchObject({ count: 1 })
+    expect(receiver.got.map(one => one.event.type)).toEqual(['call.missed'])
+    const bulk = { filter: { type: 'call.*', state: 'acknowledged' }, dryRun: true }
+    expect((await http.post('/deliveries/replay', bulk)).body.matched).toBe(1)
+    const { status, body } = await http.put('/workspaces/default/endpoint', { types: ['call*'] })
+    expect([status, body.error.field]).toEqual([400, 'types'])
   })
 
   test('pages follow each other without a gap in both orders, at most 200 at a time', async () => {

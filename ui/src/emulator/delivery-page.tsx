@@ -1,4 +1,5 @@
 import { useSignal } from '@preact/signals'
+import { curlOfDelivery } from '../../../packages/cli/src/command/curl-of-delivery.ts'
 import type { DeliveryDetail } from '../../../packages/emulator/src/api/delivery-view.ts'
 import { ApiError, authorization } from '../kit/api.ts'
 import { Badge } from '../kit/badge.tsx'
@@ -17,7 +18,6 @@ import { addressOf } from './address-of.ts'
 import { api } from './api.ts'
 import { AttemptView } from './attempt-view.tsx'
 import { commandOf } from './command-of.ts'
-import { curlOf } from './curl-of.ts'
 import { emulatorNow } from './emulator-clock.ts'
 import { useNotices } from './live.ts'
 import { replay } from './replay.ts'
@@ -196,7 +196,7 @@ function Share({ delivery, path }: { readonly delivery: DeliveryDetail; readonly
       },
       commandOf(['show', id], { save: `${id}.json` }),
     )
-  const curl = log.length === 0 ? undefined : curlOf(delivery)
+  const curl = curlOfDelivery(delivery)
   return (
     <div class="bar">
       <CopyButton label="Copy id" text={() => event} />

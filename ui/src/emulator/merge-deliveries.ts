@@ -1,3 +1,4 @@
+import { covers } from '../../../packages/core/src/events/type-pattern.ts'
 import type { DeliveryView } from '../../../packages/emulator/src/api/delivery-view.ts'
 import type { PageWindow } from '../kit/page-window.ts'
 
@@ -63,6 +64,6 @@ function matches(delivery: DeliveryView, filter: Readonly<Record<string, string>
     status: String(lastStatus ?? ''),
   }
   return Object.entries(filter).every(([name, value]) =>
-    name === 'from' ? createdAt >= value : fields[name] === value,
+    name === 'type' ? covers(value, type) : name === 'from' ? createdAt >= value : fields[name] === value,
   )
 }

@@ -30,7 +30,7 @@ export function showRequests(
 
 function format(request: SignedRequest, { to, curl, json }: SendFlags): string {
   const body = new TextDecoder().decode(request.body)
-  if (curl) return curlOf({ url: to, headers: request.headers, body })
+  if (curl) return curlOf({ url: to, headers: request.headers, body: { text: body, base64: null } })
   if (json) return JSON.stringify({ method: request.method, url: to, headers: request.headers, body })
   const { host, pathname, search } = new URL(to)
   const head = [`POST ${pathname}${search} HTTP/1.1`, `host: ${host}`]

@@ -98,7 +98,7 @@ export class ControlOperations implements Control {
     const { selection, rest } = splitSelection(fieldsOf(options, Object.keys(options)))
     const buckets = countField(fieldsOf(rest, ['buckets']), 'buckets', 1, 1000) ?? 60
     const now = this.#parts.clock.now()
-    const asked = readSelection(selection)
+    const asked = readSelection(selection, now)
     const to = asked.to ?? now + 1
     const from = asked.from ?? to - HOUR_MS
     if (from >= to) throw invalid('from', 'must be before to')
@@ -123,7 +123,7 @@ export class ControlOperations implements Control {
   async wait(options: WaitOptions = {}, signal?: AbortSignal): Promise<WaitResult> {
     const { selection, rest } = splitSelection(fieldsOf(options, Object.keys(options)))
     const fields = fieldsOf(rest, ['count', 'idle', 'timeout'], 'options')
-    const filter = readSelection(selection)
+    const filter = readSelection(selection, this.#parts.clock.now())
     const isPlain = Object.keys(selection).length === 0 && fields['count'] === undefined
     const idle = booleanField(fields, 'idle') ?? isPlain
     const count = countField(fields, 'count', 1, 1_000_000) ?? 1

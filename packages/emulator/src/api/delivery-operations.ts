@@ -42,7 +42,8 @@ export class DeliveryOperations implements Pick<EmulatorApi, 'deliveries'> {
     options: PageOptions,
   ): { readonly deliveries: readonly DeliveryView[]; readonly next: string | null } {
     const page = readPage(options)
-    const rows = this.#parts.storage.query.page(readSelection(selection), { ...page, limit: page.limit + 1 })
+    const { storage, clock } = this.#parts
+    const rows = storage.query.page(readSelection(selection, clock.now()), { ...page, limit: page.limit + 1 })
     const shown = rows.slice(0, page.limit)
     const next = rows.length > shown.length ? String(shown.at(-1)?.seq) : null
     return { deliveries: shown.map(toDeliveryView), next }
@@ -125,8 +126,8 @@ export class DeliveryOperations implements Pick<EmulatorApi, 'deliveries'> {
 
   /** Does something with the oldest that match, in one transaction. */
   #forMatching(options: BulkOptions, act: (row: DeliveryRow) => boolean): BulkResult {
-    const { storage, engine } = this.#parts
-    const { filter, dryRun, limit, after, upTo } = readBulk(options, () => this.#newestSeq())
+    const { storage, engine, clock } = this.#parts
+    const { filter, dryRun, limit, after, upTo } = readBulk(options, clock.now(), () => this.#newestSeq())
     const matched = storage.query.count(filter)
     if (dryRun) return { matched, done: 0, next: null }
     const page = storage.query.page(filter, {

@@ -15,6 +15,7 @@ import type { DeliveryDetail, DeliveryView } from './delivery-view.ts'
 export interface DeliverySelection {
   readonly workspace?: string | undefined
   readonly category?: string | undefined
+  /** A type, or a pattern as `on()` takes it: `order.*`. */
   readonly type?: string | undefined
   readonly state?: DeliveryState | undefined
   readonly kind?: DeliveryKind | undefined
@@ -24,7 +25,7 @@ export interface DeliverySelection {
   readonly event?: string | undefined
   /** The id of the message that the event is about. */
   readonly message?: string | undefined
-  /** Created at this instant (ISO 8601) or later, and before `to`. */
+  /** Created at this time or later, and before `to`: ISO 8601, an age (`24h`), `now`, `today` or `yesterday`. */
   readonly from?: string | undefined
   readonly to?: string | undefined
   /** Part of the event, in any case; at least three characters. */

@@ -1,10 +1,11 @@
-import { secretsFault } from '@ackhook/core/spi'
+import { requirePattern, secretsFault } from '@ackhook/core/spi'
 import type { EndpointView } from '../endpoints/endpoint-view.ts'
 import type { EndpointChange } from '../endpoints/endpoints.ts'
 import { DEFAULT_WORKSPACE } from '../endpoints/endpoints.ts'
 import { invalid } from '../errors/emulator-error.ts'
 import { toInstant } from '../lib/instant.ts'
 import {
+  asRequest,
   booleanField,
   durationField,
   type Fields,
@@ -96,11 +97,13 @@ export class EndpointOperations implements Pick<EmulatorApi, 'workspaces' | 'end
 
 function readChange(change: object): EndpointChange {
   const fields = fieldsOf(change, ['url', 'secret', 'categories', 'types', 'paused'], 'endpoint')
+  const types = listField(fields, 'types')
+  for (const type of types ?? []) asRequest(() => requirePattern('types', type))
   return withoutUndefined({
     url: textField(fields, 'url', 2048),
     secret: secretField(fields),
     categories: listField(fields, 'categories'),
-    types: listField(fields, 'types'),
+    types,
     paused: booleanField(fields, 'paused'),
   })
 }

@@ -17,14 +17,14 @@ export interface Bulk {
 }
 
 /** Checks the options of such a call. Throws `EmulatorError`. */
-export function readBulk(options: object, newest: () => number): Bulk {
+export function readBulk(options: object, now: number, newest: () => number): Bulk {
   const fields = fieldsOf(options, ['filter', 'dryRun', 'limit', 'after'], 'options')
   const cursor = textField(fields, 'after')
   const [, after, upTo] = /^(\d{1,15})\.(\d{1,15})$/.exec(cursor ?? '') ?? []
   if (cursor !== undefined && after === undefined) throw invalid('after', 'must be next of the call before')
   const { filter = {} } = fields
   return {
-    filter: { state: 'undelivered', ...readSelection(filter as object) },
+    filter: { state: 'undelivered', ...readSelection(filter as object, now) },
     dryRun: booleanField(fields, 'dryRun') ?? false,
     limit: countField(fields, 'limit', 1, MAX_BULK) ?? MAX_BULK,
     upTo: upTo === undefined ? newest() : Number(upTo),

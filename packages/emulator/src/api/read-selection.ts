@@ -6,6 +6,7 @@ import {
   type Fields,
   fieldsOf,
   instantField,
+  patternField,
   textField,
 } from '../lib/read-fields.ts'
 import { withoutUndefined } from '../lib/without-undefined.ts'
@@ -31,8 +32,8 @@ export const SELECTION_NAMES: readonly string[] = [
   'text',
 ] satisfies (keyof DeliverySelection)[]
 
-/** Checks a filter; texts of numbers are numbers. Throws `EmulatorError`. */
-export function readSelection(selection: object): DeliveryFilter {
+/** Checks a filter; texts of numbers are numbers, and ages are counted from `now`. Throws `EmulatorError`. */
+export function readSelection(selection: object, now: number): DeliveryFilter {
   const fields = fieldsOf(selection, SELECTION_NAMES, 'filter')
   const text = textField(fields, 'text')
   if (text !== undefined && [...text].length < MIN_TEXT) {
@@ -41,14 +42,14 @@ export function readSelection(selection: object): DeliveryFilter {
   return withoutUndefined({
     workspace: textField(fields, 'workspace'),
     category: textField(fields, 'category'),
-    type: textField(fields, 'type'),
+    type: patternField(fields, 'type'),
     state: choiceField(fields, 'state', STATES),
     kind: choiceField(fields, 'kind', KINDS),
     status: countField(fields, 'status', 100, 999),
     event: textField(fields, 'event'),
     message: textField(fields, 'message'),
-    from: instantField(fields, 'from'),
-    to: instantField(fields, 'to'),
+    from: instantField(fields, 'from', now),
+    to: instantField(fields, 'to', now),
     text,
   })
 }

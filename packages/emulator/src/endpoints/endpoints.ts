@@ -1,3 +1,4 @@
+import { covers } from '@ackhook/core/spi'
 import type { EmulatorClock } from '../clock/emulator-clock.ts'
 import { EmulatorError, invalid } from '../errors/emulator-error.ts'
 import { newSecret } from '../lib/ids.ts'
@@ -19,7 +20,7 @@ export interface EndpointChange {
   readonly secret?: string | undefined
   /** Categories to send; null for all. */
   readonly categories?: readonly string[] | null | undefined
-  /** Types to send, of those categories; null for all. */
+  /** Types to send, of those categories; patterns as of `on()`. null for all. */
   readonly types?: readonly string[] | null | undefined
   readonly paused?: boolean | undefined
 }
@@ -200,7 +201,7 @@ export class Endpoints {
 /** What an endpoint wants of a type; the answer is why it does not. */
 export function refusalOf(row: EndpointRow, type: string, category: string): string | undefined {
   const lacks = (list: string | null, one: string) =>
-    list !== null && !(JSON.parse(list) as string[]).includes(one)
+    list !== null && !(JSON.parse(list) as string[]).some(wanted => covers(wanted, one))
   if (lacks(row.categories, category)) return `the endpoint has not subscribed to ${category} events`
   if (lacks(row.types, type)) return `the endpoint filters ${type} out`
   return undefined

@@ -7,10 +7,8 @@ import { hasToken, isApi, isOfPlatform, judgeOrigin, MESSAGES_PATH } from '../se
 import type { Assets } from './assets.ts'
 import { OPENAPI } from './openapi/document.ts'
 import { errorReply, jsonReply } from './reply.ts'
-import { controlRoutes } from './routes/control-routes.ts'
-import { deliveryRoutes } from './routes/delivery-routes.ts'
-import { endpointRoutes } from './routes/endpoint-routes.ts'
-import { messageRoutes, platformRoutes } from './routes/message-routes.ts'
+import { apiRoutes } from './routes/api-routes.ts'
+import { platformRoutes } from './routes/platform-routes.ts'
 import { streamReply } from './stream.ts'
 
 export interface AppParts {
@@ -44,10 +42,7 @@ export function createApp(parts: AppParts): Hono {
     await next()
     context.header('x-emulator-position', lastId)
   })
-  app.route(API_ROOT, deliveryRoutes(api))
-  app.route(API_ROOT, endpointRoutes(api))
-  app.route(API_ROOT, messageRoutes(api))
-  app.route(API_ROOT, controlRoutes(api))
+  app.route(API_ROOT, apiRoutes(api))
   app.get(`${API_ROOT}/stream`, ({ req }) =>
     streamReply(feed, req.header('last-event-id') ?? req.query('lastEventId')),
   )

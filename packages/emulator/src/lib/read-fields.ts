@@ -1,6 +1,7 @@
 import { ConfigurationError, type Duration } from '@ackhook/core'
-import { durationMs } from '@ackhook/core/spi'
+import { durationMs, requirePattern } from '@ackhook/core/spi'
 import { type EmulatorError, invalid } from '../errors/emulator-error.ts'
+import { readInstant } from './read-instant.ts'
 
 const MAX_TEXT = 512
 
@@ -76,13 +77,20 @@ export function durationField(fields: Fields, name: string, maxMs: number): numb
     : asRequest(() => durationMs(value as Duration, { option: name, minMs: 0, maxMs }))
 }
 
-/** Milliseconds of an ISO 8601 text. */
-export function instantField(fields: Fields, name: string): number | undefined {
+/** Milliseconds of a time. */
+export function instantField(fields: Fields, name: string, now: number): number | undefined {
   const value = fields[name]
   if (value === undefined) return undefined
-  const ms = typeof value === 'string' ? Date.parse(value) : Number.NaN
-  if (Number.isNaN(ms)) throw invalid(name, "must be an instant such as '2026-03-01T12:00:00Z'")
-  return ms
+  const ms = typeof value === 'string' ? readInstant(value, now) : undefined
+  if (ms !== undefined) return ms
+  throw invalid(name, "must be a time: '24h' ago, 'today', 'yesterday' or '2026-03-01T12:00:00Z'")
+}
+
+/** What `on()` takes: a type, `order.*` or `*`. */
+export function patternField(fields: Fields, name: string): string | undefined {
+  const value = textField(fields, name)
+  if (value !== undefined) asRequest(() => requirePattern(name, value))
+  return value
 }
 
 /** Runs a check that is shared with options, and turns what it throws into a refusal that names the field. */

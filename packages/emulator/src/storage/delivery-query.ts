@@ -5,6 +5,7 @@ import type { DeliveryKind, DeliveryRow, DeliveryState } from './delivery-row.ts
 export interface DeliveryFilter {
   readonly workspace?: string
   readonly category?: string
+  /** A pattern, as `on()` takes it. */
   readonly type?: string
   readonly state?: DeliveryState
   readonly kind?: DeliveryKind
@@ -85,7 +86,6 @@ export class DeliveryQuery {
 const EQUAL: readonly (readonly [keyof DeliveryFilter, column: string])[] = [
   ['workspace', 'd.workspace'],
   ['category', 'd.category'],
-  ['type', 'd.type'],
   ['state', 'd.state'],
   ['kind', 'd.kind'],
   ['status', 'd.last_status'],
@@ -112,6 +112,11 @@ function sqlOf(filter: DeliveryFilter): Sql {
     const value = filter[name]
     if (value !== undefined) add(`${column} = ?`, value)
   }
+  if (filter.type?.endsWith('.*')) {
+    // The index of categories has their order; a type may be the name of its category alone.
+    add('d.category = ?', filter.type.slice(0, -2))
+    where.push('d.type <> d.category')
+  } else if (filter.type !== undefined && filter.type !== '*') add('d.type = ?', filter.type)
   if (filter.from !== undefined) add('d.created_at >= ?', filter.from)
   if (filter.to !== undefined) add('d.created_at < ?', filter.to)
   if (filter.text === undefined) return { from: 'deliveries d', where, values, seq: 'd.seq' }

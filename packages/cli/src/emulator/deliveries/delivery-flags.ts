@@ -1,5 +1,5 @@
 import type { Duration } from '@ackhook/core'
-import type { EndpointFlags, PageFlags, PlaceFlags } from '../lib/emulator-flags.ts'
+import type { EndpointFlags, PlaceFlags } from '../lib/emulator-flags.ts'
 import type { FaultFlags } from '../lib/shared-options.ts'
 
 /** Which deliveries are meant. */
@@ -15,8 +15,6 @@ export interface FilterFlags extends EndpointFlags {
   readonly from?: string
   readonly until?: string
 }
-
-export interface ListFlags extends FilterFlags, PageFlags {}
 
 /** How long a verb waits for the receiver. */
 export interface AwaitFlags extends PlaceFlags {
@@ -56,10 +54,6 @@ export interface ShowFlags extends PlaceFlags {
   readonly body?: boolean
   /** Print the last request as a command for `curl`. */
   readonly curl?: boolean
-}
-
-export interface StatsFlags extends FilterFlags {
-  readonly buckets?: number
 }
 
 export interface WaitFlags extends FilterFlags {

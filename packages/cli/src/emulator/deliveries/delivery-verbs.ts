@@ -1,24 +1,29 @@
 import type { Duration } from '@ackhook/core'
+import type { DeliveryView, StatsView, WaitResult } from '@ackhook/emulator'
 import { parseCount, parseDuration } from '../../command/shared-options.ts'
+import { table } from '../../terminal/table.ts'
+import { type CallFlags, callVerb, type Typed } from '../lib/call-verb.ts'
 import {
   collectFault,
   parseSeed,
-  withPage,
+  withFilter,
   withPlace,
+  withState,
   withWorkspace,
   withYes,
 } from '../lib/shared-options.ts'
 import { option, type Verb } from '../lib/verb.ts'
-import { withAwait, withFilter, withState } from './delivery-options.ts'
+import type { WaitFlags } from './delivery-flags.ts'
+import { withAwait } from './delivery-options.ts'
+import { deliveryRow } from './describe-delivery.ts'
 import { discard } from './discard.ts'
-import { list } from './list-deliveries.ts'
+import { filterOf } from './filter-of.ts'
 import { replayDeliveries } from './replay-deliveries.ts'
 import { retry } from './retry.ts'
 import { sendEvents } from './send-events.ts'
 import { show } from './show-delivery.ts'
-import { stats } from './stats.ts'
-import { undelivered } from './undelivered.ts'
-import { waitFor } from './wait-for.ts'
+import { statsLines } from './stats-lines.ts'
+import { waitLines } from './wait-lines.ts'
 
 const ids = ['[ids...]', 'ids of deliveries or events'] as const
 const data = option(
@@ -46,19 +51,19 @@ export const DELIVERY_VERBS: readonly Verb<never>[] = [
     ],
     run: sendEvents,
   },
-  {
+  callVerb<DeliveryPage>({
     name: 'list',
+    route: 'GET /deliveries',
     description: 'List deliveries, newest first',
-    options: [withFilter, withState, withPage, withPlace],
-    run: list,
-  },
+    lines: pageLines,
+  }),
   {
     name: 'show',
     description: 'Show a delivery: the exact bytes, and each attempt with its reply',
     args: [['<id>', 'id of a delivery, or of an event']],
     options: [
       option('--body', 'print the event alone, for replay --body'),
-      option('--curl', 'print the last request as a command for curl'),
+      option('--curl', 'print commands that sign the last request anew and send it with curl'),
       withPlace,
     ],
     run: show,
@@ -90,12 +95,13 @@ export const DELIVERY_VERBS: readonly Verb<never>[] = [
     options: [withAwait, withPlace],
     run: retry,
   },
-  {
+  callVerb<DeliveryPage>({
     name: 'undelivered',
+    route: 'GET /undelivered',
     description: 'List what could not be delivered; exit code 1 if there is anything',
-    options: [withFilter, withPage, withPlace],
-    run: undelivered,
-  },
+    lines: pageLines,
+    isGood: ({ deliveries }) => deliveries.length === 0,
+  }),
   {
     name: 'discard',
     description: 'Give deliveries up: by id, or with --all what is undelivered',
@@ -110,8 +116,9 @@ export const DELIVERY_VERBS: readonly Verb<never>[] = [
     ],
     run: discard,
   },
-  {
+  callVerb<WaitResult, WaitFlags>({
     name: 'wait',
+    route: 'POST /wait',
     description: 'Wait for events; without a filter until nothing is pending',
     options: [
       option('--count <n>', 'this many different events (default: 1)', parseCount),
@@ -119,21 +126,29 @@ export const DELIVERY_VERBS: readonly Verb<never>[] = [
       option('--timeout <duration>', 'at most this long, up to 60s', parseDuration, '10s' as Duration),
       withFilter,
       withState,
-      withPlace,
     ],
     help: 'Exit code 1 when the time is up.',
-    run: waitFor,
-  },
-  {
+    body: ({ flags }) => {
+      const { count, idle, timeout } = flags
+      return { ...filterOf(flags), count, idle, timeout }
+    },
+    lines: waitLines,
+    isGood: ({ met }) => met,
+  }),
+  callVerb<StatsView>({
     name: 'stats',
+    route: 'GET /stats',
     description: 'Count deliveries over time, by what became of them',
-    options: [
-      option('--buckets <n>', 'divide the time into this many parts (default: 60)', parseCount),
-      withFilter,
-      withState,
-      withPlace,
-    ],
+    options: [option('--buckets <n>', 'divide the time into this many parts (default: 60)', parseCount)],
     help: 'Without --from it is the last hour.',
-    run: stats,
-  },
+    lines: statsLines,
+  }),
 ]
+
+interface DeliveryPage {
+  readonly deliveries: readonly DeliveryView[]
+}
+
+function pageLines({ deliveries }: DeliveryPage, { terminal }: Typed<CallFlags>): readonly string[] {
+  return deliveries.length === 0 ? ['No deliveries.'] : table(deliveries.map(deliveryRow), terminal.columns)
+}

@@ -1,6 +1,6 @@
 import { printable } from '@ackhook/core/spi'
 import type { AttemptView, BytesView, DeliveryDetail } from '@ackhook/emulator'
-import { curlOf } from '../../command/curl-of.ts'
+import { curlOfDelivery } from '../../command/curl-of-delivery.ts'
 import { EXIT } from '../../command/exit-codes.ts'
 import { UsageError } from '../../command/usage-error.ts'
 import { createPaint, type Paint } from '../../terminal/paint.ts'
@@ -24,24 +24,10 @@ export function show(args: readonly string[], flags: ShowFlags, terminal: Termin
   })
 }
 
-/** Set by curl itself, or belonging to one connection. */
-const NOT_REPEATED: ReadonlySet<string> = new Set([
-  'content-length',
-  'host',
-  'connection',
-  'transfer-encoding',
-])
-
-/** As it was signed then: a receiver may find its timestamp too old. */
-function lastRequestOf({ event, log, body }: DeliveryDetail): string {
-  const last = log.at(-1)
-  if (last === undefined)
-    throw new UsageError(`${printable(event)} has not been sent yet: wait for its first attempt.`)
-  const headers = Object.entries(last.requestHeaders).filter(
-    ([name]) => !NOT_REPEATED.has(name.toLowerCase()),
-  )
-  const sent = last.requestBody ?? body
-  return curlOf({ url: last.url, headers: Object.fromEntries(headers), body: sent.text })
+function lastRequestOf(detail: DeliveryDetail): string {
+  const command = curlOfDelivery(detail)
+  if (command !== undefined) return command
+  throw new UsageError(`${printable(detail.event)} has not been sent yet: wait for its first attempt.`)
 }
 
 function describe(detail: DeliveryDetail, paint: Paint): readonly string[] {

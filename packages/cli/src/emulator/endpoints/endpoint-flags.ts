@@ -17,7 +17,3 @@ export interface SetEndpointFlags extends EndpointFlags, SecretsFileFlags {
 export interface RotateFlags extends EndpointFlags, SecretsFileFlags {
   readonly overlap?: Duration
 }
-
-export interface RemoveFlags extends EndpointFlags {
-  readonly yes?: boolean
-}

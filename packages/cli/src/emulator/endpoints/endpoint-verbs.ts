@@ -1,91 +1,109 @@
+import { printable } from '@ackhook/core/spi'
+import type { EndpointResult, EndpointView, WorkspaceView } from '@ackhook/emulator'
 import { parseDuration, parseUrl } from '../../command/shared-options.ts'
-import type { EndpointFlags } from '../lib/emulator-flags.ts'
-import { collect, withPlace, withWorkspace, withYes } from '../lib/shared-options.ts'
+import { type CallFlags, callVerb, type Typed } from '../lib/call-verb.ts'
+import { collect } from '../lib/shared-options.ts'
 import { option, type Verb } from '../lib/verb.ts'
-import { addWorkspace } from './add-workspace.ts'
-import { listWorkspaces } from './list-workspaces.ts'
-import { pauseEndpoint } from './pause-endpoint.ts'
-import { removeEndpoint } from './remove-endpoint.ts'
-import { removeWorkspace } from './remove-workspace.ts'
-import { rotateSecret } from './rotate-secret.ts'
-import { setEndpoint } from './set-endpoint.ts'
-import { showEndpoint } from './show-endpoint.ts'
+import { describeEndpoint } from './describe-endpoint.ts'
+import { endpointChange } from './endpoint-change.ts'
+import type { RotateFlags, SetEndpointFlags } from './endpoint-flags.ts'
+import { endpointResultLines } from './endpoint-result-lines.ts'
+import { secretIn } from './secret-in.ts'
+import { workspaceLines } from './workspace-lines.ts'
 
 const secretsFile = option(
   '--secrets-file <file>',
   'the new secret is SIGNING_SECRET in this file (default: made up)',
 )
+const shown = (endpoint: EndpointView, { terminal }: Typed<CallFlags>) => describeEndpoint(endpoint, terminal)
+const changed = (result: EndpointResult, { terminal }: Typed<CallFlags>) =>
+  endpointResultLines(result, terminal)
+const workspaceOf = ({ flags }: Typed<CallFlags>) => flags.workspace ?? 'default'
 
 /** What `ackhook emulator` does with endpoints, and with the workspaces that have them. */
 export const ENDPOINT_VERBS: readonly Verb<never>[] = [
-  {
+  callVerb<EndpointView>({
     name: 'endpoint',
+    route: 'GET /workspaces/{workspace}/endpoint',
     description: 'Show where events are sent to, what is subscribed, and its health with the reason',
-    options: [withWorkspace, withPlace],
-    run: showEndpoint,
-  },
-  {
+    lines: shown,
+  }),
+  callVerb<EndpointResult, SetEndpointFlags>({
     name: 'endpoint set',
+    route: 'PUT /workspaces/{workspace}/endpoint',
     description: 'Create it, or change what is named',
     options: [
       option('--to <url>', 'address of the receiver', parseUrl),
       option('--category <name>', 'send this category and no other; may be repeated', collect),
       option('--all-categories', 'send every category'),
-      option('--type <type>', 'send this type and no other, of those categories; may be repeated', collect),
+      option(
+        '--type <type>',
+        'send this type or pattern and no other, of those categories; may be repeated',
+        collect,
+      ),
       option('--all-types', 'send every type'),
       secretsFile,
-      withWorkspace,
-      withPlace,
     ],
-    run: setEndpoint,
-  },
-  {
+    body: endpointChange,
+    lines: changed,
+  }),
+  callVerb<EndpointView>({
     name: 'endpoint pause',
+    route: 'POST /workspaces/{workspace}/endpoint/pause',
     description: 'Send nothing until it is resumed',
-    options: [withWorkspace, withPlace],
-    run: (_, flags: EndpointFlags, terminal) => pauseEndpoint('pause', flags, terminal),
-  },
-  {
+    lines: shown,
+  }),
+  callVerb<EndpointView>({
     name: 'endpoint resume',
+    route: 'POST /workspaces/{workspace}/endpoint/resume',
     description: 'Go on sending',
-    options: [withWorkspace, withPlace],
-    run: (_, flags: EndpointFlags, terminal) => pauseEndpoint('resume', flags, terminal),
-  },
-  {
+    lines: shown,
+  }),
+  callVerb<EndpointResult, RotateFlags>({
     name: 'endpoint rotate-secret',
+    route: 'POST /workspaces/{workspace}/endpoint/rotate-secret',
     description: 'Give it a new secret; the old one signs too for a while',
     options: [
       option('--overlap <duration>', 'how long both sign (default: 24h, a guess)', parseDuration),
       secretsFile,
-      withWorkspace,
-      withPlace,
     ],
-    run: rotateSecret,
-  },
-  {
+    body: ({ flags, terminal }) => ({ secret: secretIn(flags, terminal), overlap: flags.overlap }),
+    lines: changed,
+  }),
+  callVerb<undefined>({
     name: 'endpoint remove',
+    route: 'DELETE /workspaces/{workspace}/endpoint',
     description: 'Remove it; what is pending becomes undelivered',
-    options: [withYes, withWorkspace, withPlace],
-    run: removeEndpoint,
-  },
-  {
+    question: typed => `Remove the endpoint of ${printable(workspaceOf(typed))}?`,
+    lines: (_, typed) => [
+      `The endpoint of ${printable(workspaceOf(typed))} is removed. What was pending is undelivered.`,
+    ],
+    json: typed => ({ removed: workspaceOf(typed) }),
+  }),
+  callVerb<{ readonly workspaces: readonly WorkspaceView[] }>({
     name: 'workspaces',
+    route: 'GET /workspaces',
     description: 'List the workspaces with their endpoints',
-    options: [withPlace],
-    run: listWorkspaces,
-  },
-  {
+    lines: ({ workspaces }, { terminal }) => workspaceLines(workspaces, terminal),
+  }),
+  callVerb<WorkspaceView>({
     name: 'workspaces add',
+    route: 'POST /workspaces',
     description: 'Create a workspace',
     args: [['<id>', 'up to 64 letters, digits, _ and -']],
-    options: [withPlace],
-    run: addWorkspace,
-  },
-  {
+    body: ({ args }) => ({ id: args[0] }),
+    lines: ({ id }) => [
+      `The workspace ${id} is there.`,
+      `Set its endpoint: npx ackhook emulator endpoint set --workspace ${id} --to <url>`,
+    ],
+  }),
+  callVerb<undefined>({
     name: 'workspaces remove',
+    route: 'DELETE /workspaces/{workspace}',
     description: 'Remove a workspace with its endpoint; its deliveries stay in the log',
     args: [['<id>', 'workspace']],
-    options: [withYes, withPlace],
-    run: removeWorkspace,
-  },
+    question: ({ args }) => `Remove the workspace ${printable(args[0] ?? '')}?`,
+    lines: (_, { args }) => [`The workspace ${printable(args[0] ?? '')} is removed.`],
+    json: ({ args }) => ({ removed: args[0] }),
+  }),
 ]

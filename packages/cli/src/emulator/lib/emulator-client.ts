@@ -10,11 +10,20 @@ const DEFAULT_ADDRESS = `http://localhost:${DEFAULT_PORT}`
 export class EmulatorRefusal extends Error {
   override readonly name: string = 'EmulatorRefusal'
   readonly status: number
+  /** What is wrong in the request, by the name that the API gives it. */
+  readonly field: string | undefined
 
-  constructor(status: number, message: string) {
+  constructor(status: number, message: string, field?: string) {
     super(message)
     this.status = status
+    this.field = field
   }
+}
+
+/** What a call carries. */
+interface Input {
+  readonly query?: object
+  readonly body?: object
 }
 
 /** A running emulator, over HTTP. */
@@ -29,22 +38,28 @@ export class EmulatorClient {
   }
 
   get<T>(path: string, query: object = {}): Promise<T> {
-    const search = new URLSearchParams()
-    for (const [name, value] of Object.entries(query))
-      if (value !== undefined) search.set(name, String(value))
-    return this.#call('GET', search.size === 0 ? path : `${path}?${search}`)
+    return this.call('GET', path, { query })
   }
 
   post<T>(path: string, body: object = {}): Promise<T> {
-    return this.#call('POST', path, JSON.stringify(body))
+    return this.call('POST', path, { body })
   }
 
-  put<T>(path: string, body: object): Promise<T> {
-    return this.#call('PUT', path, JSON.stringify(body))
-  }
-
-  async delete(path: string): Promise<void> {
-    await this.#call('DELETE', path)
+  /** One call of the API. Rejects with `EmulatorRefusal`. */
+  async call<T>(method: string, path: string, { query = {}, body }: Input = {}): Promise<T> {
+    const given = Object.entries(query).filter(([, value]) => value !== undefined)
+    const search = new URLSearchParams(Object.fromEntries(given))
+    const full = ROOT + (search.size === 0 ? path : `${path}?${search}`)
+    const reply = await this.#fetch(method, full, body && JSON.stringify(body))
+    const text = await reply.text()
+    const value = parse(text)
+    if (reply.ok && (value !== undefined || reply.status === 204)) return value as T
+    const { error } = Object(value) as { error?: { message?: string; field?: string } }
+    if (error?.message === undefined) throw new UsageError(this.#noEmulator(`it answered ${reply.status}`))
+    if (reply.status === 401) {
+      throw new UsageError('this emulator has a token: set ACKHOOK_EMULATOR_TOKEN as it was set for it')
+    }
+    throw new EmulatorRefusal(reply.status, error.message, error.field)
   }
 
   /** `POST /v1/messages`, as an app calls it. Any reply is a result. */
@@ -54,19 +69,6 @@ export class EmulatorClient {
     const reply = await this.#fetch('POST', '/v1/messages', JSON.stringify(message), headers)
     const text = await reply.text()
     return { status: reply.status, body: parse(text) ?? text }
-  }
-
-  async #call<T>(method: string, path: string, body?: string): Promise<T> {
-    const reply = await this.#fetch(method, ROOT + path, body)
-    const text = await reply.text()
-    const value = parse(text)
-    if (reply.ok && (value !== undefined || reply.status === 204)) return value as T
-    const { error } = Object(value) as { error?: { message?: string } }
-    if (error?.message === undefined) throw new UsageError(this.#noEmulator(`it answered ${reply.status}`))
-    if (reply.status === 401) {
-      throw new UsageError('this emulator has a token: set ACKHOOK_EMULATOR_TOKEN as it was set for it')
-    }
-    throw new EmulatorRefusal(reply.status, error.message)
   }
 
   async #fetch(

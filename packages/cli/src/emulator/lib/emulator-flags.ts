@@ -1,5 +1,3 @@
-import type { Order } from '../../command/shared-options.ts'
-
 /** How a verb finds the emulator. */
 export interface PlaceFlags {
   readonly at?: string
@@ -9,10 +7,4 @@ export interface PlaceFlags {
 /** Which workspace is meant. */
 export interface EndpointFlags extends PlaceFlags {
   readonly workspace?: string
-}
-
-export interface PageFlags extends PlaceFlags {
-  readonly limit: number
-  readonly after?: string
-  readonly order: Order
 }

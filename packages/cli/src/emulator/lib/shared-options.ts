@@ -25,6 +25,26 @@ export function withPage(command: Command): Command {
   )
 }
 
+export function withState(command: Command): Command {
+  return command
+    .option('--state <state>', 'pending, acknowledged, undelivered, replayed, discarded or skipped')
+    .option('--status <n>', 'status of the last reply', parseCount)
+}
+
+/** Which deliveries are meant, without their state. */
+export function withFilter(command: Command): Command {
+  return command
+    .option('--type <type>', 'event type, or a pattern such as order.*')
+    .option('--category <name>', 'event category, such as message')
+    .option('--kind <kind>', 'event, duplicate or replay')
+    .option('--event <id>', 'id of the event')
+    .option('--message <id>', 'id of the message that the event is about')
+    .option('--text <text>', 'part of the event, three characters or more')
+    .option('--from <time>', 'created then or later: 24h (ago), yesterday or ISO 8601')
+    .option('--until <time>', 'created before that time')
+    .option('--workspace <id>', 'workspace')
+}
+
 /** An option that may be repeated. */
 export function collect(value: string, before: readonly string[] = []): readonly string[] {
   return [...before, value]

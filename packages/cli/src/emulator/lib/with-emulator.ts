@@ -7,19 +7,15 @@ import { EmulatorClient, EmulatorRefusal } from './emulator-client.ts'
 import type { PlaceFlags } from './emulator-flags.ts'
 import { NO_ENDPOINT } from './no-endpoint.ts'
 
-/** What the API names otherwise than the command line. */
-const TYPED: readonly (readonly [RegExp, string])[] = [
-  [/^url /, 'the address '],
-  [/^by /, 'the duration '],
-  [/^to (?=must be an instant)/, '--until '],
-  [/allowTargets/, 'allowTargets (emulator start --allow-target)'],
-]
+/** Fields that the command line names otherwise. */
+const TYPED_AS: Readonly<Record<string, string>> = { url: 'the address', by: 'the duration', to: '--until' }
 
 /** Calls the emulator that the flags name. What it does not have, or has no room for, is exit code 1. */
 export async function withEmulator(
   flags: PlaceFlags,
   terminal: Terminal,
   work: (emulator: EmulatorClient) => Promise<number>,
+  typedAs: Readonly<Record<string, string>> = TYPED_AS,
 ): Promise<number> {
   try {
     return await work(new EmulatorClient(flags.at, terminal))
@@ -28,8 +24,12 @@ export async function withEmulator(
     if (terminal.stop.aborted) return EXIT.failed
     if (!(error instanceof EmulatorRefusal)) throw error
     if (error.status === 400) {
-      const text = TYPED.reduce((said, [name, typed]) => said.replace(name, typed), error.message)
-      throw new UsageError(text, { cause: error })
+      const { field = '', message } = error
+      const typed = message.startsWith(`${field} `) && typedAs[field]
+      const text = typed ? typed + message.slice(field.length) : message
+      throw new UsageError(text.replace('allowTargets', 'allowTargets (emulator start --allow-target)'), {
+        cause: error,
+      })
     }
     const message = error.message.endsWith('has no endpoint')
       ? `${error.message}. ${NO_ENDPOINT}`

@@ -1,18 +1,22 @@
-import { withPage, withPlace, withWorkspace } from '../lib/shared-options.ts'
+import type { MessageView } from '@ackhook/emulator'
+import { table } from '../../terminal/table.ts'
+import { callVerb } from '../lib/call-verb.ts'
+import { withPlace, withWorkspace } from '../lib/shared-options.ts'
 import { option, type Verb } from '../lib/verb.ts'
-import { advanceMessage } from './advance-message.ts'
-import { listMessages } from './list-messages.ts'
-import { receiveMessage } from './receive-message.ts'
+import { messageRow } from './describe-message.ts'
+import { type MessageEvent, messageEventLines } from './message-event-lines.ts'
+import type { ReceiveMessageFlags } from './message-flags.ts'
 import { sendMessage } from './send-message.ts'
 
 /** What `ackhook emulator` does with messages. */
 export const MESSAGE_VERBS: readonly Verb<never>[] = [
-  {
+  callVerb<{ readonly messages: readonly MessageView[] }>({
     name: 'messages',
+    route: 'GET /messages',
     description: 'List the messages of POST /v1/messages, and inbound ones, newest first',
-    options: [withPage, withPlace],
-    run: listMessages,
-  },
+    lines: ({ messages }, { terminal }) =>
+      messages.length === 0 ? ['No messages.'] : table(messages.map(messageRow), terminal.columns),
+  }),
   {
     name: 'messages send',
     description: 'Call POST /v1/messages, as an app would',
@@ -25,26 +29,29 @@ export const MESSAGE_VERBS: readonly Verb<never>[] = [
     ],
     run: sendMessage,
   },
-  {
+  callVerb<MessageEvent>({
     name: 'messages advance',
+    route: 'POST /messages/{id}/advance',
     description: 'Make a message sent, delivered, read or failed, and send the event of that (a guess)',
     args: [
       ['<id>', 'id of the message'],
       ['<state>', 'sent, delivered, read or failed'],
     ],
-    options: [withPlace],
-    run: advanceMessage,
-  },
-  {
+    body: ({ args }) => ({ to: args[1] }),
+    lines: messageEventLines,
+    typedAs: { to: 'the state' },
+  }),
+  callVerb<MessageEvent, ReceiveMessageFlags>({
     name: 'messages receive',
+    route: 'POST /messages/inbound',
     description: 'Play the message of a customer, and send its event (a guess)',
     args: [['<text>', 'what the customer writes']],
     options: [
       option('--from <number>', "the customer's number", String, '+4915112345678'),
       option('--channel <name>', 'channel (default: whatsapp)'),
       withWorkspace,
-      withPlace,
     ],
-    run: receiveMessage,
-  },
+    body: ({ args, flags: { from, channel, workspace } }) => ({ from, channel, workspace, text: args[0] }),
+    lines: messageEventLines,
+  }),
 ]

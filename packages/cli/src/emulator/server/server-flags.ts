@@ -1,6 +1,5 @@
 import type { Duration } from '@ackhook/core'
 import type { SecretFlags, SentContractFlags } from '../../command/shared-options.ts'
-import type { PlaceFlags } from '../lib/emulator-flags.ts'
 import type { FaultFlags } from '../lib/shared-options.ts'
 
 export interface StartFlags extends SecretFlags, SentContractFlags {
@@ -19,8 +18,4 @@ export interface StartFlags extends SecretFlags, SentContractFlags {
   readonly fault?: FaultFlags
   readonly quiet?: boolean
   readonly json?: boolean
-}
-
-export interface ResetFlags extends PlaceFlags {
-  readonly everything?: boolean
 }

@@ -1,58 +1,85 @@
-import { withPlace } from '../lib/shared-options.ts'
+import type { EmulatorHealth, SettingsView } from '@ackhook/emulator'
+import { type CallFlags, callVerb, type Typed } from '../lib/call-verb.ts'
+import { clockAhead } from '../lib/clock-ahead.ts'
+import { collectFault, type FaultFlags } from '../lib/shared-options.ts'
 import { option, type Verb } from '../lib/verb.ts'
-import { advanceClock } from './advance-clock.ts'
-import { health } from './health.ts'
-import { reset } from './reset.ts'
-import { setFaults } from './set-faults.ts'
-import { settings } from './settings.ts'
-import { showClock } from './show-clock.ts'
-import { showFaults } from './show-faults.ts'
+import { faultLines } from './fault-lines.ts'
+import { healthLines } from './health-lines.ts'
+import { settingsLines } from './settings-lines.ts'
+
+interface Clock {
+  readonly now: string
+}
+
+interface ResetFlags extends CallFlags {
+  readonly everything?: boolean
+}
 
 /** What `ackhook emulator` does with an emulator that runs. */
 export const SERVER_VERBS: readonly Verb<never>[] = [
-  {
+  callVerb<EmulatorHealth>({
     name: 'health',
+    route: 'GET /health',
     description: 'Count deliveries by state; exit code 1 if something needs attention',
-    options: [withPlace],
-    run: health,
-  },
-  {
+    lines: (health, { terminal }) => healthLines(health, terminal),
+    isGood: ({ warnings }) => warnings.length === 0,
+  }),
+  callVerb<SettingsView>({
     name: 'settings',
+    route: 'GET /settings',
     description: 'List every setting and limit; what is not published is marked',
-    options: [withPlace],
-    run: settings,
-  },
-  { name: 'faults', description: 'Show what goes wrong on purpose', options: [withPlace], run: showFaults },
-  {
+    lines: (settings, { terminal }) => settingsLines(settings, terminal),
+  }),
+  callVerb<FaultFlags>({
+    name: 'faults',
+    route: 'GET /faults',
+    description: 'Show what goes wrong on purpose',
+    lines: faultLines,
+  }),
+  callVerb<FaultFlags>({
     name: 'faults set',
+    route: 'PUT /faults',
     description: 'Replace all faults by these, from the next attempt on',
     args: [['<name=chance...>', 'such as duplicate=0.1, lostReply or delay=2s']],
-    options: [withPlace],
-    run: setFaults,
-  },
-  {
+    body: faultsIn,
+    lines: faultLines,
+  }),
+  callVerb<FaultFlags>({
     name: 'faults clear',
+    route: 'PUT /faults',
     description: 'Let nothing go wrong on purpose',
-    options: [withPlace],
-    run: setFaults,
-  },
-  { name: 'clock', description: "Show the emulator's time", options: [withPlace], run: showClock },
-  {
+    lines: faultLines,
+  }),
+  callVerb<Clock>({
+    name: 'clock',
+    route: 'GET /clock',
+    description: "Show the emulator's time",
+    lines: ({ now }) => [now],
+  }),
+  callVerb<Clock>({
     name: 'clock advance',
+    route: 'POST /clock/advance',
     description: 'Move it forward, and start what becomes due on the way',
     args: [['<duration>', 'such as 30s, 5m or 1h']],
-    options: [withPlace],
     help: 'A receiver with its own clock refuses timestamps from the future: see retry.',
-    run: advanceClock,
-  },
-  {
+    body: ({ args }) => ({ by: args[0] }),
+    lines: ({ now }) => [now],
+    note: ({ now }) => clockAhead(now),
+  }),
+  callVerb<undefined, ResetFlags>({
     name: 'reset',
+    route: 'POST /reset',
     description: 'Empty the log, and take back what the clock was moved by and the faults that were set',
-    options: [
-      option('--everything', 'remove workspaces and endpoints too, except that of start --to'),
-      withPlace,
-    ],
+    options: [option('--everything', 'remove workspaces and endpoints too, except that of start --to')],
     help: 'It does not ask first: tests call it between one another.',
-    run: reset,
-  },
+    body: ({ flags }) => ({ everything: flags.everything === true }),
+    lines: (_, { flags }) => [
+      flags.everything ? 'Everything is as it was at the start.' : 'The log is empty.',
+    ],
+    json: ({ flags }) => ({ reset: true, everything: flags.everything === true }),
+  }),
 ]
+
+function faultsIn({ args }: Typed<CallFlags>): FaultFlags {
+  return args.reduce<FaultFlags>((before, text) => collectFault(text, before), {})
+}

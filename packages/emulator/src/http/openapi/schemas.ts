@@ -22,18 +22,24 @@ const duration: Schema = {
   pattern: '^\\d+(\\.\\d+)?(ms|s|m|h|d)$',
 }
 
+const TIME = 'ISO 8601, an age (24h), now, today or yesterday'
+const time: Schema = {
+  type: 'string',
+  pattern: '^(\\d+(\\.\\d+)?(ms|s|m|h|d)|now|today|yesterday|\\d{4}-\\d\\d.*)$',
+}
+
 /** Which deliveries are meant, as a body has it. */
 const selection: Readonly<Record<string, Schema>> = {
   workspace: text,
   category: text,
-  type: text,
+  type: { type: 'string', description: 'A type, or a pattern: order.*' },
   state: states,
   kind: kinds,
   status: { type: 'integer', minimum: 100, maximum: 999, description: 'Status of the last reply' },
   event: { type: 'string', description: "The event's id" },
   message: { type: 'string', description: 'Id of the message that the event is about' },
-  from: { ...instant, description: 'Created then or later' },
-  to: { ...instant, description: 'Created before' },
+  from: { ...time, description: `Created then or later. ${TIME}` },
+  to: { ...time, description: `Created before. ${TIME}` },
   text: { type: 'string', minLength: 3, description: 'Part of the event, in any case' },
 }
 
@@ -218,7 +224,7 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
     url: text,
     secret: text,
     categories: orNull(listOf(text)),
-    types: orNull(listOf(text)),
+    types: { ...orNull(listOf(text)), description: 'Types or patterns (order.*); null: all' },
     paused: boolean,
   }),
   EndpointResult: object({

@@ -1,32 +1,9 @@
 import { Hono } from 'hono'
 import type { EmulatorApi } from '../../api/emulator-api.ts'
 import { EmulatorError } from '../../errors/emulator-error.ts'
-import { fieldsOf, textField } from '../../lib/read-fields.ts'
-import type { MessageState } from '../../messages/message-events.ts'
 import { MESSAGES_PATH } from '../../security/request-check.ts'
 import { readJson } from '../read-json.ts'
 import { errorReply, jsonReply } from '../reply.ts'
-import { splitPage } from './delivery-routes.ts'
-
-/** The messages, as the emulator shows and moves them. */
-export function messageRoutes({ messages }: EmulatorApi): Hono {
-  const routes = new Hono()
-  routes.get('/messages', async ({ req }) => {
-    const { page, rest } = splitPage(req.query())
-    fieldsOf(rest, [], 'query')
-    return jsonReply(await messages.list(page))
-  })
-  routes.post('/messages/inbound', async ({ req }) => {
-    const { workspace, ...message } = await readJson(req.raw)
-    return jsonReply(await messages.receive(message, textField({ workspace }, 'workspace')), 202)
-  })
-  routes.get('/messages/:id', async ({ req }) => jsonReply(await messages.get(req.param('id'))))
-  routes.post('/messages/:id/advance', async ({ req }) => {
-    const { to } = fieldsOf(await readJson(req.raw), ['to'])
-    return jsonReply(await messages.advance(req.param('id'), to as MessageState), 202)
-  })
-  return routes
-}
 
 /** Replies of this path are not published. */
 const GUESS = { 'x-emulator-guess': 'true' }

@@ -1,0 +1,30 @@
+import type { EndpointChange } from '@ackhook/emulator'
+import { UsageError } from '../../command/usage-error.ts'
+import type { Typed } from '../lib/call-verb.ts'
+import type { SetEndpointFlags } from './endpoint-flags.ts'
+import { secretIn } from './secret-in.ts'
+
+/** What the flags change of an endpoint. Throws without a change. */
+export function endpointChange({ flags, terminal }: Typed<SetEndpointFlags>): EndpointChange {
+  const change = {
+    url: flags.to,
+    secret: secretIn(flags, terminal),
+    categories: chosen('category', flags.category, flags.allCategories),
+    types: chosen('type', flags.type, flags.allTypes),
+  }
+  if (Object.values(change).some(value => value !== undefined)) return change
+  throw new UsageError(
+    'say what to change: --to, --category, --all-categories, --type, --all-types or --secrets-file',
+  )
+}
+
+/** `null` stands for all there are. */
+function chosen(
+  name: string,
+  some: readonly string[] | undefined,
+  all: boolean | undefined,
+): readonly string[] | null | undefined {
+  if (some !== undefined && all)
+    throw new UsageError(`--${name} names some, and the other option all: give one of them`)
+  return all ? null : some
+}

@@ -1,0 +1,20 @@
+import type { EndpointResult } from '@ackhook/emulator'
+import { createPaint } from '../../terminal/paint.ts'
+import type { Terminal } from '../../terminal/terminal.ts'
+import { describeEndpoint } from './describe-endpoint.ts'
+
+/** An endpoint that was changed, and how to use a secret that was made up for it, which is shown this once. */
+export function endpointResultLines(
+  { endpoint, secret }: EndpointResult,
+  terminal: Terminal,
+): readonly string[] {
+  const lines = describeEndpoint(endpoint, terminal)
+  if (secret === null) return lines
+  const { bold } = createPaint(terminal.colours)
+  return [
+    ...lines,
+    '',
+    'Its secret is shown this once. Set it where your app runs:',
+    `  ${bold(`export SIGNING_SECRET=${secret}`)}`,
+  ]
+}

@@ -1,0 +1,15 @@
+import { table } from '../../terminal/table.ts'
+import type { FaultFlags } from '../lib/shared-options.ts'
+
+/** What goes wrong on purpose, as lines. */
+export function faultLines(faults: FaultFlags): readonly string[] {
+  const rows = Object.entries(faults).map(([name, value]) => [
+    name,
+    value === true ? 'always' : String(value),
+  ])
+  if (rows.length > 0) return table(rows)
+  return [
+    'Nothing goes wrong on purpose. To change that, for example:',
+    '  npx ackhook emulator faults set duplicate=0.1',
+  ]
+}

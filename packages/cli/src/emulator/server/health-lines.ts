@@ -1,0 +1,17 @@
+import { printable } from '@ackhook/core/spi'
+import type { EmulatorHealth } from '@ackhook/emulator'
+import { createPaint } from '../../terminal/paint.ts'
+import { table } from '../../terminal/table.ts'
+import type { Terminal } from '../../terminal/terminal.ts'
+
+/** How many deliveries are in each state, and what needs attention. */
+export function healthLines({ counts, warnings }: EmulatorHealth, { colours }: Terminal): readonly string[] {
+  const { good, warn } = createPaint(colours)
+  return [
+    ...table(Object.entries(counts).map(([state, count]) => [state, String(count)])),
+    '',
+    ...(warnings.length === 0
+      ? [`${good('✓')} nothing needs attention`]
+      : warnings.map(text => warn(`! ${printable(text)}`))),
+  ]
+}

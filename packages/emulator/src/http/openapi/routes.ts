@@ -1,0 +1,220 @@
+import { integer, type Schema, text } from './schema-parts.ts'
+import { SELECTION_PARAMETERS } from './schemas.ts'
+
+/** How one call of the API differs from others. */
+export interface Route {
+  readonly summary: string
+  /** Name of the schema of the body. */
+  readonly body?: string
+  readonly parameters?: readonly Schema[]
+  /** Name of the schema of the reply; none for a reply without a body. */
+  readonly reply?: string
+  /** Default 200, without a reply 204. */
+  readonly status?: number
+  /** Statuses of refusals, besides those that every call may get. */
+  readonly refusals?: readonly number[]
+}
+
+const page: readonly Schema[] = [
+  { name: 'after', in: 'query', schema: text, description: 'next of the page before' },
+  { name: 'order', in: 'query', schema: { type: 'string', enum: ['newest', 'oldest'], default: 'newest' } },
+  { name: 'limit', in: 'query', schema: { type: 'integer', minimum: 1, maximum: 200, default: 50 } },
+]
+const id = inPath('id')
+const workspace = inPath('workspace')
+
+/** A method, and a path under `/_emulator/v1`. */
+export type RouteName =
+  | 'GET /health'
+  | 'GET /settings'
+  | 'GET /stats'
+  | 'GET /faults'
+  | 'PUT /faults'
+  | 'GET /clock'
+  | 'POST /clock/advance'
+  | 'POST /wait'
+  | 'POST /reset'
+  | 'POST /events'
+  | 'GET /deliveries'
+  | 'GET /undelivered'
+  | 'POST /deliveries/replay'
+  | 'POST /deliveries/discard'
+  | 'GET /deliveries/{id}'
+  | 'POST /deliveries/{id}/replay'
+  | 'POST /deliveries/{id}/retry'
+  | 'POST /deliveries/{id}/discard'
+  | 'GET /workspaces'
+  | 'POST /workspaces'
+  | 'DELETE /workspaces/{workspace}'
+  | 'GET /workspaces/{workspace}/endpoint'
+  | 'PUT /workspaces/{workspace}/endpoint'
+  | 'DELETE /workspaces/{workspace}/endpoint'
+  | 'POST /workspaces/{workspace}/endpoint/rotate-secret'
+  | 'POST /workspaces/{workspace}/endpoint/pause'
+  | 'POST /workspaces/{workspace}/endpoint/resume'
+  | 'GET /messages'
+  | 'POST /messages/inbound'
+  | 'GET /messages/{id}'
+  | 'POST /messages/{id}/advance'
+
+/**
+ * Every call of the API that takes and returns JSON. The server, its OpenAPI document and the verbs of the command line
+ * are made from it.
+ */
+export const ROUTES: Readonly<Record<RouteName, Route>> = {
+  'GET /health': {
+    summary: 'State, counts and warnings; answers as soon as it is ready',
+    reply: 'EmulatorHealth',
+  },
+  'GET /settings': { summary: 'Every setting; what is not published is a guess', reply: 'Settings' },
+  'GET /stats': {
+    summary: 'Deliveries over time by state; default: the last hour in 60 buckets',
+    parameters: [...SELECTION_PARAMETERS, { name: 'buckets', in: 'query', schema: integer }],
+    reply: 'Stats',
+  },
+  'GET /faults': { summary: 'What goes wrong on purpose', reply: 'Faults' },
+  'PUT /faults': { summary: 'Replaces all faults', body: 'Faults', reply: 'Faults' },
+  'GET /clock': { summary: "The emulator's time", reply: 'Clock' },
+  'POST /clock/advance': {
+    summary: 'Moves the clock, and starts what becomes due on the way',
+    body: 'ClockRequest',
+    reply: 'Clock',
+  },
+  'POST /wait': {
+    summary: 'Answers when enough events match, or after the timeout',
+    body: 'WaitRequest',
+    reply: 'WaitResult',
+  },
+  'POST /reset': { summary: 'Empties the log', body: 'ResetRequest' },
+  'POST /events': {
+    summary: 'Takes events in, all or none',
+    body: 'EventsRequest',
+    reply: 'SentEvents',
+    status: 202,
+    refusals: [404, 503],
+  },
+  'GET /deliveries': {
+    summary: 'Deliveries, newest first or oldest first',
+    parameters: [...SELECTION_PARAMETERS, ...page],
+    reply: 'DeliveryPage',
+  },
+  'GET /undelivered': {
+    summary: 'Undelivered deliveries, newest first or oldest first',
+    parameters: [...SELECTION_PARAMETERS.filter(one => one['name'] !== 'state'), ...page],
+    reply: 'DeliveryPage',
+  },
+  'POST /deliveries/replay': {
+    summary: 'Replays what matches, oldest first',
+    body: 'BulkRequest',
+    reply: 'BulkResult',
+    refusals: [404, 503],
+  },
+  'POST /deliveries/discard': {
+    summary: 'Gives up what matches, oldest first',
+    body: 'BulkRequest',
+    reply: 'BulkResult',
+  },
+  'GET /deliveries/{id}': {
+    summary: 'One delivery with its bytes and attempts',
+    parameters: [id],
+    reply: 'DeliveryDetail',
+    refusals: [404],
+  },
+  'POST /deliveries/{id}/replay': {
+    summary: 'Sends it again; answers the new delivery',
+    parameters: [id],
+    body: 'ReplayRequest',
+    reply: 'Delivery',
+    status: 202,
+    refusals: [404, 409, 503],
+  },
+  'POST /deliveries/{id}/retry': {
+    summary: 'Starts the next attempt now',
+    parameters: [id],
+    reply: 'Delivery',
+    status: 202,
+    refusals: [404, 409],
+  },
+  'POST /deliveries/{id}/discard': {
+    summary: 'Gives it up',
+    parameters: [id],
+    reply: 'Delivery',
+    refusals: [404, 409],
+  },
+  'GET /workspaces': { summary: 'Workspaces with their endpoints', reply: 'Workspaces' },
+  'POST /workspaces': {
+    summary: 'Creates a workspace',
+    body: 'WorkspaceRequest',
+    reply: 'Workspace',
+    status: 201,
+    refusals: [409],
+  },
+  'DELETE /workspaces/{workspace}': {
+    summary: 'Removes it with its endpoint',
+    parameters: [workspace],
+    refusals: [404, 409],
+  },
+  'GET /workspaces/{workspace}/endpoint': {
+    summary: 'Its endpoint',
+    parameters: [workspace],
+    reply: 'Endpoint',
+    refusals: [404],
+  },
+  'PUT /workspaces/{workspace}/endpoint': {
+    summary: 'Creates or changes its endpoint',
+    parameters: [workspace],
+    body: 'EndpointRequest',
+    reply: 'EndpointResult',
+    refusals: [404],
+  },
+  'DELETE /workspaces/{workspace}/endpoint': {
+    summary: 'Removes its endpoint; what is pending becomes undelivered',
+    parameters: [workspace],
+    refusals: [404],
+  },
+  'POST /workspaces/{workspace}/endpoint/rotate-secret': {
+    summary: 'A new secret; both sign until the overlap is over',
+    parameters: [workspace],
+    body: 'RotateRequest',
+    reply: 'EndpointResult',
+    refusals: [404],
+  },
+  'POST /workspaces/{workspace}/endpoint/pause': {
+    summary: 'Sends nothing until it is resumed',
+    parameters: [workspace],
+    reply: 'Endpoint',
+    refusals: [404],
+  },
+  'POST /workspaces/{workspace}/endpoint/resume': {
+    summary: 'Goes on',
+    parameters: [workspace],
+    reply: 'Endpoint',
+    refusals: [404],
+  },
+  'GET /messages': {
+    summary: 'Messages, newest first or oldest first',
+    parameters: page,
+    reply: 'MessagePage',
+  },
+  'POST /messages/inbound': {
+    summary: 'A message of a customer, and its event: a guess',
+    body: 'InboundRequest',
+    reply: 'MessageEvent',
+    status: 202,
+    refusals: [404, 503],
+  },
+  'GET /messages/{id}': { summary: 'One message', parameters: [id], reply: 'Message', refusals: [404] },
+  'POST /messages/{id}/advance': {
+    summary: 'Makes it sent, delivered, read or failed, and sends the event of that: a guess',
+    parameters: [id],
+    body: 'AdvanceRequest',
+    reply: 'MessageEvent',
+    status: 202,
+    refusals: [404, 409, 503],
+  },
+}
+
+/** A parameter that is a part of the path. */
+export function inPath(name: string): Schema {
+  return { name, in: 'path', required: true, schema: text }
+}

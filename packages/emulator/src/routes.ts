@@ -1,0 +1,8 @@
+/**
+ * For tools that call the API: every call with its method, path, body and reply. Plain data, which loads nothing else.
+ *
+ * @module
+ */
+
+export { ROUTES, type Route, type RouteName } from './http/openapi/routes.ts'
+export type { Schema } from './http/openapi/schema-parts.ts'
