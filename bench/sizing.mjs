@@ -1,7 +1,7 @@
 /**
  * `node bench/sizing.mjs [events]` prints what one event takes in memory and in a SQLite file while it waits, as a dead
  * letter, and as a remembered id, with bodies of 500 bytes and of 2 KB. Build first. `npm run bench -- growth` measures Redis
- * and PostgreSQL. docs/sizing.md has the table.
+ * and PostgreSQL. docs/run/sizing.md has the table.
  */
 import { statSync } from 'node:fs'
 import { join } from 'node:path'

@@ -5,7 +5,7 @@ import { type PostgresServer, startPostgres } from '../support/postgres.ts'
 import { ROOT } from '../support/workspace-packages.ts'
 import { allBlocks } from './blocks.ts'
 
-const DOC = 'docs/exactly-once-effects.md'
+const DOC = 'docs/understand/exactly-once-effects.md'
 const folder = `${ROOT}test/docs/.recipe`
 let postgres: PostgresServer
 let client: Client

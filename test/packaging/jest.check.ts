@@ -5,7 +5,7 @@ import { readmeBlocks } from '../support/readme-blocks.ts'
 import { type NewUser, newUser } from './new-user.ts'
 
 const README = 'packages/testing/README.md'
-const COMMONJS = 'docs/commonjs.md'
+const COMMONJS = 'docs/getting-started/commonjs.md'
 let user: NewUser
 afterEach(() => user.leave())
 

@@ -626,7 +626,7 @@ describe('faults, the clock, settings and statistics', () => {
 })
 
 test('the documentation lists every verb with its arguments, and no other', () => {
-  const page = readFileSync(new URL('../../../docs/the-emulator.md', import.meta.url), 'utf8')
+  const page = readFileSync(new URL('../../../docs/reference/the-emulator.md', import.meta.url), 'utf8')
   const [, section = ''] = /## The command line\n([\s\S]*?)\n## /.exec(page) ?? []
   const listed = [...section.matchAll(/^\| `([^`…]+)` \|/gm)].map(([, verb]) => verb)
   const verbs = Object.values(VERBS).flat()
@@ -662,7 +662,7 @@ describe('wait and reset', () => {
     const terminal = fakeTerminal({ sure: false })
     expect(await runCommand(['emulator', 'reset', '--everything', '--at', url], terminal)).toBe(0)
     expect(terminal.asked).toEqual([])
-    const page = readFileSync(new URL('../../../docs/the-emulator.md', import.meta.url), 'utf8')
+    const page = readFileSync(new URL('../../../docs/reference/the-emulator.md', import.meta.url), 'utf8')
     const asking = Object.values(VERBS)
       .flat()
       .filter(one => one.options?.includes(withYes) && one.name !== 'replay')

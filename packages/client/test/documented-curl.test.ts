@@ -6,8 +6,8 @@ import { readmeBlocks } from '../../../test/support/readme-blocks.ts'
 import { ROOT } from '../../../test/support/workspace-packages.ts'
 import { type FaultServer, reply, type SeenRequest, startFaultServer } from './fault-server.ts'
 
-const PAGE = 'docs/sending-messages.md'
-const COLLECTION = 'docs/sending-messages.openapi.json'
+const PAGE = 'docs/reference/sending-messages.md'
+const COLLECTION = 'docs/reference/sending-messages.openapi.json'
 const apiKey = 'the-key'
 const folder = `${ROOT}packages/client/test/.documented/`
 const blocks = readmeBlocks(PAGE, 'sending')
