@@ -11,6 +11,7 @@ afterEach(() => {
 
 describe.each([
   { page: 'express', reply: '202 accepted' },
+  { page: 'typescript', reply: '202 accepted' },
   { page: 'fastify', reply: '202 accepted' },
   { page: 'hono', reply: '202 accepted' },
   { page: 'node-http', reply: '202 accepted' },
