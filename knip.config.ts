@@ -88,7 +88,7 @@ const config: KnipConfig = {
         'faults/inbox/*-child.mjs',
         '{vectors,runtimes,support}/*.mjs',
         'packaging/*.{check,heavy,config}.ts',
-        'frameworks/*.check.ts',
+        '{frameworks,site}/*.check.ts',
         'mutants/*.check.ts',
         // Imported by the folder.
         'mutants/{stores,inboxes,adapters}/*.ts',

@@ -8,7 +8,7 @@ interface Entry {
   readonly resolved?: string
 }
 
-it.each(['', 'bench/', 'test/frameworks/', 'test/runtimes/'])(
+it.each(['', 'bench/', 'site/', 'test/frameworks/', 'test/runtimes/'])(
   '%spackage-lock.json has the integrity of every package and the address of none',
   folder => {
     const lock = JSON.parse(readFileSync(`${ROOT}${folder}package-lock.json`, 'utf8')) as {

@@ -1,0 +1,31 @@
+import { dirname, relative, resolve } from 'node:path'
+import { addressOf } from './sidebar.mjs'
+
+/** Anchors as GitHub makes them, so that one link works on both. */
+export function slugify(text) {
+  return text
+    .trim()
+    .toLowerCase()
+    .replace(/[^\w\- ]/g, '')
+    .replaceAll(' ', '-')
+}
+
+/** Turns links between files into the site's addresses, and links to files outside `docs` into those of the repository. */
+export function repositoryLinks(md, { docs, repository }) {
+  const root = resolve(docs, '..')
+  md.core.ruler.push('repository-links', state => {
+    const folder = dirname(resolve(docs, state.env.realPath ?? state.env.path))
+    for (const token of state.tokens.flatMap(one => one.children ?? []))
+      if (token.type === 'link_open') token.attrSet('href', outside(token.attrGet('href') ?? '', folder))
+  })
+
+  function outside(href, folder) {
+    if (/^([a-z]+:|#|\/)/.test(href)) return href
+    const [path, anchor] = href.split('#')
+    const target = relative(root, resolve(folder, path))
+    const fragment = anchor === undefined ? '' : `#${anchor}`
+    if (/^docs\/.*\.md$/.test(target)) return addressOf(target.slice('docs/'.length)) + fragment
+    const kind = /\.\w+$/.test(target) ? 'blob' : 'tree'
+    return `${repository}/${kind}/main/${target}${fragment}`
+  }
+}

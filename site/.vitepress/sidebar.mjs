@@ -1,0 +1,78 @@
+/** Pages of each section, in reading order. A page that is missing here fails `test/docs/site.test.ts`. */
+const SECTIONS = {
+  Start: [
+    'getting-started/what-it-is.md',
+    'getting-started/express.md',
+    'getting-started/typescript.md',
+    'getting-started/testing-your-handlers.md',
+    'getting-started/fastify.md',
+    'getting-started/hono.md',
+    'getting-started/node-http.md',
+    'getting-started/nextjs.md',
+    'getting-started/bun.md',
+    'getting-started/deno.md',
+    'getting-started/workers.md',
+    'getting-started/aws-lambda.md',
+    'getting-started/commonjs.md',
+    'getting-started/moving-from-a-hand-written-receiver.md',
+  ],
+  Understand: [
+    'understand/delivery-lifecycle.md',
+    'understand/what-a-2xx-means.md',
+    'understand/choosing-an-inbox.md',
+    'understand/one-file-or-queue.md',
+    'understand/exactly-once-effects.md',
+    'understand/order.md',
+    'understand/comparison.md',
+  ],
+  Run: [
+    'run/troubleshooting.md',
+    'run/deploying.md',
+    'run/scaling-out.md',
+    'run/sizing.md',
+    'run/monitoring.md',
+    'run/dead-letters.md',
+    'run/securing.md',
+  ],
+  Reference: [
+    'reference/options.md',
+    'errors.md',
+    'wrong-options.md',
+    'reference/the-contract.md',
+    'reference/event-types.md',
+    'reference/the-emulator.md',
+    'reference/sending-messages.md',
+    'reference/stability.md',
+    'README.md',
+  ],
+  API: 'api',
+  Extend: 'extending',
+  Internals: ['internals/guarantees.md', 'internals/performance.md'],
+  Decisions: 'decisions',
+}
+
+/** The menu, as VitePress reads it. A section that is a folder has all of its pages. */
+export function sidebar(titleOf, filesOf) {
+  return Object.entries(SECTIONS).map(([text, pages], index) => ({
+    text,
+    collapsed: index > 3,
+    items: (typeof pages === 'string' ? pagesOf(pages, filesOf) : pages).map(page => ({
+      text: titleOf(page),
+      link: addressOf(page),
+    })),
+  }))
+}
+
+/** The site's address for a file of `docs`. */
+export function addressOf(page) {
+  if (page === 'getting-started/what-it-is.md') return '/'
+  if (page === 'README.md') return '/contents'
+  return `/${page.replace(/\.md$/, '').replace(/README$/, '')}`
+}
+
+function pagesOf(folder, filesOf) {
+  return filesOf(folder)
+    .filter(file => file.endsWith('.md'))
+    .sort()
+    .map(file => `${folder}/${file}`)
+}

@@ -1,0 +1,19 @@
+import { existsSync } from 'node:fs'
+import { expect, it } from 'vitest'
+import { addressOf, sidebar } from '../../site/.vitepress/sidebar.mjs'
+import { filesUnder, ROOT } from '../support/workspace-packages.ts'
+
+interface Section {
+  readonly items: readonly { readonly text: string; readonly link: string }[]
+}
+
+const pages = filesUnder(`${ROOT}docs`).filter(file => file.endsWith('.md'))
+
+it('has every page of the documentation once in the menu of the site', () => {
+  const filesOf = (folder: string) => filesUnder(`${ROOT}docs/${folder}`)
+  const sections: readonly Section[] = sidebar((page: string) => page, filesOf)
+  const links = sections.flatMap(section => section.items.map(item => item.link))
+  expect(links.sort()).toEqual(pages.map(addressOf).sort())
+  for (const { text } of sections.flatMap(section => section.items))
+    expect([text, existsSync(`${ROOT}docs/${text}`)]).toEqual([text, true])
+})
