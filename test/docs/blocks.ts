@@ -11,16 +11,16 @@ export interface Block {
   readonly code: string
   /**
    * From the comment before the block. `server`: listens and has its route at /webhooks. `fetch`: exports a
-   * handler of requests. `module` (without a comment): it is imported, and must not throw.
+   * handler of requests. `event`: the same, with the request in an object. `module` (without a comment): it is imported, and must not throw.
    */
-  readonly run: 'server' | 'fetch' | 'module' | 'none'
+  readonly run: 'server' | 'fetch' | 'event' | 'module' | 'none'
   readonly compiled: boolean
   /** Why it is not compiled or not run. */
   readonly reason: string | undefined
 }
 
 const FENCE = /^```(\w*)[^\n]*\n(.*?)^```$/gms
-const COMMENT = /<!-- (run: (?<run>server|fetch)|not (?<not>run|compiled): (?<reason>[^\n]+)) -->\n+$/
+const COMMENT = /<!-- (run: (?<run>server|fetch|event)|not (?<not>run|compiled): (?<reason>[^\n]+)) -->\n+$/
 
 /** Every block of every document that a user reads. */
 export function allBlocks(): readonly Block[] {

@@ -59,6 +59,13 @@ describe.each(of('fetch'))('$name', block => {
   })
 })
 
+describe.each(of('event'))('$name', block => {
+  it('gives a handler of objects with a request that accepts a genuine event once and refuses a forged one', async () => {
+    const { POST } = (await start(block, 0)) as { POST(event: { request: Request }): Promise<Response> }
+    await expectPromises(init => POST({ request: new Request('http://127.0.0.1/webhooks', init) }))
+  })
+})
+
 describe.each(of('module'))('$name', block => {
   it('runs', async () => {
     await start(block, await freePort())

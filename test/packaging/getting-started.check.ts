@@ -25,3 +25,9 @@ describe.each([
     expect(await user.end()).toBe(0)
   })
 })
+
+it('docs/getting-started/testing-your-handlers.md leads from an empty folder to a test that passes', async () => {
+  user = await newUser(inject('registry'))
+  const printed = await user.follow('docs/getting-started/testing-your-handlers.md', 'testing')
+  expect(printed).toMatch(/pass 1\b[\s\S]*fail 0\b/)
+})

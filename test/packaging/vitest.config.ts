@@ -2,8 +2,8 @@ import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 
 // What a user gets: tarballs of the built packages, installed elsewhere. Heavy, so it is not part of `npm test`.
-// `--mode nextjs` and `--mode peers` run the checks that are too heavy even for here.
-const HEAVY = ['nextjs', 'peers']
+// `--mode nextjs`, `--mode frameworks` and `--mode peers` run the checks that are too heavy even for here.
+const HEAVY = ['nextjs', 'frameworks', 'peers']
 
 export default defineConfig(({ mode }) => ({
   root: fileURLToPath(new URL('../..', import.meta.url)),
