@@ -18,7 +18,7 @@ import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
 
 const core = fileURLToPath(new URL('../packages/core/', import.meta.url))
-/** What the files that `imports` of package.json leads to import. The other chunk imports those, so they are not in it. */
+/** Imports of the files in `imports` of package.json. The other chunk imports those, so they are not in it. */
 const BASE = /src.(errors|lib|observe|platform.console-logger|inbox.memory.scheduler)/
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) await writeBundle(join(core, 'dist'))

@@ -25,17 +25,17 @@ const MOST_FILES_OF_A_FOLDER = 20
 const MOST_CODE_LINES_OF_CORE = 4997
 const MOST_CODE_LINES_OF_SHARING = 360
 const SHARING = /inbox.sharing/
-/** What ends a process and answers probes: beside the way of a delivery, like sharing. */
+/** Code that ends a process and replies to probes: apart from the path of a delivery, like sharing. */
 const MOST_CODE_LINES_OF_OPERATING = 290
 const OPERATING = /src.health|src.node.(graceful-shutdown|server-closer|node-health)/
 const LONGEST_SHOWN = 20
 const LONG_LINES = 40
 
 const FUNCTIONS = ['FunctionDeclaration', 'FunctionExpression', 'ArrowFunctionExpression']
-/** What gives a function its name, and begins before it. */
+/** Nodes that name a function and begin before it. */
 const NAMING = ['MethodDefinition', 'Property', 'PropertyDefinition', 'VariableDeclarator']
 
-/** What a specifier leads to, on Node and elsewhere. */
+/** Files of a specifier, on Node and elsewhere. */
 const BY_PLATFORM = {
   '#platform': ['platform/node/platform.ts', 'platform/web/platform.ts'],
   '#collect-body': ['node/collect-with-raw-body.ts', 'node/collect-without-raw-body.ts'],

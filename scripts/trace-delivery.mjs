@@ -23,7 +23,7 @@ import { signedEvents } from '../bench/lib/deliver.mjs'
 import { SECRET } from '../bench/lib/dialects.mjs'
 import { writeCoreByFile } from './bundle-core.mjs'
 
-/** What a reader has to follow for one delivery. */
+/** Bounds of what a reader follows for one delivery. */
 const MOST_FILES = 30
 const MOST_RETURNS = 45
 const TRANSPARENT = /(^|\/)maybe-promise\.js$/

@@ -1,5 +1,5 @@
 /**
- * What went wrong.
+ * The kind of failure.
  *
  * - `configuration`: an option or a field is wrong. Nothing was sent.
  * - `connection`: no response arrived. `sent` says whether the request may have arrived.
@@ -8,7 +8,7 @@
  */
 export type ClientErrorCode = 'configuration' | 'connection' | 'timeout' | 'api'
 
-/** What a {@link ClientError} carries besides its code and its message. */
+/** Details of a {@link ClientError} besides its code and its message. */
 export interface ClientErrorDetails {
   readonly sent?: 'no' | 'unknown'
   readonly status?: number
@@ -38,13 +38,13 @@ export class ClientError extends Error {
   override readonly name: string = 'ClientError'
   readonly code: ClientErrorCode
   /**
-   * With `configuration`, `connection` and `timeout`. `no`: the request surely never left, sending it again is safe.
+   * Set for `configuration`, `connection` and `timeout`. `no`: the request surely never left, sending it again is safe.
    * `unknown`: the message may have been sent.
    */
   declare readonly sent?: 'no' | 'unknown'
-  /** With `api`: the status of the response. */
+  /** For `api`: the status of the response. */
   declare readonly status?: number
-  /** With `api`: how long the platform asks to wait, from the header `Retry-After`. In milliseconds. */
+  /** For `api`: how long the platform asks to wait, from the header `Retry-After`. In milliseconds. */
   declare readonly retryAfterMs?: number
   readonly #details: ClientErrorDetails
 
@@ -59,17 +59,17 @@ export class ClientError extends Error {
     if (retryAfterMs !== undefined) this.retryAfterMs = retryAfterMs
   }
 
-  /** With `api`: the headers of the response. */
+  /** For `api`: the headers of the response. */
   get headers(): Headers | undefined {
     return this.#details.headers
   }
 
-  /** With `api`: the body of the response if it is JSON of at most 64 KiB. */
+  /** For `api`: the body of the response if it is JSON of at most 64 KiB. */
   get body(): unknown {
     return this.#details.body
   }
 
-  /** With `api`: the first 64 KiB of the body as text. */
+  /** For `api`: the first 64 KiB of the body as text. */
   get text(): string | undefined {
     return this.#details.text
   }

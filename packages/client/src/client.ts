@@ -13,7 +13,7 @@ export interface ClientOptions {
   /** Your API key. Required; an environment variable that is not set is refused. It is never shown or logged. */
   readonly apiKey: string | undefined
   /**
-   * Where the platform's API is, without `/v1` at its end: the client adds `/v1/messages`. Required: no address is
+   * Address of the platform's API, without `/v1` at its end: the client adds `/v1/messages`. Required: no address is
    * published. HTTPS, except on loopback or with {@link ClientOptions.allowInsecure}.
    */
   readonly baseUrl: string | undefined
@@ -47,7 +47,7 @@ export class Client {
   constructor(options: ClientOptions) {
     refuseBrowsers()
     refuseUnknownNames('options', options, OPTIONS, `; those of send are ${SEND_OPTIONS.join(', ')}`)
-    // In a closure and not in a field, so that no log of the client shows the key.
+    // Kept in a closure and not in a field, so that no log of the client shows the key.
     const platform = toPlatform(options)
     const sendMessage = (message: Message, how?: SendOptions): Promise<SendResult> =>
       send(platform, message, how)
@@ -56,7 +56,7 @@ export class Client {
 }
 
 function toPlatform({ apiKey, baseUrl, timeout, allowInsecure, fetch }: ClientOptions): Platform {
-  // What a header may hold: an error of `fetch` about anything else would show the key.
+  // Allows only what a header may hold: an error of `fetch` about anything else would show the key.
   if (typeof apiKey !== 'string' || !/^[\x21-\x7e]+$/.test(apiKey)) {
     throw misconfigured('apiKey', 'must be your API key, without spaces or line ends; is its variable set?')
   }

@@ -13,7 +13,7 @@ export interface RetryOptions {
 }
 
 /**
- * Whether a failed request is repeated. `off`, the default: never. `unsent`: up to 3 requests, while the request surely
+ * Repetition of failed requests. `off`, the default: never. `unsent`: up to 3 requests, while the request surely
  * never left: the host was not found or the connection was refused or not made in time. Where the runtime does not say
  * that, nothing is repeated.
  */

@@ -7,7 +7,7 @@ import { type Retry, retryDelayMs, toRetryOptions } from './retry.ts'
 import { type BodySchema, withSchema } from './schema.ts'
 import type { SendResult } from './send-result.ts'
 
-/** What one call may ask for. */
+/** Options of one call. */
 export interface SendOptions {
   /** Ends the call. The message may have been sent. */
   readonly signal?: AbortSignal | undefined
@@ -19,7 +19,7 @@ export interface SendOptions {
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
-/** Where and with which key. */
+/** Address and key of the platform. */
 export interface Platform {
   readonly apiKey: string
   readonly url: string

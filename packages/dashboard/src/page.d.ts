@@ -2,7 +2,7 @@
 export declare const assets: Readonly<Record<string, Asset>>
 
 export interface Asset {
-  /** With its charset. */
+  /** Content type with its charset. */
   readonly type: string
   readonly etag: string
   readonly body: string

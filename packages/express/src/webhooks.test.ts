@@ -166,7 +166,7 @@ describe.each(EXPRESS_VERSIONS)('%s', (_, express) => {
     it('that express.json() took are a 500 at once, and the log names the line to move', async () => {
       const { url, logger, store, handled } = await mounted({}, app => app.use(express.json()))
       const reply = await post(url)
-      // Who waited for its bytes would answer 408.
+      // A reader that waited for its bytes would reply 408.
       expect(reply.status).toBe(500)
       expect(await reply.json()).toMatchObject({ code: 'body_unavailable' })
       expect(logger.lines).toMatchObject([{ level: 'error', fields: { code: 'body_unavailable' } }])

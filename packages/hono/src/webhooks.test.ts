@@ -19,7 +19,7 @@ function delivery(id: string, note = ''): RequestInit {
   return { method: 'POST', body, headers: { 'x-service-signature': `t=${t},v1=${digest}` } }
 }
 
-/** Where `app` listens, with Hono's server for Node, until the test is over. */
+/** Listens with Hono's server for Node until the test is over, and returns the address. */
 async function listen(app: Hono): Promise<string> {
   const server = serve({ fetch: app.fetch, port: 0, hostname: '127.0.0.1' })
   onTestFinished(() => void server.close())

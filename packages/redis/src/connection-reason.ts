@@ -40,7 +40,7 @@ export class ConnectionReason {
     }
   }
 
-  /** To be called with each command: a client that is ready is left alone. */
+  /** Call it with each command: a client that is ready is left alone. */
   watch(): void {
     const { status } = this.#client
     if (this.#watching || status === undefined || status === 'ready') return

@@ -11,7 +11,7 @@ export interface RedisStoreOptions {
   /** How long a call may take before it counts as failed, whatever the client's settings. Default `'1s'`. */
   readonly timeout?: Duration | undefined
   /**
-   * What happens to a delivery while Redis is unavailable. `'reject'` (default): 503, and the sender keeps the
+   * Decides about deliveries while Redis is unavailable. `'reject'` (default): 503, and the sender keeps the
    * event. `'process'`: it is accepted and runs without a claim, so duplicates may run too.
    */
   readonly onStoreError?: 'reject' | 'process' | undefined

@@ -27,7 +27,7 @@ export class AckhookError extends Error {
   }
 }
 
-/** Where the pages are that messages refer to. */
+/** Base address of the pages that messages refer to. */
 export const DOCS = 'https://github.com/ackhook/ackhook/blob/main/docs/'
 
 /** A wrong option. Thrown at construction; the message names the option and the fix. */
@@ -94,14 +94,14 @@ function delayOf(after: unknown): number {
   }
 }
 
-/** What several handlers of one event threw. */
+/** The errors that several handlers of one event threw. */
 export class HandlersFailed extends AggregateError {
   constructor(errors: readonly unknown[]) {
     super(errors, `${errors.length} handlers failed`)
   }
 }
 
-/** What each handler that failed has thrown. The `AggregateError` of one handler is one of these. */
+/** Returns the error of each handler that failed. The `AggregateError` of one handler is one of these. */
 export function errorsOf(thrown: unknown): readonly unknown[] {
   return isReadable(thrown) && thrown instanceof HandlersFailed ? thrown.errors : [thrown]
 }
@@ -145,7 +145,7 @@ const BRAND = Symbol.for('ackhook.error')
 Object.defineProperty(AckhookError.prototype, BRAND, { value: true })
 
 /**
- * Whether it is an {@link AckhookError} with this code, of any copy of this package. Never throws, whatever a handler
+ * Returns whether it is an {@link AckhookError} with this code, of any copy of this package. Never throws, whatever a handler
  * has thrown.
  */
 export function hasCode(error: unknown, code: ErrorCode): boolean {
@@ -175,7 +175,7 @@ export function unreportedCopies(): readonly string[] {
   return [...places]
 }
 
-/** Not `import.meta.url`, which Jest and bundlers for CommonJS do not have. */
+/** Avoids `import.meta.url`, which Jest and bundlers for CommonJS do not have. */
 function placeOf({ stack }: Error): string {
   return /(?:at |\(|@)([^()\n]+):\d+:\d+/.exec(String(stack))?.[1] ?? ''
 }

@@ -6,7 +6,7 @@ import type { RefusalCode } from './codes.ts'
  */
 export class Refusal {
   readonly code: RefusalCode
-  /** What the log should say beyond the code. Never sent to the sender. */
+  /** Text for the log, beyond the code. Never sent to the sender. */
   readonly detail: string | undefined
   readonly cause: unknown
   /** Milliseconds after which the sender may usefully try again. */

@@ -27,7 +27,7 @@ export function createDecoder(contract: Contract, schemas: EventSchemas): Decode
 const LOSSY = "'id' or 'type' is not valid UTF-8"
 
 /**
- * Whether the id or the type may have lost bytes that are not UTF-8. Each such byte became U+FFFD, and two ids that
+ * Returns whether the id or the type may have lost bytes that are not UTF-8. Each such byte became U+FFFD, and two ids that
  * differ only there would be one.
  */
 function isLossy({ id, type }: UncheckedEvent, body: Uint8Array): boolean {
@@ -122,7 +122,7 @@ export function parseEnvelope(text: string, contract: Contract): UncheckedEvent 
   } as UncheckedEvent
 }
 
-/** What keeps a value from being an event with these fields; never what is in them. */
+/** Explains why a value is no event with these fields; never quotes them. */
 export function envelopeFault(value: unknown, fields: EnvelopeFields): string | undefined {
   const { id, type, created_at, data } = fields
   if (!isRecord(value)) return 'the body is not a JSON object'

@@ -161,7 +161,7 @@ withSchemas
     expectTypeOf(event.data).toEqualTypeOf<{ merged_id: string }>()
   })
 
-// What isEvent narrows to is what the schemas say.
+// isEvent narrows to the types of the schemas.
 withSchemas.on('*', event => {
   if (isEvent(event, 'conversation.resolved')) {
     expectTypeOf(event.data.conversation_id).toExtend<string & z.core.$brand<'conversation'>>()

@@ -10,7 +10,7 @@ export type ConversationResolvedData = {
   conversation_id: string
   /** `whatsapp` is the one published value; more will come. */
   channel: 'whatsapp' | (string & {})
-  /** Who resolved the conversation. `ai` is the one published value; more will come. */
+  /** The party that resolved the conversation. `ai` is the one published value; more will come. */
   resolved_by: 'ai' | (string & {})
 }
 
@@ -68,7 +68,7 @@ export type SchemaEvents<Schemas extends EventSchemas> = {
 type Names<Events> = keyof Events & string
 type CategoryOf<Type> = Type extends `${infer Category}.${string}` ? Category : never
 
-/** What `on` accepts: a known type, a category such as `'conversation.*'`, `'*'`, or any other string. */
+/** Patterns that `on` accepts: a known type, a category such as `'conversation.*'`, `'*'`, or any other string. */
 export type EventPattern<Events> = Names<Events> | `${CategoryOf<Names<Events>>}.*` | '*' | (string & {})
 
 /** Only in types: no event has such a field. */
@@ -100,7 +100,7 @@ export type EventFor<Events, Pattern> =
         ? CategoryEvent<Events, Category>
         : WebhookEvent<Pattern & string>
 
-/** What a handler gets in addition to the event. */
+/** The second argument of a handler. */
 export interface HandlerContext {
   /** 1 for the first attempt at this event. */
   readonly attempt: number

@@ -73,7 +73,7 @@ it.each(['', '-5', '+5', '5e0', '0x5'])(
       pull(controller) {
         taken++
         controller.enqueue(new Uint8Array(6))
-        // Not for ever, so that this fails and does not hang where nobody counts.
+        // Ends at some point, so that this fails instead of hanging if nothing counts.
         if (taken === 1000) controller.close()
       },
     })

@@ -62,7 +62,7 @@ describe('the head of a request', () => {
   })
 
   it('reads a long encoding of white space in no more than the time of its length', () => {
-    // With a regular expression of `\s*` on both sides this takes a minute.
+    // A regular expression with `\s*` on both sides takes a minute here.
     expect(screen({ 'content-encoding': `${'\u00a0'.repeat(200_000)}x` })).toBeDefined()
   })
 

@@ -1,4 +1,4 @@
-/** What an inbox answers to a delivery. The first four are replied to with a 2xx; after the others the sender retries. */
+/** Result of a delivery. The first four get a 2xx; after the others the sender retries. */
 export type AcceptResult =
   /** `conflict`: it takes the place of a dead letter with the same id and different bytes. */
   | { readonly outcome: 'accepted'; readonly conflict?: boolean }

@@ -7,7 +7,7 @@ import type { Delivery } from './delivery.ts'
 /** One attempt at one event, shared by the inbox and the worker. */
 export interface Attempt {
   readonly number: number
-  /** What `crashPolicy` decided. Unless it is `'run'`, no handler runs and `number` is that of the last attempt begun. */
+  /** Decision of `crashPolicy`. Unless it is `'run'`, no handler runs and `number` is that of the last attempt begun. */
   readonly decision: CrashDecision
   /** Why the event becomes a dead letter, where the decision is `'abandon'`. */
   readonly abandonReason: string
@@ -73,7 +73,7 @@ class LazyAttempt implements Attempt {
   }
 }
 
-/** What handlers receive in addition to the event. */
+/** The second argument of handlers. */
 export class AttemptContext implements HandlerContext {
   readonly attempt: number
   readonly namespace: string

@@ -1,6 +1,6 @@
 import type { RetryPolicy } from './retry.ts'
 
-/** What an inbox does with an event whose process died or hung in its last attempts. */
+/** Fate of an event whose process died or hung in its last attempts. */
 export type CrashDecision =
   /** Run the handlers: most crashes are deploys, or caused by another event. */
   | 'run'

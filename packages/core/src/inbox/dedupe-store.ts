@@ -1,6 +1,6 @@
 import type { MaybePromise } from '../lib/maybe-promise.ts'
 
-/** What a store answers to a claim. */
+/** Result of a claim. */
 export type Claim =
   /** The event is the caller's until the lease expires. */
   | { readonly outcome: 'claimed' }
@@ -12,7 +12,7 @@ export type Claim =
   | { readonly outcome: 'full' }
 
 /**
- * Where a memory inbox keeps the ids already handled. Each method is one atomic step, judged by the store's own clock.
+ * Keeps the ids that a memory inbox has handled. Each method is one atomic step, judged by the store's own clock.
  *
  * A claim is a short lease and never lasts for the whole retention: the store may apply a claim that timed out for its
  * caller, and that lease must then expire by itself. Only the token of a live lease can extend, complete or release it.
@@ -60,7 +60,7 @@ export interface ClaimOptions {
   readonly leaseMs: number
 }
 
-/** What is remembered of a handled event, and for how long. */
+/** Data kept about a handled event, and for how long. */
 export interface CompleteOptions {
   readonly retentionMs: number
   /**
@@ -76,7 +76,7 @@ export interface StoreNotice {
   readonly message: string
 }
 
-/** Whether someone passed a store, to an option that wants something else. */
+/** Returns whether someone passed a store, to an option that wants something else. */
 export function isStore(value: unknown): boolean {
   return typeof (value as Partial<DedupeStore> | null | undefined)?.claim === 'function'
 }

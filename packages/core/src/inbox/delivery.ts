@@ -34,7 +34,7 @@ export interface Delivery {
   readonly trace?: TraceContext
 }
 
-/** From the option `serializeBy`: events of one key run one at a time. */
+/** Order from the option `serializeBy`: events of one key run one at a time. */
 export interface SerialOrder {
   readonly key: string
   /** The event's `created_at` in milliseconds since the epoch, or when it arrived if that is not a valid time. */

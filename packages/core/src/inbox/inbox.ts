@@ -8,7 +8,7 @@ import type { Delivery } from './delivery.ts'
 import type { HandlerSharing, InboxProcess, Postponed } from './presence.ts'
 import type { RetryPolicy } from './retry.ts'
 
-/** What happens to an event after one attempt. The inbox applies it and does not decide. */
+/** Fate of an event after one attempt. The inbox applies it and does not decide. */
 export type AttemptResult =
   | { readonly outcome: 'completed' }
   /** `delayMs` is a whole number. */
@@ -44,7 +44,7 @@ export interface DrainDeadline {
   readonly lastStartAt: number | undefined
 }
 
-/** What an inbox needs to know of the receiver's options. */
+/** The receiver's options that an inbox needs. */
 export interface ProcessingPolicy {
   readonly acknowledge: 'immediately' | 'after-processing'
   /** Events processed at a time. `0`: this process only receives. */
@@ -58,7 +58,7 @@ export interface ProcessingPolicy {
   readonly retry: RetryPolicy
   /** How long a handled event's id is remembered, in milliseconds. */
   readonly retentionMs: number
-  /** Whether deliveries carry an `order`. Those of one key run one at a time, the oldest waiting one first. */
+  /** True if deliveries carry an `order`. Those of one key run one at a time, the oldest waiting one first. */
   readonly serialize: boolean
   /** Milliseconds since the epoch, for records only: leases and delays use the inbox's own clock. */
   readonly clock: () => number
@@ -73,9 +73,9 @@ export interface ProcessingPolicy {
  * if it rejects.
  */
 export interface Inbox {
-  /** Whether an accepted event survives the process. */
+  /** True if an accepted event survives the process. */
   readonly durable?: boolean
-  /** Where its events are, for messages: `queue 'webhooks'`, `file /data/webhooks.db`. Never holds a password. */
+  /** Location of its events, for messages: `queue 'webhooks'`, `file /data/webhooks.db`. Never holds a password. */
   readonly location?: string
   /** The command line that redrives a dead letter from outside, for the log. Never holds a password. */
   redriveCommand?(event: Pick<Delivery, 'id' | 'namespace'>): string | undefined
@@ -96,7 +96,7 @@ export interface Inbox {
    * events runs them too, for as long as there is time. Takes little longer than `timeoutMs`.
    */
   close(timeoutMs: number): Promise<DrainReport>
-  /** Of all processes that share it. Rejects when the engine does not answer. */
+  /** Counts over all processes that share it. Rejects when the engine does not respond. */
   stats(): MaybePromise<InboxStats>
   readonly deadLetters: DeadLetterStore
   /**
@@ -109,7 +109,7 @@ export interface Inbox {
    * A page neither repeats nor skips an event that stays in its state; others may be missing or out of date.
    */
   browse?(query: BrowseQuery): MaybePromise<readonly BrowsedEvent[]>
-  /** What {@link Inbox.browse} can find. */
+  /** Queries that {@link Inbox.browse} supports. */
   readonly browsing?: BrowseSupport
   /** The last 60 minutes, the oldest first; a minute in which nothing happened may be missing. */
   throughput?(): MaybePromise<readonly MinuteCount[]>
@@ -117,7 +117,7 @@ export interface Inbox {
   processes?(): MaybePromise<readonly InboxProcess[]>
 }
 
-/** What a drain leaves behind. */
+/** Report of a drain. */
 export interface DrainReport {
   /**
    * Acknowledged events that are lost with this process: not handled in time, and without a successful call of
@@ -158,7 +158,7 @@ export interface DeadLetter {
   readonly cursor: string
 }
 
-/** Which dead letters to list. */
+/** Selects the dead letters to list. */
 export interface ListOptions {
   /**
    * Letters in a page at most. Default 100. A page ends earlier once its bodies would exceed 4 MiB, but has one letter at
@@ -170,7 +170,7 @@ export interface ListOptions {
    * that exists all the time; one that dies again meanwhile is the newest again.
    */
   readonly after?: string | undefined
-  /** By the time of death. Default `'newest'` first. */
+  /** Order by the time of death. Default `'newest'` first. */
   readonly order?: 'newest' | 'oldest' | undefined
 }
 

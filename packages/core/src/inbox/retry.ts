@@ -9,7 +9,7 @@ export interface RetryPolicy {
   readonly attempts: number
   readonly minDelayMs: number
   readonly maxDelayMs: number
-  /** What each delay is multiplied by to get the next. */
+  /** Factor from each delay to the next. */
   readonly factor: number
 }
 
@@ -21,7 +21,7 @@ export interface RetryOptions {
   readonly minDelay?: Duration | undefined
   /** No delay is longer. Default `'5m'`. */
   readonly maxDelay?: Duration | undefined
-  /** What each delay is multiplied by to get the next. Default 4. */
+  /** Factor from each delay to the next. Default 4. */
   readonly factor?: number | undefined
 }
 
@@ -53,7 +53,7 @@ export function resolveRetry(options: RetryOptions = {}, inbox: Partial<RetryPol
   return { attempts, minDelayMs, maxDelayMs, factor }
 }
 
-/** Whether an attempt in `delayMs` would start after `lastAt`, in monotonic milliseconds. */
+/** Returns whether an attempt in `delayMs` would start after `lastAt`, in monotonic milliseconds. */
 export function exceedsDeadline(delayMs: number, lastAt: number | undefined): boolean {
   return lastAt !== undefined && performance.now() + delayMs > lastAt
 }
@@ -82,12 +82,12 @@ export function requestedDelayMs(error: unknown): number | undefined {
   return asked.length > 0 ? Math.max(...asked) : undefined
 }
 
-/** Whether a handler threw a `RetryAfterError` without a usable time. */
+/** Returns whether a handler threw a `RetryAfterError` without a usable time. */
 export function hasUnusableDelay(error: unknown): boolean {
   return delaysOf(error).includes(undefined)
 }
 
-/** Whether what one handler threw rules out another attempt. One that tried several things may still succeed in one. */
+/** Returns whether what one handler threw rules out another attempt. One that tried several things may still succeed in one. */
 export function isFinal(error: unknown): boolean {
   const parts = partsOf(error)
   return parts.length > 0 && parts.every(part => hasCode(part, 'non_retryable'))

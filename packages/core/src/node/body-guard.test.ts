@@ -127,7 +127,7 @@ describe.each([
     const endless = new Readable({
       read() {
         taken++
-        // Not for ever, so that this fails and does not hang where nothing stops.
+        // Ends at some point, so that this fails instead of hanging if nothing stops it.
         this.push(taken === 10_000 ? null : Buffer.alloc(1000))
       },
     })

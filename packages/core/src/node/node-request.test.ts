@@ -15,7 +15,7 @@ afterEach(() => {
   for (const server of servers.splice(0)) server.close().closeAllConnections()
 })
 
-/** What `read` makes of a real request whose sender does what `send` does. */
+/** Result of `read` for a real request that `send` sends. */
 function received<T>(
   read: (request: IncomingMessage) => T,
   send: (client: ReturnType<typeof httpRequest>) => void,
@@ -310,7 +310,7 @@ it('gives the bytes once to who reads a request again after the time was up', as
   const results = await received(
     async request => {
       const first = await readRawBody(request, { ...limits, timeoutMs: 50 })
-      // What has come is gone with the first: nothing had.
+      // The first reader took everything that had arrived: nothing had.
       return [first, await readRawBody(request, limits)]
     },
     client => {

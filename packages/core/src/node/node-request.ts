@@ -23,7 +23,7 @@ export function fromNodeRequest<Context>(
   }
 }
 
-/** What frameworks and hosts leave on a request when they read its body themselves. */
+/** Properties that frameworks and hosts leave on a request whose body they read themselves. */
 interface MaybeRead extends IncomingMessage {
   readonly body?: unknown
   readonly rawBody?: unknown
@@ -89,7 +89,7 @@ const CONSUMED =
  * app.use(express.json({ limit: '1mb', verify: captureRawBody }))
  */
 export function captureRawBody(request: IncomingMessage, _response: unknown, bytes: Uint8Array): void {
-  // As a middleware it would get `next` there, and every request would hang.
+  // A middleware would get `next` there, and every request would hang.
   if (!isBytes(bytes))
     throw new ConfigurationError(
       'captureRawBody',

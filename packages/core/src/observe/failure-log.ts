@@ -16,7 +16,7 @@ const MOST_CAUSES = 5
 interface Outage {
   /** Monotonic milliseconds. */
   readonly since: number
-  /** Without a failure, until it is over. */
+  /** Time without a failure after which an outage is over. */
   readonly quietMs: number
   /** Errors by what they say. */
   readonly causes: Map<string, unknown>

@@ -1,4 +1,4 @@
-/** What Ackhook needs of a logger: pino, `fastify.log` and `console` fit as they are. */
+/** The methods of a logger that Ackhook calls: pino, `fastify.log` and `console` fit unchanged. */
 export interface Logger {
   info(fields: object, message: string): void
   warn(fields: object, message: string): void

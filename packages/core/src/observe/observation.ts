@@ -16,7 +16,7 @@ interface OfFailure extends OfAttempt {
   readonly error: unknown
 }
 
-/** What `observe` receives. Never holds payload data, headers or secrets. Durations are in milliseconds. */
+/** The argument of `observe`. Never holds payload data, headers or secrets. Durations are in milliseconds. */
 export type Observation =
   /** A request arrived. */
   | { readonly kind: 'received' }

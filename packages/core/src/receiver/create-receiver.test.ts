@@ -417,7 +417,7 @@ describe('the inbox', () => {
     expect(await sent).toMatchObject({ status: 503, code: 'inbox_unavailable' })
     goOn()
     await atBoot
-    // What was answered 503 is with the sender, and with nobody else.
+    // An event that got 503 is with the sender, and nowhere else.
     expect(accept).not.toHaveBeenCalled()
     expect(await send({ id: 'a' })).toMatchObject({ status: 202 })
     await vi.waitFor(() => expect(handled).toHaveBeenCalledTimes(1))
@@ -711,7 +711,7 @@ describe('close', () => {
     await refused
     expect(await closed).toEqual({ lost: 0 })
     expect(close).toHaveBeenCalledTimes(1)
-    // What the start has left of it.
+    // The start has used some of it.
     expect(close.mock.lastCall?.[0]).toBeLessThanOrEqual(2000)
     expect(close.mock.lastCall?.[0]).toBeGreaterThan(0)
   })

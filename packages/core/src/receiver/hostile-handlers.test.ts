@@ -138,6 +138,6 @@ it.each([
   await vi.waitFor(() => expect(seen.at(-1)).toMatchObject({ kind: 'dead_lettered' }))
   await vi.waitFor(async () => expect((await receiver.stats()).dead).toBe(1))
   expect(await receiver.deadLetters.get('evt_1')).toMatchObject({ failedAt: expect.any(Number) })
-  // Without a time nothing is proven.
+  // Nothing is proven without a time.
   expect((await send({ id: 'evt_2' })).status).toBeGreaterThanOrEqual(401)
 })

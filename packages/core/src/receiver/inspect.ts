@@ -13,7 +13,7 @@ export interface InspectedReceiver {
   /** Hands an observation to every observer of the receiver. Never throws. */
   readonly observe: (observation: Observation) => void
   readonly logger: Logger
-  /** Whether it shuts down: it drains, or `beginStop` was called. */
+  /** True if it shuts down: it drains, or `beginStop` was called. */
   readonly isStopping: () => boolean
   /** Turns readiness off. Deliveries are accepted until `close()`. */
   readonly beginStop: () => void
@@ -34,14 +34,14 @@ export interface Tracing {
   readonly wrap: WrapProcess
 }
 
-/** What a receiver makes of an event. */
+/** Tools by which a receiver processes an event. */
 export interface ProcessTools {
   decode(body: Uint8Array): MaybePromise<WebhookEvent | Refusal>
   /** How many handlers of `on` match a type. `0`: the event goes to `onUnhandled`. */
   countHandlers(type: string): number
 }
 
-/** What every receiver of `createReceiver` has besides its interface. Adapters copy it with the other members. */
+/** Member of every receiver of `createReceiver`, besides its interface. Adapters copy it with the other members. */
 export interface Inspectable {
   readonly inspect: () => InspectedReceiver
 }

@@ -22,11 +22,11 @@ export interface ReceiverOptions<Schemas extends EventSchemas = Record<never, ne
   /** How far `t` may be from this clock, in either direction. Default `'5m'`. `false` turns the check off. */
   readonly tolerance?: Duration | false | undefined
   /**
-   * Where the in-process inbox remembers ids. Default: in its own memory, bounded like `memoryStore()`. Not together with
+   * Remembers ids for the in-process inbox. Default: in its own memory, bounded like `memoryStore()`. Not together with
    * `inbox`.
    */
   readonly store?: DedupeStore | undefined
-  /** Where events are between the acknowledgement and the handlers. Default `memoryInbox({ store })`. */
+  /** Holds events between the acknowledgement and the handlers. Default `memoryInbox({ store })`. */
   readonly inbox?: Inbox | undefined
   /**
    * `'immediately'` (default): 2xx as soon as the inbox has the event. `'after-processing'`: 200 when the
@@ -51,7 +51,7 @@ export interface ReceiverOptions<Schemas extends EventSchemas = Record<never, ne
   /** How long handlers of one event may take before the attempt counts as failed. Default `'60s'`. */
   readonly handlerTimeout?: Duration | undefined
   /**
-   * With a durable inbox: how long events wait for a process that handles their type more specifically than the others,
+   * How long events in a durable inbox wait for a process that handles their type more specifically than the others,
    * after it was last seen. Those that still wait then become dead letters. Default `'10m'`, `'5s'` or more.
    */
   readonly handlerWait?: Duration | undefined
@@ -71,7 +71,7 @@ export interface ReceiverOptions<Schemas extends EventSchemas = Record<never, ne
    * or `null`, an event waits for no other.
    */
   readonly serializeBy?: ((event: WebhookEvent) => string | null | undefined) | undefined
-  /** What the platform may still change: header, scheme, unit of `t`, field names, `upcast`. */
+  /** Everything that the platform may still change: header, scheme, unit of `t`, field names, `upcast`. */
   readonly contract?: ContractOptions | undefined
   /** A Standard Schema for the data of each type. An event that does not match is answered 422. */
   readonly events?: Schemas | undefined

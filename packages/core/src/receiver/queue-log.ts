@@ -8,7 +8,7 @@ import type { ResolvedOptions } from './options.ts'
 const ASK_EVERY_MS = 30_000
 const ASK_OWN_EVERY_MS = 1000
 const ANSWER = { operation: 'inbox.stats', ms: 1000 }
-/** Of `capacity`: one warning above the first, and the next only after it fell below the second. */
+/** Shares of `capacity`: one warning above the first, and the next only after it fell below the second. */
 const HIGH = 0.8
 const LOW = 0.6
 

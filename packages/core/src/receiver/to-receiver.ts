@@ -4,7 +4,7 @@ import { createReceiver } from './create-receiver.ts'
 import type { ReceiverOptions } from './options.ts'
 import type { Receiver } from './receiver.ts'
 
-/** What every adapter takes: options, or a receiver that something else may share. */
+/** Accepts the argument of every adapter: options, or a receiver that something else may share. */
 export function toReceiver<const Schemas extends EventSchemas, Context>(
   optionsOrReceiver: ReceiverOptions<Schemas, Context> | Receiver<KnownEvents<Schemas>, Context>,
 ): Receiver<KnownEvents<Schemas>, Context> {

@@ -22,7 +22,7 @@ export interface WorkerParts extends LogParts {
   readonly handlers: HandlerRegistry
   readonly schemas: EventSchemas
   readonly decode: DecodeEvent
-  /** Where an event of a type runs, on an inbox of several processes. Asked after decoding and before handlers. */
+  /** Route of a type, on an inbox of several processes. Called after decoding and before handlers. */
   readonly sharing?: { readonly route: RouteOf | undefined }
   readonly retry: RetryPolicy
   readonly clock: () => number
@@ -107,7 +107,7 @@ class Worker {
     return undefined
   }
 
-  /** Without handlers it is no attempt: the one with this number began and was reported before. */
+  /** A run without handlers is no attempt: the one with this number began and was reported before. */
   #start(running: Running): void {
     if (running.attempt.decision !== 'run') return
     running.startedAt = performance.now()
@@ -217,7 +217,7 @@ function durationOf({ startedAt }: Running): number {
 }
 
 /**
- * Whether the inbox withdrew this attempt: then nothing failed, and attempts are left. Only its own reason counts: a
+ * Returns whether the inbox withdrew this attempt: then nothing failed, and attempts are left. Only its own reason counts: a
  * handler may throw what aborted another attempt.
  */
 function isWithdrawn(error: unknown, { abortReason }: Attempt): boolean {
@@ -225,7 +225,7 @@ function isWithdrawn(error: unknown, { abortReason }: Attempt): boolean {
   return abortReason.code === 'lease_lost' || abortReason.code === 'drain_timeout'
 }
 
-/** Of several errors, one that rules out another attempt. An abandoned event is dead whatever else is wrong with it. */
+/** Picks, of several errors, one that rules out another attempt. An abandoned event is dead whatever else is wrong with it. */
 function decidingError(thrown: unknown, { decision, abandonReason }: Attempt): unknown {
   const final = errorsOf(thrown).find(isFinal)
   if (final !== undefined) return final

@@ -7,7 +7,7 @@ import { type Change, changeLetters, parseChange } from './change-letters.ts'
 import { groupLetters, type ListQuery, listEvents, MAX_LIMIT, toRow } from './list-events.ts'
 import { readOverview } from './read-overview.ts'
 
-/** Who is asking, from `authorize`. */
+/** The caller, from `authorize`. */
 export interface Caller {
   readonly role: Role
   readonly name?: string
@@ -26,7 +26,7 @@ export function createApi(parts: ResolvedDashboard): Hono<Env> {
   const api = new Hono<Env>({ getPath: request => pathInApi(new URL(request.url).pathname) ?? '/' })
   api.onError(cause => {
     if (cause instanceof ApiProblem) return cause.toReply()
-    // Of a cursor or a pattern. Any other option is the inbox's own.
+    // Options of a cursor or a pattern. Any other option is the inbox's own.
     if (
       (cause as { option?: unknown }).option === 'after' ||
       (cause as { option?: unknown }).option === 'type'

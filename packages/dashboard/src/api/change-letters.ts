@@ -8,7 +8,7 @@ import { listEvents, MAX_SCANNED } from './list-events.ts'
 export type Change = 'redrive' | 'discard'
 
 const MAX_KEYS = 200
-/** As many as an inbox changes in one step. */
+/** Letters that an inbox changes in one step. */
 const AT_ONCE = 100
 const KIND = { redrive: 'redriven', discard: 'discarded' } as const
 
@@ -40,7 +40,7 @@ export async function changeLetters(
   return { ...report, ...(next !== undefined && { next }) }
 }
 
-/** In few steps, and each letter is observed. */
+/** Changes a page in few steps, and observes each letter. */
 async function changePage(
   { inbox, observe }: ResolvedDashboard,
   change: Change,

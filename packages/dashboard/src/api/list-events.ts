@@ -50,7 +50,7 @@ async function scan(
     for (const row of rows) {
       after = row.cursor
       const shown = toRow(row, parts)
-      // By what the page shows: a filter must not tell what `redact` hides.
+      // Matches what the page shows: a filter must not tell what `redact` hides.
       if (!matchesLetter({ type, error }, shown) || row.namespace !== (namespace ?? row.namespace)) continue
       events.push(shown)
       if (events.length >= limit) return { events, next: row.cursor }
@@ -99,7 +99,7 @@ async function nextOf(
   return (await pageOf(inbox, { ...query, after }, 1)).length > 0 ? after : undefined
 }
 
-/** Without the body: that is of the page of one letter. */
+/** Omits the body, which only a letter's own page shows. */
 export function toRow(event: BrowsedEvent | DeadLetter, { redact }: ResolvedDashboard): EventRow {
   const { key, namespace, id, type, receivedAt, attempts, failedAt, reason } = event
   return {
@@ -126,7 +126,7 @@ async function pageOf(
   // Every inbox lists its dead letters and finds one by its key.
   if (state === 'dead' && type === undefined && text === undefined) {
     if (key === undefined) {
-      // Without their bodies, where the inbox can.
+      // Omits their bodies if the inbox can.
       if (order === undefined && inbox.browse !== undefined && states.includes(state))
         return inbox.browse({ ...page, state })
       return inbox.deadLetters.list({ ...page, order: order ?? 'newest' })

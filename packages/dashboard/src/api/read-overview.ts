@@ -12,7 +12,7 @@ export async function readOverview(
     minutesOf(inbox),
     processesOf(inbox),
   ])
-  // Which event it is of is not known.
+  // The event of this error is unknown.
   const waitingError =
     error === undefined ? undefined : shorten(redact(error, { id: '', type: '', namespace: '' }), MAX_REASON)
   const { states = [], filters = [] } = inbox.browse === undefined ? {} : (inbox.browsing ?? {})

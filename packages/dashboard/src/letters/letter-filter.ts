@@ -1,7 +1,7 @@
 import type { DeadLetterStore } from '@ackhook/core/spi'
 import { covers } from '@ackhook/core/spi'
 
-/** Which dead letters a tool shows or changes. Filters combine. */
+/** Selects the dead letters that a tool shows or changes. Filters combine. */
 export interface LetterFilter {
   /** A type, a category such as `'conversation.*'` or `'*'`, as in `on`. */
   readonly type?: string | undefined
@@ -14,7 +14,7 @@ export function errorNameOf(reason: string): string {
   return /^[\w$.-]{1,100}(?=:)/.exec(reason)?.[0] ?? ''
 }
 
-/** Whether a filter takes a letter. */
+/** Returns whether a filter takes a letter. */
 export function matchesLetter(
   { type = '*', error }: LetterFilter,
   letter: { readonly type: string; readonly reason?: string | undefined },

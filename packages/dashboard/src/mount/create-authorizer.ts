@@ -37,7 +37,7 @@ function toCaller(answer: Authorization): Caller | undefined {
   return caller.role === 'admin' || caller.role === 'read' ? { ...caller, role: caller.role } : undefined
 }
 
-/** Not the value itself: it may be a token. */
+/** Names the type and not the value, which may be a token. */
 function nameOf(answer: unknown): string {
   if (answer === true || answer === null) return String(answer)
   return answer === undefined ? 'nothing' : `another ${typeof answer}`

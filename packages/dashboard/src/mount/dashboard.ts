@@ -1,7 +1,7 @@
 import type { DashboardOptions } from '../options/options.ts'
 import { createPages } from './pages.ts'
 
-/** What `dashboard` answers. */
+/** The result of `dashboard`. */
 export interface Dashboard<Native = unknown> {
   /**
    * Answers a request below the path where it is mounted. Never rejects. `native` is handed to `authorize`: Hono's

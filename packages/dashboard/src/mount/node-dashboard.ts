@@ -3,7 +3,7 @@ import { getRequestListener } from '@hono/node-server'
 import type { DashboardOptions } from '../options/options.ts'
 import { createPages } from './pages.ts'
 
-/** What Express adds to Node's request. */
+/** Node's request with the properties that Express adds. */
 interface MountedRequest extends IncomingMessage {
   readonly originalUrl?: string
   readonly body?: unknown
@@ -73,7 +73,7 @@ function isConsumed({ readableDidRead, readableEnded, rawBody }: MountedRequest)
   return readableDidRead && readableEnded && rawBody === undefined
 }
 
-/** As Express's `trust proxy` says of the address that a request came from. */
+/** Applies Express's `trust proxy` to the address that a request came from. */
 function trustsProxy({ app, socket }: MountedRequest): boolean {
   const trusts = typeof app?.get === 'function' ? app.get('trust proxy fn') : undefined
   return typeof trusts === 'function' && trusts(socket.remoteAddress, 0) === true

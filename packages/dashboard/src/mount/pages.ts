@@ -12,9 +12,9 @@ import { servePage } from './serve-page.ts'
 export interface PageRequest {
   readonly request: Request
   readonly native: unknown
-  /** Whether the framework trusts the proxy that sent it; the option decides where it is given. */
+  /** True if the framework trusts the proxy that sent it; the option decides where it is given. */
   readonly trustsProxy: boolean
-  /** Whether something read the body, and left it nowhere. */
+  /** True if something read the body, and left it nowhere. */
   readonly isConsumed: boolean
 }
 

@@ -2,7 +2,7 @@ import { assets } from '#page'
 import { SLASH_SCRIPT } from '../security/page-headers.ts'
 
 const ONE_YEAR = 'public, max-age=31536000, immutable'
-/** What browsers and crawlers ask for by themselves. Other dots belong to a path: `/ops/webhooks.v2`. */
+/** Files that browsers and crawlers request by themselves. Other dots belong to a path: `/ops/webhooks.v2`. */
 const FILE = /\.(ico|png|svg|txt|xml|js|css|map|json|webmanifest)$/i
 
 /** The page or one of its files, `undefined` for any other path. Files have their hash in the name. */

@@ -25,7 +25,7 @@ export class Activity {
   /** Apart from the others: anyone can cause them, and must not push out what happened to events. */
   readonly #rejected = new Ring<ObservationLine>(KEPT_REFUSALS)
   readonly #refusals = new Map<string, RefusalCount>()
-  /** Of dead letters, the oldest first. */
+  /** Stacks of dead letters, the oldest first. */
   readonly #stacks = new Map<string, { readonly reason: string; readonly stack: string }>()
   readonly #clock: () => number
   #seq = 0
@@ -55,7 +55,7 @@ export class Activity {
     return { observations: observations.map(redacted), refusals: refusals.map(redacted) }
   }
 
-  /** Where the error of a dead letter was thrown, if it died here, and not again elsewhere since. */
+  /** Returns where the error of a dead letter was thrown, if it died here, and not again elsewhere since. */
   stackOf({ namespace, id, reason }: Pick<DeadLetter, 'namespace' | 'id' | 'reason'>): string | undefined {
     const kept = this.#stacks.get(`${namespace}\n${id}`)
     return kept?.reason === shorten(reason, MAX_DETAIL) ? kept.stack : undefined

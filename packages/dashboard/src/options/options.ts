@@ -4,12 +4,12 @@ import type { Role } from '../protocol/protocol.ts'
 import { hostName } from '../security/allowed-host.ts'
 import { Activity, type RedactedEvent } from './activity.ts'
 
-/** Who is asking, and what they may do. `name` appears in the observation of each redrive and discard. */
+/** The caller and their role. `name` appears in the observation of each redrive and discard. */
 export type Authorization = Role | false | { readonly role: Role; readonly name: string }
 
 /** Options of `dashboard`. `Native` is the framework's own request. */
 export interface DashboardOptions<Native = unknown> {
-  /** What `createReceiver` answers, or `webhooks` of an adapter: its inbox, and what this process observes. */
+  /** A receiver of `createReceiver` or of an adapter: for its inbox, and for what this process observes. */
   readonly receiver?: Pick<Receiver, 'subscribe' | 'deadLetters'> | undefined
   /** Instead of a receiver: the inbox alone, for a page in a process of its own. */
   readonly inbox?: Inbox | undefined
@@ -27,11 +27,11 @@ export interface DashboardOptions<Native = unknown> {
   /** Shows the bodies of dead letters. Default `false`: they hold your customers' data. */
   readonly bodies?: boolean | undefined
   /**
-   * Whether the app is behind a proxy that sets `X-Forwarded-Host`, and that nobody can go around: then that is the host
+   * True if the app is behind a proxy that sets `X-Forwarded-Host`, and that nobody can go around: then that is the host
    * which the pages' calls must come from. Default: what Express or Fastify was told of its proxy, otherwise `false`.
    */
   readonly trustProxy?: boolean | undefined
-  /** What is shown instead of a body or an error text. It gets the text and the event it belongs to. */
+  /** Returns the text to show instead of a body or an error text. It gets the text and the event it belongs to. */
   readonly redact?: ((text: string, event: RedactedEvent) => string) | undefined
 }
 

@@ -12,7 +12,7 @@ export class Ring<T> {
     this.#items[this.#next++ % this.#size] = item
   }
 
-  /** In no order. */
+  /** Returns the items in no order. */
   items(): readonly T[] {
     return this.#items
   }

@@ -1,11 +1,11 @@
 /**
- * What the pages and any other client of the dashboard's API exchange with it, as JSON. Paths are relative to where
+ * Messages between the dashboard's API and its clients, such as the pages, as JSON. Paths are relative to where
  * the dashboard is mounted; times are milliseconds since the epoch.
  *
  * @module
  */
 
-/** What the person may do. */
+/** Rights of the person. */
 export type Role = 'admin' | 'read'
 
 /** `GET api/overview` */
@@ -18,7 +18,7 @@ export interface Overview {
   readonly throughput?: readonly Minute[]
   /** Processes that take events from this inbox. Absent where the inbox does not know. */
   readonly processes?: readonly LiveProcess[]
-  /** What this process alone saw. Absent in the standalone page. */
+  /** Observations of this process alone. Absent in the standalone page. */
   readonly here?: Here
   readonly browsing: Browsing
 }
@@ -28,7 +28,7 @@ export interface Stats {
   readonly active: number
   readonly dead: number
   readonly oldestPendingMs: number
-  /** Of an event that waits for another attempt, redacted. */
+  /** Last error of an event that waits for another attempt, redacted. */
   readonly waitingError?: string
 }
 
@@ -82,9 +82,9 @@ export interface RefusalCount {
   readonly detail?: string
 }
 
-/** What the inbox can list and find. An event is always found by its id and namespace. */
+/** Queries that the inbox supports. An event is always found by its id and namespace. */
 export interface Browsing {
-  /** Beside dead letters, which every inbox lists. */
+  /** States besides dead letters, which every inbox lists. */
   readonly states: readonly ('pending' | 'active')[]
   readonly filters: readonly ('type' | 'text')[]
 }
@@ -107,17 +107,17 @@ export interface EventRow {
   readonly type: string
   readonly receivedAt: number
   readonly attempts: number
-  /** Of a dead letter. */
+  /** Time of death of a dead letter. */
   readonly failedAt?: number
   readonly reason?: string
   /** Milliseconds until its next attempt, where the inbox knows. */
   readonly dueInMs?: number
   /**
-   * Of the whole letter alone: where its last error was thrown, redacted. Inboxes keep none, so it is there for the last
+   * Present in a whole letter only: where its last error was thrown, redacted. Inboxes keep none, so it is there for the last
    * 200 letters that died in this process.
    */
   readonly stack?: string
-  /** Of the whole letter alone: as text, redacted. Absent when bodies are hidden. */
+  /** Present in a whole letter only: as text, redacted. Absent when bodies are hidden. */
   readonly body?: string
 }
 
@@ -150,7 +150,7 @@ export type ChangeRequest =
   | { readonly keys: readonly string[] }
   | { readonly matching: LetterFilter; readonly after?: string; readonly dryRun?: boolean }
 
-/** As in the query of `GET api/letters`. */
+/** Same as the query of `GET api/letters`. */
 export interface LetterFilter {
   /** A type, a category such as `conversation.*`, or `*`. */
   readonly type?: string

@@ -1,6 +1,6 @@
 const LOOPBACK = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/
 
-/** Whether a dashboard answers by this name. A page of another site can make its own name lead here, and no other. */
+/** Returns whether a dashboard answers by this name. A page of another site can make its own name lead here, and no other. */
 export function isAllowedHost(host: string, allowed: readonly string[]): boolean {
   const name = hostName(host)
   return name !== undefined && (LOOPBACK.test(name) || allowed.some(one => hostName(one) === name))

@@ -58,7 +58,7 @@ function answerDuplicate(known: Entry, { fingerprint }: Delivery): AcceptResult 
   return known.delivery.fingerprint === fingerprint ? ACCEPT_RESULTS.duplicate : ACCEPT_RESULTS.conflict
 }
 
-/** Without room a claim would be in vain, so only a store that answers at once is asked for what it remembers. */
+/** When full, looks up instead of claiming, in a store that returns at once. */
 function answerHandled({ store }: State, { key, fingerprint }: Delivery): AcceptResult | undefined {
   const handled = store.handled(key)
   if (handled === undefined) return undefined
@@ -122,7 +122,7 @@ function admit(state: State, entry: Entry): MaybePromise<AcceptResult> {
         ? resolve
         : acceptance => resolve({ ...acceptance, conflict: true } as AcceptResult)
     })
-  // From here a crash loses the event: its sender receives a 2xx, and only this process has it.
+  // A crash from here on loses the event: its sender receives a 2xx, and only this process has it.
   entry.acknowledged = true
   return isSame ? ACCEPT_RESULTS.accepted : ACCEPT_RESULTS.replaced
 }

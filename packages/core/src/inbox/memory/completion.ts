@@ -82,7 +82,7 @@ function retry({ scheduler, limit }: State, entry: Entry, delayMs: number): void
   else scheduler.enqueueAfter(entry, delayMs)
 }
 
-/** Without an acknowledgement the sender still has the event and retries it: the inbox does not. */
+/** An unacknowledged event is still with the sender, which retries it: the inbox does not. */
 function answerFailure(state: State, entry: Entry, result: Extract<AttemptResult, { error: unknown }>): void {
   if (result.outcome === 'dead' && result.notified) {
     entry.reply?.({ outcome: 'dead_lettered' })
@@ -164,7 +164,7 @@ export async function abandon(state: State, entry: Entry): Promise<void> {
 
 const REQUEST_ENDED = 'The request that ran this event ended before its handlers did.'
 
-/** Without the event, which a handler may have changed, and without what belongs to an answered request. */
+/** Omits the event, which a handler may have changed, and whatever belongs to a finished request. */
 function forLater({ event: _, waitUntil: __, asyncContext: ___, ...rest }: Delivery): Delivery {
   return rest
 }
@@ -173,7 +173,7 @@ const MINUTE_MS = 60_000
 const MINUTES_KEPT = 60
 const NONE = { received: 0, handled: 0, deadLettered: 0 }
 
-/** What happened in each of the last 60 minutes. */
+/** Counts for each of the last 60 minutes. */
 export class MinuteCounts {
   readonly #minutes: (typeof NONE & { startedAt: number })[] = []
   #current = { startedAt: 0, ...NONE }

@@ -32,7 +32,7 @@ export class LeaseRenewal {
     this.#intervalMs = parts.leaseMs / 3
   }
 
-  /** To be called for each new lease, with the monotonic time. */
+  /** Call it for each new lease, with the monotonic time. */
   watch(now: number): void {
     if (this.#isStopped || this.#isUnderWay(now)) return
     const delayMs = this.#timer === undefined ? this.#intervalMs : 0
@@ -86,7 +86,7 @@ export class LeaseRenewal {
   }
 
   /**
-   * Whether the lease is ours again, or may still be. It can be gone without a new owner: the store was restarted
+   * Returns whether the lease is ours again, or may still be. It can be gone without a new owner: the store was restarted
    * empty, or this process was suspended. The new token is known before the claim, because the store may apply a claim
    * whose answer is lost, and the next round must not take that lease for another process's.
    */

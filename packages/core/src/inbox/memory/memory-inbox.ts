@@ -21,7 +21,7 @@ import type { State } from './state.ts'
 
 /** Options of {@link memoryInbox}. */
 export interface MemoryInboxOptions {
-  /** Where ids are remembered. Default: in its own memory, bounded like `memoryStore()`; `redisStore` shares them among processes. */
+  /** Remembers ids. Default: in its own memory, bounded like `memoryStore()`; `redisStore` shares them among processes. */
   readonly store?: DedupeStore | undefined
   /**
    * How long a claim holds without being renewed, and so how long other processes refuse an event whose process
@@ -73,7 +73,7 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
       redrive: async key => state !== undefined && redrive(state, key),
       discard: key => deadLetters.remove(key),
     },
-    // What is here is not handled yet, and keeps its lease.
+    // An event that is here is not handled yet, and keeps its lease.
     forget: key => state?.entries.get(key) === undefined && (state?.store ?? parts.ids).forget(key),
     browse: query => browse(query, state?.entries.values() ?? [], deadLetters),
     browsing: BROWSING,

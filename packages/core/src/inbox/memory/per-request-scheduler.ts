@@ -27,7 +27,7 @@ export class PerRequestScheduler implements Scheduler {
   readonly #lastSeenAt = new Map<Entry, number>()
   /** Entries that take one of the `concurrency` places. */
   readonly #running = new Set<Entry>()
-  /** Which entry runs, or waits for a retry, for each ordering key. */
+  /** The entry that runs, or waits for a retry, for each ordering key. */
   readonly #keyHolders = new Map<string, Entry>()
   #nextSweepAt = 0
 

@@ -102,7 +102,7 @@ export class ReadyQueue {
     this.#byKey.set(key, queue)
     if (queue.holder === entry) {
       queue.holder = undefined
-      // To the front, whatever its age: one of the same instant, or a late older one, arrived after it.
+      // Goes to the front, whatever its age: one of the same instant, or a late older one, arrived after it.
       queue.waiting.unshift(entry)
       this.#ready.push(queue)
     } else {

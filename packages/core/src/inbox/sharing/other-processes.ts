@@ -16,7 +16,7 @@ export class OtherProcesses {
   expected: readonly PublishedHandlers[] = []
   /** Those that run. */
   live: readonly PublishedHandlers[] = []
-  /** By id, those of earlier views included. */
+  /** Processes by id, those of earlier views included. */
   readonly #known = new Map<string, Other>()
   #expectedSet = new PatternSet([])
   #liveSet = new PatternSet([])

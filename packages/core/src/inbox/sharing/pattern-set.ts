@@ -7,7 +7,7 @@ export const RANK = { none: 0, onUnhandled: 1, all: 2, category: 3, exact: 4 } a
 export class PatternSet {
   readonly #exact = new Set<string>()
   readonly #categories = new Set<string>()
-  /** What a type gets that no other pattern matches. */
+  /** Rank of a type that no other pattern matches. */
   #rest: number = RANK.none
 
   constructor(processes: readonly Pick<PublishedHandlers, 'patterns' | 'onUnhandled'>[]) {
@@ -21,7 +21,7 @@ export class PatternSet {
     }
   }
 
-  /** As `HandlerRegistry.match` finds handlers, but only how specific the best one is. */
+  /** Returns how specific the best match is, as `HandlerRegistry.match` would find it. */
   rankOf(type: string): number {
     if (this.#exact.has(type)) return RANK.exact
     const dot = type.indexOf('.')
