@@ -66,7 +66,7 @@ const MISTAKES: [() => unknown, string, string, string | undefined][] = [
   [
     () => receive({ concurrency: '16' }),
     'concurrency',
-    "from 1 to 100000, not a text: convert what an environment variable gives with Number(); got '16'",
+    "from 1 to 100000, not a string: convert an environment variable with Number(); got '16'",
     'numbers',
   ],
   [() => receive({ bodyLimit: '1mb' }), 'bodyLimit', "from 1 to 1073741824; got '1mb'", 'numbers'],

@@ -53,7 +53,7 @@ async function exchange(request: PostRequest, ended: AbortSignal): Promise<SendR
   const result = { status, headers, body: truncated ? undefined : parse(text), text, truncated }
   if (ok) return result
   const redirect = status >= 300 && status < 400 ? '; redirects are not followed' : ''
-  throw new ClientError('api', `POST ${request.url} answered ${status}${redirect}`, {
+  throw new ClientError('api', `POST ${request.url} returned ${status}${redirect}`, {
     ...result,
     retryAfterMs: readRetryAfter(headers),
   })
@@ -67,14 +67,14 @@ async function ask(request: PostRequest, ended: AbortSignal): Promise<Response> 
   } catch (cause) {
     signal?.throwIfAborted()
     if (ended.aborted) {
-      throw new ClientError('timeout', `POST ${url} was not answered within ${timeoutMs} ms`, {
+      throw new ClientError('timeout', `POST ${url} got no response within ${timeoutMs} ms`, {
         sent: 'unknown',
       })
     }
     const sent = neverLeft(cause) ? 'no' : 'unknown'
     const code = causeCode(cause)
     const why = code === undefined ? '' : `: ${code}`
-    throw new ClientError('connection', `POST ${url} failed without an answer${why}`, { sent, cause })
+    throw new ClientError('connection', `POST ${url} failed without a response${why}`, { sent, cause })
   }
 }
 

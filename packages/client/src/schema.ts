@@ -25,7 +25,7 @@ export async function withSchema<Body>(
   schema: BodySchema<Body>,
   url: string,
 ): Promise<SendResult<Body>> {
-  const taken = `POST ${url} answered ${result.status}, so the message was taken, but`
+  const taken = `POST ${url} returned ${result.status}, so the message was taken, but`
   const checked = await check(result.body, schema).catch((cause: unknown) => {
     throw new ClientError('api', `${taken} the schema failed`, { ...result, cause })
   })

@@ -205,14 +205,14 @@ describe('no answer', () => {
   it('is an error that cannot say whether the message was sent', async () => {
     const error = await failure(send(reset))
     expect(error).toMatchObject({ code: 'connection', sent: 'unknown' })
-    expect(error.message).toMatch(/failed without an answer: (ECONNRESET|UND_ERR_SOCKET)$/)
+    expect(error.message).toMatch(/failed without a response: (ECONNRESET|UND_ERR_SOCKET)$/)
   })
 
   it('is an error that says so when the connection was refused', async () => {
     const baseUrl = `http://localhost:${await freePort()}`
     const error = await failure(new Client({ apiKey, baseUrl }).messages.send(message))
     expect(error).toMatchObject({ code: 'connection', sent: 'no' })
-    expect(error.message).toBe(`POST ${baseUrl}/v1/messages failed without an answer: ECONNREFUSED`)
+    expect(error.message).toBe(`POST ${baseUrl}/v1/messages failed without a response: ECONNREFUSED`)
   })
 
   it('is an error that says so when the host does not exist', async () => {
@@ -220,7 +220,7 @@ describe('no answer', () => {
     const error = await failure(messages.send(message))
     expect(error).toMatchObject({ code: 'connection', sent: 'no' })
     // Where the name server cannot be reached, the second.
-    expect(error.message).toMatch(/failed without an answer: (ENOTFOUND|EAI_AGAIN)$/)
+    expect(error.message).toMatch(/failed without a response: (ENOTFOUND|EAI_AGAIN)$/)
   })
 
   it('shows of an error of another fetch no more than a code', async () => {
@@ -228,7 +228,7 @@ describe('no answer', () => {
       Promise.reject(Object.assign(new Error('no route'), { code: body }))
     const { messages } = new Client({ apiKey, baseUrl: 'https://api.example.com', fetch })
     const error = await messages.send(message).catch((thrown: unknown) => thrown)
-    expect(String(error)).toMatch(/failed without an answer$/)
+    expect(String(error)).toMatch(/failed without a response$/)
   })
 
   it('is an error after the timeout of the call', async () => {

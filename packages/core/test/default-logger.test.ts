@@ -19,5 +19,5 @@ it.each([
     timeout: 30_000,
     env: { PATH: process.env['PATH'], ...env },
   })
-  expect(stderr.match(/AckhookWarning: Webhook answered 401 signature_missing/g)).toHaveLength(1)
+  expect(stderr.match(/AckhookWarning: Webhook refused with 401 signature_missing/g)).toHaveLength(1)
 })

@@ -133,7 +133,7 @@ function sharedReceiver({ receiver, ...rest }: { readonly receiver: FastifyRecei
   if (typeof receiver?.handle !== 'function') {
     throw new ConfigurationError(
       'receiver',
-      'must be what createReceiver(options) returns: write webhooksOf(receiver); or give the options here',
+      'must be the result of createReceiver(options): write webhooksOf(receiver); or give the options here',
       { page: 'receivers' },
     )
   }

@@ -42,7 +42,7 @@ const UP = {
   name: 'ackhook.inbox.up',
   // A collector would append `_ratio` to the name for a unit of 1.
   unit: '',
-  description: 'Whether the inbox answered: 1, or 0 while it is unreachable.',
+  description: '1 while the inbox responds, 0 while it is unreachable.',
 }
 
 /** Reads the stats of a receiver whenever metrics are collected. Returns a function that stops it. */

@@ -24,7 +24,7 @@ export function failingOpen(error: unknown): StoreNotice {
 }
 
 export function notAnswering(cause: unknown): AckhookError {
-  const message = `Redis does not answer (${reasonOf(cause)}): check that it runs, and that the client of redisStore has its address, password and TLS settings.`
+  const message = `Redis does not respond (${reasonOf(cause)}): check that it runs, and that the client of redisStore has its address, password and TLS settings.`
   return new AckhookError('store_unavailable', message, { cause })
 }
 

@@ -110,7 +110,7 @@ class RedisStore {
   }
 
   /**
-   * Checks the eviction policy. Rejects when Redis does not answer or refuses the password, as an inbox does whose engine
+   * Checks the eviction policy. Rejects when Redis does not respond or refuses the password, as an inbox does whose engine
    * is away: the next request or call of `start()` tries again. With `failOpen` it reports that instead.
    */
   async start(report: (notice: StoreNotice) => void): Promise<void> {

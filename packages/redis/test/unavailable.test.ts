@@ -167,7 +167,7 @@ describe('start', () => {
       await begin()
       expect(error).toMatchObject({
         code: 'store_unavailable',
-        message: expect.stringMatching(/^Redis does not answer \(.+\): check that it runs/),
+        message: expect.stringMatching(/^Redis does not respond \(.+\): check that it runs/),
       })
       expect(ms).toBeLessThan(1200)
       expect(observed.map(({ kind }) => kind)).toEqual(['store_down'])

@@ -45,7 +45,7 @@ const REFUSED = {
   inbox_unavailable: { status: 503, message: 'The inbox is unavailable; send it again later.' },
   draining: { status: 503, message: 'The receiver is shutting down; send it again later.' },
   handler_failed: { status: 500, message: 'A handler failed; send the event again later.' },
-  handler_deferred: { status: 503, message: 'A handler asked for the event to be sent again later.' },
+  handler_deferred: { status: 503, message: 'A handler deferred the event; send it again later.' },
   secret_unavailable: { status: 500, message: 'The signing secret is not available.' },
   internal_error: { status: 500, message: 'The receiver failed; send the event again later.' },
 }

@@ -51,7 +51,7 @@ export function wholeNumber(option: string, value: number, min: number, max: num
   if (Number.isInteger(value) && value >= min && value <= max) return value
   const isText = typeof value === 'string'
   const isNumeric = isText && !Number.isNaN(Number(value))
-  const fix = isNumeric ? ', not a text: convert what an environment variable gives with Number()' : ''
+  const fix = isNumeric ? ', not a string: convert an environment variable with Number()' : ''
   throw new ConfigurationError(
     option,
     `must be a whole number ${unit && `of ${unit} `}from ${min} to ${max}${fix}; got ${show(value)}`,

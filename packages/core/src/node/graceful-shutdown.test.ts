@@ -27,7 +27,7 @@ it('refuses wrong options, and says what to write', () => {
 it('refuses an app that is no server, and what is no receiver', () => {
   const app = Object.assign(() => {}, { listen() {}, use() {} })
   expect(() => gracefulShutdown(receiverWith(), app as never)).toThrow(
-    /Option 'server': must be what app.listen\(\)/,
+    /Option 'server': must be the result of app.listen\(\)/,
   )
   expect(() => gracefulShutdown({} as never, createServer())).toThrow(/Option 'receiver'/)
 })

@@ -67,6 +67,6 @@ function serverOf(given: ClosableServer): HttpServer {
     return server as HttpServer
   throw new ConfigurationError(
     'server',
-    'must be what app.listen() or serve() returns, or the app of Fastify or NestJS',
+    'must be the result of app.listen() or serve(), or the app of Fastify or NestJS',
   )
 }

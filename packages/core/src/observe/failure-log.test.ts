@@ -32,27 +32,27 @@ describe('a refusal', () => {
       {
         level: 'warn',
         fields: { code: 'signature_mismatch', status: 401 },
-        message: `Webhook answered 401 signature_mismatch: no signature matches.${SEE}`,
+        message: `Webhook refused with 401 signature_mismatch: no signature matches.${SEE}`,
       },
       {
         level: 'warn',
         fields: { code: 'capacity_exceeded', status: 503 },
-        message: `Webhook answered 503 capacity_exceeded: Too many events are waiting; send it again later. 9 events wait or run.${SEE}`,
+        message: `Webhook refused with 503 capacity_exceeded: Too many events are waiting; send it again later. 9 events wait or run.${SEE}`,
       },
       {
         level: 'error',
         fields: { code: 'secret_unavailable', status: 500, err: cause },
-        message: `Webhook answered 500 secret_unavailable: The signing secret is not available.${SEE}`,
+        message: `Webhook refused with 500 secret_unavailable: The signing secret is not available.${SEE}`,
       },
       {
         level: 'info',
         fields: { code: 'method_not_allowed', status: 405 },
-        message: `Webhook answered 405 method_not_allowed: GET.${SEE}`,
+        message: `Webhook refused with 405 method_not_allowed: GET.${SEE}`,
       },
       {
         level: 'error',
         fields: { code: 'signature_mismatch', status: 401 },
-        message: `Webhook answered 401 signature_mismatch: is it right?${SEE}`,
+        message: `Webhook refused with 401 signature_mismatch: is it right?${SEE}`,
       },
     ])
   })
@@ -61,7 +61,7 @@ describe('a refusal', () => {
     const { log, lines } = logging(async () => undefined)
     log.refused(new Refusal('capacity_exceeded', { detail: 'full' }))
     await vi.waitFor(() => expect(lines).toHaveLength(1))
-    expect(lines[0]?.message).toBe(`Webhook answered 503 capacity_exceeded: full.${SEE}`)
+    expect(lines[0]?.message).toBe(`Webhook refused with 503 capacity_exceeded: full.${SEE}`)
   })
 
   it('that comes in a flood is reported once a minute with its number, also when the flood has ended', () => {
@@ -72,7 +72,7 @@ describe('a refusal', () => {
     expect(lines.map(line => line.fields['code'])).toEqual(['signature_malformed', 'signature_missing'])
     vi.advanceTimersByTime(60_000)
     expect(lines.slice(2).map(line => line.message)).toEqual([
-      `Webhook answered 401 signature_malformed (and 998 more since the last report): no t.${SEE}`,
+      `Webhook refused with 401 signature_malformed (and 998 more since the last report): no t.${SEE}`,
     ])
   })
 })

@@ -111,7 +111,7 @@ export class FailureLog {
     const level = given ?? (status === 405 ? 'info' : status >= 500 && status !== 503 ? 'error' : 'warn')
     this.#logger[level](
       { code, status, ...(cause !== undefined && { err: cause }) },
-      `Webhook answered ${status} ${code}${more}: ${reason}${figures} See ${DOCS}errors.md#refused`,
+      `Webhook refused with ${status} ${code}${more}: ${reason}${figures} See ${DOCS}errors.md#refused`,
     )
   }
 }

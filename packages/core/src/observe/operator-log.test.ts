@@ -214,7 +214,7 @@ describe('a queue that fills up', () => {
     await fill(2)
     expect((await send({ id: 'beyond' })).status).toBe(503)
     expect(logger.lines.at(-1)?.message).toMatch(
-      /^Webhook answered 503 capacity_exceeded: .+ 10 events wait or run, the oldest for \d+ s; capacity is 10\./,
+      /^Webhook refused with 503 capacity_exceeded: .+ 10 events wait or run, the oldest for \d+ s; capacity is 10\./,
     )
   })
 

@@ -122,7 +122,7 @@ describe('secrets by request', () => {
     async answer => {
       const refused = {
         code: 'secret_unavailable',
-        detail: expect.stringContaining('what the secret function returned must'),
+        detail: expect.stringContaining("the secret function's result must"),
       }
       expect(await create(() => answer)(0)).toMatchObject(refused)
       expect(await create(async () => answer)(0)).toMatchObject(refused)

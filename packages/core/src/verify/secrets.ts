@@ -56,7 +56,7 @@ function perRequest<Context>(resolve: SecretResolver<Context>): PreparedSecrets<
       const secrets = [secret].flat()
       const fault = secretsFault(secrets)
       if (fault === undefined) return secrets.map(one => prepared.memo(one))
-      return new Refusal('secret_unavailable', { detail: `what the secret function returned ${fault}` })
+      return new Refusal('secret_unavailable', { detail: `the secret function's result ${fault}` })
     } catch (cause) {
       return new Refusal('secret_unavailable', { detail: 'the secret function failed', cause })
     }

@@ -6,7 +6,7 @@ export interface ForeignCall {
 }
 
 const FOREIGN = 'This was sent by a page of another site.'
-const BEHIND_PROXY = `${FOREIGN} If it was not, a proxy changes the host: the log of the app says what was expected.`
+const BEHIND_PROXY = `${FOREIGN} If it was not, a proxy changes the host: your app's log has the expected host.`
 
 /**
  * Why a call of the API must not be answered, or `undefined`. A page of another site can make a browser send requests

@@ -94,7 +94,7 @@ function answerClaim(state: State, entry: Entry, claim: Claim): MaybePromise<Acc
     case 'full':
       return STORE_FULL
     default:
-      throw new TypeError('A store must answer a claim with an outcome of Claim.')
+      throw new TypeError("A store's claim() must return one of the outcomes of Claim.")
   }
 }
 
