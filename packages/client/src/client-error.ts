@@ -4,7 +4,7 @@
  * - `configuration`: an option or a field is wrong. Nothing was sent.
  * - `connection`: no response arrived. `sent` says whether the request may have arrived.
  * - `timeout`: no response within `timeout`. The message may have been sent.
- * - `api`: the platform answered with something other than 2xx, or with a body that does not match `schema`.
+ * - `api`: the platform's response is not 2xx, or its body does not match `schema`.
  */
 export type ClientErrorCode = 'configuration' | 'connection' | 'timeout' | 'api'
 
@@ -22,7 +22,7 @@ export interface ClientErrorDetails {
 
 /**
  * The one error of this package. Switch on `code`; it is stable, the message is not. No message holds the API key, the
- * recipient's number or the value of a variable. What the platform answered may repeat them, so a logger that prints
+ * recipient's number or the value of a variable. The platform's response may repeat them, so a logger that prints
  * this error prints `status` but none of `headers`, `body`, `text` and `issues`: read those by name.
  *
  * @example

@@ -29,7 +29,7 @@ const OPTIONS = ['apiKey', 'baseUrl', 'timeout', 'allowInsecure', 'fetch']
 
 /**
  * The API of the platform, for servers. Throws a {@link ClientError} with the code `configuration` for a wrong option,
- * and in a browser, where everybody could read the key.
+ * and in a browser, because everybody could read the key there.
  *
  * @example
  * const client = new Client({ apiKey: process.env.API_KEY, baseUrl: process.env.API_URL })

@@ -1,7 +1,7 @@
 import { ClientError, misconfigured } from './client-error.ts'
 import { refuseUnknownNames } from './refuse-unknown-names.ts'
 
-/** How often, and after what, a request is repeated. */
+/** When, and how often, a request is repeated. */
 export interface RetryOptions {
   /** Requests in all, the first one included: 1 to 10. */
   readonly attempts: number

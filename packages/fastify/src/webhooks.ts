@@ -53,7 +53,7 @@ declare module 'fastify' {
 
 /**
  * Webhooks for Fastify 5. Only this route gets raw bytes, whatever parsers the app has. `fastify.log` is the logger by
- * default, where the app has one, and the request is the context of `secret` and `namespace`. Processing starts in
+ * default, if the app has one, and the request is the context of `secret` and `namespace`. Processing starts in
  * `onReady`; `app.close()` drains it first, from `preClose` on. Replies go straight to the socket: `onResponse` hooks run,
  * `onSend` hooks do not. Headers set with `reply.header` before are on the reply; those of the reply itself win. Throws
  * `ConfigurationError` for a wrong option.

@@ -7,7 +7,7 @@ export interface RedisClient {
   eval(script: string, keyCount: number, ...args: string[]): Promise<unknown>
   /** For a claim of a single key, and for the eviction policy when processing starts. */
   call(command: string, ...args: string[]): Promise<unknown>
-  /** `true` for Redis Cluster, where one command can only touch keys of one slot. */
+  /** `true` for Redis Cluster: one command can only touch keys of one slot there. */
   readonly isCluster?: boolean
   /** Redis Cluster: the servers whose eviction policy applies. */
   nodes?(role: 'master'): readonly Pick<RedisClient, 'call'>[]

@@ -3,7 +3,7 @@ import { isError } from './is-error.ts'
 import { kindOf } from './kind-of.ts'
 import { type Duration, parseDuration } from './parse-duration.ts'
 
-/** Every `code` an {@link AckhookError} can carry: the reply codes, and what never becomes a reply. */
+/** Every `code` an {@link AckhookError} can carry: the reply codes, and codes that never become a reply. */
 export type ErrorCode =
   | ReplyCode
   | 'configuration_invalid'
@@ -36,7 +36,7 @@ export class ConfigurationError extends AckhookError {
   /** The option at fault, for example `tolerance` or `retry.attempts`. */
   readonly option: string
 
-  /** `page`: the heading in `docs/wrong-options.md` that explains it, where a line is not enough. */
+  /** `page`: the heading in `docs/wrong-options.md` that explains it, if a line is not enough. */
   constructor(option: string, fix: string, options?: ErrorOptions & { readonly page?: string }) {
     const see = options?.page === undefined ? '' : `. See ${DOCS}wrong-options.md#${options.page}`
     super('configuration_invalid', `Option '${option}': ${fix}${see}`, options)
@@ -69,7 +69,7 @@ export class NonRetryableError extends AckhookError {
  */
 export class RetryAfterError extends AckhookError {
   override readonly name: string = 'RetryAfterError'
-  /** Milliseconds until the next attempt. Undefined where neither a duration nor a valid `Date` was given. */
+  /** Milliseconds until the next attempt. Undefined if neither a duration nor a valid `Date` was passed. */
   readonly delayMs: number | undefined
 
   /**

@@ -13,8 +13,8 @@ export interface EnvelopeFields {
 }
 
 /**
- * Everything that the platform has published only provisionally. Each default is what its interface
- * specification says today; where that is silent (the unit of `t`) the default reads every plausible form.
+ * Everything that the platform has only published provisionally. Each default is what its interface
+ * specification says today; if it is silent (the unit of `t`), the default reads every plausible form.
  */
 export interface Contract {
   /** Name of the signature header. Default `X-Service-Signature`. */
@@ -27,8 +27,8 @@ export interface Contract {
   readonly fields: EnvelopeFields
   /**
    * Turns an older or newer shape of an event into the one your handlers expect. Runs before schemas, and
-   * again at each attempt where only bytes were kept, so it must be pure. When it throws the event is
-   * answered 422: the sender keeps it.
+   * again at each attempt if only bytes were kept, so it must be pure. If it throws, the reply is
+   * 422 and the sender keeps the event.
    */
   readonly upcast?: (event: UncheckedEvent) => UncheckedEvent
 }

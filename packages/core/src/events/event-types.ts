@@ -110,7 +110,7 @@ export interface HandlerContext {
   readonly receivedAt: number
   /**
    * A copy of the exact bytes that were signed, made at each access. `JSON.parse` rounds whole numbers beyond 2^53, such
-   * as ids of another system: parse these bytes with a library that keeps them where `data` may hold some.
+   * as ids of another system: parse these bytes with a library that keeps them, if `data` may hold some.
    */
   readonly rawBody: Uint8Array
   /**

@@ -6,7 +6,7 @@ const VERCEL = Symbol.for('@vercel/request-context')
 
 /**
  * The function that keeps a host alive after the reply, from what it passes beside the request: Workers as the third
- * argument, Netlify as the second, SvelteKit and Astro inside of theirs, Vercel globally. `undefined` where there is none.
+ * argument, Netlify as the second, SvelteKit and Astro inside of theirs, Vercel globally. `undefined` if there is none.
  */
 export function findWaitUntil(env: unknown, execution: unknown): WaitUntil | undefined {
   const holders = [

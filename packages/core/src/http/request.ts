@@ -33,7 +33,7 @@ export interface BodyLimits {
   readonly timeoutMs: number
 }
 
-/** Write all of it as it stands. `body` is a small JSON text with a stable `code`. */
+/** Write all of it unchanged. `body` is a small JSON text with a stable `code`. */
 export interface WebhookReply {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>

@@ -17,7 +17,7 @@ export type AcceptResult =
       readonly cause: unknown
     }
 
-/** The answers that are the same for every event. */
+/** The results that are the same for every event. */
 export const ACCEPT_RESULTS: Readonly<
   Record<'accepted' | 'replaced' | 'duplicate' | 'conflict' | 'full', AcceptResult>
 > = {

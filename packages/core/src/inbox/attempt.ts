@@ -9,7 +9,7 @@ export interface Attempt {
   readonly number: number
   /** Decision of `crashPolicy`. Unless it is `'run'`, no handler runs and `number` is that of the last attempt begun. */
   readonly decision: CrashDecision
-  /** Why the event becomes a dead letter, where the decision is `'abandon'`. */
+  /** Why the event becomes a dead letter, if the decision is `'abandon'`. */
   readonly abandonReason: string
   /**
    * An opaque number that core made with an earlier result for this event. The inbox keeps it and passes it back unchanged;

@@ -16,7 +16,7 @@ export type Claim =
  *
  * A claim is a short lease and never lasts for the whole retention: the store may apply a claim that timed out for its
  * caller, and that lease must then expire by itself. Only the token of a live lease can extend, complete or release it.
- * A method may answer synchronously; a promise has about a second to settle.
+ * A method may return synchronously; a promise has about a second to settle.
  */
 export interface DedupeStore {
   /**
@@ -31,14 +31,14 @@ export interface DedupeStore {
   claim(key: string, token: string, options: ClaimOptions): MaybePromise<Claim>
   /**
    * The fingerprint that `key` was completed with, while it is remembered. Only for a store that can tell at once and at
-   * little cost: a full inbox asks it, so that a duplicate is answered as one all the same.
+   * little cost: a full inbox calls it, so that a duplicate still gets 200.
    */
   handled?(key: string): number | undefined
   /** Renews the lease. `false` when `token` no longer holds it. */
   extend(key: string, token: string, leaseMs: number): MaybePromise<boolean>
   /**
    * Remembers `key` as handled for the retention. `false`, and no change, when another token holds a lease. A lease that
-   * expired and was not taken is no obstacle: the event was handled, so it is remembered, and the answer is `true`.
+   * expired and was not taken is no obstacle: the event was handled, so it is remembered, and the result is `true`.
    */
   complete(key: string, token: string, options: CompleteOptions): MaybePromise<boolean>
   /** Ends the lease, so that a redelivery runs at once. `false` when `token` no longer holds it. */

@@ -49,7 +49,7 @@ export interface ProcessingPolicy {
   readonly acknowledge: 'immediately' | 'after-processing'
   /** Events processed at a time. `0`: this process only receives. */
   readonly concurrency: number
-  /** How many events may wait or run. Beyond it `accept` answers `full`. */
+  /** How many events may wait or run. Beyond it `accept` returns `full`. */
   readonly capacity: number
   /** How many bytes the bodies may take that an inbox holds in memory. Absent: any number. */
   readonly capacityBytes?: number | undefined
@@ -82,7 +82,7 @@ export interface Inbox {
   /** The inbox's own defaults for the options `retry` and `capacity`. */
   readonly defaultRetry?: Partial<RetryPolicy>
   readonly defaultCapacity?: number
-  /** Why the option `serializeBy` is refused, where events of one key cannot run one at a time. */
+  /** Why the option `serializeBy` is refused, if events of one key cannot run one at a time. */
   readonly cannotSerialize?: string
   /**
    * Resolves only when the event is as safe as this inbox makes it, because the 2xx follows at once. Called once for each

@@ -5,7 +5,7 @@ import type { MaybePromise } from '../lib/maybe-promise.ts'
 export interface PublishedHandlers {
   /** Unique to each receiver of each process. */
   readonly id: string
-  /** Host and process id, for people. Empty where the platform has neither. */
+  /** Host and process id, for people. Empty if the platform has neither. */
   readonly process: string
   /** The version of `@ackhook/core`. */
   readonly version: string

@@ -8,7 +8,7 @@ const LINGER_MS = 500
 const LINGER_BYTES = 1_048_576
 
 /**
- * Writes a reply as it stands. Resolves when it is written or the connection is gone, and never rejects: whoever awaits a
+ * Writes a reply unchanged. Resolves when it is written or the connection is gone, and never rejects: whoever awaits a
  * handler takes the request for finished then. A response whose head something else wrote is ended: its sender would wait
  * forever.
  */

@@ -50,7 +50,7 @@ export type Observation =
   | (OfFailure & { readonly kind: 'attempt_withdrawn' })
   /** Another process on the inbox handles the type more specifically: the event waits for it. No attempt began. */
   | (OfEvent & { readonly kind: 'postponed'; readonly delayMs: number })
-  /** No handler of `on` matches. `onUnhandled` runs next, where there is one; then `completed` or a failure follows. */
+  /** No handler of `on` matches. `onUnhandled` runs next, if there is one; then `completed` or a failure follows. */
   | (OfEvent & { readonly kind: 'unhandled' })
   /** All handlers of an event resolved. `lagMs`: since `created_at`, absent when that is not a valid time. */
   | (OfAttempt & { readonly kind: 'completed'; readonly lagMs?: number })
@@ -58,14 +58,14 @@ export type Observation =
   | (OfFailure & { readonly kind: 'attempt_failed'; readonly retryInMs?: number })
   /** No attempt follows. */
   | (OfFailure & { readonly kind: 'dead_lettered' })
-  /** Another process took the event over; what this one did for it no longer counts. */
+  /** Another process took the event over; this one's result no longer counts. */
   | (OfEvent & { readonly kind: 'lease_lost' })
   /**
    * The event was handled, but that could not be recorded: it runs again when a durable inbox takes it again, or when it
    * is redelivered.
    */
   | (OfEvent & { readonly kind: 'completion_lost'; readonly error: unknown })
-  /** Someone let a dead letter run again, or deleted it, on a dashboard. `by`: who, where `authorize` named them. */
+  /** Someone let a dead letter run again, or deleted it, on a dashboard. `by`: the person, if `authorize` named them. */
   | (OfEvent & { readonly kind: 'redriven' | 'discarded'; readonly by?: string })
   /** A call to the store took longer than a quarter of its deadline. */
   | { readonly kind: 'store_slow'; readonly operation: string; readonly durationMs: number }
@@ -75,7 +75,7 @@ export type Observation =
   | { readonly kind: 'notice'; readonly code: string; readonly message: string }
 
 /**
- * Called synchronously; what it throws is logged and goes no further. It may be `async`: its promise is not awaited,
+ * Called synchronously; its errors are logged and go no further. It may be `async`: its promise is not awaited,
  * and a rejection is logged too.
  */
 export type Observer = (observation: Observation) => void

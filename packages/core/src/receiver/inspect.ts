@@ -46,7 +46,7 @@ export interface Inspectable {
   readonly inspect: () => InspectedReceiver
 }
 
-/** For tools: nothing in an application needs it. Throws `ConfigurationError` for what `createReceiver` did not make. */
+/** For tools: nothing in an application needs it. Throws `ConfigurationError` for anything that `createReceiver` did not create. */
 export function inspectReceiver(receiver: object): InspectedReceiver {
   const { inspect } = receiver as Partial<Inspectable>
   if (typeof inspect === 'function') return inspect()

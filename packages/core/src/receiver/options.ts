@@ -63,7 +63,7 @@ export interface ReceiverOptions<Schemas extends EventSchemas = Record<never, ne
   readonly retention?: Duration | undefined
   /**
    * Keeps the ids of several endpoints or tenants apart. A text, or a function of the request's context. No signature covers
-   * it: derive it from what chose the secret.
+   * it: derive it from the key that selects the secret.
    */
   readonly namespace?: (string | ((context: Context) => string)) | undefined
   /**
@@ -73,12 +73,12 @@ export interface ReceiverOptions<Schemas extends EventSchemas = Record<never, ne
   readonly serializeBy?: ((event: WebhookEvent) => string | null | undefined) | undefined
   /** Everything that the platform may still change: header, scheme, unit of `t`, field names, `upcast`. */
   readonly contract?: ContractOptions | undefined
-  /** A Standard Schema for the data of each type. An event that does not match is answered 422. */
+  /** A Standard Schema for the data of each type. An event that does not match gets 422. */
   readonly events?: Schemas | undefined
   /** Called for everything that happens, without payload data. */
   readonly observe?: Observer | undefined
   /**
-   * Default: warnings and errors as process warnings, or on the console where process warnings do not exist or are off
+   * Default: warnings and errors as process warnings, or on the console if process warnings do not exist or are off
    * (`--no-warnings`). pino, `fastify.log` and `console` fit.
    */
   readonly logger?: Logger | undefined

@@ -4,7 +4,7 @@ import { createPages } from './pages.ts'
 /** The result of `dashboard`. */
 export interface Dashboard<Native = unknown> {
   /**
-   * Answers a request below the path where it is mounted. Never rejects. `native` is handed to `authorize`: Hono's
+   * Replies to a request below the path of its mount. Never rejects. `native` is handed to `authorize`: Hono's
    * context, for example.
    */
   fetch(request: Request, native: Native): Promise<Response>

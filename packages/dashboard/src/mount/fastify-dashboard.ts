@@ -11,7 +11,7 @@ const REQUEST = Symbol('fastify request')
 
 /**
  * The dashboard as a plugin of Fastify 5, below `prefix`. Fastify's request is `native`. Replies go straight to the
- * socket: `onRequest` hooks run before it, `onSend` hooks do not. The app's `trustProxy` counts where the option is left
+ * socket: `onRequest` hooks run before it, `onSend` hooks do not. The app's `trustProxy` counts if the option is left
  * out. Throws `ConfigurationError` for a wrong option.
  *
  * @example

@@ -13,7 +13,7 @@ interface MountedRequest extends IncomingMessage {
 
 /**
  * The dashboard as a handler of Express and of `node:http`. `native` is their request. The promise settles when the
- * reply is written or the connection is gone, and never rejects. Express's `trust proxy` counts where the option
+ * reply is written or the connection is gone, and never rejects. Express's `trust proxy` counts if the option
  * `trustProxy` is left out. Throws `ConfigurationError` for a wrong option.
  *
  * @example

@@ -16,11 +16,11 @@ export interface DashboardOptions<Native = unknown> {
   /**
    * Decides for every request, the page's files included: `'admin'` may redrive and discard, `'read'` may look, and
    * `false` gets 403. Required. Anything else, and throwing or rejecting, is `false` and logged once a minute: by the
-   * receiver's logger, or on the console where there is only an inbox.
+   * receiver's logger, or on the console if there is only an inbox.
    */
   readonly authorize: (request: Request, native: Native) => Authorization | Promise<Authorization>
   /**
-   * Host names, besides loopback ones, under which the dashboard answers. Give them where `authorize` goes by the network
+   * Host names, besides loopback ones, under which the dashboard replies. Set them if `authorize` goes by the network
    * alone: otherwise a page of another site that makes its own name lead here is let in too. Default: any.
    */
   readonly allowedHosts?: readonly string[] | undefined
@@ -28,7 +28,7 @@ export interface DashboardOptions<Native = unknown> {
   readonly bodies?: boolean | undefined
   /**
    * True if the app is behind a proxy that sets `X-Forwarded-Host`, and that nobody can go around: then that is the host
-   * which the pages' calls must come from. Default: what Express or Fastify was told of its proxy, otherwise `false`.
+   * which the pages' calls must come from. Default: the `trust proxy` of Express or the `trustProxy` of Fastify, otherwise `false`.
    */
   readonly trustProxy?: boolean | undefined
   /** Returns the text to show instead of a body or an error text. It gets the text and the event it belongs to. */

@@ -35,7 +35,7 @@ export interface Stats {
 export interface Minute {
   /** Start of the minute. */
   readonly at: number
-  /** Accepted or redriven. Absent where the inbox does not count them. */
+  /** Accepted or redriven. Absent if the inbox does not count them. */
   readonly received?: number
   readonly handled: number
   /** Events that became dead letters. */

@@ -9,7 +9,7 @@ export interface MemoryStoreOptions {
    * run again. Default 1,000,000, up to 180 bytes each, allocated as they come. At most 8,388,608.
    */
   readonly maxIds?: number | undefined
-  /** How many leases can be held at one time. Beyond it a claim answers `full`. Default 1,000,000, at most 8,388,608. */
+  /** How many leases can be held at one time. Beyond it a claim returns `full`. Default 1,000,000, at most 8,388,608. */
   readonly maxClaims?: number | undefined
 }
 
