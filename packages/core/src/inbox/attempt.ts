@@ -110,9 +110,9 @@ export const ABORT: Readonly<Record<'leaseLost' | 'drained', () => AckhookError>
  * reason. JavaScript cannot stop a handler; its signal is aborted and its result no longer counts.
  */
 export function withTimeout<T>(running: Promise<T>, attempt: Attempt, timeouts: Timeouts): Promise<T> {
-  const timeout = timeouts.set(() => attempt.abort(timedOut(timeouts.ms)))
   return new Promise((resolve, reject) => {
     attempt.onAbort(reject)
+    const timeout = timeouts.set(() => attempt.abort(timedOut(timeouts.ms)))
     Promise.resolve(running)
       .then(resolve, reject)
       .finally(() => timeout.cancel())
