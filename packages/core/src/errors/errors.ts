@@ -27,7 +27,7 @@ export class AckhookError extends Error {
   }
 }
 
-/** Where the pages are that messages refer to. */
+/** Base URL of the pages that messages link to. */
 export const DOCS = 'https://github.com/ackhook/ackhook/blob/main/docs/'
 
 /** A wrong option. Thrown at construction; the message names the option and the fix. */
@@ -94,14 +94,14 @@ function delayOf(after: unknown): number {
   }
 }
 
-/** What several handlers of one event threw. */
+/** Errors of several handlers that failed for one event. */
 export class HandlersFailed extends AggregateError {
   constructor(errors: readonly unknown[]) {
     super(errors, `${errors.length} handlers failed`)
   }
 }
 
-/** What each handler that failed has thrown. The `AggregateError` of one handler is one of these. */
+/** Returns one error per failed handler. An `AggregateError` thrown by a handler counts as one. */
 export function errorsOf(thrown: unknown): readonly unknown[] {
   return isReadable(thrown) && thrown instanceof HandlersFailed ? thrown.errors : [thrown]
 }
@@ -145,8 +145,8 @@ const BRAND = Symbol.for('ackhook.error')
 Object.defineProperty(AckhookError.prototype, BRAND, { value: true })
 
 /**
- * Whether it is an {@link AckhookError} with this code, of any copy of this package. Never throws, whatever a handler
- * has thrown.
+ * Returns whether `error` is an {@link AckhookError} with this code, from any copy of this package. Never throws,
+ * whatever a handler has thrown.
  */
 export function hasCode(error: unknown, code: ErrorCode): boolean {
   try {
@@ -162,7 +162,7 @@ const COPIES = Symbol.for('ackhook.copies')
 /** An error from each copy of this package in the process, which all of them share. Its stack names the place. */
 const copies = shared[COPIES] ?? new Set()
 shared[COPIES] = copies
-// Here and not in a module of its own: a bundler would leave that out where only an error class is imported. The stack
+// Stays in this module: a bundler would drop a separate one if only an error class is imported. The stack
 // becomes a text only where it is needed: that is 0.7 ms of a start.
 copies.add(new Error())
 
@@ -175,7 +175,7 @@ export function unreportedCopies(): readonly string[] {
   return [...places]
 }
 
-/** Not `import.meta.url`, which Jest and bundlers for CommonJS do not have. */
+/** Avoids `import.meta.url`, which Jest and CommonJS bundlers lack. */
 function placeOf({ stack }: Error): string {
   return /(?:at |\(|@)([^()\n]+):\d+:\d+/.exec(String(stack))?.[1] ?? ''
 }

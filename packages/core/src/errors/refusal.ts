@@ -1,12 +1,12 @@
 import type { RefusalCode } from './codes.ts'
 
 /**
- * Why a request goes no further. A value and not an exception: a flood of forged requests must not pay for
+ * Reason why a request is refused. A value and not an exception: a flood of forged requests must not pay for
  * stack traces, and a step that can refuse says so in its return type.
  */
 export class Refusal {
   readonly code: RefusalCode
-  /** What the log should say beyond the code. Never sent to the sender. */
+  /** Detail for the log, beyond the code. Never sent to the sender. */
   readonly detail: string | undefined
   readonly cause: unknown
   /** Milliseconds after which the sender may usefully try again. */

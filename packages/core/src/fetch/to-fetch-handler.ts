@@ -3,7 +3,7 @@ import { requireReceiver, wrongFramework } from '../receiver/to-receiver.ts'
 import { findWaitUntil } from './find-wait-until.ts'
 import { readRequestBody } from './read-request-body.ts'
 
-/** What `secret` and `namespace` get: the request, and what the platform handed over beside it. */
+/** Context passed to `secret` and `namespace`: the request, and what the platform passed with it. */
 export interface FetchContext<Env = unknown> {
   readonly request: Request
   /** The second argument: `env` on Workers, `info` on Deno, `server` on Bun, route parameters on Next.js. */

@@ -16,13 +16,13 @@ const MOST_CAUSES = 5
 interface Outage {
   /** Monotonic milliseconds. */
   readonly since: number
-  /** Without a failure, until it is over. */
+  /** Quiet time, without a failure, after which an outage is over. */
   readonly quietMs: number
   /** Errors by what they say. */
   readonly causes: Map<string, unknown>
   failedAt: number
   toldAt: number
-  /** How many of the causes were logged. */
+  /** Number of causes that were logged. */
   told: number
   refused: number
 }

@@ -6,7 +6,7 @@ interface OfEvent {
   readonly namespace: string
 }
 
-/** How an attempt ended. */
+/** End of an attempt. */
 interface OfAttempt extends OfEvent {
   readonly attempt: number
   readonly durationMs: number
@@ -16,7 +16,9 @@ interface OfFailure extends OfAttempt {
   readonly error: unknown
 }
 
-/** What `observe` receives. Never holds payload data, headers or secrets. Durations are in milliseconds. */
+/**
+ * Observations passed to `observe`. They never contain payload data, headers or secrets. Durations are in milliseconds.
+ */
 export type Observation =
   /** A request arrived. */
   | { readonly kind: 'received' }

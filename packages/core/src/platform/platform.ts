@@ -5,7 +5,7 @@ import type { Logger } from '../observe/logger.ts'
 export type Mac = (timestamp: string, body: Uint8Array) => MaybePromise<string>
 
 /**
- * What core needs of the runtime. The package's `imports` conditions choose the implementation: `node/` where `node:`
+ * Interface to the runtime. The package's `imports` conditions choose the implementation: `node/` where `node:`
  * modules exist, `web/` everywhere else. Both give the same values for the same arguments, because processes on
  * different runtimes may share one store.
  */
@@ -33,7 +33,7 @@ export interface Platform {
   freezingHost(): string | undefined
   /** Host and process id, for people. Empty where there is neither. */
   processName(): string
-  /** Where warnings and errors go when the user gave no logger. */
+  /** Default destination of warnings and errors. */
   readonly defaultLogger: Logger
 }
 

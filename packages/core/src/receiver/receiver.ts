@@ -28,7 +28,7 @@ export interface Receiver<Events = KnownEvents<Record<never, never>>, Context = 
    * drain reports as `lost` may miss it.
    */
   onDeadLetter(handler: FailureHandler<AnyEvent<Events>>): this
-  /** From a raw request to the reply to write. Never rejects. */
+  /** Turns a raw request into the reply to write. Never rejects. */
   handle(request: WebhookRequest<Context>): Promise<WebhookReply>
   /**
    * Begins processing and freezes the handlers. The first request starts it too, and waits for it for a second at
@@ -81,7 +81,7 @@ export interface DeadLetters {
   discard(id: string, options?: InNamespace): Promise<boolean>
 }
 
-/** Which namespace an id belongs to. */
+/** Namespace that an id belongs to. */
 export interface InNamespace {
   /** The namespace the event arrived under. Default: the empty one. */
   readonly namespace?: string | undefined
