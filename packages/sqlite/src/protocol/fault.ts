@@ -1,5 +1,5 @@
 /**
- * What went wrong in the storage, as plain data: it may have to cross from one thread to another, where the
+ * Failure of the storage, as plain data: it may have to cross from one thread to another, where the
  * class of an error is lost.
  */
 export interface Fault {

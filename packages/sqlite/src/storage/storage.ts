@@ -16,9 +16,9 @@ import { commit } from './transaction.ts'
 /** The file, as the thread that works on it sees it. */
 export class Storage {
   readonly #openDatabase: () => SqliteDatabase
-  /** What `#openDatabase` opens. Without one, the database is the user's, and is neither opened again nor closed. */
+  /** Path of the file. Without it, the database is the user's, and is neither opened again nor closed. */
   readonly #path: string | undefined
-  /** Whether to create the tables where there are none. */
+  /** True if missing tables are to be created. */
   readonly #create: boolean
   readonly #own = new OwnLeases()
   readonly #uniqueToken = createTokens()
