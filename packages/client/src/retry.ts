@@ -14,7 +14,7 @@ export interface RetryOptions {
 
 /**
  * Conditions for repeating a failed request. `off`, the default: never. `unsent`: up to 3 requests, while the request
- * surely never left: the host was not found or the connection was refused or not made in time. Where the runtime does
+ * surely never left: the host was not found or the connection was refused or not made in time. If the runtime does
  * not say that, nothing is repeated.
  */
 export type Retry = 'off' | 'unsent' | RetryOptions

@@ -53,7 +53,7 @@ declare module 'fastify' {
 
 /**
  * Webhooks for Fastify 5. Only this route gets raw bytes, whatever parsers the app has. `fastify.log` is the logger by
- * default, where the app has one, and the request is the context of `secret` and `namespace`. Processing starts in
+ * default, if the app has one, and the request is the context of `secret` and `namespace`. Processing starts in
  * `onReady`; `app.close()` drains it first, from `preClose` on. Replies go straight to the socket: `onResponse` hooks run,
  * `onSend` hooks do not. Headers set with `reply.header` before are on the reply; those of the reply itself win. Throws
  * `ConfigurationError` for a wrong option.
@@ -185,7 +185,7 @@ function passOnEveryContentType(scope: FastifyInstance): void {
   const sent = new WeakMap<FastifyRequest, FastifyRequest['headers'] | undefined>()
   scope.addHook('preParsing', (request, _reply, payload, done) => {
     const readable = READABLE[request.method]
-    // Fastify copies all headers for each access from then on, so not where it can read the type.
+    // Fastify copies all headers for each access from then on, so not if it can read the type.
     if (request.raw.headers['content-type'] !== 'application/json' && readable !== undefined) {
       // Reads Node's headers without a copy if the request has none of its own.
       sent.set(request, request.headers === request.raw.headers ? undefined : request.headers)

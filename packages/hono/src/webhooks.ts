@@ -139,7 +139,7 @@ function executionOf(c: Context): unknown {
   try {
     return c.executionCtx
   } catch {
-    // The getter throws where the platform has none.
+    // The getter throws if the platform has none.
     return undefined
   }
 }

@@ -39,12 +39,12 @@ export interface WatchOptions {
 export interface OpenTelemetry extends Observer {
   /**
    * Reports pending, active and dead events and the age of the oldest whenever metrics are collected, and whether the inbox
-   * answers within 3 seconds: where it does not, the others are NaN. Call it after OpenTelemetry has been set up. Returns a
+   * answers within 3 seconds: if it does not, the others are NaN. Call it after OpenTelemetry has been set up. Returns a
    * function that stops it. Throws `ConfigurationError` for a second receiver.
    */
   watch(receiver: WatchedReceiver, options?: WatchOptions): () => void
   /**
-   * The same handler with the span of its attempt active. Only where this observer is not the option `observe` itself but
+   * The same handler with the span of its attempt active. Only if this observer is not the option `observe` itself but
    * called by another one: that option does it for every handler, and for `onError` and `onDeadLetter`. Needs a context
    * manager, which every Node SDK of OpenTelemetry sets up.
    */

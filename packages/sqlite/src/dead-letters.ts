@@ -37,7 +37,7 @@ export function createDeadLetters({ batcher, runs, turns }: DeadLetterParts): De
   }
 }
 
-/** Ends early where the bodies would be over {@link PAGE_BYTES}, and never without a letter while there is one. */
+/** Ends early if the bodies would be over {@link PAGE_BYTES}, and never without a letter while there is one. */
 async function readPage(
   limit: number,
   start: Pick<ListRequest, 'order' | 'after'>,

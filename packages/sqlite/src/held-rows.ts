@@ -8,7 +8,7 @@ export interface HeldRow {
   readonly row: Lease
   readonly delivery: Delivery
   readonly attempt: Attempt
-  /** The run of its ordering key, where other rows waited behind it. */
+  /** The run of its ordering key, if other rows waited behind it. */
   readonly run: KeyRun | undefined
   /** The row before it in that run, until its result is recorded: only that gives this row its lease. */
   before: HeldRow | undefined

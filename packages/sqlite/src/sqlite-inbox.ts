@@ -280,7 +280,7 @@ class SqliteInbox {
     this.#checkIdle()
   }
 
-  /** Observes an outage when it begins, and not with every poll: where no event arrives, nothing else shows it. */
+  /** Observes an outage when it begins, and not with every poll: if no event arrives, nothing else shows it. */
   #reportOutage(error?: Error): void {
     if (error !== undefined && error.message !== this.#outage) {
       this.#started?.policy.observe({ kind: 'store_down', operation: 'take', error })

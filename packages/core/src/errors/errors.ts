@@ -36,7 +36,7 @@ export class ConfigurationError extends AckhookError {
   /** The option at fault, for example `tolerance` or `retry.attempts`. */
   readonly option: string
 
-  /** `page`: the heading in `docs/wrong-options.md` that explains it, where a line is not enough. */
+  /** `page`: the heading in `docs/wrong-options.md` that explains it, if a line is not enough. */
   constructor(option: string, fix: string, options?: ErrorOptions & { readonly page?: string }) {
     const see = options?.page === undefined ? '' : `. See ${DOCS}wrong-options.md#${options.page}`
     super('configuration_invalid', `Option '${option}': ${fix}${see}`, options)
@@ -60,7 +60,7 @@ export class NonRetryableError extends AckhookError {
 
 /**
  * Throw it from a handler to choose when the next attempt starts, at most 7 days ahead, for example after a `429` of
- * another API. The attempt counts: when it was the last one, the event is dead-lettered all the same. Where several
+ * another API. The attempt counts: when it was the last one, the event is dead-lettered all the same. If several
  * handlers of an event failed, the longest time that one of them asked for counts. With `acknowledge: 'after-processing'`
  * it is a `Retry-After` of an hour at most; whether the platform honours it is not published.
  *
@@ -69,7 +69,7 @@ export class NonRetryableError extends AckhookError {
  */
 export class RetryAfterError extends AckhookError {
   override readonly name: string = 'RetryAfterError'
-  /** Milliseconds until the next attempt. Undefined where neither a duration nor a valid `Date` was given. */
+  /** Milliseconds until the next attempt. Undefined if neither a duration nor a valid `Date` was given. */
   readonly delayMs: number | undefined
 
   /**
@@ -163,7 +163,7 @@ const COPIES = Symbol.for('ackhook.copies')
 const copies = shared[COPIES] ?? new Set()
 shared[COPIES] = copies
 // Stays in this module: a bundler would drop a separate one if only an error class is imported. The stack
-// becomes a text only where it is needed: that is 0.7 ms of a start.
+// is formatted only when needed: that is 0.7 ms of a start.
 copies.add(new Error())
 
 /** The places of all copies, once, if there are several. A file that hot reloading evaluates again is one place. */

@@ -11,7 +11,7 @@ export class Refusal {
   readonly cause: unknown
   /** Milliseconds after which the sender may usefully try again. */
   readonly retryAfterMs: number | undefined
-  /** Set where the log must show it as a fault on this side, whatever its status is. */
+  /** Set if the log must show it as a fault on this side, whatever its status is. */
   readonly level: 'error' | undefined
 
   constructor(code: RefusalCode, about: Partial<Omit<Refusal, 'code'>> = {}) {

@@ -14,7 +14,7 @@ export interface EnvelopeFields {
 
 /**
  * Parts of the platform's interface that are provisional, in one place. Each default is what the interface
- * specification says today; where that is silent (the unit of `t`) the default reads every plausible form.
+ * specification says today; if that is silent (the unit of `t`) the default reads every plausible form.
  */
 export interface Contract {
   /** Name of the signature header. Default `X-Service-Signature`. */
@@ -27,7 +27,7 @@ export interface Contract {
   readonly fields: EnvelopeFields
   /**
    * Turns an older or newer shape of an event into the one your handlers expect. Runs before schemas, and
-   * again at each attempt where only bytes were kept, so it must be pure. When it throws the event is
+   * again at each attempt if only bytes were kept, so it must be pure. When it throws the event is
    * answered 422: the sender keeps it.
    */
   readonly upcast?: (event: UncheckedEvent) => UncheckedEvent
@@ -90,7 +90,7 @@ export function resolveContract(options: ContractOptions = {}, prefix = 'contrac
   return { ...contract, upcast }
 }
 
-/** The published names themselves where none is changed: an event is then what was parsed, and not a copy. */
+/** The published names themselves if none is changed: an event is then what was parsed, and not a copy. */
 function fieldsOf(changed: ContractOptions['fields']): EnvelopeFields {
   if (changed === undefined) return PUBLISHED_FIELDS
   const given = Object.entries(changed).filter(([, name]) => name !== undefined)

@@ -21,7 +21,7 @@ export type FetchWebhookHandler<Env = unknown> = (
 ) => Promise<Response>
 
 /**
- * A receiver as a function from `Request` to `Response`. Where the host passes a `waitUntil` beside the request, as Workers,
+ * A receiver as a function from `Request` to `Response`. If the host passes a `waitUntil` beside the request, as Workers,
  * Netlify and the Cloudflare adapters of SvelteKit and Astro do, the work that follows the reply is given to it. A host
  * that freezes after the reply and passes none needs `acknowledge: 'after-processing'`.
  *

@@ -40,7 +40,7 @@ export function createProbe(
   }
 }
 
-/** Starts the inbox where nothing has: before the first probe succeeds, no balancer sends the delivery that would. */
+/** Starts the inbox if nothing has: before the first probe succeeds, no balancer sends the delivery that would. */
 async function ask(receiver: Pick<Receiver, 'start'>, { inbox }: InspectedReceiver): Promise<Readiness> {
   try {
     await withDeadline(receiver.start(), { operation: 'start', ms: MAX_WAIT_MS })

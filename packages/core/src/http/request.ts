@@ -22,7 +22,7 @@ export type HeaderSource =
 
 /**
  * Reads the exact bytes within the limits, or answers with a {@link Refusal} (`body_too_large`, `body_timeout`,
- * `body_aborted`, `body_unavailable`) where it cannot.
+ * `body_aborted`, `body_unavailable`) if it cannot.
  */
 export type ReadBody = (limits: BodyLimits) => Uint8Array | Refusal | PromiseLike<Uint8Array | Refusal>
 

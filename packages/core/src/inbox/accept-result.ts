@@ -4,7 +4,7 @@ export type AcceptResult =
   | { readonly outcome: 'accepted'; readonly conflict?: boolean }
   /** `conflict`: the id was accepted before with different bytes. */
   | { readonly outcome: 'duplicate'; readonly conflict?: boolean }
-  /** The handlers have finished. This and the next two only where the reply waits for them; `conflict` as for `accepted`. */
+  /** The handlers have finished. This and the next two only if the reply waits for them; `conflict` as for `accepted`. */
   | { readonly outcome: 'processed'; readonly conflict?: boolean }
   | { readonly outcome: 'dead_lettered'; readonly conflict?: boolean }
   | { readonly outcome: 'failed'; readonly retryAfterMs?: number | undefined; readonly conflict?: boolean }

@@ -3,9 +3,9 @@ export interface BrowseQuery {
   readonly state: BrowseState
   /** The one event with this key, which every inbox can find: `eventKey(namespace, id)`. */
   readonly key?: string
-  /** Events of this type, or of a category as in `on`. Only where {@link BrowseSupport} names the filter. */
+  /** Events of this type, or of a category as in `on`. Only if {@link BrowseSupport} names the filter. */
   readonly type?: string
-  /** Events whose id, type or namespace holds this text, in either case. Only where {@link BrowseSupport} names it. */
+  /** Events whose id, type or namespace holds this text, in either case. Only if {@link BrowseSupport} names it. */
   readonly text?: string
   /** The `cursor` of the last event of the page before. */
   readonly after?: string | undefined
@@ -34,7 +34,7 @@ export interface BrowsedEvent {
   readonly receivedAt: number
   /** Attempts begun. */
   readonly attempts: number
-  /** Milliseconds until the next attempt may begin, where it waits for a time that is known. */
+  /** Milliseconds until the next attempt may begin, if it waits for a time that is known. */
   readonly dueInMs?: number
   /** Error of a dead letter, or of the last attempt if the inbox keeps it, as `name: message`. */
   readonly reason?: string
@@ -48,7 +48,7 @@ export interface BrowsedEvent {
 export interface MinuteCount {
   /** Start of the minute, in milliseconds since the epoch. */
   readonly startedAt: number
-  /** Events that began to wait: accepted, or redriven. Absent where the inbox does not count them. */
+  /** Events that began to wait: accepted, or redriven. Absent if the inbox does not count them. */
   readonly received?: number
   /** Events whose handlers all resolved. */
   readonly handled: number

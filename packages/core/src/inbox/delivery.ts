@@ -26,7 +26,7 @@ export interface Delivery {
   readonly event?: WebhookEvent | undefined
   /** Asks the platform to keep this process alive for work after the reply (Workers). */
   readonly waitUntil?: (work: Promise<unknown>) => void
-  /** The async context of the request. Only where the reply waits for the handlers. */
+  /** The async context of the request. Only if the reply waits for the handlers. */
   readonly asyncContext?: AsyncContext
   /** Position among the events of its ordering key. Absent without a key. */
   readonly order?: SerialOrder

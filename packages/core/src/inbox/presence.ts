@@ -5,7 +5,7 @@ import type { MaybePromise } from '../lib/maybe-promise.ts'
 export interface PublishedHandlers {
   /** Unique to each receiver of each process. */
   readonly id: string
-  /** Host and process id, for people. Empty where the platform has neither. */
+  /** Host and process id, for people. Empty if the platform has neither. */
   readonly process: string
   /** The version of `@ackhook/core`. */
   readonly version: string
@@ -78,7 +78,7 @@ export type Route =
 /**
  * Another process has the more specific handler: the event waits for `delayMs` and is pending meanwhile. It was no
  * attempt: the next one has the same number, and an event with a `serializeBy` key keeps its turn. The inbox keeps
- * `routingToken` with the event until it is completed or discarded, over retries and redrives as well. Only where it called `shareHandlers`.
+ * `routingToken` with the event until it is completed or discarded, over retries and redrives as well. Only if it called `shareHandlers`.
  */
 export interface Postponed {
   readonly outcome: 'postponed'

@@ -30,7 +30,7 @@ interface Outage {
 /**
  * Logs why requests were refused: a wrong secret must be seen, and a flood of forgeries must not fill a disk. Also logs
  * the outages of an inbox or its store: the first failure, and when it works again. That failure is an error, unlike a
- * 503: where a process only works, no sender notices, and nothing is handled until someone does.
+ * 503: if a process only works, no sender notices, and nothing is handled until someone does.
  */
 export class FailureLog {
   readonly #logger: Logger

@@ -27,11 +27,11 @@ export interface Platform {
   captureContext(): AsyncContext
   /** Runs `work` once the replies of this turn are written. */
   afterReplies(work: () => void): void
-  /** Calls `listener` when the process exits, where one does. Returns a function that stops it. */
+  /** Calls `listener` when the process exits, if one does. Returns a function that stops it. */
   onExit(listener: () => void): () => void
   /** The name of the host, if it is known to freeze a process after its reply. */
   freezingHost(): string | undefined
-  /** Host and process id, for people. Empty where there is neither. */
+  /** Host and process id, for people. Empty if there is neither. */
   processName(): string
   /** Default destination of warnings and errors. */
   readonly defaultLogger: Logger

@@ -78,7 +78,7 @@ export interface ReceiverOptions<Schemas extends EventSchemas = Record<never, ne
   /** Called for everything that happens, without payload data. */
   readonly observe?: Observer | undefined
   /**
-   * Default: warnings and errors as process warnings, or on the console where process warnings do not exist or are off
+   * Default: warnings and errors as process warnings, or on the console if process warnings do not exist or are off
    * (`--no-warnings`). pino, `fastify.log` and `console` fit.
    */
   readonly logger?: Logger | undefined

@@ -28,7 +28,7 @@ export interface WorkerParts extends LogParts {
   readonly clock: () => number
   /** Called when the inbox hands out an event. */
   readonly onAttempt?: (() => void) | undefined
-  /** The option: where it is set, it sees events without a handler. */
+  /** The option: if it is set, it sees events without a handler. */
   readonly observe: Observer | undefined
   readonly observers: Pick<Observers, 'observe'>
 }
@@ -53,7 +53,7 @@ interface Running {
   readonly delivery: Delivery
   readonly attempt: Attempt
   readonly deadline: DrainDeadline | undefined
-  /** Set once it is decoded, where the inbox kept only its bytes. */
+  /** Set once it is decoded, if the inbox kept only its bytes. */
   event: WebhookEvent | undefined
   /** Monotonic milliseconds since when its handlers run. */
   startedAt?: number
@@ -86,7 +86,7 @@ class Worker {
     }
   }
 
-  /** Decodes the event, asks where it runs, and runs its handlers. Resolves to a route where it does not run here. */
+  /** Decodes the event, asks where it runs, and runs its handlers. Resolves to a route if it does not run here. */
   async #attempt(running: Running): Promise<Route | undefined> {
     const { delivery, attempt } = running
     const decoded = running.event ?? (await this.#parts.decode(delivery.body))

@@ -43,9 +43,9 @@ export interface TakenRow extends Lease {
   readonly mark: number
   /** The arrival, when that was in the same transaction: its sender has the event. */
   readonly ref?: number
-  /** Absent where there is a `ref`. */
+  /** Absent if there is a `ref`. */
   readonly event?: StoredEvent
-  /** Present where other rows wait behind this one. */
+  /** Present if other rows wait behind this one. */
   behind?: RowsBehind
 }
 

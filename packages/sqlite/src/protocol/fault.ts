@@ -6,7 +6,7 @@ export interface Fault {
   /** `configuration`: only a change of the program or its environment helps. */
   readonly kind: 'configuration' | 'storage'
   readonly message: string
-  /** SQLite's primary result code, where SQLite reported one. */
+  /** SQLite's primary result code, if SQLite reported one. */
   readonly code?: number
 }
 

@@ -116,7 +116,7 @@ export class Storage {
     const rest = batches.map(batch => ({ ...batch, arrivals: [], take: 0 }))
     if (rest.every(isEmpty)) return batches.map(batch => this.#onlyRead(batch, fault))
     try {
-      // All of them at once: where another process holds the file, every try waits for a second.
+      // All of them at once: if another process holds the file, every try waits for a second.
       return this.#commit(rest, policy).map(result => ({ ...result, admissions: fault, taken: fault }))
     } catch (error) {
       this.#recover(error)

@@ -129,7 +129,7 @@ class BatchTransaction {
     }))
   }
 
-  /** Unknown where more rows may be due, and not asked where none was wanted. */
+  /** Unknown if more rows may be due, and not asked if none was wanted. */
   #nextDueMs(): number | undefined {
     if (this.#wanted === 0 || this.#taken.length === this.#wanted) return undefined
     return this.#connection.take.nextDueMs(this.#policy, this.#now)

@@ -15,7 +15,7 @@ export interface State {
   readonly policy: ProcessingPolicy
   readonly store: InboxStore
   readonly scheduler: Scheduler
-  /** Absent where the store is the inbox's own: its leases are the entries. */
+  /** Absent if the store is the inbox's own: its leases are the entries. */
   readonly leases: LeaseRenewal | undefined
   readonly deadLetters: DeadLetterList
   /** Counts the events that come and end, by minute. */

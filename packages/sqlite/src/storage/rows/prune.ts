@@ -13,7 +13,7 @@ const REMOVE = 'DELETE FROM ackhook_ids WHERE key > ? AND key <= ? AND forget_at
 
 interface Portion {
   readonly ids: number
-  /** The largest key; the others are NULL as well where there are no ids. */
+  /** The largest key; the others are NULL as well if there are no ids. */
   readonly last: string | null
   readonly first: number | null
   readonly latest: number | null

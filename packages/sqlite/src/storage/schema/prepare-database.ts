@@ -19,7 +19,7 @@ const PAGE_BYTES = 4096
 const MAX_KEPT_LOG_BYTES = 64 * 1024 * 1024
 
 /**
- * Sets the pragmas that durability rests on, reads them back, and creates the tables where there are none. Without
+ * Sets the pragmas that durability rests on, reads them back, and creates the tables if there are none. Without
  * `create` it throws for a database without tables, and changes nothing in it.
  */
 export function prepareDatabase(database: SqliteDatabase, create = true): void {
