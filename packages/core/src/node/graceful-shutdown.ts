@@ -1,3 +1,4 @@
+import { ConfigurationError } from '../errors/errors.ts'
 import type { Duration } from '../errors/parse-duration.ts'
 import { oneOf, refuseNull, refuseUnknownNames } from '../lib/check-option.ts'
 import { withDeadline } from '../lib/deadline.ts'
@@ -54,8 +55,11 @@ export function gracefulShutdown(
   server?: ClosableServer,
   options: GracefulShutdownOptions = {},
 ): () => Promise<ShutdownReport> {
+  const receivers = [receiver].flat()
+  if (receivers.length === 0)
+    throw new ConfigurationError('receiver', 'is an empty list: pass each receiver that this process has')
   const shutdown = new Shutdown(
-    [receiver].flat(),
+    receivers,
     server === undefined ? undefined : new ServerCloser(server),
     resolveOptions(options),
   )
