@@ -1,4 +1,4 @@
-/** Fields that runtimes set on an error of `fetch`. */
+/** Properties that runtimes set on an error of `fetch`. */
 export interface NetworkError {
   readonly code?: unknown
   readonly syscall?: unknown

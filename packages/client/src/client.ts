@@ -8,7 +8,7 @@ import { refuseUnknownNames } from './refuse-unknown-names.ts'
 import { type Platform, SEND_OPTIONS, type SendOptions, send } from './send.ts'
 import type { SendResult } from './send-result.ts'
 
-/** How to reach the platform. */
+/** Options of a client: address, key and limits. */
 export interface ClientOptions {
   /** Your API key. Required; an environment variable that is not set is refused. It is never shown or logged. */
   readonly apiKey: string | undefined
@@ -17,7 +17,7 @@ export interface ClientOptions {
    * published. HTTPS, except on loopback or with {@link ClientOptions.allowInsecure}.
    */
   readonly baseUrl: string | undefined
-  /** How long one request may take, until its response has been read. Default `'30s'`, at most `'5m'`. */
+  /** Time limit of one request, until its response has been read. Default `'30s'`, at most `'5m'`. */
   readonly timeout?: Duration | undefined
   /** Allows plain HTTP to other machines, for example to a container: the key is then readable on the way. */
   readonly allowInsecure?: boolean | undefined
@@ -56,7 +56,7 @@ export class Client {
 }
 
 function toPlatform({ apiKey, baseUrl, timeout, allowInsecure, fetch }: ClientOptions): Platform {
-  // Allows only what a header may hold: an error of `fetch` about anything else would show the key.
+  // Characters that a header may hold: an error of `fetch` about others would show the key.
   if (typeof apiKey !== 'string' || !/^[\x21-\x7e]+$/.test(apiKey)) {
     throw misconfigured('apiKey', 'must be your API key, without spaces or line ends; is its variable set?')
   }

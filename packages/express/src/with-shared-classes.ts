@@ -15,7 +15,7 @@ const PASSING = Symbol('ackhook')
 export function withSharedClasses(listener: Listener): Listener {
   if (!isNeeded) return listener
   return (request, response) => {
-    // Another framework calls if there is no response; the listener reports that.
+    // A missing response means that another framework calls, which the listener reports.
     if (response !== undefined) {
       toDictionary(request)
       toDictionary(response)

@@ -14,7 +14,9 @@ interface Drain {
   waited?: Promise<unknown>
 }
 
-/** Keyed by `initialConfig`: an app has one, its scopes share it, and two apps never do, though they may share a server. */
+/**
+ * Keyed by `initialConfig`: an app has one, its scopes share it, and two apps never do, though they may share a server.
+ */
 const drains = new WeakMap<FastifyInstance['initialConfig'], Drain>()
 
 /**

@@ -85,7 +85,7 @@ export class Spans {
     switch (observation.kind) {
       case 'accepted': {
         const place = acceptSpan(tracer, observation, types).spanContext()
-        // Handlers have already run if the code is 'processed', and no span will link to this one.
+        // The handlers have already run with 'processed', and no span will link to this one.
         if (observation.code === 'accepted' && isSpanContextValid(place))
           this.#accepted.put(eventKey(observation), place)
         return

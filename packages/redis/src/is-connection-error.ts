@@ -2,8 +2,8 @@
 const NOT_SERVING = /(?:^|-)(?:READONLY|LOADING|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|BUSY) /
 
 /**
- * Returns whether a failure means that Redis serves no calls at present. An error reply means the opposite, unless it is one of
- * those above: a missing permission, a key of another type or a full memory concern their own command.
+ * Returns whether a failure means that Redis serves no calls at present. An error reply means the opposite, unless it
+ * is one of those above: a missing permission, a key of another type or a full memory concern their own command.
  */
 export function isConnectionError(cause: unknown): boolean {
   if (!isError(cause) || cause.name !== 'ReplyError') return true

@@ -1,7 +1,7 @@
 import type { AckhookError } from '../errors/errors.ts'
 import type { MaybePromise } from '../lib/maybe-promise.ts'
 
-/** Patterns that one process handles, for the others on its inbox. */
+/** Patterns that one process handles, published for the other processes on its inbox. */
 export interface PublishedHandlers {
   /** Unique to each receiver of each process. */
   readonly id: string
@@ -13,7 +13,7 @@ export interface PublishedHandlers {
   readonly startedAt: number
   /** The types, categories and `'*'` that have a handler. */
   readonly patterns: readonly string[]
-  /** True if there is a handler for events that no pattern matches. */
+  /** True if a handler exists for events that no pattern matches. */
   readonly onUnhandled: boolean
   /** Milliseconds after its last renewal for which an inbox keeps this, also when the process has ended. */
   readonly keepMs: number
@@ -25,11 +25,11 @@ export interface InboxProcess extends PublishedHandlers {
   readonly seenMs: number
 }
 
-/** Board on which the processes on one inbox publish their patterns. The inbox stores this and does not look into it. */
+/** Board on which the processes of one inbox publish their patterns. The inbox stores them unread. */
 export interface PresenceStore {
   /** Stores or renews one publication, known by its id. By the inbox's own clock it is kept for `keepMs` from now on. */
   publish(own: PublishedHandlers): MaybePromise<void>
-  /** Reads the current contents, and not a copy that may be older. Called twice a second, and has about a second to settle. */
+  /** Reads the current publications, never an older copy. Called twice a second, and has about a second to settle. */
   read(): MaybePromise<PresenceView>
 }
 
@@ -41,17 +41,17 @@ export interface PresenceView {
   readonly postponed: number
 }
 
-/** Patterns of this process. An inbox that several processes can work on shares it, by `shareHandlers`. */
+/** Patterns of this process. An inbox that several processes work on shares them, by `shareHandlers`. */
 export interface HandlerSharing {
   readonly published: PublishedHandlers
-  /** Location of the receiver's inbox, and its option `namespace`: for messages. */
+  /** Location of the inbox, and the receiver's option `namespace`, for messages. */
   readonly location?: string | undefined
   readonly namespace?: unknown
   /** Makes every attempt ask, from now on until the receiver has closed its inbox. Rejects like `begin`. */
   share(directory: PresenceDirectory): Promise<void>
 }
 
-/** View of one process on the patterns of all processes on an inbox. A process that is alone on its inbox needs none. */
+/** View that one process has of all processes' patterns. A process that is alone on its inbox needs none. */
 export interface PresenceDirectory {
   readonly board: PresenceStore
   /** Publishes and reads for the first time, then from time to time until `stop`. Rejects when the board does. */
@@ -67,7 +67,7 @@ export interface PresenceDirectory {
   stop(): void
 }
 
-/** Route of an event of `type` that must not run here. `undefined`, and nothing to wait for, in the ordinary case. */
+/** Returns the route of an event that must not run here. `undefined`, without waiting, in the ordinary case. */
 export type RouteOf = (type: string, routingToken: number) => MaybePromise<Route | undefined>
 
 /** Route of an event that is not handled here. */
@@ -78,7 +78,7 @@ export type Route =
 /**
  * Another process has the more specific handler: the event waits for `delayMs` and is pending meanwhile. It was no
  * attempt: the next one has the same number, and an event with a `serializeBy` key keeps its turn. The inbox keeps
- * `routingToken` with the event until it is completed or discarded, over retries and redrives as well. Only where it called `shareHandlers`.
+ * `routingToken` with the event until it is completed or discarded, over retries and redrives as well. Only if it called `shareHandlers`.
  */
 export interface Postponed {
   readonly outcome: 'postponed'

@@ -3,7 +3,7 @@ import type { Duration } from '../errors/parse-duration.ts'
 import { refuseNull, refuseUnknownNames, show, wholeNumber } from '../lib/check-option.ts'
 import { durationMs } from '../lib/duration.ts'
 
-/** How often an event is attempted and how long it waits in between. */
+/** Number of attempts at an event, and the delays between them. */
 export interface RetryPolicy {
   /** Attempts in all, the first included. */
   readonly attempts: number
@@ -13,7 +13,7 @@ export interface RetryPolicy {
   readonly factor: number
 }
 
-/** How often an event is attempted and how long it waits in between. Omitted options keep their defaults. */
+/** Number of attempts at an event, and the delays between them. Omitted options keep their defaults. */
 export interface RetryOptions {
   /** Attempts in all, the first included. Default 5; durable inboxes: 8 within 9 to 23 hours. */
   readonly attempts?: number | undefined
@@ -76,7 +76,7 @@ export function retryDelayMs(
   return Math.round(full / 2 + (random() * full) / 2)
 }
 
-/** How long a handler asked to wait: the longest, when several failed. */
+/** Returns the delay that a handler asked for: the longest, if several failed. */
 export function requestedDelayMs(error: unknown): number | undefined {
   const asked = delaysOf(error).filter(delayMs => delayMs !== undefined)
   return asked.length > 0 ? Math.max(...asked) : undefined
@@ -87,7 +87,10 @@ export function hasUnusableDelay(error: unknown): boolean {
   return delaysOf(error).includes(undefined)
 }
 
-/** Returns whether what one handler threw rules out another attempt. One that tried several things may still succeed in one. */
+/**
+ * Returns whether one handler's error rules out another attempt. A handler that tried several things may still succeed
+ * in one.
+ */
 export function isFinal(error: unknown): boolean {
   const parts = partsOf(error)
   return parts.length > 0 && parts.every(part => hasCode(part, 'non_retryable'))

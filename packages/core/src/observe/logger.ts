@@ -1,4 +1,4 @@
-/** The methods of a logger that Ackhook calls: pino, `fastify.log` and `console` fit unchanged. */
+/** Logger that Ackhook needs: pino, `fastify.log` and `console` fit as they are. */
 export interface Logger {
   info(fields: object, message: string): void
   warn(fields: object, message: string): void

@@ -6,7 +6,7 @@ interface OfEvent {
   readonly namespace: string
 }
 
-/** How an attempt ended. */
+/** End of an attempt. */
 interface OfAttempt extends OfEvent {
   readonly attempt: number
   readonly durationMs: number
@@ -16,7 +16,9 @@ interface OfFailure extends OfAttempt {
   readonly error: unknown
 }
 
-/** The argument of `observe`. Never holds payload data, headers or secrets. Durations are in milliseconds. */
+/**
+ * Observations passed to `observe`. They never contain payload data, headers or secrets. Durations are in milliseconds.
+ */
 export type Observation =
   /** A request arrived. */
   | { readonly kind: 'received' }
@@ -65,7 +67,7 @@ export type Observation =
    * is redelivered.
    */
   | (OfEvent & { readonly kind: 'completion_lost'; readonly error: unknown })
-  /** Someone let a dead letter run again, or deleted it, on a dashboard. `by`: the person, if `authorize` named them. */
+  /** Someone let a dead letter run again, or deleted it, on a dashboard. `by`: who, if `authorize` named them. */
   | (OfEvent & { readonly kind: 'redriven' | 'discarded'; readonly by?: string })
   /** A call to the store took longer than a quarter of its deadline. */
   | { readonly kind: 'store_slow'; readonly operation: string; readonly durationMs: number }

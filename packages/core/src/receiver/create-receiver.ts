@@ -99,7 +99,7 @@ function connect<Context>(
   const queue = new QueueLog({ ...resolved, observers })
   const failures = new FailureLog(logger, () => queue.fullness())
   const decode = createDecoder(resolved.contract, resolved.schemas)
-  // Captured here and not at start, which may be within the first request.
+  // Captured now and not at start, which may be within the first request.
   const asyncContext = platform.captureContext()
   function observe(observation: Observation): void {
     observers.observe?.(observation)

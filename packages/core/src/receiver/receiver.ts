@@ -42,11 +42,11 @@ export interface Receiver<Events = KnownEvents<Record<never, never>>, Context = 
    * events finish. A durable inbox keeps those that wait. The memory inbox runs them: an event that waits for a retry
    * gets one attempt at once, and later ones as `retry` says, if they begin in time. `onDeadLetter` gets an event
    * that fails too late for another attempt; events that still run or wait at the end are `lost`. Call it on SIGTERM,
-   * before the server closes. A second call returns the drain of the first. Rejects with `ConfigurationError` if
+   * before the server closes. A second call answers the drain of the first. Rejects with `ConfigurationError` if
    * `timeout` is no duration from 0 to 1 hour.
    */
   close(options?: { readonly timeout?: Duration | undefined }): Promise<DrainReport>
-  /** Counts of the inbox: of this process, or of all that share a durable one. Rejects if that does not respond. */
+  /** Counts of the inbox: of this process, or of all that share a durable one. Rejects if that does not answer. */
   stats(): Promise<InboxStats>
   /**
    * Calls `observer` with every observation from now on, in addition to the option `observe` and under its rules. Returns a
@@ -81,7 +81,7 @@ export interface DeadLetters {
   discard(id: string, options?: InNamespace): Promise<boolean>
 }
 
-/** The namespace of an id. */
+/** Namespace that an id belongs to. */
 export interface InNamespace {
   /** The namespace the event arrived under. Default: the empty one. */
   readonly namespace?: string | undefined

@@ -10,7 +10,7 @@ const MOST_TYPES = 50
 export interface UnhandledLogParts {
   readonly logger: Logger
   readonly handlers: HandlerRegistry
-  /** Their types are known, too. */
+  /** Types handled by other processes, which are known, too. */
   readonly schemas: EventSchemas
 }
 
@@ -41,7 +41,7 @@ function suggestionFor(type: string, { handlers, schemas }: UnhandledLogParts): 
   const patterns = handlers.patterns()
   const known = [...KNOWN_TYPES, ...Object.keys(schemas)]
   const near = known.includes(type) ? undefined : nearest(type, known)
-  // The sender's name is misspelt if the other one has a handler.
+  // The sender's name is the misspelt one if another process has a handler for the closest name.
   if (near !== undefined && patterns.includes(near)) return ` Did you mean '${near}'?`
   for (const meant of [type, `${type.split('.', 1)[0]}.*`]) {
     const registered = nearest(meant, patterns)

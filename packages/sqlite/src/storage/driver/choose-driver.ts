@@ -3,7 +3,7 @@ import { FaultError } from '../../protocol/fault.ts'
 import { loadDriver, type OpenFile } from './driver.ts'
 
 /**
- * `node:sqlite` where its SQLite is new enough, otherwise `@photostructure/sqlite`. Rejects with `ConfigurationError`
+ * `node:sqlite` if its SQLite is new enough, otherwise `@photostructure/sqlite`. Rejects with `ConfigurationError`
  * when there is neither.
  */
 export async function chooseDriver(): Promise<OpenFile> {
