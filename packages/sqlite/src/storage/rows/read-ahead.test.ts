@@ -35,7 +35,7 @@ function withFile(lives: ((run: (batch: Partial<Batch>) => TakenRow[], rows: () 
     const storage = new Storage(() => new DatabaseSync(path), path)
     storage.open()
     const database = new DatabaseSync(path)
-    // Same as `endOrphanedLeases` does at the start of a process.
+    // Does what `endOrphanedLeases` does at the start of a process.
     database.exec('UPDATE ackhook_events SET token = NULL WHERE state = 1')
     const run = (batch: Partial<Batch>): TakenRow[] => {
       const taken = storage.run([{ ...NOTHING, ...batch }], TERMS)[0]?.taken ?? []
