@@ -19,6 +19,25 @@ it.each(pages.filter(page => page.startsWith('packages/')))(
   page => expect(linksOf(page).filter(link => !/^(https:|#)/.test(link))).toEqual([]),
 )
 
+it('has every page and heading that an error text of a package names', () => {
+  const sources = filesUnder(`${ROOT}packages`).filter(file =>
+    /^[\w-]+\/src\/(?!.*\.test)[^.]+\.ts$/.test(file),
+  )
+  const named = sources.flatMap(file => {
+    const text = readFileSync(`${ROOT}packages/${file}`, 'utf8')
+    const whole = [...text.matchAll(/\$\{DOCS\}([\w./-]+\.md(?:#[\w-]+)?)(?!#)/g)].map(
+      match => `docs/${match[1]}`,
+    )
+    const headings = [...text.matchAll(/\bpage: '([\w-]+)'/g)].map(
+      match => `docs/wrong-options.md#${match[1]}`,
+    )
+    return [...whole, ...headings]
+  })
+  expect(named).toContain('docs/errors.md#refused')
+  expect(named.length).toBeGreaterThan(10)
+  expect([...new Set(named)].filter(link => !exists('README.md', link))).toEqual([])
+})
+
 function linksOf(page: string): readonly string[] {
   const text = readFileSync(`${ROOT}${page}`, 'utf8').replace(/^```.*?^```/gms, '')
   return [...text.matchAll(/\]\(([^)\s]+)\)/g)]
