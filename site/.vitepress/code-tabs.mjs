@@ -10,6 +10,8 @@ const MARKED_FENCE =
  */
 export function codeTabs(md) {
   md.core.ruler.before('normalize', 'code-tabs', state => {
+    // The reference shows declarations, which have no other form.
+    if (state.env.relativePath?.startsWith('api/')) return
     state.src = state.src.replace(MARKED_FENCE, (block, ...rest) => {
       const { marks = '', lang, code } = rest.at(-1)
       const tabs = lang === 'sh' ? shellTabs(code) : languageTabs(code, /file=(\S+)/.exec(marks)?.[1])

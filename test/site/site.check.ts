@@ -81,6 +81,12 @@ it('finds a page by a word, offers the other forms of a block, and changes betwe
   await context.close()
 })
 
+it('shows declarations of the reference in one form', () => {
+  const reference = [...pages].filter(([page]) => page.startsWith('/api/'))
+  expect(reference.length).toBeGreaterThan(10)
+  expect(reference.filter(([, html]) => html.includes('vp-code-group'))).toEqual([])
+})
+
 it('links each page to its source', () => {
   const without = [...pages].filter(
     ([, html]) => !html.includes('href="https://github.com/ackhook/ackhook/edit/main/docs/'),
