@@ -14,11 +14,10 @@ export interface Framework {
     readonly typeImport?: string
     /** A statement that makes `hooks`. */
     readonly hooks: string
-    /** Statements that make an app whose route can be called. */
+    /** Statements that make an app whose route can be called, and close it after the test, failed or not. */
     app(code: Code): string
     /** The beginning of a call of the route, up to the request. */
     readonly call: string
-    readonly close: string
   }
 }
 
@@ -99,10 +98,10 @@ server.once('listening', () => ${LISTENING})`,
       hooks: 'const { hooks } = createApp()',
       app: code => `const { app, hooks } = createApp()
   const server = app.listen(0)
+  t.after(() => Promise.all([server.close(), hooks.close()]))
   const { port } = server.address()${code.typed(' as AddressInfo')}
   const url = \`http://localhost:\${port}/webhooks\``,
       call: 'fetch(url, ',
-      close: 'server.close()\n  await hooks.close()',
     },
   },
   fastify: {
@@ -140,9 +139,9 @@ gracefulShutdown(app.webhooks, app)
     test: {
       hooks: 'const { webhooks: hooks } = await createApp()',
       app: () => `const app = await createApp()
+  t.after(() => app.close())
   const url = \`\${await app.listen({ port: 0 })}/webhooks\``,
       call: 'fetch(url, ',
-      close: 'await app.close()',
     },
   },
   hono: {
@@ -161,9 +160,9 @@ server.once('listening', () => ${LISTENING})`,
     ),
     test: {
       hooks: 'const { hooks } = createApp()',
-      app: () => 'const { app, hooks } = createApp()',
+      app: () => `const { app, hooks } = createApp()
+  t.after(() => hooks.close())`,
       call: "app.request('/webhooks', ",
-      close: 'await hooks.close()',
     },
   },
 }

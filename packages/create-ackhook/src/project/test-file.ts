@@ -4,7 +4,7 @@ import { FRAMEWORKS } from './frameworks.ts'
 
 /** A test for Node's own runner: the handler by itself, and the route with what is signed and what is forged. */
 export function testFile(code: Code, { framework }: Choices): string {
-  const { typeImport, hooks, app, call, close } = FRAMEWORKS[framework].test
+  const { typeImport, hooks, app, call } = FRAMEWORKS[framework].test
   const imports = code.imports(
     "import assert from 'node:assert/strict'",
     "import { test } from 'node:test'",
@@ -28,14 +28,12 @@ test('a resolved conversation is handled once', async t => {
   assert.deepEqual(log.mock.calls.map(call => call.arguments[0]), ['cnv_7'])
 })
 
-test('the route accepts what the platform has signed, and nothing else', async () => {
+test('the route accepts what the platform has signed, and nothing else', async t => {
   ${app(code)}
   const event = createEvent('conversation.resolved')
 
   assert.equal((await ${call}signedRequest(event, { secret }))).status, 202)
   assert.equal((await ${call}signedRequest(event, { secret: 'of-somebody-else' }))).status, 401)
-
-  ${close}
 })
 `
 }
