@@ -131,7 +131,7 @@ export const ROOMS: Readonly<Record<string, Rooms>> = {
     'inbox-suite': ['lib', 'inbox-suite/cases'],
     'inbox-suite/cases': ['lib', 'inbox-suite'],
     'store-suite': ['lib', 'store-suite/cases'],
-    'store-suite/cases': ['store-suite'],
+    'store-suite/cases': ['lib', 'store-suite'],
     '.': ['lib', 'requests', 'sender', 'receiver'],
   },
 }

@@ -1,4 +1,4 @@
-/** What runtimes tell of an error of `fetch`. */
+/** Properties that runtimes set on an error of `fetch`. */
 export interface NetworkError {
   readonly code?: unknown
   readonly syscall?: unknown

@@ -1,5 +1,5 @@
 /**
- * What went wrong.
+ * Kind of failure.
  *
  * - `configuration`: an option or a field is wrong. Nothing was sent.
  * - `connection`: no response arrived. `sent` says whether the request may have arrived.
@@ -8,7 +8,7 @@
  */
 export type ClientErrorCode = 'configuration' | 'connection' | 'timeout' | 'api'
 
-/** What a {@link ClientError} carries besides its code and its message. */
+/** Details that a {@link ClientError} carries besides its code and its message. */
 export interface ClientErrorDetails {
   readonly sent?: 'no' | 'unknown'
   readonly status?: number
@@ -38,13 +38,13 @@ export class ClientError extends Error {
   override readonly name: string = 'ClientError'
   readonly code: ClientErrorCode
   /**
-   * With `configuration`, `connection` and `timeout`. `no`: the request surely never left, sending it again is safe.
+   * Set with `configuration`, `connection` and `timeout`. `no`: the request surely never left, sending it again is safe.
    * `unknown`: the message may have been sent.
    */
   declare readonly sent?: 'no' | 'unknown'
-  /** With `api`: the status of the response. */
+  /** Status of the response, with `api`. */
   declare readonly status?: number
-  /** With `api`: how long the platform asks to wait, from the header `Retry-After`. In milliseconds. */
+  /** Wait that the platform asks for in the header `Retry-After`, in milliseconds, with `api`. */
   declare readonly retryAfterMs?: number
   readonly #details: ClientErrorDetails
 
@@ -53,28 +53,28 @@ export class ClientError extends Error {
     this.code = code
     this.#details = details
     const { sent, status, retryAfterMs } = details
-    // Only what there is: a log shows no fields without a value.
+    // Omits absent fields: a log then shows no fields without a value.
     if (sent !== undefined) this.sent = sent
     if (status !== undefined) this.status = status
     if (retryAfterMs !== undefined) this.retryAfterMs = retryAfterMs
   }
 
-  /** With `api`: the headers of the response. */
+  /** Headers of the response, with `api`. */
   get headers(): Headers | undefined {
     return this.#details.headers
   }
 
-  /** With `api`: the body of the response if it is JSON of at most 64 KiB. */
+  /** Body of the response, with `api`, if it is JSON of at most 64 KiB. */
   get body(): unknown {
     return this.#details.body
   }
 
-  /** With `api`: the first 64 KiB of the body as text. */
+  /** First 64 KiB of the body as text, with `api`. */
   get text(): string | undefined {
     return this.#details.text
   }
 
-  /** Why the body of a 2xx does not match `schema`. */
+  /** Reason why the body of a 2xx does not match `schema`. */
   get issues(): readonly unknown[] | undefined {
     return this.#details.issues
   }

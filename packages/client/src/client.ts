@@ -8,16 +8,16 @@ import { refuseUnknownNames } from './refuse-unknown-names.ts'
 import { type Platform, SEND_OPTIONS, type SendOptions, send } from './send.ts'
 import type { SendResult } from './send-result.ts'
 
-/** How to reach the platform. */
+/** Options of a client: address, key and limits. */
 export interface ClientOptions {
   /** Your API key. Required; an environment variable that is not set is refused. It is never shown or logged. */
   readonly apiKey: string | undefined
   /**
-   * Where the platform's API is, without `/v1` at its end: the client adds `/v1/messages`. Required: no address is
+   * Address of the platform's API, without `/v1` at its end: the client adds `/v1/messages`. Required: no address is
    * published. HTTPS, except on loopback or with {@link ClientOptions.allowInsecure}.
    */
   readonly baseUrl: string | undefined
-  /** How long one request may take, until its response has been read. Default `'30s'`, at most `'5m'`. */
+  /** Time limit of one request, until its response has been read. Default `'30s'`, at most `'5m'`. */
   readonly timeout?: Duration | undefined
   /** Allows plain HTTP to other machines, for example to a container: the key is then readable on the way. */
   readonly allowInsecure?: boolean | undefined
@@ -47,7 +47,7 @@ export class Client {
   constructor(options: ClientOptions) {
     refuseBrowsers()
     refuseUnknownNames('options', options, OPTIONS, `; those of send are ${SEND_OPTIONS.join(', ')}`)
-    // In a closure and not in a field, so that no log of the client shows the key.
+    // Kept in a closure and not in a field, so that no log of the client shows the key.
     const platform = toPlatform(options)
     const sendMessage = (message: Message, how?: SendOptions): Promise<SendResult> =>
       send(platform, message, how)
@@ -56,7 +56,7 @@ export class Client {
 }
 
 function toPlatform({ apiKey, baseUrl, timeout, allowInsecure, fetch }: ClientOptions): Platform {
-  // What a header may hold: an error of `fetch` about anything else would show the key.
+  // Characters that a header may hold: an error of `fetch` about others would show the key.
   if (typeof apiKey !== 'string' || !/^[\x21-\x7e]+$/.test(apiKey)) {
     throw misconfigured('apiKey', 'must be your API key, without spaces or line ends; is its variable set?')
   }

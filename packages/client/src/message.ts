@@ -27,7 +27,7 @@ export function toBody(message: Message): string {
   try {
     return JSON.stringify({ channel, to, template, variables })
   } catch {
-    // Without its cause, which a `toJSON` of yours may have given a value.
+    // Omits the cause, to which a `toJSON` of yours may have given a value.
     throw misconfigured('variables', 'cannot be written as JSON')
   }
 }

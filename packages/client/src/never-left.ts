@@ -5,7 +5,10 @@ const BEFORE_SENDING = ['connect', 'getaddrinfo']
 /** Bun has these codes alone, and older versions of it the last one. */
 const NOT_CONNECTED = ['ECONNREFUSED', 'ENOTFOUND', 'UND_ERR_CONNECT_TIMEOUT', 'ConnectionRefused']
 
-/** Whether an error of `fetch` proves that no byte of the request was sent. Only codes prove that, never a message. */
+/**
+ * Returns whether an error of `fetch` proves that no byte of the request was sent. Only codes prove that, never a
+ * message.
+ */
 export function neverLeft(error: unknown, depth = 0): boolean {
   if (typeof error !== 'object' || error === null || depth > MAX_DEPTH) return false
   const { code, syscall, cause, errors } = error as NetworkError

@@ -5,7 +5,7 @@ import { readText } from './read-text.ts'
 import { readRetryAfter } from './retry.ts'
 import type { SendResult } from './send-result.ts'
 
-/** What is used of `fetch`. The global one of every runtime fits. */
+/** Subset of `fetch` that is used. The global one of every runtime fits. */
 export type Fetch = (
   url: string,
   init: {

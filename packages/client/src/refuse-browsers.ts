@@ -4,7 +4,7 @@ interface Surroundings {
   readonly process?: { readonly versions?: { readonly node?: string } }
   readonly Bun?: unknown
   readonly Deno?: unknown
-  /** Only workerd has it. */
+  /** Global that only workerd has. */
   readonly WebSocketPair?: unknown
   readonly window?: unknown
   readonly WorkerGlobalScope?: unknown

@@ -1,7 +1,7 @@
 import { ClientError, misconfigured } from './client-error.ts'
 import { refuseUnknownNames } from './refuse-unknown-names.ts'
 
-/** How often, and after what, a request is repeated. */
+/** Policy for repeating a request. */
 export interface RetryOptions {
   /** Requests in all, the first one included: 1 to 10. */
   readonly attempts: number
@@ -13,16 +13,16 @@ export interface RetryOptions {
 }
 
 /**
- * Whether a failed request is repeated. `off`, the default: never. `unsent`: up to 3 requests, while the request surely
- * never left: the host was not found or the connection was refused or not made in time. Where the runtime does not say
- * that, nothing is repeated.
+ * Conditions for repeating a failed request. `off`, the default: never. `unsent`: up to 3 requests, while the request
+ * surely never left: the host was not found or the connection was refused or not made in time. If the runtime does
+ * not say that, nothing is repeated.
  */
 export type Retry = 'off' | 'unsent' | RetryOptions
 
 const OFF: RetryOptions = { attempts: 1, on: 'unsent' }
 const FIRST_DELAY_MS = 500
 const MAX_DELAY_MS = 8000
-/** Whoever is asked to wait longer is better asked by its own queue. */
+/** Longest wait: beyond it, the caller's own queue serves better. */
 const MAX_RETRY_AFTER_MS = 60_000
 
 /** The rule that an option asks for. */

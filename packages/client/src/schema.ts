@@ -36,7 +36,7 @@ export async function withSchema<Body>(
   })
 }
 
-/** A rejection also where a schema throws. */
+/** A rejection even if a schema throws. */
 async function check<Body>(body: unknown, schema: BodySchema<Body>): Promise<Checked<Body>> {
   return schema['~standard'].validate(body)
 }

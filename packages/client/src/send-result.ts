@@ -1,4 +1,4 @@
-/** What the platform answered. */
+/** Answer of the platform. */
 export interface SendResult<Body = unknown> {
   /** Any 2xx. */
   readonly status: number
@@ -7,6 +7,6 @@ export interface SendResult<Body = unknown> {
   readonly body: Body
   /** The body as text, at most 1 MiB of it. */
   readonly text: string
-  /** Whether the body was longer than 1 MiB or broke off. The message was taken all the same. */
+  /** True if the body was longer than 1 MiB or broke off. The message was accepted all the same. */
   readonly truncated: boolean
 }

@@ -7,19 +7,19 @@ import { type Retry, retryDelayMs, toRetryOptions } from './retry.ts'
 import { type BodySchema, withSchema } from './schema.ts'
 import type { SendResult } from './send-result.ts'
 
-/** What one call may ask for. */
+/** Options of one call. */
 export interface SendOptions {
   /** Ends the call. The message may have been sent. */
   readonly signal?: AbortSignal | undefined
-  /** Instead of the client's: how long each request may take. */
+  /** Time limit of each request, instead of the client's. */
   readonly timeout?: Duration | undefined
   /** Default `'off'`: a message that is sent twice cannot be taken back. */
   readonly retry?: Retry | undefined
-  /** More headers of the request. Those that the client or the connection needs are refused. */
+  /** Additional headers of the request. Those that the client or the connection needs are refused. */
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
-/** Where and with which key. */
+/** Address and key. */
 export interface Platform {
   readonly apiKey: string
   readonly url: string

@@ -1,5 +1,5 @@
 /**
- * For applications: what a user of a receiver names. Adapters, stores, inboxes and tools find the rest in
+ * API for applications: names that a user of a receiver needs. Adapters, stores, inboxes and tools find the rest in
  * `@ackhook/core/spi`.
  *
  * @module

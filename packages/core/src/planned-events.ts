@@ -1,5 +1,5 @@
 /**
- * Only types: the names of the events that the platform plans. A guess throughout, so that nothing else of this package
+ * Types only: names of the events that the platform plans. All of them are guesses, so nothing else in this package
  * imports it.
  *
  * @module

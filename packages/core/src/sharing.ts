@@ -1,5 +1,5 @@
 /**
- * For durable inboxes: what processes on one inbox tell each other about their handlers. An entry of its own, so that an
+ * API for durable inboxes: processes on one inbox share which types they handle. A separate entry, so that an
  * application whose inbox is in memory does not load it.
  *
  * @module

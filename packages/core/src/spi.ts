@@ -1,5 +1,5 @@
 /**
- * For adapters, stores, inboxes and tools: what they share with the receiver, in addition to the types that
+ * API for adapters, stores, inboxes and tools, in addition to the types that
  * `@ackhook/core` exports. Changes here are announced like any other.
  *
  * @module

@@ -8,13 +8,13 @@ const secret = 'a secret of some bytes'
 const app = express()
 const hooks = webhooks({ secret })
 
-// It is a request handler and a receiver.
+// The result is a request handler and a receiver.
 expectTypeOf(hooks).toExtend<RequestHandler>()
 expectTypeOf(hooks.close).toEqualTypeOf<Receiver['close']>()
 app.post('/webhooks', hooks)
 app.use('/webhooks', hooks)
 
-// So it stays when handlers are chained on it.
+// Chaining handlers keeps the type.
 const chained = webhooks({ secret }).on('conversation.resolved', event => {
   expectTypeOf(event.data).toEqualTypeOf<ConversationResolvedData>()
   // @ts-expect-error: misspelt

@@ -39,7 +39,7 @@ export function webhooksOf<Events>(receiver: Receiver<Events, Request>): Express
     if (response?.hasHeader?.('transfer-encoding')) response.removeHeader('transfer-encoding')
     return respond(request, response)
   })
-  // Connect calls the method `handle` of what it mounts, where there is one, with the response.
+  // Connect calls the method `handle` of what it mounts, if there is one, with the response.
   const handle = (request: WebhookRequest<Request>, response?: Response) =>
     response === undefined ? receiver.handle(request) : listener(request as unknown as Request, response)
   return Object.assign(listener, receiver, { handle: handle as typeof receiver.handle })

@@ -15,7 +15,7 @@ const PASSING = Symbol('ackhook')
 export function withSharedClasses(listener: Listener): Listener {
   if (!isNeeded) return listener
   return (request, response) => {
-    // Without a response another framework calls, which the listener reports.
+    // A missing response means that another framework calls, which the listener reports.
     if (response !== undefined) {
       toDictionary(request)
       toDictionary(response)

@@ -7,14 +7,16 @@ const SHARE_OF_PLUGIN_TIMEOUT = 0.9
 
 type Closable = Pick<Receiver, 'close'>
 
-/** What one app drains when it closes, whatever scopes its receivers were registered in. */
+/** Receivers that one app drains when it closes, in whatever scopes they were registered. */
 interface Drain {
   readonly receivers: Closable[]
   /** Settles when all are drained, or when `preClose` can wait no longer. */
   waited?: Promise<unknown>
 }
 
-/** By `initialConfig`: an app has one, its scopes share it, and two apps never do, though they may share a server. */
+/**
+ * Keyed by `initialConfig`: an app has one, its scopes share it, and two apps never do, though they may share a server.
+ */
 const drains = new WeakMap<FastifyInstance['initialConfig'], Drain>()
 
 /**

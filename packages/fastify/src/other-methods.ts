@@ -16,7 +16,7 @@ interface Place {
  */
 export function routeOtherMethods(scope: FastifyInstance, path: string, handler: RouteHandlerMethod): void {
   if (!scope.hasConstraintStrategy(STRATEGY)) {
-    // Its type speaks of handlers; what the router stores are bit masks.
+    // Router entries are bit masks; the type says handlers.
     const storage = newStorage as never
     scope.addConstraintStrategy({ name: STRATEGY, storage, deriveConstraint: () => ANY, validate() {} })
   }

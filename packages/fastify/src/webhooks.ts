@@ -29,7 +29,7 @@ import { keepOwnHeaders } from './own-headers.ts'
 /** The receiver that `app.webhooks` is. */
 export type FastifyReceiver = Receiver<KnownEvents<Record<never, never>>, FastifyRequest>
 
-/** Where to mount, and under which name. */
+/** Path and name of the route. */
 export interface FastifyMountOptions {
   /** Path of the route. Default `'/webhooks'`. All methods but POST get 405, unless the app routes them there itself. */
   readonly path?: string | undefined
@@ -39,7 +39,7 @@ export interface FastifyMountOptions {
   readonly decorateAs?: string | undefined
 }
 
-/** Where to mount, and the options of a receiver. */
+/** Path of the route, and the options of a receiver. */
 export interface FastifyWebhooksOptions
   extends FastifyMountOptions,
     ReceiverOptions<EventSchemas, FastifyRequest> {}
@@ -53,7 +53,7 @@ declare module 'fastify' {
 
 /**
  * Webhooks for Fastify 5. Only this route gets raw bytes, whatever parsers the app has. `fastify.log` is the logger by
- * default, where the app has one, and the request is the context of `secret` and `namespace`. Processing starts in
+ * default, if the app has one, and the request is the context of `secret` and `namespace`. Processing starts in
  * `onReady`; `app.close()` drains it first, from `preClose` on. Replies go straight to the socket: `onResponse` hooks run,
  * `onSend` hooks do not. Headers set with `reply.header` before are on the reply; those of the reply itself win. Throws
  * `ConfigurationError` for a wrong option.
@@ -185,16 +185,16 @@ function passOnEveryContentType(scope: FastifyInstance): void {
   const sent = new WeakMap<FastifyRequest, FastifyRequest['headers'] | undefined>()
   scope.addHook('preParsing', (request, _reply, payload, done) => {
     const readable = READABLE[request.method]
-    // Fastify copies all headers for each access from then on, so not where it can read the type.
+    // Fastify copies all headers for each access from then on, so not if it can read the type.
     if (request.raw.headers['content-type'] !== 'application/json' && readable !== undefined) {
-      // Without headers of its own a request has those of Node, without a copy.
+      // Reads Node's headers without a copy if the request has none of its own.
       sent.set(request, request.headers === request.raw.headers ? undefined : request.headers)
       request.headers = readable
     }
     done(null, payload)
   })
   scope.removeAllContentTypeParsers()
-  // By its name as well: Fastify parses the header of each request for which it finds only '*'. perf: note 43.
+  // Registered by name as well: Fastify parses the header of each request that matches only '*'. perf: note 43.
   scope.addContentTypeParser(['application/json', '*'], (request, payload, done) => {
     if (sent.has(request)) request.headers = sent.get(request) as FastifyRequest['headers']
     done(null, payload)

@@ -65,7 +65,7 @@ export function webhooksOf<Events, C extends Context = Context>(
 }
 
 /**
- * On Node the bytes and headers of Node's own request are those of the wire; making a Fetch request of them and
+ * Reads the bytes and headers of Node's own request, which are those of the wire; making a Fetch request of them and
  * reading that takes four times as long as all the rest of a delivery.
  */
 function fromContext<C extends Context>(c: C): WebhookRequest<C> {
@@ -90,7 +90,7 @@ function fromContext<C extends Context>(c: C): WebhookRequest<C> {
   }
 }
 
-/** Of what Hono caches only an `arrayBuffer` is exact: text lost its byte order mark and its invalid bytes. */
+/** Uses only a cached `arrayBuffer`, which is exact: text lost its byte order mark and its invalid bytes. */
 function readBody(c: Context, limits: BodyLimits, incoming?: IncomingMessage): ReturnType<ReadBody> {
   const cached = c.req.bodyCache.arrayBuffer
   if (cached !== undefined) return Promise.resolve(cached).then(bytes => new Uint8Array(bytes))
@@ -107,11 +107,11 @@ async function readThroughFetch(
   const body = await readRequestBody(c.req.raw, limits)
   const isGone = body instanceof Refusal ? body.code === 'body_aborted' : body.length === 0
   if (!isGone || incoming.errored !== null || !incoming.complete) return body
-  // What the parser kept, otherwise why there is nothing.
+  // Returns the bytes that the parser kept, otherwise the reason for their absence.
   return readRawBody(incoming, limits)
 }
 
-/** Whether a value is a request of Node's HTTP/1 server: what hosts put in such a place varies. */
+/** Returns whether a value is a request of Node's HTTP/1 server: hosts store different values in such a place. */
 function isNodeRequest(value: unknown): value is IncomingMessage {
   return (
     typeof value === 'object' && value !== null && 'readableDidRead' in value && 'httpVersionMajor' in value
@@ -119,7 +119,7 @@ function isNodeRequest(value: unknown): value is IncomingMessage {
 }
 
 /**
- * Whether something reads the request's stream already. A second reader would wait forever: a Fetch stream around
+ * Returns whether another reader uses the request's stream. A second reader would wait forever: a Fetch stream around
  * the request, for one, pauses it as soon as its own buffer is full.
  */
 function isBeingRead(request: IncomingMessage): boolean {
@@ -139,7 +139,7 @@ function executionOf(c: Context): unknown {
   try {
     return c.executionCtx
   } catch {
-    // The getter throws where the platform has none.
+    // The getter throws if the platform has none.
     return undefined
   }
 }

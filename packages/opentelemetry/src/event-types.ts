@@ -2,7 +2,10 @@ import type { Attributes } from '@opentelemetry/api'
 import { ATTRIBUTE, operationAttributes } from './attributes.ts'
 import { BoundedNames, OTHER } from './bounded-names.ts'
 
-/** What the telemetry of one event type has in common, made once. Never changed: the SDK may keep the objects. */
+/**
+ * Attributes and names shared by the telemetry of one event type, made once. Never changed: the SDK may keep the
+ * objects.
+ */
 export interface EventTypeNames {
   readonly acceptSpan: string
   readonly processSpan: string

@@ -18,14 +18,14 @@ export interface OpenTelemetryOptions {
   /** Default: the global one. */
   readonly meterProvider?: MeterProvider | undefined
   /**
-   * How a `process` span belongs to the trace of its request. `'link'`, the default: a trace of its own that links to it.
-   * `'child'`: part of that trace, so that it is sampled only if that one is. The `traceparent` of a request is not signed:
-   * with `'child'`, the sender decides which trace it is, and may ask for it to be sampled.
+   * Relation of a `process` span to the trace of its request. `'link'`, the default: a trace of its own that links to
+   * it. `'child'`: part of that trace, so that it is sampled only if that one is. The `traceparent` of a request is not
+   * signed: with `'child'`, the sender decides which trace it is, and may ask for it to be sampled.
    */
   readonly parent?: 'link' | 'child' | undefined
   /** Maps an event type to its name in metrics and span names, such as its first part. Must be fast. */
   readonly eventType?: ((type: string) => string) | undefined
-  /** How many names of event types metrics may have. Default 100. Those beyond share the name `_OTHER`. */
+  /** Maximum number of event type names in metrics. Default 100. Those beyond share the name `_OTHER`. */
   readonly maxEventTypes?: number | undefined
 }
 
@@ -39,12 +39,12 @@ export interface WatchOptions {
 export interface OpenTelemetry extends Observer {
   /**
    * Reports pending, active and dead events and the age of the oldest whenever metrics are collected, and whether the inbox
-   * answers within 3 seconds: where it does not, the others are NaN. Call it after OpenTelemetry has been set up. Returns a
+   * answers within 3 seconds: if it does not, the others are NaN. Call it after OpenTelemetry has been set up. Returns a
    * function that stops it. Throws `ConfigurationError` for a second receiver.
    */
   watch(receiver: WatchedReceiver, options?: WatchOptions): () => void
   /**
-   * The same handler with the span of its attempt active. Only where this observer is not the option `observe` itself but
+   * The same handler with the span of its attempt active. Only if this observer is not the option `observe` itself but
    * called by another one: that option does it for every handler, and for `onError` and `onDeadLetter`. Needs a context
    * manager, which every Node SDK of OpenTelemetry sets up.
    */

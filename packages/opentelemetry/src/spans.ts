@@ -50,7 +50,7 @@ export class Spans {
     this.#options = options
   }
 
-  /** Whether one attempt ran twice at the same time, which does not happen in one receiver. */
+  /** True if one attempt ran twice at the same time, which does not happen in one receiver. */
   get overlapped(): boolean {
     return this.#overlapped
   }
@@ -85,7 +85,7 @@ export class Spans {
     switch (observation.kind) {
       case 'accepted': {
         const place = acceptSpan(tracer, observation, types).spanContext()
-        // With 'processed' the handlers have already run, and no span will link to this one.
+        // The handlers have already run with 'processed', and no span will link to this one.
         if (observation.code === 'accepted' && isSpanContextValid(place))
           this.#accepted.put(eventKey(observation), place)
         return

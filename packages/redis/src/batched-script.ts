@@ -10,7 +10,7 @@ import { type Reply, runScript, type Script } from './scripts.ts'
 export interface ScriptParts {
   readonly client: RedisClient
   readonly breaker: Breaker
-  /** Why there is no connection. */
+  /** Reason for the lack of a connection. */
   readonly reason: Pick<ConnectionReason, 'of' | 'watch'>
   /** One timer for all commands. perf: note 18. */
   readonly timeouts: Timeouts
@@ -31,7 +31,7 @@ interface Command {
   readonly calls: readonly Call[]
   readonly permit: Permit
   timeout?: Timeout
-  /** Its calls are settled, by a reply, a failure or the timeout. */
+  /** True once its calls are settled, by a reply, a failure or the timeout. */
   settled: boolean
 }
 
@@ -69,7 +69,7 @@ export class BatchedScript {
     this.#waiting.push(call)
     const { length } = this.#waiting
     if (length >= this.#maxCalls || (this.#underWay === 0 && length === 1)) this.#flush()
-    // After the requests that this turn of the event loop reads, and before it waits for more.
+    // Sends once the requests of this turn of the event loop are read, before it waits for more.
     else if (length === 1) setImmediate(() => this.#flush())
   }
 
@@ -90,7 +90,7 @@ export class BatchedScript {
     this.#parts.reason.watch()
     this.#underWay++
     const command: Command = { calls, permit, settled: false }
-    // After one more look at the network: a reply may have arrived in time while this process was held up.
+    // Polls the network once more: a reply may have arrived in time while this process was held up.
     command.timeout = timeouts.set(() => setImmediate(() => this.#expire(command)))
     this.#execute(calls).then(
       reply => this.#succeed(command, reply),

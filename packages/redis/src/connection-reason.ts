@@ -17,8 +17,8 @@ interface Emitter {
 }
 
 /**
- * Why the user's client has no connection: what the server said first, otherwise the socket. The client has listeners of
- * this store only while it is without a connection.
+ * Reason why the user's client has no connection: the server's first error, otherwise the socket's. The client has
+ * listeners of this store only while it is without a connection.
  */
 export class ConnectionReason {
   readonly #client: Emitter
@@ -40,7 +40,7 @@ export class ConnectionReason {
     }
   }
 
-  /** To be called with each command: a client that is ready is left alone. */
+  /** Called for each command; leaves a client alone that is ready. */
   watch(): void {
     const { status } = this.#client
     if (this.#watching || status === undefined || status === 'ready') return

@@ -2,16 +2,16 @@ import { ConfigurationError, type Duration } from '@ackhook/core'
 import { durationMs, oneOf, refuseUnknownNames } from '@ackhook/core/spi'
 import type { RedisClient } from './redis-client.ts'
 
-/** How `redisStore` names its keys, how long it waits, and what it does while Redis is unavailable. */
+/** Options of `redisStore`: names of its keys, its timeout, and its behavior while Redis is unavailable. */
 export interface RedisStoreOptions {
   /**
    * Put before every key. Default `'ackhook:'`. With more than 8 characters, a remembered id takes 16 bytes more.
    */
   readonly prefix?: string | undefined
-  /** How long a call may take before it counts as failed, whatever the client's settings. Default `'1s'`. */
+  /** Time limit of a call, whatever the client's settings. Default `'1s'`. */
   readonly timeout?: Duration | undefined
   /**
-   * What happens to a delivery while Redis is unavailable. `'reject'` (default): 503, and the sender keeps the
+   * Answer to a delivery while Redis is unavailable. `'reject'` (default): 503, and the sender keeps the
    * event. `'process'`: it is accepted and runs without a claim, so duplicates may run too.
    */
   readonly onStoreError?: 'reject' | 'process' | undefined

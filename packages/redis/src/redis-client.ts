@@ -5,7 +5,7 @@
 export interface RedisClient {
   evalsha(sha: string, keyCount: number, ...args: string[]): Promise<unknown>
   eval(script: string, keyCount: number, ...args: string[]): Promise<unknown>
-  /** For a claim of a single key, and for the eviction policy when processing starts. */
+  /** Sends a command: for a claim of a single key, and for the eviction policy when processing starts. */
   call(command: string, ...args: string[]): Promise<unknown>
   /** `true` for Redis Cluster, where one command can only touch keys of one slot. */
   readonly isCluster?: boolean

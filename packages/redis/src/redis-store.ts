@@ -57,7 +57,7 @@ class RedisStore {
   readonly #releases: BatchedScript
   readonly #forgets: BatchedScript
   #report: ((notice: StoreNotice) => void) | undefined
-  /** What was reported of the eviction policy, and when it was read. Monotonic milliseconds. */
+  /** Notice about the eviction policy, and the time it was read. Monotonic milliseconds. */
   #policyNotice: string | undefined
   #policyReadAt = Number.POSITIVE_INFINITY
   /** The present outage has been reported. */
@@ -152,7 +152,7 @@ class RedisStore {
   }
 
   async #recheckPolicy(): Promise<void> {
-    // What keeps it from being read was reported at the start, or shows at the claims.
+    // Reasons for a failed read were reported at the start, or show at the claims.
     await this.#readPolicies().then(
       policies => this.#reportPolicies(policies),
       () => {},

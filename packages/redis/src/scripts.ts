@@ -7,7 +7,7 @@ export interface Script {
   readonly name: 'claim' | 'extend' | 'complete' | 'release' | 'forget'
   readonly lua: string
   readonly sha: string
-  /** How many numbers it replies with for each key. */
+  /** Count of numbers in the reply for each key. */
   readonly width: number
 }
 

@@ -8,7 +8,7 @@ import type { Turns } from './turns.ts'
 
 /** The bodies of one page together. */
 const PAGE_BYTES = 4 * 1024 * 1024
-/** What one piece of a page reads: deliveries go in between. */
+/** Size of one piece of a page; deliveries go in between. */
 const PIECE_BYTES = 256 * 1024
 const PIECE_ROWS = 100
 
@@ -37,7 +37,7 @@ export function createDeadLetters({ batcher, runs, turns }: DeadLetterParts): De
   }
 }
 
-/** Ends early where the bodies would be over {@link PAGE_BYTES}, and never without a letter while there is one. */
+/** Ends early if the bodies would be over {@link PAGE_BYTES}, and never without a letter while there is one. */
 async function readPage(
   limit: number,
   start: Pick<ListRequest, 'order' | 'after'>,

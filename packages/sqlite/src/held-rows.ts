@@ -8,17 +8,17 @@ export interface HeldRow {
   readonly row: Lease
   readonly delivery: Delivery
   readonly attempt: Attempt
-  /** The run of its ordering key, where other rows waited behind it. */
+  /** The run of its ordering key, if other rows waited behind it. */
   readonly run: KeyRun | undefined
   /** The row before it in that run, until its result is recorded: only that gives this row its lease. */
   before: HeldRow | undefined
   /** The row that began after it in that run. */
   after: HeldRow | undefined
-  /** Whether its result could be recorded. Set when its handlers have ended. */
+  /** True if its result could be recorded. Set once its handlers have ended. */
   recorded: Promise<boolean> | undefined
-  /** Its handlers have ended; the slot is free. */
+  /** True once its handlers have ended: the slot is free. */
   hasEnded: boolean
-  /** Its index among the held rows, which set it; negative when it is not one of them. */
+  /** Index among the held rows, set by them; negative if it is not one of them. */
   place: number
 }
 
@@ -40,7 +40,7 @@ export class HeldRows {
     return held.place >= 0
   }
 
-  /** Whether it was one of them. */
+  /** Returns whether it was one of them. */
   remove(held: HeldRow): boolean {
     const { place } = held
     if (place < 0) return false
@@ -53,7 +53,7 @@ export class HeldRows {
     return true
   }
 
-  /** As they are now: later changes leave this list as it is. */
+  /** Copies the list as it is now: later changes leave the copy alone. */
   all(): readonly HeldRow[] {
     return [...this.#rows]
   }

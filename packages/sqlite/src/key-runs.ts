@@ -4,7 +4,7 @@ import { storedOrderAt, storedOrderKey } from './engine/pack.ts'
 import { READ_AHEAD_MS, type RowBehind, type RowsBehind } from './protocol/batch-result.ts'
 import { monotonicMs } from './protocol/monotonic-ms.ts'
 
-/** For so long may the events of one key keep their slot, while those of other keys wait for one. */
+/** Time for which events of one key may keep their slot while those of other keys wait for one. */
 const MAX_RUN_MS = 10
 const MAX_READ_AHEAD = 32
 
@@ -27,7 +27,7 @@ export class KeyRuns {
   /** Redrives under way: which keys they are of is not known here. */
   #redrives = 0
 
-  /** How many rows one run is likely to need. */
+  /** Returns the number of rows one run is likely to need. */
   get readAhead(): number {
     return this.#readAhead
   }
@@ -60,7 +60,7 @@ export class KeyRuns {
     if (index >= 0) this.#runs.splice(index, 1)
   }
 
-  /** To be called for every arrival, before it is stored: what is younger must not begin before it. */
+  /** Called for every arrival, before it is stored: younger events must not begin before it. */
   giveWayTo(order: SerialOrder): void {
     if (this.#runs.length === 0) return
     for (const run of this.#runs) dropYounger(run, order)

@@ -20,13 +20,13 @@ export function startLeaseCheck({ held, leaseMs, batcher, onLost }: LeaseCheckPa
       // A row that has just been settled is no longer leased, and not lost either.
       if (!isHeld && !one.hasEnded) onLost(one)
     } catch {
-      // Not known: the next check finds out whether another process has taken it.
+      // Unknown here: the next check finds out whether another process has taken it.
     }
   }
 
   const timer = setInterval(() => {
     for (const one of held.all()) {
-      // Without a lease yet.
+      // The row has no lease yet.
       if (one.before === undefined) void check(one)
     }
   }, leaseMs / 3)

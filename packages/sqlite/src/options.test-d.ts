@@ -2,7 +2,7 @@ import type { SqliteInboxOptions } from './options.ts'
 
 declare const isSet: boolean
 
-/** What leaves an option out: a condition, or a variable that is not set. */
+/** Values that leave an option out: a condition, or a variable that is not set. */
 export const options: SqliteInboxOptions = {
   path: isSet ? 'webhooks.db' : undefined,
   database: undefined,
@@ -11,6 +11,6 @@ export const options: SqliteInboxOptions = {
   create: isSet ? false : undefined,
 }
 
-/** Each option may be `undefined`. */
+/** Every option may be `undefined`. */
 export const all: { readonly [Name in keyof Required<SqliteInboxOptions>]: undefined } & SqliteInboxOptions =
   { path: undefined, database: undefined, lease: undefined, poll: undefined, create: undefined }

@@ -3,7 +3,7 @@ import { ConfigurationError, type Duration } from '@ackhook/core'
 import { durationMs, refuseUnknownNames } from '@ackhook/core/spi'
 import type { SqliteDatabase } from './storage/driver/database.ts'
 
-/** Either `path` or `database`. Durations are strings with a unit, such as `'30s'`. */
+/** Options of `sqliteInbox`: either `path` or `database`. Durations are strings with a unit, such as `'30s'`. */
 export interface SqliteInboxOptions {
   /** The database file, on a local disk; relative to the current working directory. Created when missing, in a folder that exists. */
   readonly path?: string | undefined
@@ -13,15 +13,15 @@ export interface SqliteInboxOptions {
    */
   readonly database?: SqliteDatabase | undefined
   /**
-   * How long an event of a process that died waits before another running process takes it. Renewed at a third of
+   * Time after which an event of a process that died goes to another running process. Renewed at a third of
    * that, by the thread that works on the file: a process whose event loop is blocked keeps its events for six
    * times as long. With `database` the event loop renews. Default `'10s'`, with `database` `'60s'`.
    */
   readonly lease?: Duration | undefined
-  /** How often to look for events that another process has received. Default `'500ms'`. */
+  /** Interval between checks for events that another process has received. Default `'500ms'`. */
   readonly poll?: Duration | undefined
   /**
-   * Whether to create the file and its tables where there are none. Default `true`. With `false`, for tools that look
+   * Creates the file and its tables if they are missing. Default `true`. With `false`, for tools that look
    * into an inbox, a file without one is a `ConfigurationError` and is not changed.
    */
   readonly create?: boolean | undefined

@@ -6,10 +6,10 @@ import type { Turns } from './turns.ts'
 
 const DEFAULT_LIMIT = 100
 const MAX_LIMIT = 1_000_000
-/** What one piece of a page reads: deliveries go in between. */
+/** Size of one piece of a page; deliveries go in between. */
 const PIECE_ROWS = 500
 
-/** What an index finds. */
+/** Filters that use an index. */
 export const BROWSING: BrowseSupport = { states: ['pending', 'active', 'dead'], filters: [] }
 
 /** One page of the events in a state. */
@@ -37,7 +37,7 @@ export async function browse(
   return events
 }
 
-/** Where a page ended, by its cursor: that of a dead letter names when it died too. */
+/** End of a page, by its cursor: that of a dead letter includes its time of death. */
 export function parseCursor(cursor: string, state: BrowseQuery['state']): Position {
   const [, failedAt, seq] = (state === 'dead' ? DEAD_CURSOR : CURSOR).exec(cursor) ?? []
   if (seq !== undefined) return { seq: Number(seq), failedAt: Number(failedAt) }

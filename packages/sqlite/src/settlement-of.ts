@@ -3,10 +3,10 @@ import type { Lease, Settlement } from './protocol/batch.ts'
 
 /** The last time that a `Date` can be. */
 const MAX_TIME = 8.64e15
-/** Of the text of an error. A page of letters shows many. */
+/** Limit for an error's text. A page of letters shows many. */
 const MAX_REASON = 8192
 
-/** What a result changes in the file. `next`: the row whose lease comes with it. */
+/** Returns the change that a result makes in the file. `next`: the row whose lease comes with it. */
 export function settlementOf(
   { seq, token }: Lease,
   result: AttemptResult,
@@ -34,7 +34,7 @@ export function settlementOf(
   }
 }
 
-/** Of a clock whose answer is no time, the machine's. */
+/** Returns the time by the user's clock, or the machine's if that is invalid. */
 function timeOf({ clock }: ProcessingPolicy): number {
   const now = Math.round(clock())
   return Math.abs(now) <= MAX_TIME ? now : Date.now()

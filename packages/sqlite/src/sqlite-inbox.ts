@@ -39,10 +39,10 @@ const RETRY: RetryPolicy = { attempts: 8, minDelayMs: 5000, maxDelayMs: 43_200_0
 const CAPACITY = 1_000_000
 /** Pieces of what people read and change that share one transaction, and so one wait of a delivery. */
 const PIECES_AT_A_TIME = 4
-/** Between attempts to record a result while the file cannot be written. */
+/** Delay between attempts to record a result while the file cannot be written. */
 const MIN_RECORD_DELAY_MS = 250
 const MAX_RECORD_DELAY_MS = 5000
-/** How long the last results of a closing inbox may take to reach the disk. */
+/** Time that the last results of a closing inbox may take to reach the disk. */
 const LAST_RESULTS_MS = 2000
 
 /**
@@ -74,7 +74,7 @@ export function sqliteInbox(pathOrOptions: string | SqliteInboxOptions): Inbox {
   }
 }
 
-/** What is known only once processing starts. */
+/** Parts that are known only once processing starts. */
 interface Started {
   readonly work: ProcessEvent
   readonly policy: ProcessingPolicy
@@ -83,14 +83,14 @@ interface Started {
 
 class SqliteInbox {
   readonly deadLetters: DeadLetterStore
-  /** Where the processes on this file publish what they handle. */
+  /** Board on which the processes on this file publish what they handle. */
   readonly board: PresenceStore
   readonly #options: ResolvedSqliteOptions
   readonly #engine: Engine
   readonly #batcher: Batcher
   /** Rows that run here, or whose result is being recorded. */
   readonly #held = new HeldRows()
-  /** How many of them occupy a slot: their handlers have not ended. */
+  /** Number of them that occupy a slot: their handlers have not ended. */
   #active = 0
   readonly #runs = new KeyRuns()
   readonly #turns = new Turns(PIECES_AT_A_TIME)
@@ -101,7 +101,7 @@ class SqliteInbox {
   #pollTimer: ReturnType<typeof setTimeout> | undefined
   /** Called when nothing is held and nothing waits for the engine. */
   #onIdle: (() => void) | undefined
-  /** Why the last rows asked for did not come. */
+  /** Reason why the last rows asked for did not come. */
   #outage: string | undefined
 
   constructor(options: ResolvedSqliteOptions) {
@@ -154,7 +154,7 @@ class SqliteInbox {
     return this.#batcher.accept(delivery)
   }
 
-  /** How many rows may be taken, beyond those `requested` before. */
+  /** Returns the number of rows that may be taken, beyond those `requested` before. */
   #freeSlots(requested: number): number {
     if (this.#started === undefined || this.#closing !== undefined) return 0
     return this.#started.policy.concurrency - this.#active - requested
@@ -191,7 +191,7 @@ class SqliteInbox {
     }
     this.#held.add(held)
     this.#active++
-    // After the replies of this turn: work must not delay an acknowledgement that is being written.
+    // Starts after the replies of this turn: work must not delay an acknowledgement.
     setImmediate(() => void this.#run(held))
     return held
   }
@@ -268,7 +268,7 @@ class SqliteInbox {
     this.#running().policy.observe({ kind: 'lease_lost', ...eventRef(held.delivery) })
     held.attempt.abort(ABORT.leaseLost())
     this.#freeSlot(held)
-    // Its lease would have come from this one.
+    // The next row would have got its lease from this one.
     if (held.after !== undefined) this.#lose(held.after)
     this.#checkIdle()
   }
@@ -280,7 +280,7 @@ class SqliteInbox {
     this.#checkIdle()
   }
 
-  /** Observes an outage when it begins, and not with every poll: where no event arrives, nothing else shows it. */
+  /** Observes an outage when it begins, and not with every poll: if no event arrives, nothing else shows it. */
   #reportOutage(error?: Error): void {
     if (error !== undefined && error.message !== this.#outage) {
       this.#started?.policy.observe({ kind: 'store_down', operation: 'take', error })
@@ -311,13 +311,13 @@ class SqliteInbox {
     await this.#idleWithin(LAST_RESULTS_MS)
     this.#started?.leaseCheck.stop()
     await this.#engine.close()
-    // Whatever was accepted is in the file.
+    // Accepted events are all in the file.
     return { lost: 0 }
   }
 
   #giveBack(): void {
     for (const held of this.#held.all()) {
-      // Its result is tried once more.
+      // Ended rows are left: their results are recorded once more.
       if (held.hasEnded) continue
       this.#held.remove(held)
       held.attempt.abort(ABORT.drained())

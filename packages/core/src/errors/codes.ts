@@ -24,7 +24,7 @@ const REFUSED = {
     message: 'Send the body without Content-Encoding: the signature covers its plain bytes.',
   },
   body_unavailable: { status: 500, message: 'Something read the body before the webhook receiver.' },
-  // With isolatedDeclarations, a property whose value is a name needs its type.
+  // Types the property explicitly: isolatedDeclarations requires it if the value is a name.
   signature_missing: UNAUTHORIZED as CodeEntry,
   signature_malformed: UNAUTHORIZED as CodeEntry,
   signature_mismatch: UNAUTHORIZED as CodeEntry,

@@ -27,7 +27,7 @@ export class AckhookError extends Error {
   }
 }
 
-/** Where the pages are that messages refer to. */
+/** Base URL of the pages that messages link to. */
 export const DOCS = 'https://github.com/ackhook/ackhook/blob/main/docs/'
 
 /** A wrong option. Thrown at construction; the message names the option and the fix. */
@@ -36,7 +36,7 @@ export class ConfigurationError extends AckhookError {
   /** The option at fault, for example `tolerance` or `retry.attempts`. */
   readonly option: string
 
-  /** `page`: the heading in `docs/wrong-options.md` that explains it, where a line is not enough. */
+  /** `page`: the heading in `docs/wrong-options.md` that explains it, if a line is not enough. */
   constructor(option: string, fix: string, options?: ErrorOptions & { readonly page?: string }) {
     const see = options?.page === undefined ? '' : `. See ${DOCS}wrong-options.md#${options.page}`
     super('configuration_invalid', `Option '${option}': ${fix}${see}`, options)
@@ -60,7 +60,7 @@ export class NonRetryableError extends AckhookError {
 
 /**
  * Throw it from a handler to choose when the next attempt starts, at most 7 days ahead, for example after a `429` of
- * another API. The attempt counts: when it was the last one, the event is dead-lettered all the same. Where several
+ * another API. The attempt counts: when it was the last one, the event is dead-lettered all the same. If several
  * handlers of an event failed, the longest time that one of them asked for counts. With `acknowledge: 'after-processing'`
  * it is a `Retry-After` of an hour at most; whether the platform honours it is not published.
  *
@@ -69,7 +69,7 @@ export class NonRetryableError extends AckhookError {
  */
 export class RetryAfterError extends AckhookError {
   override readonly name: string = 'RetryAfterError'
-  /** Milliseconds until the next attempt. Undefined where neither a duration nor a valid `Date` was given. */
+  /** Milliseconds until the next attempt. Undefined if neither a duration nor a valid `Date` was given. */
   readonly delayMs: number | undefined
 
   /**
@@ -94,14 +94,14 @@ function delayOf(after: unknown): number {
   }
 }
 
-/** What several handlers of one event threw. */
+/** Errors of several handlers that failed for one event. */
 export class HandlersFailed extends AggregateError {
   constructor(errors: readonly unknown[]) {
     super(errors, `${errors.length} handlers failed`)
   }
 }
 
-/** What each handler that failed has thrown. The `AggregateError` of one handler is one of these. */
+/** Returns one error per failed handler. An `AggregateError` thrown by a handler counts as one. */
 export function errorsOf(thrown: unknown): readonly unknown[] {
   return isReadable(thrown) && thrown instanceof HandlersFailed ? thrown.errors : [thrown]
 }
@@ -145,8 +145,8 @@ const BRAND = Symbol.for('ackhook.error')
 Object.defineProperty(AckhookError.prototype, BRAND, { value: true })
 
 /**
- * Whether it is an {@link AckhookError} with this code, of any copy of this package. Never throws, whatever a handler
- * has thrown.
+ * Returns whether `error` is an {@link AckhookError} with this code, from any copy of this package. Never throws,
+ * whatever a handler has thrown.
  */
 export function hasCode(error: unknown, code: ErrorCode): boolean {
   try {
@@ -162,8 +162,8 @@ const COPIES = Symbol.for('ackhook.copies')
 /** An error from each copy of this package in the process, which all of them share. Its stack names the place. */
 const copies = shared[COPIES] ?? new Set()
 shared[COPIES] = copies
-// Here and not in a module of its own: a bundler would leave that out where only an error class is imported. The stack
-// becomes a text only where it is needed: that is 0.7 ms of a start.
+// Stays in this module: a bundler would drop a separate one if only an error class is imported. The stack
+// is formatted only when needed: that is 0.7 ms of a start.
 copies.add(new Error())
 
 /** The places of all copies, once, if there are several. A file that hot reloading evaluates again is one place. */
@@ -175,7 +175,7 @@ export function unreportedCopies(): readonly string[] {
   return [...places]
 }
 
-/** Not `import.meta.url`, which Jest and bundlers for CommonJS do not have. */
+/** Avoids `import.meta.url`, which Jest and CommonJS bundlers lack. */
 function placeOf({ stack }: Error): string {
   return /(?:at |\(|@)([^()\n]+):\d+:\d+/.exec(String(stack))?.[1] ?? ''
 }

@@ -1,6 +1,6 @@
 import { kindOf } from './kind-of.ts'
 
-/** Whether a value is an error of any realm. Never throws. */
+/** Returns whether a value is an error of any realm. Never throws. */
 export function isError(value: unknown): value is Error {
   try {
     return value instanceof Error || ['Error', 'DOMException'].includes(kindOf(value))

@@ -1,17 +1,17 @@
 import type { RefusalCode } from './codes.ts'
 
 /**
- * Why a request goes no further. A value and not an exception: a flood of forged requests must not pay for
+ * Reason why a request is refused. A value and not an exception: a flood of forged requests must not pay for
  * stack traces, and a step that can refuse says so in its return type.
  */
 export class Refusal {
   readonly code: RefusalCode
-  /** What the log should say beyond the code. Never sent to the sender. */
+  /** Detail for the log, beyond the code. Never sent to the sender. */
   readonly detail: string | undefined
   readonly cause: unknown
   /** Milliseconds after which the sender may usefully try again. */
   readonly retryAfterMs: number | undefined
-  /** Set where the log must show it as a fault on this side, whatever its status is. */
+  /** Set if the log must show it as a fault on this side, whatever its status is. */
   readonly level: 'error' | undefined
 
   constructor(code: RefusalCode, about: Partial<Omit<Refusal, 'code'>> = {}) {

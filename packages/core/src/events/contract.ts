@@ -1,10 +1,10 @@
 import { ConfigurationError } from '../errors/errors.ts'
 import { oneOf, refuseNull, refuseUnknownNames } from '../lib/check-option.ts'
 
-/** How the `t` of the signature header is written. `'auto'` reads all three. */
+/** Format of `t` in the signature header. `'auto'` reads all three. */
 export type TimestampUnit = 'auto' | 'seconds' | 'milliseconds' | 'iso8601'
 
-/** Which key of the body holds which field of the envelope. */
+/** Names of the envelope's fields in the body. */
 export interface EnvelopeFields {
   readonly id: string
   readonly type: string
@@ -13,8 +13,8 @@ export interface EnvelopeFields {
 }
 
 /**
- * What the platform has published only provisionally, in one place. Each default is what its interface
- * specification says today; where that is silent (the unit of `t`) the default reads every plausible form.
+ * Parts of the platform's interface that are provisional, in one place. Each default is what the interface
+ * specification says today; if that is silent (the unit of `t`) the default reads every plausible form.
  */
 export interface Contract {
   /** Name of the signature header. Default `X-Service-Signature`. */
@@ -27,7 +27,7 @@ export interface Contract {
   readonly fields: EnvelopeFields
   /**
    * Turns an older or newer shape of an event into the one your handlers expect. Runs before schemas, and
-   * again at each attempt where only bytes were kept, so it must be pure. When it throws the event is
+   * again at each attempt if only bytes were kept, so it must be pure. When it throws the event is
    * answered 422: the sender keeps it.
    */
   readonly upcast?: (event: UncheckedEvent) => UncheckedEvent
@@ -42,7 +42,7 @@ export interface UncheckedEvent {
   readonly [field: string]: unknown
 }
 
-/** What to change of the {@link Contract}; the rest keeps its defaults. */
+/** Overrides of the {@link Contract}; omitted fields keep their defaults. */
 export type ContractOptions = {
   readonly [Name in keyof Omit<Contract, 'fields'>]?: Contract[Name] | undefined
 } & {
@@ -59,7 +59,7 @@ export const PUBLISHED_FIELDS: EnvelopeFields = {
 const NAMES: readonly string[] = ['header', 'scheme', 'timestampUnit', 'fields', 'upcast']
 const UNITS: readonly TimestampUnit[] = ['auto', 'seconds', 'milliseconds', 'iso8601']
 const HTTP_TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
-/** Not `t`, which is the label of the timestamp. */
+/** Excludes `t`, which is the timestamp's label. */
 const LABEL = /^(?!t$)[A-Za-z0-9_-]+$/
 
 /** The whole contract from what a user changed of it. Throws {@link ConfigurationError}, with `prefix` before a name. */
@@ -90,7 +90,7 @@ export function resolveContract(options: ContractOptions = {}, prefix = 'contrac
   return { ...contract, upcast }
 }
 
-/** The published names themselves where none is changed: an event is then what was parsed, and not a copy. */
+/** The published names themselves if none is changed: an event is then what was parsed, and not a copy. */
 function fieldsOf(changed: ContractOptions['fields']): EnvelopeFields {
   if (changed === undefined) return PUBLISHED_FIELDS
   const given = Object.entries(changed).filter(([, name]) => name !== undefined)

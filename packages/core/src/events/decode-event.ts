@@ -27,8 +27,8 @@ export function createDecoder(contract: Contract, schemas: EventSchemas): Decode
 const LOSSY = "'id' or 'type' is not valid UTF-8"
 
 /**
- * Whether the id or the type may have lost bytes that are not UTF-8. Each such byte became U+FFFD, and two ids that
- * differ only there would be one.
+ * Returns whether the id or the type may have lost bytes that are not UTF-8. Each such byte became U+FFFD, and two ids
+ * that differ only there would be one.
  */
 function isLossy({ id, type }: UncheckedEvent, body: Uint8Array): boolean {
   if (!id.includes('\uFFFD') && !type.includes('\uFFFD')) return false
@@ -44,7 +44,7 @@ function upcast(event: UncheckedEvent, step: NonNullable<Contract['upcast']>): U
   const { id, type } = event
   try {
     const answer = step(event)
-    // Its rejection would be unhandled: the event is refused for being a promise.
+    // Silences its rejection: the event is already refused because `upcast` returned a promise.
     if (isPromise(answer)) Promise.resolve(answer).catch(() => {})
     // The id was signed and is what the event is remembered by: an upcast may not give it another, also not in place.
     const current = answer?.id === id ? answer : { ...answer, id }
@@ -73,7 +73,7 @@ async function validate(event: UncheckedEvent, schema: StandardSchemaV1): Promis
 }
 
 const MAX_PLACES = 5
-/** How fields are named. Any other key is likelier to be data: an address or a number that a record is kept by. */
+/** Shape of a field name. Other keys are probably data, such as an address or a number used as a key. */
 const NAME = /^[A-Za-z_][\w-]{0,63}$/
 
 /** Says where and not what: the messages of some libraries quote the value, and payload data belongs in no log. */
@@ -122,7 +122,7 @@ export function parseEnvelope(text: string, contract: Contract): UncheckedEvent 
   } as UncheckedEvent
 }
 
-/** What keeps a value from being an event with these fields; never what is in them. */
+/** Describes why a value is not an event with these fields. Never includes their values. */
 export function envelopeFault(value: unknown, fields: EnvelopeFields): string | undefined {
   const { id, type, created_at, data } = fields
   if (!isRecord(value)) return 'the body is not a JSON object'

@@ -37,7 +37,7 @@ receiver.on('conversation.resolved', event => {
   receiver.on('a.b', (_, context) => void context.attempts)
 })
 
-// Its values stay open, for the platform may add some.
+// Enumerations stay open: the platform may add values.
 receiver.on('conversation.resolved', ({ data }) => {
   expectTypeOf<'whatsapp'>().toExtend<typeof data.channel>()
   expectTypeOf<'sms'>().toExtend<typeof data.channel>()
@@ -161,7 +161,7 @@ withSchemas
     expectTypeOf(event.data).toEqualTypeOf<{ merged_id: string }>()
   })
 
-// What isEvent narrows to is what the schemas say.
+// Narrowing by isEvent gives the schemas' types.
 withSchemas.on('*', event => {
   if (isEvent(event, 'conversation.resolved')) {
     expectTypeOf(event.data.conversation_id).toExtend<string & z.core.$brand<'conversation'>>()

@@ -10,7 +10,7 @@ export type ConversationResolvedData = {
   conversation_id: string
   /** `whatsapp` is the one published value; more will come. */
   channel: 'whatsapp' | (string & {})
-  /** Who resolved the conversation. `ai` is the one published value; more will come. */
+  /** Party that resolved the conversation. `ai` is the one published value; more will come. */
   resolved_by: 'ai' | (string & {})
 }
 
@@ -26,7 +26,7 @@ export type ConversationResolvedData = {
  * }
  */
 export interface EventMap {
-  // Also in KNOWN_TYPES below. Sample data for tests: DEFAULT_DATA in packages/testing/src/requests/create-event.ts.
+  // Keep in step with KNOWN_TYPES below and DEFAULT_DATA in packages/testing/src/requests/create-event.ts.
   'conversation.resolved': ConversationResolvedData
 }
 
@@ -68,10 +68,10 @@ export type SchemaEvents<Schemas extends EventSchemas> = {
 type Names<Events> = keyof Events & string
 type CategoryOf<Type> = Type extends `${infer Category}.${string}` ? Category : never
 
-/** What `on` accepts: a known type, a category such as `'conversation.*'`, `'*'`, or any other string. */
+/** Patterns that `on` accepts: a known type, a category such as `'conversation.*'`, `'*'`, or any other string. */
 export type EventPattern<Events> = Names<Events> | `${CategoryOf<Names<Events>>}.*` | '*' | (string & {})
 
-/** Only in types: no event has such a field. */
+/** Exists only in types: no event has this field. */
 declare const KNOWN: unique symbol
 
 /** An event of whatever type, of a receiver that knows these. It tells {@link isEvent} of types that schemas gave. */
@@ -79,7 +79,7 @@ export type AnyEvent<Events, Type extends string = string> = [EventMap, Events] 
   ? WebhookEvent<Type>
   : WebhookEvent<Type> & { readonly [KNOWN]?: Events }
 
-/** Only in types: no literal equals such a text, so that comparing `type` with a known one rules this event out. */
+/** Exists only in types: no literal equals this string, so comparing `type` with a known type rules this event out. */
 declare const OTHER: unique symbol
 type KnownIn<Events, Category extends string> = Extract<Names<Events>, `${Category}.${string}`>
 
@@ -100,13 +100,13 @@ export type EventFor<Events, Pattern> =
         ? CategoryEvent<Events, Category>
         : WebhookEvent<Pattern & string>
 
-/** What a handler gets in addition to the event. */
+/** Second argument of a handler. */
 export interface HandlerContext {
   /** 1 for the first attempt at this event. */
   readonly attempt: number
   /** The namespace the event arrived under; empty when none is configured. */
   readonly namespace: string
-  /** When the event arrived, in milliseconds since the epoch. */
+  /** Arrival time of the event, in milliseconds since the epoch. */
   readonly receivedAt: number
   /**
    * A copy of the exact bytes that were signed, made at each access. `JSON.parse` rounds whole numbers beyond 2^53, such

@@ -2,7 +2,7 @@ import { expectTypeOf } from 'vitest'
 import type { EventMap } from './event-types.ts'
 import type { PlannedData, PlannedEvents } from './planned-events.ts'
 
-// What an app does with them, without changing the types of this package.
+// Shows how an app uses them without changing this package's types.
 interface AppEvents extends EventMap, PlannedEvents {}
 
 expectTypeOf<AppEvents['message.delivered']>().toEqualTypeOf<PlannedData>()

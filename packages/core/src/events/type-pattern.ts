@@ -9,7 +9,7 @@ export function requirePattern(option: string, pattern: unknown): asserts patter
     )
 }
 
-/** Whether a pattern takes a type, or all that another pattern takes. */
+/** Returns whether a pattern matches a type, or everything that another pattern matches. */
 export function covers(wider: string, type: string): boolean {
   return wider === type || wider === '*' || (wider.endsWith('.*') && type.startsWith(wider.slice(0, -1)))
 }

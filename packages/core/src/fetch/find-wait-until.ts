@@ -30,7 +30,7 @@ function contextOnVercel(): unknown {
   }
 }
 
-/** A property at a path. `undefined` where a part of it is missing, or is a getter that throws. */
+/** A property at a path. `undefined` if a part of it is missing, or is a getter that throws. */
 function read(value: unknown, ...path: readonly PropertyKey[]): unknown {
   try {
     return path.reduce(

@@ -19,7 +19,7 @@ export async function readRequestBody(request: Request, limits: BodyLimits): Pro
 const LENGTH = /^\d+$/
 
 /**
- * With a declared length the server itself cuts the body there, and its own way to read is the fastest. Only a request
+ * Reads by the runtime's fastest method: the server itself cuts the body at a declared length. Only a request
  * that no server made can be longer; it is refused once read. perf: note 11.
  */
 async function readWhole(request: Request, limits: BodyLimits): Promise<Uint8Array | Refusal> {
@@ -75,7 +75,7 @@ function timedOut({ timeoutMs }: BodyLimits): Refusal {
   return new Refusal('body_timeout', { detail: `not complete after ${timeoutMs} ms` })
 }
 
-/** Not awaited, and a broken stream may refuse. */
+/** Never awaited: a broken stream may reject. */
 function cancel(reader: ReadableStreamDefaultReader<Uint8Array>): void {
   reader.cancel().catch(() => {})
 }

@@ -2,7 +2,7 @@ import { DeadlineError, withDeadline } from '../lib/deadline.ts'
 import { type InspectedReceiver, inspectReceiver } from '../receiver/inspect.ts'
 import type { Receiver } from '../receiver/receiver.ts'
 
-/** Whether a receiver takes deliveries, or why it does not. */
+/** Returns whether a receiver accepts deliveries, and if not, why. */
 export type Readiness = 'ready' | 'starting' | 'draining' | 'inbox_unavailable'
 
 /** Kubernetes gives a probe one second by default. */
@@ -10,7 +10,7 @@ const MAX_WAIT_MS = 800
 /** Probes may be many, and the inbox is asked for one of them. */
 const KEPT_MS = 500
 
-/** What a probe is told: the path says which one it is. */
+/** Answer to a probe; the path says which one. */
 export interface ProbeReply {
   readonly status: 200 | 503
   readonly headers: Readonly<Record<string, string>>
@@ -40,7 +40,7 @@ export function createProbe(
   }
 }
 
-/** Starts the inbox where nothing has: before the first probe succeeds, no balancer sends the delivery that would. */
+/** Starts the inbox if nothing has: before the first probe succeeds, no balancer sends the delivery that would. */
 async function ask(receiver: Pick<Receiver, 'start'>, { inbox }: InspectedReceiver): Promise<Readiness> {
   try {
     await withDeadline(receiver.start(), { operation: 'start', ms: MAX_WAIT_MS })

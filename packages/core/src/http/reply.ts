@@ -44,7 +44,7 @@ function headersOf(body: string): Record<string, string> {
 
 /**
  * The reply of `receiver.handle(request)`, for adapters. Never rejects: the receiver's own `handle` does not fail, and
- * where a wrapper around it does, the sender still gets a 500.
+ * if a wrapper around it does, the sender still gets a 500.
  */
 export async function replyTo<Context>(
   receiver: { handle(request: WebhookRequest<Context>): Promise<WebhookReply> },

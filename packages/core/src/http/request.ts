@@ -22,11 +22,11 @@ export type HeaderSource =
 
 /**
  * Reads the exact bytes within the limits, or answers with a {@link Refusal} (`body_too_large`, `body_timeout`,
- * `body_aborted`, `body_unavailable`) where it cannot.
+ * `body_aborted`, `body_unavailable`) if it cannot.
  */
 export type ReadBody = (limits: BodyLimits) => Uint8Array | Refusal | PromiseLike<Uint8Array | Refusal>
 
-/** How much of a body is read, and for how long. */
+/** Limits on reading a body: its size and its time. */
 export interface BodyLimits {
   /** Bytes actually read, whatever `Content-Length` says. */
   readonly maxBytes: number
@@ -59,7 +59,7 @@ function writtenOtherwise<T>(record: Readonly<Record<string, T>>, name: string):
   return undefined
 }
 
-/** Why the head of a request is refused, before any of its body is read. */
+/** Returns why the head of a request is refused, before any of its body is read. */
 export function checkHead(
   { method, headers }: Pick<WebhookRequest, 'method' | 'headers'>,
   limits: BodyLimits,
@@ -68,7 +68,7 @@ export function checkHead(
   // Trimmed by no regular expression: one takes the square of a header's length. An empty value means none.
   const encoding = headerOf(headers, 'content-encoding')?.trim()
   if (encoding && encoding.toLowerCase() !== 'identity') {
-    // Only what every log and terminal shows as it is: nothing is proven of this request.
+    // Keeps only characters that every log and terminal prints safely: nothing is proven about this request.
     const shown = encoding.slice(0, 40).replace(UNPRINTABLE, '?')
     return new Refusal('content_encoding_unsupported', { detail: `Content-Encoding: ${shown}` })
   }

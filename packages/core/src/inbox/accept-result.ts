@@ -1,10 +1,10 @@
-/** What an inbox answers to a delivery. The first four are replied to with a 2xx; after the others the sender retries. */
+/** Answer of an inbox to a delivery. The first four are replied to with a 2xx; after the others the sender retries. */
 export type AcceptResult =
   /** `conflict`: it takes the place of a dead letter with the same id and different bytes. */
   | { readonly outcome: 'accepted'; readonly conflict?: boolean }
   /** `conflict`: the id was accepted before with different bytes. */
   | { readonly outcome: 'duplicate'; readonly conflict?: boolean }
-  /** The handlers have finished. This and the next two only where the reply waits for them; `conflict` as for `accepted`. */
+  /** The handlers have finished. This and the next two only if the reply waits for them; `conflict` as for `accepted`. */
   | { readonly outcome: 'processed'; readonly conflict?: boolean }
   | { readonly outcome: 'dead_lettered'; readonly conflict?: boolean }
   | { readonly outcome: 'failed'; readonly retryAfterMs?: number | undefined; readonly conflict?: boolean }
@@ -29,7 +29,7 @@ export const ACCEPT_RESULTS: Readonly<
 }
 
 /**
- * How many deliveries at a time may ask a full engine whether it already holds their event. Further ones are refused
- * unasked: a refusal must cost less than an acceptance.
+ * Limit on deliveries that may ask a full engine at one time whether it already holds their event. Further ones are
+ * refused unasked: a refusal must cost less than an acceptance.
  */
 export const MAX_LOOKUPS_WHEN_FULL = 64

@@ -7,9 +7,9 @@ import type { Delivery } from './delivery.ts'
 /** One attempt at one event, shared by the inbox and the worker. */
 export interface Attempt {
   readonly number: number
-  /** What `crashPolicy` decided. Unless it is `'run'`, no handler runs and `number` is that of the last attempt begun. */
+  /** Decision of `crashPolicy`. Unless it is `'run'`, no handler runs and `number` is the last attempt that began. */
   readonly decision: CrashDecision
-  /** Why the event becomes a dead letter, where the decision is `'abandon'`. */
+  /** Reason why the event becomes a dead letter if the decision is `'abandon'`. */
   readonly abandonReason: string
   /**
    * An opaque number that core made with an earlier result for this event. The inbox keeps it and passes it back unchanged;
@@ -17,7 +17,7 @@ export interface Attempt {
    */
   readonly routingToken: number
   readonly signal: AbortSignal
-  /** Why the attempt was withdrawn, if it was. */
+  /** Reason why the attempt was withdrawn; `undefined` if it was not. */
   readonly abortReason: AckhookError | undefined
   /** Withdraws the attempt: the signal aborts, and the result of the handlers no longer counts. */
   abort(reason: AckhookError): void
@@ -73,7 +73,7 @@ class LazyAttempt implements Attempt {
   }
 }
 
-/** What handlers receive in addition to the event. */
+/** Context that handlers receive in addition to the event. */
 export class AttemptContext implements HandlerContext {
   readonly attempt: number
   readonly namespace: string
@@ -98,7 +98,7 @@ export class AttemptContext implements HandlerContext {
   }
 }
 
-/** Why an attempt is withdrawn. */
+/** Reasons for withdrawing an attempt. */
 export const ABORT: Readonly<Record<'leaseLost' | 'drained', () => AckhookError>> = {
   leaseLost: () =>
     new AckhookError('lease_lost', 'The lease on this event was lost: another process may be handling it.'),
@@ -110,9 +110,9 @@ export const ABORT: Readonly<Record<'leaseLost' | 'drained', () => AckhookError>
  * reason. JavaScript cannot stop a handler; its signal is aborted and its result no longer counts.
  */
 export function withTimeout<T>(running: Promise<T>, attempt: Attempt, timeouts: Timeouts): Promise<T> {
-  const timeout = timeouts.set(() => attempt.abort(timedOut(timeouts.ms)))
   return new Promise((resolve, reject) => {
     attempt.onAbort(reject)
+    const timeout = timeouts.set(() => attempt.abort(timedOut(timeouts.ms)))
     Promise.resolve(running)
       .then(resolve, reject)
       .finally(() => timeout.cancel())

@@ -1,6 +1,6 @@
 import type { RetryPolicy } from './retry.ts'
 
-/** What an inbox does with an event whose process died or hung in its last attempts. */
+/** Decides about an event whose process died or hung in its last attempts. */
 export type CrashDecision =
   /** Run the handlers: most crashes are deploys, or caused by another event. */
   | 'run'
@@ -9,7 +9,7 @@ export type CrashDecision =
   /** Dead-letter the event without a notification: notifying took the process down as well. */
   | 'dead-letter'
 
-/** Why an abandoned event is dead. */
+/** Error message of an abandoned event. */
 export const ABANDONED = 'The process died or hung in every recent attempt at this event.'
 
 const MAX_CRASHES = 5

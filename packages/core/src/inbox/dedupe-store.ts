@@ -1,10 +1,10 @@
 import type { MaybePromise } from '../lib/maybe-promise.ts'
 
-/** What a store answers to a claim. */
+/** Answer of a store to a claim. */
 export type Claim =
   /** The event is the caller's until the lease expires. */
   | { readonly outcome: 'claimed' }
-  /** It was handled before. `fingerprint` is the one that `complete` was given. */
+  /** Handled before. `fingerprint` is the value given to `complete`. */
   | { readonly outcome: 'completed'; readonly fingerprint: number }
   /** Another holder has a lease that expires in `retryAfterMs`. */
   | { readonly outcome: 'in_flight'; readonly retryAfterMs: number }
@@ -12,7 +12,7 @@ export type Claim =
   | { readonly outcome: 'full' }
 
 /**
- * Where a memory inbox keeps the ids already handled. Each method is one atomic step, judged by the store's own clock.
+ * Remembers handled ids for a memory inbox. Each method is one atomic step, judged by the store's own clock.
  *
  * A claim is a short lease and never lasts for the whole retention: the store may apply a claim that timed out for its
  * caller, and that lease must then expire by itself. Only the token of a live lease can extend, complete or release it.
@@ -55,12 +55,12 @@ export interface DedupeStore {
   start?(report: (notice: StoreNotice) => void): MaybePromise<void>
 }
 
-/** How long a claim holds. */
+/** Duration of a claim. */
 export interface ClaimOptions {
   readonly leaseMs: number
 }
 
-/** What is remembered of a handled event, and for how long. */
+/** Data and duration that a store remembers of a handled event. */
 export interface CompleteOptions {
   readonly retentionMs: number
   /**
@@ -76,7 +76,7 @@ export interface StoreNotice {
   readonly message: string
 }
 
-/** Whether someone passed a store, to an option that wants something else. */
+/** Returns whether a value looks like a store, for options that expect something else. */
 export function isStore(value: unknown): boolean {
   return typeof (value as Partial<DedupeStore> | null | undefined)?.claim === 'function'
 }

@@ -26,15 +26,15 @@ export interface Delivery {
   readonly event?: WebhookEvent | undefined
   /** Asks the platform to keep this process alive for work after the reply (Workers). */
   readonly waitUntil?: (work: Promise<unknown>) => void
-  /** The async context of the request. Only where the reply waits for the handlers. */
+  /** The async context of the request. Only if the reply waits for the handlers. */
   readonly asyncContext?: AsyncContext
-  /** Its place among the events that run one at a time. Absent when it has none. */
+  /** Position among the events of its ordering key. Absent without a key. */
   readonly order?: SerialOrder
   /** The trace that the request belongs to. A durable inbox keeps it with the event, for redrives too. */
   readonly trace?: TraceContext
 }
 
-/** From the option `serializeBy`: events of one key run one at a time. */
+/** Key from the option `serializeBy`: events of one key run one at a time. */
 export interface SerialOrder {
   readonly key: string
   /** The event's `created_at` in milliseconds since the epoch, or when it arrived if that is not a valid time. */

@@ -8,7 +8,7 @@ import type { Delivery } from './delivery.ts'
 import type { HandlerSharing, InboxProcess, Postponed } from './presence.ts'
 import type { RetryPolicy } from './retry.ts'
 
-/** What happens to an event after one attempt. The inbox applies it and does not decide. */
+/** Result of one attempt. The inbox applies it and decides nothing. */
 export type AttemptResult =
   | { readonly outcome: 'completed' }
   /** `delayMs` is a whole number. */
@@ -17,7 +17,7 @@ export type AttemptResult =
   | {
       readonly outcome: 'dead'
       readonly error: unknown
-      /** There is an `onDeadLetter` handler, and all of them ran without an error. */
+      /** True if there is an `onDeadLetter` handler and all of them succeeded. */
       readonly notified: boolean
       /** Attempts were left, but a drain ended before the next one. */
       readonly attemptsLeft?: boolean
@@ -38,27 +38,27 @@ export type ProcessEvent = (
   limit?: DrainDeadline,
 ) => MaybePromise<AttemptResult>
 
-/** How long attempts may start. */
+/** Time limit for starting attempts. */
 export interface DrainDeadline {
   /** Monotonic milliseconds after which no attempt starts; `undefined` without a limit. */
   readonly lastStartAt: number | undefined
 }
 
-/** What an inbox needs to know of the receiver's options. */
+/** Settings from the receiver's options that an inbox needs. */
 export interface ProcessingPolicy {
   readonly acknowledge: 'immediately' | 'after-processing'
   /** Events processed at a time. `0`: this process only receives. */
   readonly concurrency: number
-  /** How many events may wait or run. Beyond it `accept` answers `full`. */
+  /** Maximum number of pending and running events. Beyond it `accept` returns `full`. */
   readonly capacity: number
-  /** How many bytes the bodies may take that an inbox holds in memory. Absent: any number. */
+  /** Maximum bytes of the bodies that an inbox holds in memory. Absent: no limit. */
   readonly capacityBytes?: number | undefined
   /** Milliseconds that the handlers of one event may take. A {@link ProcessEvent} enforces it. */
   readonly handlerTimeoutMs: number
   readonly retry: RetryPolicy
-  /** How long a handled event's id is remembered, in milliseconds. */
+  /** Retention of a handled event's id, in milliseconds. */
   readonly retentionMs: number
-  /** Whether deliveries carry an `order`. Those of one key run one at a time, the oldest waiting one first. */
+  /** True if deliveries carry an `order`. Events of one key run one at a time, the oldest pending one first. */
   readonly serialize: boolean
   /** Milliseconds since the epoch, for records only: leases and delays use the inbox's own clock. */
   readonly clock: () => number
@@ -73,16 +73,16 @@ export interface ProcessingPolicy {
  * if it rejects.
  */
 export interface Inbox {
-  /** Whether an accepted event survives the process. */
+  /** True if an accepted event survives the process. */
   readonly durable?: boolean
-  /** Where its events are, for messages: `queue 'webhooks'`, `file /data/webhooks.db`. Never holds a password. */
+  /** Location of its events, for messages: `queue 'webhooks'`, `file /data/webhooks.db`. Never contains a password. */
   readonly location?: string
   /** The command line that redrives a dead letter from outside, for the log. Never holds a password. */
   redriveCommand?(event: Pick<Delivery, 'id' | 'namespace'>): string | undefined
   /** The inbox's own defaults for the options `retry` and `capacity`. */
   readonly defaultRetry?: Partial<RetryPolicy>
   readonly defaultCapacity?: number
-  /** Why the option `serializeBy` is refused, where events of one key cannot run one at a time. */
+  /** Reason for refusing the option `serializeBy`, if events of one key cannot run one at a time. */
   readonly cannotSerialize?: string
   /**
    * Resolves only when the event is as safe as this inbox makes it, because the 2xx follows at once. Called once for each
@@ -96,7 +96,7 @@ export interface Inbox {
    * events runs them too, for as long as there is time. Takes little longer than `timeoutMs`.
    */
   close(timeoutMs: number): Promise<DrainReport>
-  /** Of all processes that share it. Rejects when the engine does not answer. */
+  /** Counts over all processes that share it. Rejects if the engine does not respond. */
   stats(): MaybePromise<InboxStats>
   readonly deadLetters: DeadLetterStore
   /**
@@ -109,7 +109,7 @@ export interface Inbox {
    * A page neither repeats nor skips an event that stays in its state; others may be missing or out of date.
    */
   browse?(query: BrowseQuery): MaybePromise<readonly BrowsedEvent[]>
-  /** What {@link Inbox.browse} can find. */
+  /** Queries that {@link Inbox.browse} supports. */
   readonly browsing?: BrowseSupport
   /** The last 60 minutes, the oldest first; a minute in which nothing happened may be missing. */
   throughput?(): MaybePromise<readonly MinuteCount[]>
@@ -117,7 +117,7 @@ export interface Inbox {
   processes?(): MaybePromise<readonly InboxProcess[]>
 }
 
-/** What a drain leaves behind. */
+/** Report of a drain. */
 export interface DrainReport {
   /**
    * Acknowledged events that are lost with this process: not handled in time, and without a successful call of
@@ -147,9 +147,9 @@ export interface DeadLetter {
   readonly id: string
   readonly type: string
   readonly body: Uint8Array
-  /** When it was accepted, in milliseconds since the epoch. */
+  /** Time of acceptance, in milliseconds since the epoch. */
   readonly receivedAt: number
-  /** When its last attempt failed, in milliseconds since the epoch. */
+  /** Time of the last failed attempt, in milliseconds since the epoch. */
   readonly failedAt: number
   readonly attempts: number
   /** `name: message` of the last error. */
@@ -158,7 +158,7 @@ export interface DeadLetter {
   readonly cursor: string
 }
 
-/** Which dead letters to list. */
+/** Filter and order for listing dead letters. */
 export interface ListOptions {
   /**
    * Letters in a page at most. Default 100. A page ends earlier once its bodies would exceed 4 MiB, but has one letter at
@@ -170,7 +170,7 @@ export interface ListOptions {
    * that exists all the time; one that dies again meanwhile is the newest again.
    */
   readonly after?: string | undefined
-  /** By the time of death. Default `'newest'` first. */
+  /** Order by time of death. Default `'newest'` first. */
   readonly order?: 'newest' | 'oldest' | undefined
 }
 
@@ -185,8 +185,9 @@ export interface DeadLetterStore {
   /** Deletes it. `false` when there is no such dead letter. */
   discard(key: string): MaybePromise<boolean>
   /**
-   * Both for up to a hundred letters in one step, or at least in fewer than a hundred. Returns the keys of those that were
-   * changed. A crash leaves each letter as it was, or changed. Absent: tools change one after the other.
+   * Redrives or discards up to a hundred letters in one step, or at least in fewer than a hundred. Returns the keys of
+   * those that were changed. A crash leaves each letter as it was, or changed. Absent: tools change one after the
+   * other.
    */
   redriveMany?(keys: readonly string[]): MaybePromise<readonly string[]>
   discardMany?(keys: readonly string[]): MaybePromise<readonly string[]>

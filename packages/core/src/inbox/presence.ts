@@ -1,11 +1,11 @@
 import type { AckhookError } from '../errors/errors.ts'
 import type { MaybePromise } from '../lib/maybe-promise.ts'
 
-/** What one process handles, for the other processes on its inbox. */
+/** Patterns that one process handles, published for the other processes on its inbox. */
 export interface PublishedHandlers {
   /** Unique to each receiver of each process. */
   readonly id: string
-  /** Host and process id, for people. Empty where the platform has neither. */
+  /** Host and process id, for people. Empty if the platform has neither. */
   readonly process: string
   /** The version of `@ackhook/core`. */
   readonly version: string
@@ -13,23 +13,23 @@ export interface PublishedHandlers {
   readonly startedAt: number
   /** The types, categories and `'*'` that have a handler. */
   readonly patterns: readonly string[]
-  /** Whether there is a handler for events that no pattern matches. */
+  /** True if a handler exists for events that no pattern matches. */
   readonly onUnhandled: boolean
   /** Milliseconds after its last renewal for which an inbox keeps this, also when the process has ended. */
   readonly keepMs: number
 }
 
-/** What a process published, for as long as the inbox keeps it. */
+/** Publication of a process, for as long as the inbox keeps it. */
 export interface InboxProcess extends PublishedHandlers {
   /** Milliseconds since it was last renewed. A process that runs renews it every 10 seconds or more often. */
   readonly seenMs: number
 }
 
-/** Where the processes on one inbox publish what they handle. The inbox stores this and does not look into it. */
+/** Board on which the processes of one inbox publish their patterns. The inbox stores them unread. */
 export interface PresenceStore {
   /** Stores or renews one publication, known by its id. By the inbox's own clock it is kept for `keepMs` from now on. */
   publish(own: PublishedHandlers): MaybePromise<void>
-  /** What is stored now, and not a copy that may be older. Called twice a second, and has about a second to settle. */
+  /** Reads the current publications, never an older copy. Called twice a second, and has about a second to settle. */
   read(): MaybePromise<PresenceView>
 }
 
@@ -41,17 +41,17 @@ export interface PresenceView {
   readonly postponed: number
 }
 
-/** What this process handles. An inbox that several processes can work on shares it, by `shareHandlers`. */
+/** Patterns of this process. An inbox that several processes work on shares them, by `shareHandlers`. */
 export interface HandlerSharing {
   readonly published: PublishedHandlers
-  /** Of the receiver's inbox, and its option `namespace`: for messages. */
+  /** Location of the inbox, and the receiver's option `namespace`, for messages. */
   readonly location?: string | undefined
   readonly namespace?: unknown
   /** Makes every attempt ask, from now on until the receiver has closed its inbox. Rejects like `begin`. */
   share(directory: PresenceDirectory): Promise<void>
 }
 
-/** What all processes on one inbox handle, as one of them knows it. A process that is alone on its inbox needs none. */
+/** View that one process has of all processes' patterns. A process that is alone on its inbox needs none. */
 export interface PresenceDirectory {
   readonly board: PresenceStore
   /** Publishes and reads for the first time, then from time to time until `stop`. Rejects when the board does. */
@@ -67,10 +67,10 @@ export interface PresenceDirectory {
   stop(): void
 }
 
-/** Where an event of `type` goes that must not run here. `undefined`, and nothing to wait for, in the ordinary case. */
+/** Returns the route of an event that must not run here. `undefined`, without waiting, in the ordinary case. */
 export type RouteOf = (type: string, routingToken: number) => MaybePromise<Route | undefined>
 
-/** Where an event goes that is not handled here. */
+/** Route of an event that is not handled here. */
 export type Route =
   | Postponed
   | { readonly outcome: 'dead'; readonly error: AckhookError; readonly routingToken: number }
@@ -78,7 +78,7 @@ export type Route =
 /**
  * Another process has the more specific handler: the event waits for `delayMs` and is pending meanwhile. It was no
  * attempt: the next one has the same number, and an event with a `serializeBy` key keeps its turn. The inbox keeps
- * `routingToken` with the event until it is completed or discarded, over retries and redrives as well. Only where it called `shareHandlers`.
+ * `routingToken` with the event until it is completed or discarded, over retries and redrives as well. Only if it called `shareHandlers`.
  */
 export interface Postponed {
   readonly outcome: 'postponed'

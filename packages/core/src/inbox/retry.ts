@@ -3,17 +3,17 @@ import type { Duration } from '../errors/parse-duration.ts'
 import { refuseNull, refuseUnknownNames, show, wholeNumber } from '../lib/check-option.ts'
 import { durationMs } from '../lib/duration.ts'
 
-/** How often an event is attempted and how long it waits in between. */
+/** Number of attempts at an event, and the delays between them. */
 export interface RetryPolicy {
   /** Attempts in all, the first included. */
   readonly attempts: number
   readonly minDelayMs: number
   readonly maxDelayMs: number
-  /** What each delay is multiplied by to get the next. */
+  /** Factor from each delay to the next. */
   readonly factor: number
 }
 
-/** How often an event is attempted and how long it waits in between. Omitted options keep their defaults. */
+/** Number of attempts at an event, and the delays between them. Omitted options keep their defaults. */
 export interface RetryOptions {
   /** Attempts in all, the first included. Default 5; durable inboxes: 8 within 9 to 23 hours. */
   readonly attempts?: number | undefined
@@ -21,7 +21,7 @@ export interface RetryOptions {
   readonly minDelay?: Duration | undefined
   /** No delay is longer. Default `'5m'`. */
   readonly maxDelay?: Duration | undefined
-  /** What each delay is multiplied by to get the next. Default 4. */
+  /** Factor from each delay to the next. Default 4. */
   readonly factor?: number | undefined
 }
 
@@ -53,7 +53,7 @@ export function resolveRetry(options: RetryOptions = {}, inbox: Partial<RetryPol
   return { attempts, minDelayMs, maxDelayMs, factor }
 }
 
-/** Whether an attempt in `delayMs` would start after `lastAt`, in monotonic milliseconds. */
+/** Returns whether an attempt in `delayMs` would start after `lastAt`, in monotonic milliseconds. */
 export function exceedsDeadline(delayMs: number, lastAt: number | undefined): boolean {
   return lastAt !== undefined && performance.now() + delayMs > lastAt
 }
@@ -76,18 +76,21 @@ export function retryDelayMs(
   return Math.round(full / 2 + (random() * full) / 2)
 }
 
-/** How long a handler asked to wait: the longest, when several failed. */
+/** Returns the delay that a handler asked for: the longest, if several failed. */
 export function requestedDelayMs(error: unknown): number | undefined {
   const asked = delaysOf(error).filter(delayMs => delayMs !== undefined)
   return asked.length > 0 ? Math.max(...asked) : undefined
 }
 
-/** Whether a handler threw a `RetryAfterError` without a usable time. */
+/** Returns whether a handler threw a `RetryAfterError` without a usable time. */
 export function hasUnusableDelay(error: unknown): boolean {
   return delaysOf(error).includes(undefined)
 }
 
-/** Whether what one handler threw rules out another attempt. One that tried several things may still succeed in one. */
+/**
+ * Returns whether one handler's error rules out another attempt. A handler that tried several things may still succeed
+ * in one.
+ */
 export function isFinal(error: unknown): boolean {
   const parts = partsOf(error)
   return parts.length > 0 && parts.every(part => hasCode(part, 'non_retryable'))

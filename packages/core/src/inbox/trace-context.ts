@@ -1,7 +1,7 @@
 /** A W3C trace context. It is not signed: the sender, or a proxy in front, may set it to anything well-formed. */
 export interface TraceContext {
   readonly traceparent: string
-  /** At most 512 characters. */
+  /** Limited to 512 characters. */
   readonly tracestate?: string
 }
 

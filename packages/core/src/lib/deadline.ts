@@ -41,16 +41,16 @@ export function withDeadline<T>(
   })
 }
 
-/** How long an asynchronous function of the user may hold up a reply. */
+/** Limit on how long a user's asynchronous function may hold up a reply. */
 const USER_DEADLINE_MS = 5000
 
-/** What a user's function answered. Only an answer that is a promise gets a timer. */
+/** Waits for a user's function. Only a promise gets a timer. */
 export function answerInTime<T>(answer: MaybePromise<T>, operation: string): MaybePromise<T> {
   if (!isPromise(answer)) return answer
   return withDeadline(Promise.resolve(answer), { operation, ms: USER_DEADLINE_MS })
 }
 
-/** Whether `promise` settles, either way, within `ms`. Never rejects. */
+/** Resolves to whether `promise` settles, either way, within `ms`. Never rejects. */
 export function settlesWithin(promise: Promise<unknown>, ms: number): Promise<boolean> {
   return new Promise(resolve => {
     const timer = setTimeout(resolve, ms, false)

@@ -24,7 +24,7 @@ export function durationMs(value: unknown, { option, minMs, maxMs }: DurationBou
   )
 }
 
-/** What a number without a unit may have meant, of milliseconds and seconds those that are allowed. */
+/** Lists the readings of a number without a unit, as milliseconds or seconds, that are in range. */
 function readingsOf(value: unknown, minMs: number, maxMs: number): string {
   const number = typeof value === 'string' && value !== '' ? Number(value) : value
   if (typeof number !== 'number' || !(number >= 0 && number < 1e15)) return ''
@@ -34,7 +34,7 @@ function readingsOf(value: unknown, minMs: number, maxMs: number): string {
   return written && `: write ${written}`
 }
 
-/** As one would write it, with quotes: `'5m'`. */
+/** Formats a duration as a user would write it, with quotes: `'5m'`. */
 export function formatMs(ms: number): string {
   for (const unit of ['d', 'h', 'm', 's'] as const) {
     if (ms >= UNIT_MS[unit] && ms % UNIT_MS[unit] === 0) return `'${ms / UNIT_MS[unit]}${unit}'`

@@ -5,7 +5,7 @@ const QUIET_MS = 60_000
 /**
  * Makes a function that reports a reason at once, then at most once a minute. `write` gets the last subject, how many
  * others its line stands for as a text (empty for none), the number of all, and the reason. A timer writes the count of a
- * burst that has ended. It keeps no process alive; where it never fires, the next report has the count. Reasons after the first
+ * burst that has ended. It keeps no process alive; if it never fires, the next report has the count. Reasons after the first
  * `mostReasons` count as one.
  */
 export function onceAMinute<Subject>(

@@ -96,7 +96,7 @@ export class BodyGuard {
 
   #refuse(code: Refusal['code'], detail: string): void {
     this.unpipe()
-    // It may still fail, and an 'error' event without a listener ends the process.
+    // Keeps a listener: the stream may still fail, and an unhandled 'error' event ends the process.
     if (!this.#stream.destroyed) this.#stream.on('error', () => {})
     this.#collector['error']?.(new Refusal(code, { detail }))
   }

@@ -30,6 +30,7 @@ it('refuses an app that is no server, and what is no receiver', () => {
     /Option 'server': must be what app.listen\(\)/,
   )
   expect(() => gracefulShutdown({} as never, createServer())).toThrow(/Option 'receiver'/)
+  expect(() => gracefulShutdown([], createServer())).toThrow(/Option 'receiver': is an empty list/)
 })
 
 it('closes a server that never listened, and every receiver', async () => {

@@ -1,3 +1,4 @@
+import { ConfigurationError } from '../errors/errors.ts'
 import type { Duration } from '../errors/parse-duration.ts'
 import { oneOf, refuseNull, refuseUnknownNames } from '../lib/check-option.ts'
 import { withDeadline } from '../lib/deadline.ts'
@@ -10,22 +11,24 @@ import { type ClosableServer, ServerCloser } from './server-closer.ts'
 /** Options of {@link gracefulShutdown}. */
 export interface GracefulShutdownOptions {
   /**
-   * How long deliveries are still accepted after the signal, while readiness is off already: until a balancer has noticed
-   * and sends elsewhere. Default `'5s'`. Left out on SIGINT, which comes from a terminal.
+   * Time for which deliveries are still accepted after the signal, while readiness is off already: until a balancer has
+   * noticed and sends elsewhere. Default `'5s'`. Left out on SIGINT, which comes from a terminal.
    */
   readonly grace?: Duration | undefined
-  /** From the signal to the end, `grace` included. Choose it shorter than the orchestrator waits. Default `'25s'`. */
+  /**
+   * Time limit from the signal to the end, including `grace`. Must be shorter than the orchestrator's. Default `'25s'`.
+   */
   readonly timeout?: Duration | undefined
   /**
-   * Which signals begin it. Default `['SIGTERM', 'SIGINT']`. An empty list: none, and the process is not ended: call the
+   * Signals that begin it. Default `['SIGTERM', 'SIGINT']`. An empty list: none, and the process is not ended: call the
    * function that is returned, from a hook of whatever ends the process.
    */
   readonly signals?: readonly ('SIGTERM' | 'SIGINT' | 'SIGHUP' | 'SIGQUIT')[] | undefined
-  /** What to close when nothing uses it any more: clients of stores, databases, telemetry. */
+  /** Closes resources that nothing uses any more: clients of stores, databases, telemetry. */
   readonly cleanup?: (() => unknown) | undefined
 }
 
-/** What a shutdown left behind. All of it is 0 after a clean one. */
+/** Report of a shutdown. All of it is 0 after a clean one. */
 export interface ShutdownReport {
   /** Acknowledged events that end with the process. */
   readonly lost: number
@@ -52,8 +55,11 @@ export function gracefulShutdown(
   server?: ClosableServer,
   options: GracefulShutdownOptions = {},
 ): () => Promise<ShutdownReport> {
+  const receivers = [receiver].flat()
+  if (receivers.length === 0)
+    throw new ConfigurationError('receiver', 'is an empty list: pass each receiver that this process has')
   const shutdown = new Shutdown(
-    [receiver].flat(),
+    receivers,
     server === undefined ? undefined : new ServerCloser(server),
     resolveOptions(options),
   )

@@ -1,6 +1,6 @@
 export { type GracefulShutdownOptions, gracefulShutdown, type ShutdownReport } from './graceful-shutdown.ts'
 export { nodeHealth } from './node-health.ts'
-// For adapters:
+// Exports for adapters:
 export { captureRawBody, fromNodeRequest, readRawBody } from './node-request.ts'
 export type { ClosableServer } from './server-closer.ts'
 export { toNodeHandler } from './to-node-handler.ts'

@@ -17,7 +17,7 @@ export function nodeHealth(
   const probe = createProbe(receiver)
   const respond = async (request: IncomingMessage, response: ServerResponse): Promise<void> =>
     writeReply(request, response, await probe(request.url ?? '/'))
-  // Not async itself: what is wrong with the call is thrown at once.
+  // Synchronous, so that a wrong call throws at once.
   return (request, response) => {
     if (response?.writeHead === undefined)
       throw wrongFramework('nodeHealth(receiver)', "Node's request and response")

@@ -89,7 +89,7 @@ const CONSUMED =
  * app.use(express.json({ limit: '1mb', verify: captureRawBody }))
  */
 export function captureRawBody(request: IncomingMessage, _response: unknown, bytes: Uint8Array): void {
-  // As a middleware it would get `next` there, and every request would hang.
+  // Registered as middleware it would get `next` here, and every request would hang.
   if (!isBytes(bytes))
     throw new ConfigurationError(
       'captureRawBody',

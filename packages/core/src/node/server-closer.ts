@@ -4,7 +4,7 @@ import type { Server } from 'node:net'
 import { ConfigurationError } from '../errors/errors.ts'
 import { settlesWithin } from '../lib/deadline.ts'
 
-/** What `listen()` and `serve()` return, or an app that owns its server, as Fastify and NestJS make one. */
+/** Server that `listen()` and `serve()` return, or an app that owns its server, as in Fastify and NestJS. */
 export type ClosableServer =
   | Server
   | { readonly server: Server; close(): unknown }

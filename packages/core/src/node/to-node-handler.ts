@@ -18,7 +18,7 @@ export function toNodeHandler<Request extends IncomingMessage>(
   requireReceiver(receiver, 'toNodeHandler')
   const respond = async (request: Request, response: ServerResponse): Promise<void> =>
     writeReply(request, response, await replyTo(receiver, fromNodeRequest(request, request)))
-  // Not async itself: what is wrong with the call is thrown at once, before anything is read.
+  // Synchronous, so that a wrong call throws at once, before anything is read.
   return (request, response) => {
     if (response?.writeHead === undefined)
       throw wrongFramework('a Node handler', "Node's request and response")

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ServerHttp2Stream } from 'node:http2'
 import type { WebhookReply } from '../http/request.ts'
 
-/** Of HTTP/2: the stream is over, and nothing was wrong. */
+/** HTTP/2 error code for a stream that ended without a fault. */
 const NO_ERROR = 0
 const LINGER_MS = 500
 const LINGER_BYTES = 1_048_576
@@ -23,12 +23,12 @@ export async function writeReply(
     if (response.headersSent) {
       response.destroy()
     } else {
-      // Beside our `content-length` it would be two lengths in one reply.
+      // Transfer encoding beside our `content-length` would mean two lengths in one reply.
       response.removeHeader?.('transfer-encoding')
       write(request, response, reply)
     }
   } catch {
-    // What another library did to the response must not end the process.
+    // Changes that another library made to the response must not end the process.
     response.destroy()
   }
   await isOver
@@ -57,7 +57,7 @@ function write(request: IncomingMessage, response: ServerResponse, reply: Webhoo
 /** Head and body in one `write`: `end(body)` alone leaves the socket a second, empty piece. perf: note 10. */
 function writeAtOnce(request: IncomingMessage, response: ServerResponse, body: string): void {
   const { socket } = response
-  // Without a socket the reply waits behind an earlier one on the same connection. On Workers there is none to cork.
+  // Pipelined replies have no socket yet, and on Workers there is none to cork.
   if (typeof socket?.cork !== 'function' || body === '' || request.httpVersionMajor !== 1) {
     response.end(body)
     return

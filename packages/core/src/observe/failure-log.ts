@@ -16,13 +16,13 @@ const MOST_CAUSES = 5
 interface Outage {
   /** Monotonic milliseconds. */
   readonly since: number
-  /** Without a failure, until it is over. */
+  /** Quiet time, without a failure, after which an outage is over. */
   readonly quietMs: number
   /** Errors by what they say. */
   readonly causes: Map<string, unknown>
   failedAt: number
   toldAt: number
-  /** How many of the causes were logged. */
+  /** Number of causes that were logged. */
   told: number
   refused: number
 }
@@ -30,7 +30,7 @@ interface Outage {
 /**
  * Logs why requests were refused: a wrong secret must be seen, and a flood of forgeries must not fill a disk. Also logs
  * the outages of an inbox or its store: the first failure, and when it works again. That failure is an error, unlike a
- * 503: where a process only works, no sender notices, and nothing is handled until someone does.
+ * 503: if a process only works, no sender notices, and nothing is handled until someone does.
  */
 export class FailureLog {
   readonly #logger: Logger

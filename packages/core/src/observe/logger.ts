@@ -1,4 +1,4 @@
-/** What Ackhook needs of a logger: pino, `fastify.log` and `console` fit as they are. */
+/** Logger that Ackhook needs: pino, `fastify.log` and `console` fit as they are. */
 export interface Logger {
   info(fields: object, message: string): void
   warn(fields: object, message: string): void

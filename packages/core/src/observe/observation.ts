@@ -6,7 +6,7 @@ interface OfEvent {
   readonly namespace: string
 }
 
-/** How an attempt ended. */
+/** End of an attempt. */
 interface OfAttempt extends OfEvent {
   readonly attempt: number
   readonly durationMs: number
@@ -16,7 +16,9 @@ interface OfFailure extends OfAttempt {
   readonly error: unknown
 }
 
-/** What `observe` receives. Never holds payload data, headers or secrets. Durations are in milliseconds. */
+/**
+ * Observations passed to `observe`. They never contain payload data, headers or secrets. Durations are in milliseconds.
+ */
 export type Observation =
   /** A request arrived. */
   | { readonly kind: 'received' }
@@ -50,7 +52,7 @@ export type Observation =
   | (OfFailure & { readonly kind: 'attempt_withdrawn' })
   /** Another process on the inbox handles the type more specifically: the event waits for it. No attempt began. */
   | (OfEvent & { readonly kind: 'postponed'; readonly delayMs: number })
-  /** No handler of `on` matches. `onUnhandled` runs next, where there is one; then `completed` or a failure follows. */
+  /** No handler of `on` matches. `onUnhandled` runs next, if there is one; then `completed` or a failure follows. */
   | (OfEvent & { readonly kind: 'unhandled' })
   /** All handlers of an event resolved. `lagMs`: since `created_at`, absent when that is not a valid time. */
   | (OfAttempt & { readonly kind: 'completed'; readonly lagMs?: number })
@@ -65,7 +67,7 @@ export type Observation =
    * is redelivered.
    */
   | (OfEvent & { readonly kind: 'completion_lost'; readonly error: unknown })
-  /** Someone let a dead letter run again, or deleted it, on a dashboard. `by`: who, where `authorize` named them. */
+  /** Someone let a dead letter run again, or deleted it, on a dashboard. `by`: who, if `authorize` named them. */
   | (OfEvent & { readonly kind: 'redriven' | 'discarded'; readonly by?: string })
   /** A call to the store took longer than a quarter of its deadline. */
   | { readonly kind: 'store_slow'; readonly operation: string; readonly durationMs: number }

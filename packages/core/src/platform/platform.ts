@@ -5,7 +5,7 @@ import type { Logger } from '../observe/logger.ts'
 export type Mac = (timestamp: string, body: Uint8Array) => MaybePromise<string>
 
 /**
- * What core needs of the runtime. The package's `imports` conditions choose the implementation: `node/` where `node:`
+ * Interface to the runtime. The package's `imports` conditions choose the implementation: `node/` where `node:`
  * modules exist, `web/` everywhere else. Both give the same values for the same arguments, because processes on
  * different runtimes may share one store.
  */
@@ -27,13 +27,13 @@ export interface Platform {
   captureContext(): AsyncContext
   /** Runs `work` once the replies of this turn are written. */
   afterReplies(work: () => void): void
-  /** Calls `listener` when the process exits, where one does. Returns a function that stops it. */
+  /** Calls `listener` when the process exits, if one does. Returns a function that stops it. */
   onExit(listener: () => void): () => void
   /** The name of the host, if it is known to freeze a process after its reply. */
   freezingHost(): string | undefined
-  /** Host and process id, for people. Empty where there is neither. */
+  /** Host and process id, for people. Empty if there is neither. */
   processName(): string
-  /** Where warnings and errors go when the user gave no logger. */
+  /** Default destination of warnings and errors. */
   readonly defaultLogger: Logger
 }
 

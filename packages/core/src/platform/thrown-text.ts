@@ -3,7 +3,7 @@ import { isError } from '../errors/is-error.ts'
 import { printable } from '../lib/printable.ts'
 
 /**
- * What was thrown, for a log in text: only the stack of an error, because its other properties may hold payload data. What
+ * Formats a thrown value for a text log: only an error's stack, because its other properties may hold payload data. What
  * is no error is told as it converts to a text. `undefined` where nothing was. Control characters
  * are escaped, because the text of an error may quote an event.
  */

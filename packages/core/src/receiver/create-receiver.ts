@@ -99,7 +99,7 @@ function connect<Context>(
   const queue = new QueueLog({ ...resolved, observers })
   const failures = new FailureLog(logger, () => queue.fullness())
   const decode = createDecoder(resolved.contract, resolved.schemas)
-  // Not at start, which may be within the first request.
+  // Captured now and not at start, which may be within the first request.
   const asyncContext = platform.captureContext()
   function observe(observation: Observation): void {
     observers.observe?.(observation)
@@ -153,7 +153,7 @@ function drainTimeoutOf(options: Parameters<Receiver['close']>[0] = {}): Duratio
   return options.timeout ?? '10s'
 }
 
-/** At start, when most of what an application imports has been loaded. */
+/** Runs at start, when most of an application's imports have been loaded. */
 function warnOfCopies(logger: Logger): void {
   const copies = unreportedCopies()
   if (copies.length === 0) return

@@ -52,7 +52,7 @@ async function handleRequest<Context>(
     if (inbox.isDraining) return refused(new Refusal('draining'))
     const body = typeof request.body === 'function' ? await request.body(bodyLimits) : request.body
     if (body instanceof Refusal) return refused(body)
-    // Not `instanceof Uint8Array`: the bytes may come from another realm, as in some test runners.
+    // Avoids `instanceof Uint8Array`: the bytes may come from another realm, as in some test runners.
     if (!ArrayBuffer.isView(body)) throw new TypeError(NO_BYTES)
     if (body.length > bodyLimits.maxBytes) return refused(new Refusal('body_too_large'))
 

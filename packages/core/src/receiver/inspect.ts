@@ -13,7 +13,7 @@ export interface InspectedReceiver {
   /** Hands an observation to every observer of the receiver. Never throws. */
   readonly observe: (observation: Observation) => void
   readonly logger: Logger
-  /** Whether it shuts down: it drains, or `beginStop` was called. */
+  /** Returns whether it shuts down: it drains, or `beginStop` was called. */
   readonly isStopping: () => boolean
   /** Turns readiness off. Deliveries are accepted until `close()`. */
   readonly beginStop: () => void
@@ -34,19 +34,22 @@ export interface Tracing {
   readonly wrap: WrapProcess
 }
 
-/** What a receiver makes of an event. */
+/** Parts of a receiver that process an event. */
 export interface ProcessTools {
   decode(body: Uint8Array): MaybePromise<WebhookEvent | Refusal>
-  /** How many handlers of `on` match a type. `0`: the event goes to `onUnhandled`. */
+  /** Returns how many handlers of `on` match a type. `0`: the event goes to `onUnhandled`. */
   countHandlers(type: string): number
 }
 
-/** What every receiver of `createReceiver` has besides its interface. Adapters copy it with the other members. */
+/** Hidden member of every receiver of `createReceiver`. Adapters copy it with the other members. */
 export interface Inspectable {
   readonly inspect: () => InspectedReceiver
 }
 
-/** For tools: nothing in an application needs it. Throws `ConfigurationError` for what `createReceiver` did not make. */
+/**
+ * Opens a receiver for tools; no application needs it. Throws `ConfigurationError` unless `createReceiver` made the
+ * receiver.
+ */
 export function inspectReceiver(receiver: object): InspectedReceiver {
   const { inspect } = receiver as Partial<Inspectable>
   if (typeof inspect === 'function') return inspect()

@@ -39,7 +39,7 @@ export class Lifecycle {
     this.#parts = parts
   }
 
-  /** Whether deliveries should go elsewhere. Until the drain, those that arrive are still accepted. */
+  /** True once deliveries should go elsewhere. Until the drain, those that arrive are still accepted. */
   get isStopping(): boolean {
     return this.#isStopping || this.isDraining
   }

@@ -19,14 +19,14 @@ import type { SecretSource } from '../verify/secrets.ts'
 export interface ReceiverOptions<Schemas extends EventSchemas = Record<never, never>, Context = unknown> {
   /** The endpoint's signing secret, a list while a rotation lasts, or a function of the request's context. */
   readonly secret: SecretSource<Context> | undefined
-  /** How far `t` may be from this clock, in either direction. Default `'5m'`. `false` turns the check off. */
+  /** Maximum difference between `t` and this clock, in either direction. Default `'5m'`. `false` turns the check off. */
   readonly tolerance?: Duration | false | undefined
   /**
-   * Where the in-process inbox remembers ids. Default: in its own memory, bounded like `memoryStore()`. Not together with
-   * `inbox`.
+   * Store of handled ids for the in-process inbox. Default: its own memory, bounded like `memoryStore()`. Not together
+   * with `inbox`.
    */
   readonly store?: DedupeStore | undefined
-  /** Where events are between the acknowledgement and the handlers. Default `memoryInbox({ store })`. */
+  /** Inbox that holds events between the acknowledgement and the handlers. Default `memoryInbox({ store })`. */
   readonly inbox?: Inbox | undefined
   /**
    * `'immediately'` (default): 2xx as soon as the inbox has the event. `'after-processing'`: 200 when the
@@ -48,18 +48,18 @@ export interface ReceiverOptions<Schemas extends EventSchemas = Record<never, ne
    * inboxes hold no bodies, and ignore it.
    */
   readonly capacityBytes?: number | undefined
-  /** How long handlers of one event may take before the attempt counts as failed. Default `'60s'`. */
+  /** Time limit for the handlers of one event; beyond it the attempt has failed. Default `'60s'`. */
   readonly handlerTimeout?: Duration | undefined
   /**
-   * With a durable inbox: how long events wait for a process that handles their type more specifically than the others,
-   * after it was last seen. Those that still wait then become dead letters. Default `'10m'`, `'5s'` or more.
+   * Time for which events of a durable inbox wait for a process that handles their type more specifically than the
+   * others, after it was last seen. Those that still wait then become dead letters. Default `'10m'`, `'5s'` or more.
    */
   readonly handlerWait?: Duration | undefined
   /** Largest body in bytes, counted as read. Default 1 MiB. */
   readonly bodyLimit?: number | undefined
-  /** How long a body may take to arrive. Default `'10s'`. */
+  /** Time limit for a body to arrive. Default `'10s'`. */
   readonly bodyTimeout?: Duration | undefined
-  /** How long handled ids are remembered. Default `'7d'`. Choose it longer than the sender's whole retry window. */
+  /** Retention of handled ids. Default `'7d'`. Choose it longer than the sender's whole retry window. */
   readonly retention?: Duration | undefined
   /**
    * Keeps the ids of several endpoints or tenants apart. A text, or a function of the request's context. No signature covers
@@ -71,14 +71,14 @@ export interface ReceiverOptions<Schemas extends EventSchemas = Record<never, ne
    * or `null`, an event waits for no other.
    */
   readonly serializeBy?: ((event: WebhookEvent) => string | null | undefined) | undefined
-  /** What the platform may still change: header, scheme, unit of `t`, field names, `upcast`. */
+  /** Overrides for what the platform may still change: header, scheme, unit of `t`, field names, `upcast`. */
   readonly contract?: ContractOptions | undefined
   /** A Standard Schema for the data of each type. An event that does not match is answered 422. */
   readonly events?: Schemas | undefined
   /** Called for everything that happens, without payload data. */
   readonly observe?: Observer | undefined
   /**
-   * Default: warnings and errors as process warnings, or on the console where process warnings do not exist or are off
+   * Default: warnings and errors as process warnings, or on the console if process warnings do not exist or are off
    * (`--no-warnings`). pino, `fastify.log` and `console` fit.
    */
   readonly logger?: Logger | undefined

@@ -4,11 +4,11 @@ import { isPromise, type MaybePromise } from '../lib/maybe-promise.ts'
 import type { Observers } from '../observe/observers.ts'
 import type { ResolvedOptions } from './options.ts'
 
-/** Between questions to an inbox, in milliseconds. One in this process answers at once. */
+/** Interval between questions to an inbox, in milliseconds. One in this process answers at once. */
 const ASK_EVERY_MS = 30_000
 const ASK_OWN_EVERY_MS = 1000
 const ANSWER = { operation: 'inbox.stats', ms: 1000 }
-/** Of `capacity`: one warning above the first, and the next only after it fell below the second. */
+/** Shares of `capacity`: one warning above the first, and the next only after it fell below the second. */
 const HIGH = 0.8
 const LOW = 0.6
 
@@ -27,7 +27,7 @@ export class QueueLog {
     this.#parts = parts
   }
 
-  /** After an acceptance, from `nextAt` on. Delays nothing. */
+  /** Checks the fullness after an acceptance, from `nextAt` on. Delays nothing. */
   accepted(now: number): void {
     const asked = this.#ask(stats => this.#judge(stats))
     this.nextAt = now + (isPromise(asked) ? ASK_EVERY_MS : ASK_OWN_EVERY_MS)

@@ -9,7 +9,7 @@ import type { FailureHandler } from '../worker/failure.ts'
 export interface Receiver<Events = KnownEvents<Record<never, never>>, Context = unknown> {
   /**
    * Runs `handler` for events of `type`: a type, a list of them, a category (`'conversation.*'`) or `'*'`. Once for
-   * an event, also where several patterns of one list match it; each further call of `on` runs its handler again.
+   * an event, even if several patterns of one list match it; each further call of `on` runs its handler again.
    * Several handlers for one type all run; when one fails, all of them run again at the next attempt.
    * Throws an `AckhookError` with code `registry_frozen` once processing has started, as the next three do.
    */
@@ -28,7 +28,7 @@ export interface Receiver<Events = KnownEvents<Record<never, never>>, Context = 
    * drain reports as `lost` may miss it.
    */
   onDeadLetter(handler: FailureHandler<AnyEvent<Events>>): this
-  /** From a raw request to the reply to write. Never rejects. */
+  /** Turns a raw request into the reply to write. Never rejects. */
   handle(request: WebhookRequest<Context>): Promise<WebhookReply>
   /**
    * Begins processing and freezes the handlers. The first request starts it too, and waits for it for a second at
@@ -40,13 +40,13 @@ export interface Receiver<Events = KnownEvents<Record<never, never>>, Context = 
   /**
    * Drains, for `timeout` at most (default `'10s'`): from now on requests get 503 with `Retry-After`, and running
    * events finish. A durable inbox keeps those that wait. The memory inbox runs them: an event that waits for a retry
-   * gets one attempt at once, and later ones as `retry` says, where they begin in time. `onDeadLetter` gets an event
+   * gets one attempt at once, and later ones as `retry` says, if they begin in time. `onDeadLetter` gets an event
    * that fails too late for another attempt; events that still run or wait at the end are `lost`. Call it on SIGTERM,
-   * before the server closes. A second call answers the drain of the first. Rejects with `ConfigurationError` where
+   * before the server closes. A second call answers the drain of the first. Rejects with `ConfigurationError` if
    * `timeout` is no duration from 0 to 1 hour.
    */
   close(options?: { readonly timeout?: Duration | undefined }): Promise<DrainReport>
-  /** Counts of the inbox: of this process, or of all that share a durable one. Rejects where that does not answer. */
+  /** Counts of the inbox: of this process, or of all that share a durable one. Rejects if that does not answer. */
   stats(): Promise<InboxStats>
   /**
    * Calls `observer` with every observation from now on, in addition to the option `observe` and under its rules. Returns a
@@ -81,7 +81,7 @@ export interface DeadLetters {
   discard(id: string, options?: InNamespace): Promise<boolean>
 }
 
-/** Which namespace an id belongs to. */
+/** Namespace that an id belongs to. */
 export interface InNamespace {
   /** The namespace the event arrived under. Default: the empty one. */
   readonly namespace?: string | undefined

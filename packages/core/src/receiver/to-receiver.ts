@@ -4,7 +4,7 @@ import { createReceiver } from './create-receiver.ts'
 import type { ReceiverOptions } from './options.ts'
 import type { Receiver } from './receiver.ts'
 
-/** What every adapter takes: options, or a receiver that something else may share. */
+/** Argument of every adapter: options, or a receiver that something else may share. */
 export function toReceiver<const Schemas extends EventSchemas, Context>(
   optionsOrReceiver: ReceiverOptions<Schemas, Context> | Receiver<KnownEvents<Schemas>, Context>,
 ): Receiver<KnownEvents<Schemas>, Context> {
@@ -33,7 +33,7 @@ export function requireReceiver(receiver: object, taker: string): void {
   throw new ConfigurationError('receiver', `write ${taker}(createReceiver(options))`, { page: 'receivers' })
 }
 
-/** For a handler that was called without what it needs: another framework called it. */
+/** Creates the error for a handler that another framework called, without the arguments it needs. */
 export function wrongFramework(handler: string, needs: string): ConfigurationError {
   const fix = `${handler} needs ${needs}, and another framework called it. Import the adapter of that one`
   return new ConfigurationError('webhooks', fix, { page: 'frameworks' })

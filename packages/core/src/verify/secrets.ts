@@ -16,7 +16,7 @@ export type Secret = string | readonly string[]
  */
 export type SecretResolver<Context> = (context: Context) => MaybePromise<Secret | null>
 
-/** What the option `secret` takes: secrets, or a function of the request that gives them. */
+/** Value of the option `secret`: secrets, or a function of the request that returns them. */
 export type SecretSource<Context> = Secret | SecretResolver<Context>
 
 /** Secrets that were prepared, or what prepares those of one request. */
@@ -63,7 +63,7 @@ function perRequest<Context>(resolve: SecretResolver<Context>): PreparedSecrets<
   }
 }
 
-/** What is wrong with these secrets, never what they are. */
+/** Describes what is wrong with these secrets. Never includes them. */
 export function secretsFault(secrets: readonly string[]): string | undefined {
   if (secrets.length === 0) return 'must hold at least one secret; got an empty list'
   if (secrets.length > MAX_SECRETS) return `must hold at most ${MAX_SECRETS} secrets; got ${secrets.length}`

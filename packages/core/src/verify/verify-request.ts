@@ -65,8 +65,8 @@ function unreadable({ timestampUnit }: Contract): Refusal {
 }
 
 /**
- * Whether one of the header's signatures is the HMAC of `<raw t>.<raw bytes>` under one of the secrets. One HMAC a
- * secret, however many signatures the header has, and every signature is compared in full. perf: note 45.
+ * Returns whether one of the header's signatures is the HMAC of `<raw t>.<raw bytes>` under one of the secrets. One
+ * HMAC a secret, however many signatures the header has, and every signature is compared in full. perf: note 45.
  */
 export function verifySignature(
   header: SignatureHeader,
@@ -86,8 +86,8 @@ export function verifySignature(
 }
 
 /**
- * Whether `signature` spells `digest`, 64 hexadecimal digits in lower case. Takes the same time wherever the first
- * difference is: nothing branches on a digit of either side.
+ * Returns whether `signature` spells `digest`, 64 hexadecimal digits in lower case. Takes the same time wherever the
+ * first difference is: nothing branches on a digit of either side.
  */
 export function equalsDigest(digest: string, signature: string): boolean {
   const lowerCase = signature.toLowerCase()

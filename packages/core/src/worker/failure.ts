@@ -7,7 +7,7 @@ import { isPromise, type MaybePromise } from '../lib/maybe-promise.ts'
 import { onceAMinute } from '../lib/once-a-minute.ts'
 import type { Logger } from '../observe/logger.ts'
 
-/** What failed, for `onError` and `onDeadLetter`. */
+/** Failure passed to `onError` and `onDeadLetter`. */
 export interface Failure {
   readonly error: unknown
   /** The attempt that failed, from 1. */
@@ -27,7 +27,7 @@ export type FailureHandler<Event = WebhookEvent> = (
 export interface NotifyParts {
   readonly logger: Logger
   readonly handlerTimeoutMs: number
-  /** With `'after-processing'` no attempt is planned here: the sender was not acknowledged, and repeats the event. */
+  /** Acknowledgement mode. With `'after-processing'` no attempt is planned here: the sender repeats the event. */
   readonly acknowledge: ProcessingPolicy['acknowledge']
   readonly inbox?: Pick<Inbox, 'redriveCommand'>
   readonly logFailure: (failure: Failure) => void

@@ -3,7 +3,7 @@ import type { EventHandler } from '../events/event-types.ts'
 import { covers, requirePattern } from '../events/type-pattern.ts'
 import type { FailureHandler } from './failure.ts'
 
-/** What runs for an event without a matching handler, after a failed attempt, and when no attempt follows. */
+/** Handlers for an event that none matched, for a failed attempt, and for a dead letter. */
 export interface Listeners {
   readonly onUnhandled: EventHandler[]
   readonly onError: FailureHandler[]
@@ -11,15 +11,15 @@ export interface Listeners {
 }
 
 /**
- * Which handlers run when. Filled by `on…`, frozen by `start`. Types are keys of Maps and nothing else: `constructor`
- * and `__proto__` are ordinary strings here.
+ * Registry of handlers by type. Filled by `on…`, frozen by `start`. Types are keys of Maps and nothing else:
+ * `constructor` and `__proto__` are ordinary strings here.
  */
 export class HandlerRegistry {
   readonly listeners: Listeners = { onUnhandled: [], onError: [], onDeadLetter: [] }
   readonly #exact = new Map<string, EventHandler[]>()
   readonly #byCategory = new Map<string, EventHandler[]>()
   readonly #always: EventHandler[] = []
-  /** What {@link match} found, for registered types: the sender may invent any number of others. */
+  /** Cached results of {@link match}, for registered types only: the sender may invent any number of others. */
   readonly #matched = new Map<string, readonly EventHandler[]>()
   #frozen = false
 
@@ -52,14 +52,14 @@ export class HandlerRegistry {
     if (typeof handler !== 'function') throw new ConfigurationError(what, 'the handler must be a function')
   }
 
-  /** Whether this was the first call. */
+  /** Returns whether this was the first call. */
   freeze(): boolean {
     const isFirst = !this.#frozen
     this.#frozen = true
     return isFirst
   }
 
-  /** What was given to `on`. */
+  /** Patterns that were given to `on`. */
   patterns(): readonly string[] {
     const categories = [...this.#byCategory.keys()].map(name => `${name}.*`)
     return [...this.#exact.keys(), ...categories, ...(this.#always.length > 0 ? ['*'] : [])]

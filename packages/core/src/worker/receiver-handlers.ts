@@ -9,7 +9,7 @@ export interface ReceiverHandlersParts extends Pick<HandlerSharing, 'location' |
   readonly handlerWaitMs: number
 }
 
-/** What this process handles, and what it knows of the others once its inbox shares that. */
+/** Patterns of this process, and those of the others once its inbox shares them. */
 export class ReceiverHandlers implements HandlerSharing {
   readonly location: string | undefined
   readonly namespace: unknown

@@ -10,7 +10,7 @@ const MOST_TYPES = 50
 export interface UnhandledLogParts {
   readonly logger: Logger
   readonly handlers: HandlerRegistry
-  /** Their types are known, too. */
+  /** Types handled by other processes, which are known, too. */
   readonly schemas: EventSchemas
 }
 
@@ -28,7 +28,7 @@ export function createUnhandledLog(parts: UnhandledLogParts): (id: string, type:
   return (event, type) => report(type, { event, type })
 }
 
-/** At start. Processes that only receive have no handlers. */
+/** Warns at start. Processes that only receive have no handlers. */
 export function warnWithoutHandlers(logger: Logger, handlers: HandlerRegistry): void {
   if (handlers.patterns().length > 0 || handlers.listeners.onUnhandled.length > 0) return
   logger.warn(
@@ -41,7 +41,7 @@ function suggestionFor(type: string, { handlers, schemas }: UnhandledLogParts): 
   const patterns = handlers.patterns()
   const known = [...KNOWN_TYPES, ...Object.keys(schemas)]
   const near = known.includes(type) ? undefined : nearest(type, known)
-  // Where that one has a handler, it is the sender's name that is misspelt.
+  // The sender's name is the misspelt one if another process has a handler for the closest name.
   if (near !== undefined && patterns.includes(near)) return ` Did you mean '${near}'?`
   for (const meant of [type, `${type.split('.', 1)[0]}.*`]) {
     const registered = nearest(meant, patterns)

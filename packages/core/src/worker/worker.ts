@@ -22,13 +22,13 @@ export interface WorkerParts extends LogParts {
   readonly handlers: HandlerRegistry
   readonly schemas: EventSchemas
   readonly decode: DecodeEvent
-  /** Where an event of a type runs, on an inbox of several processes. Asked after decoding and before handlers. */
+  /** Routes events by type, on an inbox of several processes. Asked after decoding and before handlers. */
   readonly sharing?: { readonly route: RouteOf | undefined }
   readonly retry: RetryPolicy
   readonly clock: () => number
   /** Called when the inbox hands out an event. */
   readonly onAttempt?: (() => void) | undefined
-  /** The option: where it is set, it sees events without a handler. */
+  /** The option: if it is set, it sees events without a handler. */
   readonly observe: Observer | undefined
   readonly observers: Pick<Observers, 'observe'>
 }
@@ -53,7 +53,7 @@ interface Running {
   readonly delivery: Delivery
   readonly attempt: Attempt
   readonly deadline: DrainDeadline | undefined
-  /** Set once it is decoded, where the inbox kept only its bytes. */
+  /** Set once it is decoded, if the inbox kept only its bytes. */
   event: WebhookEvent | undefined
   /** Monotonic milliseconds since when its handlers run. */
   startedAt?: number
@@ -86,7 +86,7 @@ class Worker {
     }
   }
 
-  /** Decodes the event, asks where it runs, and runs its handlers. Resolves to a route where it does not run here. */
+  /** Decodes the event, asks where it runs, and runs its handlers. Resolves to a route if it does not run here. */
   async #attempt(running: Running): Promise<Route | undefined> {
     const { delivery, attempt } = running
     const decoded = running.event ?? (await this.#parts.decode(delivery.body))
@@ -97,7 +97,7 @@ class Worker {
       const route = isPromise(routing) ? await routing : routing
       if (route !== undefined) return route
     }
-    // Its time was over, or the inbox took it back, while it was decoded: no handler begins.
+    // Stops before any handler: the attempt timed out or was withdrawn during decoding.
     if (attempt.abortReason !== undefined) throw attempt.abortReason
     this.#start(running)
     if (decoded instanceof Refusal)
@@ -107,7 +107,7 @@ class Worker {
     return undefined
   }
 
-  /** Without handlers it is no attempt: the one with this number began and was reported before. */
+  /** Reports the attempt. Without handlers it is none: the one with this number was reported before. */
   #start(running: Running): void {
     if (running.attempt.decision !== 'run') return
     running.startedAt = performance.now()
@@ -217,15 +217,18 @@ function durationOf({ startedAt }: Running): number {
 }
 
 /**
- * Whether the inbox withdrew this attempt: then nothing failed, and attempts are left. Only its own reason counts: a
- * handler may throw what aborted another attempt.
+ * Returns whether the inbox withdrew this attempt: then nothing failed, and attempts are left. Only its own reason
+ * counts: a handler may throw what aborted another attempt.
  */
 function isWithdrawn(error: unknown, { abortReason }: Attempt): boolean {
   if (abortReason === undefined || error !== abortReason) return false
   return abortReason.code === 'lease_lost' || abortReason.code === 'drain_timeout'
 }
 
-/** Of several errors, one that rules out another attempt. An abandoned event is dead whatever else is wrong with it. */
+/**
+ * Picks from several errors one that rules out another attempt. An abandoned event is dead whatever else is wrong with
+ * it.
+ */
 function decidingError(thrown: unknown, { decision, abandonReason }: Attempt): unknown {
   const final = errorsOf(thrown).find(isFinal)
   if (final !== undefined) return final

@@ -11,7 +11,7 @@ export interface Background {
   stop(): void
 }
 
-/** Forgets old ids: a few now and then, more often while there are more to forget, and less often where the disk is slow. */
+/** Forgets old ids: a few now and then, more often while there are more to forget, and less often if the disk is slow. */
 export function startPruning(storage: Pick<Storage, 'prune'>): Background {
   const prune = (): void => {
     const startedAt = performance.now()

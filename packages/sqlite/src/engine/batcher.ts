@@ -12,19 +12,19 @@ import { emptyBatch, enqueue, type PendingBatch } from './pending-batch.ts'
 
 export interface BatcherParts {
   readonly engine: Engine
-  /** How many rows may be taken now, beyond those `requested` before. */
+  /** Returns the number of rows that may be taken now, beyond those `requested` before. */
   readonly freeSlots: (requested: number) => number
-  /** How many rows may be read ahead behind each of them. */
+  /** Returns the number of rows that may be read ahead behind each of them. */
   readonly readAhead: () => number
-  /** For each row taken. `delivery` is there when the row arrived here just now. */
+  /** Called for each row taken. `delivery` is set if the row has just arrived here. */
   readonly onRow: (row: TakenRow, delivery: Delivery | undefined) => void
-  /** After every batch that asked for rows. `error`: why none could be taken, unless a sender receives it. */
+  /** Called after every batch that asked for rows. `error`: why none could be taken, unless a sender receives it. */
   readonly onTaken: (error?: Error) => void
-  /** After every batch. `nextDueMs`: when there is something to take, as far as known. */
+  /** Called after every batch. `nextDueMs`: time until the next row is due, as far as known. */
   readonly onAnswered: (nextDueMs: number | undefined) => void
 }
 
-/** How long a settlement waits for an arrival to share the disk with, while no waiting row needs its slot. */
+/** Delay of a settlement that waits to share its disk write with an arrival, while no waiting row needs its slot. */
 const LAZY_MS = 3
 /** A crash repeats every unrecorded result, so few may wait. */
 const LAZY_LIMIT = 8
@@ -35,7 +35,7 @@ export class Batcher {
   readonly #inFlight = new InFlight()
   readonly #deadlines = new DeadlineWatch()
   #next = emptyBatch()
-  /** Whether this turn ends with sending `#next`. */
+  /** True if `#next` is sent at the end of this turn. */
   #isScheduled = false
   #lazyTimer: ReturnType<typeof setTimeout> | undefined
   /** Batches without a result. */
@@ -44,9 +44,9 @@ export class Batcher {
   #requested = 0
   /** Deliveries without an answer. */
   #unanswered = 0
-  /** Whether the last result left rows that are due. */
+  /** True if the last result left rows that are due. */
   #hasBacklog = true
-  /** Whether the last deliveries that were answered met a full file. */
+  /** True if the last answered deliveries met a full file. */
   #wasFull = false
 
   constructor(parts: BatcherParts) {
@@ -62,13 +62,13 @@ export class Batcher {
     return enqueue(this.#next.arrivals, delivery)
   }
 
-  /** Whether the lease still held. Rejects when nothing was recorded. */
+  /** Resolves to whether the lease still held. Rejects if nothing was recorded. */
   settle(settlement: Settlement): Promise<boolean> {
     this.flushSoon()
     return enqueue(this.#next.settlements, settlement)
   }
 
-  /** Whether the lease still holds, and is renewed from now on. Rejects when that is not known. */
+  /** Resolves to whether the lease still holds and is renewed from now on. Rejects if that is unknown. */
   check(lease: Lease): Promise<boolean> {
     this.flushNow()
     return enqueue(this.#next.checks, lease)
@@ -99,7 +99,7 @@ export class Batcher {
     else if (!this.#isScheduled) this.#lazyTimer ??= setTimeout(() => this.flushNow(), LAZY_MS)
   }
 
-  /** Whether something was sent, or is to be sent, and has no result yet. */
+  /** True if something was sent, or is to be sent, and has no result yet. */
   get isBusy(): boolean {
     return this.#isScheduled || this.#lazyTimer !== undefined || this.#sent.length > 0
   }
@@ -134,7 +134,7 @@ export class Batcher {
       this.#unanswered -= batch.arrivals.length
     }
     onAnswered(nextDueMs)
-    // Not before the next turn: the results that came with this one may take what this one stored.
+    // Waits for the next turn: the results that came with this one may take rows that it stored.
     setImmediate(() => this.#inFlight.remove(firstRef))
   }
 

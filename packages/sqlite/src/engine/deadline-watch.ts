@@ -12,7 +12,7 @@ export class DeadlineWatch {
   readonly #timeouts = createTimeouts(DEADLINE_MS)
   #overdue = 0
 
-  /** Whether a batch has had no result for longer than the deadline: the disk hangs. */
+  /** True if a batch has had no result for longer than the deadline: the disk hangs. */
   get isOverdue(): boolean {
     return this.#overdue > 0
   }

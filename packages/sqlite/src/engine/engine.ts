@@ -4,11 +4,11 @@ import type { BatchResult } from '../protocol/batch-result.ts'
 import type { Fault } from '../protocol/fault.ts'
 import type { StoragePolicy } from '../protocol/storage-policy.ts'
 
-/** Where the SQL runs: a thread of its own, or the calling one when the user brought the database. */
+/** Runs the SQL: in a thread of its own, or in the calling one if the user brought the database. */
 export interface Engine {
   /** Opens the file. Rejects with what is wrong with it; may be called again then. */
   open(): Promise<void>
-  /** To be called before the first event. */
+  /** Must be called before the first event. */
   setPolicy(policy: StoragePolicy): void
   /** Rejects only when the engine itself broke down; what SQLite refuses is in the result. */
   run(batch: Batch): Promise<BatchResult>

@@ -23,13 +23,13 @@ export class ExitGate {
     this.#state = new Int32Array(buffer)
   }
 
-  /** For the application: closes the gate when the process ends. */
+  /** Watches, from the application, for the end of the process, and closes the gate then. */
   watch(): void {
     if (gates.size === 0) process.on('exit', closeAll)
     gates.add(this)
   }
 
-  /** For the application, when the thread has ended. */
+  /** Stops watching, from the application, once the thread has ended. */
   unwatch(): void {
     gates.delete(this)
     if (gates.size === 0) process.off('exit', closeAll)
@@ -41,7 +41,7 @@ export class ExitGate {
     Atomics.wait(this.#state, BUSY, 1, MAX_MS)
   }
 
-  /** For the thread: calls the driver. Once the gate is closed, it waits for its end instead. */
+  /** Calls the driver, from the thread. Once the gate is closed, waits for the thread's end instead. */
   enter<T>(work: () => T): T {
     Atomics.store(this.#state, BUSY, 1)
     if (Atomics.load(this.#state, ENDING) === 1) {

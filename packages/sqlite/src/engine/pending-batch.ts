@@ -2,7 +2,7 @@ import type { Delivery } from '@ackhook/core'
 import type { AcceptResult } from '@ackhook/core/spi'
 import type { Lease, Query, Settlement } from '../protocol/batch.ts'
 
-/** What waits for its part of a result. */
+/** Caller that waits for its part of a result. */
 export interface Pending<T, Result> {
   readonly value: T
   resolve(result: Result): void

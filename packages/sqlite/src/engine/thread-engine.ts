@@ -14,10 +14,10 @@ import type { FromThread, ThreadData, ToThread } from './thread-messages.ts'
 
 /** A disk that no longer answers must not keep the application from ending. */
 const END_MS = 5000
-/** From so many bytes on, moving them to the thread takes less than copying them. perf: note 44. */
+/** Size from which moving bytes to the thread takes less time than copying them. perf: note 44. */
 const MOVED_BYTES = 16_384
 
-/** For the result of one batch. */
+/** Caller that waits for the result of one batch. */
 interface Waiting {
   readonly id: number
   resolve(result: BatchResult): void
@@ -77,7 +77,7 @@ export class ThreadEngine implements Engine {
   async close(): Promise<void> {
     this.#isClosed = true
     await settlesWithin(this.#end(), END_MS)
-    // Not terminated: a driver that returns from a call in a terminated thread can abort the process.
+    // Never terminated: a driver that returns from a call in a terminated thread can abort the process.
     this.#worker?.unref()
     this.#fail(this.#closedError())
   }
@@ -121,7 +121,7 @@ export class ThreadEngine implements Engine {
         if (message[0] === 'results') this.#answer(message[1])
         else if (message[0] === 'open') resolve(thread)
         else {
-          // It ends by itself.
+          // The thread ends by itself.
           this.#worker = undefined
           reject(this.toError(message[1]))
         }

@@ -11,11 +11,11 @@ const KEPT: readonly string[] = [
 ]
 const KEPT_WITH_VALUE: readonly string[] = ['--disable-warning']
 const PRELOADS: readonly string[] = ['-r', '--require', '--import', '--loader', '--experimental-loader']
-/** How Yarn's Plug'n'Play finds packages: without it nothing could be imported. */
+/** Loader of Yarn's Plug'n'Play: without it nothing could be imported. */
 const RESOLVER = /(^|[\\/])\.pnp\.(c?js|loader\.mjs)$/
 
 /**
- * What the thread starts with. Node would run the preloads of the application in it again, from its flags and from
+ * Flags that the thread starts with. Node would run the preloads of the application in it again, from its flags and from
  * `NODE_OPTIONS`: telemetry would count twice, and one that opens a port would end the thread.
  */
 export function threadFlags(
@@ -37,7 +37,7 @@ function keptOf(flags: readonly string[]): string[] {
   })
 }
 
-/** As Node reads `NODE_OPTIONS`: separated by spaces, except in double quotes. */
+/** Splits `NODE_OPTIONS` as Node does: at spaces, except in double quotes. */
 function splitOptions(text: string): string[] {
   const options = text.match(/(?:"(?:\\.|[^"\\])*"|[^\s"])+/g) ?? []
   return options.map(option =>

@@ -3,14 +3,14 @@ import type { StoragePolicy } from '../protocol/storage-policy.ts'
 import type { BatchMessage } from './batch-message.ts'
 import type { ResultMessage } from './result-message.ts'
 
-/** What a new thread starts with. */
+/** Data that a new thread starts with. */
 export interface ThreadData {
   readonly path: string
   /** `false` when this process has had the file open before: then leases in it may be its own. */
   readonly isFirst: boolean
-  /** Whether to create what is missing. */
+  /** True if missing files and tables are to be created. */
   readonly create: boolean
-  /** Of the gate before the driver. */
+  /** Memory of the gate before the driver. */
   readonly gate: SharedArrayBuffer
 }
 

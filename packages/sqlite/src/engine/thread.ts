@@ -15,8 +15,8 @@ import { writeResult } from './result-message.ts'
 import type { FromThread, ThreadData, ToThread } from './thread-messages.ts'
 
 /**
- * For so many leases the application may send nothing before its leases are left to expire: a handler that blocks
- * the event loop keeps its event for a while, and one that never ends does not keep it forever.
+ * Number of lease lengths for which the application may stay silent before its leases are left to expire: a handler
+ * that blocks the event loop keeps its event for a while, and one that never ends does not keep it forever.
  */
 const SILENT_LEASES = 6
 
@@ -61,7 +61,7 @@ class Server {
   readonly #pruning: Background
   #leaseRenewal: Background
   #policy: StoragePolicy = NO_POLICY
-  /** When the application last sent something. While it holds a lease it checks that at a third of its length. */
+  /** Time of the application's last message. While it holds a lease it checks that at a third of its length. */
   #lastMessageAt = performance.now()
 
   constructor(port: MessagePort, storage: Storage, gate: ExitGate, send: (message: FromThread) => void) {
@@ -82,7 +82,7 @@ class Server {
     const ids: number[] = []
     const batches: Batch[] = []
     let isClosing = false
-    // Whatever came in while the last transaction waited for the disk shares the next one.
+    // Messages that arrived while the last transaction waited for the disk share the next one.
     for (let message: ToThread | undefined = first; message !== undefined; message = this.#nextMessage()) {
       if (message[0] === 'policy') this.#setPolicy(message[1])
       else if (message[0] === 'close') isClosing = true

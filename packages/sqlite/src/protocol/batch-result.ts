@@ -18,7 +18,7 @@ export type Admission =
   | 'full'
   | { readonly refused: string }
 
-/** What a query found, or why it failed; the others of its batch did not. */
+/** Rows that a query found, or why it failed; the others of its batch did not. */
 export type QueryResult = { readonly value: unknown } | Fault
 
 /** An event as the file keeps it. */
@@ -37,15 +37,15 @@ export interface StoredEvent {
 export interface TakenRow extends Lease {
   /** Grows only when the decision is `'run'`. */
   readonly attempt: number
-  /** What the crashes in a row so far lead to. */
+  /** Decision that follows from the crashes in a row so far. */
   readonly decision: CrashDecision
-  /** That of the last result that had one, `0` without. */
+  /** Routing token of the last result that had one, `0` without. */
   readonly mark: number
   /** The arrival, when that was in the same transaction: its sender has the event. */
   readonly ref?: number
-  /** Absent where there is a `ref`. */
+  /** Absent if there is a `ref`. */
   readonly event?: StoredEvent
-  /** Present where other rows wait behind this one. */
+  /** Present if other rows wait behind this one. */
   behind?: RowsBehind
 }
 
@@ -53,7 +53,7 @@ export interface TakenRow extends Lease {
 export interface RowsBehind {
   /** The ordering key, as the hexadecimal digits of its UTF-8. */
   readonly orderKey: string
-  /** By the clock of {@link monotonicMs}. */
+  /** Time by the clock of {@link monotonicMs}. */
   readonly readAt: number
   readonly rows: readonly RowBehind[]
 }
@@ -65,19 +65,19 @@ export interface RowBehind extends Lease {
   readonly event: StoredEvent
 }
 
-/** For so long after they were read may rows that were read ahead begin. Older ones that arrive elsewhere wait for it. */
+/** Time after the read within which rows that were read ahead may begin. Older ones that arrive elsewhere wait for it. */
 export const READ_AHEAD_MS = 100
 
 export interface BatchResult {
   /** One for each arrival, or why none of them is safe. */
   readonly admissions: readonly Admission[] | Fault
-  /** For each settlement whether the lease still held, or why none was applied. */
+  /** States for each settlement whether the lease still held, or why none was applied. */
   readonly settled: readonly boolean[] | Fault
-  /** For each lease of `checks` whether it still holds, or why that is not known. */
+  /** States for each lease of `checks` whether it still holds, or why that is unknown. */
   readonly stillHeld: readonly boolean[] | Fault
   readonly found: readonly QueryResult[] | Fault
-  /** What was taken, or why nothing could be. */
+  /** Rows that were taken, or why none could be. */
   readonly taken: readonly TakenRow[] | Fault
-  /** When the next waiting row is due, in milliseconds from now; absent when none is known. */
+  /** Time until the next waiting row is due, in milliseconds; absent if none is known. */
   readonly nextDueMs?: number | undefined
 }

@@ -37,7 +37,7 @@ export type Settlement = Lease &
         readonly kind: 'dead-letter'
         readonly failedAt: number
         readonly reason: string
-        /** Where it was no attempt. `null`: it was one, and the mark of the event stays. */
+        /** Routing token if it was no attempt. `null`: it was one, and the event's token stays. */
         readonly mark: number | null
       }
     /** Given back, to run as soon as a process has a free slot. `begun`: the attempt counts. */
@@ -52,18 +52,18 @@ export type Query =
   | { readonly kind: 'redrive-many' | 'discard-many'; readonly keys: readonly string[] }
   | { readonly kind: 'publish'; readonly own: PublishedHandlers }
 
-/** Where the last page ended. */
+/** Cursor at which the last page ended. */
 export interface Position {
   readonly seq: number
-  /** Of a dead letter. */
+  /** Time of death of a dead letter. */
   readonly failedAt: number
 }
 
 export interface ListRequest {
   readonly limit: number
-  /** Of the bodies together. */
+  /** Limit for the bodies together. */
   readonly bytes: number
-  /** Of the body of the first letter: that may be larger than `bytes`. */
+  /** Limit for the body of the first letter, which may be larger than `bytes`. */
   readonly maxBytes: number
   readonly order: 'newest' | 'oldest'
   readonly after?: Position
@@ -85,8 +85,8 @@ export interface Batch {
   /** Leases that this process believes to hold: whether it still does; they are renewed from now on. */
   readonly checks: readonly Lease[]
   readonly queries: readonly Query[]
-  /** How many rows may be taken. */
+  /** Number of rows that may be taken. */
   readonly take: number
-  /** How many rows may be read ahead behind each taken row of an ordering key. */
+  /** Number of rows that may be read ahead behind each taken row of an ordering key. */
   readonly readAhead: number
 }

@@ -1,12 +1,12 @@
 /**
- * What went wrong in the storage, as plain data: it may have to cross from one thread to another, where the
+ * Failure of the storage, as plain data: it may have to cross from one thread to another, where the
  * class of an error is lost.
  */
 export interface Fault {
   /** `configuration`: only a change of the program or its environment helps. */
   readonly kind: 'configuration' | 'storage'
   readonly message: string
-  /** SQLite's primary result code, where SQLite reported one. */
+  /** SQLite's primary result code, if SQLite reported one. */
   readonly code?: number
 }
 

@@ -1,4 +1,4 @@
-/** What the storage must know of the receiver's policy. */
+/** Parts of the receiver's policy that the storage needs. */
 export interface StoragePolicy {
   readonly capacity: number
   readonly leaseMs: number
@@ -7,7 +7,7 @@ export interface StoragePolicy {
   readonly factor: number
 }
 
-/** For queries made before a receiver has started: dead letters and figures, which depend on none of this. */
+/** Policy of queries made before a receiver has started: dead letters and counts, which depend on none of this. */
 export const NO_POLICY: StoragePolicy = {
   capacity: 0,
   leaseMs: 60_000,

@@ -3,9 +3,9 @@ import type { Fault } from '../protocol/fault.ts'
 
 /** The file that a path names now, whatever it names later. */
 export interface FileIdentity {
-  /** Whether the path still names it: a file that was deleted or replaced goes on working until it is closed. */
+  /** Returns whether the path still names it: a file that was deleted or replaced goes on working until it is closed. */
   isInPlace(): boolean
-  /** Whether the path names nothing now. */
+  /** Returns whether the path names nothing now. */
   isMissing(): boolean
 }
 
@@ -18,7 +18,7 @@ export const GONE: Fault = {
 
 export function fileIdentity(path: string): FileIdentity {
   const opened = idOf(path)
-  // Where it could not be asked, nothing is known, and nothing is refused for it.
+  // Refuses nothing if the file system gave no answer.
   return {
     isInPlace: () => opened === undefined || idOf(path) === opened,
     isMissing: () => opened !== undefined && !existsSync(path),

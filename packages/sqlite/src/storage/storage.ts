@@ -16,9 +16,9 @@ import { commit } from './transaction.ts'
 /** The file, as the thread that works on it sees it. */
 export class Storage {
   readonly #openDatabase: () => SqliteDatabase
-  /** What `#openDatabase` opens. Without one, the database is the user's, and is neither opened again nor closed. */
+  /** Path of the file. Without it, the database is the user's, and is neither opened again nor closed. */
   readonly #path: string | undefined
-  /** Whether to create the tables where there are none. */
+  /** True if missing tables are to be created. */
   readonly #create: boolean
   readonly #own = new OwnLeases()
   readonly #uniqueToken = createTokens()
@@ -116,7 +116,7 @@ export class Storage {
     const rest = batches.map(batch => ({ ...batch, arrivals: [], take: 0 }))
     if (rest.every(isEmpty)) return batches.map(batch => this.#onlyRead(batch, fault))
     try {
-      // All of them at once: where another process holds the file, every try waits for a second.
+      // All of them at once: if another process holds the file, every try waits for a second.
       return this.#commit(rest, policy).map(result => ({ ...result, admissions: fault, taken: fault }))
     } catch (error) {
       this.#recover(error)

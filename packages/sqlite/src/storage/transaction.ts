@@ -25,11 +25,11 @@ class BatchTransaction {
   readonly #batches: readonly Batch[]
   readonly #policy: StoragePolicy
   readonly #now: number
-  /** How many rows the batches may take together. */
+  /** Number of rows that the batches may take together. */
   readonly #wanted: number
   /** Rows taken so far. An arrival that finds a free slot is added. */
   readonly #taken: TakenRow[] = []
-  /** Those of them that have an ordering key. */
+  /** Number of them that have an ordering key. */
   readonly #heads: TakenRow[] = []
   /** The refs, by key, of accepted arrivals with an ordering key: `take` decides whether one may run. */
   readonly #ordered = new Map<string, number>()
@@ -129,7 +129,7 @@ class BatchTransaction {
     }))
   }
 
-  /** Unknown where more rows may be due, and not asked where none was wanted. */
+  /** Unknown if more rows may be due, and not asked if none was wanted. */
   #nextDueMs(): number | undefined {
     if (this.#wanted === 0 || this.#taken.length === this.#wanted) return undefined
     return this.#connection.take.nextDueMs(this.#policy, this.#now)

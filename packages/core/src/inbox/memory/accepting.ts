@@ -7,13 +7,13 @@ import { abandon, finish, keepDeadLetter, release } from './completion.ts'
 import { Entry, toStoredFingerprint } from './entry.ts'
 import type { State } from './state.ts'
 
-/** While another delivery of the same event is being claimed here, which takes a second at most. */
+/** Answer during another delivery's claim of the same event in this process, which takes a second at most. */
 const CLAIM_UNDER_WAY: AcceptResult = { outcome: 'in_flight', retryAfterMs: 1000 }
 
 const FULL_OF_BYTES: AcceptResult = { outcome: 'full', detail: 'the capacityBytes are reached' }
 const STORE_FULL: AcceptResult = { outcome: 'full', detail: 'the store of ids is full' }
 
-/** Beyond so many bytes, events wait as their bytes alone. Parsed, some take twenty times as much. */
+/** Threshold above which events are kept as bytes alone. Parsed, some need twenty times as much memory. */
 const PARSED_BYTES = 8_388_608
 
 /** Answers a delivery: a duplicate, no room, or what becomes of a claim. Synchronous when the store is. */
@@ -45,11 +45,11 @@ export function accept(state: State, delivery: Delivery): MaybePromise<AcceptRes
 /** Runs a dead letter again, whatever comes of it. `false` when there is none, or no room for it. */
 export async function redrive(state: State, key: string): Promise<boolean> {
   const delivery = state.deadLetters.deliveryOf(key)
-  // After a drain nothing would run it.
+  // Nothing would run it after a drain.
   if (delivery === undefined || state.isDraining) return false
   const { outcome } = await accept(state, delivery)
   if (outcome === 'failed') keepDeadLetter(state, delivery, 1, 'the redrive failed')
-  // It was run, whether or not that succeeded.
+  // Counts as redriven once it ran, whether or not it succeeded.
   return ['accepted', 'processed', 'dead_lettered', 'failed'].includes(outcome)
 }
 
@@ -58,7 +58,7 @@ function answerDuplicate(known: Entry, { fingerprint }: Delivery): AcceptResult 
   return known.delivery.fingerprint === fingerprint ? ACCEPT_RESULTS.duplicate : ACCEPT_RESULTS.conflict
 }
 
-/** Without room a claim would be in vain, so only a store that answers at once is asked for what it remembers. */
+/** Looks the id up when there is no room to claim it. Only synchronous stores are asked. */
 function answerHandled({ store }: State, { key, fingerprint }: Delivery): AcceptResult | undefined {
   const handled = store.handled(key)
   if (handled === undefined) return undefined
@@ -122,7 +122,7 @@ function admit(state: State, entry: Entry): MaybePromise<AcceptResult> {
         ? resolve
         : acceptance => resolve({ ...acceptance, conflict: true } as AcceptResult)
     })
-  // From here a crash loses the event: its sender receives a 2xx, and only this process has it.
+  // A crash after this line loses the event: its sender receives a 2xx, and only this process has it.
   entry.acknowledged = true
   return isSame ? ACCEPT_RESULTS.accepted : ACCEPT_RESULTS.replaced
 }

@@ -49,7 +49,7 @@ function matches(event: BrowsedEvent, { key, type, text }: BrowseQuery): boolean
   return [event.id, event.type, event.namespace].some(one => one.toLowerCase().includes(wanted))
 }
 
-/** Its bytes only where one event is asked for. */
+/** Omits the bytes unless one event is asked for. */
 function shown(event: Browsed, { key }: BrowseQuery): BrowsedEvent {
   const { body: _, ...rest } = event
   return key === undefined ? rest : copyBody(event)

@@ -47,7 +47,7 @@ function complete(state: State, entry: Entry): void {
   else void completeLater(state, entry, remembered)
 }
 
-/** Until the id is remembered, only the lease keeps a redelivery from running again. */
+/** Retries the completion: until the id is remembered, only the lease keeps a redelivery from running again. */
 async function completeLater(state: State, entry: Entry, first: MaybePromise<boolean>): Promise<void> {
   const { observe } = state.policy
   const event = eventRef(entry.delivery)
@@ -82,7 +82,7 @@ function retry({ scheduler, limit }: State, entry: Entry, delayMs: number): void
   else scheduler.enqueueAfter(entry, delayMs)
 }
 
-/** Without an acknowledgement the sender still has the event and retries it: the inbox does not. */
+/** Passes the failure on to the sender, which was not acknowledged and retries. The inbox does not. */
 function answerFailure(state: State, entry: Entry, result: Extract<AttemptResult, { error: unknown }>): void {
   if (result.outcome === 'dead' && result.notified) {
     entry.reply?.({ outcome: 'dead_lettered' })
@@ -118,7 +118,7 @@ export async function release(state: State, entry: Entry): Promise<void> {
 /** The last step of every entry. Harmless when repeated. */
 export function finish(state: State, entry: Entry): void {
   const { entries, scheduler, onIdle } = state
-  // Its key may belong to a later entry by now.
+  // The key may belong to a later entry by now.
   if (entry.phase === 'finished') return
   entry.phase = 'finished'
   entries.delete(entry.key)
@@ -154,7 +154,7 @@ export async function abandon(state: State, entry: Entry): Promise<void> {
     return
   }
   const delivery = forLater(entry.delivery)
-  // Its timeout has aborted the attempt, or its promises ended with the request and may not be settled from here.
+  // The timeout has aborted the attempt, or its promises ended with the request and may not be settled from here.
   entry.attempt = undefined
   const ended = withdraw(state, entry, new NonRetryableError(REQUEST_ENDED))
   if (entry.acknowledged)
@@ -164,7 +164,7 @@ export async function abandon(state: State, entry: Entry): Promise<void> {
 
 const REQUEST_ENDED = 'The request that ran this event ended before its handlers did.'
 
-/** Without the event, which a handler may have changed, and without what belongs to an answered request. */
+/** Drops the event, which a handler may have changed, and the fields of a request already answered. */
 function forLater({ event: _, waitUntil: __, asyncContext: ___, ...rest }: Delivery): Delivery {
   return rest
 }
@@ -173,7 +173,7 @@ const MINUTE_MS = 60_000
 const MINUTES_KEPT = 60
 const NONE = { received: 0, handled: 0, deadLettered: 0 }
 
-/** What happened in each of the last 60 minutes. */
+/** Counts for each of the last 60 minutes. */
 export class MinuteCounts {
   readonly #minutes: (typeof NONE & { startedAt: number })[] = []
   #current = { startedAt: 0, ...NONE }

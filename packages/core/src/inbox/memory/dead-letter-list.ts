@@ -11,7 +11,7 @@ const MAX_PAGE_BYTES = 4_194_304
 export class DeadLetterList {
   readonly #kept = new Map<string, { readonly letter: DeadLetter; readonly delivery: Delivery }>()
   #next = 0
-  /** Of all bodies. */
+  /** Total size of all bodies. */
   bytes = 0
 
   get size(): number {

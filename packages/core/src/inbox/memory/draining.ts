@@ -10,7 +10,7 @@ const MOST_NAMED = 20
 export async function drain(state: State, timeoutMs: number): Promise<DrainReport> {
   const { policy, entries, scheduler, leases, lost } = state
   state.isDraining = true
-  // With 'after-processing' a failed event goes back to its sender, which retries.
+  // A failed event goes back to its sender, which retries, with 'after-processing'.
   if (policy.acknowledge === 'immediately') state.limit.lastStartAt = performance.now() + timeoutMs
   for (const entry of entries.values()) if (entry.retryTimer !== undefined) scheduler.enqueue(entry)
   if (entries.size > 0) await settlesWithin(new Promise<void>(resolve => (state.onIdle = resolve)), timeoutMs)

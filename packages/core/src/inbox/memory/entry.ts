@@ -7,9 +7,9 @@ import type { AttemptResult } from '../inbox.ts'
 /** One event in this process, from its claim until it is finished. */
 export class Entry {
   readonly key: string
-  /** Without what later attempts do not need once the first has failed; {@link NO_DELIVERY} once finished. */
+  /** Fields needed by later attempts, once the first has failed; {@link NO_DELIVERY} once finished. */
   delivery: Delivery
-  /** What a store compares bodies by. */
+  /** Fingerprint by which a store compares bodies. */
   readonly storedFingerprint: number
   /** Proves the lease. New for every delivery, and again when an expired lease is taken once more. */
   token: string
@@ -19,9 +19,12 @@ export class Entry {
   readonly acceptedAt: number
   /** Monotonic milliseconds until which the lease certainly holds. */
   leasedUntil: number
-  /** Only a `held` entry runs and has its lease renewed. Once `finished`, nothing still under way for it counts. */
+  /**
+   * Phase of the entry. Only a `held` entry runs and has its lease renewed. Results that arrive once it is `finished`
+   * are ignored.
+   */
   phase: 'claiming' | 'held' | 'completing' | 'finished' = 'claiming'
-  /** Whether a 2xx was promised: from then on a duplicate is answered 200 here. */
+  /** True once a 2xx was promised: from then on a duplicate is answered 200 here. */
   acknowledged = false
   /** Attempts begun. */
   attempts = 0

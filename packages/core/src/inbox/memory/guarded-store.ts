@@ -25,7 +25,7 @@ export class GuardedStore implements Required<Omit<DedupeStore, 'bounded'>> {
     return this.#guard<Claim>(
       'claim',
       () => this.#store.claim(key, token, options),
-      // Its sender was answered 503. Without the release its retry would wait for the lease to expire.
+      // Releases at once: the sender got 503, and its retry would otherwise wait for the lease to expire.
       async claim => {
         try {
           if (claim.outcome === 'claimed') await this.#store.release(key, token)

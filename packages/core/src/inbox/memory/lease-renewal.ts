@@ -11,7 +11,7 @@ export interface LeaseRenewalParts {
   readonly onLost: (entry: Entry) => void
 }
 
-/** How many leases are renewed before other work gets its turn. */
+/** Number of leases renewed before other work gets its turn. */
 const SLICE = 500
 /** Longer than a round takes, so that a slow round is not mistaken for a dead one. */
 const SLOW_ROUND_MS = 5000
@@ -23,7 +23,7 @@ export class LeaseRenewal {
   readonly #intervalMs: number
   /** Set from one round to the end of the next. */
   #timer: ReturnType<typeof setTimeout> | undefined
-  /** When the timer is due, or its round last made progress. Monotonic milliseconds. */
+  /** Time at which the timer is due, or its round last made progress. Monotonic milliseconds. */
   #dueAt = 0
   #isStopped = false
 
@@ -32,7 +32,7 @@ export class LeaseRenewal {
     this.#intervalMs = parts.leaseMs / 3
   }
 
-  /** To be called for each new lease, with the monotonic time. */
+  /** Schedules the renewal of a new lease, taken at the given monotonic time. */
   watch(now: number): void {
     if (this.#isStopped || this.#isUnderWay(now)) return
     const delayMs = this.#timer === undefined ? this.#intervalMs : 0
@@ -48,7 +48,10 @@ export class LeaseRenewal {
     clearTimeout(this.#timer)
   }
 
-  /** On Workers a timer ends with the request that set it, and so does the round it began: that one is overdue. */
+  /**
+   * Returns whether a round is pending or runs. On Workers it ends with the request that set its timer, and is then
+   * overdue.
+   */
   #isUnderWay(now: number): boolean {
     return this.#timer !== undefined && now < this.#dueAt + Math.max(this.#intervalMs, SLOW_ROUND_MS)
   }
@@ -86,7 +89,7 @@ export class LeaseRenewal {
   }
 
   /**
-   * Whether the lease is ours again, or may still be. It can be gone without a new owner: the store was restarted
+   * Returns whether the lease is ours again, or may still be. It can be gone without a new owner: the store was restarted
    * empty, or this process was suspended. The new token is known before the claim, because the store may apply a claim
    * whose answer is lost, and the next round must not take that lease for another process's.
    */

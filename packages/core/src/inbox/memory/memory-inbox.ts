@@ -21,10 +21,13 @@ import type { State } from './state.ts'
 
 /** Options of {@link memoryInbox}. */
 export interface MemoryInboxOptions {
-  /** Where ids are remembered. Default: in its own memory, bounded like `memoryStore()`; `redisStore` shares them among processes. */
+  /**
+   * Store of handled ids. Default: this process's memory, bounded like `memoryStore()`; `redisStore` shares them among
+   * processes.
+   */
   readonly store?: DedupeStore | undefined
   /**
-   * How long a claim holds without being renewed, and so how long other processes refuse an event whose process
+   * Duration of a claim without renewal, and so the time for which other processes refuse an event whose process
    * crashed. Renewed at a third of it while the event waits or runs. Default `'60s'`.
    */
   readonly lease?: Duration | undefined
@@ -73,7 +76,7 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
       redrive: async key => state !== undefined && redrive(state, key),
       discard: key => deadLetters.remove(key),
     },
-    // What is here is not handled yet, and keeps its lease.
+    // Unfinished events are not handled yet, and keep their lease.
     forget: key => state?.entries.get(key) === undefined && (state?.store ?? parts.ids).forget(key),
     browse: query => browse(query, state?.entries.values() ?? [], deadLetters),
     browsing: BROWSING,

@@ -5,11 +5,11 @@ import { DEFAULT_ENTRIES, MAX_ENTRIES, SeenIds } from './seen-ids.ts'
 /** Options of {@link memoryStore}. */
 export interface MemoryStoreOptions {
   /**
-   * How many handled events are remembered. Beyond it the oldest are forgotten, and a redelivery of one of those would
+   * Maximum number of remembered events. Beyond it the oldest are forgotten, and a redelivery of one of those would
    * run again. Default 1,000,000, up to 180 bytes each, allocated as they come. At most 8,388,608.
    */
   readonly maxIds?: number | undefined
-  /** How many leases can be held at one time. Beyond it a claim answers `full`. Default 1,000,000, at most 8,388,608. */
+  /** Maximum number of leases at one time. Beyond it a claim returns `full`. Default 1,000,000, at most 8,388,608. */
   readonly maxClaims?: number | undefined
 }
 

@@ -3,11 +3,11 @@ import type { AcceptResult } from '../accept-result.ts'
 import { type Entry, runGuarded, stopRetryTimer } from './entry.ts'
 import type { Scheduler, SchedulerParts } from './scheduler.ts'
 
-/** How late a timer of a live request may fire. */
+/** Tolerance for the timers of a live request. */
 const GRACE_MS = 1000
-/** How long a retry that finds no room waits. */
+/** Delay of a retry that finds no room. */
 const NO_ROOM_MS = 100
-/** When the sender may repeat an event whose `serializeBy` key is taken. */
+/** Delay after which the sender may repeat an event whose `serializeBy` key is taken. */
 const KEY_TAKEN_MS = 1000
 
 export function createScheduler(parts: SchedulerParts): Scheduler {
@@ -15,9 +15,10 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
 }
 
 /**
- * For Workers, where promises, timers and connections end with the request that made them. An attempt started in the
- * turn of another request would end with that one, silently. So nothing is queued: each request runs its own event, an
- * event without room stays with its sender, and an attempt that should have ended by the clock counts as over.
+ * Scheduler for Workers, where promises, timers and connections end with the request that made them. An attempt started
+ * in the turn of another request would end with that one, silently. So nothing is queued: each request runs its own
+ * event, an event without room stays with its sender, and an attempt that should have ended by the clock counts as
+ * over.
  */
 export class PerRequestScheduler implements Scheduler {
   readonly #parts: SchedulerParts
@@ -27,7 +28,7 @@ export class PerRequestScheduler implements Scheduler {
   readonly #lastSeenAt = new Map<Entry, number>()
   /** Entries that take one of the `concurrency` places. */
   readonly #running = new Set<Entry>()
-  /** Which entry runs, or waits for a retry, for each ordering key. */
+  /** Entry that runs, or waits for a retry, for each ordering key. */
   readonly #keyHolders = new Map<string, Entry>()
   #nextSweepAt = 0
 

@@ -2,14 +2,14 @@ import { platform } from '#platform'
 import { type Entry, runGuarded, stopRetryTimer } from './entry.ts'
 import type { Scheduler, SchedulerParts } from './scheduler.ts'
 
-/** After so long, handlers that never wait give I/O its turn. */
+/** Time after which handlers that never wait yield to I/O. */
 const TURN_MS = 5
 
 export function createScheduler(parts: SchedulerParts): Scheduler {
   return new QueueingScheduler(parts)
 }
 
-/** For platforms where requests share turns: queues entries, and starts the next one when an attempt ends. */
+/** Scheduler for platforms where requests share turns: queues entries, and starts the next one when an attempt ends. */
 export class QueueingScheduler implements Scheduler {
   readonly #parts: SchedulerParts
   readonly #queue = new ReadyQueue()
@@ -46,7 +46,7 @@ export class QueueingScheduler implements Scheduler {
     if (this.#queue.remove(entry)) this.#scheduleRun()
   }
 
-  /** After the replies of the current turn: an attempt must not delay an acknowledgement that is being written. */
+  /** Schedules a run after the replies of the current turn: an attempt must not delay an acknowledgement. */
   #scheduleRun(): void {
     if (this.#isScheduled) return
     this.#isScheduled = true
@@ -102,7 +102,7 @@ export class ReadyQueue {
     this.#byKey.set(key, queue)
     if (queue.holder === entry) {
       queue.holder = undefined
-      // To the front, whatever its age: one of the same instant, or a late older one, arrived after it.
+      // Goes to the front, whatever its age: one of the same instant, or a late older one, arrived after it.
       queue.waiting.unshift(entry)
       this.#ready.push(queue)
     } else {

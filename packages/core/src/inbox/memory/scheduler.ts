@@ -8,7 +8,7 @@ export interface Scheduler {
   /** Attempts that are running. */
   readonly active: number
   /**
-   * Entries that can no longer finish: their request is gone, and its promises and timers with it. Only where one
+   * Entries that can no longer finish: their request is gone, and its promises and timers with it. Only if one
    * request cannot go on in the turn of another.
    */
   overdue?(): readonly Entry[]

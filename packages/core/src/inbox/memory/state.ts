@@ -6,16 +6,16 @@ import type { Entry } from './entry.ts'
 import type { LeaseRenewal } from './lease-renewal.ts'
 import type { Scheduler } from './scheduler.ts'
 
-/** What an inbox asks of its store: a `GuardedStore` around the one that the user gave, otherwise its own `SeenIds`. */
+/** Store behind an inbox: a `GuardedStore` around the user's, otherwise the inbox's own `SeenIds`. */
 export type InboxStore = Required<Omit<DedupeStore, 'bounded' | 'extend'>>
 
-/** What a started inbox knows. Accepting, settling and draining are steps over it. */
+/** State of a started inbox. Accepting, completing and draining are functions of it. */
 export interface State {
   readonly run: ProcessEvent
   readonly policy: ProcessingPolicy
   readonly store: InboxStore
   readonly scheduler: Scheduler
-  /** Absent where the store is the inbox's own: its leases are the entries. */
+  /** Absent if the store is the inbox's own: its leases are the entries. */
   readonly leases: LeaseRenewal | undefined
   readonly deadLetters: DeadLetterList
   /** Counts the events that come and end, by minute. */
@@ -26,18 +26,18 @@ export interface State {
   readonly leaseMs: number
   /** Events that are not finished, by key, the oldest first. */
   readonly entries: Map<string, Entry>
-  /** Of the bodies in `entries`. */
+  /** Total size of the bodies in `entries`. */
   bytes: number
   /** Set by the drain where retries are ours. The worker reads it when an attempt ends. */
   readonly limit: { lastStartAt: number | undefined }
-  /** Of the next entry. */
+  /** Sequence number of the next entry. */
   sequence: number
   isDraining: boolean
   /** Ids of acknowledged events that the drain gave up. */
   readonly lost: string[]
   /** The host, until it was warned of that it freezes events which were acknowledged. */
   freezingHost: string | undefined
-  /** To be called once nothing can be lost any more. */
+  /** Stops the check at process exit, once nothing can be lost any more. */
   stopWatchingExit: () => void
   /** Called when no entry is left. */
   onIdle: (() => void) | undefined

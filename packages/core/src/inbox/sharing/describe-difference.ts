@@ -3,7 +3,7 @@ import type { HandlerSharing, PublishedHandlers } from '../presence.ts'
 const MOST_NAMED = 5
 const LONGEST_NAME = 60
 
-/** What an operator should know when processes on one inbox handle different types. `undefined` when they do not. */
+/** Describes for an operator how the types differ that processes on one inbox handle. `undefined` if they do not. */
 export function describeDifference(
   own: PublishedHandlers,
   others: readonly PublishedHandlers[],
@@ -12,7 +12,7 @@ export function describeDifference(
   const mine = new Set(namesOf(own))
   const theirs = new Set(others.flatMap(namesOf))
   const onlyThere = [...theirs].filter(name => !mine.has(name))
-  // What some other process lacks, an older one of a deployment for example.
+  // Lists patterns that some other process lacks, an older one of a deployment for example.
   const onlyHere = [...mine].filter(name => others.some(one => !namesOf(one).includes(name)))
   if (onlyThere.length === 0 && onlyHere.length === 0) return undefined
   const where = typeof namespace === 'string' ? `namespace '${namespace}'` : 'the namespace of each request'

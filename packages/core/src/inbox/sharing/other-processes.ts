@@ -12,11 +12,11 @@ interface Other {
 
 /** The other processes on an inbox, as the board has shown them. */
 export class OtherProcesses {
-  /** Those that run or may come back. */
+  /** Processes that run or may come back. */
   expected: readonly PublishedHandlers[] = []
-  /** Those that run. */
+  /** Processes that run. */
   live: readonly PublishedHandlers[] = []
-  /** By id, those of earlier views included. */
+  /** Processes by id, including those of earlier views. */
   readonly #known = new Map<string, Other>()
   #expectedSet = new PatternSet([])
   #liveSet = new PatternSet([])
@@ -37,7 +37,7 @@ export class OtherProcesses {
     return hasOwn
   }
 
-  /** How specifically the best of those that are expected handles the type, and whether one that runs does so. */
+  /** Returns how specifically the best expected process handles the type, and whether a running one does so. */
   bestOf(type: string): { readonly best: number; readonly isLive: boolean } {
     const best = this.#expectedSet.rankOf(type)
     return { best, isLive: this.#liveSet.rankOf(type) >= best }

@@ -1,13 +1,13 @@
 import type { PublishedHandlers } from '../presence.ts'
 
-/** How specifically something handles a type: the greater, the more. */
+/** Specificity with which a pattern matches a type: higher is more specific. */
 export const RANK = { none: 0, onUnhandled: 1, all: 2, category: 3, exact: 4 } as const
 
 /** Handler patterns, of one process or of several, by what they say about a type. */
 export class PatternSet {
   readonly #exact = new Set<string>()
   readonly #categories = new Set<string>()
-  /** What a type gets that no other pattern matches. */
+  /** Specificity of a type that no other pattern matches. */
   #rest: number = RANK.none
 
   constructor(processes: readonly Pick<PublishedHandlers, 'patterns' | 'onUnhandled'>[]) {
@@ -21,7 +21,7 @@ export class PatternSet {
     }
   }
 
-  /** As `HandlerRegistry.match` finds handlers, but only how specific the best one is. */
+  /** Matches like `HandlerRegistry.match`, but returns only the specificity of the best match. */
   rankOf(type: string): number {
     if (this.#exact.has(type)) return RANK.exact
     const dot = type.indexOf('.')

@@ -19,22 +19,22 @@ import { decideRoute, FIRST_TOKEN } from './route.ts'
 const MAX_AGE_MS = 1000
 const READ_EVERY_MS = 500
 const MAX_RENEW_MS = 10_000
-/** As many renewals may be missed before a publication ends. */
+/** Number of renewals that may be missed before a publication ends. */
 const RENEWALS = 8
-/** For how long a start repeats what the board refuses: another process may hold a file. */
+/** Time for which a start repeats a publication that the board refuses: another process may hold a file. */
 const START_MS = 4000
 const START_PAUSE_MS = 100
-/** How long the others may take to publish again after an outage. */
+/** Time that the others may need to publish again after an outage. */
 const RETURN_MS = 5000
 /** A deadline in parts ends after as many turns of the event loop, however long a handler blocks each of them. */
 const TURNS = 10
-/** Of `capacity`, for events that wait for another process. */
+/** Share of `capacity` for events that wait for another process. */
 const POSTPONED_SHARE = 0.1
 
 type Policy = Pick<ProcessingPolicy, 'capacity' | 'observe' | 'logger'>
 
 /**
- * What this process and the others on its inbox handle. Knows for each attempt whether another process is expected that
+ * Patterns of this process and the others on its inbox. Decides for each attempt whether another process is expected that
  * handles the type more specifically.
  */
 export class PolledDirectory implements PresenceDirectory {
@@ -43,16 +43,16 @@ export class PolledDirectory implements PresenceDirectory {
   readonly #policy: Policy
   readonly #ownSet: PatternSet
   readonly #others = new OtherProcesses()
-  /** How many more events may wait before the next view. */
+  /** Number of events that may still be postponed before the next view. */
   #room = 0
-  /** When the view was asked for, and our own publication stored. Monotonic milliseconds. */
+  /** Time at which the view was requested and our own publication stored. Monotonic milliseconds. */
   #viewedAt = Number.NEGATIVE_INFINITY
   #publishedAt = performance.now()
-  /** Of `#clock`, at `#publishedAt`. */
+  /** Reading of `#clock` at `#publishedAt`. */
   #publishedFor = 0
   /** The board has lost our own publication. */
   #isLost = false
-  /** Until then the others may not have published again. Monotonic milliseconds. */
+  /** Time until which the others may not have published again. Monotonic milliseconds. */
   #unsureUntil = Number.NEGATIVE_INFINITY
   #reading: Promise<void> | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
@@ -128,12 +128,14 @@ export class PolledDirectory implements PresenceDirectory {
     return route
   }
 
-  /** Whether others may run that this process never saw: they published just before an outage that was too long. */
+  /**
+   * Returns whether others may run that this process never saw: they published just before an outage that was too long.
+   */
   get #isUnsure(): boolean {
     return this.#hasLapsed || performance.now() < this.#unsureUntil
   }
 
-  /** Whether our own publication has ended, by an outage of the board. */
+  /** Returns whether our own publication has ended, by an outage of the board. */
   get #hasLapsed(): boolean {
     return performance.now() - this.#publishedAt > this.#sharing.published.keepMs
   }
@@ -184,7 +186,7 @@ export class PolledDirectory implements PresenceDirectory {
 
   #schedule(): void {
     this.#timer = setTimeout(() => void this.#renew(), READ_EVERY_MS)
-    // It must not keep a process alive; a connection or a file does.
+    // The timer must not keep a process alive; a connection or a file does.
     letProcessEnd(this.#timer)
   }
 
@@ -210,13 +212,13 @@ export class PolledDirectory implements PresenceDirectory {
   }
 }
 
-/** Whether another process has a pattern that the first one lacks. */
+/** Returns whether another process has a pattern that the first one lacks. */
 function lacks(one: PublishedHandlers, other: PublishedHandlers): boolean {
   if (other.onUnhandled && !one.onUnhandled) return true
   return other.patterns.some(pattern => !one.patterns.includes(pattern))
 }
 
-/** What the others handle is unknown, so nothing is left to a less specific handler. */
+/** Patterns of the others are unknown, so no event goes to a less specific handler. */
 function waitForView(routingToken: number): Route {
   return { outcome: 'postponed', delayMs: MAX_AGE_MS, routingToken: Math.max(routingToken, FIRST_TOKEN) }
 }

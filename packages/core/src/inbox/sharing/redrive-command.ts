@@ -13,7 +13,7 @@ export function redriveCommand(
   return `npx ackhook inbox redrive ${words.map(quoted).join(' ')}`
 }
 
-/** For a POSIX shell, because the sender chose the id. */
+/** Quotes for a POSIX shell, because the sender chose the id. */
 function quoted(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
 }

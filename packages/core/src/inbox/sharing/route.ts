@@ -11,25 +11,25 @@ const RANKS = 8
 /** One wait, for no known handler. */
 export const FIRST_TOKEN: number = RANKS
 
-/** What an attempt has to know to decide whether it may begin here. */
+/** Facts that decide whether an attempt may begin here. */
 export interface Situation {
   readonly type: string
-  /** How specifically this process handles the type. */
+  /** Specificity with which this process handles the type. */
   readonly own: number
-  /** How specifically the best of the others does that is expected. */
+  /** Specificity of the best of the other expected processes. */
   readonly best: number
-  /** Of the event's last wait. */
+  /** Specificity during the event's last wait. */
   readonly routingToken: number
-  /** Whether a process that handles it so runs now. */
+  /** True if a process of that specificity runs now. */
   readonly isLive: boolean
-  /** Whether one more event may wait. */
+  /** True if one more event may be postponed. */
   readonly hasRoom: boolean
   readonly keepMs: number
 }
 
 /**
- * Whether an event waits for a process that handles its type more specifically. `undefined`: it runs here. An event that
- * has waited is never left to a less specific handler than the one it waited for.
+ * Decides whether an event waits for a process that handles its type more specifically. `undefined`: it runs here. An
+ * event that has waited is never left to a less specific handler than the one it waited for.
  */
 export function decideRoute(situation: Situation): Route | undefined {
   const { type, own, best, routingToken, isLive, hasRoom, keepMs } = situation

@@ -4,7 +4,7 @@ import type { Mac } from '../platform.ts'
 const BLOCK_BYTES = 64
 const HASH_BYTES = 32
 const DOT = 0x2e
-/** From here on `createHmac` costs no more than two one-shot hashes, and copies nothing. */
+/** Body length from which `createHmac` costs at most two one-shot hashes, and copies nothing. */
 const SCRATCH_BYTES = 8192
 
 /**

@@ -12,7 +12,7 @@ export function onExit(listener: () => void): () => void {
   }
 }
 
-/** Whether the process exits: what is asynchronous does not happen any more. */
+/** Runs as the process exits: asynchronous work does not happen any more. */
 export function exits(): boolean {
   return isExiting
 }

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import crypto from 'node:crypto'
 import { hostname } from 'node:os'
-// Not the global one, which a test may have faked before.
+// Imported, because a test may have faked the global one.
 import { setImmediate } from 'node:timers'
 import type { Platform } from '../platform.ts'
 import { freezingHost } from './freezing-host.ts'

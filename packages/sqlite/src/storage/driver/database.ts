@@ -1,4 +1,4 @@
-/** What a column holds. */
+/** Values of a column. */
 export type SqlValue = string | number | Uint8Array | null
 
 /** The part of a prepared statement of `node:sqlite` that is used here. */

@@ -7,7 +7,7 @@ export type OpenFile = (path: string) => SqliteDatabase
 
 type Constructor = new (path: string) => SqliteDatabase
 
-/** In the order in which they are tried. Names as data, which no bundler tries to follow. */
+/** Drivers in the order in which they are tried. Names as data, which no bundler tries to follow. */
 const DRIVERS: readonly string[] = ['node:sqlite', '@photostructure/sqlite']
 
 /**

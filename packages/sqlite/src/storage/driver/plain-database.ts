@@ -1,10 +1,10 @@
 import type { SqliteDatabase, SqliteStatement, SqlValue } from './database.ts'
 
-/** How the drivers can be told to read. Those of a database may be set for all its statements. */
+/** Settings for how drivers read. Those of a database may be set for all its statements. */
 interface Switches {
   setReadBigInts?(on: boolean): unknown
   setReturnArrays?(on: boolean): unknown
-  /** As `better-sqlite3` calls it. */
+  /** Method name in `better-sqlite3`. */
   safeIntegers?(on: boolean): unknown
 }
 

@@ -12,7 +12,7 @@ const RANGE = 25
 /** A value that is too large, breaks a rule of the table, or cannot be bound. */
 const FAIL_ALONE: readonly number[] = [TOO_BIG, CONSTRAINT, MISMATCH, RANGE]
 
-/** After these a connection is as good as before: another process was writing, no room, one value too large. */
+/** Errors after which a connection is still usable: another process was writing, no room, one value too large. */
 const HARMLESS: readonly (number | undefined)[] = [BUSY, LOCKED, FULL, TOO_BIG]
 
 export function faultOf(error: unknown): Fault {
@@ -23,7 +23,7 @@ export function faultOf(error: unknown): Fault {
 }
 
 /**
- * Whether an error fails its own statement only, and the transaction goes on. Nothing that may come from the disk
+ * Returns whether an error fails its own statement only, and the transaction goes on. Nothing that may come from the disk
  * is among these.
  */
 export function failsAlone(error: unknown): boolean {
@@ -33,7 +33,7 @@ export function failsAlone(error: unknown): boolean {
   return thrown === 'ERR_INVALID_ARG_TYPE' || thrown === 'ERR_INVALID_ARG_VALUE'
 }
 
-/** Whether to close the connection and to open another one for the next transaction. */
+/** Returns whether to close the connection and to open another one for the next transaction. */
 export function spoilsConnection(error: unknown): boolean {
   return !HARMLESS.includes(sqliteCode(error))
 }

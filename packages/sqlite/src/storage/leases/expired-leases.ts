@@ -12,11 +12,11 @@ export interface ExpiredLease {
 }
 
 interface WatchedLease extends ExpiredLease {
-  /** For how long its `due` has not moved. */
+  /** Time for which its `due` has not moved. */
   unmovedMs: number
 }
 
-/** How often the leases are read within the length of one. */
+/** Number of reads within the length of one lease. */
 export const POLLS_PER_LEASE = 8
 
 const ACTIVE_ROWS = `SELECT seq, token, due, crashes FROM ackhook_events WHERE state = ${ACTIVE}`
@@ -39,12 +39,14 @@ export class ExpiredLeases {
     this.#activeRows = database.prepare(ACTIVE_ROWS)
   }
 
-  /** To be called now and then, even without a slot for what has expired: then it is known when there is one. Only reads. */
+  /**
+   * Called now and then, even without a slot for expired events, so that they are known once there is one. Only reads.
+   */
   poll(leaseMs: number): void {
     const everyMs = leaseMs / POLLS_PER_LEASE
     const now = performance.now()
     if (now - this.#polledAt < everyMs) return
-    // When this thread itself hung, the others may have too: that time proves nothing against them.
+    // Time in which this thread itself hung proves nothing against the others: they may have hung too.
     const sinceMs = Math.min(now - this.#polledAt, 2 * everyMs)
     this.#polledAt = now
     this.#watched = this.#watchAgain(sinceMs)
@@ -53,13 +55,13 @@ export class ExpiredLeases {
     )
   }
 
-  /** Whether {@link drain} would find any. Only reads. */
+  /** Returns whether {@link drain} would find any. Only reads. */
   hasAny(leaseMs: number): boolean {
     this.poll(leaseMs)
     return this.#expired.length > 0
   }
 
-  /** Each of them once; again when it is still there at the next poll. */
+  /** Lists each of them once; again if it is still there at the next poll. */
   drain(leaseMs: number): readonly ExpiredLease[] {
     this.poll(leaseMs)
     const found = this.#expired
@@ -67,7 +69,7 @@ export class ExpiredLeases {
     return found
   }
 
-  /** When to poll again; infinite while no other process holds a lease. */
+  /** Returns when to poll again; infinite while no other process holds a lease. */
   nextPollMs(leaseMs: number): number {
     if (this.#watched.size === 0) return Number.POSITIVE_INFINITY
     return Math.max(0, this.#polledAt + leaseMs / POLLS_PER_LEASE - performance.now())
@@ -87,7 +89,7 @@ export class ExpiredLeases {
 
 /** The process that holds a lease may have other settings, so its token names the length. */
 function lengthOf(token: string | null, leaseMs: number): number {
-  // Its owner is dead: see `orphaned-leases.ts`.
+  // The owner is dead: see `orphaned-leases.ts`.
   if (token === null) return 0
   const [, length] = LENGTH.exec(token) ?? []
   return length === undefined ? leaseMs : Number.parseInt(length, 36)

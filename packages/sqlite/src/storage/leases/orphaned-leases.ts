@@ -12,7 +12,7 @@ import { ACTIVE } from '../schema/states.ts'
 export function endOrphanedLeases(database: SqliteDatabase): void {
   try {
     database.exec('PRAGMA busy_timeout = 0')
-    // In WAL mode the first access then takes the whole file, and keeps it until the connection is closed.
+    // Exclusive mode: with WAL, the first access locks the whole file until the connection is closed.
     database.exec('PRAGMA locking_mode = EXCLUSIVE')
     database.exec('BEGIN IMMEDIATE')
     // Nothing is prepared: a statement that lives on would keep the connection, and the file, beyond close().

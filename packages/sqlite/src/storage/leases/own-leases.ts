@@ -17,7 +17,7 @@ export class OwnLeases {
     return this.#seqByToken.has(token)
   }
 
-  /** To be called after the transaction: what was not committed has changed no lease. */
+  /** Called after the transaction: an uncommitted change changes no lease. */
   track(batch: Batch, { settled, taken }: BatchResult): void {
     const isRecorded = !isFault(settled)
     for (const [index, settlement] of batch.settlements.entries()) {

@@ -10,7 +10,10 @@ const DROP = 'DELETE FROM ackhook_processes WHERE seen_at + keep_ms < ?'
 const SEE_AGAIN = 'UPDATE ackhook_processes SET seen_at = ?1 WHERE seen_at > ?1'
 const READ = 'SELECT published, seen_at AS seenAt FROM ackhook_processes WHERE seen_at + keep_ms >= ?'
 
-/** What the processes on this file handle. By the clock of the machine since its start: setting the time drops nothing. */
+/**
+ * Board of what the processes on this file handle. Uses the machine's time since its start: setting the clock drops
+ * nothing.
+ */
 export class Board {
   readonly #counts: Counts
   readonly #publish: SqliteStatement

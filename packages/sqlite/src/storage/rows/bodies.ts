@@ -19,7 +19,7 @@ export class Bodies {
     this.#find = database.prepare('SELECT body, traceparent, tracestate FROM ackhook_bodies WHERE seq = ?')
   }
 
-  /** Empty where there is none: some drivers store no bytes as NULL, and a damaged file may lack the row. */
+  /** Empty if there is none: some drivers store no bytes as NULL, and a damaged file may lack the row. */
   read(bodySeq: number): Uint8Array {
     return this.readTraced(bodySeq).body
   }

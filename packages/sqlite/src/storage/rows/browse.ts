@@ -31,7 +31,7 @@ const PENDING = `SELECT ${COLUMNS} FROM ackhook_events WHERE seq IN (
     ${page(`INDEXED BY ackhook_events_delayed WHERE state = ${WAITING} AND due > ${AT_ONCE}`)} UNION ALL
     ${page(`WHERE state = ${BEHIND} AND due = ${AT_ONCE}`)}
   ) ORDER BY seq LIMIT ?2`
-// As many as all processes run together.
+// Limit: as many as all processes run together.
 const RUNNING = `SELECT ${COLUMNS} FROM ackhook_events WHERE state = ${ACTIVE} AND seq > ? ORDER BY seq LIMIT ?`
 const ONE = `SELECT ${COLUMNS}, ${BODY_SEQ} AS bodySeq FROM ackhook_events WHERE key = ?`
 
@@ -55,7 +55,7 @@ export class Browse {
     return (statement.all(after, limit) as Row[]).map(row => toEvent(row, now))
   }
 
-  /** With its body. */
+  /** Reads one event with its body. */
   one(key: string, state: BrowseRequest['state'], now: number): readonly BrowsedEvent[] {
     const row = this.#one.get(key) as RowWithBody | undefined
     if (row === undefined || !STATES[state].includes(row.state)) return []

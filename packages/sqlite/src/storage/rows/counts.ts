@@ -1,9 +1,9 @@
 import type { MinuteCount } from '@ackhook/core/spi'
 import type { SqliteDatabase, SqliteStatement } from '../driver/database.ts'
 
-/** Of all events in the file: not handled, dead letters, and those that wait after a result `postponed`. */
+/** Counts of all events in the file: not handled, dead letters, and postponed ones. */
 export type Total = 'unhandled' | 'dead' | 'postponed'
-/** Of one minute. */
+/** Counts of one minute. */
 type Happening = 'received' | 'handled' | 'dead_lettered'
 
 const FIELDS = { received: 'received', handled: 'handled', dead_lettered: 'deadLettered' } as const
@@ -22,7 +22,7 @@ export class Counts {
   readonly #minutes: SqliteStatement
   readonly #add: SqliteStatement
   readonly #drop: SqliteStatement
-  /** What this transaction has changed. */
+  /** Changes made by this transaction. */
   #totals = { unhandled: 0, dead: 0, postponed: 0 }
   #happened = { received: 0, handled: 0, dead_lettered: 0 }
   /** `unhandled` as it was when this transaction first asked for it. */
@@ -36,7 +36,10 @@ export class Counts {
     this.#drop = database.prepare(DROP)
   }
 
-  /** How many events are neither handled nor dead. Only in a transaction, during which no other connection can change it. */
+  /**
+   * Returns the number of events that are neither handled nor dead. Must run in a transaction, during which no other
+   * connection can change it.
+   */
   get unhandled(): number {
     this.#unhandledBefore ??= this.#stored('unhandled')
     return this.#unhandledBefore + this.#totals.unhandled
@@ -55,7 +58,7 @@ export class Counts {
     this.#happened[what]++
   }
 
-  /** To be called at the end of each transaction. */
+  /** Called at the end of each transaction. */
   save(now: number): void {
     const minute = now - (now % MINUTE_MS)
     for (const [name, by] of Object.entries(this.#totals)) if (by !== 0) this.#add.run(name, 0, by)
@@ -64,7 +67,7 @@ export class Counts {
     this.#lastMinute = minute
   }
 
-  /** To be called after each transaction, saved or rolled back. */
+  /** Called after each transaction, saved or rolled back. */
   reset(): void {
     this.#totals = { unhandled: 0, dead: 0, postponed: 0 }
     this.#happened = { received: 0, handled: 0, dead_lettered: 0 }

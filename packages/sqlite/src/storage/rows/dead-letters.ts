@@ -24,7 +24,7 @@ const REDRIVE = `UPDATE ackhook_events SET seq = (SELECT max(seq) + 1 FROM ackho
   WHERE key = ? AND state = ${DEAD} RETURNING seq, order_key IS NOT NULL AS isOrdered`
 const DISCARD = `DELETE FROM ackhook_events WHERE key = ? AND state = ${DEAD}`
 
-/** Before and after every letter. */
+/** Cursors before and after every letter. */
 const ENDS = { newest: { failedAt: 9e15, seq: 0 }, oldest: { failedAt: -9e15, seq: 0 } }
 
 interface Row extends Omit<DeadLetter, 'body'> {
@@ -60,7 +60,7 @@ export class DeadLetters {
     this.#bodies = new Bodies(database)
   }
 
-  /** At least one letter, unless its body alone is over `maxBytes`; then as many as `bytes` has room for. */
+  /** Reads at least one letter, unless its body alone is over `maxBytes`; then as many as `bytes` has room for. */
   list({ order, after = ENDS[order], limit, bytes, maxBytes }: ListRequest): readonly DeadLetter[] {
     const rows = this.#list[order].all(after.failedAt, after.seq, limit) as SizedRow[]
     const letters: DeadLetter[] = []
@@ -87,7 +87,7 @@ export class DeadLetters {
     return { ...letter, body: this.#bodies.read(bodySeq) }
   }
 
-  /** Whether there was one. */
+  /** Returns whether there was one. */
   redrive(key: string, now: number): boolean {
     const row = this.#redrive.get(now, key) as
       | { readonly seq: number; readonly isOrdered: number }
@@ -99,7 +99,7 @@ export class DeadLetters {
     return true
   }
 
-  /** Whether there was one. */
+  /** Returns whether there was one. */
   discard(key: string): boolean {
     if (Number(this.#discard.run(key).changes) === 0) return false
     this.#counts.change('dead', -1)

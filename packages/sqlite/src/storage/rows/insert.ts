@@ -11,16 +11,16 @@ export interface NewRow {
   readonly arrival: Arrival
   readonly body: Uint8Array
   readonly now: number
-  /** For an event that runs at once: its row is stored as if it had been taken. */
+  /** Token of an event that runs at once: its row is stored as if it had been taken. */
   readonly token: string | null
   readonly leasedUntil: number
 }
 
 interface Inserted {
   readonly admission: Admission
-  /** Of the row that was stored. */
+  /** Sequence number of the row that was stored. */
   readonly seq?: number
-  /** Of the dead letter that it replaced. */
+  /** Routing token of the dead letter that it replaced. */
   readonly mark?: number
 }
 

@@ -38,7 +38,7 @@ export class Ordering {
   readonly #next: SqliteStatement
   readonly #younger: SqliteStatement
   readonly #move: SqliteStatement
-  /** What every token of this process begins with. */
+  /** Prefix of every token of this process. */
   readonly #ownSeed: string
 
   /** `token`: any of this process. */
@@ -52,7 +52,7 @@ export class Ordering {
   }
 
   /**
-   * To be called for a row that was stored behind the others of its key. Whether it overtakes rows that another
+   * Called for a row that was stored behind the others of its key. Returns whether it overtakes rows that another
    * process, which runs the head, may have read ahead.
    */
   enter(seq: number): boolean {
@@ -68,13 +68,13 @@ export class Ordering {
     return false
   }
 
-  /** What this process has read ahead it gives up by itself. */
+  /** Ignores rows that this process has read ahead: it gives those up by itself. */
   #overtakes(seq: number, { token }: Head): boolean {
     if (token?.startsWith(this.#ownSeed) === true) return false
     return this.#younger.get(seq, seq) !== undefined
   }
 
-  /** To be called before the head of a key is finished: the next row becomes the head. */
+  /** Called before the head of a key is finished: the next row becomes the head. */
   leave(seq: number): void {
     const first = this.#next.get(seq) as Next | undefined
     if (first === undefined || this.#otherHead.get(seq, seq) !== undefined) return

@@ -2,7 +2,7 @@ import type { SqliteDatabase, SqliteStatement } from '../driver/database.ts'
 
 /** Ids looked at in one portion: a few pages. */
 const PORTION = 2000
-/** What expires within this part of the longest retention is forgotten in one pass, many ids to a page. */
+/** Part of the longest retention whose expired ids are forgotten in one pass, many ids to a page. */
 const PASSES_PER_RETENTION = 64
 const MAX_REST_MS = 3_600_000
 
@@ -13,11 +13,11 @@ const REMOVE = 'DELETE FROM ackhook_ids WHERE key > ? AND key <= ? AND forget_at
 
 interface Portion {
   readonly ids: number
-  /** The largest key; the others are NULL as well where there are no ids. */
+  /** The largest key; the others are NULL as well if there are no ids. */
   readonly last: string | null
   readonly first: number | null
   readonly latest: number | null
-  /** When the first of those expires that have not. */
+  /** Time at which the next id expires. */
   readonly next: number | null
 }
 
@@ -32,7 +32,7 @@ export class Prune {
   #after = ''
   #startsAt = Number.NEGATIVE_INFINITY
   #startedAt = 0
-  /** Of the ids that this pass has left. */
+  /** Number of ids that this pass has left. */
   #next = Number.POSITIVE_INFINITY
   #latest = 0
 

@@ -20,7 +20,7 @@ const OLDEST = `SELECT min(accepted_at) AS oldest FROM ackhook_events WHERE seq 
     ${first(`INDEXED BY ackhook_events_delayed WHERE state = ${WAITING} AND due > ${AT_ONCE}`)} UNION ALL
     ${first(`WHERE state = ${BEHIND} AND due = ${AT_ONCE}`)} UNION ALL
     ${first(`WHERE state = ${ACTIVE}`)})`
-// From the index by when each wait began: an event that waits for another process has no error.
+// Reads the index by the start of each wait: an event that waits for another process has no error.
 const WAITING_ERROR = `SELECT reason FROM (SELECT reason, due - delay AS began FROM ackhook_events
     INDEXED BY ackhook_events_wait_began WHERE state = ${WAITING} AND due > ${AT_ONCE} AND due - delay < 9e15
     ORDER BY due - delay DESC LIMIT 20)
@@ -48,12 +48,12 @@ const WRITES: readonly Query['kind'][] = [
   'publish',
 ]
 
-/** Whether a query needs a transaction. */
+/** Returns whether a query needs a transaction. */
 export function isWrite({ kind }: Query): boolean {
   return WRITES.includes(kind)
 }
 
-/** What people ask and do, and what processes tell each other. */
+/** Queries of people, and those that processes exchange. */
 export class Queries {
   readonly #counts: Counts
   readonly #deadLetters: DeadLetters

@@ -4,9 +4,12 @@ import type { SqliteDatabase, SqliteStatement } from '../driver/database.ts'
 import { BEHIND } from '../schema/states.ts'
 import { BODY_SEQ, Bodies } from './bodies.ts'
 
-/** Of bodies behind one row. */
+/** Limit for the bodies behind one row. */
 const MAX_BYTES = 65_536
-/** So long after a crash of an ordered event every one runs by itself: then the next crash counts for the right one. */
+/**
+ * Time after a crash of an ordered event during which every one runs by itself, so that the next crash counts for the
+ * right one.
+ */
 const PAUSE_MS = 60_000
 
 const BEHIND_ROWS = `SELECT seq, key, namespace, id, type, fingerprint, received_at AS receivedAt, attempts, mark,
@@ -38,12 +41,12 @@ export class ReadAhead {
     this.#bodies = new Bodies(database)
   }
 
-  /** To be called when an ordered event is taken whose last attempt ended with its process. */
+  /** Called when an ordered event is taken whose last attempt ended with its process. */
   pause(): void {
     this.#pausedUntil = monotonicMs() + PAUSE_MS
   }
 
-  /** What waits behind the taken row `seq`: `undefined` when nothing does. */
+  /** Returns the rows behind the taken row `seq`; `undefined` if there are none. */
   behind(seq: number, limit: number, newToken: () => string): RowsBehind | undefined {
     const found = this.#rows.all(seq, Math.max(1, limit)) as WaitingRow[]
     if (found.length === 0) return undefined

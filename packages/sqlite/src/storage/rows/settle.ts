@@ -15,7 +15,7 @@ const IS_LEASED = `seq = ? AND token = ? AND state = ${ACTIVE}`
 const LEASED = `SELECT order_key IS NOT NULL AS isOrdered, crashes FROM ackhook_events WHERE ${IS_LEASED}`
 // Always another number, even when the clock does not advance: other processes watch for the change.
 const RENEW = `UPDATE ackhook_events SET due = max(due + 1, ?) WHERE ${IS_LEASED}`
-// There may be one that is past its retention.
+// Replaces an id that is past its retention.
 const REMEMBER = `INSERT OR REPLACE INTO ackhook_ids (key, forget_at, fingerprint)
   SELECT key, ?, fingerprint FROM ackhook_events WHERE ${IS_LEASED}`
 // Nearly all rows: without an ordering key no other row becomes a head, and nothing else has to be read.
@@ -62,7 +62,7 @@ export class Settle {
     this.#release = database.prepare(RELEASE)
   }
 
-  /** Whether the lease still held. */
+  /** Returns whether the lease still held. */
   apply(settlement: Settlement, leaseMs: number, now: number): boolean {
     const { kind, seq, token } = settlement
     if (kind === 'complete' && changed(this.#rememberUnordered.run(settlement.forgetAt, seq, token))) {
@@ -92,7 +92,7 @@ export class Settle {
     return this.#leased.get(seq, token) !== undefined
   }
 
-  /** Whether the lease still held. */
+  /** Returns whether the lease still held. */
   renew({ seq, token }: Lease, leaseMs: number, now: number): boolean {
     return changed(this.#renew.run(now + leaseMs, seq, token))
   }

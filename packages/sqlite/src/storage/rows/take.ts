@@ -10,7 +10,7 @@ import type { ReadAhead } from './read-ahead.ts'
 
 interface Taken {
   readonly row: TakenRow
-  /** Whether it has an ordering key. */
+  /** True if it has an ordering key. */
   readonly isOrdered: boolean
 }
 
@@ -22,7 +22,7 @@ interface WaitingRow extends Omit<StoredEvent, 'body' | 'trace'> {
   readonly mark: number
   readonly postponed: number
   readonly bodySeq: number
-  /** When its turn came. */
+  /** Time at which it became due. */
   readonly since: number
 }
 
@@ -43,7 +43,7 @@ const BEGAN_IN_FUTURE = `FROM ackhook_events INDEXED BY ackhook_events_wait_bega
   WHERE state = ${WAITING} AND due > ${AT_ONCE} AND due - delay > ?`
 const IS_CLOCK_SET_BACK = `SELECT 1 ${BEGAN_IN_FUTURE} LIMIT 1`
 const WAIT_FROM_NOW = `UPDATE ackhook_events SET due = ? + delay WHERE seq IN (SELECT seq ${BEGAN_IN_FUTURE} LIMIT ?)`
-/** By one transaction: the others wait for the next ones. */
+/** Limit for one transaction: further rows wait for the next ones. */
 const MAX_RESTARTED = 1000
 const NEXT_DUE = `SELECT min(due) AS due FROM ackhook_events WHERE state = ${WAITING}`
 
@@ -85,7 +85,7 @@ export class Take {
     this.#nextDue = database.prepare(NEXT_DUE)
   }
 
-  /** Whether {@link rows} would find any, or change one. Only reads. */
+  /** Returns whether {@link rows} would find any, or change one. Only reads. */
   isDue({ leaseMs }: StoragePolicy, now: number): boolean {
     return (
       this.#expired.hasAny(leaseMs) ||
@@ -97,7 +97,7 @@ export class Take {
   /** `arrivals`: the refs, by key, of those of this transaction whose bytes need not be read back. */
   rows(limit: number, arrivals: ReadonlyMap<string, number>, policy: StoragePolicy, now: number): Taken[] {
     for (const lease of this.#expired.drain(policy.leaseMs)) this.#putBackExpired(lease, policy, now)
-    // So a clock that is set back, by however much, makes no wait longer than twice its delay.
+    // Bounds each wait to twice its delay, however far the clock is set back.
     this.#waitFromNow.run(now, now, MAX_RESTARTED)
     return this.#findWaiting(limit, now).map(row => ({
       row: this.#take(row, arrivals.get(row.key), policy, now),
@@ -148,7 +148,7 @@ export class Take {
   }
 }
 
-/** Of two lists, each in its order, the first `limit` of both: what waits longer for a slot goes first. */
+/** Merges two ordered lists and keeps the first `limit` rows: those that wait longer for a slot go first. */
 function merge(
   one: readonly WaitingRow[],
   other: readonly WaitingRow[],

@@ -4,7 +4,7 @@ import { BUSY, sqliteCode } from '../driver/sqlite-errors.ts'
 import { isNewEnough, OLDEST_SQLITE, sqliteVersion } from '../driver/sqlite-version.ts'
 import { createSchema, hasSchema } from './schema.ts'
 
-/** Less than the two seconds after which a delivery is refused. */
+/** Shorter than the two seconds after which a delivery is refused. */
 const BUSY_TIMEOUT_MS = 1000
 /**
  * Longer while no delivery waits yet: another process may be reading a long log back in. Shorter than `close` waits for
@@ -19,11 +19,11 @@ const PAGE_BYTES = 4096
 const MAX_KEPT_LOG_BYTES = 64 * 1024 * 1024
 
 /**
- * Sets the pragmas that durability rests on, reads them back, and creates the tables where there are none. Without
+ * Sets the pragmas that durability rests on, reads them back, and creates the tables if there are none. Without
  * `create` it throws for a database without tables, and changes nothing in it.
  */
 export function prepareDatabase(database: SqliteDatabase, create = true): void {
-  // Before anything that may meet another process: even asking for the version reads the file.
+  // Comes before anything that may meet another process: even asking for the version reads the file.
   database.exec(`PRAGMA busy_timeout = ${OPEN_TIMEOUT_MS}`)
   const version = sqliteVersion(database)
   if (!isNewEnough(version)) {
@@ -43,7 +43,7 @@ export function prepareDatabase(database: SqliteDatabase, create = true): void {
   insist(database, 'busy_timeout', BUSY_TIMEOUT_MS)
 }
 
-/** When two processes do this to a new file at the same time, SQLite refuses one of them without waiting. */
+/** Switches to WAL, with retries: if two processes do so on a new file at once, SQLite refuses one without waiting. */
 function useWal(database: SqliteDatabase): void {
   const deadline = performance.now() + OPEN_TIMEOUT_MS
   for (;;) {

@@ -119,7 +119,7 @@ export function rollback(database: SqliteDatabase): void {
   } catch {}
 }
 
-/** Whether it holds tables of an inbox, of whatever release. */
+/** Returns whether it holds tables of an inbox, of whatever release. */
 export function hasSchema(database: SqliteDatabase): boolean {
   return readVersion(database) !== undefined
 }
