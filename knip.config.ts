@@ -72,11 +72,11 @@ const config: KnipConfig = {
       // Its build imports a file of it by the path.
       ignoreDependencies: ['ackhook'],
     },
-    // An optional peer that its tests run it with.
+    // Optional peers: the inboxes that its tests run it with, and the driver that the emulator chooses by name.
     'packages/cli': {
       entry: packageTests,
       project: packageSources,
-      ignoreDependencies: ['@ackhook/sqlite', '@ackhook/bullmq'],
+      ignoreDependencies: ['@ackhook/sqlite', '@ackhook/bullmq', '@photostructure/sqlite'],
     },
     'packages/redis': { entry: packageTests, project: packageSources, ignoreDependencies: ['ioredis'] },
     'examples/*': { entry: ['src/*.mjs!'], project: ['src/**/*.mjs!'] },

@@ -19,7 +19,8 @@ for (const folder of readdirSync(join(root, 'packages'))) {
   const path = join(root, 'packages', folder)
   const manifest = JSON.parse(readFileSync(join(path, 'package.json'), 'utf8'))
   const entries = Object.entries(manifest.exports).filter(([, to]) => typeof to === 'object')
-  if (!entries.every(([, to]) => existsSync(join(path, to['ackhook-source'])))) continue
+  if (entries.length === 0 || !entries.every(([, to]) => existsSync(join(path, to['ackhook-source']))))
+    continue
   pages.set(`${folder}.md`, pageOf(manifest, entries, path))
 }
 pages.set('README.md', indexOf())

@@ -68,6 +68,7 @@ export const ROOMS: Readonly<Record<string, Rooms>> = {
     '.': [...SHARED, 'delivery', 'doctor', 'send', 'listen', 'replay', 'verify', 'inbox', 'emulator'],
   },
   client: { '.': [] },
+  'create-ackhook': { project: [], command: ['project'], '.': ['command', 'project'] },
   sqlite: {
     protocol: [],
     'storage/driver': ['protocol'],

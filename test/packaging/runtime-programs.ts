@@ -13,10 +13,20 @@ const PROGRAMS: Readonly<Record<string, string>> = {
 
 /** A folder with the Bun and the Deno that `test/runtimes` pins, under their own names. */
 export function runtimePrograms(): string {
-  if (!existsSync(INSTALLED)) execFileSync('npm', ['ci', '--silent'], { cwd: `${ROOT}test/runtimes` })
+  install()
   const folder = `${INSTALLED}.programs`
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder)
   for (const [name, file] of Object.entries(PROGRAMS)) symlinkSync(`${INSTALLED}${file}`, `${folder}/${name}`)
   return folder
+}
+
+/** The folder with another Node that `test/runtimes` pins. Linux only. */
+export function nodePrograms(line: number): string {
+  install()
+  return `${INSTALLED}node${line}-${host}/bin`
+}
+
+function install(): void {
+  if (!existsSync(INSTALLED)) execFileSync('npm', ['ci', '--silent'], { cwd: `${ROOT}test/runtimes` })
 }

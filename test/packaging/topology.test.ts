@@ -8,6 +8,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   '@ackhook/core': [],
   // It is for what an app sends, and an app may send without receiving.
   '@ackhook/client': [],
+  // It writes their names into a project.
+  'create-ackhook': [],
   '@ackhook/testing': ['@ackhook/core'],
   '@ackhook/emulator': ['@ackhook/core', '@ackhook/testing', '@ackhook/sqlite'],
   ackhook: ['@ackhook/core', '@ackhook/dashboard', '@ackhook/emulator', '@ackhook/testing'],

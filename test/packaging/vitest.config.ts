@@ -2,8 +2,10 @@ import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 
 // What a user gets: tarballs of the built packages, installed elsewhere. Heavy, so it is not part of `npm test`.
-// `--mode nextjs`, `--mode frameworks` and `--mode peers` run the checks that are too heavy even for here.
-const HEAVY = ['nextjs', 'frameworks', 'peers']
+// `--mode` runs a check that is too heavy even for here.
+const HEAVY = ['nextjs', 'frameworks', 'peers', 'create']
+/** Those whose apps connect to a server. */
+const WITH_SERVICES = ['peers', 'create']
 
 export default defineConfig(({ mode }) => ({
   root: fileURLToPath(new URL('../..', import.meta.url)),
@@ -11,7 +13,7 @@ export default defineConfig(({ mode }) => ({
     include: [HEAVY.includes(mode) ? `test/packaging/${mode}.heavy.ts` : 'test/packaging/**/*.check.ts'],
     globalSetup: [
       'test/packaging/pack.ts',
-      ...(mode === 'peers' ? ['test/support/install-services.ts'] : []),
+      ...(WITH_SERVICES.includes(mode) ? ['test/support/install-services.ts'] : []),
     ],
     testTimeout: 300_000,
     hookTimeout: 300_000,

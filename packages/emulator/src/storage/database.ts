@@ -1,7 +1,7 @@
 import { chmodSync, closeSync, openSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { ConfigurationError } from '@ackhook/core'
-import { chooseDriver, type SqliteDatabase, sqliteCode } from '@ackhook/sqlite/driver'
+import { chooseDriver, type OpenFile, type SqliteDatabase, sqliteCode } from '@ackhook/sqlite/driver'
 import { SCHEMA } from './schema.ts'
 
 const BUSY = 5
@@ -10,10 +10,15 @@ const NOT_A_DATABASE = 26
 const APPLICATION_ID = 0x61636b68
 /** Of the tables. A file with another one is refused. */
 const SCHEMA_VERSION = 1
+/**
+ * The first SQLite with what the tables use. `sqliteInbox` needs a later one for files with two connections; here
+ * `locking_mode` allows one.
+ */
+const OLDEST_SQLITE = '3.43.0'
 
 /** Opens the state of an emulator: `:memory:`, or a file that only its owner can read. Throws `ConfigurationError`. */
 export async function openDatabase(data: string): Promise<SqliteDatabase> {
-  const open = await chooseDriver()
+  const open = await openFile()
   if (data === ':memory:') return prepare(open(data))
   const path = resolve(data)
   createPrivately(path)
@@ -26,6 +31,18 @@ export async function openDatabase(data: string): Promise<SqliteDatabase> {
   } catch (error) {
     database.close()
     throw toConfigurationError(error)
+  }
+}
+
+async function openFile(): Promise<OpenFile> {
+  try {
+    return await chooseDriver(OLDEST_SQLITE)
+  } catch (cause) {
+    if (!(cause instanceof ConfigurationError)) throw cause
+    const fix = 'use a later Node, or npm install --save-dev @photostructure/sqlite'
+    throw new ConfigurationError('data', `needs SQLite, which Node has built in from 22.13 on: ${fix}`, {
+      cause,
+    })
   }
 }
 

@@ -18,7 +18,7 @@ import { type Watcher, watchDeliveries } from './watch-deliveries.ts'
 /** Runs an emulator until Ctrl-C. */
 export async function start(_: readonly string[], flags: StartFlags, terminal: Terminal): Promise<number> {
   const [secret] = findSecrets(flags, terminal)
-  // Only here: it brings a database driver with it, which no other command needs.
+  // Only here: it loads a server and a database driver, which no other command needs.
   const { startEmulator } = await import('@ackhook/emulator')
   const emulator = await startEmulator(optionsOf(flags, secret, terminal)).catch(async cause => {
     throw (await portTaken(cause, flags, terminal)) ?? toUsageError(cause, secret)
@@ -68,8 +68,9 @@ function given<T extends object>(values: T): Given<T> {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Given<T>
 }
 
-/** The names of options, as flags. */
+/** The names of options, as flags. The driver has to be beside `ackhook`, which `npx` keeps elsewhere. */
 const FLAGS: readonly (readonly [RegExp, string])[] = [
+  [/^Option 'data': (?=needs SQLite)(.* )(?=@photostructure)/, 'the emulator $1ackhook '],
   [/allowTargets/g, '--allow-target'],
   [/allowedHosts/g, '--allow-host'],
   [/\bhttpsOnly\b/g, '--https-only'],

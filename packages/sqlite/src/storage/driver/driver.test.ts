@@ -52,6 +52,11 @@ describe('the driver of sqliteInbox', () => {
     )
   })
 
+  it('may be an older one for a tool that asks for less', async () => {
+    const load = loader({ 'node:sqlite': driverOf('3.50.4') })
+    await expect(loadDriver(load, '3.43.0')).resolves.toBeTypeOf('function')
+  })
+
   it('does not hide a driver that is installed and fails to load', async () => {
     const load = async () => {
       throw Object.assign(new Error('wrong ELF class'), { code: 'ERR_DLOPEN_FAILED' })

@@ -16,6 +16,7 @@ const DRIVERS: readonly string[] = ['node:sqlite', '@photostructure/sqlite']
  */
 export async function loadDriver(
   load: (name: string) => Promise<unknown> = name => import(name),
+  oldest: string = OLDEST_SQLITE,
 ): Promise<OpenFile> {
   const seen: string[] = []
   for (const name of DRIVERS) {
@@ -25,12 +26,12 @@ export async function loadDriver(
       continue
     }
     const version = versionOf(DatabaseSync)
-    if (isNewEnough(version)) return path => new DatabaseSync(path)
+    if (isNewEnough(version, oldest)) return path => new DatabaseSync(path)
     seen.push(`${name} brings SQLite ${version}`)
   }
   throw new FaultError({
     kind: 'configuration',
-    message: `needs SQLite ${OLDEST_SQLITE} or later, because older ones can damage a file that two connections write to (https://www.sqlite.org/wal.html#walresetbug). ${seen.join('; ')}. Install it with: npm install @photostructure/sqlite`,
+    message: `needs SQLite ${oldest} or later, because older ones can damage a file that two connections write to (https://www.sqlite.org/wal.html#walresetbug). ${seen.join('; ')}. Install it with: npm install @photostructure/sqlite`,
   })
 }
 

@@ -1,0 +1,37 @@
+/** Each question with its answers, the default first. Prompts, flags and help are made from it. */
+export const QUESTIONS = {
+  framework: {
+    question: 'Which framework?',
+    answers: { express: 'Express 5', fastify: 'Fastify 5', hono: 'Hono' },
+  },
+  inbox: {
+    question: 'Where do events wait for their handlers?',
+    answers: {
+      memory: 'In memory: a crash loses those that wait',
+      sqlite: 'SQLite: one machine, a crash loses none',
+      bullmq: 'BullMQ on Redis: many machines, a crash loses none',
+    },
+  },
+  language: {
+    question: 'Which language?',
+    answers: { typescript: 'TypeScript', javascript: 'JavaScript' },
+  },
+} as const
+
+export type Question = keyof typeof QUESTIONS
+
+type AnswerOf<Q extends Question> = keyof (typeof QUESTIONS)[Q]['answers']
+
+/** What the project is made of. */
+export type Choices = { readonly [Q in Question]: AnswerOf<Q> } & { readonly tests: boolean }
+
+export const QUESTION_NAMES = Object.keys(QUESTIONS) as readonly Question[]
+
+/** The answers to a question, the default first. */
+export function answersTo<Q extends Question>(question: Q): readonly AnswerOf<Q>[] {
+  return Object.keys(QUESTIONS[question].answers) as AnswerOf<Q>[]
+}
+
+export function isAnswer<Q extends Question>(question: Q, value: string): value is AnswerOf<Q> & string {
+  return Object.hasOwn(QUESTIONS[question].answers, value)
+}

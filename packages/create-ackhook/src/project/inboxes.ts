@@ -1,0 +1,32 @@
+import type { Choices } from './choices.ts'
+
+/** What the code and the project need for a durable inbox. */
+interface DurableInbox {
+  readonly statement: string
+  /** Statements in front of the call. */
+  readonly before: string
+  readonly call: string
+  readonly packages: readonly string[]
+  readonly env: string
+  readonly readme: string
+}
+
+/** Absent: the memory inbox, which needs nothing. */
+export const DURABLE_INBOXES: Readonly<Partial<Record<Choices['inbox'], DurableInbox>>> = {
+  sqlite: {
+    statement: "import { sqliteInbox } from '@ackhook/sqlite'",
+    before: '',
+    call: "sqliteInbox('webhooks.db')",
+    packages: ['@ackhook/sqlite', '@photostructure/sqlite'],
+    env: '',
+    readme: 'Events wait in `webhooks.db`, and survive a crash.',
+  },
+  bullmq: {
+    statement: "import { bullmqInbox } from '@ackhook/bullmq'",
+    before: "const connection = process.env.REDIS_URL ?? 'redis://127.0.0.1:6379'\n",
+    call: 'bullmqInbox({ connection })',
+    packages: ['@ackhook/bullmq', 'bullmq', 'ioredis'],
+    env: 'REDIS_URL=redis://127.0.0.1:6379\n',
+    readme: 'Events wait in Redis, which has to run: `docker run --rm -p 6379:6379 redis`.',
+  },
+}

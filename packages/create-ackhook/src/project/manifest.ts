@@ -1,0 +1,78 @@
+import type { Choices } from './choices.ts'
+import { FRAMEWORKS } from './frameworks.ts'
+import { DURABLE_INBOXES } from './inboxes.ts'
+
+/** What the files say besides what was chosen. */
+export interface Facts {
+  /** Name of the folder. */
+  readonly name: string
+  /** Version of our packages. */
+  readonly version: string
+  /** Whether this Node has an SQLite of its own, which the emulator runs on. */
+  readonly hasSqlite: boolean
+  /** The package manager. */
+  readonly agent: string
+}
+
+/** Packages of others. A test holds them to the versions that this repository is tested with. */
+export const RANGES: Readonly<Record<string, string>> = {
+  '@hono/node-server': '^2.1.8',
+  '@photostructure/sqlite': '^1.2.1',
+  '@types/express': '^5.0.0',
+  '@types/node': '^20.19.43',
+  bullmq: '^6.7.0',
+  express: '^5.3.0',
+  fastify: '^5.12.8',
+  hono: '^4.13.19',
+  ioredis: '^6.0.0',
+  typescript: '^7.0.2',
+}
+
+const ADDRESS = 'http://localhost:3000/webhooks'
+
+/** The text of `package.json`. */
+export function manifest(choices: Choices, facts: Facts): string {
+  const { framework, inbox, language, tests } = choices
+  const isTyped = language === 'typescript'
+  const dependencies = [...FRAMEWORKS[framework].packages, ...(DURABLE_INBOXES[inbox]?.packages ?? [])]
+  const development = [
+    'ackhook',
+    ...(tests ? ['@ackhook/testing'] : []),
+    ...(isTyped ? ['typescript', '@types/node', ...FRAMEWORKS[framework].types] : []),
+    ...(facts.hasSqlite ? [] : ['@photostructure/sqlite']),
+  ].filter(name => !dependencies.includes(name))
+  const fields = {
+    name: packageName(facts.name),
+    private: true,
+    type: 'module',
+    engines: { node: '>=20.19' },
+    scripts: scripts(isTyped, tests),
+    dependencies: ranges(dependencies, facts),
+    devDependencies: ranges(development, facts),
+  }
+  return `${JSON.stringify(fields, null, 2)}\n`
+}
+
+function scripts(isTyped: boolean, tests: boolean): object {
+  const [build, folder] = isTyped ? ['tsc && ', 'dist'] : ['', 'src']
+  return {
+    ...(isTyped && { build: 'tsc' }),
+    start: `${build}node --env-file=.env ${folder}/server.js`,
+    ...(tests && { test: `${build}node --test ${folder}/*.test.js` }),
+    send: `ackhook send conversation.resolved --to ${ADDRESS} --secrets-file .env`,
+    emulator: `ackhook emulator start --to ${ADDRESS} --secrets-file .env`,
+  }
+}
+
+function ranges(names: readonly string[], { version }: Facts): Readonly<Record<string, string>> {
+  return Object.fromEntries(names.toSorted().map(name => [name, RANGES[name] ?? `^${version}`]))
+}
+
+/** A name that npm takes, from whatever a folder is called. */
+function packageName(folder: string): string {
+  const name = folder
+    .toLowerCase()
+    .replace(/[^a-z0-9._~-]+/g, '-')
+    .replace(/^[._-]+|-+$/g, '')
+  return name === '' ? 'webhooks' : name
+}

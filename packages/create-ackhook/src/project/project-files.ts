@@ -1,0 +1,46 @@
+import type { Choices } from './choices.ts'
+import { Code } from './code.ts'
+import { FRAMEWORKS } from './frameworks.ts'
+import { DURABLE_INBOXES } from './inboxes.ts'
+import { type Facts, manifest } from './manifest.ts'
+import { readme } from './readme.ts'
+import { testFile } from './test-file.ts'
+
+/** The files of a project, by their path. */
+export function projectFiles(choices: Choices, facts: Facts): Readonly<Record<string, string>> {
+  const code = new Code(choices)
+  const { extension } = code
+  const { app, server } = FRAMEWORKS[choices.framework]
+  const env = `SIGNING_SECRET=only-for-trying-it-out\nPORT=3000\n${DURABLE_INBOXES[choices.inbox]?.env ?? ''}`
+  return {
+    'package.json': manifest(choices, facts),
+    'README.md': readme(code, choices, facts),
+    '.gitignore': 'node_modules/\ndist/\n.env\n*.db*\n',
+    '.env.example': env,
+    '.env': env,
+    ...(extension === 'ts' && { 'tsconfig.json': TSCONFIG }),
+    [`src/app.${extension}`]: app(code, choices),
+    [`src/server.${extension}`]: server(code, choices),
+    ...(choices.tests && { [`src/app.test.${extension}`]: testFile(code, choices) }),
+  }
+}
+
+const TSCONFIG = `${JSON.stringify(
+  {
+    compilerOptions: {
+      module: 'nodenext',
+      target: 'es2023',
+      types: ['node'],
+      strict: true,
+      verbatimModuleSyntax: true,
+      erasableSyntaxOnly: true,
+      rewriteRelativeImportExtensions: true,
+      skipLibCheck: true,
+      rootDir: 'src',
+      outDir: 'dist',
+    },
+    include: ['src'],
+  },
+  null,
+  2,
+)}\n`

@@ -1,0 +1,167 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import type { Terminal } from './command/terminal.ts'
+import { run } from './run.ts'
+
+const ENTER = '\r'
+const DOWN = '\u001b[B'
+const CTRL_C = '\u0003'
+
+let cwd: string
+beforeEach(() => {
+  cwd = mkdtempSync(join(tmpdir(), 'create-ackhook-'))
+})
+afterEach(() => rmSync(cwd, { recursive: true, force: true }))
+
+interface Ran {
+  readonly code: number
+  readonly out: string
+  readonly err: string
+}
+
+async function runWith(args: readonly string[], more: Partial<Terminal> = {}): Promise<Ran> {
+  const [output, errors] = [new PassThrough(), new PassThrough()]
+  const terminal = { input: new PassThrough(), output, errors, interactive: false, cwd, userAgent: undefined }
+  const code = await run(args, { ...terminal, ...more })
+  return { code, out: textOf(output), err: textOf(errors) }
+}
+
+function textOf(stream: PassThrough): string {
+  return String(stream.read() ?? '')
+}
+
+function manifestIn(folder: string) {
+  return JSON.parse(readFileSync(join(cwd, folder, 'package.json'), 'utf8'))
+}
+
+describe('without a terminal', () => {
+  it('writes what the flags name, and says what comes next', async () => {
+    const flags = ['--framework', 'fastify', '--inbox', 'bullmq', '--language', 'javascript', '--no-tests']
+    const { code, out, err } = await runWith(['my app', ...flags])
+    expect([code, err]).toEqual([0, ''])
+    expect(out).toContain("  cd 'my app'\n  npm install\n  npm run start\n")
+    expect(readdirSync(join(cwd, 'my app/src')).sort()).toEqual(['app.js', 'server.js'])
+    expect(manifestIn('my app').dependencies).toHaveProperty('bullmq')
+  })
+
+  it('takes the defaults for what is not named, with --yes', async () => {
+    expect(await runWith(['--yes', '--framework', 'hono'])).toMatchObject({ code: 0, err: '' })
+    expect(readdirSync(join(cwd, 'webhooks/src')).sort()).toEqual(['app.test.ts', 'app.ts', 'server.ts'])
+    expect(manifestIn('webhooks').dependencies).toHaveProperty('hono')
+  })
+
+  it('asks nothing, and names what is missing', async () => {
+    const { code, err } = await runWith(['a', '--inbox', 'memory'])
+    expect([code, err]).toEqual([
+      2,
+      'Error: there is no terminal to ask in: add --yes for the defaults, or name --framework, --language, --tests\n',
+    ])
+    expect(readdirSync(cwd)).toEqual([])
+  })
+
+  it('names the commands of the package manager that runs it', async () => {
+    const { out } = await runWith(['a', '--yes'], { userAgent: 'pnpm/10.1.0 npm/? node/v22.1.0' })
+    expect(out).toContain('  pnpm install\n  pnpm run start\n')
+    expect(readFileSync(join(cwd, 'a/README.md'), 'utf8')).toContain('pnpm run emulator')
+    expect((await runWith(['b', '--yes'], { userAgent: 'other/1.0' })).out).toContain('npm install')
+  })
+})
+
+describe('the folder', () => {
+  it('may be empty, or have only a repository in it', async () => {
+    mkdirSync(join(cwd, '.git'))
+    const { code, out } = await runWith(['.', '--yes'])
+    expect(code).toBe(0)
+    expect(out).not.toContain('cd ')
+  })
+
+  it('is refused when it has files, which stay as they are', async () => {
+    mkdirSync(join(cwd, 'a'))
+    for (const name of ['1', '2', '3', 'package.json']) writeFileSync(join(cwd, 'a', name), 'mine')
+    expect(await runWith(['a', '--yes'])).toEqual({
+      code: 2,
+      out: '',
+      err: 'Error: a is not empty (1, 2, 3 and 1 more): name another folder\n',
+    })
+    expect(readdirSync(join(cwd, 'a'))).toHaveLength(4)
+    expect((await runWith(['a/1/b', '--yes'])).err).toBe('Error: a/1/b is not a folder: name another one\n')
+  })
+
+  it.skipIf(process.getuid?.() === 0)('is refused when it cannot be written', async () => {
+    mkdirSync(join(cwd, 'a'), { mode: 0o500 })
+    expect(statSync(join(cwd, 'a')).isDirectory()).toBe(true)
+    expect(await runWith(['a', '--yes'])).toMatchObject({ code: 2, err: expect.stringContaining('EACCES') })
+  })
+})
+
+describe('a mistake', () => {
+  it.each([
+    [['--framework', 'koa'], '--framework koa: there are express, fastify, hono'],
+    [['--inbox', 'toString'], '--inbox toString: there are memory, sqlite, bullmq'],
+    [['--framwork', 'hono'], "Unknown option '--framwork': add --help for the options"],
+    [['a', 'b'], 'name one folder, and not a and b'],
+  ])('%j is told with the fix', async (args, message) => {
+    expect(await runWith(args)).toEqual({ code: 2, out: '', err: `Error: ${message}\n` })
+  })
+
+  it('help and version are no mistakes', async () => {
+    expect(await runWith(['--help'])).toMatchObject({ code: 0, out: expect.stringContaining('--no-tests') })
+    expect(await runWith(['--version'])).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/^\d+\.\d+\.\d+\n/),
+    })
+    for (const line of (await runWith(['--help'])).out.split('\n')) expect(line.length).toBeLessThan(80)
+  })
+})
+
+describe('in a terminal', () => {
+  /** Types an answer to each question once it is shown. */
+  async function runTyping(
+    answers: readonly (readonly [question: string, ...keys: string[]])[],
+    args: string[] = [],
+  ) {
+    const [input, output] = [new PassThrough(), new PassThrough()]
+    let shown = ''
+    output.on('data', chunk => (shown += chunk))
+    const ended = runWith(args, { input, output, interactive: true })
+    for (const [question, ...keys] of answers) {
+      await vi.waitFor(() => expect(shown).toContain(question))
+      for (const key of keys) input.write(key)
+    }
+    return { ...(await ended), shown }
+  }
+
+  it('asks for what is not named, and shows why a folder will not do', async () => {
+    mkdirSync(join(cwd, 'taken'))
+    writeFileSync(join(cwd, 'taken/file'), 'mine')
+    const { code, shown } = await runTyping(
+      [
+        ['Where?', 'taken', ENTER],
+        ['taken is not empty (file): name another folder', '-not', ENTER],
+        ['Which framework?', DOWN, DOWN, ENTER],
+        ['Which language?', DOWN, ENTER],
+        ['With a test', 'n', ENTER],
+      ],
+      ['--inbox', 'sqlite'],
+    )
+    expect(code).toBe(0)
+    expect(shown).not.toContain('Where do events wait')
+    expect(readdirSync(join(cwd, 'taken-not/src')).sort()).toEqual(['app.js', 'server.js'])
+    expect(Object.keys(manifestIn('taken-not').dependencies)).toEqual(
+      expect.arrayContaining(['hono', '@ackhook/sqlite']),
+    )
+  })
+
+  it('writes nothing when the user has had enough', async () => {
+    const { code, shown } = await runTyping([
+      ['Where?', ENTER],
+      ['Which framework?', CTRL_C],
+    ])
+    expect(code).toBe(1)
+    expect(shown).toContain('Nothing was written.')
+    expect(readdirSync(cwd)).toEqual([])
+  })
+})

@@ -1,0 +1,36 @@
+import { expect } from 'vitest'
+import type { NewUser } from './new-user.ts'
+
+/** What `npm create ackhook` is asked for. */
+export interface Wanted {
+  readonly framework: string
+  readonly inbox: string
+  readonly language: string
+  readonly tests: boolean
+}
+
+const FOLDER = 'app'
+
+/** Creates and installs a project, and runs its own tests. */
+export async function createProject(user: NewUser, wanted: Wanted): Promise<void> {
+  const { framework, inbox, language, tests } = wanted
+  const flags = `--framework ${framework} --inbox ${inbox} --language ${language} --${tests ? '' : 'no-'}tests`
+  expect(await user.run(`npm create --yes ackhook ${FOLDER} -- ${flags}`)).toContain(`to ${FOLDER}\n`)
+  await inProject(user, 'npm install --no-audit --no-fund')
+  if (tests) expect(await inProject(user, 'npm test')).toMatch(/^(?:#|ℹ) pass 2$/m)
+}
+
+/** Starts the project, sends an event as its README says, and ends it. */
+export async function playProject(user: NewUser, redis?: string): Promise<void> {
+  // The port that this user has, in the place of 3000.
+  await inProject(user, "sed -i 's/300[0]/3000/' package.json")
+  if (redis !== undefined) await inProject(user, `sed -i 's#^REDIS_URL=.*#REDIS_URL=${redis}#' .env`)
+  await user.start(`cd ${FOLDER}\nnpm run start`)
+  expect(await inProject(user, 'npm run send')).toContain('202 accepted')
+  await user.prints(/cnv_\w+ was resolved by ai/)
+  await user.end()
+}
+
+function inProject(user: NewUser, command: string): Promise<string> {
+  return user.run(`cd ${FOLDER}\n${command}`)
+}

@@ -1,0 +1,27 @@
+import { afterAll, afterEach, beforeAll, inject, it } from 'vitest'
+import { answersTo } from '../../packages/create-ackhook/src/project/choices.ts'
+import { type RedisServer, startRedis } from '../support/redis.ts'
+import { createProject, playProject, type Wanted } from './create-project.ts'
+import { type NewUser, newUser } from './new-user.ts'
+
+let redis: RedisServer
+let user: NewUser
+beforeAll(async () => {
+  redis = await startRedis()
+})
+afterAll(() => redis.stop())
+afterEach(() => user.leave())
+
+const combinations: readonly Wanted[] = answersTo('framework').flatMap(framework =>
+  answersTo('inbox').flatMap(inbox =>
+    answersTo('language').flatMap(language =>
+      [true, false].map(tests => ({ framework, inbox, language, tests })),
+    ),
+  ),
+)
+
+it.each(combinations)('$framework with $inbox in $language, tests: $tests', async wanted => {
+  user = await newUser(inject('registry'))
+  await createProject(user, wanted)
+  await playProject(user, redis.url)
+})
