@@ -12,7 +12,7 @@ class Target {
   readonly folder = mkdtempSync(join(tmpdir(), 'ackhook-sqlite-'))
   readonly path = join(this.folder, 'inbox.db')
   /** Holds the file while its writes have to fail. */
-  #holder: DatabaseSync | undefined
+  #holder: InstanceType<typeof DatabaseSync> | undefined
 
   createInbox() {
     return sqliteInbox({ path: this.path, lease: '5s', poll: '20ms' })
