@@ -35,7 +35,7 @@ export const ENTRY_POINTS: Readonly<Record<string, readonly string[]>> = {
   ],
   '@ackhook/testing/adapter-suite': ['adapterSuite'],
   '@ackhook/testing/store-suite': ['storeSuite'],
-  '@ackhook/testing/inbox-suite': ['inboxSuite'],
+  '@ackhook/testing/inbox-suite': ['inboxProcess', 'inboxSuite', 'makeDelivery', 'makePolicy', 'serveInbox'],
 }
 
 /** Other functions and values: parts for authors of adapters, stores, inboxes and tools, and what the above answer. */

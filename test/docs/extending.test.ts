@@ -71,10 +71,10 @@ describe('the store of the guide', () => {
 
 describe('the inbox of the guide', () => {
   const cases = inboxSuite({
-    capabilities: { durable: true, serialize: false, forgets: true },
+    capabilities: { survives: true, shared: true, serialize: false, forgets: true },
     async open() {
       const { postgresInbox, TABLE } = await example<InboxGuide>('writing-an-inbox')
-      const pools = await poolsOf(TABLE, 'webhook_events, webhook_processes', 4)
+      const pools = await poolsOf(TABLE, 'webhook_events, webhook_processes', 8)
       let opened = 0
       return {
         createInbox: () => postgresInbox(pools[opened++] as Pool),

@@ -55,6 +55,13 @@ describe.each(['ts54', 'ts57', 'ts59', 'ts60', 'ts70'])('%s', compiler => {
     const output = await compile(compiler, name)
     expect(output.replace(FAULTS_OF_PEERS[compiler] ?? '', '')).toBe('')
   })
+
+  it('compiles @ackhook/core/node beside @koa/bodyparser, which declares rawBody on every request', async () => {
+    const name = `tsconfig.${compiler}.koa.json`
+    const compilerOptions = { ...STRICT, skipLibCheck: false }
+    writeFileSync(join(project, name), JSON.stringify({ compilerOptions, files: ['koa.ts'] }))
+    expect(await compile(compiler, name)).toBe('')
+  })
 })
 
 /** What the compiler says about each line of mistakes.ts. Fastify's own overloads come before the last three. */

@@ -28,6 +28,8 @@ export interface TestEngine {
   age(queue: string): Promise<unknown>
   /** The processes that the server has stored as sharing the queue, whether their time is over or not. */
   published(queue: string): Promise<readonly string[]>
+  /** Has the server refuse every write until it is called with `false`. */
+  failWrites(isFailing: boolean): Promise<void>
   /** Stops the server with its connections open, where it is one process. */
   pause?(): void
   resume?(): void
@@ -83,6 +85,11 @@ export async function redisEngine(config: Readonly<Record<string, string>> = {})
         .exec()
       client.disconnect()
     },
+    async failWrites(isFailing) {
+      const client = new Redis(server.url)
+      await client.config('SET', 'min-replicas-to-write', isFailing ? '1' : '0')
+      client.disconnect()
+    },
     pause: () => server.pause(),
     resume: () => server.resume(),
     kill: () => server.kill(),
@@ -126,6 +133,12 @@ export async function postgresEngine(config: Readonly<Record<string, string>> = 
       const text = `UPDATE job SET state = 'waiting', lock_token = NULL, locked_until_ms = NULL,
         stalled_count = stalled_count + 1, attempts_started = attempts_started + $3 WHERE queue = $1 AND id = $2`
       await query(text, [queue, jobId, attempts])
+    },
+    async failWrites(isFailing) {
+      await query(`ALTER SYSTEM SET default_transaction_read_only = ${isFailing ? 'on' : 'off'}`, [])
+      await query('SELECT pg_reload_conf()', [])
+      const shown = async () => (await query('SHOW default_transaction_read_only', []))[0]
+      while ((await shown()).default_transaction_read_only !== (isFailing ? 'on' : 'off'));
     },
     kill: () => server.kill(),
     restart: () => server.restart(),

@@ -1,13 +1,16 @@
-import { inboxSuite } from '@ackhook/testing/inbox-suite'
+import { inboxProcess, inboxSuite } from '@ackhook/testing/inbox-suite'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { postgresEngine, redisEngine, type TestEngine } from './engines.ts'
 import { unique } from './parts.ts'
 
+const PROCESS = new URL('./fixtures/inbox-process.mjs', import.meta.url)
 const CAPABILITIES = {
-  durable: true,
+  survives: true,
+  shared: true,
   forgets: true,
   browse: true,
   counts: true,
+  many: true,
 }
 
 describe.each([
@@ -24,9 +27,17 @@ describe.each([
 
   const open = () => {
     const queue = unique('suite')
-    return { createInbox: () => engine.inbox(queue) }
+    return { queue, createInbox: () => engine.inbox(queue) }
   }
-  for (const { id, name, run } of inboxSuite({ open, capabilities })) {
-    test(`${id}: ${name}`, { timeout: 60_000 }, run)
+  const cases = inboxSuite<ReturnType<typeof open>>({
+    open,
+    crash: ({ queue }) => inboxProcess(PROCESS, { ...engine.options, queue }),
+    failWrites: (_, isFailing) => engine.failWrites(isFailing),
+    skew: async ({ queue }, aheadMs) =>
+      (await inboxProcess(PROCESS, { ...engine.options, queue, aheadMs })).inbox,
+    capabilities,
+  })
+  for (const { id, name, timeLimitMs, run } of cases) {
+    test(`${id}: ${name}`, { timeout: timeLimitMs }, run)
   }
 })

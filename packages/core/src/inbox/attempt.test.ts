@@ -47,6 +47,16 @@ describe('an attempt', () => {
     expect(listener.mock.calls).toEqual([[reason]])
   })
 
+  it('calls every listener, in their order', () => {
+    const attempt = createAttempt(1)
+    const called: string[] = []
+    for (const name of ['first', 'second', 'third']) attempt.onAbort(() => void called.push(name))
+    attempt.abort(ABORT.leaseLost())
+    expect(called).toEqual(['first', 'second', 'third'])
+    attempt.onAbort(() => void called.push('late'))
+    expect(called).toEqual(['first', 'second', 'third', 'late'])
+  })
+
   it('names why it was withdrawn by a code', () => {
     expect(ABORT.leaseLost().code).toBe('lease_lost')
     expect(ABORT.drained().code).toBe('drain_timeout')

@@ -21,7 +21,7 @@ export interface Attempt {
   readonly abortReason: AckhookError | undefined
   /** Withdraws the attempt: the signal aborts, and the result of the handlers no longer counts. */
   abort(reason: AckhookError): void
-  /** `listener` is called when the attempt is withdrawn, or at once when it already was. A second one replaces it. */
+  /** Calls `listener` when the attempt is withdrawn, or at once when it already was. Several are called in their order. */
   onAbort(listener: (reason: AckhookError) => void): void
 }
 
@@ -43,7 +43,7 @@ class LazyAttempt implements Attempt {
   readonly abandonReason: string
   #controller: AbortController | undefined
   abortReason: AckhookError | undefined
-  #listener: ((reason: AckhookError) => void) | undefined
+  #listeners: ((reason: AckhookError) => void)[] | undefined
 
   constructor(number: number, decision: CrashDecision, routingToken: number, abandonReason: string) {
     this.number = number
@@ -64,12 +64,13 @@ class LazyAttempt implements Attempt {
     if (this.abortReason !== undefined) return
     this.abortReason = reason
     this.#controller?.abort(reason)
-    this.#listener?.(reason)
+    for (const listener of this.#listeners ?? []) listener(reason)
   }
 
   onAbort(listener: (reason: AckhookError) => void): void {
-    this.#listener = listener
     if (this.abortReason !== undefined) listener(this.abortReason)
+    else if (this.#listeners === undefined) this.#listeners = [listener]
+    else this.#listeners.push(listener)
   }
 }
 

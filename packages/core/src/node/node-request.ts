@@ -23,18 +23,12 @@ export function fromNodeRequest<Context>(
   }
 }
 
-/** Properties that frameworks and hosts leave on a request whose body they read themselves. */
-interface MaybeRead extends IncomingMessage {
-  readonly body?: unknown
-  readonly rawBody?: unknown
-}
-
 /**
  * The exact bytes of a Node request: those that were kept exactly (`express.raw`, `captureRawBody`, Google Cloud
  * Functions), otherwise the stream's. A stream that something else has read has no bytes left: waiting for its end
  * would hang until the sender gives up, so it is refused at once, as is one that gives text and not bytes.
  */
-export function readRawBody(request: MaybeRead, limits: BodyLimits): ReturnType<ReadBody> {
+export function readRawBody(request: IncomingMessage, limits: BodyLimits): ReturnType<ReadBody> {
   for (const name of ['rawBody', 'body'] as const) {
     const kept = readKept(request, name)
     if (kept !== undefined && isBytes(kept)) return kept
@@ -50,9 +44,10 @@ export function readRawBody(request: MaybeRead, limits: BodyLimits): ReturnType<
 }
 
 /** Getters of a host may throw: that of Vercel parses the body, and fails for any that is not JSON. */
-function readKept(request: MaybeRead, name: 'rawBody' | 'body'): unknown {
+function readKept(request: object, name: 'rawBody' | 'body'): unknown {
   try {
-    return request[name]
+    // Not a type that extends IncomingMessage: @koa/bodyparser declares both on it, with types of its own.
+    return (request as Partial<Record<typeof name, unknown>>)[name]
   } catch {
     return undefined
   }

@@ -1,4 +1,4 @@
-import type { Delivery, Inbox } from '@ackhook/core'
+import type { Delivery, Inbox, Observation } from '@ackhook/core'
 import type {
   AcceptResult,
   Attempt,
@@ -10,7 +10,8 @@ import type {
   PublishedHandlers,
 } from '@ackhook/core/spi'
 import { until } from '../lib/until.ts'
-import type { InboxCapabilities, InboxCase, InboxTarget } from './target.ts'
+import { makePolicy } from './make-policy.ts'
+import type { InboxCase, InboxNeed, Stage } from './target.ts'
 
 /** One attempt that an inbox has started. */
 interface Run {
@@ -26,6 +27,8 @@ interface Run {
 export interface Harness {
   readonly inbox: Inbox
   readonly runs: readonly Run[]
+  /** Everything that the inbox has observed. */
+  readonly observed: readonly Observation[]
   /** Where the inbox shares what processes handle. */
   readonly board: PresenceStore
   accept(delivery: Delivery): Promise<AcceptResult>
@@ -40,6 +43,13 @@ interface StartOptions extends Partial<Omit<ProcessingPolicy, 'handlers'>> {
   readonly decide?: (delivery: Delivery, attempt: Attempt) => AttemptResult | Promise<AttemptResult>
   /** Attempts last until `Run.finish`. */
   readonly manual?: boolean
+  /** Attempts go on when they are withdrawn. */
+  readonly deaf?: boolean
+}
+
+/** A started inbox in a process that can be killed. */
+interface MortalHarness extends Harness {
+  kill(): Promise<void>
 }
 
 export const COMPLETED: AttemptResult = { outcome: 'completed' }
@@ -52,53 +62,103 @@ export function retryIn(delayMs: number): AttemptResult {
 export interface CaseTools {
   /** Starts one more inbox on the events of this case. */
   start(options?: StartOptions): Promise<Harness>
+  /** The same, in a process that the case kills. */
+  startMortal(options?: StartOptions): Promise<MortalHarness>
+  /** The same, in a process whose clock is ahead by so many milliseconds. */
+  startSkewed(aheadMs: number, options?: StartOptions): Promise<Harness>
+  /** An inbox that the case starts itself. */
+  create(): Promise<Inbox>
+  failWrites(isFailing: boolean): Promise<void>
 }
+
+const TIME_LIMIT_MS = 60_000
 
 /** Makes a case of a function. Every inbox it starts is closed at its end, also when it fails. */
 export function inboxCase(
   id: string,
   name: string,
   body: (tools: CaseTools) => Promise<void>,
-  needs: readonly (keyof InboxCapabilities)[] = [],
+  needs: readonly InboxNeed[] = [],
+  timeLimitMs: number = TIME_LIMIT_MS,
 ): InboxCase {
   return {
     id,
     name,
     needs,
-    async run(target: InboxTarget) {
-      const started: Harness[] = []
-      const tools: CaseTools = {
-        async start(options = {}) {
-          const harness = await startHarness(await target.createInbox(), options)
-          started.push(harness)
-          return harness
-        },
-      }
+    timeLimitMs,
+    async run(stage) {
+      const tools = new StageTools(stage)
       try {
         await body(tools)
       } finally {
-        await Promise.all(started.map(({ inbox }) => inbox.close(0)))
+        await tools.end()
       }
     },
   }
 }
 
+/** Remembers what has to be ended with the case. Its tools are properties, because cases destructure them. */
+class StageTools implements CaseTools {
+  readonly #stage: Stage
+  readonly #open = new Set<Inbox>()
+  #isFailing = false
+
+  constructor(stage: Stage) {
+    this.#stage = stage
+  }
+
+  readonly create: CaseTools['create'] = async () => this.#add(await this.#stage.createInbox())
+
+  readonly start: CaseTools['start'] = async (options = {}) => startHarness(await this.create(), options)
+
+  readonly startSkewed: CaseTools['startSkewed'] = async (aheadMs, options = {}) =>
+    startHarness(this.#add(await this.#stage.skew(aheadMs)), options)
+
+  readonly startMortal: CaseTools['startMortal'] = async (options = {}) => {
+    const mortal = await this.#stage.crash()
+    const inbox = this.#add(mortal.inbox)
+    const kill = async (): Promise<void> => {
+      this.#open.delete(inbox)
+      await mortal.kill()
+    }
+    return Object.assign(await startHarness(inbox, options), { kill })
+  }
+
+  readonly failWrites: CaseTools['failWrites'] = async isFailing => {
+    this.#isFailing = isFailing
+    await this.#stage.failWrites(isFailing)
+  }
+
+  async end(): Promise<void> {
+    if (this.#isFailing) await this.#stage.failWrites(false)
+    await Promise.all(Array.from(this.#open, inbox => inbox.close(0)))
+  }
+
+  #add(inbox: Inbox): Inbox {
+    this.#open.add(inbox)
+    return inbox
+  }
+}
+
 async function startHarness(inbox: Inbox, options: StartOptions): Promise<Harness> {
-  const { decide, manual = false, own = publication(), ...policy } = options
+  const { decide, manual = false, deaf = false, own = publication(), ...policy } = options
   const runs: Run[] = []
+  const observed: Observation[] = []
   const handle: ProcessEvent = (delivery, attempt) =>
     new Promise(resolve => {
       const finish = (result: AttemptResult = COMPLETED): void => resolve(result)
       runs.push({ delivery, attempt, startedAt: performance.now(), finish })
       // Like the worker: a withdrawn attempt ends, whatever its handlers still do.
-      attempt.onAbort(error => resolve({ outcome: 'retry', delayMs: 0, error }))
+      if (!deaf) attempt.onAbort(error => resolve({ outcome: 'retry', delayMs: 0, error }))
       if (!manual) void Promise.resolve(decide?.(delivery, attempt) ?? COMPLETED).then(resolve)
     })
   const handlers = sharingOf(own)
-  await inbox.start(handle, { ...DEFAULT_POLICY, ...policy, handlers })
+  const observe = (observation: Observation): void => void observed.push(observation)
+  await inbox.start(handle, makePolicy({ observe, ...policy, handlers }))
   return {
     inbox,
     runs,
+    observed,
     get board() {
       if (handlers.board === undefined) throw new Error('shareHandlers was not called before start resolved')
       return handlers.board
@@ -123,6 +183,11 @@ function sharingOf(own: PublishedHandlers): HandlerSharing & { board: PresenceSt
   }
 }
 
+/** What a receiver would start an inbox with that no case looks into. */
+export function sharingPolicy(): ProcessingPolicy {
+  return makePolicy({ handlers: sharingOf(publication()) })
+}
+
 let published = 0
 
 /** What a process publishes. */
@@ -137,17 +202,4 @@ export function publication(parts: Partial<PublishedHandlers> = {}): PublishedHa
     keepMs: 60_000,
     ...parts,
   }
-}
-
-const DEFAULT_POLICY: ProcessingPolicy = {
-  acknowledge: 'immediately',
-  concurrency: 16,
-  capacity: 10_000,
-  handlerTimeoutMs: 60_000,
-  retry: { attempts: 5, minDelayMs: 10, maxDelayMs: 50, factor: 2 },
-  retentionMs: 3_600_000,
-  serialize: false,
-  clock: Date.now,
-  observe: () => {},
-  logger: { info() {}, warn() {}, error() {} },
 }

@@ -1,3 +1,7 @@
 export type { NotRun, SuiteCase, SuiteCases } from '../lib/suite-case.ts'
+export { type DeliveryParts, makeDelivery } from './make-delivery.ts'
+export { makePolicy } from './make-policy.ts'
+export { inboxProcess } from './process/inbox-process.ts'
+export { serveInbox } from './process/serve-inbox.ts'
 export { type InboxSuiteOptions, inboxSuite } from './suite.ts'
-export type { InboxCapabilities, InboxTarget } from './target.ts'
+export type { InboxCapabilities, InboxHooks, InboxTarget, MortalInbox } from './target.ts'

@@ -3,6 +3,7 @@ import type { Delivery } from '@ackhook/core'
 
 let count = 0
 
+/** What {@link makeDelivery} does not choose itself. */
 export type DeliveryParts = Partial<Omit<Delivery, 'body'>> & { readonly body?: Uint8Array | string }
 
 /** A delivery as a receiver makes it: a key from namespace and id, the exact bytes and their fingerprint. */

@@ -1,32 +1,58 @@
-import { memoryInbox } from '@ackhook/core'
+import { type Inbox, memoryInbox } from '@ackhook/core'
 import { describe, expect, it } from 'vitest'
-import { type InboxCapabilities, inboxSuite } from './index.ts'
+import { type InboxHooks, inboxSuite } from './index.ts'
 
 const open = () => ({ createInbox: () => memoryInbox() })
-const idsOf = (capabilities: InboxCapabilities) => inboxSuite({ open, capabilities }).map(({ id }) => id)
-const ALL = idsOf({ durable: true, serialize: true, forgets: true })
-const COMMON = idsOf({ durable: false, serialize: false, forgets: false })
+const NOTHING = { survives: false, shared: false, serialize: false, forgets: false }
+const EVERYTHING = {
+  survives: true,
+  shared: true,
+  serialize: true,
+  forgets: true,
+  browse: true,
+  counts: true,
+  many: true,
+}
+const HOOKS: InboxHooks = {
+  crash: () => ({ inbox: memoryInbox(), kill() {} }),
+  failWrites() {},
+  skew: () => memoryInbox(),
+  openSmall: open,
+}
 
 describe('the inbox suite', () => {
-  it('gives every case an id of its own', () => {
-    expect(new Set(ALL).size).toBe(ALL.length)
+  it('gives every case an id of its own, with all that it needs', () => {
+    const cases = inboxSuite({ open, capabilities: EVERYTHING, ...HOOKS })
+    expect(cases.notRun).toEqual([])
+    expect(new Set(cases.map(({ id }) => id)).size).toBe(cases.length)
+    for (const { timeLimitMs } of cases) expect(timeLimitMs).toBeGreaterThanOrEqual(60_000)
   })
 
-  it('leaves out what an inbox does not promise', () => {
-    const durable = idsOf({ durable: true, serialize: false, forgets: false })
-    const serialize = idsOf({ durable: false, serialize: true, forgets: false })
-    const forgets = idsOf({ durable: false, serialize: false, forgets: true })
-    const beyond = [durable, serialize, forgets].map(ids => ids.filter(id => !COMMON.includes(id)))
-    expect(beyond[0]?.every(id => id.startsWith('durable-'))).toBe(true)
-    expect(beyond[1]?.every(id => id.startsWith('order-'))).toBe(true)
-    expect(beyond[2]).toEqual(['retention'])
-    expect([...COMMON, ...beyond.flat(), 'durable-postpone-order'].toSorted()).toEqual(ALL.toSorted())
+  it('says which capabilities and hooks are missing, and leaves out what needs them', () => {
+    const all = inboxSuite({ open, capabilities: EVERYTHING, ...HOOKS })
+    const cases = inboxSuite({ open, capabilities: NOTHING })
+    expect(cases.every(({ needs }) => needs.length === 0)).toBe(true)
+    const notRun = cases.notRun.flatMap(({ ids }) => ids)
+    expect([...cases.map(({ id }) => id), ...notRun].sort()).toEqual(all.map(({ id }) => id).sort())
+    expect(cases.notRun.map(({ missing }) => missing).sort()).toEqual(
+      [...Object.keys(EVERYTHING), ...Object.keys(HOOKS)].sort(),
+    )
+    const { crash: _, ...others } = HOOKS
+    const [missing] = inboxSuite({ open, capabilities: EVERYTHING, ...others }).notRun
+    expect(missing?.text).toBe('8 cases not run: no `crash`')
   })
 })
 
 describe('memoryInbox', () => {
-  const capabilities = { durable: false, serialize: true, forgets: true, browse: true, counts: true }
-  for (const { id, name, run } of inboxSuite({ open, capabilities })) {
-    it(`${id}: ${name}`, { timeout: 60_000 }, run)
+  const capabilities = { ...NOTHING, serialize: true, forgets: true, browse: true, counts: true }
+  const openSmall = (bytes: number) => ({
+    createInbox() {
+      const inbox = memoryInbox()
+      const start: Inbox['start'] = (run, policy) => inbox.start(run, { ...policy, capacityBytes: bytes })
+      return { ...inbox, start }
+    },
+  })
+  for (const { id, name, timeLimitMs, run } of inboxSuite({ open, openSmall, capabilities })) {
+    it.concurrent(`${id}: ${name}`, { timeout: timeLimitMs }, run)
   }
 })

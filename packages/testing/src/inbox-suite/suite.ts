@@ -1,47 +1,78 @@
 import type { MaybePromise } from '@ackhook/core'
-import { bindCases, type SuiteCase } from '../lib/suite-case.ts'
+import { bindCases, type SuiteCases, selectCases } from '../lib/suite-case.ts'
 import { acceptanceCases } from './cases/acceptance.ts'
 import { browseCases } from './cases/browse.ts'
+import { clockCases } from './cases/clocks.ts'
+import { crashCases } from './cases/crashes.ts'
 import { deadLetterCases } from './cases/dead-letters.ts'
 import { drainCases } from './cases/drain.ts'
 import { durabilityCases } from './cases/durability.ts'
+import { failureCases } from './cases/failures.ts'
 import { forgetCases } from './cases/forget.ts'
+import { manyCases } from './cases/many.ts'
 import { orderCases } from './cases/order.ts'
 import { pageCases } from './cases/pages.ts'
 import { processingCases } from './cases/processing.ts'
+import { reopenCases } from './cases/reopening.ts'
+import { roomCases } from './cases/room.ts'
 import { sharingCases } from './cases/sharing.ts'
-import type { InboxCapabilities, InboxTarget } from './target.ts'
+import type { InboxCapabilities, InboxCase, InboxHooks, InboxTarget, Stage } from './target.ts'
 
 const CASES = [
   ...acceptanceCases,
   ...processingCases,
   ...deadLetterCases,
   ...pageCases,
+  ...manyCases,
   ...forgetCases,
   ...browseCases,
   ...drainCases,
   ...orderCases,
   ...durabilityCases,
+  ...reopenCases,
   ...sharingCases,
+  ...crashCases,
+  ...failureCases,
+  ...clockCases,
 ]
+const SMALL_BYTES = 1_048_576
 
 /**
- * What every inbox with these capabilities promises, for any test runner. Each case opens a target of its own. A case
- * takes up to half a minute, most of them milliseconds. Run them one after the other or concurrently.
+ * What every inbox with these capabilities promises, for any test runner. Each case opens a target of its own and names
+ * in `timeLimitMs` what to give it; most take milliseconds. Run them one after the other or concurrently. Cases of a
+ * capability or hook that is missing are in `notRun`.
  *
  * @example
- * const capabilities = { durable: false, serialize: true, forgets: true }
+ * const capabilities = { survives: false, shared: false, serialize: true, forgets: true }
  * const open = () => ({ createInbox: () => memoryInbox() })
- * for (const { id, name, run } of inboxSuite({ open, capabilities })) test(`${id}: ${name}`, run)
+ * for (const { id, name, timeLimitMs, run } of inboxSuite({ open, capabilities }))
+ *   test(`${id}: ${name}`, { timeout: timeLimitMs }, run)
  */
-export function inboxSuite({ open, capabilities }: InboxSuiteOptions): readonly SuiteCase[] {
-  const cases = CASES.filter(({ needs }) => needs.every(capability => capabilities[capability]))
-  return bindCases(cases, open)
+export function inboxSuite<Target extends InboxTarget>(options: InboxSuiteOptions<Target>): SuiteCases {
+  const { open, capabilities, ...hooks } = options
+  const there: Readonly<Record<string, unknown>> = { ...hooks, ...capabilities }
+  const onStage = (cases: readonly InboxCase[]) =>
+    cases.map(one => ({ ...one, run: (target: Target) => one.run(stageOf(target, hooks)) }))
+  const all = [
+    ...bindCases(onStage(CASES), open),
+    ...bindCases(onStage(roomCases), () => hooks.openSmall!(SMALL_BYTES)),
+  ]
+  return selectCases(all, need => Boolean(there[need]))
 }
 
 /** How {@link inboxSuite} finds what it tests. */
-export interface InboxSuiteOptions {
+export interface InboxSuiteOptions<Target extends InboxTarget = InboxTarget> extends InboxHooks<Target> {
   /** A target with nothing in it, for one case. */
-  open(): MaybePromise<InboxTarget>
+  open(): MaybePromise<Target>
   readonly capabilities: InboxCapabilities
+}
+
+/** No case calls a hook that is missing: it is among its needs. */
+function stageOf<Target extends InboxTarget>(target: Target, hooks: InboxHooks<Target>): Stage {
+  return {
+    createInbox: () => target.createInbox(),
+    crash: () => hooks.crash!(target),
+    failWrites: isFailing => hooks.failWrites!(target, isFailing),
+    skew: aheadMs => hooks.skew!(target, aheadMs),
+  }
 }

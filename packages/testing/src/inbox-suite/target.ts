@@ -3,10 +3,10 @@ import type { Closable, TargetCase } from '../lib/suite-case.ts'
 
 /** What an inbox promises beyond the common part. The suite runs the cases that belong to it. */
 export interface InboxCapabilities {
-  /**
-   * Accepted events survive the process, and several processes may work on the same events. They share what they handle.
-   */
-  readonly durable: boolean
+  /** Accepted events survive the process: the next one continues with them. */
+  readonly survives: boolean
+  /** Several processes may work on the same events at one time. They share what they handle. */
+  readonly shared: boolean
   /** Runs events of one `order.key` one at a time. */
   readonly serialize: boolean
   /** Forgets a handled id within seconds of the end of its retention. */
@@ -15,18 +15,51 @@ export interface InboxCapabilities {
   readonly browse?: boolean | undefined
   /** Counts what came and ended by minute, what came included (`throughput`). */
   readonly counts?: boolean | undefined
+  /** Redrives and discards many dead letters in one step (`redriveMany`, `discardMany`). */
+  readonly many?: boolean | undefined
 }
 
 /** Where the events of one case live: a file, a queue, a process. Nothing is in it at first. */
 export interface InboxTarget extends Closable {
   /**
-   * An inbox on the events of this case, as one process would make it. A durable inbox is asked for several: the next
-   * process, or one that runs at the same time. The suite closes each of them.
+   * An inbox on the events of this case, as one process would make it. An inbox that survives is asked for several: the
+   * next process or, where it is shared, one that runs at the same time. The suite closes each of them.
    */
   createInbox(): MaybePromise<Inbox>
 }
 
-export interface InboxCase extends TargetCase<InboxTarget> {
-  /** The capabilities that the case tests. */
-  readonly needs: readonly (keyof InboxCapabilities)[]
+/** An inbox in a process that can be killed. {@link inboxProcess} makes one. */
+export interface MortalInbox {
+  readonly inbox: Inbox
+  /** Ends its process at once, as SIGKILL does. Resolves when it has ended. */
+  kill(): MaybePromise<void>
+}
+
+/** What only the author of an inbox can do to it. The cases of a missing hook are in `notRun`. */
+export interface InboxHooks<Target extends InboxTarget = InboxTarget> {
+  /**
+   * An inbox on the events of the target that a case kills. Where you can, let what was not flushed to the disk be gone
+   * then, as after a power cut: only this shows a missing fsync.
+   */
+  crash?(target: Target): MaybePromise<MortalInbox>
+  /** With `true`, whatever writes to the storage of the target fails until it is called with `false`. Nothing stored is lost. */
+  failWrites?(target: Target, isFailing: boolean): MaybePromise<void>
+  /** An inbox on the events of the target, in a process whose wall clock is ahead by so many milliseconds, or behind. */
+  skew?(target: Target, aheadMs: number): MaybePromise<Inbox>
+  /** A target like that of `open`, with room for bodies of about so many bytes. */
+  openSmall?(bytes: number): MaybePromise<Target>
+}
+
+/** What a case may need of an inbox or of its author. */
+export type InboxNeed = keyof InboxCapabilities | keyof InboxHooks
+
+/** A target with its hooks, for one case. */
+export interface Stage extends Pick<InboxTarget, 'createInbox'> {
+  crash(): MaybePromise<MortalInbox>
+  failWrites(isFailing: boolean): MaybePromise<void>
+  skew(aheadMs: number): MaybePromise<Inbox>
+}
+
+export interface InboxCase extends TargetCase<Stage> {
+  readonly needs: readonly InboxNeed[]
 }

@@ -49,6 +49,7 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
   return {
     accept(delivery) {
       if (state === undefined) throw new ConfigurationError('inbox', NOT_STARTED)
+      if (state.isDraining) return { outcome: 'unavailable', code: 'inbox_unavailable', cause: CLOSED }
       return accept(state, delivery)
     },
     async start(run, policy) {

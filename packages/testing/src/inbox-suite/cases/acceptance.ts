@@ -1,6 +1,6 @@
 import { until } from '../../lib/until.ts'
 import { expectEqual, expectThat, pause } from '../expect.ts'
-import { inboxCase } from '../harness.ts'
+import { DEAD, inboxCase, retryIn } from '../harness.ts'
 import { makeDelivery } from '../make-delivery.ts'
 import type { InboxCase } from '../target.ts'
 
@@ -141,6 +141,25 @@ export const acceptanceCases: readonly InboxCase[] = [
     },
   ),
 
+  inboxCase('capacity-retry', 'what waits for a retry takes room', async ({ start }) => {
+    const harness = await start({ capacity: 2, decide: () => retryIn(60_000) })
+    for (const index of [0, 1]) {
+      await harness.accept(makeDelivery())
+      await harness.run(index)
+    }
+    await until(async () => (await harness.inbox.stats()).active === 0, 'both wait for a retry')
+    expectEqual((await harness.accept(makeDelivery())).outcome, 'full', 'the answer at the capacity')
+  }),
+
+  inboxCase('capacity-dead', 'dead letters take no room', async ({ start }) => {
+    const harness = await start({ capacity: 2, decide: () => DEAD })
+    for (let count = 1; count <= 4; count++) {
+      const accepted = async () => (await harness.accept(makeDelivery())).outcome === 'accepted'
+      await until(accepted, `event ${count} is accepted beside dead letters`)
+      await until(async () => (await harness.inbox.stats()).dead === count, 'it is a dead letter')
+    }
+  }),
+
   inboxCase(
     'retention',
     'an id is forgotten after its retention',
@@ -151,6 +170,30 @@ export const acceptanceCases: readonly InboxCase[] = [
       await harness.run(0)
       await until(async () => (await harness.accept(delivery)).outcome === 'accepted', 'the id is forgotten')
       await harness.run(1)
+    },
+    ['forgets'],
+  ),
+
+  inboxCase(
+    'retention-lasts',
+    'an id is remembered for the whole of its retention',
+    async ({ start }) => {
+      const retentionMs = 3000
+      const harness = await start({ retentionMs })
+      const kept = await Promise.all(
+        [1, 2, 3].map(async () => {
+          const delivery = makeDelivery()
+          const begun = performance.now()
+          await harness.accept(delivery)
+          await until(async () => (await harness.accept(delivery)).outcome === 'accepted', 'it is forgotten')
+          return performance.now() - begun
+        }),
+      )
+      const shortest = Math.min(...kept)
+      expectThat(
+        shortest >= retentionMs - 50,
+        `an id was forgotten after ${shortest.toFixed()} ms of ${retentionMs}`,
+      )
     },
     ['forgets'],
   ),

@@ -102,6 +102,69 @@ export const deadLetterCases: readonly InboxCase[] = [
   }),
 
   inboxCase(
+    'dead-discard-redelivery',
+    'a delivery of a discarded dead letter is a new event, with the same bytes or others',
+    async ({ start }) => {
+      let result = DEAD as typeof DEAD | typeof COMPLETED
+      const harness = await start({ decide: () => result })
+      const deliveries = [makeDelivery({ body: '{"a":1}' }), makeDelivery({ body: '{"a":2}' })]
+      for (const delivery of deliveries) {
+        await acceptAndDeadLetter(harness, delivery)
+        await harness.inbox.deadLetters.discard(delivery.key)
+      }
+      result = COMPLETED
+      const [same, other] = [deliveries[0]!, makeDelivery({ id: deliveries[1]!.id, body: '{"b":2}' })]
+      for (const [index, delivery] of [same, other].entries()) {
+        expectEqual(await harness.accept(delivery), { outcome: 'accepted' }, 'the answer')
+        expectEqual((await harness.run(2 + index)).attempt.number, 1, 'the number of the attempt')
+      }
+    },
+  ),
+
+  inboxCase(
+    'dead-redrive-race',
+    'of redrives of one dead letter at one time, one is answered with true, and it runs once',
+    async ({ start }) => {
+      let result = DEAD as typeof DEAD | typeof COMPLETED
+      const harness = await start({ decide: () => result })
+      const deliveries = Array.from({ length: 5 }, () => makeDelivery())
+      for (const delivery of deliveries) await acceptAndDeadLetter(harness, delivery)
+      result = COMPLETED
+      for (const { key } of deliveries) {
+        const redrives = Array.from({ length: 5 }, () => harness.inbox.deadLetters.redrive(key))
+        const answers = await Promise.all(redrives)
+        expectEqual(answers.filter(Boolean).length, 1, 'redrives answered with true')
+      }
+      await until(() => harness.runs.length >= 10, 'all of them run')
+      await pause()
+      expectEqual(harness.runs.length, 10, 'attempts')
+    },
+  ),
+
+  inboxCase(
+    'dead-order',
+    'dead letters are listed by their time of death, not by that of their acceptance',
+    async ({ start }) => {
+      const harness = await start({ manual: true })
+      const deliveries = [makeDelivery(), makeDelivery(), makeDelivery()]
+      for (const [index, delivery] of deliveries.entries()) {
+        await harness.accept(delivery)
+        await harness.run(index)
+      }
+      const died = [2, 0, 1].map(index => deliveries[index]!.key)
+      for (const key of died) {
+        harness.runs.find(({ delivery }) => delivery.key === key)?.finish(DEAD)
+        await until(async () => (await harness.inbox.deadLetters.get(key)) !== undefined, 'it is dead')
+        await pause(5)
+      }
+      const listed = async (order: 'newest' | 'oldest') =>
+        (await harness.inbox.deadLetters.list({ order })).map(({ key }) => key)
+      expectEqual(await listed('oldest'), died, 'the oldest first')
+      expectEqual(await listed('newest'), died.toReversed(), 'the newest first')
+    },
+  ),
+
+  inboxCase(
     'dead-many',
     'many dead letters are redriven or discarded at once, and nothing else is touched',
     async ({ start }) => {

@@ -1,6 +1,6 @@
 import { until } from '../../lib/until.ts'
 import { expectEqual, expectThat, pause } from '../expect.ts'
-import { inboxCase } from '../harness.ts'
+import { DEAD, inboxCase, retryIn } from '../harness.ts'
 import { makeDelivery } from '../make-delivery.ts'
 import type { InboxCase } from '../target.ts'
 
@@ -45,4 +45,89 @@ export const drainCases: readonly InboxCase[] = [
     const tookMs = performance.now() - startedAt
     expectThat(tookMs < 8000, `close took ${tookMs} ms`)
   }),
+
+  inboxCase('drain-ends', 'no attempt begins once close has resolved', async ({ start }) => {
+    const harness = await start({ decide: () => retryIn(150) })
+    await harness.accept(makeDelivery())
+    await harness.run(0)
+    await harness.inbox.close(50)
+    const { length } = harness.runs
+    await pause(400)
+    expectEqual(harness.runs.length, length, 'attempts some time later')
+  }),
+
+  inboxCase('drain-accept', 'a closed inbox accepts nothing, and rejects nothing', async ({ start }) => {
+    const harness = await start()
+    const delivery = makeDelivery()
+    await harness.inbox.close(1000)
+    for (const one of [delivery, delivery]) {
+      const { outcome } = await harness.accept(one)
+      expectEqual(outcome, 'unavailable', 'the answer after close')
+    }
+    await pause()
+    expectEqual(harness.runs.length, 0, 'attempts')
+  }),
+
+  inboxCase(
+    'drain-hands-out-nothing',
+    'close hands out nothing more: neither what waits, nor a retry that becomes due',
+    async ({ start }) => {
+      const harness = await start({ manual: true, concurrency: 2 })
+      const retrying = makeDelivery()
+      await harness.accept(retrying)
+      ;(await harness.run(0)).finish(retryIn(100))
+      await until(async () => (await harness.inbox.stats()).active === 0, 'it waits for its retry')
+      await harness.accept(makeDelivery())
+      const run = await harness.run(1)
+      const closing = harness.inbox.close(10_000)
+      await pause(400)
+      run.finish()
+      expectEqual(await closing, { lost: 0 }, 'the report')
+      await pause()
+      expectEqual(harness.runs.length, 2, 'attempts')
+      const next = await start()
+      expectEqual((await next.run(0)).delivery.id, retrying.id, 'the event that is left')
+    },
+    ['survives'],
+  ),
+
+  inboxCase(
+    'drain-withdrawn',
+    'what a withdrawn attempt says after close does not count',
+    async ({ start }) => {
+      const first = await start({ manual: true, deaf: true })
+      const deliveries = [makeDelivery(), makeDelivery()]
+      for (const delivery of deliveries) await first.accept(delivery)
+      const [one, two] = [await first.run(0), await first.run(1)]
+      const closing = first.inbox.close(50)
+      await until(() => one.attempt.signal.aborted && two.attempt.signal.aborted, 'both are withdrawn')
+      await closing
+      one.finish()
+      two.finish(DEAD)
+      const next = await start()
+      await next.run(1)
+      expectEqual(
+        next.runs.map(({ delivery }) => delivery.key).sort(),
+        deliveries.map(({ key }) => key).sort(),
+        'the events that run again',
+      )
+      expectEqual((await next.inbox.stats()).dead, 0, 'dead letters')
+    },
+    ['survives'],
+  ),
+
+  inboxCase(
+    'drain-no-crash',
+    'an attempt that a drain withdraws is no crash, however often',
+    async ({ start }) => {
+      const delivery = makeDelivery()
+      for (let drains = 0; drains < 7; drains++) {
+        const harness = await start({ manual: true })
+        if (drains === 0) await harness.accept(delivery)
+        expectEqual((await harness.run(0)).attempt.decision, 'run', `the decision after ${drains} drains`)
+        await harness.inbox.close(0)
+      }
+    },
+    ['survives'],
+  ),
 ]

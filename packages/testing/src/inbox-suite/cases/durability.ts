@@ -30,7 +30,7 @@ export const durabilityCases: readonly InboxCase[] = [
         expectEqual(Array.from(seen?.body ?? []), Array.from(body), 'its bytes')
       }
     },
-    ['durable'],
+    ['survives'],
   ),
 
   inboxCase(
@@ -52,7 +52,7 @@ export const durabilityCases: readonly InboxCase[] = [
       const other = makeDelivery({ id: done.id, body: '{"other":true}' })
       expectEqual(await last.accept(other), { outcome: 'duplicate', conflict: true }, 'other bytes')
     },
-    ['durable'],
+    ['survives'],
   ),
 
   inboxCase(
@@ -67,7 +67,7 @@ export const durabilityCases: readonly InboxCase[] = [
       const next = await start({})
       expectEqual((await next.run(0)).delivery.id, delivery.id, 'the event')
     },
-    ['durable'],
+    ['survives'],
   ),
 
   inboxCase(
@@ -83,7 +83,7 @@ export const durabilityCases: readonly InboxCase[] = [
       const next = await start({})
       expectEqual((await next.run(0)).attempt.number, ran + 1, 'the number of the attempt')
     },
-    ['durable'],
+    ['survives'],
   ),
 
   inboxCase(
@@ -104,7 +104,7 @@ export const durabilityCases: readonly InboxCase[] = [
       expectEqual(await next.inbox.deadLetters.redrive(delivery.key), true, 'the answer to the redrive')
       expectEqual((await next.run(0)).attempt.number, 1, 'the number of the attempt')
     },
-    ['durable'],
+    ['survives'],
   ),
 
   inboxCase(
@@ -126,7 +126,7 @@ export const durabilityCases: readonly InboxCase[] = [
       expectEqual(tracesOf(delivery).slice(0, 3), [TRACE, TRACE, TRACE], 'the trace contexts')
       expectEqual(tracesOf(untraced), [undefined, undefined], 'those of an event without one')
     },
-    ['durable'],
+    ['survives'],
   ),
 
   inboxCase(
@@ -140,7 +140,7 @@ export const durabilityCases: readonly InboxCase[] = [
       await until(() => worker.runs.length === deliveries.length, 'the worker runs them')
       expectEqual(web.runs.length, 0, 'attempts of the process that only receives')
     },
-    ['durable'],
+    ['shared'],
   ),
 
   inboxCase(
@@ -161,6 +161,6 @@ export const durabilityCases: readonly InboxCase[] = [
       expectEqual(keys.length, deliveries.length, 'attempts')
       expectThat(new Set(keys).size === deliveries.length, 'an event did not run')
     },
-    ['durable'],
+    ['shared'],
   ),
 ]

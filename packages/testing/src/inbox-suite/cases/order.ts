@@ -1,7 +1,7 @@
 import type { SerialOrder } from '@ackhook/core'
 import { until } from '../../lib/until.ts'
 import { expectEqual, pause } from '../expect.ts'
-import { COMPLETED, inboxCase, retryIn } from '../harness.ts'
+import { COMPLETED, DEAD, inboxCase, retryIn } from '../harness.ts'
 import { makeDelivery } from '../make-delivery.ts'
 import type { InboxCase } from '../target.ts'
 
@@ -95,6 +95,32 @@ export const orderCases: readonly InboxCase[] = [
       await harness.accept(makeDelivery({ id: 'dead', order: { key: 'cnv_1', createdAt: 1 } }))
       await harness.accept(makeDelivery({ id: 'next', order: { key: 'cnv_1', createdAt: 2 } }))
       await until(() => harness.runs.some(run => run.delivery.id === 'next'), 'the next one runs')
+    },
+    ['serialize'],
+  ),
+
+  inboxCase(
+    'order-redrive',
+    'a dead letter that is redriven keeps its key, and its place among those that wait',
+    async ({ start }) => {
+      const harness = await start({ serialize: true, manual: true })
+      const accept = async (id: string, createdAt: number) => {
+        const delivery = makeDelivery({ id, order: { key: 'cnv_1', createdAt } })
+        await harness.accept(delivery)
+        return delivery
+      }
+      const { key } = await accept('dead', 10)
+      ;(await harness.run(0)).finish(DEAD)
+      await until(async () => (await harness.inbox.deadLetters.get(key)) !== undefined, 'it is a dead letter')
+      await accept('running', 20)
+      await harness.run(1)
+      await accept('later', 30)
+      expectEqual(await harness.inbox.deadLetters.redrive(key), true, 'the answer to the redrive')
+      await pause(200)
+      expectEqual(harness.runs.length, 2, 'attempts while another one of its key runs')
+      for (let index = 1; index < 4; index++) (await harness.run(index)).finish()
+      const ids = harness.runs.map(run => run.delivery.id)
+      expectEqual(ids, ['dead', 'running', 'dead', 'later'], 'the order')
     },
     ['serialize'],
   ),

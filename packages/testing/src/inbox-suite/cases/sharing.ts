@@ -1,6 +1,6 @@
 import { until } from '../../lib/until.ts'
 import { expectEqual, expectThat } from '../expect.ts'
-import { COMPLETED, inboxCase, publication, retryIn } from '../harness.ts'
+import { COMPLETED, DEAD, inboxCase, publication, retryIn } from '../harness.ts'
 import { makeDelivery } from '../make-delivery.ts'
 import type { InboxCase } from '../target.ts'
 
@@ -23,7 +23,7 @@ export const sharingCases: readonly InboxCase[] = [
       if (listed === undefined) return
       expectEqual(listed.map(({ id }) => id).includes(one.id), true, 'whether processes() lists it')
     },
-    ['durable'],
+    ['shared'],
   ),
 
   inboxCase(
@@ -47,7 +47,7 @@ export const sharingCases: readonly InboxCase[] = [
       await until(async () => !(await ids()).includes(short.id), 'the one that was not renewed is dropped')
       expectThat((await ids()).includes(long.id), 'the other one is kept')
     },
-    ['durable'],
+    ['shared'],
   ),
 
   inboxCase(
@@ -88,7 +88,7 @@ export const sharingCases: readonly InboxCase[] = [
       await until(async () => (await harness.board.read()).postponed === 0, 'it is no longer counted')
       expectEqual((await harness.accept(delivery)).outcome, 'duplicate', 'the answer to a redelivery')
     },
-    ['durable'],
+    ['shared'],
   ),
 
   inboxCase(
@@ -103,7 +103,7 @@ export const sharingCases: readonly InboxCase[] = [
       const { attempt } = await (await start()).run(0)
       expectEqual([attempt.number, attempt.routingToken], [1, 7], 'its number and its routing token')
     },
-    ['durable'],
+    ['survives', 'shared'],
   ),
 
   inboxCase(
@@ -145,7 +145,7 @@ export const sharingCases: readonly InboxCase[] = [
         'numbers and marks of the attempts',
       )
     },
-    ['durable'],
+    ['shared'],
   ),
 
   inboxCase(
@@ -169,6 +169,52 @@ export const sharingCases: readonly InboxCase[] = [
       const ids = harness.runs.map(run => run.delivery.id)
       expectEqual(ids, ['head', 'head', 'head', 'older', 'later'], 'the order')
     },
-    ['durable', 'serialize'],
+    ['shared', 'serialize'],
+  ),
+
+  inboxCase(
+    'order-postponed-retry',
+    'an event keeps its key while it is postponed, then waits for a retry, then is postponed again',
+    async ({ start }) => {
+      const harness = await start({
+        serialize: true,
+        decide: ({ id }, { number, routingToken }) => {
+          if (id !== 'head') return COMPLETED
+          if (routingToken < number) return { outcome: 'postponed', delayMs: 100, routingToken: number }
+          return number < 3 ? retryIn(100) : COMPLETED
+        },
+      })
+      const accept = (id: string, createdAt: number) =>
+        harness.accept(makeDelivery({ id, order: { key: 'cnv_1', createdAt } }))
+      await accept('head', 20)
+      await harness.run(0)
+      await accept('older', 10)
+      await accept('later', 30)
+      await harness.run(7)
+      const ids = harness.runs.map(run => run.delivery.id)
+      expectEqual(ids, [...Array<string>(6).fill('head'), 'older', 'later'], 'the order')
+    },
+    ['shared', 'serialize'],
+  ),
+
+  inboxCase(
+    'shared-redrive-race',
+    'of redrives of one dead letter by two processes at one time, one is answered with true',
+    async ({ start }) => {
+      const first = await start({ decide: () => DEAD })
+      const deliveries = Array.from({ length: 5 }, () => makeDelivery())
+      for (const delivery of deliveries) await first.accept(delivery)
+      await until(async () => (await first.inbox.stats()).dead === 5, 'they are dead letters')
+      await first.inbox.close(1000)
+      const [one, two] = [await start({ concurrency: 0 }), await start({ concurrency: 0 })]
+      for (const { key } of deliveries) {
+        const answers = await Promise.all(
+          [one, two, one, two].map(({ inbox }) => inbox.deadLetters.redrive(key)),
+        )
+        expectEqual(answers.filter(Boolean).length, 1, 'redrives answered with true')
+      }
+      expectEqual((await one.inbox.stats()).pending, 5, 'events that wait')
+    },
+    ['survives', 'shared'],
   ),
 ]

@@ -1,0 +1,57 @@
+import { expectEqual, pause } from '../expect.ts'
+import { COMPLETED, inboxCase } from '../harness.ts'
+import { makeDelivery } from '../make-delivery.ts'
+import type { InboxCase } from '../target.ts'
+
+const HOUR_MS = 3_600_000
+/** Longer than an inbox in a test polls. */
+const POLLED_MS = 700
+
+export const clockCases: readonly InboxCase[] = [
+  inboxCase(
+    'skew-ahead',
+    'a process whose clock is an hour ahead takes no event that runs elsewhere',
+    async ({ start, startSkewed }) => {
+      const harness = await start({ manual: true })
+      await harness.accept(makeDelivery())
+      const run = await harness.run(0)
+      const ahead = await startSkewed(HOUR_MS)
+      await pause(POLLED_MS)
+      expectEqual(ahead.runs.length, 0, 'attempts of the process that is ahead')
+      expectEqual(run.attempt.signal.aborted, false, 'whether the attempt was withdrawn')
+      run.finish()
+    },
+    ['skew', 'shared'],
+  ),
+
+  inboxCase(
+    'skew-behind',
+    'no event is taken from a process whose clock is an hour behind',
+    async ({ start, startSkewed }) => {
+      const behind = await startSkewed(-HOUR_MS, { manual: true })
+      await behind.accept(makeDelivery())
+      const run = await behind.run(0)
+      const harness = await start({ decide: () => COMPLETED })
+      await pause(POLLED_MS)
+      expectEqual(harness.runs.length, 0, 'attempts of the other process')
+      expectEqual(run.attempt.signal.aborted, false, 'whether the attempt was withdrawn')
+      run.finish()
+    },
+    ['skew', 'shared'],
+  ),
+
+  inboxCase(
+    'skew-accepted',
+    'an event that a process with a wrong clock has accepted runs at once in another',
+    async ({ start, startSkewed }) => {
+      const harness = await start()
+      for (const aheadMs of [HOUR_MS, -HOUR_MS]) {
+        const skewed = await startSkewed(aheadMs, { concurrency: 0 })
+        const runs = harness.runs.length
+        expectEqual((await skewed.accept(makeDelivery())).outcome, 'accepted', 'the answer')
+        await harness.run(runs)
+      }
+    },
+    ['skew', 'shared'],
+  ),
+]

@@ -1,0 +1,7 @@
+// @ts-check
+// A process with an inbox on a file, which the suite kills.
+import { sqliteInbox } from '@ackhook/sqlite'
+import { serveInbox } from '@ackhook/testing/inbox-suite'
+
+const { path } = JSON.parse(process.argv[2] ?? '')
+serveInbox(sqliteInbox({ path, lease: '1s', poll: '20ms' }))

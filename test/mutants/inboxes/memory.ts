@@ -1,0 +1,265 @@
+import type { Delivery, Inbox } from '@ackhook/core'
+import { type AttemptResult, createAttempt, type ProcessingPolicy } from '@ackhook/core/spi'
+import type { Mutants } from '../mutant.ts'
+import { inboxMutant } from './inbox-mutant.ts'
+
+type Letters = Inbox['deadLetters']
+
+const withPolicy = (change: (policy: ProcessingPolicy) => Partial<ProcessingPolicy>) => (inbox: Inbox) => ({
+  start: ((run, policy) => inbox.start(run, { ...policy, ...change(policy) })) as Inbox['start'],
+})
+
+const withResult = (change: (result: AttemptResult) => AttemptResult) => (inbox: Inbox) => ({
+  start: ((run, policy) =>
+    inbox.start(async (...args) => change(await run(...args)), policy)) as Inbox['start'],
+})
+
+const withDelivery = (change: (delivery: Delivery) => Delivery) => (inbox: Inbox) => ({
+  start: ((run, policy) =>
+    inbox.start((delivery, ...rest) => run(change(delivery), ...rest), policy)) as Inbox['start'],
+})
+
+const withAccepted = (change: (delivery: Delivery) => Delivery) => (inbox: Inbox) => ({
+  accept: ((delivery: Delivery) => inbox.accept(change(delivery))) as Inbox['accept'],
+})
+
+const withLetters = (change: (letters: Letters, inbox: Inbox) => Partial<Letters>) => (inbox: Inbox) => ({
+  deadLetters: { ...inbox.deadLetters, ...change(inbox.deadLetters, inbox) },
+})
+
+/** Faults of an inbox that do not need a process to end. */
+export const mutants: Mutants = [
+  inboxMutant(
+    'delay-five-times',
+    'waits five times the delay of a retry',
+    'retry',
+    withResult(result => (result.outcome === 'retry' ? { ...result, delayMs: result.delayMs * 5 } : result)),
+  ),
+  inboxMutant(
+    'delay-none',
+    'retries at once',
+    'retry',
+    withResult(result => (result.outcome === 'retry' ? { ...result, delayMs: 0 } : result)),
+  ),
+  inboxMutant(
+    'retention-half',
+    'remembers an id for half of its retention',
+    'retention-lasts',
+    withPolicy(({ retentionMs }) => ({ retentionMs: retentionMs / 2 })),
+  ),
+  inboxMutant(
+    'retention-hour',
+    'remembers an id for at least an hour',
+    'retention',
+    withPolicy(({ retentionMs }) => ({ retentionMs: Math.max(retentionMs, 3_600_000) })),
+  ),
+  inboxMutant(
+    'concurrency-one-more',
+    'runs one event more than the concurrency',
+    'concurrency',
+    withPolicy(({ concurrency }) => ({ concurrency: concurrency + 1 })),
+  ),
+  inboxMutant(
+    'concurrency-one',
+    'runs one event at a time',
+    'concurrency',
+    withPolicy(() => ({ concurrency: 1 })),
+  ),
+  inboxMutant(
+    'capacity-none',
+    'has no capacity',
+    'capacity',
+    withPolicy(() => ({ capacity: 1_000_000 })),
+  ),
+  inboxMutant(
+    'dead-letters-retried',
+    'retries what is dead',
+    'dead',
+    withResult(result =>
+      result.outcome === 'dead' ? { outcome: 'retry', delayMs: 1, error: result.error } : result,
+    ),
+  ),
+  inboxMutant(
+    'retries-dead',
+    'dead-letters what has to be retried',
+    'retry',
+    withResult(result =>
+      result.outcome === 'retry' ? { outcome: 'dead', error: result.error, notified: false } : result,
+    ),
+  ),
+  inboxMutant(
+    'retries-complete',
+    'completes what has to be retried',
+    'retry',
+    withResult(result => (result.outcome === 'retry' ? { outcome: 'completed' } : result)),
+  ),
+  inboxMutant(
+    'order-dropped',
+    'drops the key of an event',
+    'order-one',
+    withAccepted(({ order: _, ...rest }) => rest),
+  ),
+  inboxMutant(
+    'order-by-arrival',
+    'runs events of a key by their arrival',
+    'order-one',
+    withAccepted(one => (one.order === undefined ? one : { ...one, order: { ...one.order, createdAt: 0 } })),
+  ),
+  inboxMutant(
+    'order-for-all',
+    'runs all events one at a time',
+    'order-keys',
+    withAccepted(one => ({ ...one, order: { key: '', createdAt: one.receivedAt } })),
+  ),
+  inboxMutant(
+    'bytes-as-text',
+    'keeps a body as text',
+    'accept-bytes',
+    withAccepted(one => ({ ...one, body: new TextEncoder().encode(new TextDecoder().decode(one.body)) })),
+  ),
+  inboxMutant(
+    'bytes-reparsed',
+    'keeps the memory around a body',
+    'accept-bytes',
+    withAccepted(one => ({ ...one, body: new Uint8Array(one.body.buffer) })),
+  ),
+  inboxMutant(
+    'type-lower-case',
+    'hands out another namespace',
+    'accept-names',
+    withDelivery(one => ({ ...one, namespace: one.namespace.trim().slice(0, 2) })),
+  ),
+  inboxMutant(
+    'conflict-unnoticed',
+    'does not compare fingerprints',
+    'duplicate-conflict',
+    withAccepted(one => ({ ...one, fingerprint: 1 })),
+  ),
+  inboxMutant(
+    'key-in-part',
+    'knows an event by a part of its key',
+    'many',
+    withAccepted(one => ({ ...one, key: one.key.slice(0, 1) })),
+  ),
+  inboxMutant('number-always-one', 'gives every attempt the number 1', 'retry', inbox => ({
+    start: (run, policy) => inbox.start(delivery => run(delivery, createAttempt(1)), policy),
+  })),
+  inboxMutant('duplicates-accepted', 'answers a duplicate as accepted', 'duplicate-running', inbox => ({
+    accept: async delivery => {
+      const result = await inbox.accept(delivery)
+      return result.outcome === 'duplicate' ? { outcome: 'accepted' } : result
+    },
+  })),
+  inboxMutant('full-rejects', 'rejects when it is full', 'capacity', inbox => ({
+    accept: async delivery => {
+      const result = await inbox.accept(delivery)
+      if (result.outcome === 'full') throw new Error('full')
+      return result
+    },
+  })),
+  inboxMutant('closed-accepts', 'accepts after close', 'drain-accept', inbox => ({
+    accept: async delivery => {
+      const result = await inbox.accept(delivery)
+      return result.outcome === 'unavailable' ? { outcome: 'accepted' } : result
+    },
+  })),
+  inboxMutant('closed-rejects', 'rejects after close', 'drain-accept', inbox => ({
+    accept: async delivery => {
+      const result = await inbox.accept(delivery)
+      if (result.outcome === 'unavailable') throw result.cause
+      return result
+    },
+  })),
+  inboxMutant('close-at-once', 'does not wait for what runs', 'drain-waits', inbox => ({
+    close: () => inbox.close(0),
+  })),
+  inboxMutant('close-never', 'leaves everything running when it closes', 'drain-ends', () => ({
+    close: async () => ({ lost: 0 }),
+  })),
+  inboxMutant('forget-nothing', 'forgets no id', 'forget', () => ({ forget: () => false })),
+  inboxMutant('forget-says-yes', 'says that it forgot an unknown id', 'forget', inbox => ({
+    forget: async key => (await inbox.forget(key)) || true,
+  })),
+  inboxMutant('stats-swapped', 'swaps what waits and what runs', 'stats', inbox => ({
+    stats: async () => {
+      const stats = await inbox.stats()
+      return { ...stats, pending: stats.active, active: stats.pending }
+    },
+  })),
+  inboxMutant('stats-age-none', 'says that nothing has waited', 'stats', inbox => ({
+    stats: async () => ({ ...(await inbox.stats()), oldestPendingMs: 0 }),
+  })),
+  inboxMutant('counts-none', 'counts nothing by minute', 'counts', () => ({ throughput: () => [] })),
+  inboxMutant(
+    'list-oldest',
+    'lists the oldest dead letter first',
+    'dead-list',
+    withLetters(letters => ({
+      list: options => letters.list({ ...options, order: options?.order === 'oldest' ? 'newest' : 'oldest' }),
+    })),
+  ),
+  inboxMutant(
+    'list-all',
+    'ignores the limit of a page',
+    'dead-list',
+    withLetters(letters => ({ list: options => letters.list({ ...options, limit: 1000 }) })),
+  ),
+  inboxMutant(
+    'cursor-ignored',
+    'begins each page anew',
+    'dead-cursor',
+    withLetters(letters => ({ list: options => letters.list({ ...options, after: undefined }) })),
+  ),
+  inboxMutant(
+    'discard-nothing',
+    'keeps a dead letter that was discarded',
+    'dead-discard',
+    withLetters(letters => ({ discard: async key => (await letters.get(key)) !== undefined })),
+  ),
+  inboxMutant(
+    'discard-says-yes',
+    'says that it discarded an unknown letter',
+    'dead-discard',
+    withLetters(letters => ({ discard: async key => (await letters.discard(key)) || true })),
+  ),
+  inboxMutant(
+    'redrive-nothing',
+    'says that it redrove, and does nothing',
+    'dead-redrive',
+    withLetters(letters => ({ redrive: async key => (await letters.get(key)) !== undefined })),
+  ),
+  inboxMutant(
+    'redrive-all-true',
+    'answers every racing redrive with true',
+    'dead-redrive-race',
+    withLetters(letters => ({
+      redrive: async key => {
+        const was = (await letters.get(key)) !== undefined
+        return (await letters.redrive(key)) || was
+      },
+    })),
+  ),
+  inboxMutant(
+    'letter-without-body',
+    'drops the body of a dead letter',
+    'dead',
+    withLetters(letters => ({
+      get: async key => {
+        const letter = await letters.get(key)
+        return letter && { ...letter, body: new Uint8Array(0) }
+      },
+    })),
+  ),
+  inboxMutant(
+    'letter-without-reason',
+    'drops the reason of a dead letter',
+    'dead',
+    withLetters(letters => ({
+      get: async key => {
+        const letter = await letters.get(key)
+        return letter && { ...letter, reason: '' }
+      },
+    })),
+  ),
+  inboxMutant('browse-nothing', 'finds no event', 'browse', () => ({ browse: () => [] })),
+]
