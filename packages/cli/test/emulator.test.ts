@@ -558,8 +558,26 @@ describe('faults, the clock, settings and statistics', () => {
       delay: '2s',
       lostReply: 0.1,
     })
-    expect((await run('faults', 'set', 'gremlins')).err).toMatch(/gremlins.*frozenTimestamp\./)
+    expect((await run('faults', 'set', 'gremlins')).err).toMatch(/gremlins.*frozenTimestamp.*answerNext\./)
     expect((await run('faults', 'clear')).out).toContain('Nothing goes wrong on purpose')
+  })
+
+  test('an answer instead of that of the app is for the next attempts, and shown with each', async () => {
+    const { run, receiver } = await both('--min-delay', '1ms')
+    expect((await run('faults', 'set', 'answer=503', 'answerNext=1')).out).toBe(
+      'answer      503\nanswerNext  1\n',
+    )
+    await run('send', 'conversation.resolved', '--id', 'evt_1', '--no-wait')
+    await run('wait', '--idle')
+    expect(receiver.handled).toHaveLength(1)
+    expect((await run('show', 'evt_1')).out).toMatch(
+      /^attempt 1 .* 503, fault on purpose: answered\n[\s\S]*^attempt 2 .* 202 accepted$/m,
+    )
+    expect((await run('faults')).out).toContain('Nothing goes wrong on purpose')
+    expect(await run('faults', 'set', 'answer=soon')).toMatchObject({
+      code: 2,
+      err: expect.stringMatching(/faults\.answer.*'timeout' or 'reset'; got soon/),
+    })
   })
 
   test('the clock moves forward, and starts what becomes due', async () => {

@@ -84,7 +84,7 @@ const attempt = object({
   code: orNull(text),
   error: orNull(text),
   retryAfterMs: orNull(number),
-  faults: listOf(choice('tampered', 'stale_timestamp', 'frozen_timestamp', 'lost_reply')),
+  faults: listOf(choice('tampered', 'stale_timestamp', 'frozen_timestamp', 'lost_reply', 'answered')),
   url: text,
   requestHeaders: { type: 'object', additionalProperties: text },
   requestBody: { ...orNull(ref('Bytes')), description: 'What was sent, where a fault changed the event' },
@@ -137,6 +137,17 @@ const faults = options({
   staleBy: duration,
   frozenTimestamp: boolean,
   lostReply: chance,
+  answer: {
+    anyOf: [{ type: 'integer', minimum: 200, maximum: 599 }, choice('timeout', 'reset')],
+    description: 'Instead of the app: a status, no reply within the timeout, or a closed connection',
+  },
+  answerChance: { ...chance, description: 'Of answer, for each attempt; default always' },
+  answerNext: {
+    type: 'integer',
+    minimum: 1,
+    maximum: 1_000_000,
+    description: 'Only the next so many attempts: counts down, and removes answer at the end',
+  },
 })
 
 const rawData: Schema = {
