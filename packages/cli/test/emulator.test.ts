@@ -580,6 +580,22 @@ describe('faults, the clock, settings and statistics', () => {
     })
   })
 
+  test('a request that is saved is verified, and sent to another app', async () => {
+    const { run } = await both()
+    await run('send', 'a.b', '--id', 'evt_1')
+    const folder = mkdtempSync(join(tmpdir(), 'ackhook-save-'))
+    stops.push(() => rmSync(folder, { recursive: true, force: true }))
+    const file = join(folder, 'delivery.json')
+    expect(await run('show', 'evt_1', '--save', file)).toMatchObject({ code: 0, out: '' })
+    expect(await runCli(['verify', file])).toMatchObject({ code: 0, out: expect.stringContaining('✓') })
+    const other = await receiverWith()
+    const sent = await runCli(['send', '--from-file', file, '--to', other.url])
+    expect(sent).toMatchObject({ code: 0, out: expect.stringContaining('202 accepted') })
+    expect(other.handled.map(({ id }) => id)).toEqual(['evt_1'])
+    const mixed = await runCli(['send', 'a.b', '--from-file', file, '--to', other.url])
+    expect(mixed).toMatchObject({ code: 2, err: expect.stringContaining('--from-file') })
+  })
+
   test('the clock moves forward, and starts what becomes due', async () => {
     const { run } = await startEmulator(['--to', await brokenReceiver()])
     await run('send', 'a.b', '--id', 'evt_1')

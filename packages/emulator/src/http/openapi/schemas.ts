@@ -93,6 +93,15 @@ const attempt = object({
   truncated: { type: 'boolean', description: 'Whether the reply was longer' },
 })
 
+const savedRequest = object({
+  format: { const: 'ackhook-delivery-1' },
+  receivedAt: instant,
+  method: { const: 'POST' },
+  url: text,
+  headers: listOf(listOf(text)),
+  body: { ...text, description: 'Base64 of the exact bytes' },
+})
+
 const endpoint = object({
   workspace: text,
   url: { type: 'string', format: 'uri' },
@@ -229,6 +238,7 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
   }),
   BulkResult: object({ matched: integer, done: integer, next: orNull(text) }),
   Faults: faults,
+  SavedRequest: savedRequest,
   Health: object(health),
   Endpoint: endpoint,
   EndpointRequest: options({
