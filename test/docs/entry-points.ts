@@ -94,16 +94,12 @@ export const PARTS: Readonly<Record<string, readonly string[]>> = {
   '@ackhook/testing/adapter-suite': ['adapterSuiteOptions'],
   '@ackhook/testing/spi': [
     'DELIVERY_NAMES',
-    'codeOf',
     'eventBytes',
-    'exchange',
+    'makeAttempt',
+    'nextAttemptAt',
     'resolveDeliveryRules',
     'resolveFaults',
-    'retryAfterMs',
-    'retryAfterOf',
-    'retryDelayMs',
     'shuffleSome',
-    'signAttempt',
     'tapReceiver',
   ],
   // The same, for other frameworks.

@@ -53,7 +53,8 @@ export const ROOMS: Readonly<Record<string, Rooms>> = {
     'doctor/checks': ['doctor/evidence'],
     'doctor/guesses': ['doctor/evidence'],
     doctor: ['delivery', 'secrets', 'doctor/evidence', 'doctor/checks', 'doctor/guesses'],
-    send: [...SHARED, 'delivery'],
+    // `send --from-file` is a replay that is signed anew.
+    send: [...SHARED, 'delivery', 'replay'],
     listen: [...SHARED, 'delivery', 'doctor'],
     replay: [...SHARED, 'delivery'],
     verify: [...SHARED, 'delivery', 'doctor'],

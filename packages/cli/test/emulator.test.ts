@@ -558,8 +558,42 @@ describe('faults, the clock, settings and statistics', () => {
       delay: '2s',
       lostReply: 0.1,
     })
-    expect((await run('faults', 'set', 'gremlins')).err).toMatch(/gremlins.*frozenTimestamp\./)
+    expect((await run('faults', 'set', 'gremlins')).err).toMatch(/gremlins.*frozenTimestamp.*answerNext\./)
     expect((await run('faults', 'clear')).out).toContain('Nothing goes wrong on purpose')
+  })
+
+  test('an answer instead of that of the app is for the next attempts, and shown with each', async () => {
+    const { run, receiver } = await both('--min-delay', '1ms')
+    expect((await run('faults', 'set', 'answer=503', 'answerNext=1')).out).toBe(
+      'answer      503\nanswerNext  1\n',
+    )
+    await run('send', 'conversation.resolved', '--id', 'evt_1', '--no-wait')
+    await run('wait', '--idle')
+    expect(receiver.handled).toHaveLength(1)
+    expect((await run('show', 'evt_1')).out).toMatch(
+      /^attempt 1 .* 503, fault on purpose: answered\n[\s\S]*^attempt 2 .* 202 accepted$/m,
+    )
+    expect((await run('faults')).out).toContain('Nothing goes wrong on purpose')
+    expect(await run('faults', 'set', 'answer=soon')).toMatchObject({
+      code: 2,
+      err: expect.stringMatching(/faults\.answer.*'timeout' or 'reset'; got soon/),
+    })
+  })
+
+  test('a request that is saved is verified, and sent to another app', async () => {
+    const { run } = await both()
+    await run('send', 'a.b', '--id', 'evt_1')
+    const folder = mkdtempSync(join(tmpdir(), 'ackhook-save-'))
+    stops.push(() => rmSync(folder, { recursive: true, force: true }))
+    const file = join(folder, 'delivery.json')
+    expect(await run('show', 'evt_1', '--save', file)).toMatchObject({ code: 0, out: '' })
+    expect(await runCli(['verify', file])).toMatchObject({ code: 0, out: expect.stringContaining('✓') })
+    const other = await receiverWith()
+    const sent = await runCli(['send', '--from-file', file, '--to', other.url])
+    expect(sent).toMatchObject({ code: 0, out: expect.stringContaining('202 accepted') })
+    expect(other.handled.map(({ id }) => id)).toEqual(['evt_1'])
+    const mixed = await runCli(['send', 'a.b', '--from-file', file, '--to', other.url])
+    expect(mixed).toMatchObject({ code: 2, err: expect.stringContaining('--from-file') })
   })
 
   test('the clock moves forward, and starts what becomes due', async () => {

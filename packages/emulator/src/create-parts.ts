@@ -35,7 +35,7 @@ export function createParts(
   const options = { ...asked, secret: kept }
   const counts = new DeliveryCounts(storage.deliveries.counts())
   const room = new LogRoom({ size: storage.size, counts, maxBytes: retention.bytes })
-  const faults = new FaultSource(asked.faults)
+  const faults = new FaultSource(asked.faults, set => feed.publish('faults', set))
   const feed = new ChangeFeed(seq => {
     const row = storage.deliveries.bySeq(seq)
     return row && toDeliveryView(row)

@@ -1,4 +1,10 @@
-export type { AttemptView, BytesView, DeliveryDetail, DeliveryView } from './api/delivery-view.ts'
+export type {
+  AttemptView,
+  BytesView,
+  DeliveryDetail,
+  DeliveryView,
+  SavedRequest,
+} from './api/delivery-view.ts'
 export type {
   BulkOptions,
   BulkResult,

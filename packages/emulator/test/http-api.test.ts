@@ -183,6 +183,20 @@ describe('events and deliveries', () => {
     expect((await http.get('/deliveries/dlv_missing')).status).toBe(404)
     expect((await http.get('/deliveries/dlv_missing/body')).status).toBe(404)
   })
+
+  test('gives the exact last request as a file, and refuses it before there is one', async () => {
+    const { emulator, http } = await start({ to: (await answering()).url })
+    await emulator.api.endpoints.pause()
+    const sent = await emulator.api.sendAll([{ body: '{"id":"evt_f","type":"a.b","price":1.10}' }])
+    const path = `/deliveries/${sent[0]?.deliveries[0]?.id}/request`
+    expect((await http.get(path)).status).toBe(409)
+    expect((await http.get('/deliveries/dlv_missing/request')).status).toBe(404)
+    await emulator.api.endpoints.resume()
+    await emulator.wait()
+    const { body } = await http.get(path)
+    expect(Buffer.from(body.body, 'base64').toString()).toBe('{"id":"evt_f","type":"a.b","price":1.10}')
+    expect(body.headers).toContainEqual(['x-service-signature', expect.stringMatching(/^t=\d+,v1=/)])
+  })
 })
 
 describe('replay', () => {

@@ -60,6 +60,17 @@ test('changes come in batches, the latest state of each delivery last', async ()
   expect(kinds(stream)).toEqual(expect.arrayContaining(['clock', 'endpoint', 'faults', 'message', 'reset']))
 })
 
+test('a fault for the next attempts is reported each time it counts down', async () => {
+  const { emulator, http } = await start({ to: (await answering()).url })
+  const stream = await watch(emulator.url)
+  await http.put('/faults', { answer: 500, answerNext: 2 })
+  await emulator.api.send('call.started')
+  await emulator.api.clock.advance('1m')
+  const faults = () => stream.filter(one => one.event === 'faults').map(one => one.data)
+  await until('all are used up', () => faults().length === 3)
+  expect(faults()).toEqual([{ answer: 500, answerNext: 2 }, { answer: 500, answerNext: 1 }, {}])
+})
+
 test('health warnings appear and clear', async () => {
   const receiver = await answering(Array(10).fill(500))
   const { emulator } = await start({

@@ -1,6 +1,6 @@
 /**
  * For tools. {@link tapReceiver} watches the attempts of a receiver. The rest are the pieces of {@link createSender}, for
- * tools that deliver in their own time: one attempt signed with its faults, one exchange, one delay.
+ * tools that deliver in their own time: one attempt with its faults, and when the next one is due.
  * Changes here are announced like any other.
  *
  * @module
@@ -8,23 +8,17 @@
 
 export { type TappedAttempt, tapReceiver } from './receiver/tap-receiver.ts'
 export { eventBytes } from './requests/event-bytes.ts'
-export { type FailedAttempt, retryDelayMs } from './sender/backoff.ts'
+export type { FailedAttempt } from './sender/backoff.ts'
 export {
   DELIVERY_NAMES,
   type DeliveryOptions,
   type DeliveryRules,
   resolveDeliveryRules,
 } from './sender/delivery-rules.ts'
-export {
-  type Exchange,
-  type ExchangeLimits,
-  exchange,
-  type NoReply,
-  type ReplyReceived,
-} from './sender/exchange.ts'
+export type { Exchange, ExchangeLimits, NoReply, ReplyReceived } from './sender/exchange.ts'
 export { type FaultOptions, type Faults, resolveFaults } from './sender/faults.ts'
-export { codeOf, retryAfterOf } from './sender/post.ts'
-export { retryAfterMs } from './sender/retry-after.ts'
+export { type AttemptMade, type AttemptPlan, makeAttempt } from './sender/make-attempt.ts'
+export { type FailedDelivery, nextAttemptAt } from './sender/next-attempt.ts'
 export type { InjectedFault } from './sender/send-attempt.ts'
 export { shuffleSome } from './sender/shuffle-some.ts'
-export { type AttemptDraft, type SignedAttempt, signAttempt } from './sender/sign-attempt.ts'
+export type { AttemptDraft } from './sender/sign-attempt.ts'

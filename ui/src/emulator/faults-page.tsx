@@ -1,3 +1,5 @@
+import { useSignal } from '@preact/signals'
+import { useRef } from 'preact/hooks'
 import { Failure } from '../kit/failure.tsx'
 import { Field } from '../kit/field.tsx'
 import type { Resource } from '../kit/resource.ts'
@@ -15,9 +17,14 @@ const SETTINGS = ['staleBy', 'delay', 'answer', 'answerNext'] as const
 
 /** What goes wrong from the next attempt on. */
 export function FaultsPage({ faults }: { readonly faults: Resource<Faults> }) {
-  const data = faults.data.value
+  const edited = useSignal(false)
+  const shown = useRef<Faults | undefined>(undefined)
+  // Faults that count down must not take away what is being typed.
+  if (!edited.value) shown.current = faults.data.value
+  const data = shown.current
   const submit = (event: Event) => {
     event.preventDefault()
+    edited.value = false
     const form = new FormData(event.currentTarget as HTMLFormElement)
     void setFaults(faults, faultsOf(form), 'Faults set, from the next attempt on.')
   }
@@ -27,7 +34,12 @@ export function FaultsPage({ faults }: { readonly faults: Resource<Faults> }) {
       <p class="quiet">What goes wrong on purpose, from the next attempt on.</p>
       <Failure error={faults.error.value} retry={faults.reload} isStale={data !== undefined} />
       {data !== undefined && (
-        <form class="panel" onSubmit={submit} key={JSON.stringify(data)}>
+        <form
+          class="panel"
+          onSubmit={submit}
+          onInput={() => (edited.value = true)}
+          key={JSON.stringify(data)}
+        >
           <Answer faults={data} />
           <h2>On the way</h2>
           <p class="small quiet">How often, from 0 (never) to 1 (always). The seed decides which.</p>

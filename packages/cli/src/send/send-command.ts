@@ -11,6 +11,7 @@ import {
   withSentUnit,
 } from '../command/shared-options.ts'
 import { UsageError } from '../command/usage-error.ts'
+import { replay } from '../replay/replay.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { listTypes } from './list-types.ts'
 import { send } from './send.ts'
@@ -23,6 +24,7 @@ export function sendCommand(terminal: Terminal, finish: Finish): Command {
     .option('--to <url>', 'address of the receiver', parseUrl)
     .option('--list', 'print the types there are, with an example of each, and send nothing')
     .option('--data <file or json>', 'data of the event: JSON, or a file with it')
+    .option('--from-file <file>', 'the event of a saved delivery, byte for byte, signed anew')
     .option('--id <id>', 'id of the event (default: a new one for each)')
     .option('--repeat <n>', 'send this many events', parseCount, 1)
     .option('--duplicate', 'send each event twice')
@@ -36,12 +38,29 @@ export function sendCommand(terminal: Terminal, finish: Finish): Command {
     .action(async (type: string | undefined, flags: Omit<SendFlags, 'to'> & ListFlags) => {
       const { list, to } = flags
       if (list) return listTypes(flags, terminal)
+      if (flags.fromFile !== undefined) return finish(await sendFile(flags.fromFile, type, flags, terminal))
       if (type === undefined)
         throw new UsageError('name the type of the event; --list prints those there are')
       if (to === undefined) throw new UsageError('give the address of your receiver with --to')
       finish(await send(type, { ...flags, to }, terminal))
     })
   return withJson(withSentUnit(withContract(withSecret(command))))
+}
+
+/** The flags of an event that is made up mean nothing for one that is there. */
+function sendFile(
+  file: string,
+  type: string | undefined,
+  { to, data, id, repeat, duplicate, dryRun, curl, ...flags }: Partial<SendFlags> & Omit<SendFlags, 'to'>,
+  terminal: Terminal,
+): Promise<number> {
+  if ([type, data, id, duplicate, dryRun, curl].some(one => one !== undefined) || repeat !== 1) {
+    throw new UsageError(
+      '--from-file sends the event of the file once: give it no type, and only --to besides',
+    )
+  }
+  if (to === undefined) throw new UsageError('give the address of your receiver with --to')
+  return replay(file, { ...flags, to, resign: true }, terminal)
 }
 
 function parseRate(text: string): number {
@@ -61,4 +80,5 @@ Examples:
   $ ackhook send my.type --to http://localhost:3000/webhooks --data data.json --duplicate
   $ ackhook send conversation.resolved --to http://localhost:3000/webhooks --repeat 1000 --rate 50
   $ ackhook send conversation.resolved --to http://localhost:3000/webhooks --curl
+  $ ackhook send --from-file delivery.json --to http://localhost:3000/webhooks
   $ ackhook send conversation.resolved --to http://localhost:3000/webhooks --field id=event_id --timestamp-unit milliseconds`

@@ -19,4 +19,5 @@ export interface SendFlags extends SecretFlags, SentContractFlags {
 export interface ListFlags {
   readonly to?: string
   readonly list?: boolean
+  readonly fromFile?: string
 }

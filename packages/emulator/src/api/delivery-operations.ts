@@ -1,6 +1,13 @@
 import { EmulatorError } from '../errors/emulator-error.ts'
 import type { DeliveryRow } from '../storage/delivery-row.ts'
-import { type DeliveryDetail, type DeliveryView, toDeliveryDetail, toDeliveryView } from './delivery-view.ts'
+import {
+  type DeliveryDetail,
+  type DeliveryView,
+  type SavedRequest,
+  toDeliveryDetail,
+  toDeliveryView,
+  toSavedRequest,
+} from './delivery-view.ts'
 import type {
   BulkOptions,
   BulkResult,
@@ -26,6 +33,7 @@ export class DeliveryOperations implements Pick<EmulatorApi, 'deliveries'> {
     list: async (filter = {}, page = {}) => this.#list(filter, page),
     get: async id => this.#detail(id),
     body: async id => this.#parts.storage.deliveries.bodyOf(this.#require(id).seq),
+    request: async id => this.#request(id),
     replay: async (id, options = {}) => this.#replay(id, options),
     retryNow: async id => this.#retryNow(id),
     discard: async id => this.#discard(id),
@@ -53,6 +61,14 @@ export class DeliveryOperations implements Pick<EmulatorApi, 'deliveries'> {
     const { deliveries } = this.#parts.storage
     const row = this.#require(id)
     return toDeliveryDetail(row, deliveries.bodyOf(row.seq), deliveries.attemptsOf(row.seq))
+  }
+
+  #request(id: string): SavedRequest {
+    const { deliveries } = this.#parts.storage
+    const { seq } = this.#require(id)
+    const last = deliveries.attemptsOf(seq).at(-1)
+    if (last === undefined) throw new EmulatorError('conflict', `the delivery ${id} has not been sent yet`)
+    return toSavedRequest(last, deliveries.bodyOf(seq))
   }
 
   #require(id: string): DeliveryRow {

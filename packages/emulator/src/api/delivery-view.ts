@@ -83,6 +83,28 @@ export interface DeliveryDetail extends DeliveryView {
   readonly log: readonly AttemptView[]
 }
 
+/** The exact last request of a delivery, in the format of `ackhook listen --save`. */
+export interface SavedRequest {
+  readonly format: 'ackhook-delivery-1'
+  readonly receivedAt: string
+  readonly method: 'POST'
+  readonly url: string
+  readonly headers: readonly (readonly [name: string, value: string])[]
+  /** Base64 of the exact bytes. */
+  readonly body: string
+}
+
+export function toSavedRequest({ at, url, headers, body }: AttemptRow, event: Uint8Array): SavedRequest {
+  return {
+    format: 'ackhook-delivery-1',
+    receivedAt: toInstant(at),
+    method: 'POST',
+    url,
+    headers: Object.entries(JSON.parse(headers) as Record<string, string>),
+    body: Buffer.from(body ?? event).toString('base64'),
+  }
+}
+
 export function toDeliveryView(row: DeliveryRow): DeliveryView {
   return {
     id: row.id,

@@ -9,7 +9,7 @@ import type { InboundMessage } from '../messages/read-message.ts'
 import type { EmulatorFaults } from '../options/emulator-options.ts'
 import type { SettingView } from '../options/settings.ts'
 import type { DeliveryKind, DeliveryState } from '../storage/delivery-row.ts'
-import type { DeliveryDetail, DeliveryView } from './delivery-view.ts'
+import type { DeliveryDetail, DeliveryView, SavedRequest } from './delivery-view.ts'
 
 /** Which deliveries are meant. What is left out means any. */
 export interface DeliverySelection {
@@ -190,6 +190,8 @@ export interface EmulatorApi {
     get(id: string): Promise<DeliveryDetail>
     /** The event, byte for byte. */
     body(id: string): Promise<Uint8Array>
+    /** The last request, as a file that `ackhook verify` reads. Rejects before the first attempt. */
+    request(id: string): Promise<SavedRequest>
     /** Returns the new delivery. */
     replay(id: string, options?: ReplayOptions): Promise<DeliveryView>
     /** Starts the next attempt of a pending delivery now. */

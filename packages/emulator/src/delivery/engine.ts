@@ -1,4 +1,4 @@
-import { type DeliveryRules, retryDelayMs } from '@ackhook/testing/spi'
+import { type DeliveryRules, nextAttemptAt } from '@ackhook/testing/spi'
 import { Alarm } from '../clock/alarm.ts'
 import type { EmulatorClock } from '../clock/emulator-clock.ts'
 import type { Endpoints } from '../endpoints/endpoints.ts'
@@ -8,7 +8,7 @@ import type { AttemptOutcome, AttemptRow, DeliveryRow, NewDelivery } from '../st
 import type { EndpointRow } from '../storage/endpoint-rows.ts'
 import { attemptBytes } from '../storage/log-size.ts'
 import type { Storage } from '../storage/storage.ts'
-import { type AttemptPlan, makeAttempt } from './attempt.ts'
+import { type AttemptPlan, attemptRow } from './attempt-row.ts'
 import type { DeliveryCounts } from './delivery-counts.ts'
 import type { FaultSource } from './fault-source.ts'
 import type { LogRoom } from './log-room.ts'
@@ -155,7 +155,7 @@ export class DeliveryEngine {
       this.#parts.events.changed(delivery.seq)
       const plan = this.#planOf(delivery, endpoint)
       const { rules, targets, clock } = this.#parts
-      const attempt = await makeAttempt(plan, { rules, targets, signal, now: () => clock.now() })
+      const attempt = await attemptRow(plan, { rules, targets, signal, now: () => clock.now() })
       this.#end({ plan, attempt, signal })
     } catch (error) {
       this.#parts.events.failed(error)
@@ -217,7 +217,7 @@ export class DeliveryEngine {
       url: endpoint.url,
       secrets: endpoints.secretsOf(endpoint),
       at: clock.now(),
-      faults: faults.of(delivery.faults),
+      faults: faults.forAttempt(delivery.faults, delivery.attempts + 1),
       random: decisionRandom(seed(), `${delivery.draw} attempt ${delivery.attempts + 1}`),
     }
   }
@@ -266,11 +266,16 @@ export class DeliveryEngine {
     if (before.state !== 'pending')
       return { state: before.state, next_at: null, ended_at: now, reason: before.reason }
     const { number, retry_after_ms } = attempt
-    const failed = { number, ...(retry_after_ms !== null && { retryAfterMs: retry_after_ms }) }
-    const nextAt = Math.ceil(now + retryDelayMs(failed, random, rules) + random() * faults.delayMs)
-    const isLate = nextAt - (delivery.started_at ?? attempt.at) > rules.retryWindowMs
-    if (number < rules.attempts && !isLate) {
-      return { state: 'pending', next_at: nextAt, ended_at: null, reason: null }
+    const startedAt = delivery.started_at ?? attempt.at
+    const failed = {
+      number,
+      now,
+      startedAt,
+      ...(retry_after_ms !== null && { retryAfterMs: retry_after_ms }),
+    }
+    const nextAt = nextAttemptAt(failed, random, rules, faults.delayMs)
+    if (nextAt !== undefined) {
+      return { state: 'pending', next_at: Math.ceil(nextAt), ended_at: null, reason: null }
     }
     return delivery.kind === 'duplicate'
       ? { state: 'discarded', next_at: null, ended_at: now, reason: 'it was a duplicate on purpose' }

@@ -7,8 +7,11 @@ export class FaultSource {
   readonly #initial: EmulatorFaults
   #options: EmulatorFaults
   #current: Faults
+  readonly #changed: (options: EmulatorFaults) => void
 
-  constructor(initial: EmulatorFaults) {
+  /** `changed` is called when attempts have changed what is set. */
+  constructor(initial: EmulatorFaults, changed: (options: EmulatorFaults) => void) {
+    this.#changed = changed
     this.#initial = initial
     this.#options = initial
     this.#current = resolveEmulatorFaults(initial)
@@ -26,6 +29,21 @@ export class FaultSource {
 
   reset(): void {
     this.set(this.#initial)
+  }
+
+  /** Those of one attempt, which counts for `answerNext`: of the delivery's own faults, or of those that are set. */
+  forAttempt(own: string | null, number: number): Faults {
+    const faults = this.of(own)
+    if (own !== null) return number > faults.answerNext ? { ...faults, answer: undefined } : faults
+    if (faults.answer !== undefined && Number.isFinite(faults.answerNext))
+      this.#countDown(faults.answerNext - 1)
+    return faults
+  }
+
+  #countDown(left: number): void {
+    const { answer, answerChance, answerNext, ...others } = this.#options
+    this.set(left > 0 ? { ...this.#options, answerNext: left } : others)
+    this.#changed(this.#options)
   }
 
   of(own: string | null): Faults {

@@ -6,7 +6,7 @@ import { withoutUndefined } from './without-undefined.ts'
 
 const NAMES = [
   ...['duplicate', 'concurrentDuplicate', 'disorder', 'delay', 'lostReply'],
-  ...['tamper', 'staleTimestamp', 'staleBy', 'frozenTimestamp'],
+  ...['tamper', 'staleTimestamp', 'staleBy', 'frozenTimestamp', 'answer', 'answerChance', 'answerNext'],
 ]
 
 /** Checks faults. Throws `ConfigurationError`. */

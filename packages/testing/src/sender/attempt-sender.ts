@@ -1,11 +1,10 @@
 import type { WebhookEvent } from '@ackhook/core'
 import type { Random } from '../lib/seeded-random.ts'
 import type { EndpointHealth } from './endpoint-health.ts'
-import { type PostResult, post } from './post.ts'
-import { retryAfterMs } from './retry-after.ts'
-import type { InjectedFault, SendAttempt } from './send-attempt.ts'
+import type { Exchange } from './exchange.ts'
+import { type AttemptMade, makeAttempt } from './make-attempt.ts'
+import type { SendAttempt } from './send-attempt.ts'
 import type { ResolvedSender } from './sender-options.ts'
-import { signAttempt } from './sign-attempt.ts'
 
 /** The attempts at one event. */
 export interface AttemptSeries {
@@ -16,19 +15,16 @@ export interface AttemptSeries {
   readonly startedAt: number
 }
 
-/** One attempt before it has a result. */
-interface Begun {
-  readonly number: number
-  readonly at: number
-  readonly faults: InjectedFault[]
-}
+const KEPT_CHARACTERS = 2000
+/** A character takes at most four bytes. */
+const READ_BYTES = 4 * KEPT_CHARACTERS
 
 /** Makes single attempts, with the faults that the options ask for. */
 export class AttemptSender {
   readonly #sender: ResolvedSender
   readonly #health: EndpointHealth
   readonly #signal: AbortSignal
-  /** Requests so far: the rotation of the secret counts them. */
+  /** Requests so far: the rotation of the secret counts them, and so does the fault `answer`. */
   #requests = 0
 
   constructor(sender: ResolvedSender, health: EndpointHealth, signal: AbortSignal) {
@@ -38,43 +34,46 @@ export class AttemptSender {
   }
 
   async send(series: AttemptSeries, number: number): Promise<SendAttempt> {
-    const { url, timeoutMs, clock, faults } = this.#sender
+    const { url, clock, faults } = this.#sender
     const at = clock()
-    const { secrets, rotated } = this.#secrets()
-    const signed = signAttempt({ ...series, number, at, secrets }, this.#sender, faults)
-    if (rotated) signed.faults.push('rotated')
-    const result = await post(url, signed.request, { timeoutMs, signal: this.#signal })
-    return this.#record(result, { number, at, faults: signed.faults }, series.random() < faults.lostReply)
+    const request = this.#requests++
+    const { secrets, rotated } = this.#secretsOf(request)
+    const answer = request < faults.answerNext ? faults.answer : undefined
+    const made = await makeAttempt(
+      { ...series, url, clock, number, at, secrets, faults: { ...faults, answer } },
+      this.#sender,
+      { signal: this.#signal, maxBodyBytes: READ_BYTES },
+    )
+    this.#health.record(made.acknowledged)
+    return {
+      ...{ number, at, acknowledged: made.acknowledged, durationMs: made.result.durationMs },
+      ...replyOf(made),
+      faults: rotated ? ['rotated', ...made.faults] : made.faults,
+    }
   }
 
-  #secrets(): { readonly secrets: readonly string[]; readonly rotated: boolean } {
+  #secretsOf(request: number): { readonly secrets: readonly string[]; readonly rotated: boolean } {
     const { faults, secrets } = this.#sender
     const { rotation } = faults
-    const request = this.#requests++
     if (rotation === undefined || request < rotation.after) return { secrets, rotated: false }
     const overlapping = request < rotation.after + rotation.overlap
     return { secrets: overlapping ? [...secrets, rotation.secret] : [rotation.secret], rotated: true }
   }
+}
 
-  #record(result: PostResult, { number, at, faults }: Begun, lost: boolean): SendAttempt {
-    const { durationMs, retryAfter, status = 0 } = result
-    if (lost) faults.push('lost_reply')
-    const acknowledged = !lost && status >= 200 && status < 300
-    this.#health.record(acknowledged)
-    const asked = lost ? undefined : retryAfterMs(retryAfter, this.#sender.clock())
-    return {
-      number,
-      at,
-      acknowledged,
-      ...(lost ? { error: 'the reply was lost' } : replyOf(result)),
-      ...(asked !== undefined && { retryAfterMs: asked }),
-      durationMs,
-      faults,
-    }
+function replyOf({
+  result,
+  code,
+  retryAfterMs,
+}: AttemptMade): Pick<SendAttempt, 'status' | 'code' | 'body' | 'error' | 'retryAfterMs'> {
+  return {
+    ...reasonOrReply(result),
+    ...(code !== undefined && { code }),
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
   }
 }
 
-function replyOf(result: PostResult): Pick<SendAttempt, 'status' | 'code' | 'body' | 'error'> {
-  const { durationMs: _, retryAfter: __, ...reply } = result
-  return reply
+function reasonOrReply(result: Exchange): Pick<SendAttempt, 'status' | 'body' | 'error'> {
+  if ('error' in result) return { error: result.error }
+  return { status: result.status, body: new TextDecoder().decode(result.body).slice(0, KEPT_CHARACTERS) }
 }

@@ -195,6 +195,50 @@ test('a lost reply leads to a second request for an event that runs once', async
   expect(handled).toEqual(sent.map(event => event.id))
 })
 
+test('a reply made up for the receiver is a failed attempt that it never sees, for the next attempts only', async () => {
+  const { sender, handled } = await setUp({ faults: { answer: 429, answerNext: 3 }, minDelay: '1s' })
+  const [first, second] = await sender.sendAll(events(2))
+  expect(first?.attempts.map(({ status, faults }) => [status, faults])).toEqual([
+    ...Array(3).fill([429, ['answered']]),
+    [202, []],
+  ])
+  expect(second?.attempts.map(attempt => attempt.status)).toEqual([202])
+  expect(handled).toHaveLength(2)
+})
+
+test('a timeout and a reset on purpose read as those of a receiver', async () => {
+  const errors = async (answer: 'timeout' | 'reset') => {
+    const { sender, codes } = await setUp({ faults: { answer }, attempts: 1, timeout: '20ms' })
+    const { attempts } = await sender.send(events(1)[0]!)
+    expect(codes()).toEqual([])
+    return attempts.map(attempt => attempt.error)
+  }
+  expect(await errors('timeout')).toEqual(['no reply within 20 ms'])
+  const closing = await serve(request => request.socket.destroy())
+  const real = await createSender({ url: closing, secret, attempts: 1 }).send(events(1)[0]!)
+  expect(await errors('reset')).toEqual(real.attempts.map(attempt => attempt.error))
+})
+
+test('a sender that is closed does not wait for a timeout on purpose', async () => {
+  const { sender } = await setUp({ faults: { answer: 'timeout' }, timeout: '10m' })
+  const sending = sender.send(events(1)[0]!)
+  setImmediate(() => sender.close())
+  expect((await sending).outcome).toBe('undelivered')
+})
+
+test('a reply is made up as often as its chance says, the same for a seed', async () => {
+  const run = async (seed: number) => {
+    const faults = { answer: 503, answerChance: 0.5 }
+    const { sender } = await setUp({ faults, seed, attempts: 1 })
+    return (await sender.sendAll(events(40))).map(({ outcome }) => outcome)
+  }
+  const outcomes = await run(3)
+  const failed = outcomes.filter(one => one === 'undelivered').length
+  expect(failed).toBeGreaterThan(8)
+  expect(failed).toBeLessThan(32)
+  expect(await run(3)).toEqual(outcomes)
+})
+
 test('a rotation under way fails at a receiver that knows one secret, and not at one that knows both', async () => {
   const faults = { rotation: { secret: next, after: 2, overlap: 2 } }
   const prepared = await setUp({ faults, attempts: 1 }, { secret: [secret, next] })
@@ -256,6 +300,17 @@ test('a wrong option is named in the error, with the fix', () => {
   expect(() => createSender({ url, secret: '' })).toThrow(/'secret'/)
   expect(() => createSender({ url, secret, attempts: 0 })).toThrow(/'attempts'/)
   expect(() => createSender({ url, secret, faults: { tamper: 2 } })).toThrow(/'faults.tamper'.*0 to 1/)
+  for (const answer of [200.5, 199, 600, '503', true]) {
+    expect(() => createSender({ url, secret, faults: { answer } as never })).toThrow(
+      /'faults.answer'.*200 to 599/,
+    )
+  }
+  expect(() => createSender({ url, secret, faults: { answer: 503, answerNext: 0 } })).toThrow(
+    /'faults.answerNext'/,
+  )
+  expect(() => createSender({ url, secret, faults: { answerChance: 0.5 } })).toThrow(
+    /'faults.answer'.*is missing/,
+  )
   const misspelt = { url, secret, retryWindows: '1h' }
   expect(() => createSender(misspelt)).toThrow(/'retryWindows'.*retryWindow/)
   expect(() => createSender({ url, secret, faults: { dupe: 1 } as never })).toThrow(

@@ -2,9 +2,9 @@ import type { WebhookEvent } from '@ackhook/core'
 import { wholeNumber } from '@ackhook/core/spi'
 import { type Random, seededRandom } from '../lib/seeded-random.ts'
 import { AttemptSender, type AttemptSeries } from './attempt-sender.ts'
-import { retryDelayMs } from './backoff.ts'
 import { EndpointHealth, type HealthReport } from './endpoint-health.ts'
 import { MAX_COUNT } from './faults.ts'
+import { nextAttemptAt } from './next-attempt.ts'
 import { runConcurrently } from './run-concurrently.ts'
 import type { SendAttempt } from './send-attempt.ts'
 import { type ResolvedSender, resolveSender, type SenderOptions } from './sender-options.ts'
@@ -125,19 +125,19 @@ class EventSender implements Sender {
 
   /** Attempts the event until it is acknowledged, and says whether it was. */
   async #deliver(event: AnyEvent, made: SendAttempt[], random: Random): Promise<boolean> {
-    const { faults, attempts, clock } = this.#options
+    const { faults, clock } = this.#options
     const { signal } = this.#closing
     const series: AttemptSeries = { event, random, startedAt: clock() }
     try {
-      for (let number = 1; number <= attempts; number++) {
-        if (faults.delayMs > 0) await this.#wait(random() * faults.delayMs, signal)
+      if (faults.delayMs > 0) await this.#wait(random() * faults.delayMs, signal)
+      for (let number = 1; ; number++) {
         const attempt = await this.#attempts.send(series, number)
         made.push(attempt)
         if (attempt.acknowledged) return true
-        const delayMs = retryDelayMs(attempt, random, this.#options)
-        const isLate = clock() + delayMs - series.startedAt > this.#options.retryWindowMs
-        if (number === attempts || isLate) break
-        await this.#wait(delayMs, signal)
+        const failed = { ...attempt, startedAt: series.startedAt, now: clock() }
+        const next = nextAttemptAt(failed, random, this.#options, faults.delayMs)
+        if (next === undefined) break
+        await this.#wait(next - clock(), signal)
       }
     } catch (error) {
       if (!signal.aborted) throw error

@@ -24,6 +24,12 @@ export interface FaultOptions {
   readonly frozenTimestamp?: boolean | undefined
   /** The reply is lost: the receiver has the event, and the sender sends it again. */
   readonly lostReply?: Chance | undefined
+  /** The app is not asked, and this is the reply instead: a status, no reply within the timeout, or a closed connection. */
+  readonly answer?: number | 'timeout' | 'reset' | undefined
+  /** Default: each time. Drawn for each attempt. */
+  readonly answerChance?: Chance | undefined
+  /** Only of the next so many attempts. Default: of all. */
+  readonly answerNext?: number | undefined
   /** The endpoint's secret is replaced while events are under way. */
   readonly rotation?: {
     readonly secret: string
@@ -45,6 +51,9 @@ export interface Faults {
   readonly staleByMs: number
   readonly frozenTimestamp: boolean
   readonly lostReply: number
+  readonly answer: number | 'timeout' | 'reset' | undefined
+  readonly answerChance: number
+  readonly answerNext: number
   readonly rotation: { readonly secret: string; readonly after: number; readonly overlap: number } | undefined
 }
 
@@ -62,6 +71,9 @@ const NAMES = [
   'staleBy',
   'frozenTimestamp',
   'lostReply',
+  'answer',
+  'answerChance',
+  'answerNext',
   'rotation',
 ] as const satisfies readonly (keyof FaultOptions)[]
 
@@ -82,6 +94,7 @@ export function resolveFaults(options: FaultOptions): Faults {
     }),
     frozenTimestamp: options.frozenTimestamp ?? false,
     lostReply: chanceOf('lostReply', options.lostReply),
+    ...answerOf(options),
     rotation: options.rotation && rotationOf(options.rotation),
   }
 }
@@ -93,6 +106,31 @@ function chanceOf(name: keyof FaultOptions, chance: Chance = 0): number {
     `faults.${name}`,
     `must be true, false or a chance from 0 to 1; got ${String(chance)}`,
   )
+}
+
+function answerOf({
+  answer,
+  answerChance,
+  answerNext,
+}: FaultOptions): Pick<Faults, 'answer' | 'answerChance' | 'answerNext'> {
+  if (answer === undefined && (answerChance ?? answerNext) !== undefined) {
+    throw new ConfigurationError('faults.answer', "is missing: 503, 'timeout' or 'reset', for example")
+  }
+  const isStatus = typeof answer === 'number' && Number.isInteger(answer) && answer >= 200 && answer <= 599
+  if (answer !== undefined && !isStatus && answer !== 'timeout' && answer !== 'reset') {
+    throw new ConfigurationError(
+      'faults.answer',
+      `must be a status from 200 to 599, 'timeout' or 'reset'; got ${String(answer)}`,
+    )
+  }
+  return {
+    answer,
+    answerChance: chanceOf('answerChance', answerChance ?? true),
+    answerNext:
+      answerNext === undefined
+        ? Number.POSITIVE_INFINITY
+        : wholeNumber('faults.answerNext', answerNext, 1, MAX_COUNT),
+  }
 }
 
 function rotationOf(rotation: NonNullable<FaultOptions['rotation']>): NonNullable<Faults['rotation']> {

@@ -1,5 +1,11 @@
 /** A fault that was injected into an attempt. */
-export type InjectedFault = 'tampered' | 'stale_timestamp' | 'frozen_timestamp' | 'lost_reply' | 'rotated'
+export type InjectedFault =
+  | 'tampered'
+  | 'stale_timestamp'
+  | 'frozen_timestamp'
+  | 'lost_reply'
+  | 'answered'
+  | 'rotated'
 
 /** One request and its result, as the sender sees it. */
 export interface SendAttempt {

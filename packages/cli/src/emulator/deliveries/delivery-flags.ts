@@ -54,6 +54,8 @@ export interface ShowFlags extends PlaceFlags {
   readonly body?: boolean
   /** Print the last request as a command for `curl`. */
   readonly curl?: boolean
+  /** Write the last request into this file. */
+  readonly save?: string
 }
 
 export interface WaitFlags extends FilterFlags {

@@ -64,6 +64,7 @@ export const DELIVERY_VERBS: readonly Verb<never>[] = [
     options: [
       option('--body', 'print the event alone, for replay --body'),
       option('--curl', 'print commands that sign the last request anew and send it with curl'),
+      option('--save <file>', 'write the exact last request into a file for verify and send --from-file'),
       withPlace,
     ],
     run: show,

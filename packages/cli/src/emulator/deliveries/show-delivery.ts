@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { printable } from '@ackhook/core/spi'
 import type { AttemptView, BytesView, DeliveryDetail } from '@ackhook/emulator'
 import { curlOfDelivery } from '../../command/curl-of-delivery.ts'
@@ -10,11 +12,17 @@ import { withEmulator } from '../lib/with-emulator.ts'
 import type { ShowFlags } from './delivery-flags.ts'
 import { toDeliveryId } from './to-delivery-id.ts'
 
-/** Prints a delivery with every attempt: what was sent and what came back. With --body: the event alone; with --curl: the last request. */
+/** Prints a delivery with every attempt: what was sent and what came back. With --body: the event alone; with --curl: the last request; with --save: a file with it. */
 export function show(args: readonly string[], flags: ShowFlags, terminal: Terminal): Promise<number> {
   const [id = ''] = args
   return withEmulator(flags, terminal, async emulator => {
-    const detail = await emulator.get<DeliveryDetail>(`/deliveries/${await toDeliveryId(id, emulator)}`)
+    const path = `/deliveries/${await toDeliveryId(id, emulator)}`
+    if (flags.save !== undefined) {
+      const request = await emulator.get<object>(`${path}/request`)
+      save(flags.save, `${JSON.stringify(request, undefined, 2)}\n`, terminal)
+      return EXIT.ok
+    }
+    const detail = await emulator.get<DeliveryDetail>(path)
     // Not made printable: it is for a file, from which replay --body takes it.
     if (flags.body) terminal.out(detail.body.text)
     else if (flags.curl) terminal.out(lastRequestOf(detail))
@@ -22,6 +30,16 @@ export function show(args: readonly string[], flags: ShowFlags, terminal: Termin
     else for (const line of describe(detail, createPaint(terminal.colours))) terminal.out(line)
     return EXIT.ok
   })
+}
+
+/** Readable to its owner alone: it holds the data of a customer. */
+function save(file: string, text: string, { cwd, err }: Terminal): void {
+  try {
+    writeFileSync(resolve(cwd, file), text, { mode: 0o600 })
+  } catch (cause) {
+    throw new UsageError(`--save cannot write its file: ${(cause as Error).message}`, { cause })
+  }
+  err(`Saved in ${printable(file)}: ackhook verify and ackhook send --from-file read it.`)
 }
 
 function lastRequestOf(detail: DeliveryDetail): string {

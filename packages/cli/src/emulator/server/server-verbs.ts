@@ -15,6 +15,13 @@ interface ResetFlags extends CallFlags {
   readonly everything?: boolean
 }
 
+const FAULTS_HELP = `answer is the reply instead of your app's: a status, timeout or reset. Your app is not called.
+
+Examples:
+  $ ackhook emulator faults set duplicate=0.1 lostReply
+  $ ackhook emulator faults set answer=503 answerChance=0.5
+  $ ackhook emulator faults set answer=timeout answerNext=3`
+
 /** What `ackhook emulator` does with an emulator that runs. */
 export const SERVER_VERBS: readonly Verb<never>[] = [
   callVerb<EmulatorHealth>({
@@ -41,6 +48,7 @@ export const SERVER_VERBS: readonly Verb<never>[] = [
     route: 'PUT /faults',
     description: 'Replace all faults by these, from the next attempt on',
     args: [['<name=chance...>', 'such as duplicate=0.1, lostReply or delay=2s']],
+    help: FAULTS_HELP,
     body: faultsIn,
     lines: faultLines,
   }),

@@ -40,6 +40,7 @@ export type RouteName =
   | 'POST /deliveries/replay'
   | 'POST /deliveries/discard'
   | 'GET /deliveries/{id}'
+  | 'GET /deliveries/{id}/request'
   | 'POST /deliveries/{id}/replay'
   | 'POST /deliveries/{id}/retry'
   | 'POST /deliveries/{id}/discard'
@@ -119,6 +120,12 @@ export const ROUTES: Readonly<Record<RouteName, Route>> = {
     parameters: [id],
     reply: 'DeliveryDetail',
     refusals: [404],
+  },
+  'GET /deliveries/{id}/request': {
+    summary: 'Its exact last request, as a file that ackhook verify reads',
+    parameters: [id],
+    reply: 'SavedRequest',
+    refusals: [404, 409],
   },
   'POST /deliveries/{id}/replay': {
     summary: 'Sends it again; answers the new delivery',

@@ -84,13 +84,22 @@ const attempt = object({
   code: orNull(text),
   error: orNull(text),
   retryAfterMs: orNull(number),
-  faults: listOf(choice('tampered', 'stale_timestamp', 'frozen_timestamp', 'lost_reply')),
+  faults: listOf(choice('tampered', 'stale_timestamp', 'frozen_timestamp', 'lost_reply', 'answered')),
   url: text,
   requestHeaders: { type: 'object', additionalProperties: text },
   requestBody: { ...orNull(ref('Bytes')), description: 'What was sent, where a fault changed the event' },
   replyHeaders: listOf({ type: 'array', prefixItems: [text, text], minItems: 2, maxItems: 2 }),
   replyBody: { ...ref('Bytes'), description: 'At most 64 KiB' },
   truncated: { type: 'boolean', description: 'Whether the reply was longer' },
+})
+
+const savedRequest = object({
+  format: { const: 'ackhook-delivery-1' },
+  receivedAt: instant,
+  method: { const: 'POST' },
+  url: text,
+  headers: listOf(listOf(text)),
+  body: { ...text, description: 'Base64 of the exact bytes' },
 })
 
 const endpoint = object({
@@ -137,6 +146,17 @@ const faults = options({
   staleBy: duration,
   frozenTimestamp: boolean,
   lostReply: chance,
+  answer: {
+    anyOf: [{ type: 'integer', minimum: 200, maximum: 599 }, choice('timeout', 'reset')],
+    description: 'Instead of the app: a status, no reply within the timeout, or a closed connection',
+  },
+  answerChance: { ...chance, description: 'Of answer, for each attempt; default always' },
+  answerNext: {
+    type: 'integer',
+    minimum: 1,
+    maximum: 1_000_000,
+    description: 'Only the next so many attempts: counts down, and removes answer at the end',
+  },
 })
 
 const rawData: Schema = {
@@ -218,6 +238,7 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
   }),
   BulkResult: object({ matched: integer, done: integer, next: orNull(text) }),
   Faults: faults,
+  SavedRequest: savedRequest,
   Health: object(health),
   Endpoint: endpoint,
   EndpointRequest: options({

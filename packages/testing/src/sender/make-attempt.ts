@@ -1,0 +1,88 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { SignedRequest } from '../requests/signed-request.ts'
+import type { DeliveryRules } from './delivery-rules.ts'
+import { type Exchange, type ExchangeLimits, exchange } from './exchange.ts'
+import type { Faults } from './faults.ts'
+import { codeOf, retryAfterOf } from './post.ts'
+import { retryAfterMs } from './retry-after.ts'
+import type { InjectedFault } from './send-attempt.ts'
+import { type AttemptDraft, signAttempt } from './sign-attempt.ts'
+
+/** One attempt, before it is made. */
+export interface AttemptPlan extends AttemptDraft {
+  readonly url: string
+  readonly faults: Faults
+  /** Sent instead of those with a new signature. */
+  readonly headers?: Readonly<Record<string, string>> | undefined
+  /** Why nothing may be sent to the address. */
+  readonly refusal?: string | undefined
+  /** Milliseconds since the epoch, by the sender's clock. */
+  readonly clock: () => number
+}
+
+/** One attempt, made. */
+export interface AttemptMade {
+  readonly request: SignedRequest
+  readonly faults: readonly InjectedFault[]
+  /** As the sender sees it: a reply that was lost on purpose is none. */
+  readonly result: Exchange
+  readonly acknowledged: boolean
+  /** The `code` of the reply, if it has one. */
+  readonly code?: string
+  readonly retryAfterMs?: number
+}
+
+/** Signs one attempt, sends it, and judges the reply, with the faults that are drawn for it. Never rejects. */
+export async function makeAttempt(
+  plan: AttemptPlan,
+  rules: DeliveryRules,
+  limits: Omit<ExchangeLimits, 'timeoutMs'>,
+): Promise<AttemptMade> {
+  const { url, faults, headers, random, refusal, clock } = plan
+  const signed = signAttempt(plan, rules, faults)
+  const request = headers === undefined ? signed.request : { ...signed.request, headers: { ...headers } }
+  const bounds = { ...limits, timeoutMs: rules.timeoutMs }
+  const answer = answerFor(plan)
+  if (answer !== undefined) signed.faults.push('answered')
+  let result: Exchange
+  if (refusal !== undefined) result = { error: refusal, durationMs: 0 }
+  else if (answer !== undefined) result = await answered(answer, bounds)
+  else result = await exchange(url, request, bounds)
+  if (random() < faults.lostReply) {
+    signed.faults.push('lost_reply')
+    result = { error: 'the reply was lost', durationMs: result.durationMs }
+  }
+  return { request, faults: signed.faults, result, ...judged(result, clock()) }
+}
+
+function answerFor({ faults, random }: AttemptPlan): Faults['answer'] {
+  const { answer, answerChance } = faults
+  // Drawn only where it may happen, so that seeds of before mean the same.
+  if (answer === undefined) return undefined
+  return random() < answerChance ? answer : undefined
+}
+
+/** What the app would have answered. A timeout takes its time, as one of the app does. */
+async function answered(
+  answer: number | 'timeout' | 'reset',
+  { timeoutMs, signal }: ExchangeLimits,
+): Promise<Exchange> {
+  if (answer === 'reset') return { error: 'ECONNRESET', durationMs: 0 }
+  if (answer !== 'timeout') {
+    return { status: answer, headers: [], body: new Uint8Array(), truncated: false, durationMs: 0 }
+  }
+  const isOver = await sleep(timeoutMs, true, { signal }).catch(() => false)
+  return isOver
+    ? { error: `no reply within ${timeoutMs} ms`, durationMs: timeoutMs }
+    : { error: 'the sender was closed', durationMs: 0 }
+}
+
+function judged(result: Exchange, now: number): Pick<AttemptMade, 'acknowledged' | 'code' | 'retryAfterMs'> {
+  if ('error' in result) return { acknowledged: false }
+  const asked = retryAfterMs(retryAfterOf(result), now)
+  return {
+    acknowledged: result.status >= 200 && result.status < 300,
+    ...codeOf(new TextDecoder().decode(result.body)),
+    ...(asked !== undefined && { retryAfterMs: asked }),
+  }
+}
