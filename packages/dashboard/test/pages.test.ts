@@ -126,11 +126,11 @@ describe('dead letters by error', () => {
     await page.getByRole('heading', { name: 'Redrive all 250 letters that match?' }).waitFor()
     expect(await page.evaluate('document.activeElement.textContent')).toBe('Cancel')
     await page.getByRole('button', { name: 'Redrive 250 letters' }).click()
-    await page.getByText('Redrive 250 letters: 200 of 250 …').waitFor()
+    await page.getByText('Redriving: 200 of 250').waitFor()
     await page.getByRole('link', { name: 'Overview' }).click()
     await page.getByRole('button', { name: 'Stop' }).click()
     goOn()
-    await page.getByText(/^2[05]0 letters redriven, then stopped\.$/).waitFor()
+    await page.getByText(/^Stopped\. 2[05]0 letters redriven\.$/).waitFor()
     expect(await page.getByRole('button', { name: 'Stop' }).count()).toBe(0)
   })
 
