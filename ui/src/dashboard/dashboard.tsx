@@ -1,6 +1,7 @@
 import type { Overview } from '../../../packages/dashboard/src/protocol/protocol.ts'
 import { call } from '../kit/api.ts'
 import { Failure } from '../kit/failure.tsx'
+import { Loading } from '../kit/loading.tsx'
 import { useResource } from '../kit/resource.ts'
 import { route } from '../kit/route.ts'
 import { type Place, Shell } from '../kit/shell.tsx'
@@ -17,7 +18,11 @@ export function Dashboard() {
   return (
     <Shell brand="dashboard" places={placesOf(data)} foot={data?.role === 'read' ? 'Read only' : undefined}>
       <Failure error={overview.error.value} retry={overview.reload} isStale={data !== undefined} />
-      {(data !== undefined || overview.error.value === undefined) && <Page data={data} />}
+      {data !== undefined || overview.error.value === undefined ? (
+        <Page data={data} />
+      ) : (
+        <h1 class="visually-hidden">Dashboard</h1>
+      )}
     </Shell>
   )
 }
@@ -38,7 +43,7 @@ function placesOf(data: Overview | undefined): readonly Place[] {
 function Page({ data }: { readonly data: Overview | undefined }) {
   const [place = 'overview', key] = route.value.parts
   if (place === 'letters' && key === undefined) return <LettersPage overview={data} />
-  if (data === undefined) return <p class="quiet">Loading …</p>
+  if (data === undefined) return <Loading />
   if (place === 'letters' && key !== undefined)
     return <LetterPage key={key} letterKey={key} role={data.role} />
   const state = data.browsing.states.find(one => one === place)

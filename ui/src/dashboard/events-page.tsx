@@ -1,4 +1,4 @@
-import { useEffect } from 'preact/hooks'
+import { useEffect, useMemo } from 'preact/hooks'
 import type {
   Browsing,
   EventPage,
@@ -22,7 +22,7 @@ interface Row extends EventRow {
 
 const COLUMNS: readonly Column<Row>[] = [
   { key: 'id', label: 'Event', cell: row => <span class="mono">{visible(row.id)}</span> },
-  { key: 'type', label: 'Type', cell: row => visible(row.type), width: '12rem' },
+  { key: 'type', label: 'Type', cell: row => visible(row.type), width: '12.5rem' },
   { key: 'namespace', label: 'Namespace', cell: row => visible(row.namespace), width: '8rem' },
   { key: 'attempts', label: 'Attempts', cell: row => row.attempts, numeric: true, width: '5.5rem' },
   {
@@ -38,6 +38,16 @@ const COLUMNS: readonly Column<Row>[] = [
     width: '12.5rem',
   },
 ]
+
+/** Without columns that would be empty. */
+function useColumns(rows: readonly Row[]): readonly Column<Row>[] {
+  const hasNamespace = rows.some(({ namespace }) => namespace !== '')
+  const hasDue = rows.some(({ dueAt }) => dueAt !== undefined)
+  return useMemo(
+    () => COLUMNS.filter(({ key }) => (key !== 'namespace' || hasNamespace) && (key !== 'due' || hasDue)),
+    [hasNamespace, hasDue],
+  )
+}
 
 interface EventsPageProps {
   readonly state: Browsing['states'][number]
@@ -63,6 +73,7 @@ export function EventsPage({ state, overview: { now, browsing } }: EventsPagePro
   }, [now])
   const { count, ...list } = paged.list.value
   const error = paged.error.value
+  const columns = useColumns(list.rows)
   return (
     <>
       <div class="bar">
@@ -81,7 +92,7 @@ export function EventsPage({ state, overview: { now, browsing } }: EventsPagePro
       ) : (
         <DataTable
           caption={isPending ? 'Pending events' : 'Active events'}
-          columns={COLUMNS}
+          columns={columns}
           {...list}
           count={count}
           turn={paged.turn.value}

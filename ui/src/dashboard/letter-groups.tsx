@@ -54,7 +54,7 @@ export function LetterGroups({ overview, turn, onChanged }: LetterGroupsProps) {
                 </button>
               )}
             </div>
-            <div class="small quiet">{group.types.map(visible).join(', ')}</div>
+            <div class="small quiet">{group.types.map(type => visible(type)).join(', ')}</div>
           </li>
         ))}
       </ul>

@@ -53,10 +53,14 @@ export function LetterPage({ letterKey, role }: { readonly letterKey: string; re
         fate.value !== undefined && <Verdict state={fate.value} />
       )}
       {isGone && fate.value === undefined && !isFollowed.value && (
-        <h1>This dead letter is no longer there</h1>
+        <p class="note" role="status">
+          This dead letter is no longer there.
+        </p>
       )}
       {!isGone && <Failure error={error} retry={letter.reload} isStale={letter.data.value !== undefined} />}
-      {letter.data.value !== undefined && (
+      {letter.data.value === undefined ? (
+        <h1 class="visually-hidden">Dead letter</h1>
+      ) : (
         <Letter
           letter={letter.data.value}
           actions={

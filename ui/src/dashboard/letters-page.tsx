@@ -6,6 +6,7 @@ import { Failure } from '../kit/failure.tsx'
 import { formatCount } from '../kit/format-count.ts'
 import { neighbour, useKeys } from '../kit/keys.ts'
 import { KeysHint } from '../kit/keys-hint.tsx'
+import { Loading } from '../kit/loading.tsx'
 import { Nothing } from '../kit/nothing.tsx'
 import { AgoCell, zoneOf } from '../kit/now.tsx'
 import { PAGE_ROWS } from '../kit/page-window.ts'
@@ -28,9 +29,9 @@ const COLUMNS: readonly Column<EventRow>[] = [
       </a>
     ),
   },
-  { key: 'type', label: 'Type', cell: row => visible(row.type), width: '12rem' },
-  { key: 'namespace', label: 'Namespace', cell: row => visible(row.namespace), width: '8rem' },
   { key: 'reason', label: 'Last error', cell: ({ reason = '' }) => inOneLine(reason) },
+  { key: 'type', label: 'Type', cell: row => visible(row.type), width: '12.5rem' },
+  { key: 'namespace', label: 'Namespace', cell: row => visible(row.namespace), width: '8rem' },
   { key: 'attempts', label: 'Attempts', cell: row => row.attempts, numeric: true, width: '5.5rem' },
   {
     key: 'failedAt',
@@ -53,7 +54,7 @@ export function LettersPage({ overview }: { readonly overview: Overview | undefi
     const keys = isFirst ? pages.view().rows.map(({ key }) => key) : undefined
     if (keys !== undefined) selected.value = new Set(keys.filter(key => selected.peek().has(key)))
   })
-  if (overview === undefined) return <p class="quiet">Loading …</p>
+  if (overview === undefined) return <Loading />
   const canChange = overview.role === 'admin'
   return (
     <>

@@ -109,7 +109,9 @@ function LiveProcessLine({ process }: { readonly process: LiveProcess }) {
           {version}, started <Ago at={startedAt} />
         </span>
       </div>
-      <div class="small">{handles.length === 0 ? 'no handlers' : handles.map(visible).join(', ')}</div>
+      <div class="small">
+        {handles.length === 0 ? 'no handlers' : handles.map(one => visible(one)).join(', ')}
+      </div>
     </div>
   )
 }
@@ -164,7 +166,7 @@ const COLUMNS: readonly Column<ObservationLine>[] = [
     cell: line => <Badge tone={TONES[line.kind] ?? 'idle'}>{line.kind}</Badge>,
   },
   { key: 'id', label: 'Event', cell: ({ id = '' }) => <span class="mono">{visible(id)}</span> },
-  { key: 'type', label: 'Type', width: '11rem', cell: ({ type = '' }) => visible(type) },
+  { key: 'type', label: 'Type', width: '12.5rem', cell: ({ type = '' }) => visible(type) },
   { key: 'detail', label: 'Detail', cell: ({ detail = '' }) => inOneLine(detail) },
   {
     key: 'duration',
