@@ -67,8 +67,8 @@ const config: KnipConfig = {
     // A peer that only `ui/` bundles, and frameworks that its tests mount it in.
     'packages/dashboard': { entry: packageTests, project: packageSources, ignoreDependencies: ['fastify'] },
     ui: {
-      entry: ['build.mjs!', 'src/*/main.tsx!'],
-      project: ['src/**/*.{ts,tsx}!', 'build.mjs!'],
+      entry: ['build.mjs!', 'dev.mjs!', 'src/*/main.tsx!'],
+      project: ['src/**/*.{ts,tsx}!', '*.mjs!'],
       // Its build imports a file of it by the path.
       ignoreDependencies: ['ackhook'],
     },

@@ -2,15 +2,15 @@
 // mounted wherever JavaScript runs, Workers and bundles included. The emulator gets files, as it always has a disk.
 // With `--if-changed` a page stays that is newer than all it is built from: tests build before each run.
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { ERRORS, pageOptions } from './page-options.mjs'
 
 // Vitest, which builds before its tests, has `test` here, and Vite would build another page.
 process.env['NODE_ENV'] = 'production'
 
 const root = fileURLToPath(new URL('.', import.meta.url))
-const ERRORS = fileURLToPath(new URL('../docs/errors.md', import.meta.url))
 const TYPES = { html: 'text/html', js: 'text/javascript', css: 'text/css', svg: 'image/svg+xml' }
 
 const packages = fileURLToPath(new URL('../packages/', import.meta.url))
@@ -39,7 +39,9 @@ function isUpToDate(page, into) {
     readdirSync(folder, { recursive: true }).map(file => join(folder, file)),
   )
   const newest = Math.max(
-    ...[...sources, ERRORS, fileURLToPath(import.meta.url)].map(file => statSync(file).mtimeMs),
+    ...[...sources, ERRORS, `${root}build.mjs`, `${root}page-options.mjs`].map(
+      file => statSync(file).mtimeMs,
+    ),
   )
   return statSync(into).mtimeMs > newest
 }
@@ -48,13 +50,8 @@ function isUpToDate(page, into) {
 async function assetsOf(page) {
   const { build } = await import('vite')
   const { output } = await build({
-    root: `${root}src/${page}`,
-    configFile: false,
+    ...pageOptions(page),
     logLevel: 'warn',
-    // Relative addresses work behind any prefix.
-    base: './',
-    plugins: [virtualModules()],
-    oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
     build: {
       write: false,
       // The page names what it starts with; what it loads later has no dependencies of its own.
@@ -78,33 +75,4 @@ function assetOf(file) {
   if (type === undefined) throw new Error(`No content type is known for ${file.fileName}`)
   const etag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 16)}"`
   return { type: `${type}; charset=utf-8`, etag, body }
-}
-
-/** Modules that the build makes from what stands elsewhere in the repository. */
-function virtualModules() {
-  const sources = { 'virtual:reply-codes': replyCodes, 'virtual:event-types': eventTypes }
-  return {
-    name: 'virtual-modules',
-    resolveId: id => (id in sources ? `\0${id}` : undefined),
-    load: id => sources[id.slice(1)]?.(),
-  }
-}
-
-/** Cause and fix of each refusal, from the table in docs/errors.md. */
-function replyCodes() {
-  const rows = readFileSync(ERRORS, 'utf8').matchAll(/^\| `(\w+)` \| (\d{3})[^|]*\| ([^|]+) \| ([^|]+) \|$/gm)
-  const codes = [...rows].map(([, code, , cause, fix]) => [code, { cause: plain(cause), fix: plain(fix) }])
-  if (codes.length === 0) throw new Error('docs/errors.md has no table of codes')
-  return `export const codes = ${JSON.stringify(Object.fromEntries(codes))}`
-}
-
-/** The types that `ackhook send --list` prints, with an example of each. */
-async function eventTypes() {
-  const { EVENT_TYPES } = await import('../packages/cli/dist/send/event-types.js')
-  return `export const EVENT_TYPES = ${JSON.stringify(EVENT_TYPES)}`
-}
-
-/** Markdown as text. */
-function plain(markdown) {
-  return markdown.replaceAll('`', '').replace(/\[([^\]]+)\]\([^)]+\)/g, '$1')
 }

@@ -1,24 +1,13 @@
 import { createServer } from 'node:http'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
-import {
-  type Browser,
-  type BrowserContext,
-  expectAccessible,
-  keepScreenshot,
-  launchBrowser,
-  openPage,
-  type Page,
-} from '../../../test/support/browser.ts'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { expectAccessible, keepScreenshot, type Page } from '../../../test/support/browser.ts'
 import { inFull } from '../../../test/support/in-full.ts'
+import { sharedBrowser } from '../../../test/support/shared-browser.ts'
 import type { DashboardOptions } from '../src/index.ts'
 import { dashboard } from '../src/node.ts'
 import { dead, type Letters, withLetters } from './with-letters.ts'
 
-let browser: Browser
-beforeAll(async () => {
-  browser = await launchBrowser()
-})
-afterAll(() => browser.close())
+const { contextWith, open } = sharedBrowser()
 
 /** The dashboard of some letters, behind a prefix as in an app. */
 async function serve(letters: Letters, options: Partial<DashboardOptions> = {}): Promise<string> {
@@ -30,19 +19,6 @@ async function serve(letters: Letters, options: Partial<DashboardOptions> = {}):
   })
   await vi.waitFor(() => expect(server.address()).not.toBeNull())
   return `http://127.0.0.1:${(server.address() as { port: number }).port}/ops/webhooks/`
-}
-
-async function contextWith(options: Parameters<Browser['newContext']>[0] = {}): Promise<BrowserContext> {
-  const context = await browser.newContext({ viewport: { width: 1200, height: 800 }, ...options })
-  onTestFinished(() => context.close())
-  return context
-}
-
-/** Opens a page, and expects at the end of the test that nothing went wrong on it. */
-async function open(url: string, context?: BrowserContext): Promise<Page> {
-  const { page, problems } = await openPage(context ?? (await contextWith()), url)
-  onTestFinished(() => expect(problems).toEqual([]))
-  return page
 }
 
 /** As text, since the tests have no types of the DOM: j and Enter, before the page has drawn its first row. */
@@ -126,11 +102,11 @@ describe('dead letters by error', () => {
     await page.getByRole('heading', { name: 'Redrive all 250 letters that match?' }).waitFor()
     expect(await page.evaluate('document.activeElement.textContent')).toBe('Cancel')
     await page.getByRole('button', { name: 'Redrive 250 letters' }).click()
-    await page.getByText('Redrive 250 letters: 200 of 250 …').waitFor()
+    await page.getByText('Redriving: 200 of 250').waitFor()
     await page.getByRole('link', { name: 'Overview' }).click()
     await page.getByRole('button', { name: 'Stop' }).click()
     goOn()
-    await page.getByText(/^2[05]0 letters redriven, then stopped\.$/).waitFor()
+    await page.getByText(/^Stopped\. 2[05]0 letters redriven\.$/).waitFor()
     expect(await page.getByRole('button', { name: 'Stop' }).count()).toBe(0)
   })
 

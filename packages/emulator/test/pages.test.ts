@@ -1,76 +1,17 @@
 import { createServer } from 'node:http'
-import { createReceiver } from '@ackhook/core'
-import { toNodeHandler } from '@ackhook/core/node'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
-import {
-  type Browser,
-  type BrowserContext,
-  expectAccessible,
-  keepScreenshot,
-  launchBrowser,
-  openPage,
-  type Page,
-} from '../../../test/support/browser.ts'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { expectAccessible, keepScreenshot, type Page } from '../../../test/support/browser.ts'
 import { inFull } from '../../../test/support/in-full.ts'
-import { startPatientEmulator } from '../../../test/support/patient-emulator.ts'
-import type { Emulator, EmulatorOptions } from '../src/index.ts'
+import { sharedBrowser } from '../../../test/support/shared-browser.ts'
+import type { EmulatorOptions } from '../src/index.ts'
+import { APP_SECRET, type EmulatedApp, startEmulatedApp } from './emulated-app.ts'
 
-const SECRET = 'whsec_emulator_pages_0123456789'
-const quiet = { info() {}, warn() {}, error() {} }
+const { contextWith, open } = sharedBrowser()
 
-let browser: Browser
-beforeAll(async () => {
-  browser = await launchBrowser()
-})
-afterAll(() => browser.close())
-
-interface App {
-  readonly emulator: Emulator
-  /** Ids in the order in which their handler ran. */
-  readonly handled: string[]
-  /** Instead of the receiver's own reply. */
-  status: number | undefined
-}
-
-/** An emulator that delivers to a real receiver. */
-async function start(options: EmulatorOptions = {}): Promise<App> {
-  const handled: string[] = []
-  const receiver = createReceiver({ secret: SECRET, logger: quiet })
-  receiver.on('*', event => handled.push(event.id))
-  const handler = toNodeHandler(receiver)
-  const server = createServer((request, response) => {
-    if (app.status === undefined) handler(request, response)
-    else
-      response
-        .writeHead(app.status, { 'content-type': 'application/json' })
-        .end(app.status === 401 ? '{"code":"unauthorized"}' : '{}')
-  }).listen(0, '127.0.0.1')
-  await vi.waitFor(() => expect(server.address()).not.toBeNull())
-  const to = `http://127.0.0.1:${(server.address() as { port: number }).port}/webhooks`
-  const app: App = {
-    emulator: await startPatientEmulator({ port: 0, to, secret: SECRET, seed: 1, ...options }),
-    handled,
-    status: undefined,
-  }
-  onTestFinished(async () => {
-    await app.emulator.close()
-    server.closeAllConnections()
-    server.close()
-  })
+async function start(options: EmulatorOptions = {}): Promise<EmulatedApp> {
+  const app = await startEmulatedApp(options)
+  onTestFinished(() => app.close())
   return app
-}
-
-async function contextWith(options: Parameters<Browser['newContext']>[0] = {}): Promise<BrowserContext> {
-  const context = await browser.newContext({ viewport: { width: 1200, height: 800 }, ...options })
-  onTestFinished(() => context.close())
-  return context
-}
-
-/** Opens a page, and expects at the end of the test that nothing went wrong on it but what `allowed` names. */
-async function open(url: string, context?: BrowserContext, allowed = /^never$/): Promise<Page> {
-  const { page, problems } = await openPage(context ?? (await contextWith()), url)
-  onTestFinished(() => expect(problems.filter(problem => !allowed.test(problem))).toEqual([]))
-  return page
 }
 
 const rows = (page: Page) => page.locator('tr.row')
@@ -354,7 +295,7 @@ describe('a delivery', () => {
     const command = (await page.evaluate('navigator.clipboard.readText()')) as string
     const { promisify } = await import('node:util')
     const { execFile } = await import('node:child_process')
-    const env = { ...process.env, SIGNING_SECRET: SECRET }
+    const env = { ...process.env, SIGNING_SECRET: APP_SECRET }
     const { stdout } = await promisify(execFile)('sh', ['-c', command], { env })
     expect(stdout).toContain('"code":"duplicate"')
     expect(handled).toHaveLength(1)

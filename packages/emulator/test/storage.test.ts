@@ -278,3 +278,16 @@ describe('retention', () => {
     expect((await emulator.api.messages.list()).messages).toHaveLength(1)
   })
 })
+
+test('a NUL in a type or an id ends neither', async () => {
+  const { emulator } = await start({ to: (await answering()).url })
+  const body = JSON.stringify({
+    id: 'evt_a\0b',
+    type: 'a.b\0c',
+    created_at: '2026-03-01T12:00:00Z',
+    data: {},
+  })
+  await emulator.api.sendAll([{ body }, { type: 'a.b' }])
+  const { deliveries } = await emulator.api.deliveries.list({ type: 'a.b\0c' })
+  expect(deliveries.map(({ event, type }) => [event, type])).toEqual([['evt_a\\u0000b', 'a.b\\u0000c']])
+})

@@ -1,4 +1,3 @@
-import { signal } from '@preact/signals'
 import type {
   ChangeReport,
   ChangeRequest,
@@ -7,32 +6,29 @@ import type {
 import { call } from '../kit/api.ts'
 import { confirm } from '../kit/confirm.tsx'
 import { formatCount } from '../kit/format-count.ts'
-import { attempt, toast } from '../kit/toasts.tsx'
+import { isUnderWay, runTask, type TaskControl } from '../kit/tasks.tsx'
+import { toast } from '../kit/toasts.tsx'
 
 export type Change = 'redrive' | 'discard'
 
 const PAGE = 200
 const DONE = { redrive: 'redriven', discard: 'discarded' } as const
-const TITLE = { redrive: 'Redrive', discard: 'Discard' } as const
+const VERB = { redrive: 'Redrive', discard: 'Discard' } as const
+const TITLE = { redrive: 'Redriving', discard: 'Discarding' } as const
+const COUNTING = 'Counting letters'
 const WHAT = {
   redrive: 'They run again in the processes of your app, from attempt 1.',
   discard: 'They are deleted for good, with their bodies.',
 } as const
 
-/** What is under way, for the line that every page shows. */
-export interface Running {
-  readonly title: string
-  readonly done: number
-  /** Undefined while it is counted. */
-  readonly total: number | undefined
-  readonly stop: () => void
+/** Whether letters are counted or changed: one such task at a time. */
+export function isChanging(): boolean {
+  return [COUNTING, TITLE.redrive, TITLE.discard].some(isUnderWay)
 }
 
-export const running = signal<Running | undefined>(undefined)
-
-/** Asks, then changes the letters with these keys. Returns whether any was. */
+/** Asks, then changes the letters with these keys. Returns whether it began. */
 export async function changeLetters(action: Change, keys: readonly string[]): Promise<boolean> {
-  if (!(await isSure(action, `${TITLE[action]} ${countOf(keys.length)}?`, keys.length))) return false
+  if (!(await isSure(action, `${VERB[action]} ${countOf(keys.length)}?`, keys.length))) return false
   return change(action, keys.length, async ({ signal, report }) => {
     for (let at = 0; at < keys.length && !signal.aborted; at += PAGE)
       report(await post(action, { keys: keys.slice(at, at + PAGE) }))
@@ -56,13 +52,13 @@ export async function changeMatching(
     return false
   }
   const which = Object.keys(filter).length === 0 ? '' : ' that match'
-  if (!(await isSure(action, `${TITLE[action]} all ${countOf(count)}${which}?`, count))) return false
+  if (!(await isSure(action, `${VERB[action]} all ${countOf(count)}${which}?`, count))) return false
   return change(action, count, work => eachPage(action, { matching }, work))
 }
 
 /** Redrives one letter without a summary: its page says what became of it. */
 export async function redriveOne(key: string): Promise<boolean> {
-  if (!(await isSure('redrive', `${TITLE.redrive} ${countOf(1)}?`, 1))) return false
+  if (!(await isSure('redrive', `${VERB.redrive} ${countOf(1)}?`, 1))) return false
   try {
     const { changed } = await post('redrive', { keys: [key] })
     if (changed === 0) toast('bad', 'It was not redriven: it is no longer there, or the inbox has no room.')
@@ -74,7 +70,7 @@ export async function redriveOne(key: string): Promise<boolean> {
 }
 
 function isSure(action: Change, title: string, count: number): Promise<boolean> {
-  return confirm(title, WHAT[action], `${TITLE[action]} ${countOf(count)}`, action === 'discard' || count > 1)
+  return confirm(title, WHAT[action], `${VERB[action]} ${countOf(count)}`, action === 'discard' || count > 1)
 }
 
 interface Work {
@@ -82,50 +78,37 @@ interface Work {
   readonly report: (page: ChangeReport) => void
 }
 
-/** Runs one piece of work at a time, with its progress. */
-async function run(
-  title: string,
-  total: number | undefined,
-  work: (parts: Work) => Promise<void>,
-): Promise<Total> {
-  if (running.peek() !== undefined) throw new Error('Another change of letters is under way.')
-  const sum = { changed: 0, missed: 0, isStopped: false }
-  const abort = new AbortController()
-  const show = () => {
-    running.value = { title, done: sum.changed + sum.missed, total, stop: () => abort.abort() }
-  }
-  show()
-  try {
+/** Runs the requests as a task. Returns true: an error too may come after some were changed. */
+async function change(action: Change, count: number, work: (parts: Work) => Promise<void>): Promise<boolean> {
+  const sum = { changed: 0, missed: 0 }
+  const run = async ({ signal, progress }: TaskControl) => {
+    progress(0, count)
     await work({
-      signal: abort.signal,
-      report(page) {
-        sum.changed += page.changed
-        sum.missed += page.missed
-        show()
+      signal,
+      report({ changed, missed }) {
+        sum.changed += changed
+        sum.missed += missed
+        progress(sum.changed + sum.missed, count)
       },
     })
-  } finally {
-    running.value = undefined
+    return summary(action, sum)
   }
-  return { ...sum, isStopped: abort.signal.aborted }
-}
-
-function change(action: Change, count: number, work: (parts: Work) => Promise<void>): Promise<boolean> {
-  const title = `${TITLE[action]} ${countOf(count)}`
-  return attempt(async () => summary(action, await run(title, count, work)))
+  await runTask(TITLE[action], run, said => said)
+  return true
 }
 
 /** `undefined` when they could not be counted, which is said, or it was stopped. */
-async function countMatching(action: Change, matching: LetterFilter): Promise<number | undefined> {
-  try {
-    const { changed, isStopped } = await run('Counting letters', undefined, work =>
-      eachPage(action, { matching, dryRun: true }, work),
-    )
-    return isStopped ? undefined : changed
-  } catch (cause) {
-    toast('bad', cause instanceof Error ? cause.message : String(cause))
-    return undefined
+function countMatching(action: Change, matching: LetterFilter): Promise<number | undefined> {
+  const work = async ({ signal, progress }: TaskControl) => {
+    let count = 0
+    const report = ({ changed }: ChangeReport) => {
+      count += changed
+      progress(count)
+    }
+    await eachPage(action, { matching, dryRun: true }, { signal, report })
+    return signal.aborted ? undefined : count
   }
+  return runTask(COUNTING, work, () => '')
 }
 
 async function eachPage(
@@ -141,19 +124,13 @@ async function eachPage(
   } while (after !== undefined && !signal.aborted)
 }
 
-interface Total {
-  readonly changed: number
-  readonly missed: number
-  readonly isStopped: boolean
-}
-
 function post(action: Change, body: ChangeRequest): Promise<ChangeReport> {
   return call(`api/letters/${action}`, { method: 'POST', body })
 }
 
-function summary(action: Change, { changed, missed, isStopped }: Total): string {
+function summary(action: Change, { changed, missed }: Omit<ChangeReport, 'next'>): string {
   const rest = missed === 0 ? '' : ` ${countOf(missed)} could not be: no longer there, or no room.`
-  return `${countOf(changed)} ${DONE[action]}${isStopped ? ', then stopped' : ''}.${rest}`
+  return `${countOf(changed)} ${DONE[action]}.${rest}`
 }
 
 function countOf(count: number): string {

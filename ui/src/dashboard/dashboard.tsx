@@ -1,11 +1,10 @@
 import type { Overview } from '../../../packages/dashboard/src/protocol/protocol.ts'
 import { call } from '../kit/api.ts'
 import { Failure } from '../kit/failure.tsx'
-import { formatCount } from '../kit/format-count.ts'
+import { Loading } from '../kit/loading.tsx'
 import { useResource } from '../kit/resource.ts'
 import { route } from '../kit/route.ts'
 import { type Place, Shell } from '../kit/shell.tsx'
-import { running } from './change-letters.ts'
 import { EventsPage } from './events-page.tsx'
 import { LetterPage } from './letter-page.tsx'
 import { LettersPage } from './letters-page.tsx'
@@ -18,27 +17,13 @@ export function Dashboard() {
   const data = overview.data.value
   return (
     <Shell brand="dashboard" places={placesOf(data)} foot={data?.role === 'read' ? 'Read only' : undefined}>
-      <Progress />
-      <Failure error={overview.error.value} retry={overview.reload} />
-      {(data !== undefined || overview.error.value === undefined) && <Page data={data} />}
+      <Failure error={overview.error.value} retry={overview.reload} isStale={data !== undefined} />
+      {data !== undefined || overview.error.value === undefined ? (
+        <Page data={data} />
+      ) : (
+        <h1 class="visually-hidden">Dashboard</h1>
+      )}
     </Shell>
-  )
-}
-
-/** What is under way, on every page: leaving the page that began it does not end it. */
-function Progress() {
-  if (running.value === undefined) return null
-  const { title, done, total, stop } = running.value
-  return (
-    <div class="note wait bar" role="status">
-      <span>
-        {title}: {formatCount(done)}
-        {total !== undefined && ` of ${formatCount(total)}`} …
-      </span>
-      <button type="button" class="push" onClick={stop}>
-        Stop
-      </button>
-    </div>
   )
 }
 
@@ -58,10 +43,10 @@ function placesOf(data: Overview | undefined): readonly Place[] {
 function Page({ data }: { readonly data: Overview | undefined }) {
   const [place = 'overview', key] = route.value.parts
   if (place === 'letters' && key === undefined) return <LettersPage overview={data} />
-  if (data === undefined) return <p class="quiet">Loading …</p>
+  if (data === undefined) return <Loading />
   if (place === 'letters' && key !== undefined)
     return <LetterPage key={key} letterKey={key} role={data.role} />
   const state = data.browsing.states.find(one => one === place)
-  if (state !== undefined) return <EventsPage key={state} state={state} filters={data.browsing.filters} />
+  if (state !== undefined) return <EventsPage key={state} state={state} overview={data} />
   return <OverviewPage data={data} />
 }

@@ -1,68 +1,102 @@
-import type { Browsing, EventPage, EventRow } from '../../../packages/dashboard/src/protocol/protocol.ts'
+import { useEffect, useMemo } from 'preact/hooks'
+import type {
+  Browsing,
+  EventPage,
+  EventRow,
+  Overview,
+} from '../../../packages/dashboard/src/protocol/protocol.ts'
 import { call } from '../kit/api.ts'
 import { type Column, DataTable } from '../kit/data-table.tsx'
 import { Failure } from '../kit/failure.tsx'
-import { Ago, distance } from '../kit/now.tsx'
+import { Nothing } from '../kit/nothing.tsx'
+import { AgoCell, zoneOf } from '../kit/now.tsx'
 import { PAGE_ROWS } from '../kit/page-window.ts'
 import { usePaged } from '../kit/paged.ts'
-import { Filters, filtersHere } from './filters.tsx'
+import { visible } from '../kit/visible.ts'
+import { clearing, Filters, filtersHere } from './filters.tsx'
 
-const COLUMNS: readonly Column<EventRow>[] = [
-  { key: 'id', label: 'Event', cell: row => <bdi class="mono">{row.id}</bdi> },
-  { key: 'type', label: 'Type', cell: row => <bdi>{row.type}</bdi> },
-  { key: 'namespace', label: 'Namespace', cell: row => row.namespace, rank: 'minor', width: '8rem' },
+/** With the time of its next attempt on this machine's clock, where the inbox knows it. */
+interface Row extends EventRow {
+  readonly dueAt: number | undefined
+}
+
+const COLUMNS: readonly Column<Row>[] = [
+  { key: 'id', label: 'Event', cell: row => <span class="mono">{visible(row.id)}</span> },
+  { key: 'type', label: 'Type', cell: row => visible(row.type), width: '12.5rem' },
+  { key: 'namespace', label: 'Namespace', cell: row => visible(row.namespace), width: '8rem' },
+  { key: 'attempts', label: 'Attempts', cell: row => row.attempts, numeric: true, width: '5.5rem' },
   {
-    key: 'attempts',
-    label: 'Attempts',
-    cell: row => row.attempts,
-    numeric: true,
-    rank: 'minor',
-    width: '6rem',
+    key: 'receivedAt',
+    label: `Received (${zoneOf()})`,
+    cell: row => <AgoCell at={row.receivedAt} />,
+    width: '12.5rem',
   },
-  { key: 'receivedAt', label: 'Received', cell: row => <Ago at={row.receivedAt} />, width: '9rem' },
   {
     key: 'due',
-    label: 'Next attempt',
-    cell: ({ dueInMs }) => dueInMs !== undefined && distance(dueInMs),
-    rank: 'extra',
-    width: '9rem',
+    label: `Next attempt (${zoneOf()})`,
+    cell: ({ dueAt }) => dueAt !== undefined && <AgoCell at={dueAt} />,
+    width: '12.5rem',
   },
 ]
 
+/** Without columns that would be empty. */
+function useColumns(rows: readonly Row[]): readonly Column<Row>[] {
+  const hasNamespace = rows.some(({ namespace }) => namespace !== '')
+  const hasDue = rows.some(({ dueAt }) => dueAt !== undefined)
+  return useMemo(
+    () => COLUMNS.filter(({ key }) => (key !== 'namespace' || hasNamespace) && (key !== 'due' || hasDue)),
+    [hasNamespace, hasDue],
+  )
+}
+
 interface EventsPageProps {
   readonly state: Browsing['states'][number]
-  readonly filters: Browsing['filters']
+  readonly overview: Overview
 }
 
 /** Events that wait or run. To look at only: their processes own them. */
-export function EventsPage({ state, filters }: EventsPageProps) {
-  const paged = usePaged<EventRow>(async (after, signal) => {
+export function EventsPage({ state, overview: { now, browsing } }: EventsPageProps) {
+  const isPending = state === 'pending'
+  const paged = usePaged<Row>(async (after, signal) => {
     const query = { ...filtersHere(), state, after, limit: PAGE_ROWS }
     const { events, next } = await call<EventPage>('api/events', { query, signal })
-    return { rows: events, next }
+    const at = Date.now()
+    const rows = events.map(row => ({
+      ...row,
+      dueAt: row.dueInMs === undefined ? undefined : at + row.dueInMs,
+    }))
+    return { rows, next }
   })
+  // With each overview, while nobody reads further down.
+  useEffect(() => {
+    if (paged.ready.peek() && paged.place.top === 0) paged.reload()
+  }, [now])
   const { count, ...list } = paged.list.value
+  const error = paged.error.value
+  const columns = useColumns(list.rows)
   return (
     <>
       <div class="bar">
-        <h1>{state === 'pending' ? 'Pending' : 'Active'}</h1>
+        <h1>{isPending ? 'Pending' : 'Active'}</h1>
+        <span class="small quiet">live at the top of the list</span>
         <button type="button" class="push" onClick={paged.reload}>
           Refresh
         </button>
       </div>
-      <Filters filters={filters} />
-      <Failure error={paged.error.value} retry={paged.reload} />
-      {paged.ready.value && count === 0 ? (
-        <div class="empty">
-          <h2>{state === 'pending' ? 'Nothing waits' : 'Nothing is running'}</h2>
-        </div>
+      <Filters filters={browsing.filters} />
+      <Failure error={error} retry={paged.reload} isStale={count > 0} />
+      {count === 0 && (paged.ready.value || error !== undefined) ? (
+        <Nothing what={`${state} events`} error={error} clear={clearing()}>
+          <h2>{isPending ? 'Nothing waits' : 'Nothing is running'}</h2>
+        </Nothing>
       ) : (
         <DataTable
-          caption={state === 'pending' ? 'Pending events' : 'Active events'}
-          columns={COLUMNS}
+          caption={isPending ? 'Pending events' : 'Active events'}
+          columns={columns}
           {...list}
           count={count}
           turn={paged.turn.value}
+          place={paged.place}
           rowKey={row => row.key}
           onView={paged.show}
         />

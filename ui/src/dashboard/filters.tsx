@@ -36,6 +36,12 @@ export function filtersHere(): LetterFilter {
   return rest
 }
 
+/** Takes the filters back; undefined without any. */
+export function clearing(): (() => void) | undefined {
+  if (Object.keys(filtersHere()).length === 0) return undefined
+  return () => setQuery(Object.fromEntries(NAMES.map(name => [name, ''])))
+}
+
 function Filter({ name, label }: { readonly name: (typeof NAMES)[number]; readonly label: string }) {
   return (
     <Field label={label}>

@@ -1,6 +1,7 @@
 import type { Minute } from '../../../packages/dashboard/src/protocol/protocol.ts'
 import type { Tone } from '../kit/badge.tsx'
 import { formatCount } from '../kit/format-count.ts'
+import { zoneOf } from '../kit/now.tsx'
 
 interface LastHourProps {
   readonly minutes: readonly Minute[]
@@ -132,7 +133,9 @@ function Chart({ title, minutes, series, stacks }: ChartProps) {
         })}
       </svg>
       <div class="legend">
-        <span>{labelOf(minutes[0])}</span>
+        <span>
+          {labelOf(minutes[0])} {zoneOf()}
+        </span>
         <span class="push">{labelOf(minutes.at(-1))}</span>
       </div>
     </figure>

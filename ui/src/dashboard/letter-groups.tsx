@@ -6,7 +6,9 @@ import { Failure } from '../kit/failure.tsx'
 import { formatCount } from '../kit/format-count.ts'
 import { useResource } from '../kit/resource.ts'
 import { hrefOf } from '../kit/route.ts'
-import { changeMatching } from './change-letters.ts'
+import { visible } from '../kit/visible.ts'
+import { changeMatching, isChanging } from './change-letters.ts'
+import { inOneLine } from './in-one-line.ts'
 
 interface LetterGroupsProps {
   readonly overview: Overview
@@ -30,7 +32,7 @@ export function LetterGroups({ overview, turn, onChanged }: LetterGroupsProps) {
   return (
     <section class="panel" aria-labelledby="groups">
       <h2 id="groups">By error</h2>
-      <Failure error={groups.error.value} retry={groups.reload} />
+      <Failure error={groups.error.value} retry={groups.reload} isStale={known !== undefined} />
       {known === undefined && groups.error.value === undefined && (
         <p class="quiet">Counting … {formatCount(counted.value)}</p>
       )}
@@ -42,14 +44,17 @@ export function LetterGroups({ overview, turn, onChanged }: LetterGroupsProps) {
                 <Reason group={group} /> × <b>{formatCount(group.count)}</b>
               </span>
               {overview.role === 'admin' && (
-                <button type="button" class="push" onClick={() => void redrive(group)}>
+                <button
+                  type="button"
+                  class="push"
+                  disabled={isChanging()}
+                  onClick={() => void redrive(group)}
+                >
                   Redrive {formatCount(group.count)} …
                 </button>
               )}
             </div>
-            <div class="small quiet">
-              <bdi>{group.types.join(', ')}</bdi>
-            </div>
+            <div class="small quiet">{group.types.map(type => visible(type)).join(', ')}</div>
           </li>
         ))}
       </ul>
@@ -59,7 +64,7 @@ export function LetterGroups({ overview, turn, onChanged }: LetterGroupsProps) {
 
 /** Leads to the list of the group, where its errors have a class to filter by. */
 function Reason({ group: { error, reason } }: { readonly group: LetterGroup }) {
-  const text = <bdi class="mono">{reason === '' ? 'no error text' : reason}</bdi>
+  const text = <span class="mono">{reason === '' ? 'no error text' : inOneLine(reason)}</span>
   return error === '' ? text : <a href={hrefOf(['letters'], { error })}>{text}</a>
 }
 

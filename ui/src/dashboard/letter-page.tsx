@@ -9,8 +9,10 @@ import { JsonView } from '../kit/json-view.tsx'
 import { Ago } from '../kit/now.tsx'
 import { useResource } from '../kit/resource.ts'
 import { hrefOf } from '../kit/route.ts'
+import { Source } from '../kit/source.tsx'
 import { toast } from '../kit/toasts.tsx'
-import { type Change, changeLetters, redriveOne } from './change-letters.ts'
+import { visible } from '../kit/visible.ts'
+import { type Change, changeLetters, isChanging, redriveOne } from './change-letters.ts'
 
 export function LetterPage({ letterKey, role }: { readonly letterKey: string; readonly role: Role }) {
   const isFollowed = useSignal(false)
@@ -37,7 +39,7 @@ export function LetterPage({ letterKey, role }: { readonly letterKey: string; re
     fate.value = state
     isOver.value = state !== 'dead'
     if (state === 'dead') letter.reload()
-    const id = letter.data.peek()?.id ?? 'It'
+    const id = visible(letter.data.peek()?.id ?? 'It')
     toast(state === 'dead' ? 'bad' : 'good', `${id}: redriven, and ${FATE[state][1]}.`)
   }
   return (
@@ -51,10 +53,14 @@ export function LetterPage({ letterKey, role }: { readonly letterKey: string; re
         fate.value !== undefined && <Verdict state={fate.value} />
       )}
       {isGone && fate.value === undefined && !isFollowed.value && (
-        <h1>This dead letter is no longer there</h1>
+        <p class="note" role="status">
+          This dead letter is no longer there.
+        </p>
       )}
-      {!isGone && <Failure error={error} retry={letter.reload} />}
-      {letter.data.value !== undefined && (
+      {!isGone && <Failure error={error} retry={letter.reload} isStale={letter.data.value !== undefined} />}
+      {letter.data.value === undefined ? (
+        <h1 class="visually-hidden">Dead letter</h1>
+      ) : (
         <Letter
           letter={letter.data.value}
           actions={
@@ -76,15 +82,23 @@ function Letter({ letter, actions }: LetterProps) {
   return (
     <>
       <div class="bar">
-        <h1 class="mono">
-          <bdi>{id}</bdi>
-        </h1>
+        <h1 class="mono">{visible(id)}</h1>
         {actions !== undefined && (
           <div class="bar push">
-            <button type="button" class="primary" onClick={() => void actions('redrive')}>
+            <button
+              type="button"
+              class="primary"
+              disabled={isChanging()}
+              onClick={() => void actions('redrive')}
+            >
               Redrive
             </button>
-            <button type="button" class="danger" onClick={() => void actions('discard')}>
+            <button
+              type="button"
+              class="danger"
+              disabled={isChanging()}
+              onClick={() => void actions('discard')}
+            >
               Discard
             </button>
           </div>
@@ -92,11 +106,9 @@ function Letter({ letter, actions }: LetterProps) {
       </div>
       <dl class="facts">
         <dt>Type</dt>
-        <dd>
-          <bdi>{type}</bdi>
-        </dd>
+        <dd>{visible(type)}</dd>
         {namespace !== '' && <dt>Namespace</dt>}
-        {namespace !== '' && <dd>{namespace}</dd>}
+        {namespace !== '' && <dd>{visible(namespace)}</dd>}
         <dt>Received</dt>
         <dd>
           <Ago at={receivedAt} />
@@ -106,25 +118,23 @@ function Letter({ letter, actions }: LetterProps) {
           <Ago at={failedAt} />, after {attempts} {attempts === 1 ? 'attempt' : 'attempts'}
         </dd>
       </dl>
+      <div class="bar">
+        <CopyButton label="Copy id" text={() => id} />
+        {body !== undefined && <CopyButton label="Copy event" text={() => body} />}
+        <CopyButton label="Copy link" text={() => location.href} />
+      </div>
       <section class="stack" aria-labelledby="reason">
         <h2 id="reason">Last error</h2>
-        <pre class="source">{reason}</pre>
+        <Source label="Error" text={reason} />
         {stack !== undefined && (
           <details>
             <summary>Stack</summary>
-            <pre class="source">{stack}</pre>
+            <Source label="Stack" text={stack} />
           </details>
         )}
       </section>
       <section class="stack" aria-labelledby="body">
-        <div class="bar">
-          <h2 id="body">Body</h2>
-          {body !== undefined && (
-            <div class="push">
-              <CopyButton label="Copy" text={() => body} />
-            </div>
-          )}
-        </div>
+        <h2 id="body">Body</h2>
         {body === undefined ? (
           <p class="quiet">Bodies are hidden here. The option `bodies` shows them.</p>
         ) : (

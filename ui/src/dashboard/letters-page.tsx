@@ -5,12 +5,17 @@ import { type Column, DataTable } from '../kit/data-table.tsx'
 import { Failure } from '../kit/failure.tsx'
 import { formatCount } from '../kit/format-count.ts'
 import { neighbour, useKeys } from '../kit/keys.ts'
-import { Ago } from '../kit/now.tsx'
+import { KeysHint } from '../kit/keys-hint.tsx'
+import { Loading } from '../kit/loading.tsx'
+import { Nothing } from '../kit/nothing.tsx'
+import { AgoCell, zoneOf } from '../kit/now.tsx'
 import { PAGE_ROWS } from '../kit/page-window.ts'
 import { type Paged, usePaged } from '../kit/paged.ts'
 import { go, hrefOf, route, setQuery } from '../kit/route.ts'
-import { changeLetters, changeMatching } from './change-letters.ts'
-import { Filters, filtersHere } from './filters.tsx'
+import { visible } from '../kit/visible.ts'
+import { type Change, changeLetters, changeMatching, isChanging } from './change-letters.ts'
+import { clearing, Filters, filtersHere } from './filters.tsx'
+import { inOneLine } from './in-one-line.ts'
 import { LetterGroups } from './letter-groups.tsx'
 import { NewLetters, useNewLetters } from './new-letters.tsx'
 
@@ -20,26 +25,19 @@ const COLUMNS: readonly Column<EventRow>[] = [
     label: 'Event',
     cell: row => (
       <a href={hrefOf(['letters', row.key])} class="mono">
-        <bdi>{row.id}</bdi>
+        {visible(row.id)}
       </a>
     ),
   },
-  { key: 'type', label: 'Type', cell: row => <bdi>{row.type}</bdi>, rank: 'minor', width: '13rem' },
-  { key: 'namespace', label: 'Namespace', cell: row => row.namespace, rank: 'minor', width: '8rem' },
-  { key: 'reason', label: 'Last error', cell: row => <bdi>{row.reason}</bdi>, rank: 'extra' },
-  {
-    key: 'attempts',
-    label: 'Attempts',
-    cell: row => row.attempts,
-    numeric: true,
-    rank: 'minor',
-    width: '5.5rem',
-  },
+  { key: 'reason', label: 'Last error', cell: ({ reason = '' }) => inOneLine(reason) },
+  { key: 'type', label: 'Type', cell: row => visible(row.type), width: '12.5rem' },
+  { key: 'namespace', label: 'Namespace', cell: row => visible(row.namespace), width: '8rem' },
+  { key: 'attempts', label: 'Attempts', cell: row => row.attempts, numeric: true, width: '5.5rem' },
   {
     key: 'failedAt',
-    label: 'Failed',
-    cell: row => <Ago at={row.failedAt ?? 0} />,
-    width: '7.5rem',
+    label: `Failed (${zoneOf()})`,
+    cell: row => <AgoCell at={row.failedAt ?? 0} />,
+    width: '12.5rem',
     sortable: true,
   },
 ]
@@ -56,24 +54,8 @@ export function LettersPage({ overview }: { readonly overview: Overview | undefi
     const keys = isFirst ? pages.view().rows.map(({ key }) => key) : undefined
     if (keys !== undefined) selected.value = new Set(keys.filter(key => selected.peek().has(key)))
   })
-  const current = useSignal<string | undefined>(undefined)
-  const { rows, offset, count, hasMore } = paged.list.value
-  const move = (step: 1 | -1) => {
-    current.value = neighbour(
-      rows.map(({ key }) => key),
-      current.value,
-      step,
-    )
-  }
-  const canChange = overview?.role === 'admin'
-  useKeys({
-    j: () => move(1),
-    k: () => move(-1),
-    Enter: () => current.value !== undefined && go(['letters', current.value]),
-    r: () =>
-      canChange && current.value !== undefined && void change(paged, selected, 'redrive', [current.value]),
-  })
-  if (overview === undefined) return <p class="quiet">Loading …</p>
+  if (overview === undefined) return <Loading />
+  const canChange = overview.role === 'admin'
   return (
     <>
       <div class="bar">
@@ -81,39 +63,87 @@ export function LettersPage({ overview }: { readonly overview: Overview | undefi
         <NewLetters count={fresh.count.value} show={paged.reload} />
       </div>
       <Filters filters={FILTERS.filter(one => one !== 'text' || overview.browsing.filters.includes(one))} />
-      {!isFiltered() && count > 0 && (
+      {clearing() === undefined && paged.list.value.count > 0 && (
         <LetterGroups overview={overview} turn={paged.turn.value} onChanged={paged.reload} />
       )}
       {canChange && <Actions paged={paged} selected={selected} overview={overview} />}
-      <Failure error={paged.error.value} retry={paged.reload} />
-      {paged.ready.value && count === 0 ? (
-        <Empty />
+      <LetterList paged={paged} selected={canChange ? selected : undefined} />
+    </>
+  )
+}
+
+interface LetterListProps {
+  readonly paged: Paged<EventRow>
+  /** Undefined where nothing may be changed. */
+  readonly selected: Signal<ReadonlySet<string>> | undefined
+}
+
+/** The table, with its keys. */
+function LetterList({ paged, selected }: LetterListProps) {
+  const current = useSignal<string | undefined>(undefined)
+  const { rows, count, ...list } = paged.list.value
+  const error = paged.error.value
+  const clear = clearing()
+  useLetterKeys(paged, selected, current)
+  return (
+    <>
+      <Failure error={error} retry={paged.reload} isStale={count > 0} />
+      {count === 0 && (paged.ready.value || error !== undefined) ? (
+        <Nothing what="dead letters" error={error} clear={clear}>
+          <h2>No dead letters</h2>
+          <p class="quiet">
+            An event whose attempts are used up appears here, with the error of the last one.
+          </p>
+        </Nothing>
       ) : (
         <DataTable
           caption="Dead letters"
           columns={rows.some(({ namespace }) => namespace !== '') ? COLUMNS : WITHOUT_NAMESPACE}
           rows={rows}
-          offset={offset}
+          {...list}
           count={count}
-          hasMore={hasMore}
           turn={paged.turn.value}
+          place={paged.place}
           rowKey={row => row.key}
           current={current.value}
           sort={{ key: 'failedAt', descending: orderHere() !== 'oldest' }}
-          {...(!isFiltered() && {
+          {...(clear === undefined && {
             onSort: ({ descending }) => setQuery({ order: descending ? '' : 'oldest' }),
           })}
-          {...(canChange && { selected: selected.value, onSelect: next => (selected.value = next) })}
+          {...(selected !== undefined && {
+            selected: selected.value,
+            onSelect: next => (selected.value = next),
+          })}
           onView={paged.show}
         />
       )}
-      <p class="small quiet">
-        <kbd>j</kbd> <kbd>k</kbd> move, <kbd>Enter</kbd> opens{canChange && ', '}
-        {canChange && <kbd>r</kbd>}
-        {canChange && ' redrives'}
-      </p>
+      <KeysHint>
+        <kbd>j</kbd> <kbd>k</kbd> move, <kbd>Enter</kbd> opens{selected !== undefined && ', '}
+        {selected !== undefined && <kbd>r</kbd>}
+        {selected !== undefined && ' redrives'}
+      </KeysHint>
     </>
   )
+}
+
+function useLetterKeys(
+  paged: Paged<EventRow>,
+  selected: LetterListProps['selected'],
+  current: Signal<string | undefined>,
+): void {
+  const move = (step: 1 | -1) => {
+    const keys = paged.list.peek().rows.map(({ key }) => key)
+    current.value = neighbour(keys, current.peek(), step)
+  }
+  const redrive = (key: string) => {
+    if (selected !== undefined && !isChanging()) void change(paged, selected, 'redrive', [key])
+  }
+  useKeys({
+    j: () => move(1),
+    k: () => move(-1),
+    Enter: () => current.value !== undefined && go(['letters', current.value]),
+    r: () => current.value !== undefined && redrive(current.value),
+  })
 }
 
 async function loadPage(after: string | undefined, signal: AbortSignal) {
@@ -127,25 +157,7 @@ async function loadPage(after: string | undefined, signal: AbortSignal) {
 
 /** Oldest first goes without filters: indexes run from the newest. */
 function orderHere(): string {
-  return isFiltered() ? '' : (route.value.query.get('order') ?? '')
-}
-
-function isFiltered(): boolean {
-  return Object.keys(filtersHere()).length > 0
-}
-
-function Empty() {
-  const filtered = isFiltered()
-  return (
-    <div class="empty">
-      <h2>{filtered ? 'No dead letter matches' : 'No dead letters'}</h2>
-      <p class="quiet">
-        {filtered
-          ? 'Change or clear the filters above.'
-          : 'An event whose attempts are used up appears here, with the error of the last one.'}
-      </p>
-    </div>
-  )
+  return clearing() !== undefined ? '' : (route.value.query.get('order') ?? '')
 }
 
 function Actions({
@@ -158,33 +170,31 @@ function Actions({
   readonly overview: Overview
 }) {
   const keys = [...selected.value]
-  const count = keys.length
-  const some = (action: 'redrive' | 'discard') => void change(paged, selected, action, keys)
-  const all = async (action: 'redrive' | 'discard') => {
-    if (
-      await changeMatching(action, filtersHere(), {
-        failedBy: now,
-        known: isFiltered() ? undefined : stats.dead,
-      })
-    ) {
-      selected.value = new Set()
-      paged.reload()
-    }
+  const isFiltered = clearing() !== undefined
+  const isBusy = isChanging()
+  const canSome = keys.length > 0 && !isBusy
+  const canAll = paged.list.value.count > 0 && !isBusy
+  const some = (action: Change) => void change(paged, selected, action, keys)
+  const all = async (action: Change) => {
+    const known = isFiltered ? undefined : stats.dead
+    if (!(await changeMatching(action, filtersHere(), { failedBy: now, known }))) return
+    selected.value = new Set()
+    paged.reload()
   }
   return (
     <div class="bar">
-      <button type="button" disabled={count === 0} onClick={() => some('redrive')}>
-        Redrive {formatCount(count)} selected
+      <button type="button" disabled={!canSome} onClick={() => some('redrive')}>
+        Redrive {formatCount(keys.length)} selected
       </button>
-      <button type="button" class="danger" disabled={count === 0} onClick={() => some('discard')}>
-        Discard {formatCount(count)} selected
+      <button type="button" class="danger" disabled={!canSome} onClick={() => some('discard')}>
+        Discard {formatCount(keys.length)} selected
       </button>
       <span class="push" />
-      <button type="button" onClick={() => void all('redrive')}>
-        Redrive all {isFiltered() && 'that match '}…
+      <button type="button" disabled={!canAll} onClick={() => void all('redrive')}>
+        Redrive all {isFiltered && 'that match '}…
       </button>
-      <button type="button" class="danger" onClick={() => void all('discard')}>
-        Discard all {isFiltered() && 'that match '}…
+      <button type="button" class="danger" disabled={!canAll} onClick={() => void all('discard')}>
+        Discard all {isFiltered && 'that match '}…
       </button>
     </div>
   )
@@ -193,7 +203,7 @@ function Actions({
 async function change(
   paged: Paged<EventRow>,
   selected: Signal<ReadonlySet<string>>,
-  action: 'redrive' | 'discard',
+  action: Change,
   keys: readonly string[],
 ): Promise<void> {
   if (!(await changeLetters(action, keys))) return

@@ -11,7 +11,10 @@ import { BarChart } from '../kit/bar-chart.tsx'
 import { type Column, DataTable, type Sort } from '../kit/data-table.tsx'
 import { Field } from '../kit/field.tsx'
 import { formatCount } from '../kit/format-count.ts'
-import { Ago, spanOf } from '../kit/now.tsx'
+import { Nothing } from '../kit/nothing.tsx'
+import { Ago, AgoCell, spanOf, zoneOf } from '../kit/now.tsx'
+import { visible } from '../kit/visible.ts'
+import { inOneLine } from './in-one-line.ts'
 import { LastHour } from './last-hour.tsx'
 
 export function OverviewPage({ data }: { readonly data: Overview }) {
@@ -36,7 +39,7 @@ export function OverviewPage({ data }: { readonly data: Overview }) {
       )}
       {stats.waitingError !== undefined && (
         <p class="note wait">
-          Last error of what waits: <bdi class="mono">{stats.waitingError}</bdi>
+          Last error of what waits: <span class="mono">{inOneLine(stats.waitingError)}</span>
         </p>
       )}
       {throughput !== undefined &&
@@ -96,7 +99,7 @@ function LiveProcessLine({ process }: { readonly process: LiveProcess }) {
   return (
     <div>
       <div class="bar">
-        <span class="mono">{name === '' ? id : name}</span>
+        <span class="mono">{visible(name === '' ? id : name)}</span>
         {seenMs > SILENT_MS ? (
           <Badge tone="wait">silent for {spanOf(seenMs)}</Badge>
         ) : (
@@ -106,7 +109,9 @@ function LiveProcessLine({ process }: { readonly process: LiveProcess }) {
           {version}, started <Ago at={startedAt} />
         </span>
       </div>
-      <div class="small">{handles.length === 0 ? 'no handlers' : handles.join(', ')}</div>
+      <div class="small">
+        {handles.length === 0 ? 'no handlers' : handles.map(one => visible(one)).join(', ')}
+      </div>
     </div>
   )
 }
@@ -126,7 +131,7 @@ function Refusals({ here }: { readonly here: Here }) {
             <span class="quiet small">
               last <Ago at={lastAt} />
             </span>
-            {detail !== undefined && <div class="small quiet">{detail}</div>}
+            {detail !== undefined && <div class="small quiet">{inOneLine(detail)}</div>}
           </li>
         ))}
       </ul>
@@ -147,23 +152,28 @@ const TONES: Readonly<Record<string, Tone>> = {
 }
 
 const COLUMNS: readonly Column<ObservationLine>[] = [
-  { key: 'at', label: 'When', width: '8rem', sortable: true, cell: line => <Ago at={line.at} /> },
+  {
+    key: 'at',
+    label: `When (${zoneOf()})`,
+    width: '12rem',
+    sortable: true,
+    cell: line => <AgoCell at={line.at} />,
+  },
   {
     key: 'kind',
     label: 'What',
-    width: '11rem',
+    width: '9.5rem',
     cell: line => <Badge tone={TONES[line.kind] ?? 'idle'}>{line.kind}</Badge>,
   },
-  { key: 'id', label: 'Event', cell: line => <bdi class="mono">{line.id}</bdi> },
-  { key: 'type', label: 'Type', rank: 'minor', cell: line => <bdi>{line.type}</bdi> },
-  { key: 'detail', label: 'Detail', rank: 'minor', cell: line => <bdi>{line.detail}</bdi> },
+  { key: 'id', label: 'Event', cell: ({ id = '' }) => <span class="mono">{visible(id)}</span> },
+  { key: 'type', label: 'Type', width: '12.5rem', cell: ({ type = '' }) => visible(type) },
+  { key: 'detail', label: 'Detail', cell: ({ detail = '' }) => inOneLine(detail) },
   {
     key: 'duration',
     label: 'Took',
     width: '6rem',
     sortable: true,
     numeric: true,
-    rank: 'extra',
     cell: line => (line.durationMs === undefined ? '' : `${line.durationMs.toFixed(1)} ms`),
   },
 ]
@@ -196,9 +206,13 @@ function Observations({ lines }: { readonly lines: readonly ObservationLine[] })
         </div>
       </div>
       {shown.length === 0 ? (
-        <p class="quiet">
-          {lines.length === 0 ? 'Nothing since this page was mounted.' : 'Nothing matches.'}
-        </p>
+        <Nothing
+          what="observations"
+          error={undefined}
+          clear={lines.length === 0 ? undefined : () => (text.value = '')}
+        >
+          <p class="quiet">Nothing since this page was mounted.</p>
+        </Nothing>
       ) : (
         <DataTable
           caption="Last observations of this process"

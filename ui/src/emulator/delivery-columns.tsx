@@ -21,7 +21,7 @@ export const DELIVERY_COLUMNS: readonly Column<DeliveryView>[] = [
   {
     key: 'state',
     label: 'State',
-    width: '8.5rem',
+    width: '9.5rem',
     cell: row => <Badge tone={STATES[row.state]}>{row.state}</Badge>,
   },
   {

@@ -33,17 +33,20 @@ export function DeliveryPage({ id }: { readonly id: string }) {
   })
   const error = delivery.error.value
   const data = delivery.data.value
+  const isMissing = error instanceof ApiError && error.status === 404
   return (
     <>
       <p>
         <a href={hrefOf(['deliveries'])}>Deliveries</a>
       </p>
-      {error instanceof ApiError && error.status === 404 ? (
+      {isMissing ? (
         <h1>There is no such delivery</h1>
       ) : (
-        <Failure error={error} retry={delivery.reload} />
+        <Failure error={error} retry={delivery.reload} isStale={data !== undefined} />
       )}
-      {data !== undefined && (
+      {data === undefined ? (
+        !isMissing && <h1 class="visually-hidden">Delivery</h1>
+      ) : (
         <>
           <Actions delivery={data} path={path} />
           <Facts delivery={data} />

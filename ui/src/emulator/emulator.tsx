@@ -69,7 +69,7 @@ export function Emulator() {
         </p>
       ))}
       <ActiveFaults faults={faults} />
-      {canShow && <Page faults={faults} />}
+      {canShow ? <Page faults={faults} /> : <h1 class="visually-hidden">Emulator</h1>}
     </Shell>
   )
 }

@@ -42,9 +42,15 @@ function Table({ settings }: { readonly settings: SettingsView['settings'] }) {
         <caption class="visually-hidden">Settings</caption>
         <thead>
           <tr>
-            <th scope="col">Name</th>
-            <th scope="col">Value</th>
-            <th scope="col">Published</th>
+            <th scope="col" style={{ width: '15rem' }}>
+              Name
+            </th>
+            <th scope="col" style={{ width: '11.5rem' }}>
+              Value
+            </th>
+            <th scope="col" style={{ width: '9.5rem' }}>
+              Published
+            </th>
             <th scope="col">Meaning</th>
           </tr>
         </thead>

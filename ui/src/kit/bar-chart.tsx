@@ -1,5 +1,6 @@
 import type { Tone } from './badge.tsx'
 import { formatCount } from './format-count.ts'
+import { zoneOf } from './now.tsx'
 
 /** What a bar is made of, from the bottom to the top. */
 export interface Series {
@@ -23,7 +24,6 @@ interface BarChartProps {
 }
 
 const HEIGHT = 80
-const NO_BREAK_SPACE = '\u00a0'
 
 /** Stacked bars over time. The same numbers stand in its text for those who cannot see it. */
 export function BarChart({ title, detail, series, bars: known }: BarChartProps) {
@@ -61,7 +61,9 @@ export function BarChart({ title, detail, series, bars: known }: BarChartProps) 
         ))}
       </svg>
       <div class="legend">
-        <span>{bars[0]?.label ?? NO_BREAK_SPACE}</span>
+        <span>
+          {bars[0]?.label} {zoneOf()}
+        </span>
         <span class="push">{bars.at(-1)?.label}</span>
       </div>
     </figure>

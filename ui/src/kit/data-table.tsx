@@ -10,8 +10,6 @@ export interface Column<Row> {
   /** CSS width of the column. */
   readonly width?: string
   readonly numeric?: boolean
-  /** Hidden on narrow screens: `minor` first, `extra` only on a phone. Others scroll into view. */
-  readonly rank?: 'minor' | 'extra'
   readonly sortable?: boolean
 }
 
@@ -139,7 +137,7 @@ function Head<Row>({ columns, rows, rowKey, sort, onSort, selected, onSelect }: 
           <th
             key={column.key}
             scope="col"
-            class={classOf(column)}
+            class={column.numeric === true ? 'number' : undefined}
             style={column.width === undefined ? undefined : { width: column.width }}
             aria-sort={column.sortable !== true ? undefined : orderOf(column.key, sort)}
           >
@@ -185,7 +183,7 @@ function Line<Row>(props: DataTableProps<Row> & { readonly row: Row; readonly in
           </td>
         )}
         {columns.map(column => (
-          <td key={column.key} class={classOf(column)}>
+          <td key={column.key} class={column.numeric === true ? 'number' : undefined}>
             {column.cell(row)}
           </td>
         ))}
@@ -207,9 +205,8 @@ function Spacer({ height }: { readonly height: number }) {
 }
 
 /** Narrower, a table scrolls sideways: no column is squeezed to nothing. */
-function widthOf(columns: readonly { readonly width?: string; readonly rank?: string }[]): string {
-  const shown = columns.filter(({ rank }) => rank === undefined)
-  return `calc(${shown.map(({ width = FLEXIBLE }) => width).join(' + ')})`
+function widthOf(columns: readonly { readonly width?: string }[]): string {
+  return `calc(${columns.map(({ width = FLEXIBLE }) => width).join(' + ')})`
 }
 
 function focusRow(frame: HTMLElement | null, focus: { due: string | undefined }): void {
@@ -218,10 +215,6 @@ function focusRow(frame: HTMLElement | null, focus: { due: string | undefined })
   if (found === null || found === undefined) return
   focus.due = undefined
   found.focus({ preventScroll: true })
-}
-
-function classOf({ numeric, rank }: { readonly numeric?: boolean; readonly rank?: string }): string {
-  return `${numeric === true ? 'number ' : ''}${rank ?? ''}`.trim()
 }
 
 function orderOf(key: string, sort: Sort | undefined): 'ascending' | 'descending' | 'none' {

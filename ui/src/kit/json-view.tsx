@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals'
 import { formatCount } from './format-count.ts'
 import { type JsonMember, type JsonNode, parseSource } from './json-source.ts'
 import { Source } from './source.tsx'
+import { TURNING, visible } from './visible.ts'
 
 const FIRST_CHILDREN = 100
 const OPEN_DEPTH = 3
@@ -27,7 +28,7 @@ function Node({
   readonly depth: number
   readonly name?: string | undefined
 }) {
-  const label = name !== undefined && <span class="name">{name}: </span>
+  const label = name !== undefined && <span class="name">{visible(name, TURNING)}: </span>
   if ('children' in node) {
     const [open, close] = node.kind === 'object' ? ['{', '}'] : ['[', ']']
     if (node.children.length === 0) {
@@ -52,7 +53,7 @@ function Node({
   return (
     <>
       {label}
-      <span class={node.kind}>{node.text}</span>
+      <span class={node.kind}>{visible(node.text, TURNING)}</span>
     </>
   )
 }

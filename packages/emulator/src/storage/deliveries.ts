@@ -9,6 +9,7 @@ import type {
   NewDelivery,
 } from './delivery-row.ts'
 import { ATTEMPT_BYTES, attemptBytes, type LogSize } from './log-size.ts'
+import { writeNul } from './write-nul.ts'
 
 /** The deliveries with their bytes and attempts. Whoever writes holds a transaction. */
 export class Deliveries {
@@ -90,8 +91,9 @@ export class Deliveries {
   insert(one: NewDelivery): DeliveryRow {
     const id = newId('dlv_')
     const { origin = null, message = null, reason = null, faults = null, headers = null, body } = one
+    const names = [one.event_id, one.type, one.category].map(writeNul)
     const { lastInsertRowid } = this.#insert.run(
-      ...[id, one.workspace, one.event_id, one.type, one.category, one.kind, one.state, one.created_at],
+      ...[id, one.workspace, ...names, one.kind, one.state, one.created_at],
       ...[one.next_at, origin, message, reason, body.length, one.draw, faults, headers],
     )
     const seq = Number(lastInsertRowid)

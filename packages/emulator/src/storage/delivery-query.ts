@@ -1,5 +1,6 @@
 import type { SqliteDatabase, SqlValue } from '@ackhook/sqlite/driver'
 import type { DeliveryKind, DeliveryRow, DeliveryState } from './delivery-row.ts'
+import { writeNul } from './write-nul.ts'
 
 /** Which deliveries are meant. What is left out means any. */
 export interface DeliveryFilter {
@@ -106,7 +107,7 @@ function sqlOf(filter: DeliveryFilter): Sql {
   const values: SqlValue[] = []
   const add = (condition: string, value: SqlValue) => {
     where.push(condition)
-    values.push(value)
+    values.push(typeof value === 'string' ? writeNul(value) : value)
   }
   for (const [name, column] of EQUAL) {
     const value = filter[name]

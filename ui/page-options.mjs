@@ -1,0 +1,48 @@
+// How Vite builds the pages, and serves them to whoever works on them.
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+
+const root = fileURLToPath(new URL('.', import.meta.url))
+
+/** The table of reply codes, which a page shows. */
+export const ERRORS = fileURLToPath(new URL('../docs/errors.md', import.meta.url))
+
+export function pageOptions(page) {
+  return {
+    root: `${root}src/${page}`,
+    configFile: false,
+    // Relative addresses work behind any prefix.
+    base: './',
+    plugins: [virtualModules()],
+    oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+  }
+}
+
+/** Modules that the build makes from what stands elsewhere in the repository. */
+function virtualModules() {
+  const sources = { 'virtual:reply-codes': replyCodes, 'virtual:event-types': eventTypes }
+  return {
+    name: 'virtual-modules',
+    resolveId: id => (id in sources ? `\0${id}` : undefined),
+    load: id => sources[id.slice(1)]?.(),
+  }
+}
+
+/** Cause and fix of each refusal, from the table in docs/errors.md. */
+function replyCodes() {
+  const rows = readFileSync(ERRORS, 'utf8').matchAll(/^\| `(\w+)` \| (\d{3})[^|]*\| ([^|]+) \| ([^|]+) \|$/gm)
+  const codes = [...rows].map(([, code, , cause, fix]) => [code, { cause: plain(cause), fix: plain(fix) }])
+  if (codes.length === 0) throw new Error('docs/errors.md has no table of codes')
+  return `export const codes = ${JSON.stringify(Object.fromEntries(codes))}`
+}
+
+/** The types that `ackhook send --list` prints, with an example of each. */
+async function eventTypes() {
+  const { EVENT_TYPES } = await import('../packages/cli/dist/send/event-types.js')
+  return `export const EVENT_TYPES = ${JSON.stringify(EVENT_TYPES)}`
+}
+
+/** Markdown as text. */
+function plain(markdown) {
+  return markdown.replaceAll('`', '').replace(/\[([^\]]+)\]\([^)]+\)/g, '$1')
+}
