@@ -28,9 +28,9 @@ import type { Engine } from './engine/engine.ts'
 import { jobIdOf } from './engine/event-job.ts'
 import { NoticeWatch } from './notice-watch.ts'
 import { type BullmqInboxOptions, type ResolvedOptions, resolveOptions } from './options.ts'
-import { InboxWorker } from './processing/inbox-worker.ts'
 import { MinuteCounter } from './processing/minute-counter.ts'
 import { OutageLog } from './processing/outage-log.ts'
+import { QueueWorkers } from './processing/queue-workers.ts'
 import { Pruner } from './retention/pruner.ts'
 import { checkStart, startError } from './start-check.ts'
 import { Stats } from './stats.ts'
@@ -87,7 +87,7 @@ class BullmqInbox {
   #engine: Engine | undefined
   /** Of `#engine`. */
   #stats: Stats | undefined
-  #worker: InboxWorker | undefined
+  #worker: QueueWorkers | undefined
   #acceptor: Acceptor | undefined
   #pruner: Pruner | undefined
   #minutes: MinuteCounter | undefined
@@ -190,7 +190,7 @@ class BullmqInbox {
     policy: ProcessingPolicy,
     { pruner, minutes }: { readonly pruner: Pruner; readonly minutes: MinuteCounter },
   ): Promise<void> {
-    await checkStart(engine, START_MS, policy.serialize)
+    await checkStart(engine, START_MS, policy)
     const mustNotGoOn = () => this.#closed || this.#engine !== engine
     if (mustNotGoOn()) throw closedError()
     const counted = settlesWithin(this.stats(), COUNT_MS)
@@ -199,7 +199,7 @@ class BullmqInbox {
     if (mustNotGoOn()) throw closedError()
     const onError = (error: Error) => pruner.relieve(error)
     if (policy.concurrency > 0)
-      this.#worker ??= new InboxWorker(engine, work, policy, { ...this.#options, minutes, onError })
+      this.#worker ??= new QueueWorkers(engine, work, policy, { ...this.#options, minutes, onError })
     await Promise.all([this.#worker?.ready(), counted])
   }
 
@@ -224,7 +224,7 @@ class BullmqInbox {
     this.#opening = this.#engine = this.#stats = this.#worker = undefined
     this.#shuttingDown = (async () => {
       if (worker !== undefined) await settlesWithin(worker.drain(0), CLOSE_MS)
-      await settlesWithin(engine.queue.close(), CLOSE_MS)
+      await settlesWithin(engine.close(), CLOSE_MS)
       await settlesWithin(engine.disconnect(), CLOSE_MS)
       await earlier
     })()
