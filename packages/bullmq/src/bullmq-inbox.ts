@@ -38,7 +38,7 @@ import { Stats } from './stats.ts'
 /** 10 s, 50 s, 4 min, 21 min, 1.7 h, 9 h and 12 h apart, each less a random part: 11 to 23 h in all. */
 const RETRY = { attempts: 8, minDelayMs: 10_000, maxDelayMs: 43_200_000, factor: 5 }
 const CANNOT_SERIALIZE =
-  'BullMQ on Redis cannot run the events of one key one at a time; use bullmqInbox on PostgreSQL or sqliteInbox, or leave the option out and let handlers compare created_at'
+  'BullMQ on Redis cannot run the events of one key one at a time, since it ends an event and would start the next in two steps; use bullmqInbox on PostgreSQL or sqliteInbox, or leave the option out and let handlers compare created_at'
 const CLOSE_MS = 1000
 /** About ten round trips, perhaps to another continent, or to a server that has to wake up. */
 const START_MS = 5000
