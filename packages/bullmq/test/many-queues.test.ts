@@ -1,9 +1,12 @@
+import { fork } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
 import { type BullmqInboxOptions, bullmqInbox } from '@ackhook/bullmq'
 import type { Delivery, Inbox, MaybePromise } from '@ackhook/core'
 import type { AttemptResult, ProcessEvent } from '@ackhook/core/spi'
 import { inboxSuite } from '@ackhook/testing/inbox-suite'
 import { Cluster, type Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { startRedis } from '../../../test/support/redis.ts'
 import { type RedisCluster, startRedisCluster } from '../../../test/support/redis-cluster.ts'
 import { aDelivery, aPolicy, COMPLETED, scripted, unique, until } from './parts.ts'
 
@@ -188,6 +191,58 @@ describe('many queues', { timeout: 120_000 }, () => {
     const letters = await tool.deadLetters.list()
     expect(letters).toHaveLength(30)
     expect(await tool.deadLetters.redriveMany!(letters.map(({ key }) => key))).toHaveLength(30)
+  })
+
+  test('a number that no process uses is forgotten after the retention, once its queues are empty', async () => {
+    const queue = unique('q')
+    const recorded = async () => (await client.hkeys(`bull:{${queue}}:ackhook-queues`)).sort()
+    const dying = await started(queue, 6, { work: scripted(DEAD) })
+    const deliveries = many(30)
+    await accept(dying, deliveries)
+    await until(async () => (await dying.stats()).dead === 30)
+    await dying.close(1000)
+    // Each start looks once, and then every five seconds.
+    const startedAgain = async () => {
+      const inbox = open(queue, 2)
+      closing.push(() => inbox.close(1000))
+      await inbox.start(scripted(COMPLETED), aPolicy({ retentionMs: 1 }))
+      return inbox
+    }
+    const first = await startedAgain()
+    expect(await recorded()).toEqual(['2', '6'])
+    await first.deadLetters.redriveMany!(deliveries.map(({ key }) => key))
+    await until(() => isIdle(first))
+    await first.close(1000)
+    await (await startedAgain()).close(1000)
+    expect(await recorded()).toEqual(['2'])
+  })
+
+  test('the events of a process that was killed run in another one, whichever queue they are in', async () => {
+    const server = await startRedis()
+    closing.push(() => server.stop())
+    const options = { connection: server.url, queue: unique('q'), queues: 4, lease: '1s' } as const
+    const env = { ...process.env, NODE_OPTIONS: '', ATTEMPTS: JSON.stringify({ engine: options }) }
+    const dying = fork(fileURLToPath(new URL('fixtures/attempts.mjs', import.meta.url)), [], {
+      env,
+      execArgv: [],
+    })
+    closing.push(() => dying.kill('SIGKILL'))
+    const reports: unknown[] = []
+    dying.on('message', report => void reports.push(report))
+    await until(() => reports.includes('started'))
+    const work = scripted(COMPLETED)
+    const inbox = bullmqInbox(options)
+    closing.push(() => inbox.close(1000))
+    const deliveries = many(40)
+    const receiving = bullmqInbox(options)
+    closing.push(() => receiving.close(0))
+    await receiving.start(work, aPolicy({ concurrency: 0 }))
+    await accept(receiving, deliveries)
+    await until(() => reports.filter(report => report === 'begun').length === 16)
+    dying.kill('SIGKILL')
+    await inbox.start(work, aPolicy())
+    await until(() => isIdle(inbox))
+    expect(work.runs.map(({ delivery }) => delivery.id).sort()).toEqual(idsOf(deliveries).sort())
   })
 
   test('a process runs no more at a time than its concurrency, also with fewer slots than queues', async () => {
