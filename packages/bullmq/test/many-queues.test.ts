@@ -259,6 +259,17 @@ describe('many queues', { timeout: 120_000 }, () => {
     expect(most).toBe(3)
   })
 
+  test('a rate limit is divided among the queues', async () => {
+    const work = scripted(COMPLETED)
+    const rateLimit = { events: 8, per: '500ms' } as const
+    const inbox = await started(unique('q'), 4, { work, rateLimit })
+    const startedAt = performance.now()
+    await accept(inbox, many(20))
+    await until(() => work.runs.length === 20)
+    // One queue has five of them at least, and may run two at a time.
+    expect(performance.now() - startedAt).toBeGreaterThan(950)
+  })
+
   test('a drain that runs out of time gives back what waits for a slot', async () => {
     const queue = unique('q')
     let begun = 0

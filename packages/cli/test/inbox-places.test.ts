@@ -15,7 +15,7 @@ import { type RedisServer, startRedis } from '../../../test/support/redis.ts'
 import { startRedisCluster } from '../../../test/support/redis-cluster.ts'
 import { runProcess } from './cli-process.ts'
 import { deliverPatiently } from './deliver-patiently.ts'
-import { runCli, SECRET } from './run-cli.ts'
+import { runCli, SECRET, startCli } from './run-cli.ts'
 
 const logger = { info() {}, warn() {}, error() {} }
 
@@ -86,6 +86,13 @@ describe('ackhook inbox with BullMQ', () => {
     expect((listed as { readonly ids: readonly string[] }).ids).toHaveLength(12)
     const shown = await runCli(['inbox', 'show', 'evt_7', ...place])
     expect(shown.out).toContain('no such customer')
+    const ui = startCli(['inbox', 'ui', '--port', '0', '--json', ...place])
+    const { listening } = JSON.parse(await ui.line(/listening/)) as { listening: string }
+    const ask = async (path: string) => (await fetch(`${listening}/api/${path}`)).json()
+    expect(await ask('overview')).toMatchObject({ stats: { dead: 12 } })
+    expect(((await ask('letters')) as { events: unknown[] }).events).toHaveLength(12)
+    ui.stop()
+    await ui.ended
     const redriven = await runCli(['inbox', 'redrive', '--all', '--yes', '--json', ...place])
     expect(JSON.parse(redriven.out)).toMatchObject({ redriven: 12 })
     await cluster.stop()
