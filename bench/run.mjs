@@ -12,7 +12,7 @@ import { FRAMEWORKS } from './lib/frameworks.mjs'
 
 const SUBJECTS = ['verify', 'http', 'redis', 'durable', 'workers', 'start', 'memory', 'scale']
 /** Measured when they are named: long runs, what expires, what piles up or runs in turn, and where the time goes. */
-const APART = ['flat', 'forget', 'growth', 'hot-key', 'profile', 'emulator']
+const APART = ['flat', 'forget', 'growth', 'hot-key', 'queues', 'profile', 'emulator']
 /** What a whole run measures on these versions of Node too, beside the one it is started with. */
 const OTHER_NODES = { majors: [22, 24], subjects: ['verify', 'http'] }
 const FLAGS = {

@@ -14,6 +14,8 @@ const TICK_US = 10_000
 const PARENT = 1
 const TIMES = 11
 
+const SLOTS = 16_384
+
 /** A folder of the run's own, on the disk that is measured. */
 export function scratchFolder() {
   const path = mkdtempSync(join(tmpdir(), 'ackhook-bench-'))
@@ -21,7 +23,7 @@ export function scratchFolder() {
 }
 
 /** A redis-server of the run's own. `appendonly: 'yes'` writes to disk, flushed every second. */
-export async function startRedis({ appendonly = 'no' } = {}) {
+export async function startRedis({ appendonly = 'no', busPort } = {}) {
   const port = await freePort()
   const folder = scratchFolder()
   const options = [
@@ -35,6 +37,7 @@ export async function startRedis({ appendonly = 'no' } = {}) {
     folder.path,
     '--maxmemory-policy',
     'noeviction',
+    ...(busPort === undefined ? [] : ['--cluster-enabled', 'yes', '--cluster-port', busPort]),
   ]
   const child = spawn('redis-server', options.map(String), { stdio: 'ignore' })
   const url = `redis://127.0.0.1:${port}`
@@ -57,6 +60,31 @@ export async function startRedis({ appendonly = 'no' } = {}) {
       child.kill()
       await new Promise(resolve => child.once('exit', resolve))
       folder.remove()
+    },
+  }
+}
+
+/** A Redis Cluster of three masters. */
+export async function startRedisCluster(options) {
+  const busPorts = [await freePort(), await freePort(), await freePort()]
+  const servers = await Promise.all(busPorts.map(busPort => startRedis({ ...options, busPort })))
+  const [, firstPort] = /:(\d+)$/.exec(servers[0].url)
+  for (const [i, { client }] of servers.entries()) {
+    await client.call(
+      'CLUSTER',
+      'ADDSLOTSRANGE',
+      Math.ceil((i * SLOTS) / 3),
+      Math.ceil(((i + 1) * SLOTS) / 3) - 1,
+    )
+    await client.call('CLUSTER', 'MEET', '127.0.0.1', firstPort, busPorts[0])
+  }
+  const isComplete = info => info.includes('cluster_state:ok') && info.includes('cluster_known_nodes:3')
+  for (const { client } of servers) while (!isComplete(await client.cluster('INFO'))) await setTimeout(50)
+  return {
+    servers,
+    urls: servers.map(({ url }) => url),
+    async stop() {
+      await Promise.all(servers.map(server => server.stop()))
     },
   }
 }

@@ -82,12 +82,13 @@ export const ROOMS: Readonly<Record<string, Rooms>> = {
   },
   bullmq: {
     engine: [],
-    redis: ['engine'],
+    queues: ['engine'],
+    redis: ['engine', 'queues'],
     postgres: ['engine'],
     retention: ['engine'],
     accepting: ['engine', 'retention'],
     processing: ['engine'],
-    '.': ['engine', 'redis', 'postgres', 'retention', 'accepting', 'processing'],
+    '.': ['engine', 'queues', 'redis', 'postgres', 'retention', 'accepting', 'processing'],
   },
   // `#page` is what `ui/` builds.
   dashboard: {

@@ -15,7 +15,7 @@ export async function askEngine<T>(
   const answered = openEngine().then(async opened => {
     // Known before it is connected: the reason why it is not is the engine's.
     engine = opened
-    await opened.queue.waitUntilReady()
+    await opened.ready()
     return question(opened)
   })
   try {

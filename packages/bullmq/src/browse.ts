@@ -28,7 +28,7 @@ export async function browse(
 
 async function list(engine: Engine, query: Omit<JobQuery, 'bodies'>): Promise<readonly BrowsedEvent[]> {
   const jobs = await engine.list({ ...query, bodies: false })
-  const events = await Promise.all(jobs.map(job => toEvent(job, query.state, engine.queue.name)))
+  const events = await Promise.all(jobs.map(job => toEvent(job, query.state, engine.name)))
   return events.map(({ body: _, ...event }) => event)
 }
 
@@ -38,7 +38,7 @@ async function find(
   key: string,
 ): Promise<readonly BrowsedEvent[]> {
   const job = state === 'dead' ? await findDead(engine, key) : await engine.find(jobIdOf(key))
-  return job?.state === state ? [await toEvent(job, state, engine.queue.name)] : []
+  return job?.state === state ? [await toEvent(job, state, engine.name)] : []
 }
 
 async function toEvent(

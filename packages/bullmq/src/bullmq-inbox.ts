@@ -28,9 +28,9 @@ import type { Engine } from './engine/engine.ts'
 import { jobIdOf } from './engine/event-job.ts'
 import { NoticeWatch } from './notice-watch.ts'
 import { type BullmqInboxOptions, type ResolvedOptions, resolveOptions } from './options.ts'
-import { InboxWorker } from './processing/inbox-worker.ts'
 import { MinuteCounter } from './processing/minute-counter.ts'
 import { OutageLog } from './processing/outage-log.ts'
+import { QueueWorkers } from './processing/queue-workers.ts'
 import { Pruner } from './retention/pruner.ts'
 import { checkStart, startError } from './start-check.ts'
 import { Stats } from './stats.ts'
@@ -38,7 +38,7 @@ import { Stats } from './stats.ts'
 /** 10 s, 50 s, 4 min, 21 min, 1.7 h, 9 h and 12 h apart, each less a random part: 11 to 23 h in all. */
 const RETRY = { attempts: 8, minDelayMs: 10_000, maxDelayMs: 43_200_000, factor: 5 }
 const CANNOT_SERIALIZE =
-  'BullMQ on Redis cannot run the events of one key one at a time; use bullmqInbox on PostgreSQL or sqliteInbox, or leave the option out and let handlers compare created_at'
+  'BullMQ on Redis cannot run the events of one key one at a time, since it ends an event and would start the next in two steps; use bullmqInbox on PostgreSQL or sqliteInbox, or leave the option out and let handlers compare created_at'
 const CLOSE_MS = 1000
 /** About ten round trips, perhaps to another continent, or to a server that has to wake up. */
 const START_MS = 5000
@@ -87,7 +87,7 @@ class BullmqInbox {
   #engine: Engine | undefined
   /** Of `#engine`. */
   #stats: Stats | undefined
-  #worker: InboxWorker | undefined
+  #worker: QueueWorkers | undefined
   #acceptor: Acceptor | undefined
   #pruner: Pruner | undefined
   #minutes: MinuteCounter | undefined
@@ -190,7 +190,7 @@ class BullmqInbox {
     policy: ProcessingPolicy,
     { pruner, minutes }: { readonly pruner: Pruner; readonly minutes: MinuteCounter },
   ): Promise<void> {
-    await checkStart(engine, START_MS, policy.serialize)
+    await checkStart(engine, START_MS, policy)
     const mustNotGoOn = () => this.#closed || this.#engine !== engine
     if (mustNotGoOn()) throw closedError()
     const counted = settlesWithin(this.stats(), COUNT_MS)
@@ -199,7 +199,7 @@ class BullmqInbox {
     if (mustNotGoOn()) throw closedError()
     const onError = (error: Error) => pruner.relieve(error)
     if (policy.concurrency > 0)
-      this.#worker ??= new InboxWorker(engine, work, policy, { ...this.#options, minutes, onError })
+      this.#worker ??= new QueueWorkers(engine, work, policy, { ...this.#options, minutes, onError })
     await Promise.all([this.#worker?.ready(), counted])
   }
 
@@ -224,7 +224,7 @@ class BullmqInbox {
     this.#opening = this.#engine = this.#stats = this.#worker = undefined
     this.#shuttingDown = (async () => {
       if (worker !== undefined) await settlesWithin(worker.drain(0), CLOSE_MS)
-      await settlesWithin(engine.queue.close(), CLOSE_MS)
+      await settlesWithin(engine.close(), CLOSE_MS)
       await settlesWithin(engine.disconnect(), CLOSE_MS)
       await earlier
     })()

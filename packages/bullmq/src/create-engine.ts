@@ -16,8 +16,6 @@ export async function createEngine({
   const engine = await (kind === 'redis'
     ? createRedisEngine(settings, connection)
     : createPostgresEngine(settings, connection))
-  // The call that failed rejects. Without a listener BullMQ would print the error as well.
-  engine.queue.on('error', () => {})
   if (!settings.create) {
     try {
       await withDeadline(requireQueue(engine, settings), { operation: 'opening', ms: DEADLINE_MS })
@@ -29,9 +27,8 @@ export async function createEngine({
   return engine
 }
 
-async function requireQueue({ queue }: Engine, { prefix }: Pick<ResolvedOptions, 'prefix'>): Promise<void> {
-  // BullMQ writes it whenever it opens a queue.
-  if ((await queue.getVersion()) !== null) return
+async function requireQueue(engine: Engine, { prefix }: Pick<ResolvedOptions, 'prefix'>): Promise<void> {
+  if (await engine.exists()) return
   const prefixed = prefix === undefined ? '' : ` with the prefix '${prefix}'`
-  throw new ConfigurationError('queue', `there is no queue '${queue.name}'${prefixed} on this server`)
+  throw new ConfigurationError('queue', `there is no queue '${engine.name}'${prefixed} on this server`)
 }

@@ -79,7 +79,7 @@ async function list(
   const count = Math.min(Math.floor(limit), MAX_LISTED)
   if (!(count >= 1)) return []
   const jobs = await engine.list({ state: 'dead', order, after, limit: count, bodies: true })
-  const letters = await Promise.all(jobs.map(job => toDeadLetter(job, engine.queue.name)))
+  const letters = await Promise.all(jobs.map(job => toDeadLetter(job, engine.name)))
   await nameUnreadable(engine, letters)
   return withinBytes(letters.map(({ letter }) => letter))
 }
@@ -96,7 +96,7 @@ function withinBytes(letters: readonly DeadLetter[]): readonly DeadLetter[] {
 
 async function get(engine: Engine, key: string): Promise<DeadLetter | undefined> {
   const job = await findDead(engine, key)
-  return job && (await toDeadLetter(job, engine.queue.name)).letter
+  return job && (await toDeadLetter(job, engine.name)).letter
 }
 
 interface Letter {

@@ -1,6 +1,7 @@
 import { ConfigurationError, type Duration } from '@ackhook/core'
 import { describeError, durationMs, kindOf, refuseUnknownNames, wholeNumber } from '@ackhook/core/spi'
 import type { PostgresConnectionOptions, RedisConnectionClient, RedisOptions, Telemetry } from 'bullmq'
+import { MAX_QUEUES } from './queues/queue-record.ts'
 
 /** A pool of `pg`, by what distinguishes it from options: its own type and BullMQ's do not fit each other. */
 export interface PostgresPool {
@@ -26,6 +27,11 @@ export interface BullmqInboxOptions {
   readonly postgres?: URL | PostgresPool | PostgresConnectionOptions | undefined
   /** Name of the BullMQ queue. Default `'ackhook'`. */
   readonly queue?: string | undefined
+  /**
+   * Spreads the events over so many BullMQ queues, each of which a Redis Cluster has on one node: 1 to 64. Redis only. May be
+   * changed: what is in other queues is handled, listed and recognised all the same. Default 1.
+   */
+  readonly queues?: number | undefined
   /** Prefix of all keys in Redis. Default BullMQ's own, `'bull'`. Redis only; a cluster needs a hash tag, `'{ackhook}'`. */
   readonly prefix?: string | undefined
   /**
@@ -50,6 +56,7 @@ export interface ResolvedOptions {
     | { readonly kind: 'redis'; readonly connection: string | RedisOptions | RedisConnectionClient }
     | { readonly kind: 'postgres'; readonly connection: PostgresConnectionOptions }
   readonly queue: string
+  readonly queues: number
   readonly prefix: string | undefined
   readonly leaseMs: number
   readonly limiter: { readonly max: number; readonly duration: number } | undefined
@@ -57,7 +64,17 @@ export interface ResolvedOptions {
   readonly create: boolean
 }
 
-const NAMES = ['connection', 'postgres', 'queue', 'prefix', 'lease', 'rateLimit', 'telemetry', 'create']
+const NAMES = [
+  'connection',
+  'postgres',
+  'queue',
+  'queues',
+  'prefix',
+  'lease',
+  'rateLimit',
+  'telemetry',
+  'create',
+]
 const DAY_MS = 86_400_000
 const MAX_EVENTS = 1_000_000_000
 /** As Redis reads it: from the first brace on, and not empty. */
@@ -74,14 +91,19 @@ export function resolveOptions(options: BullmqInboxOptions): ResolvedOptions {
   }
   const engine = engineOf(options)
   const queue = nameOf('queue', options.queue ?? 'ackhook')
+  const queues = wholeNumber('queues', options.queues ?? 1, 1, MAX_QUEUES)
+  if (queues > 1 && engine.kind === 'postgres') {
+    throw new ConfigurationError('queues', 'is for Redis: on PostgreSQL all queues are in one table')
+  }
   if (prefix !== undefined) nameOf('prefix', prefix)
   if (engine.kind === 'redis') checkSlot(engine.connection, `${prefix ?? 'bull'}:${queue}:`)
   return {
     engine,
     queue,
+    queues,
     prefix,
     leaseMs: durationMs(options.lease ?? '11s', { option: 'lease', minMs: 1000, maxMs: 3_600_000 }),
-    limiter: rateLimit === undefined ? undefined : limiterOf(rateLimit),
+    limiter: rateLimit === undefined ? undefined : limiterOf(rateLimit, queues),
     telemetry,
     create,
   }
@@ -223,10 +245,12 @@ function nameOf(option: string, name: string): string {
 
 function limiterOf(
   rateLimit: NonNullable<BullmqInboxOptions['rateLimit']>,
+  queues: number,
 ): NonNullable<ResolvedOptions['limiter']> {
   refuseUnknownNames(rateLimit, ['events', 'per'], 'rateLimit', "{ events: 100, per: '1s' }")
   return {
-    max: wholeNumber('rateLimit.events', rateLimit.events, 1, MAX_EVENTS),
+    // Each queue has a share of its own.
+    max: wholeNumber('rateLimit.events', rateLimit.events, queues, MAX_EVENTS),
     duration: durationMs(rateLimit.per, { option: 'rateLimit.per', minMs: 1, maxMs: DAY_MS }),
   }
 }

@@ -1,6 +1,6 @@
 import { AckhookError } from '@ackhook/core'
 import { describeError } from '@ackhook/core/spi'
-import type { Engine } from './engine/engine.ts'
+import type { Engine, PreparePolicy } from './engine/engine.ts'
 
 const RETRY_MS = 50
 /** What ioredis says of a command whose connection is lost, or being made again. */
@@ -11,14 +11,14 @@ const CONNECTION_LOST = /^MaxRetriesPerRequestError|Stream isn't writeable/
  * that does not exist. A connection that is lost meanwhile, as in a process that hangs while it boots, proves nothing:
  * the next one is asked.
  */
-export async function checkStart(engine: Engine, timeoutMs: number, ordered: boolean): Promise<void> {
-  // The queue first: on a server it cannot work with, BullMQ's worker would try again without a pause.
-  const ready = engine.queue.waitUntilReady()
-  await (engine.refused === undefined ? ready : Promise.race([ready, engine.refused]))
-  await engine.prepare(ordered)
+export async function checkStart(engine: Engine, timeoutMs: number, policy: PreparePolicy): Promise<void> {
   const endsAt = performance.now() + timeoutMs
   for (;;) {
     try {
+      // The queue first: on a server it cannot work with, BullMQ's worker would try again without a pause.
+      const ready = engine.ready()
+      await (engine.refused === undefined ? ready : Promise.race([ready, engine.refused]))
+      await engine.prepare(policy)
       await engine.discardMany(['none'])
       return
     } catch (error) {

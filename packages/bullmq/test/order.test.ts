@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -210,6 +211,98 @@ describe('on PostgreSQL', { timeout: 120_000 }, () => {
     releases[2]!()
     expect(ran).toEqual(['dead1', 'dead2', 'e3', 'dead2', 'e4'])
     await until(() => isIdle(inbox))
+  })
+
+  /** Leaves dead letters of these keys, each one a millisecond younger than the one before. */
+  async function leaveLetters(queue: string, keys: readonly string[], each: number): Promise<string[]> {
+    const dead: AttemptResult = { outcome: 'dead', error: new Error('no'), notified: true }
+    const inbox = await started(queue, { work: scripted(dead) })
+    const ids = keys.flatMap(key => Array.from({ length: each }, (_, index) => `${key}-${index}`))
+    await Promise.all(ids.map(id => accept(inbox, id, Number(id.split('-')[1]), id.split('-')[0])))
+    await until(async () => (await inbox.stats()).dead === ids.length)
+    await inbox.close(1000)
+    return ids
+  }
+
+  test('dead letters of one key that are redriven together run one at a time, the oldest first', async () => {
+    const queue = unique('order')
+    const ids = await leaveLetters(queue, ['a', 'b'], 12)
+    const lines: string[] = []
+    const work: ProcessEvent = async ({ id }) => {
+      lines.push(`begin ${id}`)
+      await new Promise(resolve => setImmediate(resolve))
+      lines.push(`end ${id}`)
+      return COMPLETED
+    }
+    const receiving = await started(queue, { concurrency: 0 })
+    const shuffled = ids.map((_, index) => `key-${ids[(index * 7) % ids.length]}`)
+    expect(await receiving.deadLetters!.redriveMany!(shuffled)).toHaveLength(24)
+    const states = Object.values(await statesOf(queue)).sort()
+    expect(states).toEqual([...Array(2).fill('waiting'), ...Array(22).fill('waiting-children')])
+    const inbox = await started(queue, { work })
+    await until(() => isIdle(inbox))
+    expectNoneBesideAnother(lines, id => id.split('-')[0]!)
+    const begun = lines.filter(line => line.startsWith('begin')).map(line => line.slice('begin '.length))
+    for (const key of ['a', 'b']) {
+      const own = begun.filter(id => id.startsWith(key))
+      expect(own).toEqual(Array.from({ length: 12 }, (_, index) => `${key}-${index}`))
+    }
+  })
+
+  test('letters that two processes redrive while events of their keys arrive are all run, one of a key at a time', async () => {
+    const queue = unique('order')
+    const keys = ['a', 'b', 'c', 'd', 'e', 'f']
+    const letters = await leaveLetters(queue, keys, 8)
+    const [one, other] = [await started(queue, { concurrency: 0 }), await started(queue, { concurrency: 0 })]
+    const arriving = letters.map((_, index) => `${keys[index % 6]}-${100 + index}`)
+    const byKey = letters.map(id => `key-${id}`)
+    await Promise.all([
+      one.deadLetters!.redriveMany!(byKey),
+      other.deadLetters!.redriveMany!(byKey.toReversed()),
+      ...arriving.map((id, index) =>
+        accept(index % 2 === 0 ? one : other, id, Number(id.split('-')[1]), id.split('-')[0]),
+      ),
+    ])
+    const heads = Object.values(await statesOf(queue)).filter(state => state === 'waiting')
+    expect(heads).toHaveLength(6)
+    const lines: string[] = []
+    const work: ProcessEvent = async ({ id }) => {
+      lines.push(`begin ${id}`)
+      await new Promise(resolve => setImmediate(resolve))
+      lines.push(`end ${id}`)
+      return COMPLETED
+    }
+    const inbox = await started(queue, { work })
+    await until(() => isIdle(inbox))
+    expectNoneBesideAnother(lines, id => id.split('-')[0]!)
+    expect(
+      lines
+        .filter(line => line.startsWith('end'))
+        .map(line => line.slice('end '.length))
+        .sort(),
+    ).toEqual([...letters, ...arriving].sort())
+  })
+
+  test('a redrive that PostgreSQL ends because of a deadlock is repeated', async () => {
+    const queue = unique('order')
+    const ids = await leaveLetters(queue, ['a', 'b'], 2)
+    const inbox = await started(queue, { concurrency: 0 })
+    const client = await pool.connect()
+    closing.push(() => client.release())
+    await client.query('BEGIN')
+    // PostgreSQL ends the one that has waited for its own time.
+    await client.query("SET LOCAL deadlock_timeout = '30s'")
+    const key = createHash('sha256').update('a', 'utf16le').digest('base64url')
+    const lock = "SELECT pg_advisory_xact_lock(hashtextextended('ackhook:order:' || $1 || ':' || $2, 0))"
+    await client.query(lock, [queue, key])
+    const redriven = inbox.deadLetters!.redriveMany!(ids.map(id => `key-${id}`))
+    const waiting = "SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+    await until(async () => (await pool.query(waiting)).rowCount === 1)
+    // It has the rows, and waits for the key: now each waits for the other.
+    await client.query('SELECT FROM job WHERE queue = $1 FOR UPDATE', [queue])
+    await client.query('COMMIT')
+    expect(await redriven).toHaveLength(4)
+    expect(Object.values(await statesOf(queue)).filter(state => state === 'waiting')).toHaveLength(2)
   })
 
   test('a dead letter that is delivered again takes its turn with the order of that delivery', async () => {

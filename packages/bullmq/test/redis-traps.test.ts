@@ -533,11 +533,10 @@ test.each(['FLUSHALL', 'a restart without persistence'])(
   async how => {
     const own = await startRedis()
     closing.push(() => own.stop())
-    const settings = { queue: unique('q'), prefix: undefined, telemetry: undefined, create: true }
+    const settings = { queue: unique('q'), prefix: undefined, telemetry: undefined, create: true, queues: 1 }
     const engine = await createRedisEngine(settings, own.url)
     closing.push(() => engine.disconnect())
-    engine.queue.on('error', () => {})
-    await engine.queue.waitUntilReady()
+    await engine.ready()
     const codes = async (): Promise<string[]> => (await engine.notices()).map(({ code }) => code)
     expect(await codes()).not.toContain('redis_emptied')
     expect(await codes()).not.toContain('redis_emptied')

@@ -7,14 +7,15 @@ import { createReceiver, type Inbox, NonRetryableError } from '@ackhook/core'
 import { sqliteInbox } from '@ackhook/sqlite'
 import { createEvent, testReceiver } from '@ackhook/testing'
 import { DatabaseSync } from '@photostructure/sqlite'
-import { Redis } from 'ioredis'
+import { Cluster, Redis } from 'ioredis'
 import { Pool } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type PostgresServer, startPostgres } from '../../../test/support/postgres.ts'
 import { type RedisServer, startRedis } from '../../../test/support/redis.ts'
+import { startRedisCluster } from '../../../test/support/redis-cluster.ts'
 import { runProcess } from './cli-process.ts'
 import { deliverPatiently } from './deliver-patiently.ts'
-import { runCli, SECRET } from './run-cli.ts'
+import { runCli, SECRET, startCli } from './run-cli.ts'
 
 const logger = { info() {}, warn() {}, error() {} }
 
@@ -33,14 +34,14 @@ afterAll(async () => {
 })
 
 /** Leaves one dead letter, as an app does that has ended. */
-async function leaveDeadLetter(inbox: Inbox): Promise<void> {
+async function leaveDeadLetter(inbox: Inbox, id = 'evt_1'): Promise<void> {
   const receiver = createReceiver({ secret: SECRET, inbox, logger })
   receiver.on('*', () => {
     throw new NonRetryableError('no such customer')
   })
   const hooks = testReceiver(receiver, { secret: SECRET })
   await receiver.start()
-  await deliverPatiently(hooks, createEvent('a.b', { id: 'evt_1' }))
+  await deliverPatiently(hooks, createEvent('a.b', { id }))
   await receiver.close()
 }
 
@@ -69,6 +70,33 @@ describe('ackhook inbox with BullMQ', () => {
     const place = ['--redis', redis.url, '--queue', 'hooks']
     expect(await deadLettersAt(...place, '--prefix', '{ackhook}')).toEqual(FOUND)
   })
+
+  test('sees all queues of an inbox on a Redis Cluster as one, from one node', async () => {
+    const cluster = await startRedisCluster()
+    const connection = new Cluster(cluster.servers.map(({ host, port }) => ({ host, port })))
+    const inbox = () => bullmqInbox({ connection, prefix: '{ackhook}', queues: 8 })
+    for (let index = 0; index < 12; index++) await leaveDeadLetter(inbox(), `evt_${index}`)
+    connection.disconnect()
+    const place = ['--redis', cluster.servers[0]!.url, '--cluster', '--prefix', '{ackhook}']
+    const stats = await runCli(['inbox', 'stats', '--json', ...place])
+    expect(stats.err).toBe('')
+    expect(JSON.parse(stats.out)).toMatchObject({ dead: 12 })
+    const listed = await deadLettersAt(...place)
+    expect(listed).toMatchObject({ code: 0, err: '' })
+    expect((listed as { readonly ids: readonly string[] }).ids).toHaveLength(12)
+    const shown = await runCli(['inbox', 'show', 'evt_7', ...place])
+    expect(shown.out).toContain('no such customer')
+    const ui = startCli(['inbox', 'ui', '--port', '0', '--json', ...place])
+    const { listening } = JSON.parse(await ui.line(/listening/)) as { listening: string }
+    const ask = async (path: string) => (await fetch(`${listening}/api/${path}`)).json()
+    expect(await ask('overview')).toMatchObject({ stats: { dead: 12 } })
+    expect(((await ask('letters')) as { events: unknown[] }).events).toHaveLength(12)
+    ui.stop()
+    await ui.ended
+    const redriven = await runCli(['inbox', 'redrive', '--all', '--yes', '--json', ...place])
+    expect(JSON.parse(redriven.out)).toMatchObject({ redriven: 12 })
+    await cluster.stop()
+  }, 120_000)
 
   test('finds a queue by its schema', async () => {
     const place = ['--postgres', postgres.url, '--queue', 'hooks']

@@ -1,8 +1,8 @@
 import type { InboxStats } from '@ackhook/core'
-import type { StoreNotice } from '@ackhook/core/spi'
+import type { ProcessingPolicy, StoreNotice } from '@ackhook/core/spi'
 import type { Processor, Telemetry, WorkerOptions } from 'bullmq'
-import type { EventBoard } from './event-board.ts'
-import type { EventJob, EventQueue, JobData, NewJob, Remembered } from './event-job.ts'
+import type { EventBoard, InboxBoard } from './event-board.ts'
+import type { EventJob, JobData, NewJob, Remembered } from './event-job.ts'
 import type { FoundJob, JobQuery, ListedJob } from './job-list.ts'
 
 /**
@@ -26,6 +26,8 @@ export interface EngineSettings {
 
 /** The part of BullMQ's worker that is used here, whatever its backend. */
 export interface QueueWorker {
+  /** How many jobs it takes at a time, from now on. */
+  setConcurrency(concurrency: number): void
   on(event: 'error', listener: (error: Error) => void): unknown
   on(event: 'completed', listener: () => void): unknown
   on(event: 'failed', listener: (job: { readonly finishedOn?: number } | undefined) => void): unknown
@@ -65,20 +67,29 @@ export interface Bite {
   readonly isUrgent: boolean
 }
 
-/** BullMQ on one server, with its connections. The two engines promise the same. */
+/** One inbox on BullMQ, with its connections: one queue, or several that share it. The engines promise the same. */
 export interface Engine {
-  readonly queue: EventQueue
-  readonly board: EventBoard
+  /** Of its queue, or of the first one. */
+  readonly name: string
+  /** Each is worked off by a worker of its own. */
+  readonly queues: readonly QueueEngine[]
+  readonly board: InboxBoard
   /** Whether the user set BullMQ's telemetry. */
   readonly traced: boolean
   /** Only where BullMQ creates its tables at start, which takes longer: resolves when the server is reached. */
   readonly migrating?: Promise<unknown>
   /** Only where a client keeps trying: rejects when the server refuses it for good, as with a wrong password. */
-  readonly refused?: Promise<never>
+  readonly refused?: Promise<never> | undefined
   /** What a failure comes from: the first words of the server or the socket, where the client hides them behind its own. */
   reasonOf(error: unknown): unknown
-  /** Creates what this package stores beside BullMQ, where it is missing. `ordered`: for events that run in the order of a key. */
-  prepare(ordered: boolean): Promise<void>
+  /** Calls the listener when other processes use more queues than before. Only where there may be several. */
+  onMoreQueues?(listener: () => void): void
+  /** Resolves when it is connected. */
+  ready(): Promise<unknown>
+  /** Whether there is such a queue on the server. */
+  exists(): Promise<boolean>
+  /** Creates what this package stores beside BullMQ, where it is missing. */
+  prepare(policy: PreparePolicy): Promise<void>
   /**
    * Adds the jobs whose ids are new, neither jobs nor remembered. Each has its own answer: `true` when the job is stored
    * and is this delivery's, what there is of the id when it is not, and `false` when a lookup has to decide.
@@ -115,9 +126,19 @@ export interface Engine {
   prune(bite: Bite): Promise<boolean>
   /** Whether the server refused to store because it has no memory left, so that pruning helps. */
   isFull(error: unknown): boolean
-  newWorker(run: JobProcessor, settings: WorkerSettings): QueueWorker
   /** What an operator should know about the server's settings. */
   notices(): Promise<readonly StoreNotice[]>
+  /** Waits for what is under way on the server. */
+  close(): Promise<unknown>
   /** Ends the connections that are left, with or without the server's help. */
   disconnect(): Promise<void>
+}
+
+/** What the receiver's options say about the events to come. */
+export type PreparePolicy = Pick<ProcessingPolicy, 'serialize' | 'retentionMs'>
+
+/** One queue. */
+export interface QueueEngine extends Engine {
+  readonly board: EventBoard
+  newWorker(run: JobProcessor, settings: WorkerSettings): QueueWorker
 }

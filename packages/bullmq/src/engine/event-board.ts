@@ -3,8 +3,16 @@ import type { MinuteCount, Postponed, PresenceStore } from '@ackhook/core/spi'
 /** How long an event waits, and what its next attempt receives as `routingToken`. */
 export type Postponement = Pick<Postponed, 'delayMs' | 'routingToken'>
 
-/** What the processes on one queue handle, and which events wait for one of them. */
-export interface EventBoard extends PresenceStore {
+/** What the processes on one inbox handle, and how much. */
+export interface InboxBoard extends PresenceStore {
+  /** Adds to the counts of a minute. */
+  count(minute: Required<MinuteCount>): Promise<void>
+  /** The last 60 minutes in which something happened, the oldest first. */
+  minutes(): Promise<readonly MinuteCount[]>
+}
+
+/** The same of one queue, and which of its events wait for a process. */
+export interface EventBoard extends InboxBoard {
   /** Stores the routing token with the job and counts it as postponed. The caller, which has its lock, delays it. */
   postpone(jobId: string, postponement: Postponement): Promise<void>
   /**
@@ -14,10 +22,6 @@ export interface EventBoard extends PresenceStore {
   abandon(jobId: string, attemptsMade: number, routingToken: number): Promise<void>
   /** The job is no longer postponed: an attempt at it has ended in some other way. */
   resume(jobId: string): Promise<void>
-  /** Adds to the counts of a minute. */
-  count(minute: Required<MinuteCount>): Promise<void>
-  /** The last 60 minutes in which something happened, the oldest first. */
-  minutes(): Promise<readonly MinuteCount[]>
 }
 
 /** How long the counts of a minute are kept. */

@@ -38,6 +38,8 @@ export interface ListedJob {
   readonly addedAt: number
   /** What the list is ordered by. */
   readonly at: number
+  /** The name of its queue, where an inbox has several. */
+  readonly queue?: string | undefined
 }
 
 /** One job, and what became of it. */
@@ -62,7 +64,7 @@ export interface Slice {
 }
 
 /** Bytes of what is stored of the jobs of one page: 4 MiB of bodies, and what is around them. */
-const PAGE_BYTES = 4_194_304 + 65_536
+export const PAGE_BYTES: number = 4_194_304 + 65_536
 /** Bytes that the server sends at a time, so that a long page keeps neither the server nor a connection from deliveries. */
 const SLICE_BYTES = 524_288
 const SLICE = 250
@@ -96,8 +98,13 @@ export async function readPage(
   return found
 }
 
-function bytesOf({ data = '', failedReason = '' }: ListedJob): number {
+export function bytesOf({ data = '', failedReason = '' }: ListedJob): number {
   return Buffer.byteLength(data) + Buffer.byteLength(failedReason) + JOB_BYTES
+}
+
+/** Oldest first. */
+export function byPosition(a: Pick<ListedJob, 'at' | 'id'>, b: Pick<ListedJob, 'at' | 'id'>): number {
+  return a.at - b.at || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0)
 }
 
 const CURSOR = /^(\d{1,16})\.(.+)$/s

@@ -14,13 +14,15 @@ import type {
   EngineSettings,
   JobProcessor,
   KnownJob,
+  PreparePolicy,
   QueueCounts,
+  QueueEngine,
   QueueWorker,
   Relocked,
   WorkerSettings,
 } from '../engine/engine.ts'
 import { type EventBoard, NAMED_MS } from '../engine/event-board.ts'
-import type { EventJob, EventQueue, JobData, NewJob } from '../engine/event-job.ts'
+import type { EventJob, JobData, NewJob } from '../engine/event-job.ts'
 import { firstCause } from '../engine/first-cause.ts'
 import type { FoundJob, JobQuery, ListedJob } from '../engine/job-list.ts'
 import { BOARD_IS_MISSING, CREATE_BOARD } from './board-tables.ts'
@@ -106,12 +108,12 @@ export async function createPostgresEngine(
   return new PostgresEngine(settings, connection)
 }
 
-class PostgresEngine implements Engine {
-  readonly queue: EventQueue
+class PostgresEngine implements QueueEngine {
+  readonly name: string
+  readonly queues: readonly QueueEngine[] = [this]
   readonly board: EventBoard
   readonly traced: boolean
   readonly migrating?: Promise<unknown>
-  readonly #name: string
   /** What queue and worker have in common. */
   readonly #shared: QueueOptions<PostgresConnectionOptions>
   readonly #listeners: PoolListeners
@@ -120,14 +122,15 @@ class PostgresEngine implements Engine {
   readonly #pool: ReturnType<PostgresQueue['getBackend']>['connection']['pool']
 
   constructor({ queue, telemetry, create }: EngineSettings, connection: PostgresConnectionOptions) {
-    this.#name = queue
+    this.name = queue
     this.#shared = { connection: withLimits(connection), ...(telemetry && { telemetry }) }
     this.traced = telemetry !== undefined
     this.#listeners = new PoolListeners(isPgPool(connection) ? connection : undefined)
     this.#queue = this.#listeners.track(
       () => new Queue<JobData, unknown, string>(queue, { ...this.#shared, skipMetasUpdate: !create }),
     )
-    this.queue = this.#queue as unknown as EventQueue
+    // The call that failed rejects. Without a listener BullMQ would print the error as well.
+    this.#queue.on('error', () => {})
     const backend = this.#queue.getBackend()
     useTypes(backend)
     retryDeadlocks(backend)
@@ -146,7 +149,16 @@ class PostgresEngine implements Engine {
     return firstCause(error)
   }
 
-  async prepare(ordered: boolean): Promise<void> {
+  ready(): Promise<unknown> {
+    return this.#queue.waitUntilReady()
+  }
+
+  async exists(): Promise<boolean> {
+    // BullMQ writes it whenever it opens a queue.
+    return (await this.#queue.getVersion()) !== null
+  }
+
+  async prepare({ serialize: ordered }: PreparePolicy): Promise<void> {
     if (ordered) await this.#checkIsolation()
     try {
       for (const [isMissing, create] of ordered ? ORDERED_TABLES : TABLES) {
@@ -168,17 +180,17 @@ class PostgresEngine implements Engine {
   }
 
   async lookUp(jobIds: readonly string[]): Promise<ReadonlyMap<string, KnownJob>> {
-    const { rows } = await this.#queries.query<KnownRow>(LOOK_UP, [this.#name, jobIds])
+    const { rows } = await this.#queries.query<KnownRow>(LOOK_UP, [this.name, jobIds])
     return byIdOf(rows)
   }
 
   async countUnfinished(limit: number): Promise<number> {
-    const { rows } = await this.#queries.query(COUNT_UNFINISHED, [this.#name, limit])
+    const { rows } = await this.#queries.query(COUNT_UNFINISHED, [this.name, limit])
     return Number(rows[0]?.['unfinished'])
   }
 
   async readCounts(): Promise<QueueCounts> {
-    const { rows } = await this.#queries.query<CountsRow>(READ_COUNTS, [this.#name])
+    const { rows } = await this.#queries.query<CountsRow>(READ_COUNTS, [this.name])
     const { pending, active, dead, oldest, waiting_error } = rows[0]!
     return {
       pending: Number(pending),
@@ -191,7 +203,7 @@ class PostgresEngine implements Engine {
 
   async requeue(jobId: string, redelivery?: NewJob): Promise<boolean> {
     const values = [
-      this.#name,
+      this.name,
       jobId,
       redelivery?.name,
       redelivery && JSON.stringify(redelivery.data),
@@ -203,44 +215,44 @@ class PostgresEngine implements Engine {
   }
 
   requeueMany(jobIds: readonly string[]): Promise<readonly string[]> {
-    return this.#change(REQUEUE_MANY, [this.#name, jobIds, Date.now()])
+    return this.#change(REQUEUE_MANY, [this.name, jobIds, Date.now()])
   }
 
   discardMany(jobIds: readonly string[]): Promise<readonly string[]> {
-    return this.#change(DISCARD, [this.#name, jobIds])
+    return this.#change(DISCARD, [this.name, jobIds])
   }
 
   async forget(jobId: string): Promise<boolean> {
     // Asked again, because the job may just have been replaced by its id.
     for (let tries = 0; tries < 2; tries++) {
-      const { rows } = await this.#queries.query(FORGET, [this.#name, jobId])
+      const { rows } = await this.#queries.query(FORGET, [this.name, jobId])
       if (rows.length > 0) return true
     }
     return false
   }
 
   list(query: JobQuery): Promise<readonly ListedJob[]> {
-    return listJobs(this.#queries, this.#name, query)
+    return listJobs(this.#queries, this.name, query)
   }
 
   find(jobId: string): Promise<FoundJob | undefined> {
-    return findJob(this.#queries, this.#name, jobId)
+    return findJob(this.#queries, this.name, jobId)
   }
 
   async nameJobs(names: ReadonlyMap<string, string>): Promise<void> {
-    const values = [this.#name, [...names.keys()], [...names.values()], Date.now() + NAMED_MS]
+    const values = [this.name, [...names.keys()], [...names.values()], Date.now() + NAMED_MS]
     await this.#queries.query(NAME_JOBS, values)
   }
 
   async findName(key: string): Promise<string | undefined> {
-    const { rows } = await this.#queries.query<{ readonly id: string }>(FIND_NAME, [this.#name, key])
+    const { rows } = await this.#queries.query<{ readonly id: string }>(FIND_NAME, [this.name, key])
     return rows[0]?.id
   }
 
   async prune({ now, handledBefore, limit }: Bite): Promise<boolean> {
     const counts = [
-      await this.#queries.query(REPLACE_HANDLED, [this.#name, handledBefore, limit, now]),
-      await this.#queries.query(FORGET_EXPIRED, [this.#name, now, limit]),
+      await this.#queries.query(REPLACE_HANDLED, [this.name, handledBefore, limit, now]),
+      await this.#queries.query(FORGET_EXPIRED, [this.name, now, limit]),
     ]
     return counts.some(({ rows }) => Number(rows[0]?.['n']) === limit)
   }
@@ -253,7 +265,7 @@ class PostgresEngine implements Engine {
   newWorker(run: JobProcessor, settings: WorkerSettings): QueueWorker {
     // The queue's pool: BullMQ would open a second one of the same size.
     const options = { ...settings, ...this.#shared, connection: this.#pool }
-    const worker = this.#listeners.track(() => new Worker<JobData, unknown, string>(this.#name, run, options))
+    const worker = this.#listeners.track(() => new Worker<JobData, unknown, string>(this.name, run, options))
     const backend = worker.getBackend()
     // With a pool BullMQ assumes that its tables are in its default schema. It checks later than now.
     Object.assign(backend.connection, { schema: this.#queue.getBackend().connection.schema })
@@ -263,23 +275,26 @@ class PostgresEngine implements Engine {
     useTypes(backend)
     retryDeadlocks(backend)
     backend.moveStalledJobsToWait = async () => {
-      const { rows } = await this.#queries.query(RECLAIM, [this.#name])
+      const { rows } = await this.#queries.query(RECLAIM, [this.name])
       return rows.map(row => String(row['id']))
     }
     backend.extendLocks = async (jobIds, tokens, ms) => {
-      const { rows } = await this.#queries.query(EXTEND_LOCKS, [this.#name, jobIds, tokens, Math.ceil(ms)])
+      const { rows } = await this.#queries.query(EXTEND_LOCKS, [this.name, jobIds, tokens, Math.ceil(ms)])
       return rows.map(row => String(row['id']))
     }
     return Object.assign(worker, {
+      setConcurrency: (concurrency: number) => {
+        worker.concurrency = concurrency
+      },
       relock: async (job: EventJob, token: string, lockMs: number) => {
         const { id, attemptsStarted, processedOn, attemptsMade, stalledCounter } = job
-        const lock = [this.#name, id, token, Math.ceil(lockMs)]
+        const lock = [this.name, id, token, Math.ceil(lockMs)]
         const values = [...lock, attemptsStarted, processedOn, attemptsMade, stalledCounter]
         const { rows } = await this.#queries.query<{ readonly relocked: Relocked }>(RELOCK, values)
         return rows[0]!.relocked
       },
-      resetCrashCount: (jobId: string) => this.#queries.query(RESET_CRASH_COUNT, [this.#name, jobId]),
-      release: (token: string) => this.#queries.query(GIVE_BACK, [this.#name, token]),
+      resetCrashCount: (jobId: string) => this.#queries.query(RESET_CRASH_COUNT, [this.name, jobId]),
+      release: (token: string) => this.#queries.query(GIVE_BACK, [this.name, token]),
     })
   }
 
@@ -288,6 +303,10 @@ class PostgresEngine implements Engine {
     const { rows } = await this.#queries.query(GUARANTEEING_SETTINGS)
     const asked = { sentAt, answeredAt: Date.now() }
     return [...postgresNotices(rows[0] ?? {}), ...clockNotice('PostgreSQL', Number(rows[0]?.['now']), asked)]
+  }
+
+  close(): Promise<unknown> {
+    return this.#queue.close()
   }
 
   async disconnect(): Promise<void> {
@@ -313,7 +332,7 @@ class PostgresEngine implements Engine {
   }
 
   async #accept(jobs: readonly NewJob[]): Promise<ReadonlyMap<string, KnownJob>> {
-    const values = [this.#name, JSON.stringify(jobs.toSorted(byLock).map(toEntry))]
+    const values = [this.name, JSON.stringify(jobs.toSorted(byLock).map(toEntry))]
     const { rows } = await retryingDeadlocks(() => this.#queries.query<KnownRow>(ACCEPT, values))
     return byIdOf(rows)
   }

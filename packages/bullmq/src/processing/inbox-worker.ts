@@ -12,7 +12,7 @@ import {
   settlesWithin,
 } from '@ackhook/core/spi'
 import { DelayedError, WaitingError } from 'bullmq'
-import type { Engine, QueueWorker, Relocked, WorkerSettings } from '../engine/engine.ts'
+import type { Engine, QueueEngine, QueueWorker, Relocked, WorkerSettings } from '../engine/engine.ts'
 import { type EventBoard, markOf } from '../engine/event-board.ts'
 import { BACKOFF, type EventJob, readDelivery } from '../engine/event-job.ts'
 import { rawOf, unreadableDelivery, unreadableReason } from '../engine/unreadable-job.ts'
@@ -20,7 +20,7 @@ import { deadLetterError, delayOf, retryError } from './job-errors.ts'
 import { type JobLock, LockRenewal } from './lock-renewal.ts'
 import { isLost, watchRecord } from './lost-record.ts'
 import type { MinuteCounter } from './minute-counter.ts'
-import { OutageLog } from './outage-log.ts'
+import type { OutageLog } from './outage-log.ts'
 import { type RunningAttempt, RunningAttempts, type Take } from './running-attempts.ts'
 
 /** How long withdrawn attempts may take to end. */
@@ -38,7 +38,12 @@ const NO_LIMIT = 2 ** 31 - 1
 export interface InboxWorkerOptions {
   readonly leaseMs: number
   readonly limiter: WorkerSettings['limiter'] | undefined
+  /** How many events of this queue it takes at a time, at first. */
+  readonly concurrency: number
+  /** A job was taken. Returns what to call, once or more, when its end is recorded or it is another's. */
+  readonly onTaken: () => () => void
   readonly minutes: MinuteCounter
+  readonly outages: OutageLog
   /** BullMQ could not take or record an event. It tries again. */
   readonly onError: (error: Error) => void
 }
@@ -46,7 +51,7 @@ export interface InboxWorkerOptions {
 /** The result of an attempt that did not complete its event. */
 type Failed = Exclude<AttemptResult, { outcome: 'completed' } | Postponed>
 
-/** Steps 10 and 11: this process's share of the work. */
+/** This process's share of the work on one queue. */
 export class InboxWorker {
   readonly #work: ProcessEvent
   readonly #policy: ProcessingPolicy
@@ -58,6 +63,7 @@ export class InboxWorker {
   readonly #leaseMs: number
   readonly #nameJobs: Engine['nameJobs']
   readonly #reasonOf: Engine['reasonOf']
+  readonly #onTaken: InboxWorkerOptions['onTaken']
   /** Events that were handled, whose completion is not recorded yet. */
   readonly #completing = new Set<RunningAttempt>()
   readonly #running = new RunningAttempts()
@@ -65,10 +71,10 @@ export class InboxWorker {
   #givingBack = false
 
   constructor(
-    engine: Engine,
+    engine: QueueEngine,
     work: ProcessEvent,
     policy: ProcessingPolicy,
-    { leaseMs, limiter, minutes, onError }: InboxWorkerOptions,
+    { leaseMs, limiter, concurrency, minutes, outages, onTaken, onError }: InboxWorkerOptions,
   ) {
     this.#work = work
     this.#policy = policy
@@ -77,14 +83,15 @@ export class InboxWorker {
     this.#nameJobs = names => engine.nameJobs(names)
     this.#reasonOf = error => engine.reasonOf(error)
     this.#minutes = minutes
-    this.#outages = new OutageLog(policy.observe, 'work', engine)
+    this.#onTaken = onTaken
+    this.#outages = outages
     this.#locks = new LockRenewal({
       leaseMs,
       renew: (jobIds, tokens, ms) => this.#worker.extendJobLocks(jobIds, tokens, ms),
       onError: error => this.#outages.report(error),
     })
     this.#worker = engine.newWorker((job, token) => this.#attempt(job, token!), {
-      concurrency: policy.concurrency,
+      concurrency,
       lockDuration: leaseMs,
       skipLockRenewal: true,
       stalledInterval: leaseMs / CHECKS_PER_LEASE,
@@ -107,6 +114,10 @@ export class InboxWorker {
     })
   }
 
+  setConcurrency(concurrency: number): void {
+    this.#worker.setConcurrency(concurrency)
+  }
+
   ready(): Promise<unknown> {
     return this.#worker.waitUntilReady()
   }
@@ -127,6 +138,17 @@ export class InboxWorker {
 
   /** BullMQ has locked the job. After a crash in here the lock expires, and the job runs again. */
   async #attempt(job: EventJob, token: string): Promise<void> {
+    const onEnded = this.#onTaken()
+    try {
+      await this.#run(job, token, onEnded)
+    } catch (error) {
+      // Nothing is recorded any more.
+      if (error instanceof WaitingError || error instanceof DelayedError) onEnded()
+      throw error
+    }
+  }
+
+  async #run(job: EventJob, token: string, onEnded: () => void): Promise<void> {
     const take = await this.#begin(job, token)
     const { lock } = take
     const result = await Promise.race([take.result, take.superseded])
@@ -145,6 +167,7 @@ export class InboxWorker {
         this.#completing.delete(take)
         this.#locks.release(lock)
         this.#running.end(job, take)
+        onEnded()
       },
     })
     if (result.outcome === 'completed') this.#completing.add(take)

@@ -5,14 +5,17 @@ import { connector, disconnect, FOR_DELIVERIES, FOR_WORK } from './connections.t
 test.each([
   ['deliveries', FOR_DELIVERIES],
   ['the worker', FOR_WORK],
-])('the connections for %s ask the masters of a cluster, wherever those of the user read', async (_, use) => {
-  const users = new Cluster([{ host: '127.0.0.1', port: 1 }], { scaleReads: 'slave', lazyConnect: true })
-  const connect = await connector(users)
-  const ours = connect(use)
-  try {
-    expect(ours['options']).toMatchObject({ scaleReads: 'master' })
-  } finally {
-    disconnect(ours)
-    users.disconnect()
-  }
-})
+])(
+  'the connections for %s ask the masters of a cluster, and connect to a node for a command only',
+  async (_, use) => {
+    const users = new Cluster([{ host: '127.0.0.1', port: 1 }], { scaleReads: 'slave', lazyConnect: true })
+    const connect = await connector(users)
+    const ours = connect(use)
+    try {
+      expect(ours['options']).toMatchObject({ scaleReads: 'master', redisOptions: { lazyConnect: true } })
+    } finally {
+      disconnect(ours)
+      users.disconnect()
+    }
+  },
+)

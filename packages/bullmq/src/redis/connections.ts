@@ -119,7 +119,8 @@ function isClient(
 }
 
 function duplicateCluster(cluster: RedisConnectionClient, overrides: Overrides): RedisConnectionClient {
-  // A cluster finds its masters by itself.
+  // A cluster finds its masters by itself. It connects to a node when it has a command for it: one that is connecting while
+  // the cluster asks for its state makes it begin again, for seconds.
   const { retryStrategy, reconnectOnError, ...redisOptions } = overrides
   return cluster.duplicate([], {
     clusterRetryStrategy: retryStrategy,
@@ -127,7 +128,7 @@ function duplicateCluster(cluster: RedisConnectionClient, overrides: Overrides):
     scaleReads: 'master',
     lazyConnect: false,
     enableOfflineQueue: overrides['enableOfflineQueue'],
-    redisOptions: { ...cluster['options'].redisOptions, ...redisOptions },
+    redisOptions: { ...cluster['options'].redisOptions, ...redisOptions, lazyConnect: true },
   })
 }
 

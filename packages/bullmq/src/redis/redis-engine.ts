@@ -8,6 +8,7 @@ import type {
   JobProcessor,
   KnownJob,
   QueueCounts,
+  QueueEngine,
   QueueWorker,
   Relocked,
   WorkerSettings,
@@ -16,12 +17,15 @@ import { type EventBoard, NAMED_MS } from '../engine/event-board.ts'
 import type { EventJob, EventQueue, JobData, NewJob } from '../engine/event-job.ts'
 import { firstCause } from '../engine/first-cause.ts'
 import type { FoundJob, JobQuery, ListedJob } from '../engine/job-list.ts'
+import { ManyQueues } from '../queues/many-queues.ts'
 import { ConnectionReason } from './connection-reason.ts'
 import { type Connect, connector, disconnect, FOR_DELIVERIES, FOR_WORK, ignoreErrors } from './connections.ts'
 import { redisEmptied, redisNotices } from './notices.ts'
+import { numberedQueue } from './numbered-queue.ts'
 import { parsableJobs } from './parsable-jobs.ts'
 import { RedisBoard } from './redis-board.ts'
 import { RedisJobList } from './redis-job-list.ts'
+import { RedisQueueRecord } from './redis-queue-record.ts'
 import {
   DISCARD,
   EXTEND_LOCKS,
@@ -48,18 +52,42 @@ const NAME = 'ackhook-unreadable:'
 const REFUSED = /^(?:NOAUTH|WRONGPASS) /
 
 export async function createRedisEngine(
-  settings: EngineSettings,
+  { queues, ...settings }: EngineSettings & { readonly queues: number },
   connection: string | RedisOptions | RedisConnectionClient,
 ): Promise<Engine> {
-  return new RedisEngine(settings, await connector(connection))
+  const connect = await connector(connection)
+  const deliveries = new Deliveries(connect(FOR_DELIVERIES))
+  const create = (index: number) =>
+    new RedisEngine({ ...settings, ...numberedQueue(settings, index + 1) }, connect, deliveries)
+  return new ManyQueues(queues, create, new RedisQueueRecord(deliveries.client, settings))
 }
 
-class RedisEngine implements Engine {
-  readonly queue: EventQueue
+/** The connection of deliveries and questions, which all queues share. */
+class Deliveries {
+  readonly client: RedisConnectionClient
+  readonly reason: ConnectionReason
+  readonly refused: Promise<never>
+
+  constructor(client: RedisConnectionClient) {
+    this.client = client
+    this.reason = new ConnectionReason(client)
+    this.refused = new Promise((_, reject) => {
+      client.on?.('error', (error: Error) => {
+        if (REFUSED.test(error.message)) reject(error)
+      })
+    })
+    // Only a start waits for it.
+    this.refused.catch(() => {})
+  }
+}
+
+class RedisEngine implements QueueEngine {
+  readonly name: string
+  readonly queues: readonly QueueEngine[] = [this]
+  readonly #queue: EventQueue
   readonly board: EventBoard
   readonly refused: Promise<never>
   readonly traced: boolean
-  readonly #name: string
   /** Whose turn it is to prune. */
   readonly #id = randomUUID()
   /** What queue and worker have in common. */
@@ -72,22 +100,26 @@ class RedisEngine implements Engine {
   /** Stays for as long as the data of the queue does. */
   #mark: string | undefined
 
-  constructor({ queue, prefix, telemetry, create }: EngineSettings, connect: Connect) {
-    this.#name = queue
+  constructor(
+    { queue, prefix, telemetry, create }: EngineSettings,
+    connect: Connect,
+    deliveries: Deliveries,
+  ) {
+    this.name = queue
     this.#shared = { ...(prefix !== undefined && { prefix }), ...(telemetry && { telemetry }) }
     this.traced = telemetry !== undefined
     this.#connect = connect
-    this.#client = connect(FOR_DELIVERIES)
+    this.#client = deliveries.client
     this.#toDisconnect.push(this.#client)
-    this.#reason = new ConnectionReason(this.#client)
-    this.refused = this.#watchConnection()
-    // Only a start waits for it.
-    this.refused.catch(() => {})
-    this.queue = new Queue<JobData, unknown, string>(queue, {
+    this.#reason = deliveries.reason
+    this.refused = deliveries.refused
+    this.#queue = new Queue<JobData, unknown, string>(queue, {
       ...this.#shared,
       connection: this.#client,
       skipMetasUpdate: !create,
     })
+    // The call that failed rejects. Without a listener BullMQ would print the error as well.
+    this.#queue.on('error', () => {})
     const keyOf = (name: string) => this.#key(name)
     this.board = new RedisBoard(this.#client, keyOf)
     this.#jobList = new RedisJobList(this.#client, keyOf)
@@ -97,6 +129,15 @@ class RedisEngine implements Engine {
     return firstCause(this.#reason.of(error))
   }
 
+  ready(): Promise<unknown> {
+    return this.#queue.waitUntilReady()
+  }
+
+  async exists(): Promise<boolean> {
+    // BullMQ writes it whenever it opens a queue.
+    return (await this.#queue.getVersion()) !== null
+  }
+
   async prepare(): Promise<void> {}
 
   add(jobs: readonly NewJob[]): readonly Promise<boolean>[] {
@@ -104,7 +145,7 @@ class RedisEngine implements Engine {
     // One question for all jobs, and single adds. perf: note 26.
     const known = this.#client['exists'](...jobs.map(({ opts }) => this.#key(opts.jobId)))
     return jobs.map(async ({ name, data, opts }) => {
-      const [anyKnown] = await Promise.all([known, this.queue.add(name, data, opts)])
+      const [anyKnown] = await Promise.all([known, this.#queue.add(name, data, opts)])
       return anyKnown === 0
     })
   }
@@ -128,7 +169,7 @@ class RedisEngine implements Engine {
   }
 
   async countUnfinished(): Promise<number> {
-    const counts = await this.queue.getJobCounts('wait', 'delayed', 'prioritized', 'active')
+    const counts = await this.#queue.getJobCounts('wait', 'delayed', 'prioritized', 'active')
     return Object.values(counts).reduce((sum, n) => sum + n, 0)
   }
 
@@ -205,7 +246,7 @@ class RedisEngine implements Engine {
     const connection = this.#connect(FOR_WORK)
     this.#toDisconnect.push(connection)
     const blocking = trackDuplicates(connection)
-    const worker = new Worker(this.#name, run, { ...settings, ...this.#shared, connection })
+    const worker = new Worker(this.name, run, { ...settings, ...this.#shared, connection })
     parsableJobs(worker.getBackend())
     const close = worker.close.bind(worker)
     worker.on('error', error => {
@@ -219,6 +260,7 @@ class RedisEngine implements Engine {
         for (const one of blocking) if (one['status'] === 'reconnecting') disconnect(one)
         return close()
       },
+      setConcurrency: (concurrency: number) => setConcurrency(worker, concurrency),
       extendJobLocks: async (jobIds: string[], tokens: string[], lockMs: number) => {
         const pairs = jobIds.flatMap((id, i) => [id, tokens[i]!])
         const args = [this.#key('stalled'), this.#key(''), lockMs, ...pairs]
@@ -253,23 +295,19 @@ class RedisEngine implements Engine {
     if (typeof found !== 'string') return []
     const before = this.#mark
     this.#mark = found
-    return before === undefined || before === found ? [] : [redisEmptied(this.#name)]
+    return before === undefined || before === found ? [] : [redisEmptied(this.name)]
+  }
+
+  close(): Promise<unknown> {
+    return this.#queue.close()
   }
 
   async disconnect(): Promise<void> {
     for (const one of this.#toDisconnect) disconnect(one)
   }
 
-  #watchConnection(): Promise<never> {
-    return new Promise((_, reject) => {
-      this.#client.on?.('error', (error: Error) => {
-        if (REFUSED.test(error.message)) reject(error)
-      })
-    })
-  }
-
   #key(name: string): string {
-    return this.queue.toKey(name)
+    return this.#queue.toKey(name)
   }
 }
 
@@ -280,6 +318,19 @@ async function changedOf(
 ): Promise<readonly string[]> {
   const changed = await Promise.all(jobIds.map(change))
   return jobIds.filter((_, i) => changed[i])
+}
+
+/** Wakes the loop that takes jobs where it waits for one of as many as before. BullMQ's `resume` wakes it the same way. */
+function setConcurrency(worker: Worker, concurrency: number): void {
+  const { mainLoopQueue: jobs } = worker as unknown as { readonly mainLoopQueue: JobLoop | null }
+  const isWaiting = jobs !== null && jobs.numTotal() >= worker.concurrency && worker.concurrency < concurrency
+  worker.concurrency = concurrency
+  if (isWaiting) jobs.add(Promise.resolve())
+}
+
+interface JobLoop {
+  numTotal(): number
+  add(job: Promise<void>): void
 }
 
 /** The connections that BullMQ makes from this one, to block on while it waits for jobs. */

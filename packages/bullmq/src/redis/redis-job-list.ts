@@ -1,5 +1,6 @@
 import type { RedisConnectionClient } from 'bullmq'
 import {
+  byPosition,
   type FoundJob,
   type JobQuery,
   type ListedJob,
@@ -86,10 +87,4 @@ function toJob([id, at, name, data, attempts, failedReason, finishedOn, addedAt]
     addedAt: Number(addedAt ?? 0),
     at: Number(at ?? 0),
   }
-}
-
-type Positioned = Pick<ListedJob, 'at' | 'id'>
-
-function byPosition(a: Positioned, b: Positioned): number {
-  return a.at - b.at || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0)
 }

@@ -62,6 +62,7 @@ function withPlace(command: Command): Command {
     command
       .option('--sqlite <file>', 'the database of sqliteInbox')
       .option('--redis <url>', 'the Redis of bullmqInbox, such as redis://localhost:6379')
+      .option('--cluster', 'with --redis: it is a node of a Redis Cluster')
       .option('--postgres <url>', 'the PostgreSQL of bullmqInbox, such as postgres://localhost/app')
       .option('--queue <name>', 'the queue of bullmqInbox (default: ackhook)')
       .option('--prefix <text>', 'with --redis: the prefix of bullmqInbox (default: bull)')

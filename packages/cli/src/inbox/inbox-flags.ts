@@ -4,6 +4,8 @@ export interface InboxFlags {
   readonly sqlite?: string
   readonly redis?: string
   readonly postgres?: string
+  /** Of a Redis Cluster, of which `redis` is a node. */
+  readonly cluster?: boolean
   readonly queue?: string
   readonly prefix?: string
   readonly schema?: string

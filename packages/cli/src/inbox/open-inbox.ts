@@ -29,11 +29,28 @@ export const openInbox: OpenInbox = async (flags, cwd) => {
   const place =
     redis === undefined
       ? { postgres: { connectionString: postgres, ...(schema !== undefined && { schema }) } }
-      : { connection: redis, ...(prefix !== undefined && { prefix }) }
+      : {
+          connection: flags.cluster ? await clusterOf(redis, cwd) : redis,
+          ...(prefix !== undefined && { prefix }),
+        }
   // Connects on its first use. Its options are checked before that, and better than here.
   const inbox = bullmqInbox({ ...place, ...(queue !== undefined && { queue }), create }) as Inbox
   await reached
   return inbox
+}
+
+/** A client that the inbox takes its own connections from, and that makes none. */
+async function clusterOf(address: string, cwd: string): Promise<unknown> {
+  const { Cluster } = (await importFrom('ioredis', cwd)) as {
+    readonly Cluster: new (nodes: readonly string[], options: object) => unknown
+  }
+  const { protocol, username, password } = new URL(address)
+  const login = {
+    ...(username && { username: decodeURIComponent(username) }),
+    ...(password && { password: decodeURIComponent(password) }),
+    ...(protocol === 'rediss:' && { tls: {} }),
+  }
+  return new Cluster([address], { lazyConnect: true, redisOptions: login })
 }
 
 function requireFile(path: string, name: string): void {
@@ -49,13 +66,16 @@ function requireFile(path: string, name: string): void {
   }
 }
 
-function checkFlags({ sqlite, redis, postgres, queue, prefix, schema }: InboxFlags): void {
+function checkFlags({ sqlite, redis, cluster, postgres, queue, prefix, schema }: InboxFlags): void {
   if ([sqlite, redis, postgres].filter(place => place !== undefined).length !== 1) {
     throw new UsageError('name the inbox: --sqlite <file>, --redis <url> or --postgres <url>')
   }
   if (sqlite !== undefined && queue !== undefined)
     throw new UsageError('--queue is for --redis and --postgres')
   if (redis === undefined && prefix !== undefined) throw new UsageError('--prefix is for --redis')
+  if (redis === undefined && cluster) throw new UsageError('--cluster is for --redis')
+  if (cluster && !URL.canParse(redis ?? ''))
+    throw new UsageError('--redis must be an address: redis://host:port')
   if (postgres === undefined && schema !== undefined) throw new UsageError('--schema is for --postgres')
 }
 

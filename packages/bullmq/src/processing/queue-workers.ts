@@ -1,0 +1,120 @@
+import type { ProcessEvent, ProcessingPolicy } from '@ackhook/core/spi'
+import type { Engine, QueueEngine } from '../engine/engine.ts'
+import { InboxWorker, type InboxWorkerOptions } from './inbox-worker.ts'
+import { OutageLog } from './outage-log.ts'
+import { Slots } from './slots.ts'
+
+export type QueueWorkersOptions = Pick<InboxWorkerOptions, 'leaseMs' | 'minutes' | 'onError'> & {
+  readonly limiter: { readonly max: number; readonly duration: number } | undefined
+}
+
+interface Member {
+  readonly worker: InboxWorker
+  readonly limiter: { max: number; readonly duration: number } | undefined
+  /** Its jobs whose end is not recorded. */
+  taken: number
+}
+
+/**
+ * Steps 10 and 11: this process's share of the work, with a worker for each queue. As long as a slot is free each may take one
+ * job more, and one without a job always waits for one. So a process takes at most as many jobs more than it has
+ * slots as there are queues, and these wait for a slot.
+ */
+export class QueueWorkers {
+  readonly #engine: Engine
+  readonly #work: ProcessEvent
+  readonly #policy: ProcessingPolicy
+  readonly #options: QueueWorkersOptions
+  readonly #outages: OutageLog
+  readonly #slots: Slots
+  readonly #members = new Map<QueueEngine, Member>()
+  #taken = 0
+  #draining = false
+
+  constructor(engine: Engine, work: ProcessEvent, policy: ProcessingPolicy, options: QueueWorkersOptions) {
+    this.#engine = engine
+    this.#work = work
+    this.#policy = policy
+    this.#options = options
+    this.#outages = new OutageLog(policy.observe, 'work', engine)
+    this.#slots = new Slots(policy.concurrency)
+    this.#open()
+    engine.onMoreQueues?.(() => this.#open())
+  }
+
+  ready(): Promise<unknown> {
+    return Promise.all(this.#workers().map(worker => worker.ready()))
+  }
+
+  /** Takes no more jobs, waits for the running ones, then gives back what is left. */
+  async drain(timeoutMs: number): Promise<void> {
+    this.#draining = true
+    const drained = Promise.all(this.#workers().map(worker => worker.drain(timeoutMs)))
+    // After the workers' own timers, which withdraw what waits for a slot.
+    const timer = setTimeout(() => this.#slots.open(), timeoutMs)
+    await drained
+    clearTimeout(timer)
+  }
+
+  #workers(): readonly InboxWorker[] {
+    return [...this.#members.values()].map(({ worker }) => worker)
+  }
+
+  #open(): void {
+    if (this.#draining) return
+    const { queues } = this.#engine
+    for (const queue of queues)
+      if (!this.#members.has(queue)) this.#members.set(queue, this.#newMember(queue))
+    for (const [index, { limiter }] of [...this.#members.values()].entries()) {
+      // BullMQ reads it whenever it takes a job.
+      if (limiter !== undefined) limiter.max = shareOf(this.#options.limiter!.max, queues.length, index)
+    }
+    this.#share()
+  }
+
+  #newMember(queue: QueueEngine): Member {
+    const { limiter, ...options } = this.#options
+    const own = {
+      ...options,
+      limiter: limiter && { ...limiter },
+      concurrency: this.#engine.queues.length === 1 ? this.#policy.concurrency : 1,
+      outages: this.#outages,
+      onTaken: () => this.#take(member),
+    }
+    const worker = new InboxWorker(queue, this.#attempt, this.#policy, own)
+    const member: Member = { worker, limiter: own.limiter, taken: 0 }
+    return member
+  }
+
+  #take(member: Member): () => void {
+    let isEnded = false
+    this.#count(member, 1)
+    return () => {
+      if (isEnded) return
+      isEnded = true
+      this.#count(member, -1)
+    }
+  }
+
+  #count(member: Member, jobs: number): void {
+    member.taken += jobs
+    this.#taken += jobs
+    this.#share()
+  }
+
+  #share(): void {
+    if (this.#members.size === 1) return
+    const more = Number(this.#taken < this.#policy.concurrency)
+    for (const { worker, taken } of this.#members.values()) worker.setConcurrency(Math.max(1, taken + more))
+  }
+
+  readonly #attempt: ProcessEvent = (delivery, attempt, limit) => {
+    if (this.#members.size === 1) return this.#work(delivery, attempt, limit)
+    return this.#slots.run(() => this.#work(delivery, attempt, limit))
+  }
+}
+
+/** An even share of so many, one at least. What does not divide goes to the first. */
+function shareOf(total: number, parts: number, index: number): number {
+  return Math.max(1, Math.floor(total / parts) + Number(index < total % parts))
+}

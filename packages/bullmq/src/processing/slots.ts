@@ -1,0 +1,27 @@
+/** How many attempts of this process run at a time, over all queues. Others wait. */
+export class Slots {
+  #free: number
+  readonly #waiting: (() => void)[] = []
+
+  constructor(count: number) {
+    this.#free = count
+  }
+
+  async run<T>(attempt: () => T | Promise<T>): Promise<T> {
+    if (this.#free > 0) this.#free--
+    else await new Promise<void>(begin => this.#waiting.push(begin))
+    try {
+      return await attempt()
+    } finally {
+      const begin = this.#waiting.shift()
+      if (begin === undefined) this.#free++
+      else begin()
+    }
+  }
+
+  /** What waits begins now: its attempts have been withdrawn. */
+  open(): void {
+    this.#free = Number.POSITIVE_INFINITY
+    for (const begin of this.#waiting.splice(0)) begin()
+  }
+}

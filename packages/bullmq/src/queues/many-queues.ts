@@ -1,0 +1,311 @@
+import type { StoreNotice } from '@ackhook/core/spi'
+import type { Bite, Engine, KnownJob, PreparePolicy, QueueCounts, QueueEngine } from '../engine/engine.ts'
+import type { InboxBoard } from '../engine/event-board.ts'
+import type { NewJob } from '../engine/event-job.ts'
+import type { FoundJob, JobQuery, ListedJob } from '../engine/job-list.ts'
+import { mergeLists } from './merge-lists.ts'
+import { placeOf } from './place-of.ts'
+import type { QueueRecord } from './queue-record.ts'
+
+/** A process knows so late of a number of queues that another one has begun to use. */
+const REFRESH_MS = 5000
+
+/**
+ * Several queues as one. An event is in the queue that the hash of its id names, and looked for wherever it was with a
+ * number of queues that has been in use within the retention. A question about one event that a person asks goes to all.
+ */
+export class ManyQueues implements Engine {
+  readonly queues: QueueEngine[]
+  readonly board: InboxBoard
+  readonly #first: QueueEngine
+  readonly #count: number
+  readonly #create: (index: number) => QueueEngine
+  readonly #record: QueueRecord
+  /** Numbers of queues in the record, without this process' own. */
+  #otherCounts: readonly number[] = []
+  #retentionMs = Number.POSITIVE_INFINITY
+  #looking: Promise<void> | undefined
+  #timer: ReturnType<typeof setTimeout> | undefined
+  #closed = false
+  #onMore = (): void => {}
+
+  constructor(count: number, create: (index: number) => QueueEngine, record: QueueRecord) {
+    this.#count = count
+    this.#create = create
+    this.#record = record
+    this.#first = create(0)
+    this.queues = [this.#first]
+    this.board = boardOf(this.#first.board, this.queues)
+  }
+
+  get name(): string {
+    return this.#first.name
+  }
+
+  get traced(): boolean {
+    return this.#first.traced
+  }
+
+  get refused(): Promise<never> | undefined {
+    return this.#first.refused
+  }
+
+  onMoreQueues(listener: () => void): void {
+    this.#onMore = listener
+  }
+
+  reasonOf(error: unknown): unknown {
+    return this.#first.reasonOf(error)
+  }
+
+  async ready(): Promise<void> {
+    await this.#first.ready()
+    this.#looking ??= this.#look().catch(error => {
+      this.#looking = undefined
+      throw error
+    })
+    await this.#looking
+    await this.#all(queue => queue.ready())
+  }
+
+  exists(): Promise<boolean> {
+    return this.#first.exists()
+  }
+
+  async prepare(policy: PreparePolicy): Promise<void> {
+    this.#retentionMs = policy.retentionMs
+    await this.#record.use(this.#count)
+    await this.#look()
+    await this.#all(queue => queue.prepare(policy))
+    this.#refreshLater()
+  }
+
+  add(jobs: readonly NewJob[]): readonly Promise<boolean | KnownJob>[] {
+    if (this.queues.length === 1) return this.#first.add(jobs)
+    const moved = jobs.filter(({ opts }) => this.#placesOf(opts.jobId).length > 1)
+    if (moved.length === 0) return this.#addAtHome(jobs)
+    const isMoved = new Set(moved)
+    const unmoved = this.#addAtHome(jobs.filter(job => !isMoved.has(job)))[Symbol.iterator]()
+    const later = this.#addUnlessKnown(moved)
+    return jobs.map(job => {
+      if (!isMoved.has(job)) return unmoved.next().value as Promise<boolean | KnownJob>
+      return later.then(answers => answers.get(job)!)
+    })
+  }
+
+  async lookUp(jobIds: readonly string[]): Promise<ReadonlyMap<string, KnownJob>> {
+    return this.#lookUpIn(jobIds, jobId => this.#placesOf(jobId))
+  }
+
+  async countUnfinished(limit: number): Promise<number> {
+    const counts = await this.#all(queue => queue.countUnfinished(limit))
+    return counts.reduce((sum, count) => sum + count, 0)
+  }
+
+  async readCounts(): Promise<QueueCounts> {
+    return (await this.#all(queue => queue.readCounts())).reduce(sumOf)
+  }
+
+  requeue(jobId: string, redelivery?: NewJob): Promise<boolean> {
+    return this.#any(queue => queue.requeue(jobId, redelivery))
+  }
+
+  requeueMany(jobIds: readonly string[]): Promise<readonly string[]> {
+    return this.#union(queue => queue.requeueMany(jobIds))
+  }
+
+  discardMany(jobIds: readonly string[]): Promise<readonly string[]> {
+    return this.#union(queue => queue.discardMany(jobIds))
+  }
+
+  forget(jobId: string): Promise<boolean> {
+    return this.#any(queue => queue.forget(jobId))
+  }
+
+  list(query: JobQuery): Promise<readonly ListedJob[]> {
+    if (this.queues.length === 1) return this.#first.list(query)
+    const lists = this.queues.map(queue => async (part: JobQuery) => {
+      const jobs = await queue.list(part)
+      return jobs.map(job => ({ ...job, queue: queue.name }))
+    })
+    return mergeLists(lists, query)
+  }
+
+  async find(jobId: string): Promise<FoundJob | undefined> {
+    const found = await this.#all(async queue => {
+      const job = await queue.find(jobId)
+      return job && { ...job, queue: queue.name }
+    })
+    return found.find(job => job?.state === 'dead') ?? found.find(job => job !== undefined)
+  }
+
+  nameJobs(names: ReadonlyMap<string, string>): Promise<unknown> {
+    return this.#first.nameJobs(names)
+  }
+
+  findName(key: string): Promise<string | undefined> {
+    return this.#first.findName(key)
+  }
+
+  prune(bite: Bite): Promise<boolean> {
+    return this.#any(queue => queue.prune(bite))
+  }
+
+  isFull(error: unknown): boolean {
+    return this.#first.isFull(error)
+  }
+
+  async notices(): Promise<readonly StoreNotice[]> {
+    const notices = (await this.#all(queue => queue.notices())).flat()
+    return [...new Map(notices.map(notice => [notice.message, notice])).values()]
+  }
+
+  close(): Promise<unknown> {
+    this.#stop()
+    return this.#all(queue => queue.close())
+  }
+
+  async disconnect(): Promise<void> {
+    this.#stop()
+    await this.#all(queue => queue.disconnect())
+  }
+
+  #stop(): void {
+    this.#closed = true
+    clearTimeout(this.#timer)
+  }
+
+  /** Where an event may be: the queue that takes it now, and those that took it before. */
+  #placesOf(jobId: string): readonly QueueEngine[] {
+    const home = this.queues[placeOf(jobId, this.#count)]!
+    if (this.#otherCounts.length === 0) return [home]
+    return [...new Set([home, ...this.#otherCounts.map(count => this.queues[placeOf(jobId, count)]!)])]
+  }
+
+  #addAtHome(jobs: readonly NewJob[]): readonly Promise<boolean | KnownJob>[] {
+    const answers: Promise<boolean | KnownJob>[] = []
+    const groups = grouped(jobs.keys(), i => [this.queues[placeOf(jobs[i]!.opts.jobId, this.#count)]!])
+    for (const [queue, indexes] of groups) {
+      const added = queue.add(indexes.map(i => jobs[i]!))
+      for (const [j, i] of indexes.entries()) answers[i] = added[j]!
+    }
+    return answers
+  }
+
+  /** For events that may be where they were with another number of queues. */
+  async #addUnlessKnown(
+    jobs: readonly NewJob[],
+  ): Promise<ReadonlyMap<NewJob, boolean | KnownJob | Promise<boolean | KnownJob>>> {
+    const known = await this.#lookUpIn(
+      jobs.map(({ opts }) => opts.jobId),
+      jobId => this.#placesOf(jobId).slice(1),
+    )
+    const unknown = jobs.filter(({ opts }) => !known.has(opts.jobId))
+    const added = this.#addAtHome(unknown)
+    const answers = new Map<NewJob, boolean | KnownJob | Promise<boolean | KnownJob>>()
+    for (const job of jobs) answers.set(job, known.get(job.opts.jobId) ?? added[unknown.indexOf(job)]!)
+    return answers
+  }
+
+  async #lookUpIn(
+    jobIds: readonly string[],
+    placesOf: (jobId: string) => readonly QueueEngine[],
+  ): Promise<ReadonlyMap<string, KnownJob>> {
+    const found = new Map<string, KnownJob>()
+    const lookUps = [...grouped(jobIds, placesOf)].map(([queue, ids]) => queue.lookUp(ids))
+    for (const known of await Promise.all(lookUps)) for (const [id, job] of known) found.set(id, job)
+    return found
+  }
+
+  /** Opens the queues that other processes use or have used. */
+  async #look(): Promise<void> {
+    const used = await this.#record.read()
+    const before = this.queues.length
+    const most = Math.max(this.#count, ...used.keys())
+    while (this.queues.length < most && !this.#closed) this.queues.push(this.#create(this.queues.length))
+    this.#otherCounts = [...used.keys()].filter(count => count !== this.#count)
+    if (this.queues.length > before) this.#onMore()
+    for (const [count, ageMs] of used) {
+      if (count !== this.#count && ageMs > this.#retentionMs) await this.#retire(count, used)
+    }
+  }
+
+  /** Forgets a number once its ids are, and once the queues that it alone had are empty. */
+  async #retire(count: number, used: ReadonlyMap<number, number>): Promise<void> {
+    const rest = Math.max(this.#count, ...[...used.keys()].filter(other => other !== count))
+    const counts = await Promise.all(this.queues.slice(rest, count).map(queue => queue.readCounts()))
+    if (counts.every(({ pending, active, dead }) => pending + active + dead === 0))
+      await this.#record.forget(count)
+  }
+
+  #refreshLater(): void {
+    clearTimeout(this.#timer)
+    if (this.#closed) return
+    this.#timer = setTimeout(() => void this.#refresh(), REFRESH_MS)
+    this.#timer.unref()
+  }
+
+  async #refresh(): Promise<void> {
+    try {
+      await this.#record.use(this.#count)
+      await this.#look()
+    } catch {
+      // Whatever else asks this server reports it.
+    }
+    this.#refreshLater()
+  }
+
+  #all<T>(ask: (queue: QueueEngine) => Promise<T>): Promise<T[]> {
+    return Promise.all(this.queues.map(ask))
+  }
+
+  async #any(ask: (queue: QueueEngine) => Promise<boolean>): Promise<boolean> {
+    return (await this.#all(ask)).includes(true)
+  }
+
+  async #union(ask: (queue: QueueEngine) => Promise<readonly string[]>): Promise<readonly string[]> {
+    return [...new Set((await this.#all(ask)).flat())]
+  }
+}
+
+/** The processes and the counts are on the first queue's; what is postponed is on that of each. */
+function boardOf(first: InboxBoard, queues: readonly QueueEngine[]): InboxBoard {
+  return {
+    publish: async own => {
+      await Promise.all(queues.map(({ board }) => board.publish(own)))
+    },
+    read: async () => {
+      const views = await Promise.all(queues.map(({ board }) => board.read()))
+      const postponed = views.reduce((sum, view) => sum + view.postponed, 0)
+      return { processes: views[0]!.processes, postponed }
+    },
+    count: minute => first.count(minute),
+    minutes: () => first.minutes(),
+  }
+}
+
+function sumOf(a: QueueCounts, b: QueueCounts): QueueCounts {
+  const oldest = [a.oldestAt, b.oldestAt].filter(at => at !== undefined)
+  return {
+    pending: a.pending + b.pending,
+    active: a.active + b.active,
+    dead: a.dead + b.dead,
+    oldestAt: oldest.length === 0 ? undefined : Math.min(...oldest),
+    waitingError: a.waitingError ?? b.waitingError,
+  }
+}
+
+function grouped<T>(
+  items: Iterable<T>,
+  placesOf: (item: T) => readonly QueueEngine[],
+): ReadonlyMap<QueueEngine, readonly T[]> {
+  const groups = new Map<QueueEngine, T[]>()
+  for (const item of items) {
+    for (const queue of placesOf(item)) {
+      const group = groups.get(queue)
+      if (group === undefined) groups.set(queue, [item])
+      else group.push(item)
+    }
+  }
+  return groups
+}

@@ -1,0 +1,22 @@
+import { crc32 } from 'node:zlib'
+
+/**
+ * The queue of a job, one of `count`: the one with the greatest weight. With one queue more, only the jobs move for which
+ * the new one is the greatest.
+ */
+export function placeOf(jobId: string, count: number): number {
+  const hash = crc32(jobId)
+  let [place, greatest] = [0, -1]
+  for (let index = 0; index < count; index++) {
+    const weight = mixed(hash ^ Math.imul(index + 1, 0x9e3779b1))
+    if (weight > greatest) [place, greatest] = [index, weight]
+  }
+  return place
+}
+
+/** Every bit of the number counts for every bit of the result: MurmurHash3's last step. */
+function mixed(number: number): number {
+  let bits = Math.imul(number ^ (number >>> 16), 0x85ebca6b)
+  bits = Math.imul(bits ^ (bits >>> 13), 0xc2b2ae35)
+  return (bits ^ (bits >>> 16)) >>> 0
+}

@@ -1,0 +1,56 @@
+import type { RedisConnectionClient } from 'bullmq'
+import type { EngineSettings } from '../engine/engine.ts'
+import { MAX_QUEUES, type QueueRecord } from '../queues/queue-record.ts'
+
+const NOW = `
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+`
+/** KEYS: the record. Returns numbers and ages by turns. */
+const READ = `${NOW}
+local found = redis.call('HGETALL', KEYS[1])
+for i = 2, #found, 2 do found[i] = string.format('%.0f', now - found[i]) end
+return found
+`
+/**
+ * What has no record had one queue, perhaps. A removal comes first: what follows it is allowed on a Redis without free
+ * memory. KEYS: the record. ARGV: the number.
+ */
+const USE = `${NOW}
+now = string.format('%.0f', now)
+local isNew = redis.call('EXISTS', KEYS[1]) == 0
+if isNew and ARGV[1] == '1' then return end
+redis.call('HDEL', KEYS[1], ARGV[1])
+if isNew then redis.call('HSET', KEYS[1], '1', now) end
+redis.call('HSET', KEYS[1], ARGV[1], now)
+`
+
+/** The record in a hash of the first queue. */
+export class RedisQueueRecord implements QueueRecord {
+  readonly #client: RedisConnectionClient
+  readonly #key: string
+
+  constructor(client: RedisConnectionClient, { prefix = 'bull', queue }: EngineSettings) {
+    this.#client = client
+    this.#key = `${prefix}:${queue}:ackhook-queues`
+  }
+
+  async read(): Promise<ReadonlyMap<number, number>> {
+    const found = (await this.#client['eval'](READ, 1, this.#key)) as string[]
+    const used = new Map<number, number>()
+    for (let i = 0; i < found.length; i += 2) {
+      const count = Number(found[i])
+      // A later release may allow more.
+      if (count >= 1 && count <= MAX_QUEUES) used.set(count, Number(found[i + 1]))
+    }
+    return used
+  }
+
+  async use(count: number): Promise<void> {
+    await this.#client['eval'](USE, 1, this.#key, count)
+  }
+
+  async forget(count: number): Promise<void> {
+    await this.#client['hdel'](this.#key, count)
+  }
+}
