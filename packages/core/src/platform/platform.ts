@@ -29,13 +29,16 @@ export interface Platform {
   afterReplies(work: () => void): void
   /** Calls `listener` when the process exits, where one does. Returns a function that stops it. */
   onExit(listener: () => void): () => void
-  /** The name of the host, if it is known to freeze a process after its reply. */
+  /** The name of the host, if it is known to freeze or end a process after its reply. */
   freezingHost(): string | undefined
   /** Host and process id, for people. Empty where there is neither. */
   processName(): string
   /** Where warnings and errors go when the user gave no logger. */
   readonly defaultLogger: Logger
 }
+
+/** The one host that ends work after its reply even if it was given `waitUntil`. */
+export const WORKERS = 'Cloudflare Workers'
 
 /** Calls `work` in an async context that was captured, and returns what it returns. */
 export type AsyncContext = <Args extends unknown[], Result>(
