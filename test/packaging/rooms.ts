@@ -37,12 +37,13 @@ export const ROOMS: Readonly<Record<string, Rooms>> = {
     inbox: MIDDLE,
     'inbox/memory': INBOX,
     'inbox/sharing': INBOX,
+    'inbox/push': [...INBOX, 'inbox/memory'],
     worker: INBOX,
     receiver: RECEIVER,
     health: RECEIVER,
     node: [...RECEIVER, 'health'],
     fetch: RECEIVER,
-    '.': [...RECEIVER, 'inbox/sharing', 'fetch', 'health'],
+    '.': [...RECEIVER, 'inbox/sharing', 'inbox/push', 'fetch', 'health'],
   },
   cli: {
     command: [],
@@ -116,6 +117,7 @@ export const ROOMS: Readonly<Record<string, Rooms>> = {
     'http/routes': ['api', 'errors', 'lib', 'messages', 'security', 'http', 'http/openapi'],
     '.': [...OPERATIONS, 'api', 'http', 'http/openapi'],
   },
+  cloudflare: { '.': [] },
   opentelemetry: { '.': [] },
   redis: { '.': [] },
   testing: {
@@ -130,7 +132,7 @@ export const ROOMS: Readonly<Record<string, Rooms>> = {
     'inbox-suite': ['lib', 'inbox-suite/cases'],
     'inbox-suite/cases': ['lib', 'inbox-suite'],
     'store-suite': ['lib', 'store-suite/cases'],
-    'store-suite/cases': ['store-suite'],
+    'store-suite/cases': ['lib', 'store-suite'],
     '.': ['lib', 'requests', 'sender', 'receiver'],
   },
 }
