@@ -2,9 +2,12 @@ import { durableObjectStore, type EventIdsBinding } from '@ackhook/cloudflare'
 import { storeSuite } from '@ackhook/testing/store-suite'
 import type { Miniflare } from 'miniflare'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { itInFull } from '../../../test/support/in-full.ts'
 import { bundleWorker, startCloudflare } from './worker-program.ts'
 
 const SHARDS = 4
+/** Thousands of calls, or an alarm to wait for. */
+const LONG = ['store.claim.race', 'store.cleanup']
 let cloudflare: Miniflare
 let count = 0
 
@@ -73,7 +76,10 @@ async function openCounted() {
 
 describe('durableObjectStore', () => {
   const cases = storeSuite({ open, openFailing, openCounted })
-  for (const { id, name, run } of cases) test(`${name} (${id})`, run)
+  for (const { id, name, run } of cases) {
+    const testCase = LONG.includes(id) ? itInFull : test
+    testCase(`${name} (${id})`, run)
+  }
 
   test('only the cases of a limited store are not run', () => {
     expect(cases.notRun.map(({ missing }) => missing)).toEqual(['openSmall'])
