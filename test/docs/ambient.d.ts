@@ -17,3 +17,14 @@ declare const Deno: {
   ): { shutdown(): Promise<void> }
   addSignalListener(signal: string, listener: () => void): void
 }
+
+declare module 'cloudflare:workers' {
+  import type { EventIdsBinding, QueueBinding } from '@ackhook/cloudflare'
+
+  export const env: {
+    readonly SIGNING_SECRET: string
+    readonly EVENTS: QueueBinding
+    readonly DEAD_LETTERS: QueueBinding
+    readonly EVENT_IDS: EventIdsBinding
+  }
+}

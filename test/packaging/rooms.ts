@@ -37,12 +37,13 @@ export const ROOMS: Readonly<Record<string, Rooms>> = {
     inbox: MIDDLE,
     'inbox/memory': INBOX,
     'inbox/sharing': INBOX,
+    'inbox/push': [...INBOX, 'inbox/memory'],
     worker: INBOX,
     receiver: RECEIVER,
     health: RECEIVER,
     node: [...RECEIVER, 'health'],
     fetch: RECEIVER,
-    '.': [...RECEIVER, 'inbox/sharing', 'fetch', 'health'],
+    '.': [...RECEIVER, 'inbox/sharing', 'inbox/push', 'fetch', 'health'],
   },
   cli: {
     command: [],
@@ -119,6 +120,7 @@ export const ROOMS: Readonly<Record<string, Rooms>> = {
     'http/routes': ['api', 'errors', 'lib', 'messages', 'security', 'http', 'http/openapi'],
     '.': [...OPERATIONS, 'api', 'http', 'http/openapi'],
   },
+  cloudflare: { '.': [] },
   opentelemetry: { '.': [] },
   redis: { '.': [] },
   testing: {

@@ -122,7 +122,7 @@ function importsOf(path: string): ReadonlySet<string> {
   for (const file of publishedSources(path)) {
     const text = readFileSync(file, 'utf8')
     for (const [, specifier = ''] of text.matchAll(/^(?:import|export)\b[^'"]*?from '([^'"]+)'/gm)) {
-      if (/^(\.|#|node:)/.test(specifier)) continue
+      if (/^(\.|#|node:|cloudflare:)/.test(specifier)) continue
       names.add(specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/'))
     }
   }

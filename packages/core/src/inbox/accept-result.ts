@@ -11,6 +11,8 @@ export type AcceptResult =
   | { readonly outcome: 'in_flight'; readonly retryAfterMs: number }
   /** `detail`: which bound was reached, for the log. */
   | { readonly outcome: 'full'; readonly detail?: string }
+  /** The event does not fit into a message of the engine. */
+  | { readonly outcome: 'too_large'; readonly detail: string }
   | {
       readonly outcome: 'unavailable'
       readonly code: 'store_unavailable' | 'inbox_unavailable'

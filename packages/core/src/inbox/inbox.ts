@@ -68,6 +68,12 @@ export interface ProcessingPolicy {
   readonly handlers?: HandlerSharing | undefined
 }
 
+/** What an inbox may refuse of a receiver's options. */
+export type CheckedOptions = Pick<
+  ProcessingPolicy,
+  'concurrency' | 'capacity' | 'handlerTimeoutMs' | 'retry' | 'retentionMs'
+>
+
 /**
  * The port between acknowledging and processing. A receiver calls `start` once before the first `accept`, and again only
  * if it rejects.
@@ -84,6 +90,8 @@ export interface Inbox {
   readonly defaultCapacity?: number
   /** Reason for refusing the option `serializeBy`, if events of one key cannot run one at a time. */
   readonly cannotSerialize?: string
+  /** Called at construction. Throws `ConfigurationError` for what the engine cannot do. */
+  checkOptions?(options: CheckedOptions): void
   /**
    * Resolves only when the event is as safe as this inbox makes it, because the 2xx follows at once. Called once for each
    * delivery, duplicates included. Answers within about two seconds: a slower engine is `unavailable`.

@@ -29,13 +29,16 @@ export interface Platform {
   afterReplies(work: () => void): void
   /** Calls `listener` when the process exits, if one does. Returns a function that stops it. */
   onExit(listener: () => void): () => void
-  /** The name of the host, if it is known to freeze a process after its reply. */
+  /** The name of the host, if it is known to freeze or end a process after its reply. */
   freezingHost(): string | undefined
   /** Host and process id, for people. Empty if there is neither. */
   processName(): string
   /** Default destination of warnings and errors. */
   readonly defaultLogger: Logger
 }
+
+/** The one host that ends work after its reply even if it was given `waitUntil`. */
+export const WORKERS = 'Cloudflare Workers'
 
 /** Calls `work` in an async context that was captured, and returns what it returns. */
 export type AsyncContext = <Args extends unknown[], Result>(

@@ -149,6 +149,8 @@ export function outcomeOf(result: AcceptResult): SuccessCode | Refusal {
       return new Refusal('in_flight', { retryAfterMs: Math.min(result.retryAfterMs, MAX_IN_FLIGHT_WAIT_MS) })
     case 'full':
       return new Refusal('capacity_exceeded', result)
+    case 'too_large':
+      return new Refusal('body_too_large', result)
     case 'unavailable':
       return new Refusal(result.code, { cause: result.cause })
   }

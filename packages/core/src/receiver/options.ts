@@ -170,7 +170,7 @@ export function resolveOptions<Context>(options: Options<Context>): ResolvedOpti
   const smallest = `must be at least bodyLimit, so that the largest event finds room; got ${capacityBytes} with a bodyLimit of ${maxBytes}`
   if (inbox.durable !== true && capacityBytes < maxBytes)
     throw new ConfigurationError('capacityBytes', smallest)
-  return {
+  const resolved: ResolvedOptions<Context> = {
     secret: options.secret as SecretSource<Context>,
     toleranceMs,
     inbox,
@@ -191,6 +191,8 @@ export function resolveOptions<Context>(options: Options<Context>): ResolvedOpti
     logger: loggerOf(options.logger ?? platform.defaultLogger),
     clock: functionOf('clock', options.clock) ?? Date.now,
   }
+  inbox.checkOptions?.(resolved)
+  return resolved
 }
 
 function inboxOf(options: Pick<ReceiverOptions, 'inbox' | 'store'>, acknowledge: string): Inbox {

@@ -1,4 +1,5 @@
 import { isPromise, type MaybePromise } from '../../lib/maybe-promise.ts'
+import { WORKERS } from '../../platform/platform.ts'
 import { ACCEPT_RESULTS, type AcceptResult } from '../accept-result.ts'
 import type { Claim } from '../dedupe-store.ts'
 import type { Delivery } from '../delivery.ts'
@@ -108,10 +109,14 @@ function admit(state: State, entry: Entry): MaybePromise<AcceptResult> {
   entry.phase = 'held'
   state.minutes.add('received')
   leases?.watch(entry.acceptedAt)
-  if (entry.delivery.waitUntil !== undefined) {
+  const { waitUntil } = entry.delivery
+  if (waitUntil !== undefined) {
     const finished = new Promise<void>(resolve => (entry.onFinished = resolve))
     keepAlive(entry.delivery, finished, policy.logger)
-  } else if (state.freezingHost !== undefined) warnOfFreeze(state)
+  }
+  // Workers end within half a minute what waitUntil was given.
+  if (state.freezingHost !== undefined && (waitUntil === undefined || state.freezingHost === WORKERS))
+    warnOfFreeze(state)
   const replaced = deadLetters.deliveryOf(entry.key)
   deadLetters.remove(entry.key)
   scheduler.enqueue(entry)
@@ -130,7 +135,7 @@ function admit(state: State, entry: Entry): MaybePromise<AcceptResult> {
 function warnOfFreeze(state: State): void {
   state.policy.logger.warn(
     { code: 'host_freezes' },
-    `${state.freezingHost} may freeze this process once the reply is written, and events in memory with it. Set acknowledge: 'after-processing', use a durable inbox, or hand on waitUntil.`,
+    `${state.freezingHost} may freeze this process once the reply is written, or end it, and events in memory with it. Use a durable inbox (on Workers cloudflareQueueInbox), set acknowledge: 'after-processing', or hand on waitUntil.`,
   )
   state.freezingHost = undefined
 }

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest'
 import type { AcceptResult } from '../accept-result.ts'
 import type { Attempt } from '../attempt.ts'
 import type { Delivery } from '../delivery.ts'
@@ -192,4 +192,16 @@ it('gives back an unacknowledged event whose request is gone, and keeps no dead 
     ['a', 1],
   ])
   expect(inbox.deadLetters.list()).toEqual([])
+})
+
+it('warns once on Workers that handlers may end with the reply, also where waitUntil is there', () => {
+  vi.stubGlobal('navigator', { userAgent: 'Cloudflare-Workers' })
+  onTestFinished(() => void vi.unstubAllGlobals())
+  const warn = vi.fn()
+  const { accept } = working({ logger: { ...policy.logger, warn } })
+  accept('one', { waitUntil() {} })
+  accept('two', { waitUntil() {} })
+  expect(warn.mock.calls.map(([{ code }, text]) => [code, text.split(' may ')[0]])).toEqual([
+    ['host_freezes', 'Cloudflare Workers'],
+  ])
 })

@@ -1,5 +1,5 @@
 import { consoleLogger } from '../console-logger.ts'
-import type { Platform } from '../platform.ts'
+import { type Platform, WORKERS } from '../platform.ts'
 import { hmac } from './hmac.ts'
 import { createTimeouts } from './timeouts.ts'
 
@@ -25,7 +25,10 @@ export const platform: Platform = {
     (work, ...args) =>
       work(...args),
   onExit: () => () => {},
-  freezingHost: () => undefined,
+  freezingHost: () =>
+    (globalThis as { navigator?: { userAgent?: string } }).navigator?.userAgent === 'Cloudflare-Workers'
+      ? WORKERS
+      : undefined,
   processName: () => '',
   // A microtask runs whatever becomes of its request; a timer may not.
   // Called as a plain function: Workers refuse any other `this`.

@@ -1,0 +1,56 @@
+/** The binding of a queue, from `queues.producers` of `wrangler.jsonc`. */
+export interface QueueBinding {
+  send(
+    message: Uint8Array,
+    options: { readonly contentType: 'bytes'; readonly delaySeconds: number },
+  ): Promise<unknown>
+  /** Absent on older runtimes. */
+  metrics?(): Promise<{ readonly backlogCount: number; readonly oldestMessageTimestamp?: Date | undefined }>
+}
+
+/** What Workers pass to the export `queue`. */
+export interface QueueBatch {
+  readonly queue: string
+  readonly messages: readonly QueueMessage[]
+}
+
+/** One message of a {@link QueueBatch}. */
+export interface QueueMessage {
+  readonly id: string
+  readonly body: unknown
+  /** How often it was handed out, this time included. */
+  readonly attempts: number
+  ack(): void
+  retry(options: { readonly delaySeconds: number }): void
+}
+
+/** The binding of {@link EventIds}, from `durable_objects.bindings` of `wrangler.jsonc`. */
+export interface EventIdsBinding {
+  idFromName(name: string): unknown
+  get(id: never): EventIdsStub
+}
+
+/** One object of an {@link EventIdsBinding}. */
+export interface EventIdsStub {
+  fetch(address: string, init: { readonly method: 'POST'; readonly body: string }): Promise<StubReply>
+}
+
+/** What an {@link EventIdsStub} answers. */
+export interface StubReply {
+  readonly status: number
+  json(): Promise<unknown>
+}
+
+/** What Workers give an {@link EventIds}. */
+export interface EventIdsState {
+  readonly storage: {
+    readonly sql: {
+      exec(
+        statement: string,
+        ...values: readonly unknown[]
+      ): { toArray(): Record<string, unknown>[]; readonly rowsWritten: number }
+    }
+    getAlarm(): Promise<number | null>
+    setAlarm(time: number): Promise<void>
+  }
+}

@@ -1,0 +1,73 @@
+import { ConfigurationError, type DedupeStore, type Duration, type Inbox } from '@ackhook/core'
+import { createPushInbox } from '@ackhook/core/push'
+import { durationMs, refuseUnknownNames } from '@ackhook/core/spi'
+import type { QueueBinding } from './bindings.ts'
+import { queueEngine } from './queue-engine.ts'
+
+/** Options of {@link cloudflareQueueInbox}. */
+export interface CloudflareQueueInboxOptions {
+  /**
+   * Where events go that get no further attempt: the binding of another queue. `false`: nothing keeps them, and
+   * `onDeadLetter` is the last to see them.
+   */
+  readonly deadLetters: QueueBinding | false
+  /**
+   * Where ids are remembered: `durableObjectStore(env.EVENT_IDS)`. Required unless `concurrency` is 0, because a queue may hand out
+   * an event twice.
+   */
+  readonly store?: DedupeStore | undefined
+  /** How long a claim holds without being renewed, and so how long the events of a Worker that died wait. Default `'60s'`. */
+  readonly lease?: Duration | undefined
+}
+
+/**
+ * The durable inbox on Cloudflare Workers. A 2xx follows once the queue has confirmed the event; Cloudflare then calls the export
+ * `queue`, which `toQueueHandler` makes. An event of more than 127,900 bytes with its envelope is refused with 413.
+ *
+ * Throws `ConfigurationError` for a wrong binding or option.
+ *
+ * @example
+ * import { env } from 'cloudflare:workers'
+ *
+ * const inbox = cloudflareQueueInbox(env.EVENTS, {
+ *   store: durableObjectStore(env.EVENT_IDS),
+ *   deadLetters: env.DEAD_LETTERS,
+ * })
+ * const receiver = createReceiver({ secret: env.SIGNING_SECRET, inbox })
+ * export default { fetch: toFetchHandler(receiver), queue: toQueueHandler(receiver) }
+ */
+export function cloudflareQueueInbox(queue: QueueBinding, options: CloudflareQueueInboxOptions): Inbox {
+  requireQueue('queue', queue, NO_QUEUE)
+  refuseUnknownNames(
+    options,
+    ['deadLetters', 'store', 'lease'],
+    '',
+    '{ store, deadLetters: env.DEAD_LETTERS }',
+  )
+  const { deadLetters, store } = options
+  if (deadLetters !== false) requireQueue('deadLetters', deadLetters, NO_DEAD_LETTERS)
+  return createPushInbox({
+    engine: queueEngine(queue, deadLetters),
+    store,
+    leaseMs: durationMs(options.lease ?? '60s', { option: 'lease', minMs: 3000, maxMs: MOST_MS }),
+    defaultRetry: { attempts: 8, minDelayMs: 5000, maxDelayMs: 43_200_000, factor: 5 },
+    cannotSerialize: 'Cloudflare Queues hand out events in no order: leave it out, and compare created_at',
+    checkOptions({ handlerTimeoutMs }) {
+      if (handlerTimeoutMs < MOST_MS) return
+      const fix = 'must be less than 15 minutes, after which Cloudflare ends a consumer'
+      throw new ConfigurationError('handlerTimeout', fix)
+    },
+  })
+}
+
+/** Cloudflare ends a consumer after so long, by the clock on the wall. */
+const MOST_MS = 900_000
+const NO_QUEUE =
+  'must be the binding of a queue, such as env.EVENTS: name it under queues.producers of wrangler.jsonc'
+const NO_DEAD_LETTERS =
+  'must be the binding of a second queue, such as env.DEAD_LETTERS, or false if nothing is to keep events without a further attempt'
+
+function requireQueue(option: string, queue: QueueBinding, fix: string): void {
+  if (typeof queue?.send === 'function') return
+  throw new ConfigurationError(option, fix, { page: 'cloudflare-bindings' })
+}

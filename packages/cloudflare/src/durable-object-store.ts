@@ -1,0 +1,61 @@
+import { ConfigurationError, type DedupeStore } from '@ackhook/core'
+import { type Claim, refuseUnknownNames, wholeNumber } from '@ackhook/core/spi'
+import type { EventIdsBinding, EventIdsStub } from './bindings.ts'
+import type { Ask } from './event-ids.ts'
+
+/** Options of {@link durableObjectStore}. */
+export interface DurableObjectStoreOptions {
+  /**
+   * How many objects share the ids. One answers several hundred calls a second, and an event takes two or three. With
+   * another number, ids are looked for in other objects: what was handled before is not recognised. Default 16, at most 1024.
+   */
+  readonly shards?: number | undefined
+}
+
+/**
+ * The ids already handled, in Durable Objects of the class `EventIds`, shared by every Worker that binds the class. Each call
+ * is one step of one object, judged by the clock of its machine. A call that fails rejects, and the event waits.
+ *
+ * Throws `ConfigurationError` for a wrong binding or option.
+ *
+ * @example
+ * import { env } from 'cloudflare:workers'
+ *
+ * cloudflareQueueInbox(env.EVENTS, { store: durableObjectStore(env.EVENT_IDS), deadLetters: env.DEAD_LETTERS })
+ */
+export function durableObjectStore(
+  namespace: EventIdsBinding,
+  options: DurableObjectStoreOptions = {},
+): DedupeStore {
+  if (typeof namespace?.idFromName !== 'function')
+    throw new ConfigurationError('namespace', NO_BINDING, { page: 'cloudflare-bindings' })
+  refuseUnknownNames(options, ['shards'])
+  const shards = wholeNumber('shards', options.shards ?? 16, 1, 1024)
+  async function ask<Answer>(question: Ask): Promise<Answer> {
+    const stub: EventIdsStub = namespace.get(
+      namespace.idFromName(`ids-${shardOf(question.key, shards)}`) as never,
+    )
+    const reply = await stub.fetch(ADDRESS, { method: 'POST', body: JSON.stringify(question) })
+    if (reply.status !== 200) throw new Error(`EventIds answered ${reply.status}`)
+    return (await reply.json()) as Answer
+  }
+  return {
+    claim: (key, token, { leaseMs }) => ask<Claim>({ call: 'claim', key, token, leaseMs }),
+    extend: (key, token, leaseMs) => ask<boolean>({ call: 'extend', key, token, leaseMs }),
+    complete: (key, token, { retentionMs, fingerprint }) =>
+      ask<boolean>({ call: 'complete', key, token, retentionMs, fingerprint }),
+    release: (key, token) => ask<boolean>({ call: 'release', key, token }),
+    forget: key => ask<boolean>({ call: 'forget', key }),
+  }
+}
+
+/** A stub needs an address, and does not look it up. */
+const ADDRESS = 'https://event-ids/'
+const NO_BINDING =
+  'must be the binding of the class EventIds, such as env.EVENT_IDS: name it under durable_objects.bindings and migrations of wrangler.jsonc, and export the class from the main module'
+
+function shardOf(key: string, shards: number): number {
+  let hash = 0
+  for (let i = 0; i < key.length; i++) hash = (Math.imul(hash, 31) + key.charCodeAt(i)) >>> 0
+  return hash % shards
+}

@@ -1,0 +1,120 @@
+import type { Claim } from '@ackhook/core/spi'
+import type { EventIdsState } from './bindings.ts'
+
+/** What {@link durableObjectStore} asks an object. */
+export type Ask =
+  | {
+      readonly call: 'claim' | 'extend'
+      readonly key: string
+      readonly token: string
+      readonly leaseMs: number
+    }
+  | {
+      readonly call: 'complete'
+      readonly key: string
+      readonly token: string
+      readonly retentionMs: number
+      readonly fingerprint: number
+    }
+  | { readonly call: 'release'; readonly key: string; readonly token: string }
+  | { readonly call: 'forget'; readonly key: string }
+
+/** Between two deletions of what has expired, in milliseconds. */
+const SOONEST_MS = 10_000
+const LATEST_MS = 3_600_000
+
+/** `token` is null once the event was handled. */
+const TABLE = `
+  CREATE TABLE IF NOT EXISTS ids (
+    key TEXT PRIMARY KEY, token TEXT, until INTEGER NOT NULL, fingerprint INTEGER NOT NULL
+  ) WITHOUT ROWID;
+  CREATE INDEX IF NOT EXISTS ids_until ON ids (until)`
+
+interface Row {
+  readonly token: string | null
+  readonly until: number
+  readonly fingerprint: number
+}
+
+/**
+ * The Durable Object of {@link durableObjectStore}: ids that were handled or are being handled. Export it from the Worker's
+ * main module. An alarm deletes what has expired.
+ *
+ * @example
+ * export { EventIds } from '@ackhook/cloudflare'
+ */
+export class EventIds {
+  readonly #storage: EventIdsState['storage']
+
+  constructor(state: EventIdsState) {
+    this.#storage = state.storage
+    this.#storage.sql.exec(TABLE)
+  }
+
+  /** Called by {@link durableObjectStore}. One call is one step: nothing else runs in the object meanwhile. */
+  async fetch(request: { json(): Promise<unknown> }): Promise<Response> {
+    const answer = this.#answer((await request.json()) as Ask)
+    if ((await this.#storage.getAlarm()) === null) await this.#storage.setAlarm(Date.now() + SOONEST_MS)
+    return Response.json(answer)
+  }
+
+  /** Called by Workers. Sets the next one as long as there are ids. */
+  async alarm(): Promise<void> {
+    const now = Date.now()
+    this.#storage.sql.exec('DELETE FROM ids WHERE until <= ?', now)
+    const [{ next = null } = {}] = this.#storage.sql.exec('SELECT min(until) AS next FROM ids').toArray()
+    if (typeof next !== 'number') return
+    await this.#storage.setAlarm(now + Math.min(LATEST_MS, Math.max(SOONEST_MS, next - now)))
+  }
+
+  #answer(ask: Ask): Claim | boolean {
+    const row = this.#find(ask.key)
+    switch (ask.call) {
+      case 'claim':
+        if (row?.token === null) return { outcome: 'completed', fingerprint: row.fingerprint }
+        if (row !== undefined && row.token !== ask.token)
+          return { outcome: 'in_flight', retryAfterMs: row.until - Date.now() }
+        this.#put(ask.key, ask.token, ask.leaseMs, 0)
+        return { outcome: 'claimed' }
+      case 'extend':
+        if (row?.token !== ask.token) return false
+        this.#put(ask.key, ask.token, ask.leaseMs, 0)
+        return true
+      case 'complete':
+        // A lease that expired and was not taken is no obstacle, and neither is a completion whose reply was lost.
+        if (row !== undefined && row.token !== null && row.token !== ask.token) return false
+        if (row?.token !== null) this.#put(ask.key, null, ask.retentionMs, ask.fingerprint)
+        return true
+      case 'release':
+        return row?.token === ask.token && this.#delete(ask.key)
+      case 'forget':
+        return row?.token === null && this.#delete(ask.key)
+    }
+  }
+
+  /** What has expired is as good as deleted. */
+  #find(key: string): Row | undefined {
+    const found = this.#storage.sql.exec(
+      'SELECT token, until, fingerprint FROM ids WHERE key = ? AND until > ?',
+      key,
+      Date.now(),
+    )
+    return found.toArray()[0] as Row | undefined
+  }
+
+  #put(key: string, token: string | null, ms: number, fingerprint: number): void {
+    const until = Math.ceil(Date.now() + ms)
+    this.#storage.sql.exec(
+      'INSERT OR REPLACE INTO ids (key, token, until, fingerprint) VALUES (?, ?, ?, ?)',
+      key,
+      token,
+      until,
+      fingerprint,
+    )
+  }
+
+  #delete(key: string): boolean {
+    this.#storage.sql.exec('DELETE FROM ids WHERE key = ?', key)
+    return true
+  }
+}

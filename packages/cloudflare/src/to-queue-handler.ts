@@ -1,0 +1,54 @@
+import { ConfigurationError, type Receiver } from '@ackhook/core'
+import type { PushInbox } from '@ackhook/core/push'
+import { inspectReceiver } from '@ackhook/core/spi'
+import type { QueueBatch, QueueMessage } from './bindings.ts'
+import { toSeconds } from './queue-engine.ts'
+
+/** The export `queue` of a Worker. */
+export type QueueHandler = (batch: QueueBatch) => Promise<void>
+
+/** Cloudflare's own `max_retries` is 3: after that many it gives a message up. */
+const DEFAULT_MAX_RETRIES = 3
+
+/**
+ * A receiver as the consumer of its queue: runs the events of a batch, `concurrency` at a time, and acknowledges or retries
+ * each message by itself. It never fails a batch because of one event.
+ *
+ * @example
+ * export default { fetch: toFetchHandler(receiver), queue: toQueueHandler(receiver) }
+ */
+export function toQueueHandler(receiver: Pick<Receiver<never, never>, 'start'>): QueueHandler {
+  const { inbox, logger } = inspectReceiver(receiver)
+  if (!('consume' in inbox)) throw new ConfigurationError('inbox', NOT_PUSHED)
+  const { consume } = inbox as PushInbox
+  async function settle(message: QueueMessage): Promise<void> {
+    const { id, body, attempts } = message
+    if (attempts === DEFAULT_MAX_RETRIES + 1)
+      logger.warn({ code: 'queue_may_give_up', message: id }, MAY_GIVE_UP)
+    const outcome = await consume({ id, body: bytesOf(body), deliveries: attempts })
+    if (outcome.outcome === 'done') message.ack()
+    else message.retry({ delaySeconds: toSeconds(outcome.delayMs) })
+  }
+  return async ({ messages }) => {
+    await receiver.start()
+    const waiting = messages.values()
+    // An attempt must not outlive the call that began it, so the limit counts within one batch.
+    const work = async (): Promise<void> => {
+      for (const message of waiting) await settle(message)
+    }
+    const workers = Math.min(messages.length, (inbox as PushInbox).concurrency)
+    await Promise.all(Array.from({ length: workers }, work))
+  }
+}
+
+const NOT_PUSHED =
+  'must be cloudflareQueueInbox(env.EVENTS, …) of the receiver: nothing else gets events from a queue'
+const MAY_GIVE_UP =
+  'A message was handed out for the fourth time, because its Worker ended in the middle of it. With the default max_retries of 3, Cloudflare now drops it or moves it to the dead_letter_queue: set max_retries to 10 or more in wrangler.jsonc.'
+
+/** What was sent as bytes arrives as an `ArrayBuffer`. Anything else is of another producer, and is kept as a text. */
+function bytesOf(body: unknown): Uint8Array {
+  if (body instanceof ArrayBuffer) return new Uint8Array(body)
+  if (ArrayBuffer.isView(body)) return new Uint8Array(body.buffer, body.byteOffset, body.byteLength)
+  return new TextEncoder().encode(typeof body === 'string' ? body : (JSON.stringify(body) ?? ''))
+}

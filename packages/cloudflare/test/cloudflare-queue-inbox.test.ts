@@ -1,0 +1,186 @@
+import { createEvent, signedRequest } from '@ackhook/testing'
+import type { Miniflare } from 'miniflare'
+import { afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { bundleWorker, startCloudflare } from './worker-program.ts'
+
+// The queue of miniflare is in memory, so what a kill between acceptance and consumption leaves cannot be shown here.
+
+const secret = 'only-for-trying-it-out'
+type Line = Record<string, unknown>
+
+let script: string
+let cloudflare: Miniflare
+let lines: Line[]
+beforeAll(async () => {
+  script = await bundleWorker('receiver.mjs')
+})
+afterEach(() => cloudflare.dispose())
+
+interface Setup {
+  readonly options?: object
+  /** How often each message ends its Worker before it is consumed. */
+  readonly crashes?: number
+  readonly maxRetries?: number
+  /** Whether dead letters go back into the queue. */
+  readonly moveBack?: boolean
+}
+
+async function start({
+  options = {},
+  crashes = 0,
+  maxRetries = 100,
+  moveBack = false,
+}: Setup = {}): Promise<void> {
+  lines = []
+  cloudflare = startCloudflare(script, {
+    bindings: { SIGNING_SECRET: secret, OPTIONS: options, CRASHES: crashes, MOVE_BACK: moveBack },
+    durableObjects: { EVENT_IDS: { className: 'EventIds', useSQLite: true } },
+    queueProducers: { EVENTS: 'events', DEAD_LETTERS: 'dead' },
+    queueConsumers: {
+      events: { maxBatchSize: 10, maxBatchTimeout: 0.2, maxRetries, deadLetterQueue: 'dead' },
+      dead: { maxBatchTimeout: 0.1 },
+    },
+    serviceBindings: {
+      async TEST(request: { json(): Promise<unknown> }) {
+        lines.push((await request.json()) as Line)
+        return new Response() as never
+      },
+    },
+  })
+  await cloudflare.ready
+}
+
+/** `fails`: how many attempts at the event do. */
+function event(fails = 0) {
+  const made = createEvent('conversation.resolved')
+  return { ...made, data: { ...made.data, conversation_id: String(fails) } }
+}
+
+async function send(made: object): Promise<readonly [number, unknown]> {
+  const { method, headers, body } = signedRequest(made as ReturnType<typeof event>, { secret })
+  const reply = await cloudflare.dispatchFetch('http://localhost/', { method, headers, body: body as never })
+  return [reply.status, ((await reply.json()) as { code: unknown }).code]
+}
+
+const runsOf = (id: string) => lines.filter(({ ran }) => ran === id).map(({ attempt }) => attempt)
+const runs = (id: string) => expect.poll(() => runsOf(id))
+
+describe('a batch', () => {
+  it('is settled message by message: what fails is retried, and the others are not', async () => {
+    await start({ options: { retry: { minDelay: '1ms' } } })
+    const [good, twice, other] = [event(), event(2), event()]
+    const replies = await Promise.all([good, twice, other].map(send))
+    expect(replies).toEqual([
+      [202, 'accepted'],
+      [202, 'accepted'],
+      [202, 'accepted'],
+    ])
+    await runs(twice.id).toEqual([1, 2, 3])
+    await expect.poll(() => lines.filter(({ kind }) => kind === 'completed')).toHaveLength(3)
+    expect([runsOf(good.id), runsOf(other.id)]).toEqual([[1], [1]])
+  })
+
+  it('hands out the exact bytes that were signed', async () => {
+    await start()
+    const body = `{ "id":"evt_ü", "type":"conversation.resolved",\n"created_at":"2026-01-01T00:00:00Z","data":{"conversation_id":"0"}}`
+    const signed = signedRequest(body as never, { secret })
+    const { status } = await cloudflare.dispatchFetch('http://localhost/', signed as never)
+    expect(status).toBe(202)
+    await runs('evt_ü').toEqual([1])
+    expect(lines.find(({ ran }) => ran === 'evt_ü')).toMatchObject({ body })
+  })
+
+  it('with a message of another producer: it goes to the dead letters as it is, and the others run', async () => {
+    await start()
+    const queue = await cloudflare.getQueueProducer('EVENTS')
+    const good = event()
+    await queue.send('not ours' as never, { contentType: 'text' })
+    await send(good)
+    await runs(good.id).toEqual([1])
+    await expect.poll(() => lines.find(({ dead }) => dead !== undefined)).toEqual({ dead: 'not ours' })
+    await expect.poll(() => lines.filter(({ error }) => error === 'message_unreadable')).toHaveLength(1)
+  })
+})
+
+describe('a duplicate', () => {
+  it('is acknowledged and not run, and other bytes under its id are reported', async () => {
+    await start()
+    const made = event()
+    await send(made)
+    await runs(made.id).toEqual([1])
+    expect(await send(made)).toEqual([202, 'accepted'])
+    await send({ ...made, data: { ...made.data, channel: 'other' } })
+    await expect
+      .poll(() =>
+        lines
+          .filter(({ kind }) => kind === 'duplicate')
+          .map(({ conflict }) => conflict)
+          .sort(),
+      )
+      .toEqual([false, true])
+    expect(runsOf(made.id)).toEqual([1])
+  })
+
+  it('that is in flight waits, and is not run beside the first', async () => {
+    await start()
+    const made = event()
+    await Promise.all([send(made), send(made), send(made)])
+    await expect.poll(() => lines.filter(({ kind }) => kind === 'duplicate')).toHaveLength(2)
+    expect(runsOf(made.id)).toEqual([1])
+  })
+})
+
+describe('an event without a further attempt', () => {
+  it('goes to the dead letters with its reason, and moved back it begins at its first attempt', async () => {
+    await start({ options: { retry: { attempts: 2, minDelay: '1ms' } }, moveBack: true })
+    const made = event(2)
+    await send(made)
+    await expect.poll(() => lines.find(({ dead }) => dead !== undefined)?.['dead']).toBeDefined()
+    const [head = '', body] = String(lines.find(({ dead }) => dead !== undefined)?.['dead']).split('\n')
+    expect(JSON.parse(head)).toMatchObject({
+      v: 1,
+      id: made.id,
+      attempts: 0,
+      dead: { attempts: 2, reason: 'Error: attempt 2 fails' },
+    })
+    expect(JSON.parse(body ?? '')).toEqual(made)
+    expect(lines).toContainEqual({ died: made.id, attempt: 2, error: 'Error: attempt 2 fails' })
+    await expect.poll(() => runsOf(made.id).slice(0, 4)).toEqual([1, 2, 1, 2])
+  })
+
+  it('that Cloudflare itself gave up is kept by the dead letter queue, after a warning', async () => {
+    await start({ crashes: 3, maxRetries: 3 })
+    const made = event(9)
+    await send(made)
+    // The fourth delivery is the last that the default max_retries allows.
+    await runs(made.id).toEqual([4])
+    await expect.poll(() => lines).toContainEqual({ warning: 'queue_may_give_up' })
+  })
+})
+
+describe('a Worker that dies', () => {
+  it('in the middle of a batch costs an attempt, and nothing else', async () => {
+    await start({ crashes: 2 })
+    const made = event()
+    await send(made)
+    await runs(made.id).toEqual([3])
+  })
+
+  it('five times in a row at one event is not given it again: onDeadLetter is', async () => {
+    await start({ crashes: 5 })
+    const made = event()
+    await send(made)
+    await expect.poll(() => lines.find(({ died }) => died === made.id)).toMatchObject({ attempt: 5 })
+    expect(runsOf(made.id)).toEqual([])
+  })
+})
+
+it('refuses an event that does not fit into a message with 413', async () => {
+  await start({ options: { bodyLimit: 1_000_000 } })
+  const made = event()
+  const large = { ...made, data: { ...made.data, text: 'x'.repeat(128_000) } }
+  expect(await send(large)).toEqual([413, 'body_too_large'])
+  const fits = { ...made, data: { ...made.data, text: 'x'.repeat(126_000) } }
+  expect(await send(fits)).toEqual([202, 'accepted'])
+  await runs(made.id).toEqual([1])
+})

@@ -1,0 +1,87 @@
+import { durableObjectStore, type EventIdsBinding } from '@ackhook/cloudflare'
+import { storeSuite } from '@ackhook/testing/store-suite'
+import type { Miniflare } from 'miniflare'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { itInFull } from '../../../test/support/in-full.ts'
+import { bundleWorker, startCloudflare } from './worker-program.ts'
+
+const SHARDS = 4
+/** Thousands of calls, or an alarm to wait for. */
+const LONG = ['store.claim.race', 'store.cleanup']
+let cloudflare: Miniflare
+let count = 0
+
+beforeAll(async () => {
+  cloudflare = startCloudflare(await bundleWorker('ids.mjs'), {
+    durableObjects: { EVENT_IDS: { className: 'EventIds', useSQLite: true } },
+  })
+  await cloudflare.ready
+})
+afterAll(() => cloudflare.dispose())
+
+/** Objects of one case alone. */
+async function binding(): Promise<{ readonly prefix: string; readonly own: EventIdsBinding }> {
+  const namespace = (await cloudflare.getDurableObjectNamespace('EVENT_IDS')) as unknown as EventIdsBinding
+  const prefix = `case-${count++}-`
+  const own = {
+    idFromName: (name: string) => namespace.idFromName(prefix + name),
+    get: (id: never) => namespace.get(id),
+  }
+  return { prefix, own: own as unknown as EventIdsBinding }
+}
+
+async function open() {
+  const { own } = await binding()
+  return {
+    first: durableObjectStore(own, { shards: SHARDS }),
+    second: durableObjectStore(own, { shards: SHARDS }),
+  }
+}
+
+/** The network between the Worker and its objects. */
+async function openFailing() {
+  const { own } = await binding()
+  let isDown = false
+  const failing: EventIdsBinding = {
+    idFromName: name => own.idFromName(name),
+    get: id => ({
+      fetch: (address, init) =>
+        isDown ? Promise.reject(new Error('Network connection lost.')) : own.get(id).fetch(address, init),
+    }),
+  }
+  return {
+    first: durableObjectStore(failing, { shards: SHARDS }),
+    second: durableObjectStore(failing, { shards: SHARDS }),
+    fail(isFailing: boolean) {
+      isDown = isFailing
+    },
+  }
+}
+
+async function openCounted() {
+  const { own } = await binding()
+  const store = durableObjectStore(own, { shards: SHARDS })
+  const stubs = Array.from({ length: SHARDS }, (_, shard) => own.get(own.idFromName(`ids-${shard}`) as never))
+  return {
+    first: store,
+    second: store,
+    async count() {
+      const counts = await Promise.all(
+        stubs.map(async stub => (await stub.fetch('https://event-ids/', { method: 'GET' } as never)).json()),
+      )
+      return (counts as number[]).reduce((sum, one) => sum + one, 0)
+    },
+  }
+}
+
+describe('durableObjectStore', () => {
+  const cases = storeSuite({ open, openFailing, openCounted })
+  for (const { id, name, run } of cases) {
+    const testCase = LONG.includes(id) ? itInFull : test
+    testCase(`${name} (${id})`, run)
+  }
+
+  test('only the cases of a limited store are not run', () => {
+    expect(cases.notRun.map(({ missing }) => missing)).toEqual(['openSmall'])
+  })
+})

@@ -1,0 +1,85 @@
+import type { Claim, CompleteOptions } from '../dedupe-store.ts'
+import type { GuardedStore } from '../memory/guarded-store.ts'
+
+export interface LeaseKeeperParts {
+  readonly store: GuardedStore
+  readonly key: string
+  readonly leaseMs: number
+  readonly newToken: () => string
+}
+
+/** The lease of one event while its attempt runs. */
+export class LeaseKeeper {
+  readonly #parts: LeaseKeeperParts
+  #token: string
+  /** Monotonic milliseconds until which the lease certainly holds. */
+  #until = 0
+  #timer: ReturnType<typeof setInterval> | undefined
+
+  constructor(parts: LeaseKeeperParts) {
+    this.#parts = parts
+    this.#token = parts.newToken()
+  }
+
+  /** `undefined` when the store fails. */
+  async claim(): Promise<Claim | undefined> {
+    const { store, key, leaseMs } = this.#parts
+    const askedAt = performance.now()
+    try {
+      const claim = await store.claim(key, this.#token, { leaseMs })
+      this.#until = askedAt + leaseMs
+      return claim
+    } catch {
+      // Observed by the guarded store.
+      return undefined
+    }
+  }
+
+  /** Renews it at a third of its length until `stop`. */
+  keep(onLost: () => void): void {
+    this.#timer = setInterval(() => void this.#renew(onLost), this.#parts.leaseMs / 3)
+  }
+
+  stop(): void {
+    clearInterval(this.#timer)
+    this.#timer = undefined
+  }
+
+  complete(completion: CompleteOptions): Promise<boolean> {
+    return Promise.resolve(this.#parts.store.complete(this.#parts.key, this.#token, completion))
+  }
+
+  /** So that the next attempt need not wait for its end. Never rejects. */
+  async release(): Promise<void> {
+    try {
+      await this.#parts.store.release(this.#parts.key, this.#token)
+    } catch {
+      // Observed by the guarded store. The lease expires by itself.
+    }
+  }
+
+  endsWithin(ms: number): boolean {
+    return performance.now() + ms >= this.#until
+  }
+
+  async #renew(onLost: () => void): Promise<void> {
+    const { store, key, leaseMs, newToken } = this.#parts
+    const askedAt = performance.now()
+    try {
+      if (!(await store.extend(key, this.#token, leaseMs))) {
+        if (this.#timer === undefined) return
+        // It can be gone without a new owner: the store was restarted empty, or this process was suspended.
+        this.#token = newToken()
+        const claim = await store.claim(key, this.#token, { leaseMs })
+        if (claim.outcome !== 'claimed') {
+          this.stop()
+          onLost()
+          return
+        }
+      }
+      this.#until = askedAt + leaseMs
+    } catch {
+      // Observed by the guarded store. The next round learns who owns it then.
+    }
+  }
+}

@@ -1,0 +1,280 @@
+import { describeError } from '../../errors/errors.ts'
+import { settlesWithin } from '../../lib/deadline.ts'
+import { isPromise } from '../../lib/maybe-promise.ts'
+import { onceAMinute } from '../../lib/once-a-minute.ts'
+import { createTokens } from '../../lib/tokens.ts'
+import { ABORT, type Attempt, createAttempt } from '../attempt.ts'
+import { type CrashDecision, crashPolicy } from '../crash-policy.ts'
+import type { Claim } from '../dedupe-store.ts'
+import { type Delivery, eventRef } from '../delivery.ts'
+import type { AttemptResult, ProcessEvent, ProcessingPolicy } from '../inbox.ts'
+import { toStoredFingerprint } from '../memory/entry.ts'
+import type { GuardedStore } from '../memory/guarded-store.ts'
+import { type Envelope, readEnvelope, writeEnvelope } from './envelope.ts'
+import { LeaseKeeper } from './lease-keeper.ts'
+import type { Publication, PushEngine, PushMessage, PushOutcome } from './push-engine.ts'
+
+export interface PushConsumerParts {
+  readonly engine: PushEngine
+  /** Absent where the process only receives. */
+  readonly store: GuardedStore | undefined
+  readonly leaseMs: number
+  readonly run: ProcessEvent
+  readonly policy: ProcessingPolicy
+}
+
+const DONE: PushOutcome = { outcome: 'done' }
+/** While the store of ids, or the engine, fails. */
+const UNAVAILABLE_MS = 30_000
+const MOST_UNAVAILABLE_MS = 900_000
+/** A message of a later release may be for another process: it is given back so often before it is a dead letter. */
+const MAX_LATER_VERSION = 5
+/** Characters of an error that a dead letter carries. */
+const MAX_REASON = 1000
+/** How long withdrawn attempts may take to end. */
+const GRACE_MS = 1000
+const FIRST_COMPLETION_DELAY_MS = 250
+
+/** Which events the engine keeps in order. */
+export function groupOf({ order, key }: Delivery): string {
+  return order?.key ?? key
+}
+
+/**
+ * Steps 10 and 11 where the engine calls: from a message to what becomes of it. An event that gets another attempt is
+ * published again with the number of its attempts, and its old message is removed. So how often the engine has handed out one
+ * message tells how often its process died, and neither a retry nor an outage uses up what the engine allows.
+ */
+export class PushConsumer {
+  readonly #parts: PushConsumerParts
+  readonly #newToken = createTokens()
+  readonly #running = new Map<Attempt, Promise<PushOutcome>>()
+  #isDraining = false
+  readonly #conflicted = onceAMinute((id: string, more) => {
+    const message = `Event ${id} came again with other bytes${more}; it is not run again.`
+    this.#parts.policy.logger.warn({ event: id }, message)
+  })
+
+  constructor(parts: PushConsumerParts) {
+    this.#parts = parts
+  }
+
+  get concurrency(): number {
+    return this.#parts.policy.concurrency
+  }
+
+  /** In the background: while the store is away, events wait. */
+  startStore(): void {
+    const { store, policy } = this.#parts
+    const failed = (error: unknown): void => policy.observe({ kind: 'store_down', operation: 'start', error })
+    try {
+      const starting = store?.start(notice => {
+        policy.observe({ kind: 'notice', ...notice })
+        policy.logger.warn({ code: notice.code }, notice.message)
+      })
+      if (isPromise(starting)) starting.catch(failed)
+    } catch (error) {
+      failed(error)
+    }
+  }
+
+  async consume(message: PushMessage): Promise<PushOutcome> {
+    const { store } = this.#parts
+    if (store === undefined) throw new TypeError('This process only receives: its concurrency is 0.')
+    if (this.#isDraining) return { outcome: 'later', delayMs: 0 }
+    const envelope = readEnvelope(message.body)
+    if (envelope === undefined || envelope === 'later_version') return this.#unreadable(message, envelope)
+    if (envelope.waitMs > 0) return this.#again(envelope, envelope.waitMs)
+    const attempt = this.#attemptAt(envelope, message)
+    const consuming = this.#claimAndRun(envelope, attempt, store, message)
+    this.#running.set(attempt, consuming)
+    return consuming.finally(() => this.#running.delete(attempt))
+  }
+
+  /** Waits for what runs, then withdraws it. Its messages go back. */
+  async drain(timeoutMs: number): Promise<void> {
+    this.#isDraining = true
+    const ended = Promise.all(this.#running.values())
+    if (await settlesWithin(ended, timeoutMs)) return
+    for (const attempt of this.#running.keys()) attempt.abort(ABORT.drained())
+    await settlesWithin(ended, GRACE_MS)
+  }
+
+  async #claimAndRun(
+    envelope: Envelope,
+    attempt: Attempt,
+    store: GuardedStore,
+    { deliveries }: PushMessage,
+  ): Promise<PushOutcome> {
+    const { leaseMs, policy, run } = this.#parts
+    const { delivery } = envelope
+    const lease = new LeaseKeeper({ store, key: delivery.key, leaseMs, newToken: this.#newToken })
+    const claim = await lease.claim()
+    if (claim?.outcome !== 'claimed') return this.#unclaimed(envelope, claim, deliveries)
+    lease.keep(() => {
+      policy.observe({ kind: 'lease_lost', ...eventRef(delivery) })
+      attempt.abort(ABORT.leaseLost())
+    })
+    // The drain may have begun meanwhile.
+    if (this.#isDraining) attempt.abort(ABORT.drained())
+    const result = await run(delivery, attempt)
+    lease.stop()
+    if (result.outcome === 'completed') return this.#complete(delivery, lease)
+    await lease.release()
+    return this.#apply(result, envelope, attempt)
+  }
+
+  #attemptAt({ attempts }: Envelope, { deliveries }: PushMessage): Attempt {
+    const { engine, policy } = this.#parts
+    const before = deliveries - 1
+    // There the engine's count holds failures as well as crashes.
+    const crashes = engine.inOrder === true ? Math.max(0, deliveries - policy.retry.attempts) : before
+    const decision: CrashDecision = crashPolicy(crashes)
+    const begun = attempts + before
+    return createAttempt(decision === 'run' ? begun + 1 : begun, decision)
+  }
+
+  /** Without the lease nothing runs here. */
+  #unclaimed(
+    envelope: Envelope,
+    claim: Claim | undefined,
+    deliveries: number,
+  ): PushOutcome | Promise<PushOutcome> {
+    const { delivery } = envelope
+    switch (claim?.outcome) {
+      case 'completed': {
+        const conflict = claim.fingerprint !== toStoredFingerprint(delivery.fingerprint)
+        if (conflict) this.#conflicted('', delivery.id)
+        this.#parts.policy.observe({
+          kind: 'duplicate',
+          ...eventRef(delivery),
+          conflict,
+          durationMs: 0,
+        })
+        return DONE
+      }
+      case 'in_flight':
+        return this.#again(envelope, Math.max(1000, Math.ceil(claim.retryAfterMs)))
+      default:
+        return this.#again(envelope, this.#outageMs(deliveries))
+    }
+  }
+
+  /** An engine in order counts each hand-out as an attempt: there an outage waits longer each time. */
+  #outageMs(deliveries: number): number {
+    const factor = this.#parts.engine.inOrder === true ? 2 ** Math.min(10, deliveries - 1) : 1
+    return Math.min(MOST_UNAVAILABLE_MS, UNAVAILABLE_MS * factor)
+  }
+
+  /** Until the id is remembered, only the lease keeps a redelivery from running again. */
+  async #complete(delivery: Delivery, lease: LeaseKeeper): Promise<PushOutcome> {
+    const { policy } = this.#parts
+    const completion = {
+      retentionMs: policy.retentionMs,
+      fingerprint: toStoredFingerprint(delivery.fingerprint),
+    }
+    for (let delayMs = FIRST_COMPLETION_DELAY_MS; ; delayMs *= 2) {
+      try {
+        if (!(await lease.complete(completion))) policy.observe({ kind: 'lease_lost', ...eventRef(delivery) })
+        return DONE
+      } catch (error) {
+        if (this.#isDraining || lease.endsWithin(delayMs)) {
+          policy.observe({ kind: 'completion_lost', ...eventRef(delivery), error })
+          return DONE
+        }
+      }
+      await new Promise(resolve => setTimeout(resolve, delayMs))
+    }
+  }
+
+  #apply(
+    result: Exclude<AttemptResult, { outcome: 'completed' }>,
+    envelope: Envelope,
+    attempt: Attempt,
+  ): PushOutcome | Promise<PushOutcome> {
+    const { leaseMs } = this.#parts
+    if (result.outcome === 'dead') return this.#bury(envelope, result, attempt)
+    const { abortReason } = attempt
+    // Withdrawn, so it does not count. Whoever has the lease now may finish meanwhile.
+    if (abortReason?.code === 'lease_lost') return this.#again(envelope, leaseMs)
+    if (abortReason?.code === 'drain_timeout') return this.#again(envelope, 0)
+    return this.#again({ ...envelope, attempts: attempt.number }, result.delayMs)
+  }
+
+  /** Lets an event wait, as a new message where that is possible. */
+  async #again(envelope: Envelope, delayMs: number): Promise<PushOutcome> {
+    const { engine } = this.#parts
+    if (engine.inOrder === true) return { outcome: 'later', delayMs: Math.min(delayMs, engine.maxDelayMs) }
+    const now = Math.min(delayMs, engine.maxDelayMs)
+    const message = writeEnvelope({ ...envelope, waitMs: delayMs - now })
+    return this.#publish(publication => engine.publish(message, publication), {
+      delayMs: now,
+      group: groupOf(envelope.delivery),
+    })
+  }
+
+  /** Keeps an event as a dead letter. Moved back as it is, it begins at its first attempt. */
+  #bury(
+    { delivery }: Envelope,
+    { error, notified }: Extract<AttemptResult, { outcome: 'dead' }>,
+    { number }: Attempt,
+  ): PushOutcome | Promise<PushOutcome> {
+    const { engine, policy } = this.#parts
+    if (engine.keepDead === undefined) {
+      if (!notified) this.#logDropped(delivery.id, error)
+      return DONE
+    }
+    const death = {
+      reason: describeError(error).slice(0, MAX_REASON),
+      attempts: number,
+      failedAt: policy.clock(),
+    }
+    const letter = { delivery, attempts: 0, waitMs: 0 }
+    const whole = writeEnvelope(letter, death)
+    const message = (engine.sizeOf?.(whole) ?? whole.length) > engine.maxBytes ? writeEnvelope(letter) : whole
+    return this.#keepDead(message, groupOf(delivery))
+  }
+
+  /** Poison: no handler can run for it, and each further delivery would end here again. */
+  async #unreadable(
+    { id, body, deliveries }: PushMessage,
+    why: 'later_version' | undefined,
+  ): Promise<PushOutcome> {
+    const { engine, policy } = this.#parts
+    if (why === 'later_version' && deliveries < MAX_LATER_VERSION)
+      return { outcome: 'later', delayMs: UNAVAILABLE_MS }
+    const cause =
+      why === undefined ? 'another producer sent it, or it is damaged' : 'a later release wrote it'
+    const fate = engine.keepDead === undefined ? 'It is removed' : 'It goes to the dead letters as it is'
+    policy.logger.error(
+      { code: 'message_unreadable', message: id },
+      `Message ${id} of ${engine.location} cannot be read: ${cause}. ${fate}.`,
+    )
+    return engine.keepDead === undefined ? DONE : this.#keepDead(body, id)
+  }
+
+  #keepDead(message: Uint8Array, group: string): Promise<PushOutcome> {
+    const { engine } = this.#parts
+    return this.#publish(publication => engine.keepDead!(message, publication), { delayMs: 0, group })
+  }
+
+  /** The old message is removed only when the engine has confirmed the new one. Otherwise the engine itself tries again. */
+  async #publish(
+    publish: (publication: Publication) => Promise<void>,
+    publication: Publication,
+  ): Promise<PushOutcome> {
+    const { engine, policy } = this.#parts
+    try {
+      await publish(publication)
+      return DONE
+    } catch (error) {
+      policy.observe({ kind: 'store_down', operation: 'publish', error })
+      return { outcome: 'later', delayMs: Math.min(UNAVAILABLE_MS, engine.maxDelayMs) }
+    }
+  }
+
+  #logDropped(id: string, err: unknown): void {
+    const message = `Event ${id} gets no further attempt, and nothing keeps it: give the inbox a queue for dead letters, or keep it in onDeadLetter.`
+    this.#parts.policy.logger.error({ code: 'dead_letter_dropped', event: id, err }, message)
+  }
+}

@@ -1,0 +1,371 @@
+import { describe, expect, it, vi } from 'vitest'
+import { eventBody, recordingLogger, SECRET, signedRequest } from '../../../../../test/support/receiving.ts'
+import { ConfigurationError } from '../../errors/errors.ts'
+import type { Observation } from '../../observe/observation.ts'
+import { createReceiver } from '../../receiver/create-receiver.ts'
+import type { ReceiverOptions } from '../../receiver/options.ts'
+import type { DedupeStore } from '../dedupe-store.ts'
+import { memoryStore } from '../memory/memory-store.ts'
+import { readEnvelope } from './envelope.ts'
+import type { Publication, PushEngine } from './push-engine.ts'
+import { createPushInbox, type PushInboxParts } from './push-inbox.ts'
+
+interface Published extends Publication {
+  readonly message: Uint8Array
+}
+
+/** An engine whose messages the test hands out. */
+function engine(about: Partial<PushEngine> = {}) {
+  const published: Published[] = []
+  const dead: Published[] = []
+  return {
+    published,
+    dead,
+    location: "queue 'events'",
+    maxBytes: 10_000,
+    maxDelayMs: 60_000,
+    publish: async (message: Uint8Array, publication: Publication) =>
+      void published.push({ message, ...publication }),
+    keepDead: async (message: Uint8Array, publication: Publication) =>
+      void dead.push({ message, ...publication }),
+    ...about,
+  }
+}
+
+type Parts = Partial<Omit<PushInboxParts, 'engine'>>
+
+function setup(about: Partial<PushEngine> = {}, parts: Parts = {}, options: Partial<ReceiverOptions> = {}) {
+  const own = engine(about)
+  const inbox = createPushInbox({
+    engine: own,
+    store: memoryStore(),
+    leaseMs: 60_000,
+    defaultRetry: { attempts: 3, minDelayMs: 1000, factor: 1 },
+    ...parts,
+  })
+  const seen: Observation[] = []
+  const logger = recordingLogger()
+  const receiver = createReceiver({
+    secret: SECRET,
+    inbox,
+    logger,
+    observe: one => seen.push(one),
+    ...options,
+  })
+  const attempts: number[] = []
+  const handler = vi.fn(async (): Promise<void> => {})
+  receiver.on('*', async (_, { attempt }) => {
+    attempts.push(attempt)
+    await handler()
+  })
+  return {
+    ...own,
+    inbox,
+    receiver,
+    seen,
+    logger,
+    attempts,
+    handler,
+    async send(fields: Record<string, unknown> = {}) {
+      const { status, body } = await receiver.handle(signedRequest(eventBody(fields)))
+      return [status, JSON.parse(body).code]
+    },
+    consume: (at = own.published.length - 1, deliveries = 1) =>
+      inbox.consume({ id: `m${at}`, body: own.published[at]!.message, deliveries }),
+    kinds: () => seen.map(({ kind }) => kind),
+  }
+}
+
+describe('accept', () => {
+  it('answers 202 when the engine has confirmed, with the exact bytes in an envelope', async () => {
+    const { published, send } = setup()
+    expect(await send()).toEqual([202, 'accepted'])
+    expect(published).toHaveLength(1)
+    expect(readEnvelope(published[0]!.message)).toMatchObject({
+      delivery: { id: 'evt_1', body: new Uint8Array(Buffer.from(eventBody())) },
+      attempts: 0,
+      waitMs: 0,
+    })
+  })
+
+  it('answers 503 when the engine does not take it', async () => {
+    const { send, seen } = setup({ publish: () => Promise.reject(new Error('Too Many Requests')) })
+    expect(await send()).toEqual([503, 'inbox_unavailable'])
+    expect(seen).toContainEqual(
+      expect.objectContaining({ kind: 'rejected', cause: new Error('Too Many Requests') }),
+    )
+  })
+
+  it('answers 413 when the event does not fit into a message, and says what would', async () => {
+    const { send, published, seen } = setup({ maxBytes: 500 })
+    expect(await send({ data: { text: 'x'.repeat(300) } })).toEqual([413, 'body_too_large'])
+    expect(published).toEqual([])
+    expect(seen).toContainEqual(
+      expect.objectContaining({
+        detail: expect.stringMatching(/^with \d+ bytes it does not fit .* 500 bytes at most$/),
+      }),
+    )
+  })
+})
+
+describe('an event', () => {
+  it('runs once, however often it was published', async () => {
+    const { send, consume, attempts, kinds } = setup()
+    await send()
+    await send()
+    expect([await consume(0), await consume(1)]).toEqual([{ outcome: 'done' }, { outcome: 'done' }])
+    expect(attempts).toEqual([1])
+    expect(kinds()).toContain('duplicate')
+  })
+
+  it('that came with other bytes is not run, and reported', async () => {
+    const { send, consume, attempts, seen, logger } = setup()
+    await send()
+    await send({ data: { other: true } })
+    await consume(0)
+    await consume(1)
+    expect(attempts).toEqual([1])
+    expect(seen).toContainEqual(expect.objectContaining({ kind: 'duplicate', conflict: true }))
+    expect(logger.lines.map(({ message }) => message)).toContainEqual(
+      expect.stringContaining('with other bytes'),
+    )
+  })
+
+  it('that failed is published again with its attempts, and its old message is removed', async () => {
+    const { send, consume, attempts, handler, published } = setup()
+    handler.mockRejectedValueOnce(new Error('no')).mockRejectedValueOnce(new Error('no'))
+    await send()
+    for (const at of [0, 1, 2]) expect(await consume(at)).toEqual({ outcome: 'done' })
+    expect(attempts).toEqual([1, 2, 3])
+    expect(published.map(({ message }) => Object(readEnvelope(message)).attempts)).toEqual([0, 1, 2])
+    expect(published[1]!.delayMs).toBeGreaterThanOrEqual(500)
+  })
+
+  it('that waits longer than the engine delays is published several times, and not run before', async () => {
+    const options = { retry: { minDelay: '150s', maxDelay: '150s', factor: 1 } } as const
+    const { send, consume, attempts, handler, published } = setup({}, {}, options)
+    handler.mockRejectedValueOnce(new Error('no'))
+    await send()
+    let consumed = 0
+    while (consumed < published.length) await consume(consumed++)
+    expect(attempts).toEqual([1, 2])
+    const delays = published.map(({ delayMs }) => delayMs)
+    expect(delays.slice(0, 2)).toEqual([0, 60_000])
+    const all = delays.reduce((sum, one) => sum + one, 0)
+    expect([all >= 75_000, all <= 150_000, delays.every(one => one <= 60_000)]).toEqual([true, true, true])
+  })
+
+  it('whose message cannot be published again stays in the engine', async () => {
+    const publish = vi.fn<PushEngine['publish']>(async () => {})
+    const { send, inbox, handler, kinds } = setup({ publish })
+    handler.mockRejectedValueOnce(new Error('no'))
+    await send()
+    const body = publish.mock.calls[0]![0]
+    publish.mockRejectedValueOnce(new Error('Too Many Requests'))
+    const outcome = await inbox.consume({ id: 'm', body, deliveries: 1 })
+    expect(outcome).toEqual({ outcome: 'later', delayMs: 30_000 })
+    expect(kinds()).toContain('store_down')
+  })
+
+  it('without a further attempt is kept with its reason, and a redelivery runs again', async () => {
+    const { send, consume, handler, dead, attempts } = setup({}, {}, { retry: { attempts: 1 } })
+    handler.mockRejectedValueOnce(new Error('no'))
+    await send()
+    await consume(0)
+    expect(dead).toHaveLength(1)
+    const [line = ''] = new TextDecoder().decode(dead[0]!.message).split('\n')
+    expect(JSON.parse(line)).toMatchObject({ attempts: 0, dead: { reason: 'Error: no', attempts: 1 } })
+    await send()
+    await consume(1)
+    expect(attempts).toEqual([1, 1])
+  })
+
+  it('that nothing keeps and no onDeadLetter saw is logged', async () => {
+    const { send, consume, handler, logger } = setup(
+      { keepDead: undefined as never },
+      {},
+      { retry: { attempts: 1 } },
+    )
+    handler.mockRejectedValueOnce(new Error('no'))
+    await send()
+    expect(await consume(0)).toEqual({ outcome: 'done' })
+    expect(logger.lines.map(({ fields }) => fields['code'])).toContain('dead_letter_dropped')
+  })
+})
+
+describe('a process that died', () => {
+  it('costs an attempt, as the engine counts', async () => {
+    const { send, consume, attempts } = setup()
+    await send()
+    await consume(0, 3)
+    expect(attempts).toEqual([3])
+  })
+
+  it('five times in a row at one message is not given it again', async () => {
+    const { send, consume, attempts, receiver, dead } = setup()
+    const died = vi.fn()
+    receiver.onDeadLetter(died)
+    await send()
+    await consume(0, 6)
+    expect([attempts, died.mock.calls.length, dead.length]).toEqual([[], 1, 1])
+    await send()
+    await consume(1, 9)
+    expect([attempts, died.mock.calls.length, dead.length]).toEqual([[], 1, 2])
+  })
+})
+
+describe('a claim', () => {
+  it('of another consumer makes the event wait, without an attempt', async () => {
+    const store = memoryStore()
+    const { send, consume, published, attempts } = setup({}, { store })
+    await send()
+    const { delivery } = readEnvelope(published[0]!.message) as { delivery: { key: string } }
+    await store.claim(delivery.key, 'another', { leaseMs: 20_000 })
+    expect(await consume(0)).toEqual({ outcome: 'done' })
+    expect(attempts).toEqual([])
+    expect(readEnvelope(published[1]!.message)).toMatchObject({ attempts: 0 })
+    expect(published[1]!.delayMs).toBeGreaterThan(10_000)
+  })
+
+  it('that cannot be made, because the store is away, makes the event wait, without an attempt', async () => {
+    const { send, consume, published, attempts } = setup({}, { store: failing() })
+    await send()
+    expect(await consume(0)).toEqual({ outcome: 'done' })
+    expect(attempts).toEqual([])
+    expect(published[1]).toMatchObject({ delayMs: 30_000 })
+  })
+
+  it('is renewed while the handlers run, and one that another has taken withdraws the attempt', async () => {
+    vi.useFakeTimers()
+    try {
+      const store = memoryStore()
+      const { send, consume, published, handler, kinds } = setup({}, { store, leaseMs: 3000 })
+      await send()
+      let end = (): void => {}
+      handler.mockReturnValueOnce(new Promise<void>(resolve => (end = resolve)))
+      const { delivery } = readEnvelope(published[0]!.message) as { delivery: { key: string } }
+      const consuming = consume(0)
+      await vi.advanceTimersByTimeAsync(10_000)
+      expect(await store.claim(delivery.key, 'another', { leaseMs: 1 })).toMatchObject({
+        outcome: 'in_flight',
+      })
+      vi.spyOn(store, 'extend').mockReturnValue(false)
+      vi.spyOn(store, 'claim').mockReturnValue({ outcome: 'in_flight', retryAfterMs: 5 })
+      await vi.advanceTimersByTimeAsync(2000)
+      end()
+      expect(await consuming).toEqual({ outcome: 'done' })
+      expect(kinds()).toContain('lease_lost')
+      expect(readEnvelope(published[1]!.message)).toMatchObject({ attempts: 0 })
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+
+  it('whose completion cannot be recorded is reported, and the event is not run again from its message', async () => {
+    const store = { ...memoryStore(), complete: () => Promise.reject(new Error('away')) }
+    const { send, consume, kinds } = setup({}, { store, leaseMs: 700 })
+    await send()
+    expect(await consume(0)).toEqual({ outcome: 'done' })
+    expect(kinds()).toContain('completion_lost')
+  })
+})
+
+describe('a message that cannot be read', () => {
+  it('is kept as it is and reported', async () => {
+    const { inbox, dead, logger, receiver } = setup()
+    await receiver.start()
+    const body = new TextEncoder().encode('not ours')
+    expect(await inbox.consume({ id: 'm', body, deliveries: 1 })).toEqual({ outcome: 'done' })
+    expect(dead.map(({ message }) => message)).toEqual([body])
+    expect(logger.lines.map(({ fields }) => fields['code'])).toEqual(['message_unreadable'])
+  })
+
+  it('because a later release wrote it waits for one, and is kept in the end', async () => {
+    const { inbox, dead, receiver } = setup()
+    await receiver.start()
+    const body = new TextEncoder().encode('{"v":2}\n')
+    const consume = (deliveries: number) => inbox.consume({ id: 'm', body, deliveries })
+    expect(await consume(4)).toEqual({ outcome: 'later', delayMs: 30_000 })
+    expect(await consume(5)).toEqual({ outcome: 'done' })
+    expect(dead).toHaveLength(1)
+  })
+})
+
+describe('close', () => {
+  it('waits for what runs, and takes nothing more', async () => {
+    const { send, consume, receiver, handler } = setup()
+    await send()
+    await send({ id: 'evt_2' })
+    let end = (): void => {}
+    handler.mockReturnValueOnce(new Promise<void>(resolve => (end = resolve)))
+    const consuming = consume(0)
+    await vi.waitFor(() => expect(handler).toHaveBeenCalled())
+    const closing = receiver.close()
+    await vi.waitFor(async () => expect(await consume(1)).toEqual({ outcome: 'later', delayMs: 0 }))
+    end()
+    expect([await consuming, await closing]).toEqual([{ outcome: 'done' }, { lost: 0 }])
+  })
+
+  it('withdraws what runs for too long, and its event keeps its attempts', async () => {
+    const { send, consume, receiver, handler, published } = setup()
+    await send()
+    handler.mockReturnValueOnce(new Promise(() => {}))
+    const consuming = consume(0)
+    await vi.waitFor(() => expect(handler).toHaveBeenCalled())
+    await receiver.close({ timeout: '1ms' })
+    expect(await consuming).toEqual({ outcome: 'done' })
+    expect(readEnvelope(published[1]!.message)).toMatchObject({ attempts: 0 })
+  })
+})
+
+describe('an engine in order', () => {
+  it('keeps the message that is retried where it is', async () => {
+    const { send, consume, handler, published } = setup({ inOrder: true }, {}, { serializeBy: () => 'cnv_1' })
+    handler.mockRejectedValueOnce(new Error('no'))
+    await send()
+    expect(published[0]).toMatchObject({ group: 'cnv_1' })
+    expect(await consume(0)).toEqual({ outcome: 'later', delayMs: expect.any(Number) })
+    expect(published).toHaveLength(1)
+    expect(await consume(0, 2)).toEqual({ outcome: 'done' })
+  })
+
+  it('makes an event wait longer each time while the store is away', async () => {
+    const { send, consume } = setup({ inOrder: true, maxDelayMs: 3_600_000 }, { store: failing() })
+    await send()
+    const delays = await Promise.all(
+      [1, 2, 3, 20].map(async count => Object(await consume(0, count)).delayMs),
+    )
+    expect(delays).toEqual([30_000, 60_000, 120_000, 900_000])
+  })
+})
+
+describe('what it refuses', () => {
+  const create = (parts: Parts, options: Partial<ReceiverOptions>) => () => setup({}, parts, options)
+
+  it.each([
+    ['store', { store: undefined }, {}],
+    ['capacity', {}, { capacity: 10 }],
+    ['serializeBy', { cannotSerialize: 'it has no order' }, { serializeBy: () => 'a' }],
+    ['acknowledge', {}, { acknowledge: 'after-processing' as const }],
+  ])('%s, at construction', (option, parts, options) => {
+    expect(create(parts, options)).toThrow(ConfigurationError)
+    expect(create(parts, options)).toThrow(expect.objectContaining({ option }))
+  })
+
+  it('needs no store in a process that only receives, which consumes nothing', async () => {
+    const { send, consume } = setup({}, { store: undefined }, { concurrency: 0 })
+    expect(await send()).toEqual([202, 'accepted'])
+    await expect(consume(0)).rejects.toThrow('only receives')
+  })
+
+  it('says where its dead letters are', async () => {
+    const { receiver } = setup()
+    await expect(receiver.deadLetters.list()).rejects.toThrow("queue 'events' does not tell its dead letters")
+    await expect(receiver.stats()).rejects.toThrow('how many events wait')
+  })
+})
+
+function failing(): DedupeStore {
+  const fail = () => Promise.reject(new Error('away'))
+  return { claim: fail, extend: fail, complete: fail, release: fail, forget: fail, start: fail }
+}

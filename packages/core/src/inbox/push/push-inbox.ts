@@ -1,0 +1,116 @@
+import { AckhookError, ConfigurationError } from '../../errors/errors.ts'
+import { withDeadline } from '../../lib/deadline.ts'
+import { ACCEPT_RESULTS, type AcceptResult } from '../accept-result.ts'
+import type { DedupeStore } from '../dedupe-store.ts'
+import type { Delivery } from '../delivery.ts'
+import type { CheckedOptions, DeadLetterStore, Inbox } from '../inbox.ts'
+import { OWNED_BY_ANOTHER } from '../inbox-owner.ts'
+import { GuardedStore } from '../memory/guarded-store.ts'
+import { writeEnvelope } from './envelope.ts'
+import { groupOf, PushConsumer } from './push-consumer.ts'
+import type { PushEngine, PushMessage, PushOutcome } from './push-engine.ts'
+
+/** What {@link createPushInbox} is made of. */
+export interface PushInboxParts {
+  readonly engine: PushEngine
+  /** Where ids are remembered. Required in every process whose `concurrency` is not 0. */
+  readonly store: DedupeStore | undefined
+  /** How long a claim holds without being renewed. */
+  readonly leaseMs: number
+  readonly defaultRetry: NonNullable<Inbox['defaultRetry']>
+  readonly cannotSerialize?: string
+  /** Throws for what this engine cannot do. */
+  readonly checkOptions?: (options: CheckedOptions) => void
+}
+
+/** An inbox whose engine calls the consumer. */
+export interface PushInbox extends Inbox {
+  /** Runs one attempt at the event of a message. Never rejects. Throws where the receiver only receives. */
+  consume(message: PushMessage): Promise<PushOutcome>
+  /** How many messages of a batch may be consumed at a time. */
+  readonly concurrency: number
+}
+
+const PUBLISH_MS = 2000
+/** What the head of an envelope may grow by until the event is handled. */
+const RESERVED_BYTES = 64
+const NOT_STARTED = 'start() must come before the first event'
+
+/** Makes an inbox of an engine that keeps messages and calls a consumer with them. */
+export function createPushInbox(parts: PushInboxParts): PushInbox {
+  const { engine, store, defaultRetry, cannotSerialize } = parts
+  let consumer: PushConsumer | undefined
+  const started = (): PushConsumer => {
+    if (consumer !== undefined) return consumer
+    throw new ConfigurationError('inbox', NOT_STARTED)
+  }
+  return {
+    durable: true,
+    location: engine.location,
+    defaultRetry,
+    // The engine bounds itself, and refuses when it is full.
+    defaultCapacity: MAX_CAPACITY,
+    ...(cannotSerialize !== undefined && { cannotSerialize }),
+    checkOptions(options) {
+      if (options.concurrency > 0 && store === undefined)
+        throw new ConfigurationError('store', NO_STORE, { page: 'push-engines' })
+      if (options.capacity !== MAX_CAPACITY) throw new ConfigurationError('capacity', NO_CAPACITY)
+      parts.checkOptions?.(options)
+    },
+    accept: delivery => accept(engine, delivery),
+    async start(run, policy) {
+      if (consumer !== undefined) throw new ConfigurationError('inbox', OWNED_BY_ANOTHER)
+      const guarded = store && new GuardedStore(store, policy.observe)
+      const starting = new PushConsumer({ ...parts, store: guarded, run, policy })
+      await engine.start?.(policy)
+      consumer = starting
+      starting.startStore()
+    },
+    async close(timeoutMs) {
+      const stopping = Promise.resolve(engine.stop?.())
+      await consumer?.drain(timeoutMs)
+      await stopping
+      return { lost: 0 }
+    },
+    stats: () => engine.stats?.() ?? unknown('how many events wait', engine),
+    deadLetters: deadLettersIn(engine),
+    forget: key => store?.forget(key) ?? false,
+    consume: message => started().consume(message),
+    get concurrency() {
+      return started().concurrency
+    },
+  }
+}
+
+const MAX_CAPACITY = 1_000_000_000
+const NO_STORE =
+  'is needed where events are handled, because an engine may call its consumer twice for one event: pass a store that all consumers share, or set concurrency: 0 in a process that only receives'
+const NO_CAPACITY = 'leave it out: the engine keeps the events, and has bounds of its own'
+
+async function accept(engine: PushEngine, delivery: Delivery): Promise<AcceptResult> {
+  const message = writeEnvelope({ delivery, attempts: 0, waitMs: 0 })
+  const size = engine.sizeOf?.(message) ?? message.length
+  if (size + RESERVED_BYTES > engine.maxBytes) {
+    const detail = `with ${size} bytes it does not fit into a message of ${engine.location}, ${engine.maxBytes} bytes at most`
+    return { outcome: 'too_large', detail }
+  }
+  try {
+    const publishing = engine.publish(message, { delayMs: 0, group: groupOf(delivery) })
+    await withDeadline(publishing, { operation: 'publish', ms: PUBLISH_MS })
+    return ACCEPT_RESULTS.accepted
+  } catch (cause) {
+    // The engine may have it all the same: the store of ids recognises what the sender then repeats.
+    return { outcome: 'unavailable', code: 'inbox_unavailable', cause }
+  }
+}
+
+/** The engine keeps them, and only its own tools look into it. */
+function deadLettersIn(engine: PushEngine): DeadLetterStore {
+  const refuse = () => unknown('its dead letters', engine)
+  return { list: refuse, get: refuse, redrive: refuse, discard: refuse }
+}
+
+async function unknown(what: string, { location }: PushEngine): Promise<never> {
+  const message = `The ${location} does not tell ${what}: ask the tools of its platform.`
+  throw new AckhookError('inbox_unavailable', message)
+}
