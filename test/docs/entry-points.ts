@@ -33,7 +33,7 @@ export const ENTRY_POINTS: Readonly<Record<string, readonly string[]>> = {
     'signedRequest',
     'testReceiver',
   ],
-  '@ackhook/testing/adapter-suite': ['adapterSuite'],
+  '@ackhook/testing/adapter-suite': ['adapterSuite', 'serverSuite'],
   '@ackhook/testing/store-suite': ['storeSuite'],
   '@ackhook/testing/inbox-suite': ['inboxSuite'],
 }
@@ -102,6 +102,7 @@ export const PARTS: Readonly<Record<string, readonly string[]>> = {
     'retryAfterMs',
     'retryAfterOf',
     'retryDelayMs',
+    'runCase',
     'shuffleSome',
     'signAttempt',
     'tapReceiver',

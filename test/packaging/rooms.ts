@@ -58,6 +58,7 @@ export const ROOMS: Readonly<Record<string, Rooms>> = {
     replay: [...SHARED, 'delivery'],
     verify: [...SHARED, 'delivery', 'doctor'],
     inbox: ['command', 'terminal'],
+    conformance: SHARED,
     'emulator/lib': SHARED,
     'emulator/deliveries': VERBS,
     'emulator/endpoints': VERBS,
@@ -65,7 +66,18 @@ export const ROOMS: Readonly<Record<string, Rooms>> = {
     // `start` prints deliveries as `list` does.
     'emulator/server': [...VERBS, 'emulator/deliveries'],
     emulator: [...VERBS, 'emulator/deliveries', 'emulator/endpoints', 'emulator/messages', 'emulator/server'],
-    '.': [...SHARED, 'delivery', 'doctor', 'send', 'listen', 'replay', 'verify', 'inbox', 'emulator'],
+    '.': [
+      ...SHARED,
+      'delivery',
+      'doctor',
+      'send',
+      'listen',
+      'replay',
+      'verify',
+      'inbox',
+      'emulator',
+      'conformance',
+    ],
   },
   client: { '.': [] },
   sqlite: {
@@ -130,7 +142,7 @@ export const ROOMS: Readonly<Record<string, Rooms>> = {
     'inbox-suite': ['lib', 'inbox-suite/cases'],
     'inbox-suite/cases': ['lib', 'inbox-suite'],
     'store-suite': ['lib', 'store-suite/cases'],
-    'store-suite/cases': ['store-suite'],
+    'store-suite/cases': ['lib', 'store-suite'],
     '.': ['lib', 'requests', 'sender', 'receiver'],
   },
 }
