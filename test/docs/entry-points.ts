@@ -34,7 +34,7 @@ export const ENTRY_POINTS: Readonly<Record<string, readonly string[]>> = {
     'signedRequest',
     'testReceiver',
   ],
-  '@ackhook/testing/adapter-suite': ['adapterSuite'],
+  '@ackhook/testing/adapter-suite': ['adapterSuite', 'serverSuite'],
   '@ackhook/testing/store-suite': ['storeSuite'],
   '@ackhook/testing/inbox-suite': ['inboxProcess', 'inboxSuite', 'makeDelivery', 'makePolicy', 'serveInbox'],
 }
@@ -101,6 +101,7 @@ export const PARTS: Readonly<Record<string, readonly string[]>> = {
     'nextAttemptAt',
     'resolveDeliveryRules',
     'resolveFaults',
+    'runCase',
     'shuffleSome',
     'tapReceiver',
   ],

@@ -1,3 +1,4 @@
+import { runCase } from '@ackhook/testing/spi'
 import type { SuiteCase } from '@ackhook/testing/store-suite'
 import type { Mutant } from './mutant.ts'
 
@@ -16,15 +17,6 @@ export async function failingCase({ caughtBy, cases }: Mutant): Promise<string |
 }
 
 /** Says why a case failed, or nothing. */
-export async function reasonOf({ run, timeLimitMs }: SuiteCase): Promise<string | undefined> {
-  const limitMs = Math.min(timeLimitMs, HANGS_AFTER_MS)
-  let timer: NodeJS.Timeout | undefined
-  const hangs = new Promise<string>(resolve => {
-    timer = setTimeout(() => resolve(`no end after ${limitMs} ms`), limitMs)
-  })
-  try {
-    return await Promise.race([run().then(() => undefined, String), hangs])
-  } finally {
-    clearTimeout(timer)
-  }
+export async function reasonOf(one: SuiteCase): Promise<string | undefined> {
+  return (await runCase(one, Math.min(one.timeLimitMs, HANGS_AFTER_MS)))?.toString()
 }

@@ -68,7 +68,15 @@ describe('many queues', { timeout: 120_000 }, () => {
       const queue = unique('suite')
       return { createInbox: () => open(queue, 4) }
     },
-    capabilities: { durable: true, forgets: true, browse: true, counts: true, serialize: false },
+    capabilities: {
+      survives: true,
+      shared: true,
+      many: true,
+      forgets: true,
+      browse: true,
+      counts: true,
+      serialize: false,
+    },
   })
   for (const { id, name, run } of suite) {
     // With one slot each of four queues has one event taken, and three wait for it: more are active than run.

@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module'
 import { Command } from 'commander'
 import type { Finish } from './command/finish.ts'
+import { conformanceCommand } from './conformance/conformance-command.ts'
 import { emulatorCommand } from './emulator/emulator-command.ts'
 import { inboxCommand } from './inbox/inbox-command.ts'
 import { openInbox } from './inbox/open-inbox.ts'
@@ -25,6 +26,7 @@ export function createProgram(terminal: Terminal, finish: Finish): Command {
     .addCommand(replayCommand(terminal, finish))
     .addCommand(verifyCommand(terminal, finish))
     .addCommand(inboxCommand(terminal, finish, openInbox))
+    .addCommand(conformanceCommand(terminal, finish))
   routeOutput(program, terminal)
   return program
 }
@@ -52,8 +54,8 @@ Secret:
   --secrets-file <file>     reads them from a file, such as .env
 
 Exit codes:
-  0  everything was acknowledged, verified or found
-  1  something was refused, did not verify or was not found
+  0  everything was acknowledged, verified or found; every case passed
+  1  something was refused, did not verify or was not found; a case failed
   2  the command could not start: a wrong option, an unreadable file, no secret
 
 Examples:

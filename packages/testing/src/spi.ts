@@ -1,11 +1,13 @@
 /**
- * For tools. {@link tapReceiver} watches the attempts of a receiver. The rest are the pieces of {@link createSender}, for
- * tools that deliver in their own time: one attempt with its faults, and when the next one is due.
+ * For tools. {@link tapReceiver} watches the attempts of a receiver, {@link runCase} runs a case of a suite. The rest are
+ * the pieces of {@link createSender}, for tools that deliver in their own time: one attempt with its faults, and when
+ * the next one is due.
  * Changes here are announced like any other.
  *
  * @module
  */
 
+export { runCase } from './lib/run-case.ts'
 export { type TappedAttempt, tapReceiver } from './receiver/tap-receiver.ts'
 export { eventBytes } from './requests/event-bytes.ts'
 export type { FailedAttempt } from './sender/backoff.ts'

@@ -44,7 +44,7 @@ export function withSecret(command: Command): Command {
 }
 
 /** An option that may be repeated. Not `<secret...>`, which would swallow the argument after it. */
-function collect(value: string, before: readonly string[] = []): readonly string[] {
+export function collect(value: string, before: readonly string[] = []): readonly string[] {
   return [...before, value]
 }
 

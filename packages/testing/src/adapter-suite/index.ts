@@ -1,5 +1,5 @@
 export type { NotRun, SuiteCase, SuiteCases } from '../lib/suite-case.ts'
-export { type AdapterSuiteOptions, adapterSuite } from './suite.ts'
+export { type AdapterSuiteOptions, adapterSuite, type ServerSuiteOptions, serverSuite } from './suite.ts'
 export {
   type AdapterTarget,
   type AwaitedResponse,

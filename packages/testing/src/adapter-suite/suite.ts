@@ -1,5 +1,11 @@
 import type { MaybePromise, Receiver } from '@ackhook/core'
-import { bindCases, type SuiteCases, selectCases } from '../lib/suite-case.ts'
+import {
+  bindCases,
+  type SuiteCase,
+  type SuiteCases,
+  selectCases,
+  type TargetCase,
+} from '../lib/suite-case.ts'
 import { acceptanceCases } from './cases/acceptance.ts'
 import { byteCases } from './cases/bytes.ts'
 import { connectionCases } from './cases/connections.ts'
@@ -8,7 +14,16 @@ import { limitCases } from './cases/limits.ts'
 import { mountedCases } from './cases/mounted.ts'
 import { refusalCases } from './cases/refusals.ts'
 import { headerCases, promiseCases, SUITE_HEADERS } from './cases/replies.ts'
-import type { AdapterTarget, AwaitedResponse, MountedTarget } from './target.ts'
+import {
+  type AdapterTarget,
+  type AwaitedResponse,
+  adapterSuiteOptions,
+  type MountedTarget,
+  type ServerTarget,
+} from './target.ts'
+
+/** More than a case waits for one reply and one handler. */
+const TIME_LIMIT_MS = 60_000
 
 const CASES = [
   ...acceptanceCases,
@@ -36,25 +51,71 @@ const CASES = [
  * for (const { id, name, run } of adapterSuite({ open })) test(`${id}: ${name}`, run)
  */
 export function adapterSuite(options: AdapterSuiteOptions): SuiteCases {
-  const { open, openWithHeaders, openAwaited, mount } = options
+  const all = allCases(options, () => opened(options.open()))
+  return selectCases(all, need => options[need as keyof AdapterSuiteOptions] !== undefined)
+}
+
+/**
+ * The cases of {@link adapterSuite} that a running server can be tested with from outside, in whatever it is written. It
+ * must acknowledge at once, and a repeated delivery shows whether it has taken an event. Its handlers get the events
+ * of the suite.
+ *
+ * @example
+ * const cases = serverSuite({ url: 'http://localhost:3000/webhooks', secret: process.env.SIGNING_SECRET ?? '' })
+ */
+export function serverSuite({ url, secret, bodyLimit = 1_048_576 }: ServerSuiteOptions): SuiteCases {
+  return selectCases(
+    allCases({}, () => ({ url, secret, bodyLimit })),
+    () => false,
+  )
+}
+
+type Hooks = Omit<AdapterSuiteOptions, 'open'>
+
+/** Cases of a hook that is missing are never run, so they may call it. */
+function allCases(hooks: Hooks, open: () => MaybePromise<ServerTarget>): readonly SuiteCase[] {
   const settled: AwaitedResponse[] = []
   // Read when it settles, not later.
   const onSettled = ({ writableFinished }: AwaitedResponse) => void settled.push({ writableFinished })
-  const needing = <Case extends object>(cases: readonly Case[], need: string) =>
-    cases.map(one => ({ ...one, needs: [need] }))
-  const all = [
-    ...bindCases(CASES, open),
-    ...bindCases(needing(headerCases, 'openWithHeaders'), () => openWithHeaders!(SUITE_HEADERS)),
-    ...bindCases(needing(promiseCases(settled), 'openAwaited'), () => openAwaited!(onSettled)),
-    ...bindCases(
+  return [
+    ...bind(CASES, open),
+    ...bind(needing(headerCases, 'openWithHeaders'), () => opened(hooks.openWithHeaders!(SUITE_HEADERS))),
+    ...bind(needing(promiseCases(settled), 'openAwaited'), () => opened(hooks.openAwaited!(onSettled))),
+    ...bind(
       needing(
-        mountedCases(receiver => mount!(receiver)),
+        mountedCases(receiver => hooks.mount!(receiver)),
         'mount',
       ),
       () => ({}),
     ),
   ]
-  return selectCases(all, need => options[need as keyof AdapterSuiteOptions] !== undefined)
+}
+
+function bind<Target extends object>(
+  cases: readonly TargetCase<Target>[],
+  open: () => MaybePromise<Target>,
+): readonly SuiteCase[] {
+  return bindCases(
+    cases.map(one => ({ timeLimitMs: TIME_LIMIT_MS, ...one })),
+    open,
+  )
+}
+
+function needing<Case extends object>(cases: readonly Case[], need: keyof Hooks) {
+  return cases.map(one => ({ ...one, needs: [need] }))
+}
+
+/** The target as the cases see it. */
+async function opened(opening: MaybePromise<AdapterTarget>): Promise<ServerTarget> {
+  const target = await opening
+  const { url, parsedUrl } = target
+  return {
+    ...adapterSuiteOptions,
+    url,
+    parsedUrl,
+    handled: () => target.handled(),
+    close: () => target.close?.(),
+  }
 }
 
 /** How {@link adapterSuite} finds what it tests. */
@@ -72,4 +133,14 @@ export interface AdapterSuiteOptions {
    * A server with this receiver at `url`: it shows what the adapter hands to a receiver, and what becomes of its reply.
    */
   mount?(receiver: Receiver<never, never>): MaybePromise<MountedTarget>
+}
+
+/** The running server that {@link serverSuite} tests. */
+export interface ServerSuiteOptions {
+  /** Where the webhook route is mounted, for every method. */
+  readonly url: string
+  /** The signing secret of the server. */
+  readonly secret: string
+  /** The largest body that the server accepts, in bytes. Default: 1 MiB, as in `createReceiver`. */
+  readonly bodyLimit?: number | undefined
 }

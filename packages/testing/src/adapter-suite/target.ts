@@ -31,4 +31,13 @@ export interface AwaitedResponse {
   readonly writableFinished: boolean
 }
 
-export type AdapterCase = TargetCase<AdapterTarget>
+/** A server as a case sees it. One that is tested from outside has neither `parsedUrl` nor `handled`. */
+export interface ServerTarget extends Closable {
+  readonly url: string
+  readonly secret: string
+  readonly bodyLimit: number
+  readonly parsedUrl?: string
+  handled?(): readonly WebhookEvent[]
+}
+
+export type AdapterCase = TargetCase<ServerTarget>

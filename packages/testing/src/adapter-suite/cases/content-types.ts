@@ -1,6 +1,5 @@
-import { expectReply, whenHandled } from '../expect.ts'
+import { expectAccepted } from '../expect.ts'
 import type { AdapterCase } from '../target.ts'
-import { exchange } from '../wire/connection.ts'
 import { signedEvent } from '../wire/signed-event.ts'
 
 const TYPES: readonly (readonly [id: string, type: string | undefined])[] = [
@@ -22,10 +21,9 @@ export const contentTypeCases: readonly AdapterCase[] = TYPES.map(([what, type])
   id: `adapter.content-type.${what}`,
   name: `a signed event is accepted with ${type === undefined ? 'no Content-Type' : `Content-Type '${type}'`}`,
   async run(target) {
-    const { id, request } = signedEvent()
-    const others = request.headers.filter(([name]) => name !== 'Content-Type')
+    const event = signedEvent(target)
+    const others = event.request.headers.filter(([name]) => name !== 'Content-Type')
     const headers = type === undefined ? others : [...others, ['Content-Type', type] as const]
-    expectReply(await exchange(target.url, { ...request, headers }), 202, 'accepted')
-    await whenHandled(target, id)
+    await expectAccepted(target, event, { headers })
   },
 }))

@@ -1,13 +1,12 @@
 import { until } from '../../lib/until.ts'
-import { expectNotHandled, expectReply, whenHandled } from '../expect.ts'
-import { type AdapterCase, type AdapterTarget, adapterSuiteOptions } from '../target.ts'
+import { expectAccepted, expectNotHandled, expectReply } from '../expect.ts'
+import type { AdapterCase, ServerTarget } from '../target.ts'
 import { exchange, openConnection } from '../wire/connection.ts'
 import { newId, signedEvent, signedRequest } from '../wire/signed-event.ts'
 import { bodyOfBytes } from './bytes.ts'
 
-const { bodyLimit } = adapterSuiteOptions
 /** More than the buffers of both kernels hold: the sender is still writing when the reply arrives. */
-const FAR_TOO_LARGE = 8_000_000
+const FAR_TOO_MUCH = 8_000_000
 
 /** How large a body may be, and how long it may take. */
 export const limitCases: readonly AdapterCase[] = [
@@ -16,8 +15,7 @@ export const limitCases: readonly AdapterCase[] = [
     name: 'a body of exactly the limit is accepted',
     async run(target) {
       const id = newId()
-      expectReply(await exchange(target.url, signedRequest(bodyOfBytes(id))), 202, 'accepted')
-      await whenHandled(target, id)
+      await expectAccepted(target, { id, request: signedRequest(target, bodyOfBytes(id, target.bodyLimit)) })
     },
   },
   {
@@ -25,9 +23,8 @@ export const limitCases: readonly AdapterCase[] = [
     name: 'a chunked body of exactly the limit is accepted',
     async run(target) {
       const id = newId()
-      const request = { ...signedRequest(bodyOfBytes(id)), framing: 'chunked', chunkBytes: 4096 } as const
-      expectReply(await exchange(target.url, request), 202, 'accepted')
-      await whenHandled(target, id)
+      const request = signedRequest(target, bodyOfBytes(id, target.bodyLimit))
+      await expectAccepted(target, { id, request }, { framing: 'chunked', chunkBytes: 4096 })
     },
   },
   {
@@ -35,7 +32,7 @@ export const limitCases: readonly AdapterCase[] = [
     name: 'a declared length over the limit is answered 413 before any of the body is sent',
     async run(target) {
       const connection = await openConnection(target.url)
-      connection.writeHead(signedRequest(bodyOfBytes(newId(), bodyLimit + 1)))
+      connection.writeHead(signedRequest(target, bodyOfBytes(newId(), target.bodyLimit + 1)))
       expectReply(await connection.reply(), 413, 'body_too_large')
       connection.socket.destroy()
     },
@@ -45,9 +42,13 @@ export const limitCases: readonly AdapterCase[] = [
     name: 'a chunked body over the limit is answered 413',
     async run(target) {
       const id = newId()
-      const request = { ...signedRequest(bodyOfBytes(id, bodyLimit + 1)), framing: 'chunked' } as const
-      expectReply(await exchange(target.url, { ...request, chunkBytes: 4096 }), 413, 'body_too_large')
-      expectNotHandled(target, id)
+      const request = signedRequest(target, bodyOfBytes(id, target.bodyLimit + 1))
+      expectReply(
+        await exchange(target.url, { ...request, framing: 'chunked', chunkBytes: 4096 }),
+        413,
+        'body_too_large',
+      )
+      await expectNotHandled(target, id)
     },
   },
   {
@@ -55,11 +56,11 @@ export const limitCases: readonly AdapterCase[] = [
     name: 'a sender that is still writing can read the 413, with a declared length and with chunks',
     async run(target) {
       for (const framing of ['length', 'chunked'] as const) {
-        const body = Buffer.alloc(FAR_TOO_LARGE, 'x')
+        const body = Buffer.alloc(target.bodyLimit + FAR_TOO_MUCH, 'x')
         const connection = await openConnection(target.url)
         // Like a sender that reads only after it has written everything.
         connection.socket.pause()
-        connection.writeHead({ ...signedEvent().request, body, framing })
+        connection.writeHead({ ...signedEvent(target).request, body, framing })
         connection.writeBody({ body, framing, chunkBytes: 65_536 })
         setTimeout(() => connection.socket.resume(), 200)
         expectReply(await connection.reply(), 413, 'body_too_large')
@@ -76,13 +77,13 @@ export const limitCases: readonly AdapterCase[] = [
     id: 'adapter.limit.slow-body',
     name: 'a body that does not arrive in time is answered 408',
     async run(target) {
-      const { id, request } = signedEvent()
+      const { id, request } = signedEvent(target)
       const connection = await openConnection(target.url)
       connection.writeHead(request)
       connection.socket.write('{')
       expectReply(await connection.reply(), 408, 'body_timeout')
       connection.socket.destroy()
-      expectNotHandled(target, id)
+      await expectNotHandled(target, id)
     },
   },
   {
@@ -90,7 +91,7 @@ export const limitCases: readonly AdapterCase[] = [
     name: 'a chunked body that does not end in time is answered 408',
     async run(target) {
       const connection = await openConnection(target.url)
-      connection.writeHead({ ...signedEvent().request, framing: 'chunked' })
+      connection.writeHead({ ...signedEvent(target).request, framing: 'chunked' })
       connection.socket.write('1\r\n{\r\n')
       expectReply(await connection.reply(), 408, 'body_timeout')
       connection.socket.destroy()
@@ -99,7 +100,7 @@ export const limitCases: readonly AdapterCase[] = [
 ]
 
 /** Uploads without end, as fast as the server reads, until it closes the connection. */
-async function stopsReading(target: AdapterTarget): Promise<void> {
+async function stopsReading(target: ServerTarget): Promise<void> {
   const { socket, ...head } = await startUpload(target)
   let isClosed = false
   socket.on('error', () => {}).on('close', () => (isClosed = true))
@@ -120,11 +121,11 @@ async function stopsReading(target: AdapterTarget): Promise<void> {
   }
 }
 
-async function startUpload(target: AdapterTarget) {
+async function startUpload(target: ServerTarget) {
   const connection = await openConnection(target.url)
   const reply = connection.reply()
-  const body = Buffer.alloc(bodyLimit + 1, 'x')
-  connection.writeHead({ ...signedEvent().request, framing: 'chunked' })
+  const body = Buffer.alloc(target.bodyLimit + 1, 'x')
+  connection.writeHead({ ...signedEvent(target).request, framing: 'chunked' })
   connection.socket.write(`${body.length.toString(16)}\r\n`)
   connection.socket.write(body)
   connection.socket.write('\r\n')

@@ -33,7 +33,7 @@ export function mountedCases(mount: Mount): readonly MountedCase[] {
       name: 'one request calls `handle` once',
       run: () =>
         withMounted(mount, {}, async (url, seen) => {
-          await exchange(url, signedEvent().request)
+          await exchange(url, signedEvent(adapterSuiteOptions).request)
           if (seen.requests.length !== 1) throw new Error(`handle was called ${seen.requests.length} times`)
         }),
     },
@@ -42,7 +42,7 @@ export function mountedCases(mount: Mount): readonly MountedCase[] {
       name: 'a `handle` that rejects is answered 500',
       run: () =>
         withMounted(mount, { fails: true }, async url => {
-          const { status } = await exchange(url, signedEvent().request)
+          const { status } = await exchange(url, signedEvent(adapterSuiteOptions).request)
           if (status !== 500) throw new Error(`expected 500, got ${status}`)
         }),
     },
@@ -51,7 +51,7 @@ export function mountedCases(mount: Mount): readonly MountedCase[] {
       name: 'each request has a context of its own',
       run: () =>
         withMounted(mount, {}, async (url, seen) => {
-          for (let i = 0; i < 2; i++) await exchange(url, signedEvent().request)
+          for (let i = 0; i < 2; i++) await exchange(url, signedEvent(adapterSuiteOptions).request)
           const [first, second] = seen.requests.map(({ context }) => context)
           if (typeof first !== 'object' || first === null) throw new Error(`the context is ${String(first)}`)
           if (first === second) throw new Error('two requests had the same context')
@@ -73,7 +73,7 @@ function readingCases(mount: Mount): readonly MountedCase[] {
             [101, 'chunked'],
             [101, 'length'],
           ] as const) {
-            await exchange(url, { ...signedRequest('x'.repeat(bytes)), framing })
+            await exchange(url, { ...signedRequest(adapterSuiteOptions, 'x'.repeat(bytes)), framing })
             expectBody(seen.bodies.at(-1), bytes > 100 ? 'body_too_large' : bytes)
           }
         }),
@@ -84,7 +84,7 @@ function readingCases(mount: Mount): readonly MountedCase[] {
       run: () =>
         withMounted(mount, { timeoutMs: 10_000 }, async (url, seen) => {
           const connection = await openConnection(url)
-          connection.writeHead({ ...signedRequest('x'.repeat(50)), framing: 'length' })
+          connection.writeHead({ ...signedRequest(adapterSuiteOptions, 'x'.repeat(50)), framing: 'length' })
           connection.socket.write('x')
           await until(() => seen.requests.length > 0, '`handle` is called')
           connection.socket.destroy()
@@ -135,7 +135,7 @@ async function withMounted(
 }
 
 async function expectBusy(url: string): Promise<void> {
-  const { status, headers, body }: WireReply = await exchange(url, signedEvent().request)
+  const { status, headers, body }: WireReply = await exchange(url, signedEvent(adapterSuiteOptions).request)
   if (status !== BUSY.status || body !== BUSY.body)
     throw new Error(`expected 503 busy, got ${status}: ${body}`)
   for (const [name, value] of Object.entries(BUSY.headers)) {

@@ -1,8 +1,8 @@
 import { sign } from '../../requests/sign.ts'
 import { expectNotHandled, expectReply } from '../expect.ts'
-import { type AdapterCase, type AdapterTarget, adapterSuiteOptions } from '../target.ts'
+import type { AdapterCase, ServerTarget } from '../target.ts'
 import { exchange } from '../wire/connection.ts'
-import { envelope, newId, type SignedEvent, signedEvent, signedRequest } from '../wire/signed-event.ts'
+import { envelope, newId, signedEvent, signedRequest } from '../wire/signed-event.ts'
 
 /** Requests that are forged, or not webhooks at all. */
 export const refusalCases: readonly AdapterCase[] = [
@@ -21,44 +21,43 @@ export const refusalCases: readonly AdapterCase[] = [
     name: 'a signature that is a day old is answered 401',
     run: target =>
       refuses(target, body => [
-        sign(body, { ...adapterSuiteOptions, timestamp: Math.floor(Date.now() / 1000) - 86_400 }),
+        sign(body, { secret: target.secret, timestamp: Math.floor(Date.now() / 1000) - 86_400 }),
       ]),
   },
   {
     id: 'adapter.refuse.header-twice',
     name: 'two signature headers are answered 401, even if both are valid',
-    run: target =>
-      refuses(target, body => [sign(body, adapterSuiteOptions), sign(body, adapterSuiteOptions)]),
+    run: target => refuses(target, body => [signedBy(target, body), signedBy(target, body)]),
   },
   {
     id: 'adapter.refuse.encoding',
     name: 'a Content-Encoding is answered 415: the signature covers the plain body',
     async run(target) {
-      const { id, request } = signedEvent()
+      const { id, request } = signedEvent(target)
       const headers = [...request.headers, ['Content-Encoding', 'gzip'] as const]
       expectReply(await exchange(target.url, { ...request, headers }), 415, 'content_encoding_unsupported')
-      expectNotHandled(target, id)
+      await expectNotHandled(target, id)
     },
   },
   {
     id: 'adapter.refuse.not-json',
     name: 'a signed body that is not JSON is answered 400',
     async run(target) {
-      expectReply(await exchange(target.url, signedRequest('id=evt_1')), 400, 'json_invalid')
+      expectReply(await exchange(target.url, signedRequest(target, 'id=evt_1')), 400, 'json_invalid')
     },
   },
   {
     id: 'adapter.refuse.not-an-envelope',
     name: 'signed JSON that is not an event is answered 400',
     async run(target) {
-      expectReply(await exchange(target.url, signedRequest('[]')), 400, 'envelope_invalid')
+      expectReply(await exchange(target.url, signedRequest(target, '[]')), 400, 'envelope_invalid')
     },
   },
   {
     id: 'adapter.refuse.prototype-header',
     name: 'a header named __proto__ changes nothing',
     async run(target) {
-      const { request } = signedEvent()
+      const { request } = signedEvent(target)
       const headers = [...request.headers, ['__proto__', 'x'] as const]
       expectReply(await exchange(target.url, { ...request, headers }), 202, 'accepted')
     },
@@ -67,19 +66,21 @@ export const refusalCases: readonly AdapterCase[] = [
   {
     id: 'adapter.parsed.body',
     name: 'behind a body parser the answer is 500 at once, or 202 where the exact bytes are still available',
-    run: target => answersParsed(target, signedEvent('"\ufeffé"')),
+    needs: ['open'],
+    run: answersParsed,
   },
 ]
 
-async function refuses(
-  target: AdapterTarget,
-  signatures: (body: string) => readonly string[],
-): Promise<void> {
+function signedBy({ secret }: ServerTarget, body: string): string {
+  return sign(body, { secret })
+}
+
+async function refuses(target: ServerTarget, signatures: (body: string) => readonly string[]): Promise<void> {
   const id = newId()
   const body = envelope(id)
   const headers = signatures(body).map(value => ['X-Service-Signature', value] as const)
   expectReply(await exchange(target.url, { body, headers }), 401, 'unauthorized')
-  expectNotHandled(target, id)
+  await expectNotHandled(target, id)
 }
 
 function refusesMethod(method: string): AdapterCase {
@@ -96,8 +97,9 @@ function refusesMethod(method: string): AdapterCase {
   }
 }
 
-async function answersParsed({ parsedUrl }: AdapterTarget, { request }: SignedEvent): Promise<void> {
-  const reply = await exchange(parsedUrl, request)
+async function answersParsed(target: ServerTarget): Promise<void> {
+  const { request } = signedEvent(target, '"\ufeffé"')
+  const reply = await exchange(target.parsedUrl ?? '', request)
   if (reply.status === 202) expectReply(reply, 202, 'accepted')
   else expectReply(reply, 500, 'body_unavailable')
 }

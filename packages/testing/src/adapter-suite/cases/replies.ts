@@ -16,15 +16,15 @@ export const headerCases: readonly AdapterCase[] = [
     id: 'adapter.headers.kept',
     name: 'what the app set before the handler is on the reply, and does not spoil it',
     async run(target) {
-      const { id, request } = signedEvent()
+      const event = signedEvent(target)
       for (const code of ['accepted', 'duplicate']) {
-        const reply = await exchange(target.url, request)
+        const reply = await exchange(target.url, event.request)
         expectReply(reply, code === 'accepted' ? 202 : 200, code)
         for (const [name, value] of Object.entries(KEPT)) {
           const got = reply.headers.get(name)
           if (got !== value) throw new Error(`expected ${name}: ${value}, got ${got}`)
         }
-        await whenHandled(target, id)
+        await whenHandled(target, event)
       }
     },
   },
@@ -38,7 +38,7 @@ export function promiseCases(settled: readonly AwaitedResponse[]): readonly Adap
       name: 'the promise of the handler settles once the reply is written, accepted or refused',
       async run(target) {
         for (const [request, status, code] of [
-          [signedEvent().request, 202, 'accepted'],
+          [signedEvent(target).request, 202, 'accepted'],
           [{ body: '{}' }, 401, 'unauthorized'],
         ] as const) {
           const before = settled.length

@@ -1,4 +1,5 @@
-import { connect, type Socket } from 'node:net'
+import { connect, isIP, type Socket } from 'node:net'
+import { connect as connectTls } from 'node:tls'
 import { ReplyReader, type WireReply } from './reply-reader.ts'
 
 /** A request as it goes onto the wire: nothing is added but `Host` and what `framing` asks for. */
@@ -24,10 +25,14 @@ export async function exchange(url: string, request: WireRequest): Promise<WireR
 
 export function openConnection(url: string): Promise<Connection> {
   const address = new URL(url)
-  const socket = connect({ host: address.hostname, port: Number(address.port), noDelay: true })
-  const connection = new Connection(address, socket)
+  const isSecure = address.protocol === 'https:'
+  const host = address.hostname.replace(/^\[(.*)\]$/, '$1')
+  const place = { host, port: Number(address.port) || (isSecure ? 443 : 80) }
+  const servername = isIP(host) === 0 ? host : ''
+  const socket = isSecure ? connectTls({ ...place, servername }) : connect(place)
+  const connection = new Connection(address, socket.setNoDelay(true))
   return new Promise((resolve, reject) => {
-    socket.once('connect', () => resolve(connection)).once('error', reject)
+    socket.once(isSecure ? 'secureConnect' : 'connect', () => resolve(connection)).once('error', reject)
   })
 }
 
@@ -52,7 +57,10 @@ export class Connection {
 
   /** Writes the head alone. */
   writeHead({ method = 'POST', headers = [], body = '', framing = 'length' }: WireRequest): void {
-    const lines = [`${method} ${this.#address.pathname} HTTP/1.1`, `Host: ${this.#address.host}`]
+    const lines = [
+      `${method} ${this.#address.pathname}${this.#address.search} HTTP/1.1`,
+      `Host: ${this.#address.host}`,
+    ]
     for (const [name, value] of headers) lines.push(`${name}: ${value}`)
     if (framing === 'length') lines.push(`Content-Length: ${Buffer.byteLength(body)}`)
     if (framing === 'chunked') lines.push('Transfer-Encoding: chunked')

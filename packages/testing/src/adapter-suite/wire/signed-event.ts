@@ -1,11 +1,14 @@
 import { sign } from '../../requests/sign.ts'
-import { adapterSuiteOptions } from '../target.ts'
 import type { WireRequest } from './connection.ts'
 
 /** A signed request and the id of the event in it. */
 export interface SignedEvent {
   readonly id: string
   readonly request: WireRequest & { readonly headers: readonly (readonly [string, string])[] }
+}
+
+interface Secret {
+  readonly secret: string
 }
 
 let count = 0
@@ -22,8 +25,8 @@ export function envelope(id: string, note = '"plain"'): string {
 }
 
 /** A correctly signed request with these bytes. */
-export function signedRequest(body: string | Uint8Array): SignedEvent['request'] {
-  const signature = sign(body, adapterSuiteOptions)
+export function signedRequest({ secret }: Secret, body: string | Uint8Array): SignedEvent['request'] {
+  const signature = sign(body, { secret })
   return {
     body,
     headers: [
@@ -33,7 +36,7 @@ export function signedRequest(body: string | Uint8Array): SignedEvent['request']
   }
 }
 
-export function signedEvent(note?: string): SignedEvent {
+export function signedEvent(target: Secret, note?: string): SignedEvent {
   const id = newId()
-  return { id, request: signedRequest(envelope(id, note)) }
+  return { id, request: signedRequest(target, envelope(id, note)) }
 }

@@ -1,0 +1,36 @@
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { UsageError } from './usage-error.ts'
+
+/**
+ * The function `name` of a package: as installed in the user's project, so that both sides agree, or else as installed
+ * with this command.
+ */
+export async function loadFromProject<Loaded>(
+  packageName: string,
+  name: string,
+  cwd: string,
+): Promise<Loaded> {
+  const module = (await importFrom(packageName, cwd)) as Readonly<Record<string, unknown>>
+  if (typeof module[name] === 'function') return module[name] as Loaded
+  throw new UsageError(
+    `the installed ${packageName} has no ${name}: install the version that matches ackhook`,
+  )
+}
+
+async function importFrom(name: string, cwd: string): Promise<object> {
+  for (const from of [join(cwd, 'package.json'), import.meta.url]) {
+    const path = resolvePath(name, from)
+    if (path !== undefined) return (await import(pathToFileURL(path).href)) as object
+  }
+  throw new UsageError(`${name} is not installed here. Install it in your project: npm install ${name}`)
+}
+
+function resolvePath(name: string, from: string): string | undefined {
+  try {
+    return createRequire(from).resolve(name)
+  } catch {
+    return undefined
+  }
+}

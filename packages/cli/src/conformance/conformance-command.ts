@@ -1,0 +1,42 @@
+import { DOCS } from '@ackhook/core/spi'
+import { Command } from 'commander'
+import type { Finish } from '../command/finish.ts'
+import { collect, parseCount, parseUrl, withJson, withSecret } from '../command/shared-options.ts'
+import type { Terminal } from '../terminal/terminal.ts'
+import { conformance } from './conformance.ts'
+import type { ConformanceFlags } from './conformance-flags.ts'
+
+export function conformanceCommand(terminal: Terminal, finish: Finish): Command {
+  const command = new Command('conformance')
+    .description('Test a store, an inbox or a running receiver against the published cases')
+    .option('--store <module>', 'a module that exports open, as in storeSuite({ open })')
+    .option('--inbox <module>', 'a module that exports open and capabilities, as in inboxSuite')
+    .option('--url <url>', 'address of a running receiver, such as http://localhost:3000/webhooks', parseUrl)
+    .option(
+      '--body-limit <bytes>',
+      'with --url: the bodyLimit of the receiver (default: 1048576)',
+      parseCount,
+    )
+    .option('--case <id>', 'run only this case; may be repeated', collect)
+    .option('--list', 'print the cases, and run none')
+    .addHelpText('after', HELP)
+    .action(async (flags: ConformanceFlags) => finish(await conformance(flags, terminal)))
+  return withJson(withSecret(command))
+}
+
+const HELP = `
+A module exports what the suite of @ackhook/testing takes: open, and any of the other hooks. Cases whose hook is
+missing are not run, and are listed. Connections that a module holds open are cut at the end.
+${DOCS}extending/writing-a-store.md has an example.
+
+--url needs the signing secret of the receiver, which must acknowledge at once, and must not be in production: its
+handlers get about 100 events of the type conversation.resolved. What needs the code of an adapter is not run.
+
+Exit code 0 when every case that was run passed, 1 when one failed, 2 when the command could not start.
+
+Examples:
+  $ ackhook conformance --store ./store.js
+  $ ackhook conformance --inbox ./inbox.js --json
+  $ ackhook conformance --inbox ./inbox.js --case durable-retry
+  $ ackhook conformance --store ./store.js --list
+  $ SIGNING_SECRET=only-for-trying-it-out ackhook conformance --url http://localhost:3000/webhooks`

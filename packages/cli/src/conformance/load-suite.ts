@@ -1,0 +1,104 @@
+import { resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { DOCS, printable } from '@ackhook/core/spi'
+import type * as Adapters from '@ackhook/testing/adapter-suite'
+import type * as Inboxes from '@ackhook/testing/inbox-suite'
+import type * as Stores from '@ackhook/testing/store-suite'
+import { loadFromProject } from '../command/load-from-project.ts'
+import { UsageError } from '../command/usage-error.ts'
+import { resolveSecrets } from '../secrets/resolve-secrets.ts'
+import type { Terminal } from '../terminal/terminal.ts'
+import type { ConformanceFlags } from './conformance-flags.ts'
+
+/** The cases of one suite, bound to what is tested. */
+export interface LoadedSuite {
+  readonly kind: 'store' | 'inbox' | 'url'
+  /** What is tested, as the user named it. */
+  readonly target: string
+  readonly cases: readonly Stores.SuiteCase[]
+  readonly notRun: readonly Stores.NotRun[]
+}
+
+/** The cases for what the flags name. The suite is the one of the user's project, where it has one. */
+export async function loadSuite(flags: ConformanceFlags, terminal: Terminal): Promise<LoadedSuite> {
+  const { store, inbox, url } = flags
+  if ([store, inbox, url].filter(one => one !== undefined).length !== 1)
+    throw new UsageError('name what to test: --store <module>, --inbox <module> or --url <url>')
+  if (url !== undefined)
+    return { kind: 'url', target: url, ...split(await serverCases(url, flags, terminal)) }
+  if (flags.bodyLimit !== undefined) throw new UsageError('--body-limit is for --url')
+  const kind = store === undefined ? 'inbox' : 'store'
+  const target = store ?? inbox ?? ''
+  return { kind, target, ...split(await moduleCases(kind, target, terminal)) }
+}
+
+async function serverCases(
+  url: string,
+  flags: ConformanceFlags,
+  terminal: Terminal,
+): Promise<Adapters.SuiteCases> {
+  const { bodyLimit, list } = flags
+  // A list sends nothing.
+  const secret = list ? '' : (await resolveSecrets(flags, terminal))[0]!.value
+  if (!list) await requireServer(url)
+  const serverSuite = await loadFromProject<typeof Adapters.serverSuite>(
+    '@ackhook/testing/adapter-suite',
+    'serverSuite',
+    terminal.cwd,
+  )
+  return serverSuite({ url, secret, bodyLimit })
+}
+
+async function moduleCases(
+  kind: 'store' | 'inbox',
+  file: string,
+  { cwd }: Terminal,
+): Promise<readonly Stores.SuiteCase[]> {
+  const module = await importModule(file, cwd)
+  const page = `${DOCS}extending/writing-${kind === 'store' ? 'a-store' : 'an-inbox'}.md#the-suite`
+  const required = kind === 'store' ? ['open'] : ['open', 'capabilities']
+  const missing = required.find(name => module[name] === undefined)
+  if (missing !== undefined) throw new UsageError(`${file} must export ${missing}: see ${page}`)
+  if (kind === 'store') {
+    const suite = await loadFromProject<typeof Stores.storeSuite>(
+      '@ackhook/testing/store-suite',
+      'storeSuite',
+      cwd,
+    )
+    return suite(module as unknown as Stores.StoreSuiteOptions)
+  }
+  const suite = await loadFromProject<typeof Inboxes.inboxSuite>(
+    '@ackhook/testing/inbox-suite',
+    'inboxSuite',
+    cwd,
+  )
+  return suite(module as unknown as Inboxes.InboxSuiteOptions)
+}
+
+async function importModule(file: string, cwd: string): Promise<Readonly<Record<string, unknown>>> {
+  try {
+    return (await import(pathToFileURL(resolve(cwd, file)).href)) as Readonly<Record<string, unknown>>
+  } catch (cause) {
+    const isTypeScript = (cause as NodeJS.ErrnoException).code === 'ERR_UNKNOWN_FILE_EXTENSION'
+    const reason = isTypeScript
+      ? 'this version of Node reads no TypeScript: compile it, or use Node 22.18 or later'
+      : printable(cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause))
+    throw new UsageError(`${file} cannot be loaded: ${reason}`, { cause })
+  }
+}
+
+/** Without it, every case would fail for the same reason. */
+async function requireServer(url: string): Promise<void> {
+  try {
+    await fetch(url, { redirect: 'manual' })
+  } catch (cause) {
+    const { message } = Object((cause as Error).cause ?? cause) as Error
+    throw new UsageError(`nothing answers at ${url} (${printable(message)}): start your receiver first`, {
+      cause,
+    })
+  }
+}
+
+function split(cases: readonly Stores.SuiteCase[] & Partial<Stores.SuiteCases>) {
+  return { cases, notRun: cases.notRun ?? [] }
+}

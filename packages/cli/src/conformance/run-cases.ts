@@ -1,0 +1,82 @@
+import { runCase } from '@ackhook/testing/spi'
+import type { SuiteCase } from '@ackhook/testing/store-suite'
+
+export interface CaseResult {
+  readonly id: string
+  readonly name: string
+  readonly ms: number
+  /** Why it failed. Absent: it passed. */
+  readonly error?: Error
+}
+
+/** What a run of cases reports to, and what ends it early. */
+interface RunOptions {
+  readonly onResult: () => void
+  readonly stop: AbortSignal
+}
+
+/** Runs cases one after the other: they may share a server. A case that `stop` interrupts has no result. */
+export async function runCases(
+  cases: readonly SuiteCase[],
+  { onResult, stop }: RunOptions,
+): Promise<readonly CaseResult[]> {
+  const strays = new StrayErrors()
+  const results: CaseResult[] = []
+  const stopped = new Promise<undefined>(resolve => stop.addEventListener('abort', () => resolve(undefined)))
+  try {
+    for (const one of cases) {
+      const result = stop.aborted ? undefined : await Promise.race([resultOf(one, strays), stopped])
+      if (result === undefined) break
+      results.push(result)
+      onResult()
+    }
+    return results
+  } finally {
+    strays.close()
+  }
+}
+
+async function resultOf(one: SuiteCase, strays: StrayErrors): Promise<CaseResult> {
+  const begun = performance.now()
+  const failure = await runCase(one)
+  // Rejections without a listener are reported after the microtasks that follow them.
+  await new Promise(resolve => setImmediate(resolve))
+  const error = failure ?? strays.take()
+  return {
+    id: one.id,
+    name: one.name,
+    ms: Math.round(performance.now() - begun),
+    ...(error !== undefined && { error }),
+  }
+}
+
+const STRAY_EVENTS = ['unhandledRejection', 'uncaughtException', 'uncaughtExceptionMonitor'] as const
+
+/** Errors that nobody handles. They would end the process, and its report with it; here they fail the case. */
+class StrayErrors {
+  #first: Error | undefined
+  /** A progress bar listens as well, and takes each of them for its own end. */
+  readonly #others = STRAY_EVENTS.map(name => ({ name, listeners: process.rawListeners(name) as Listener[] }))
+  readonly #add = (thrown: unknown): void => {
+    this.#first ??= new Error(`left an error that nobody handles: ${String(thrown)}`, { cause: thrown })
+  }
+
+  constructor() {
+    for (const { name, listeners } of this.#others) for (const one of listeners) process.off(name, one)
+    process.on('unhandledRejection', this.#add).on('uncaughtException', this.#add)
+  }
+
+  /** The first one since the last call. */
+  take(): Error | undefined {
+    const first = this.#first
+    this.#first = undefined
+    return first
+  }
+
+  close(): void {
+    process.off('unhandledRejection', this.#add).off('uncaughtException', this.#add)
+    for (const { name, listeners } of this.#others) for (const one of listeners) process.on(name, one)
+  }
+}
+
+type Listener = (...args: unknown[]) => void
