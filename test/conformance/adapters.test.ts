@@ -4,11 +4,20 @@ import {
   type AwaitedResponse,
   adapterSuite,
   adapterSuiteOptions,
+  type SuiteReceiverOptions,
 } from '@ackhook/testing/adapter-suite'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { inFull } from '../support/in-full.ts'
 import { DECLARED } from './declared.ts'
-import { AWAITED, mountReceiver, type RunningServer, type Surroundings, startServer } from './servers.ts'
+import {
+  AWAITED,
+  mountReceiver,
+  mountWithWaitUntil,
+  type RunningServer,
+  type Surroundings,
+  startServer,
+  WITHOUT_HTTP2,
+} from './servers.ts'
 
 /** Frameworks that take the case with the thousand connections by default; in the fault run all of them take it. */
 const WITH_MANY_CONNECTIONS = ['Express 5', 'Fastify', 'Hono on @hono/node-server']
@@ -19,6 +28,7 @@ for (const [framework, start] of Object.entries(startServer)) {
   describe(framework, () => {
     const events: WebhookEvent[] = []
     const declared = DECLARED[framework] ?? {}
+    const waiting = mountWithWaitUntil[framework]
     let server: RunningServer
 
     beforeAll(async () => {
@@ -32,12 +42,15 @@ for (const [framework, start] of Object.entries(startServer)) {
       const { base } = server
       return { url: `${base}/plain`, parsedUrl: `${base}/parsed`, handled: () => events }
     }
-    const openAround = async (surroundings: Surroundings): Promise<AdapterTarget> => {
+    const openAround = async (
+      surroundings: Surroundings,
+      options: SuiteReceiverOptions = adapterSuiteOptions,
+    ): Promise<AdapterTarget> => {
       const handled: WebhookEvent[] = []
       const setUp = (receiver: Pick<Receiver<never, unknown>, 'on'>) => {
         receiver.on('*', event => handled.push(event))
       }
-      const { base, close } = await start({ ...adapterSuiteOptions, logger: quiet }, setUp, surroundings)
+      const { base, close } = await start({ ...options, logger: quiet }, setUp, surroundings)
       return { url: `${base}/plain`, parsedUrl: `${base}/parsed`, handled: () => handled, close }
     }
     const cases = adapterSuite({
@@ -46,6 +59,7 @@ for (const [framework, start] of Object.entries(startServer)) {
         const { base, close } = await mountReceiver[framework]!(receiver)
         return { url: `${base}/`, close }
       },
+      openWithOptions: options => openAround({}, options),
       // Fetch has no reply to set headers on before there is one.
       ...(framework !== 'fetch' && {
         openWithHeaders: (headers: Readonly<Record<string, string>>) => openAround({ headers }),
@@ -53,11 +67,21 @@ for (const [framework, start] of Object.entries(startServer)) {
       ...(AWAITED.includes(framework) && {
         openAwaited: (onSettled: (response: AwaitedResponse) => void) => openAround({ onSettled }),
       }),
+      ...(!WITHOUT_HTTP2.includes(framework) && { openHttp2: () => openAround({ http2: true }) }),
+      ...(waiting !== undefined && {
+        mountWithWaitUntil: async (
+          receiver: Receiver<never, never>,
+          waitUntil: (work: Promise<unknown>) => void,
+        ) => {
+          const { base, close } = await waiting(receiver, waitUntil)
+          return { url: `${base}/`, close }
+        },
+      }),
     })
-    for (const { id, name, run } of cases.filter(one => isRun(one.id, framework))) {
+    for (const { id, name, timeLimitMs, run } of cases.filter(one => isRun(one.id, framework))) {
       const reason = declared[id]
       it(`${id}: ${reason === undefined ? name : `cannot, because ${reason}`}`, {
-        timeout: 60_000,
+        timeout: timeLimitMs,
       }, async () => {
         const outcome = run()
         // What is declared must really fail: a declaration that is no longer true is a failure too.

@@ -1,4 +1,11 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http'
+import { createServer as createHttp2Server } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { createReceiver, type Receiver, type ReceiverOptions, toFetchHandler } from '@ackhook/core'
 import { toNodeHandler } from '@ackhook/core/node'
@@ -8,7 +15,7 @@ import * as forHono from '@ackhook/hono'
 import { serve } from '@hono/node-server'
 import express from 'express'
 import express4 from 'express4'
-import fastify from 'fastify'
+import fastify, { type FastifyInstance } from 'fastify'
 import { type Context, Hono } from 'hono'
 
 /** A server with one receiver, mounted plainly at `/plain` and behind a body parser at `/parsed`. */
@@ -25,6 +32,8 @@ export interface Surroundings {
   /** Set on each reply before the handler is called. */
   readonly headers?: Readonly<Record<string, string>>
   readonly onSettled?: (response: ServerResponse) => void
+  /** Listens with HTTP/2, without TLS. */
+  readonly http2?: boolean
 }
 
 /** How each framework is started with these options. `setUp` registers handlers before the server listens. */
@@ -33,6 +42,9 @@ export type StartServer = (
   setUp: (receiver: AnyReceiver) => void,
   surroundings?: Surroundings,
 ) => Promise<RunningServer>
+
+/** Frameworks that know no HTTP/2: Express replaces the prototypes of Node's request and response. */
+export const WITHOUT_HTTP2: readonly string[] = ['Express 4', 'Express 5']
 
 /** Frameworks whose handler takes Node's request and response. */
 export const AWAITED: readonly string[] = ['Express 4', 'Express 5', 'node:http']
@@ -70,9 +82,10 @@ async function startExpress(
 async function startFastify(
   options: Options,
   setUp: (receiver: AnyReceiver) => void,
-  { headers = {} }: Surroundings = {},
+  { headers = {}, http2 = false }: Surroundings = {},
 ): Promise<RunningServer> {
-  const app = fastify()
+  // Its types differ by the server, and nothing below does.
+  const app = http2 ? (fastify({ http2 }) as unknown as FastifyInstance) : fastify()
   app.addHook('onRequest', async (_request, reply) => void reply.headers(headers))
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) =>
     done(null, JSON.parse(body as string)),
@@ -91,7 +104,7 @@ async function startFastify(
 async function startHono(
   options: Options,
   setUp: (receiver: AnyReceiver) => void,
-  { headers = {} }: Surroundings = {},
+  { headers = {}, http2 }: Surroundings = {},
 ): Promise<RunningServer> {
   const hooks = forHono.webhooks<Record<never, never>, Context>(options)
   setUp(hooks as unknown as AnyReceiver)
@@ -105,10 +118,14 @@ async function startHono(
     await next()
   })
   app.all('/plain', hooks).all('/parsed', hooks)
-  return honoServer(app.fetch, () => hooks.close())
+  return honoServer(app.fetch, () => hooks.close(), http2)
 }
 
-async function startFetch(options: Options, setUp: (receiver: AnyReceiver) => void): Promise<RunningServer> {
+async function startFetch(
+  options: Options,
+  setUp: (receiver: AnyReceiver) => void,
+  { http2 }: Surroundings = {},
+): Promise<RunningServer> {
   const receiver = createReceiver(options)
   setUp(receiver as unknown as AnyReceiver)
   const handler = toFetchHandler(receiver)
@@ -118,24 +135,26 @@ async function startFetch(options: Options, setUp: (receiver: AnyReceiver) => vo
       return handler(request)
     },
     () => receiver.close(),
+    http2,
   )
 }
 
 async function startNode(
   options: Options,
   setUp: (receiver: AnyReceiver) => void,
-  { headers = {}, onSettled }: Surroundings = {},
+  { headers = {}, onSettled, http2 = false }: Surroundings = {},
 ): Promise<RunningServer> {
   const receiver = createReceiver(options)
   setUp(receiver as unknown as AnyReceiver)
   const handler = toNodeHandler(receiver)
-  const server = createServer(async (request, response) => {
+  const listener: RequestListener = async (request, response) => {
     if (request.url === '/parsed') await drained(request)
     for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
     await handler(request, response)
     onSettled?.(response)
-  })
-  return listening(server, () => receiver.close())
+  }
+  const server = http2 ? createHttp2Server(listener as never) : createServer(listener)
+  return listening(server as Server, () => receiver.close())
 }
 
 async function drained(request: IncomingMessage): Promise<void> {
@@ -145,8 +164,10 @@ async function drained(request: IncomingMessage): Promise<void> {
 async function honoServer(
   fetch: Parameters<typeof serve>[0]['fetch'],
   close: () => Promise<unknown>,
+  http2 = false,
 ): Promise<RunningServer> {
-  const server = serve({ fetch, port: 0, hostname: '127.0.0.1' }) as Server
+  const place = { fetch, port: 0, hostname: '127.0.0.1' }
+  const server = serve(http2 ? { ...place, createServer: createHttp2Server } : place) as Server
   await new Promise(resolve => server.once('listening', resolve))
   return running(server, close)
 }
@@ -161,7 +182,8 @@ function running(server: Server, close: () => Promise<unknown>): RunningServer {
     base: baseOf(server),
     async close() {
       await close()
-      server.closeAllConnections()
+      // An HTTP/2 server has none: the suite closes what it opened.
+      server.closeAllConnections?.()
       await new Promise(resolve => server.close(resolve))
     },
   }
@@ -191,6 +213,24 @@ export const mountReceiver: Readonly<
   fetch: receiver => honoServer(toFetchHandler(receiver) as (request: Request) => Promise<Response>, done),
   'node:http': receiver =>
     listening(createServer(toNodeHandler(receiver as unknown as Receiver<never, IncomingMessage>)), done),
+}
+
+type WaitUntil = (work: Promise<unknown>) => void
+
+/** How a receiver is mounted on a platform with a function for work after the reply, where the framework knows such. */
+export const mountWithWaitUntil: Readonly<
+  Record<string, (receiver: Receiver<never, never>, waitUntil: WaitUntil) => Promise<RunningServer>>
+> = {
+  'Hono on @hono/node-server'(receiver, waitUntil) {
+    const app = new Hono().all('/', forHono.webhooksOf(receiver as unknown as Receiver<never, Context>))
+    const execution = { waitUntil, passThroughOnException() {}, props: {} }
+    // Without the binding `incoming`, as on a platform that is not Node.
+    return honoServer(request => app.fetch(request, {}, execution), done)
+  },
+  fetch(receiver, waitUntil) {
+    const handler = toFetchHandler(receiver)
+    return honoServer(request => handler(request, {}, { waitUntil }), done)
+  },
 }
 
 async function done(): Promise<void> {}

@@ -1,26 +1,40 @@
 import { once } from 'node:events'
-import { createServer, type RequestListener } from 'node:http'
+import { createServer, type RequestListener, type Server } from 'node:http'
+import { createServer as createHttp2Server } from 'node:http2'
 import type { AddressInfo } from 'node:net'
-import { createReceiver, type Receiver, type WebhookEvent } from '@ackhook/core'
+import type { Receiver, WebhookEvent } from '@ackhook/core'
 import { adapterSuite, adapterSuiteOptions, type SuiteCase } from '@ackhook/testing/adapter-suite'
 import type { Mutant } from '../mutant.ts'
-import type { SmallAdapter } from './small-adapter.ts'
+import type { Options, SmallAdapter, WaitUntil } from './small-adapter.ts'
 
-type AdapterClass = new (receiver: Receiver<never, never>) => SmallAdapter
-type Headers = Readonly<Record<string, string>>
+interface AdapterClass {
+  new (receiver: Receiver<never, never>, waitUntil?: WaitUntil): SmallAdapter
+  receiverOf(options: Options): Receiver<never, unknown>
+}
+
+/** What the server of an adapter has beyond the plain one. */
+interface Surroundings {
+  readonly headers?: Readonly<Record<string, string>>
+  readonly options?: Options
+  readonly http2?: boolean
+}
 
 const quiet = { info() {}, warn() {}, error() {} }
 
-/** The cases of the suite on servers of this adapter, with every hook. */
+/** The cases of the suite on servers of this adapter, with every hook that it can offer. */
 export function casesOn(Adapter: AdapterClass): readonly SuiteCase[] {
-  const open = (headers: Headers = {}) => openAdapter(Adapter, headers)
+  const open = (surroundings: Surroundings = {}) => openAdapter(Adapter, surroundings)
+  const mount = (receiver: Receiver<never, never>, waitUntil?: WaitUntil) => {
+    const adapter = new Adapter(receiver, waitUntil)
+    return listen((request, response) => void adapter.respond(request, response).catch(() => {}))
+  }
   const cases = adapterSuite({
     open: () => open(),
-    openWithHeaders: open,
-    async mount(receiver) {
-      const adapter = new Adapter(receiver)
-      return listen((request, response) => void adapter.respond(request, response).catch(() => {}))
-    },
+    openWithHeaders: headers => open({ headers }),
+    openWithOptions: options => open({ options }),
+    openHttp2: () => open({ http2: true }),
+    mount: receiver => mount(receiver),
+    mountWithWaitUntil: mount,
   })
   // A thousand connections for each mutant would take minutes, and measure the machine.
   return cases.filter(({ id }) => id !== 'adapter.connections.slow')
@@ -34,16 +48,19 @@ export function adapterMutant(
   return { name, wrong, caughtBy, cases: () => casesOn(Adapter) }
 }
 
-async function openAdapter(Adapter: AdapterClass, headers: Headers) {
+async function openAdapter(
+  Adapter: AdapterClass,
+  { headers = {}, options = adapterSuiteOptions, http2 = false }: Surroundings,
+) {
   const events: WebhookEvent[] = []
-  const receiver = createReceiver({ ...adapterSuiteOptions, logger: quiet })
-  receiver.on('*', event => void events.push(event))
+  const receiver = Adapter.receiverOf({ ...options, logger: quiet })
+  receiver.on('*', (event: WebhookEvent) => void events.push(event))
   const adapter = new Adapter(receiver as unknown as Receiver<never, never>)
   const { url, close } = await listen(async (request, response) => {
     for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
     if (request.url === '/parsed') for await (const _ of request);
     adapter.respond(request, response).catch(() => {})
-  })
+  }, http2)
   const closeAll = async () => {
     await close()
     await receiver.close()
@@ -51,11 +68,12 @@ async function openAdapter(Adapter: AdapterClass, headers: Headers) {
   return { url, parsedUrl: `${url}parsed`, handled: () => events, close: closeAll }
 }
 
-async function listen(listener: RequestListener) {
-  const server = createServer(listener).listen(0, '127.0.0.1')
-  await once(server, 'listening')
+async function listen(listener: RequestListener, http2 = false) {
+  const server = http2 ? (createHttp2Server(listener as never) as unknown as Server) : createServer(listener)
+  await once(server.listen(0, '127.0.0.1'), 'listening')
   const close = async () => {
-    server.closeAllConnections()
+    // An HTTP/2 server has none: the suite closes what it opened.
+    server.closeAllConnections?.()
     await new Promise(resolve => server.close(resolve))
   }
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, close }

@@ -1,16 +1,33 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { BodyLimits, Receiver, WebhookReply, WebhookRequest } from '@ackhook/core'
+import type { ServerHttp2Stream } from 'node:http2'
+import {
+  type BodyLimits,
+  createReceiver,
+  type Receiver,
+  type ReceiverOptions,
+  type WebhookReply,
+  type WebhookRequest,
+} from '@ackhook/core'
 import { readRawBody } from '@ackhook/core/node'
 import { type Refusal, replyTo } from '@ackhook/core/spi'
 
+export type Options = ReceiverOptions<Record<never, never>, unknown>
+export type WaitUntil = (work: Promise<unknown>) => void
 export type Body = Uint8Array | Refusal
 
 /** A correct adapter for `node:http`, in pieces that a faulty one replaces. */
 export class SmallAdapter {
   protected readonly receiver: Receiver<never, never>
+  readonly #waitUntil: WaitUntil | undefined
 
-  constructor(receiver: Receiver<never, never>) {
+  constructor(receiver: Receiver<never, never>, waitUntil?: WaitUntil) {
     this.receiver = receiver
+    this.#waitUntil = waitUntil
+  }
+
+  /** The receiver of an adapter that is made with options. */
+  static receiverOf(options: Options): Receiver<never, unknown> {
+    return createReceiver(options) as unknown as Receiver<never, unknown>
   }
 
   async respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -27,6 +44,7 @@ export class SmallAdapter {
       headers: this.headers(request),
       body: limits => this.read(request, limits),
       context: this.context(request) as never,
+      waitUntil: this.waitUntil(),
     }
   }
 
@@ -36,6 +54,10 @@ export class SmallAdapter {
 
   protected headers(request: IncomingMessage): IncomingMessage['headers'] {
     return request.headers
+  }
+
+  protected waitUntil(): WaitUntil | undefined {
+    return this.#waitUntil
   }
 
   protected context(request: IncomingMessage): unknown {
@@ -55,6 +77,10 @@ export class SmallAdapter {
     const isOver = new Promise<void>(resolve => response.once('finish', resolve).once('close', resolve))
     if (request.complete) {
       response.writeHead(status, headers).end(request.method === 'HEAD' ? '' : body)
+    } else if (request.httpVersionMajor === 2) {
+      response.writeHead(status, headers).end(body)
+      this.endUpload((response as unknown as { stream: ServerHttp2Stream }).stream)
+      request.resume()
     } else {
       response.writeHead(status, { ...headers, connection: 'close' })
       response.write(body)
@@ -62,5 +88,10 @@ export class SmallAdapter {
       setTimeout(() => response.end(), 500)
     }
     await isOver
+  }
+
+  /** Over HTTP/2, where the connection goes on. */
+  protected endUpload(stream: ServerHttp2Stream): void {
+    stream.close(0)
   }
 }

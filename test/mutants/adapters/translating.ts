@@ -1,8 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ServerHttp2Stream } from 'node:http2'
 import type { WebhookReply, WebhookRequest } from '@ackhook/core'
+import { adapterSuiteOptions } from '@ackhook/testing/adapter-suite'
 import type { Mutants } from '../mutant.ts'
 import { adapterMutant } from './adapter-mutant.ts'
-import { SmallAdapter } from './small-adapter.ts'
+import { type Options, SmallAdapter, type WaitUntil } from './small-adapter.ts'
 
 type RequestHeaders = IncomingMessage['headers']
 
@@ -39,6 +41,45 @@ const without = (headers: object, name: string): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).filter(([one]) => one !== name))
 const dropped = (name: string) => written(r => ({ ...r, headers: without(r.headers, name) }))
 const added = (name: string) => written(r => ({ ...r, headers: { ...r.headers, [name]: 'x' } }))
+
+/** An adapter that changes the options it is made with. */
+function made(change: (options: Options) => Options): typeof SmallAdapter {
+  return class extends SmallAdapter {
+    static override receiverOf(options: Options) {
+      return super.receiverOf(change(options))
+    }
+  }
+}
+
+class NeverWaits extends SmallAdapter {
+  protected override waitUntil(): WaitUntil | undefined {
+    return undefined
+  }
+}
+
+class WaitsForAnother extends SmallAdapter {
+  protected override waitUntil(): WaitUntil {
+    return () => {}
+  }
+}
+
+/** As over HTTP/1.1, which Node refuses over HTTP/2. */
+class ClosesHttp2 extends SmallAdapter {
+  protected override async write(request: IncomingMessage, response: ServerResponse, reply: WebhookReply) {
+    const isOpen = request.httpVersionMajor === 2 && !request.complete
+    return super.write(
+      request,
+      response,
+      isOpen ? { ...reply, headers: { ...reply.headers, connection: 'close' } } : reply,
+    )
+  }
+}
+
+class EndsSession extends SmallAdapter {
+  protected override endUpload(stream: ServerHttp2Stream): void {
+    setTimeout(() => stream.session?.destroy(), 5)
+  }
+}
 
 class Twice extends SmallAdapter {
   protected override async reply(request: WebhookRequest<never>): Promise<WebhookReply> {
@@ -118,6 +159,23 @@ const FAULTS = [
   ['no-retry-after', 'drops Retry-After', 'adapter.mounted.reply', dropped('retry-after')],
   ['no-allow', 'drops Allow', 'adapter.method.put', dropped('allow')],
   ['no-type', 'drops Content-Type', 'adapter.accept.signed', dropped('content-type')],
+  ['own-header', 'adds a header of its own', 'adapter.mounted.reply', added('x-webhook-reply')],
+  [
+    'ignores-secret',
+    'has a secret of its own',
+    'adapter.options.secret',
+    made(options => ({ ...options, secret: adapterSuiteOptions.secret })),
+  ],
+  [
+    'ignores-namespace',
+    'drops the namespace',
+    'adapter.options.namespace',
+    made(({ namespace: _, ...options }) => options),
+  ],
+  ['no-wait-until', 'drops waitUntil', 'adapter.wait-until', NeverWaits],
+  ['other-wait-until', 'keeps what waitUntil is to wait for', 'adapter.wait-until', WaitsForAnother],
+  ['http2-close', 'closes as over HTTP/1.1', 'adapter.http2.limit', ClosesHttp2],
+  ['http2-session', 'ends the HTTP/2 connection with an upload', 'adapter.http2.limit', EndsSession],
   ['etag', 'adds an ETag', 'adapter.mounted.reply', added('etag')],
   ['cookie', 'adds a cookie', 'adapter.mounted.reply', added('set-cookie')],
   [

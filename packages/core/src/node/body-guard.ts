@@ -36,7 +36,8 @@ export class BodyGuard {
       this.#refuse('body_aborted', `the connection closed after ${this.#length} bytes`)
     this.#listeners = {
       data: chunk => this.#add(chunk),
-      end: () => this.#end(),
+      // Node ends the body of an HTTP/2 stream that was reset as if it were whole.
+      end: () => (stream.aborted ? abort() : this.#end()),
       error: abort,
       close: abort,
       // A Fetch stream around this one that is never read pauses it once its own buffer is full.

@@ -5,4 +5,5 @@ export {
   type AwaitedResponse,
   adapterSuiteOptions,
   type MountedTarget,
+  type SuiteReceiverOptions,
 } from './target.ts'

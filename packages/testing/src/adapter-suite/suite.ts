@@ -10,8 +10,10 @@ import { acceptanceCases } from './cases/acceptance.ts'
 import { byteCases } from './cases/bytes.ts'
 import { connectionCases } from './cases/connections.ts'
 import { contentTypeCases } from './cases/content-types.ts'
+import { http2Cases } from './cases/http2.ts'
 import { limitCases } from './cases/limits.ts'
 import { mountedCases } from './cases/mounted.ts'
+import { optionCases, waitUntilCases } from './cases/options.ts'
 import { refusalCases } from './cases/refusals.ts'
 import { headerCases, promiseCases, SUITE_HEADERS } from './cases/replies.ts'
 import {
@@ -19,7 +21,9 @@ import {
   type AwaitedResponse,
   adapterSuiteOptions,
   type MountedTarget,
+  type OwnCase,
   type ServerTarget,
+  type SuiteReceiverOptions,
 } from './target.ts'
 
 /** More than a case waits for one reply and one handler. */
@@ -81,14 +85,24 @@ function allCases(hooks: Hooks, open: () => MaybePromise<ServerTarget>): readonl
     ...bind(CASES, open),
     ...bind(needing(headerCases, 'openWithHeaders'), () => opened(hooks.openWithHeaders!(SUITE_HEADERS))),
     ...bind(needing(promiseCases(settled), 'openAwaited'), () => opened(hooks.openAwaited!(onSettled))),
-    ...bind(
-      needing(
-        mountedCases(receiver => hooks.mount!(receiver)),
-        'mount',
-      ),
-      () => ({}),
+    ...bind(needing(http2Cases, 'openHttp2'), () => opened(hooks.openHttp2!())),
+    ...bindOwn(
+      mountedCases(receiver => hooks.mount!(receiver)),
+      'mount',
+    ),
+    ...bindOwn(
+      optionCases(options => hooks.openWithOptions!(options)),
+      'openWithOptions',
+    ),
+    ...bindOwn(
+      waitUntilCases((receiver, waitUntil) => hooks.mountWithWaitUntil!(receiver, waitUntil)),
+      'mountWithWaitUntil',
     ),
   ]
+}
+
+function bindOwn(cases: readonly OwnCase[], need: keyof Hooks): readonly SuiteCase[] {
+  return bind(needing(cases, need), () => ({}))
 }
 
 function bind<Target extends object>(
@@ -133,6 +147,15 @@ export interface AdapterSuiteOptions {
    * A server with this receiver at `url`: it shows what the adapter hands to a receiver, and what becomes of its reply.
    */
   mount?(receiver: Receiver<never, never>): MaybePromise<MountedTarget>
+  /** The server of `open`, its adapter made with these options: they include functions of the request's context. */
+  openWithOptions?(options: SuiteReceiverOptions): MaybePromise<AdapterTarget>
+  /** The same as `open` over HTTP/2 without TLS, where the framework can: an `http:` address, and no upgrade to it. */
+  openHttp2?(): MaybePromise<AdapterTarget>
+  /** The same as `mount` on a platform whose function for work after the reply is `waitUntil`. */
+  mountWithWaitUntil?(
+    receiver: Receiver<never, never>,
+    waitUntil: (work: Promise<unknown>) => void,
+  ): MaybePromise<MountedTarget>
 }
 
 /** The running server that {@link serverSuite} tests. */

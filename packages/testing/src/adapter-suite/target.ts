@@ -11,6 +11,14 @@ export const adapterSuiteOptions: {
   readonly bodyTimeout: Duration
 } = { secret: 'whsec_adapter_suite_0123456789', bodyLimit: 65_536, bodyTimeout: '2s' }
 
+/** Options of a receiver, those of the suite included, that an adapter must hand on. */
+export interface SuiteReceiverOptions {
+  readonly secret: string | ((context: unknown) => string)
+  readonly namespace?: (context: unknown) => string
+  readonly bodyLimit: number
+  readonly bodyTimeout: Duration
+}
+
 /** A server that listens on a real socket, as the cases see it. */
 export interface AdapterTarget extends Closable {
   /** Where the webhook route is mounted, for every method. Plain HTTP. */
@@ -41,3 +49,6 @@ export interface ServerTarget extends Closable {
 }
 
 export type AdapterCase = TargetCase<ServerTarget>
+
+/** A case that opens a server of its own. */
+export type OwnCase = TargetCase<Closable>
