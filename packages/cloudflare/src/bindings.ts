@@ -8,7 +8,7 @@ export interface QueueBinding {
   metrics?(): Promise<{ readonly backlogCount: number; readonly oldestMessageTimestamp?: Date | undefined }>
 }
 
-/** What Workers pass to the export `queue`. */
+/** Batch that Workers pass to the export `queue`. */
 export interface QueueBatch {
   readonly queue: string
   readonly messages: readonly QueueMessage[]
@@ -35,13 +35,13 @@ export interface EventIdsStub {
   fetch(address: string, init: { readonly method: 'POST'; readonly body: string }): Promise<StubReply>
 }
 
-/** What an {@link EventIdsStub} answers. */
+/** Reply of an {@link EventIdsStub}. */
 export interface StubReply {
   readonly status: number
   json(): Promise<unknown>
 }
 
-/** What Workers give an {@link EventIds}. */
+/** State that Workers give to an {@link EventIds}. */
 export interface EventIdsState {
   readonly storage: {
     readonly sql: {

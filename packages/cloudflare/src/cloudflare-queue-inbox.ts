@@ -7,13 +7,13 @@ import { queueEngine } from './queue-engine.ts'
 /** Options of {@link cloudflareQueueInbox}. */
 export interface CloudflareQueueInboxOptions {
   /**
-   * Where events go that get no further attempt: the binding of another queue. `false`: nothing keeps them, and
+   * Binding of another queue, for events that get no further attempt. `false`: nothing keeps them, and
    * `onDeadLetter` is the last to see them.
    */
   readonly deadLetters: QueueBinding | false
   /**
-   * Where ids are remembered: `durableObjectStore(env.EVENT_IDS)`. Required unless `concurrency` is 0, because a queue may hand out
-   * an event twice.
+   * Store of handled ids: `durableObjectStore(env.EVENT_IDS)`. Required unless `concurrency` is 0, because a queue may
+   * hand out an event twice.
    */
   readonly store?: DedupeStore | undefined
   /** How long a claim holds without being renewed, and so how long the events of a Worker that died wait. Default `'60s'`. */

@@ -1,7 +1,7 @@
 import type { Claim } from '@ackhook/core/spi'
 import type { EventIdsState } from './bindings.ts'
 
-/** What {@link durableObjectStore} asks an object. */
+/** Request of {@link durableObjectStore} to an object. */
 export type Ask =
   | {
       readonly call: 'claim' | 'extend'
@@ -92,7 +92,7 @@ export class EventIds {
     }
   }
 
-  /** What has expired is as good as deleted. */
+  /** Finds a live row: expired ones count as deleted. */
   #find(key: string): Row | undefined {
     const found = this.#storage.sql.exec(
       'SELECT token, until, fingerprint FROM ids WHERE key = ? AND until > ?',

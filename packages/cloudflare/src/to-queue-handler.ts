@@ -46,7 +46,9 @@ const NOT_PUSHED =
 const MAY_GIVE_UP =
   'A message was handed out for the fourth time, because its Worker ended in the middle of it. With the default max_retries of 3, Cloudflare now drops it or moves it to the dead_letter_queue: set max_retries to 10 or more in wrangler.jsonc.'
 
-/** What was sent as bytes arrives as an `ArrayBuffer`. Anything else is of another producer, and is kept as a text. */
+/**
+ * Returns a message's bytes: they arrive as an `ArrayBuffer`. Anything else is another producer's, and is kept as text.
+ */
 function bytesOf(body: unknown): Uint8Array {
   if (body instanceof ArrayBuffer) return new Uint8Array(body)
   if (ArrayBuffer.isView(body)) return new Uint8Array(body.buffer, body.byteOffset, body.byteLength)

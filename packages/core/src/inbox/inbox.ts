@@ -68,7 +68,7 @@ export interface ProcessingPolicy {
   readonly handlers?: HandlerSharing | undefined
 }
 
-/** What an inbox may refuse of a receiver's options. */
+/** Options of a receiver that an inbox may refuse. */
 export type CheckedOptions = Pick<
   ProcessingPolicy,
   'concurrency' | 'capacity' | 'handlerTimeoutMs' | 'retry' | 'retentionMs'

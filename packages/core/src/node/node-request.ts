@@ -46,7 +46,7 @@ export function readRawBody(request: IncomingMessage, limits: BodyLimits): Retur
 /** Getters of a host may throw: that of Vercel parses the body, and fails for any that is not JSON. */
 function readKept(request: object, name: 'rawBody' | 'body'): unknown {
   try {
-    // Not a type that extends IncomingMessage: @koa/bodyparser declares both on it, with types of its own.
+    // A type that extends IncomingMessage would clash with @koa/bodyparser, which declares both on it.
     return (request as Partial<Record<typeof name, unknown>>)[name]
   } catch {
     return undefined

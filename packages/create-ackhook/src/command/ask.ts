@@ -5,7 +5,7 @@ import type { Args } from './read-args.ts'
 import type { Terminal } from './terminal.ts'
 import { UsageError } from './usage-error.ts'
 
-/** Where the project is written, and of what. */
+/** Folder and choices of the project to write. */
 export interface Plan {
   readonly folder: string
   readonly choices: Choices

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util'
 import { answersTo, type Choices, isAnswer, QUESTION_NAMES, type Question } from '../project/choices.ts'
 import { UsageError } from './usage-error.ts'
 
-/** What was typed. What is absent is asked, or is the default. */
+/** Arguments as typed. Absent ones are asked for, or have a default. */
 export interface Args {
   readonly folder: string | undefined
   readonly choices: Partial<Choices>

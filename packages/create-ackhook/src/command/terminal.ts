@@ -4,9 +4,9 @@ import type { Readable, Writable } from 'node:stream'
 export interface Terminal {
   readonly input: Readable
   readonly output: Writable
-  /** Where errors go. */
+  /** Stream for errors. */
   readonly errors: Writable
-  /** Whether someone can answer questions. */
+  /** True if someone can answer questions. */
   readonly interactive: boolean
   readonly cwd: string
   /** `npm_config_user_agent`, which each package manager sets. */

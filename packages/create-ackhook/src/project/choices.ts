@@ -22,7 +22,7 @@ export type Question = keyof typeof QUESTIONS
 
 type AnswerOf<Q extends Question> = keyof (typeof QUESTIONS)[Q]['answers']
 
-/** What the project is made of. */
+/** Choices that make up the project. */
 export type Choices = { readonly [Q in Question]: AnswerOf<Q> } & { readonly tests: boolean }
 
 export const QUESTION_NAMES = Object.keys(QUESTIONS) as readonly Question[]

@@ -1,6 +1,6 @@
 import type { Choices } from './choices.ts'
 
-/** What the code and the project need for a durable inbox. */
+/** Code and packages for a durable inbox. */
 interface DurableInbox {
   readonly statement: string
   /** Statements in front of the call. */

@@ -2,13 +2,13 @@ import type { Choices } from './choices.ts'
 import { FRAMEWORKS } from './frameworks.ts'
 import { DURABLE_INBOXES } from './inboxes.ts'
 
-/** What the files say besides what was chosen. */
+/** Facts for the files, besides the choices. */
 export interface Facts {
   /** Name of the folder. */
   readonly name: string
   /** Version of our packages. */
   readonly version: string
-  /** Whether this Node has an SQLite of its own, which the emulator runs on. */
+  /** True if this Node has its own SQLite, which the emulator runs on. */
   readonly hasSqlite: boolean
   /** The package manager. */
   readonly agent: string

@@ -6,7 +6,7 @@ export interface Envelope {
   readonly delivery: Delivery
   /** That have ended, crashes of earlier messages included. */
   readonly attempts: number
-  /** What is left of a delay that was too long for one publication. */
+  /** Rest of a delay that was too long for one publication. */
   readonly waitMs: number
 }
 
@@ -18,7 +18,7 @@ export interface Death {
   readonly failedAt: number
 }
 
-/** What stands before the body, in one line. */
+/** Head of an envelope: one line before the body. */
 interface Head extends TraceContext {
   readonly v: number
   readonly key: string

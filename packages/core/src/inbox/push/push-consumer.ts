@@ -35,7 +35,7 @@ const MAX_REASON = 1000
 const GRACE_MS = 1000
 const FIRST_COMPLETION_DELAY_MS = 250
 
-/** Which events the engine keeps in order. */
+/** Returns the group in which the engine keeps events in order. */
 export function groupOf({ order, key }: Delivery): string {
   return order?.key ?? key
 }
@@ -134,7 +134,7 @@ export class PushConsumer {
     return createAttempt(decision === 'run' ? begun + 1 : begun, decision)
   }
 
-  /** Without the lease nothing runs here. */
+  /** Handles a message whose lease was not granted: nothing runs here. */
   #unclaimed(
     envelope: Envelope,
     claim: Claim | undefined,

@@ -43,7 +43,7 @@ export interface PushMessage {
   readonly deliveries: number
 }
 
-/** What the engine has to do with a message. */
+/** Instruction to the engine about a message. */
 export type PushOutcome =
   /** Remove it: it is handled, or kept elsewhere. */
   | { readonly outcome: 'done' }

@@ -10,12 +10,12 @@ import { writeEnvelope } from './envelope.ts'
 import { groupOf, PushConsumer } from './push-consumer.ts'
 import type { PushEngine, PushMessage, PushOutcome } from './push-engine.ts'
 
-/** What {@link createPushInbox} is made of. */
+/** Parts of {@link createPushInbox}. */
 export interface PushInboxParts {
   readonly engine: PushEngine
-  /** Where ids are remembered. Required in every process whose `concurrency` is not 0. */
+  /** Store of handled ids. Required in every process whose `concurrency` is not 0. */
   readonly store: DedupeStore | undefined
-  /** How long a claim holds without being renewed. */
+  /** Duration of a claim without renewal. */
   readonly leaseMs: number
   readonly defaultRetry: NonNullable<Inbox['defaultRetry']>
   readonly cannotSerialize?: string
@@ -32,7 +32,7 @@ export interface PushInbox extends Inbox {
 }
 
 const PUBLISH_MS = 2000
-/** What the head of an envelope may grow by until the event is handled. */
+/** Bytes by which the head of an envelope may grow until the event is handled. */
 const RESERVED_BYTES = 64
 const NOT_STARTED = 'start() must come before the first event'
 
