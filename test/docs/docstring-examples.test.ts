@@ -64,6 +64,8 @@ const AROUND: Readonly<Record<string, string>> = {
   redis: "declare const redis: import('ioredis').Redis",
   secret: 'declare const secret: string',
   url: 'declare const url: string',
+  postgresInbox: "declare const postgresInbox: (pool: object) => import('@ackhook/core').Inbox",
+  Pool: 'declare const Pool: new (options: object) => object',
   crm: 'declare const crm: { close(id: string, options?: object): Promise<void> }',
   body: 'declare const body: Uint8Array',
   response: 'declare const response: Response',

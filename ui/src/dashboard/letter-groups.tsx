@@ -12,20 +12,22 @@ import { inOneLine } from './in-one-line.ts'
 
 interface LetterGroupsProps {
   readonly overview: Overview
+  /** Letters that fail later stay. */
+  readonly failedBy: number
   /** Another number counts them again. */
   readonly turn: number
   readonly onChanged: () => void
 }
 
 /** The dead letters by the class of their error, each group with its button. */
-export function LetterGroups({ overview, turn, onChanged }: LetterGroupsProps) {
+export function LetterGroups({ overview, failedBy, turn, onChanged }: LetterGroupsProps) {
   const counted = useSignal(0)
   const groups = useResource(signal => countGroups(signal, count => (counted.value = count)))
   useEffect(() => {
     if (turn > 1) groups.reload()
   }, [turn])
   const redrive = async ({ error, count }: LetterGroup) => {
-    if (await changeMatching('redrive', { error }, { failedBy: overview.now, known: count })) onChanged()
+    if (await changeMatching('redrive', { error }, { failedBy, known: count })) onChanged()
   }
   const known = groups.data.value
   if (known?.length === 0 && groups.error.value === undefined) return null

@@ -64,7 +64,12 @@ export function LettersPage({ overview }: { readonly overview: Overview | undefi
       </div>
       <Filters filters={FILTERS.filter(one => one !== 'text' || overview.browsing.filters.includes(one))} />
       {clearing() === undefined && paged.list.value.count > 0 && (
-        <LetterGroups overview={overview} turn={paged.turn.value} onChanged={paged.reload} />
+        <LetterGroups
+          overview={overview}
+          failedBy={lastShown(paged.list.value.rows, overview.now)}
+          turn={paged.turn.value}
+          onChanged={paged.reload}
+        />
       )}
       {canChange && <Actions paged={paged} selected={selected} overview={overview} />}
       <LetterList paged={paged} selected={canChange ? selected : undefined} />
@@ -172,12 +177,13 @@ function Actions({
   const keys = [...selected.value]
   const isFiltered = clearing() !== undefined
   const isBusy = isChanging()
+  const { rows, count } = paged.list.value
   const canSome = keys.length > 0 && !isBusy
-  const canAll = paged.list.value.count > 0 && !isBusy
+  const canAll = count > 0 && !isBusy
   const some = (action: Change) => void change(paged, selected, action, keys)
   const all = async (action: Change) => {
-    const known = isFiltered ? undefined : stats.dead
-    if (!(await changeMatching(action, filtersHere(), { failedBy: now, known }))) return
+    const known = isFiltered || count > stats.dead ? undefined : stats.dead
+    if (!(await changeMatching(action, filtersHere(), { failedBy: lastShown(rows, now), known }))) return
     selected.value = new Set()
     paged.reload()
   }
@@ -198,6 +204,11 @@ function Actions({
       </button>
     </div>
   )
+}
+
+/** Time of the last letter that is shown: the list may be newer than the overview. */
+function lastShown(rows: readonly EventRow[], now: number): number {
+  return rows.reduce((last, { failedAt = 0 }) => Math.max(last, failedAt), now)
 }
 
 async function change(

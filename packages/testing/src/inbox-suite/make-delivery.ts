@@ -6,7 +6,12 @@ let count = 0
 /** What {@link makeDelivery} does not choose itself. */
 export type DeliveryParts = Partial<Omit<Delivery, 'body'>> & { readonly body?: Uint8Array | string }
 
-/** A delivery as a receiver makes it: a key from namespace and id, the exact bytes and their fingerprint. */
+/**
+ * A delivery as a receiver makes it: a key from namespace and id, the exact bytes and their fingerprint.
+ *
+ * @example
+ * const delivery = makeDelivery({ type: 'message.received', namespace: 'acme' })
+ */
 export function makeDelivery(parts: DeliveryParts = {}): Delivery {
   const id = parts.id ?? `evt_suite_${process.pid}_${count++}`
   const namespace = parts.namespace ?? ''

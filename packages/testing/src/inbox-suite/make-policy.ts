@@ -1,6 +1,11 @@
 import type { ProcessingPolicy } from '@ackhook/core/spi'
 
-/** A policy to start an inbox with in a test: 16 events at a time, an hour of retention, five attempts within 200 ms. */
+/**
+ * A policy to start an inbox with in a test: 16 events at a time, an hour of retention, five attempts within 200 ms.
+ *
+ * @example
+ * const policy = makePolicy({ concurrency: 1 })
+ */
 export function makePolicy(parts: Partial<ProcessingPolicy> = {}): ProcessingPolicy {
   return {
     acknowledge: 'immediately',

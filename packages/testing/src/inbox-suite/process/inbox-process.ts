@@ -10,7 +10,7 @@ import type { FromInbox, Method, ToInbox } from './messages.ts'
  * {@link serveInbox}; it finds `argument` as JSON in `process.argv[2]`. `kill` sends SIGKILL.
  *
  * @example
- * const crash = ({ file }) => inboxProcess(new URL('./mortal-inbox.mjs', import.meta.url), { file })
+ * const crash = ({ file }: { file: string }) => inboxProcess(new URL('./mortal-inbox.mjs', import.meta.url), { file })
  */
 export async function inboxProcess(script: string | URL, argument?: unknown): Promise<MortalInbox> {
   const child = fork(script, [JSON.stringify(argument ?? null)], {

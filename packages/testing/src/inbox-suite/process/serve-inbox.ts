@@ -8,7 +8,7 @@ import type { FromInbox, Method, PlainPolicy, ToInbox } from './messages.ts'
  *
  * @example
  * // mortal-inbox.mjs
- * serveInbox(postgresInbox(new Pool({ connectionString: JSON.parse(process.argv[2]) })))
+ * serveInbox(postgresInbox(new Pool({ connectionString: JSON.parse(process.argv[2] ?? '') })))
  */
 export function serveInbox(inbox: Inbox): void {
   const results = new Map<number, (result: AttemptResult) => void>()
