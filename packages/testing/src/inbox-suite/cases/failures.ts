@@ -105,6 +105,7 @@ export const failureCases: readonly InboxCase[] = [
       const { deadLetters } = harness.inbox
       const [handled, dead] = [makeDelivery(), makeDelivery()]
       await harness.accept(handled)
+      await harness.run(0)
       await until(
         async () => (await answerOf(() => harness.accept(handled))) === 'duplicate',
         'it is handled',
