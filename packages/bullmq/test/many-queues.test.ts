@@ -2,7 +2,7 @@ import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { type BullmqInboxOptions, bullmqInbox } from '@ackhook/bullmq'
 import type { Delivery, Inbox, MaybePromise } from '@ackhook/core'
-import type { AttemptResult, ProcessEvent } from '@ackhook/core/spi'
+import { type AttemptResult, type ProcessEvent, settlesWithin } from '@ackhook/core/spi'
 import { inboxSuite } from '@ackhook/testing/inbox-suite'
 import { Cluster, type Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
@@ -95,6 +95,13 @@ describe('many queues', { timeout: 120_000 }, () => {
     const jobs = (await keysOfNodes(queue)).map(keys => keys.filter(key => key.includes(':e-')).length)
     expect(jobs).toHaveLength(3)
     for (const count of jobs) expect(count).toBeGreaterThan(0)
+  })
+
+  test('an inbox that is closed while its workers begin to wait for jobs closes at once', async () => {
+    for (let i = 0; i < 25; i++) {
+      const inbox = await started(unique('q'), 2)
+      expect(await settlesWithin(inbox.close(60_000), 5000)).toBe(true)
+    }
   })
 
   test('dead letters of all queues are one list in one order, page by page', async () => {

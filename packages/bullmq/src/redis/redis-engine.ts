@@ -257,7 +257,11 @@ class RedisEngine implements QueueEngine {
     return Object.assign(worker, {
       // While Redis is gone, BullMQ's close waits for the connection that blocks for jobs.
       close: () => {
-        for (const one of blocking) if (one['status'] === 'reconnecting') disconnect(one)
+        for (const one of blocking) {
+          // BullMQ connects an empty cluster anew before it blocks, also one that its close has just emptied.
+          one['connect'] = connectNoMore
+          if (one['status'] === 'reconnecting') disconnect(one)
+        }
         return close()
       },
       setConcurrency: (concurrency: number) => setConcurrency(worker, concurrency),
@@ -331,6 +335,10 @@ function setConcurrency(worker: Worker, concurrency: number): void {
 interface JobLoop {
   numTotal(): number
   add(job: Promise<void>): void
+}
+
+async function connectNoMore(): Promise<never> {
+  throw new Error('Connection is closed.')
 }
 
 /** The connections that BullMQ makes from this one, to block on while it waits for jobs. */
