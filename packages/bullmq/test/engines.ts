@@ -1,6 +1,6 @@
 import { type BullmqInboxOptions, bullmqInbox } from '@ackhook/bullmq'
 import type { Inbox } from '@ackhook/core'
-import { createPostgresBackend, Queue, runMigrations, withBackend } from 'bullmq'
+import { createPostgresBackend, Queue, type QueueOptions, runMigrations, withBackend } from 'bullmq'
 import { Redis } from 'ioredis'
 import { Pool } from 'pg'
 import { startPostgres } from '../../../test/support/postgres.ts'
@@ -17,7 +17,7 @@ export interface TestEngine {
   /** An inbox on a queue of this server. */
   inbox(queue: string, options?: BullmqInboxOptions): Inbox
   /** BullMQ's own view of the queue. */
-  queue(name: string): Queue
+  queue(name: string, options?: Pick<QueueOptions, 'skipMetasUpdate'>): Queue
   /** Sets BullMQ's count of the job's stalls. */
   stall(queue: string, jobId: string, times: number): Promise<unknown>
   /** Gives the job's lock to another worker, as after a lease that expired. */
@@ -47,8 +47,11 @@ export async function redisEngine(config: Readonly<Record<string, string>> = {})
     port: server.port,
     optionsAt: port => ({ connection: connection.replace(String(server.port), String(port)) }),
     inbox: (queue, options) => bullmqInbox({ connection, queue, lease: '1s', ...options }),
-    queue: name =>
-      new Queue(name, { connection: { host: server.host, port: server.port } }).on('error', () => {}),
+    queue: (name, options) =>
+      new Queue(name, { ...options, connection: { host: server.host, port: server.port } }).on(
+        'error',
+        () => {},
+      ),
     async stall(queue, jobId, times) {
       const client = new Redis(server.url)
       await client.hset(`bull:${queue}:${jobId}`, 'stc', times)
@@ -114,7 +117,8 @@ export async function postgresEngine(config: Readonly<Record<string, string>> = 
     port: server.port,
     optionsAt: port => ({ postgres: server.url.replace(String(server.port), String(port)) }),
     inbox: (queue, options) => bullmqInbox({ postgres: server.url, queue, lease: '1s', ...options }),
-    queue: name => new Backed(name, { connection: server.url }).on('error', () => {}) as unknown as Queue,
+    queue: (name, options) =>
+      new Backed(name, { ...options, connection: server.url }).on('error', () => {}) as unknown as Queue,
     async stall(queue, jobId, times) {
       await query('UPDATE job SET stalled_count = $3 WHERE queue = $1 AND id = $2', [queue, jobId, times])
     },

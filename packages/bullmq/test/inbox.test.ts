@@ -557,6 +557,19 @@ describe.each([
     await until(() => work.runs.length > 0)
   })
 
+  test('a tool sees a queue whose version BullMQ could not write, and reports one that never was', async () => {
+    const name = unique('q')
+    const queue = engine.queue(name, { skipMetasUpdate: true })
+    open.push({ close: () => queue.close() })
+    await queue.add('mine', {})
+    const tool = engine.inbox(name, { create: false })
+    open.push({ close: () => tool.close(0) })
+    expect(await tool.stats()).toMatchObject({ pending: 1 })
+    const other = engine.inbox(unique('q'), { create: false })
+    open.push({ close: () => other.close(0) })
+    await expect(other.stats()).rejects.toThrow("Option 'queue': there is no queue")
+  })
+
   test('stats count the waiting events of a queue that a dashboard has paused', async () => {
     const name = unique('q')
     const inbox = opened(name)

@@ -44,6 +44,7 @@ import {
   FORGET_EXPIRED,
   GIVE_BACK,
   GUARANTEEING_SETTINGS,
+  HAS_JOBS,
   LOOK_UP,
   NAME_JOBS,
   READ_COUNTS,
@@ -154,8 +155,10 @@ class PostgresEngine implements QueueEngine {
   }
 
   async exists(): Promise<boolean> {
-    // BullMQ writes it whenever it opens a queue.
-    return (await this.#queue.getVersion()) !== null
+    // BullMQ writes its version when it opens a queue, and ignores that this failed.
+    if ((await this.#queue.getVersion()) !== null) return true
+    const { rows } = await this.#queries.query(HAS_JOBS, [this.name])
+    return rows.length > 0
   }
 
   async prepare({ serialize: ordered }: PreparePolicy): Promise<void> {

@@ -1,6 +1,9 @@
 /** Adds the jobs whose ids are new, and answers what there is of each id then. $1 queue, $2 jobs as JSON. */
 export const ACCEPT = 'SELECT id, token, fingerprint, dead FROM ackhook_accept_jobs($1, $2)'
 
+/** $1 queue. */
+export const HAS_JOBS = 'SELECT FROM job WHERE queue = $1 LIMIT 1'
+
 /** The jobs of a batch. BullMQ's own lookup would fetch whole rows of 27 columns, one at a time. $1 queue, $2 ids. */
 export const LOOK_UP = `
 SELECT id, data->>'token' AS token, (data->>'fingerprint')::integer AS fingerprint, state = 'failed' AS dead

@@ -45,6 +45,9 @@ const MAX_BITE_BYTES = 4_000_000
 /** Of each kind of unfinished job, to find the oldest. */
 const SAMPLE = 20
 
+/** Keys of which a queue that was used has at least one. */
+const USED = ['ackhook-processes', 'wait', 'active', 'delayed', 'prioritized', 'failed', 'completed']
+
 /** Of the key of a job that cannot be read. */
 const NAME = 'ackhook-unreadable:'
 
@@ -134,8 +137,9 @@ class RedisEngine implements QueueEngine {
   }
 
   async exists(): Promise<boolean> {
-    // BullMQ writes it whenever it opens a queue.
-    return (await this.#queue.getVersion()) !== null
+    // BullMQ writes its version when it opens a queue, and ignores that this failed.
+    if ((await this.#queue.getVersion()) !== null) return true
+    return Number(await this.#client['exists'](...USED.map(name => this.#key(name)))) > 0
   }
 
   async prepare(): Promise<void> {}
