@@ -21,6 +21,10 @@ const FAULTS_OF_PEERS: Readonly<Record<string, RegExp>> = {
   ts54: /^node_modules\/hono\/dist\/.*: error TS2315: Type 'Uint8Array' is not generic\.\n/gm,
 }
 
+/** Declares a type of content-disposition 1 that release 2 has under another name. */
+const FAULTS_OF_KOA =
+  /^node_modules\/@types\/koa\/index\.d\.ts\(.*: error TS2694: .*content-disposition.* 'Options'\.\n/gm
+
 const STRICT = {
   module: 'nodenext',
   moduleResolution: 'nodenext',
@@ -60,7 +64,7 @@ describe.each(['ts54', 'ts57', 'ts59', 'ts60', 'ts70'])('%s', compiler => {
     const name = `tsconfig.${compiler}.koa.json`
     const compilerOptions = { ...STRICT, skipLibCheck: false }
     writeFileSync(join(project, name), JSON.stringify({ compilerOptions, files: ['koa.ts'] }))
-    expect(await compile(compiler, name)).toBe('')
+    expect((await compile(compiler, name)).replace(FAULTS_OF_KOA, '')).toBe('')
   })
 })
 
