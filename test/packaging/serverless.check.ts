@@ -36,7 +36,13 @@ describe(LAMBDA, () => {
 })
 
 describe(WORKERS, () => {
-  it('leads from an empty folder to a Worker that handles an event, with Hono and without', async () => {
+  it('leads from an empty folder to a Worker that keeps an event in a queue, and handles it', async () => {
+    user = await newUser(inject('registry'))
+    expect(await user.follow(WORKERS, 'with-queue')).toContain('202 accepted')
+    await user.prints(/cnv_\w+ was resolved by ai/)
+  })
+
+  it('leads from an empty folder to a Worker without a queue, with Hono and without', async () => {
     user = await newUser(inject('registry'))
     expect(await user.follow(WORKERS, 'new-user')).toContain('200 processed')
     await user.prints(/cnv_\w+ was resolved by ai/)
