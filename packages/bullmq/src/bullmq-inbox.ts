@@ -83,9 +83,9 @@ export function bullmqInbox(options: BullmqInboxOptions): Inbox {
 class BullmqInbox {
   readonly #options: ResolvedOptions
   #opening: Promise<Engine> | undefined
-  /** What `#opening` resolved to. */
+  /** Result of `#opening`. */
   #engine: Engine | undefined
-  /** Of `#engine`. */
+  /** Counts of `#engine`. */
   #stats: Stats | undefined
   #worker: QueueWorkers | undefined
   #acceptor: Acceptor | undefined
@@ -93,7 +93,7 @@ class BullmqInbox {
   #minutes: MinuteCounter | undefined
   #notices: NoticeWatch | undefined
   #shuttingDown: Promise<void> | undefined
-  /** From a start to the end of its connections. */
+  /** Lasts from a start until its connections are closed. */
   #session = { isOver: false }
   #closed = false
 
@@ -203,7 +203,7 @@ class BullmqInbox {
     await Promise.all([this.#worker?.ready(), counted])
   }
 
-  /** What is under way when the connections are closed fails, and is no outage. */
+  /** Ignores failures of calls that are under way when the connections are closed: they are no outage. */
   #untilShutDown(policy: ProcessingPolicy): ProcessingPolicy {
     const session = { isOver: false }
     this.#session = session
@@ -215,7 +215,7 @@ class BullmqInbox {
     }
   }
 
-  /** From here on this inbox has no engine: the next call opens another. */
+  /** Removes the engine from this inbox: the next call opens another. */
   #shutDown(engine: Engine): void {
     if (this.#engine !== engine) return
     this.#session.isOver = true
@@ -243,12 +243,12 @@ function withReasons(engine: Engine): PresenceStore {
   }
 }
 
-/** For messages of core. */
+/** Names the inbox in core's messages. */
 function locationOf({ queue, prefix }: ResolvedOptions): string {
   return prefix === undefined ? `queue '${queue}'` : `queue '${queue}' with the prefix '${prefix}'`
 }
 
-/** Only the creation of tables may take longer: it is rolled back where a start gives up. */
+/** Allows more time for the creation of tables only, which is rolled back if a start gives up. */
 async function withinStartTime(begun: Promise<void>, { migrating }: Engine): Promise<void> {
   const operation = 'inbox.start'
   if (migrating === undefined) return withDeadline(begun, { operation, ms: START_MS })

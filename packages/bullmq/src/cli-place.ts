@@ -47,7 +47,7 @@ function postgresAddress(connection: unknown): string | undefined {
   return withoutPassword(`postgres://${loginOf(user, password)}${host}:${port}/${database ?? user ?? ''}`)
 }
 
-/** Those of a client or a pool, or the options themselves. */
+/** Options of a client or a pool, or the options themselves. */
 function optionsOf(connection: Fields): Fields {
   return { ...connection, ...(connection['options'] as Fields | undefined) }
 }
@@ -57,7 +57,7 @@ function loginOf(user: unknown, password: unknown): string {
   return `${encodeURIComponent(String(user ?? ''))}${password ? ':PASSWORD' : ''}@`
 }
 
-/** Without parameters either, of which some drivers read a password. */
+/** Drops the parameters too, since some drivers read a password from them. */
 function withoutPassword(address: string): string | undefined {
   try {
     const url = new URL(address)

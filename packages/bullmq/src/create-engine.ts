@@ -6,7 +6,7 @@ import { createPostgresEngine } from './postgres/postgres-engine.ts'
 import { createRedisEngine } from './redis/redis-engine.ts'
 import { questionError } from './start-check.ts'
 
-/** Less than whoever asks waits for the engine. */
+/** Shorter than the caller's timeout. */
 const DEADLINE_MS = 4000
 
 export async function createEngine({

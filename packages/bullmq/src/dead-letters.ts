@@ -9,7 +9,7 @@ import { NO_REASON } from './processing/job-errors.ts'
 
 const DEADLINE_MS = 5000
 const MAX_LISTED = 1_000_000
-/** Of bodies. The engine's own bound counts what it stores, which is a little more. */
+/** Bytes of bodies in a page. The engine's own bound counts what it stores, which is slightly more. */
 const PAGE_BYTES = 4_194_304
 
 /** BullMQ's failed jobs, which it never removes by itself. */
@@ -39,7 +39,7 @@ export async function findDead(engine: Engine, key: string): Promise<FoundJob | 
   return named?.state === 'dead' ? named : undefined
 }
 
-/** By the ids that keys lead to. Those of jobs that cannot be read are looked up. Returns the keys of what was changed. */
+/** Changes letters by the job ids that their keys lead to; ids of unreadable jobs are looked up. Returns the changed keys. */
 async function change(
   engine: Engine,
   keys: readonly string[],
@@ -125,7 +125,7 @@ async function toDeadLetter(job: ListedJob, queueName: string): Promise<Letter> 
   return { letter, jobId: job.id, isReadable }
 }
 
-/** So that each can be found by its id. A worker does the same where it sees one; they may have died before. */
+/** Makes each letter findable by its id. A worker does so too, but they may have died before. */
 async function nameUnreadable(engine: Engine, letters: readonly Letter[]): Promise<void> {
   const unreadable = letters.filter(({ isReadable }) => !isReadable)
   if (unreadable.length === 0) return

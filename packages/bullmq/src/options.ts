@@ -11,7 +11,7 @@ export interface PostgresPool {
   readonly totalCount: number
 }
 
-/** Where the queue is, on Redis (`connection`) or on PostgreSQL (`postgres`), and how its events are handled. */
+/** Location of the queue, on Redis (`connection`) or on PostgreSQL (`postgres`), and limits on its work. */
 export interface BullmqInboxOptions {
   /**
    * Redis: your ioredis client or cluster, a `redis://` address, or options of ioredis, including BullMQ's `url`. A
@@ -35,18 +35,18 @@ export interface BullmqInboxOptions {
   /** Prefix of all keys in Redis. Default BullMQ's own, `'bull'`. Redis only; a cluster needs a hash tag, `'{ackhook}'`. */
   readonly prefix?: string | undefined
   /**
-   * How long a worker may be silent before its events go to another: BullMQ's `lockDuration`. Renewed while handlers run.
-   * The events of a process that died run again after one and a quarter of it at most; those of one whose event loop is
-   * blocked stay with it for four fifths at least. Default `'11s'`: 14 s and 8.8 s.
+   * Time without a sign of life after which a worker's events go to another: BullMQ's `lockDuration`. Renewed while handlers
+   * run. A dead process's events run again after at most one and a quarter of it; a process whose event loop is blocked
+   * keeps its events for at least four fifths. Default `'11s'`: 14 s and 8.8 s.
    */
   readonly lease?: Duration | undefined
-  /** At most `events` events in `per`, over all workers together: BullMQ's `limiter`. */
+  /** Limit of `events` events in each `per`, over all workers together: BullMQ's `limiter`. */
   readonly rateLimit?: { readonly events: number; readonly per: Duration } | undefined
   /** BullMQ's telemetry, for example `new BullMQOtel('webhooks')` from `bullmq-otel`. */
   readonly telemetry?: Telemetry | undefined
   /**
-   * Whether to create the queue where there is none. Default `true`. With `false`, for tools that look into an inbox, a
-   * queue that does not exist is a `ConfigurationError`.
+   * Creates the queue if there is none. Default `true`. With `false`, for tools that look into an inbox, a queue that does
+   * not exist is a `ConfigurationError`.
    */
   readonly create?: boolean | undefined
 }
@@ -77,7 +77,7 @@ const NAMES = [
 ]
 const DAY_MS = 86_400_000
 const MAX_EVENTS = 1_000_000_000
-/** As Redis reads it: from the first brace on, and not empty. */
+/** Hash tag as Redis reads it: from the first brace on, and not empty. */
 const HASH_TAG = /^[^{]*\{[^}]+\}/
 
 /** Checks every option. Throws {@link ConfigurationError}. */
@@ -249,7 +249,7 @@ function limiterOf(
 ): NonNullable<ResolvedOptions['limiter']> {
   refuseUnknownNames(rateLimit, ['events', 'per'], 'rateLimit', "{ events: 100, per: '1s' }")
   return {
-    // Each queue has a share of its own.
+    // Each queue gets its own share.
     max: wholeNumber('rateLimit.events', rateLimit.events, queues, MAX_EVENTS),
     duration: durationMs(rateLimit.per, { option: 'rateLimit.per', minMs: 1, maxMs: DAY_MS }),
   }

@@ -3,7 +3,7 @@ import { describeError } from '@ackhook/core/spi'
 import type { Engine, PreparePolicy } from './engine/engine.ts'
 
 const RETRY_MS = 50
-/** What ioredis says of a command whose connection is lost, or being made again. */
+/** ioredis' errors for a command whose connection is lost or being made again. */
 const CONNECTION_LOST = /^MaxRetriesPerRequestError|Stream isn't writeable/
 
 /**
@@ -28,19 +28,19 @@ export async function checkStart(engine: Engine, timeoutMs: number, policy: Prep
   }
 }
 
-/** Why BullMQ cannot start, and the fix. */
+/** Says why BullMQ cannot start, and the fix. */
 export function startError(cause: unknown): AckhookError {
   const problem = `BullMQ cannot work with its server (${describeError(cause)})`
   return new AckhookError('inbox_unavailable', `${problem}: ${fixOf(cause)}.`, { cause })
 }
 
-/** Why a question failed. That there is no connection says more than that there was no answer in time. */
+/** Returns the cause of a failed question. A missing connection says more than a missing answer. */
 export function questionError(error: unknown, engine: Pick<Engine, 'reasonOf'> | undefined): unknown {
   const reason = engine?.reasonOf(error) ?? error
   return reason === error ? error : startError(reason)
 }
 
-/** Of a failure with one of these codes, of PostgreSQL, Node or OpenSSL, or with an error reply of Redis that begins so. */
+/** Fixes by the failure's code (of PostgreSQL, Node or OpenSSL), or by the first words of a Redis error reply. */
 const FIXES: readonly (readonly [codes: RegExp, replies: RegExp | undefined, fix: string])[] = [
   [/^3D000$/, undefined, 'create that database, or give the option `postgres` the name of one that exists'],
   [

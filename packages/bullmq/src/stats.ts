@@ -6,10 +6,10 @@ const DEADLINE_MS = 5000
 /** A count of so many events that takes longer than this is not repeated for every question. */
 const MANY = 10_000
 const QUICK_MS = 15
-/** How old it may become. */
+/** Greatest age of a count. */
 const MAX_AGE_MS = 10_000
 const REFRESH_MS = 7000
-/** After the last question for so long, nothing is counted any more. Metrics are often read once a minute. */
+/** Time without a question after which counting stops. Metrics are often read once a minute. */
 const ASKED_MS = 150_000
 
 /**

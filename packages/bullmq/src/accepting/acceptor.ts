@@ -58,7 +58,7 @@ export class Acceptor {
     this.#jobOptions = {
       attempts: policy.retry.attempts,
       backoff: { type: BACKOFF },
-      // Until the pruner replaces it, the finished job is the memory of its id.
+      // The finished job remembers its id until the pruner replaces it.
       removeOnComplete: false,
       removeOnFail: false,
     }
@@ -126,7 +126,7 @@ export class Acceptor {
   }
 
   #add(job: NewJob): Promise<boolean | KnownJob> {
-    // With telemetry each add is a span of its own delivery, so it is made in that delivery's context.
+    // Each add is a span of its own delivery under telemetry, so it is made in that delivery's context.
     return this.#engine.traced ? this.#engine.add([job])[0]! : this.#adds.submit(job)
   }
 
@@ -148,7 +148,7 @@ export class Acceptor {
   }
 }
 
-/** In the place of a dead letter. One that cannot be read is not known to have had other bytes. */
+/** Result of a redelivery that replaced a dead letter. If that letter is unreadable, its bytes are unknown. */
 function insteadOf({ fingerprint }: KnownJob, delivery: Delivery): AcceptResult {
   const isKnown = fingerprint !== undefined && fingerprint !== delivery.fingerprint
   return isKnown ? ACCEPT_RESULTS.replaced : ACCEPT_RESULTS.accepted
@@ -160,7 +160,7 @@ function duplicateOf(known: KnownJob, delivery: Delivery): AcceptResult {
   return known.fingerprint === delivery.fingerprint ? ACCEPT_RESULTS.duplicate : ACCEPT_RESULTS.conflict
 }
 
-/** Where ioredis puts the arguments of a refused command, and PostgreSQL the refused values. */
+/** Properties in which ioredis puts a refused command's arguments, and PostgreSQL the refused values. */
 const QUOTING = ['command', 'detail', 'where'] as const
 
 /** The same error without what it quotes of an event: loggers print all of an error, and payload belongs in no log. */

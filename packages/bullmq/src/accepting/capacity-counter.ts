@@ -47,7 +47,7 @@ export class CapacityCounter {
     this.#underWay--
   }
 
-  /** Whether the last count left no room, and is fresh or being repeated. Never asks the engine. */
+  /** Returns whether the last count left no room, and is fresh or being repeated. Never calls the engine. */
   isKnownFull(): boolean {
     return !this.#hasRoom() && (this.#counting !== undefined || !this.#isOlderThan(RECHECK_MS))
   }

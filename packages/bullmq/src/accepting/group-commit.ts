@@ -1,6 +1,6 @@
 import { withDeadline } from '@ackhook/core/spi'
 
-/** While so many batches are under way, further items are collected for the next one. */
+/** Batches under way at a time. Further items are collected for the next batch. */
 const MAX_BATCHES = 2
 const MAX_ITEMS = 100
 /** Characters in one batch, so that large bodies do not add up to a burden for the server. */
@@ -51,8 +51,8 @@ export class GroupCommit<Item, Answer> {
   }
 
   /**
-   * Without the turn, the timer and the promises of a batch. It does not count as one, so that a server that never
-   * answers it blocks no other item. Its deadline is the caller's. perf: note 22.
+   * Sends one item without a batch's turn, timer and promises. It does not count as a batch, so it blocks no other item if
+   * the server never replies. Its deadline is the caller's. perf: note 22.
    */
   #sendSingle(item: Item): Promise<Answer> {
     const answer = this.#send([item])[0]!
@@ -74,7 +74,7 @@ export class GroupCommit<Item, Answer> {
     })
   }
 
-  /** Their callers have been answered by now, and the senders will repeat the deliveries. */
+  /** Rejects items whose callers already have an answer: their senders will repeat the deliveries. */
   #rejectExpired(): void {
     const oldest = performance.now() - this.#deadlineMs
     while (this.#waiting.length > 0 && this.#waiting[0]!.since < oldest) {

@@ -14,7 +14,7 @@ interface Flight {
  */
 export class SingleFlight {
   readonly #accept: Accept
-  /** By the key of the event. */
+  /** Accepted deliveries by the event's key. */
   readonly #flights = new Map<string, Flight>()
 
   constructor(accept: Accept) {
@@ -40,7 +40,7 @@ export class SingleFlight {
     if (answer.outcome === 'accepted') {
       return first.fingerprint === delivery.fingerprint ? ACCEPT_RESULTS.duplicate : ACCEPT_RESULTS.conflict
     }
-    // Whether a duplicate is also a conflict depends on the bytes: each asks for itself.
+    // A duplicate may also be a conflict, which depends on its bytes: each delivery is looked up.
     return answer.outcome === 'duplicate' ? this.#accept(delivery) : answer
   }
 }

@@ -1,15 +1,15 @@
 import type { StoreNotice } from '@ackhook/core/spi'
 
-/** Less does no harm: retries wait for seconds. */
+/** Difference that does no harm: retries wait for seconds. */
 const STEPS_S = [3600, 600, 60, 10, 2]
 
-/** When the server was asked for its time and when it had answered, by this process's clock, in milliseconds. */
+/** Times, by this process's clock in milliseconds, at which the server's time was requested and received. */
 export interface AskedBetween {
   readonly sentAt: number
   readonly answeredAt: number
 }
 
-/** At most one: this process's clock differs from the server's. In coarse steps, so that one that drifts is not reported each time. */
+/** Returns at most one notice: the two clocks differ. Coarse steps keep a drifting clock from being reported each time. */
 export function clockNotice(
   server: string,
   serverMs: number,

@@ -6,27 +6,27 @@ import type { EventJob, JobData, NewJob, Remembered } from './event-job.ts'
 import type { FoundJob, JobQuery, ListedJob } from './job-list.ts'
 
 /**
- * What became of a job whose lock an attempt no longer has: it is locked for it again; the end of this attempt is recorded
- * already; another attempt has begun, or this worker has taken it once more; it was removed.
+ * Fate of a job whose attempt has lost its lock: `relocked` for this attempt; its end is already `recorded`; `taken` by
+ * another attempt; taken once more by this worker (`own`); `gone`, because it was removed.
  */
 export type Relocked = 'relocked' | 'recorded' | 'taken' | 'own' | 'gone'
 
 export type WorkerSettings = Omit<WorkerOptions, 'connection' | 'prefix' | 'telemetry'>
 export type JobProcessor = Processor<JobData, unknown, string>
 
-/** What both engines need besides their connection. */
+/** Settings of both engines, besides their connection. */
 export interface EngineSettings {
   readonly queue: string
   /** Redis only. */
   readonly prefix: string | undefined
   readonly telemetry: Telemetry | undefined
-  /** Whether the queue is created where there is none. */
+  /** Creates the queue if there is none. */
   readonly create: boolean
 }
 
 /** The part of BullMQ's worker that is used here, whatever its backend. */
 export interface QueueWorker {
-  /** How many jobs it takes at a time, from now on. */
+  /** Sets how many jobs run at a time, from now on. */
   setConcurrency(concurrency: number): void
   on(event: 'error', listener: (error: Error) => void): unknown
   on(event: 'completed', listener: () => void): unknown
@@ -44,16 +44,16 @@ export interface QueueWorker {
   release(token: string): Promise<unknown>
 }
 
-/** What a redelivery is compared with: the job that already has its id, or what is remembered of it. */
+/** Job that already has a redelivery's id, or what is remembered of that job. */
 export interface KnownJob extends Partial<Remembered> {
-  /** Whether the job is kept as failed: a dead letter. One that cannot be read has neither token nor fingerprint. */
+  /** `true` if the job is kept as failed: a dead letter. An unreadable one has neither token nor fingerprint. */
   readonly dead: boolean
 }
 
 export interface QueueCounts extends Omit<InboxStats, 'oldestPendingMs' | 'waitingError'> {
-  /** When the oldest of the unfinished events was accepted, in milliseconds since the epoch. */
+  /** Time at which the oldest unfinished event was accepted, in milliseconds since the epoch. */
   readonly oldestAt: number | undefined
-  /** Why an event failed that waits for another attempt. */
+  /** Failure of an event that waits for another attempt. */
   readonly waitingError?: string | undefined
 }
 
@@ -63,30 +63,30 @@ export interface Bite {
   /** Jobs that were handled before this are replaced by their ids. */
   readonly handledBefore: number
   readonly limit: number
-  /** Beside another process that prunes: the server needs the room now. */
+  /** `true` to prune beside another process, because the server needs the room now. */
   readonly isUrgent: boolean
 }
 
 /** One inbox on BullMQ, with its connections: one queue, or several that share it. The engines promise the same. */
 export interface Engine {
-  /** Of its queue, or of the first one. */
+  /** Name of its queue, or of the first one. */
   readonly name: string
-  /** Each is worked off by a worker of its own. */
+  /** One worker works on each. */
   readonly queues: readonly QueueEngine[]
   readonly board: InboxBoard
-  /** Whether the user set BullMQ's telemetry. */
+  /** `true` if the user set BullMQ's telemetry. */
   readonly traced: boolean
-  /** Only where BullMQ creates its tables at start, which takes longer: resolves when the server is reached. */
+  /** Resolves when the server is reached. Present only if BullMQ creates its tables at start, which takes longer. */
   readonly migrating?: Promise<unknown>
-  /** Only where a client keeps trying: rejects when the server refuses it for good, as with a wrong password. */
+  /** Rejects if the server refuses the client for good, as with a wrong password. Present only if a client keeps trying. */
   readonly refused?: Promise<never> | undefined
-  /** What a failure comes from: the first words of the server or the socket, where the client hides them behind its own. */
+  /** Returns the cause of a failure: the server's or socket's first words, if the client hides them behind its own. */
   reasonOf(error: unknown): unknown
   /** Calls the listener when other processes use more queues than before. Only where there may be several. */
   onMoreQueues?(listener: () => void): void
   /** Resolves when it is connected. */
   ready(): Promise<unknown>
-  /** Whether there is such a queue on the server. */
+  /** Resolves to whether the server has this queue. */
   exists(): Promise<boolean>
   /** Creates what this package stores beside BullMQ, where it is missing. */
   prepare(policy: PreparePolicy): Promise<void>
@@ -97,7 +97,7 @@ export interface Engine {
   add(jobs: readonly NewJob[]): readonly Promise<boolean | KnownJob>[]
   /** The jobs that exist, each as it was at one moment, by id. */
   lookUp(jobIds: readonly string[]): Promise<ReadonlyMap<string, KnownJob>>
-  /** How many events wait or run. It may stop counting at the limit. */
+  /** Counts the events that wait or run. May stop at the limit. */
   countUnfinished(limit: number): Promise<number>
   readCounts(): Promise<QueueCounts>
   /**
@@ -124,9 +124,9 @@ export interface Engine {
    * nothing while another process has jobs to replace. Resolves to whether there may be more.
    */
   prune(bite: Bite): Promise<boolean>
-  /** Whether the server refused to store because it has no memory left, so that pruning helps. */
+  /** Returns whether the server has no memory left to store anything, so that pruning helps. */
   isFull(error: unknown): boolean
-  /** What an operator should know about the server's settings. */
+  /** Resolves to notices about the server's settings, for an operator. */
   notices(): Promise<readonly StoreNotice[]>
   /** Waits for what is under way on the server. */
   close(): Promise<unknown>
@@ -134,7 +134,7 @@ export interface Engine {
   disconnect(): Promise<void>
 }
 
-/** What the receiver's options say about the events to come. */
+/** Receiver options that affect the events to come. */
 export type PreparePolicy = Pick<ProcessingPolicy, 'serialize' | 'retentionMs'>
 
 /** One queue. */

@@ -1,9 +1,9 @@
 import type { MinuteCount, Postponed, PresenceStore } from '@ackhook/core/spi'
 
-/** How long an event waits, and what its next attempt receives as `routingToken`. */
+/** Delay of an event, and the `routingToken` of its next attempt. */
 export type Postponement = Pick<Postponed, 'delayMs' | 'routingToken'>
 
-/** What the processes on one inbox handle, and how much. */
+/** Event types that the processes on one inbox handle, and their counts. */
 export interface InboxBoard extends PresenceStore {
   /** Adds to the counts of a minute. */
   count(minute: Required<MinuteCount>): Promise<void>
@@ -24,15 +24,15 @@ export interface EventBoard extends InboxBoard {
   resume(jobId: string): Promise<void>
 }
 
-/** How long the counts of a minute are kept. */
+/** Retention of a minute's counts. */
 export const KEEP_MINUTES_MS = 3_600_000
 /** An entry whose job is gone, as after a deletion in a dashboard, is dropped so long after it was due. */
 export const STALE_MS = 60_000
 
-/** How long the key is kept under which a job is found that cannot be read. A list renews it. */
+/** Retention of the key under which an unreadable job is found. A list renews it. */
 export const NAMED_MS = 2_592_000_000
 
-/** Under BullMQ's `progress`, which dashboards show and both engines hand out with the job. */
+/** Formats BullMQ's `progress`, which dashboards show and both engines return with the job. */
 export function progressOf(routingToken: number): string {
   return JSON.stringify({ postponed: routingToken })
 }

@@ -4,16 +4,16 @@ import type { Delivery, SerialOrder } from '@ackhook/core'
 import { traceContext } from '@ackhook/core/spi'
 import type { Job, JobsOptions, Queue } from 'bullmq'
 
-/** What stays of an event that was handled, until its retention is over. */
+/** Part of a handled event that stays until its retention is over. */
 export interface Remembered {
   /** New for every delivery: shows whether an existing job was made from this one. */
   readonly token: string
   readonly fingerprint: number
 }
 
-/** What is stored of a delivery, besides its type (the job's name) and its key (in the job's id). */
+/** Stored part of a delivery, besides its type (the job's name) and its key (in the job's id). */
 export interface JobData extends Remembered {
-  /** How long the id is remembered after the event was handled: the receiving process decides, and not the one that prunes. */
+  /** Time for which the id is remembered once the event is handled: set by the receiving process, not by the one that prunes. */
   readonly retentionMs: number
   readonly id: string
   readonly namespace: string
@@ -36,11 +36,11 @@ export interface NewJob {
 /** The place of a job among those of its ordering key. */
 export interface JobOrder {
   readonly key: string
-  /** When the event was created, in milliseconds since the epoch. */
+  /** Time at which the event was created, in milliseconds since the epoch. */
   readonly at: number
 }
 
-/** On PostgreSQL the queue has another backend underneath; nothing in this package uses what differs. */
+/** BullMQ's queue. PostgreSQL has another backend underneath; this package uses nothing that differs. */
 export type EventQueue = Queue<JobData, unknown, string>
 export type EventJob = Job<JobData, unknown, string>
 
@@ -53,7 +53,7 @@ export function jobIdOf(key: string): string {
   return ID_PREFIX + key
 }
 
-/** What outlives the body comes first, so that it is found on Redis without parsing the rest. */
+/** Fields that outlive the body come first, so that Redis finds them without parsing the rest. */
 export function toJobData(delivery: Delivery, token: string, retentionMs: number): JobData {
   const { id, namespace, receivedAt, fingerprint, body, trace } = delivery
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength)

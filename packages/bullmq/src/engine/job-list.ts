@@ -15,7 +15,7 @@ export interface JobQuery {
   readonly order: 'newest' | 'oldest'
   readonly after?: Position | undefined
   readonly limit: number
-  /** Whether the jobs have their bodies. A page of them could be large. */
+  /** `true` to include the bodies, of which a page could be large. */
   readonly bodies: boolean
 }
 
@@ -32,11 +32,11 @@ export interface ListedJob {
   readonly failedReason?: string | undefined
   /** Milliseconds since the epoch. */
   readonly finishedOn?: number | undefined
-  /** When a delayed job is due, in milliseconds since the epoch. */
+  /** Time at which a delayed job is due, in milliseconds since the epoch. */
   readonly dueAt?: number | undefined
-  /** When it was added, in milliseconds since the epoch. */
+  /** Time at which it was added, in milliseconds since the epoch. */
   readonly addedAt: number
-  /** What the list is ordered by. */
+  /** Sort key of the list. */
   readonly at: number
   /** The name of its queue, where an inbox has several. */
   readonly queue?: string | undefined
@@ -57,7 +57,7 @@ export interface SliceQuery extends JobQuery {
 
 export interface Slice {
   readonly jobs: readonly ListedJob[]
-  /** How many places of the list were looked at. Some may have no job to list. */
+  /** Places of the list that were read. Some may have no job to list. */
   readonly places: number
   /** The last of these places. `undefined` at the end of the list, and where the next job does not fit. */
   readonly last: Position | undefined
@@ -68,7 +68,7 @@ export const PAGE_BYTES: number = 4_194_304 + 65_536
 /** Bytes that the server sends at a time, so that a long page keeps neither the server nor a connection from deliveries. */
 const SLICE_BYTES = 524_288
 const SLICE = 250
-/** Beside its data and the reason. */
+/** Bytes of a job besides its data and the reason. */
 export const JOB_BYTES = 200
 
 /**
@@ -92,7 +92,7 @@ export async function readPage(
     if (last === undefined) break
     after = last
     for (const job of jobs) leftBytes -= bytesOf(job)
-    // Of a server that measures a job before it knows how long the data is.
+    // Some servers measure a job before they know the length of its data.
     asked = places < limit ? Math.max(1, places) : Math.min(SLICE, asked * 2)
   }
   return found

@@ -6,11 +6,11 @@ import { unreadableDelivery, unreadableReason } from './unreadable-job.ts'
 export interface ListedDelivery {
   readonly delivery: Delivery
   readonly isReadable: boolean
-  /** Why it failed, or cannot be read. */
+  /** Reason why it failed, or why it cannot be read. */
   readonly reason: string | undefined
 }
 
-/** What a page shows of a job: its delivery, or what is stored in the place of one. */
+/** Job as a page shows it: its delivery, or the stored data if that is no delivery. */
 export async function deliveryOf(job: ListedJob, queueName: string): Promise<ListedDelivery> {
   const { id, name, data = '', addedAt, failedReason, queue = queueName } = job
   const delivery = readDelivery({ id, name, data: parsed(data) })

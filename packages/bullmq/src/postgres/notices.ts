@@ -1,6 +1,6 @@
 import type { StoreNotice } from '@ackhook/core/spi'
 
-/** From PostgreSQL's own settings: those under which it may lose what it has confirmed, or an event may run twice. */
+/** Returns notices about PostgreSQL settings that may lose confirmed data, or run an event twice. */
 export function postgresNotices(settings: Readonly<Record<string, unknown>>): readonly StoreNotice[] {
   const notices: StoreNotice[] = []
   const off = ['fsync', 'synchronous_commit'].filter(name => settings[name] === 'off')

@@ -1,15 +1,15 @@
-/** Without BullMQ's own tables nothing is created. A release that changes the function gives function and triggers another name. */
+/** Creates nothing without BullMQ's own tables. A release that changes the function renames function and triggers. */
 export const ORDER_IS_MISSING = `
 SELECT to_regclass('job') IS NOT NULL AND NOT EXISTS (
   SELECT FROM pg_trigger WHERE tgrelid = to_regclass('job') AND tgname = 'ackhook_order_3'
 ) AS missing`
 
-/** What {@link CREATE_ORDER} needs: a statement has to see what the one before it waited for. */
+/** Isolation that {@link CREATE_ORDER} needs: a statement must see the result of the one that it waited for. */
 export const ISOLATION = `SELECT current_setting('default_transaction_isolation') AS isolation`
 
 const KEY = `(opts #>> '{ackhookOrder,key}')`
 const AT = `((opts #>> '{ackhookOrder,at}')::bigint)`
-/** Of these at most one event of a key is there, its head. */
+/** States of which at most one event of a key is in one, its head. */
 const IS_HEAD = `state IN ('waiting', 'active', 'delayed')`
 /** A state in which no worker takes a job: BullMQ's own, for the parents of other jobs. */
 const BEHIND = 'waiting-children'

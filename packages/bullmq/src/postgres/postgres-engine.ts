@@ -61,16 +61,16 @@ import { type Queries, TYPES, typedQueries, useTypes } from './typed-queries.ts'
 const { Queue, Worker } = withBackend(createPostgresBackend)
 type PostgresQueue = InstanceType<typeof Queue<JobData, unknown, string>>
 
-/** After this a connection that does not answer is replaced: the network may have dropped it. */
+/** A connection without an answer for this long is replaced: the network may have dropped it. */
 const QUERY_TIMEOUT_MS = 10_000
-/** Of a process, for everything. A server with the default `max_connections` of 100 serves nine processes. */
+/** Connections of one process in all. A server with the default `max_connections` of 100 serves nine processes. */
 const MAX_CONNECTIONS = 10
-/** Of these the worker listens on one, and leaves the others to deliveries, which send two batches at a time. */
+/** Connections that the worker leaves to deliveries, which send two batches at a time. It listens on one of the others. */
 const KEPT_CONNECTIONS = 4
-/** As on Redis. BullMQ's hour relies on the connection that listens for new jobs, which may have gone silent. */
+/** Same as on Redis. BullMQ's hour relies on the connection that listens for new jobs, which may have gone silent. */
 const MAX_BLOCK_S = { get: () => 10 }
 
-/** What this package stores beside BullMQ's tables: how to see that it is missing, and how to create it. */
+/** This package's tables beside BullMQ's: a query that shows whether they are missing, and one that creates them. */
 const TABLES = [
   [ARE_MISSING, CREATE_TABLES],
   [BOARD_IS_MISSING, CREATE_BOARD],
@@ -115,7 +115,7 @@ class PostgresEngine implements QueueEngine {
   readonly board: EventBoard
   readonly traced: boolean
   readonly migrating?: Promise<unknown>
-  /** What queue and worker have in common. */
+  /** Options that queue and worker share. */
   readonly #shared: QueueOptions<PostgresConnectionOptions>
   readonly #listeners: PoolListeners
   readonly #queue: PostgresQueue
@@ -270,7 +270,7 @@ class PostgresEngine implements QueueEngine {
     const options = { ...settings, ...this.#shared, connection: this.#pool }
     const worker = this.#listeners.track(() => new Worker<JobData, unknown, string>(this.name, run, options))
     const backend = worker.getBackend()
-    // With a pool BullMQ assumes that its tables are in its default schema. It checks later than now.
+    // BullMQ assumes that a pool's tables are in its default schema. It checks later than now.
     Object.assign(backend.connection, { schema: this.#queue.getBackend().connection.schema })
     Object.defineProperty(backend, 'maximumBlockTimeout', MAX_BLOCK_S)
     lockByServerClock(backend)
@@ -347,7 +347,7 @@ class PostgresEngine implements QueueEngine {
   }
 }
 
-/** As BullMQ passes it to its own functions. */
+/** Formats a job as BullMQ passes it to its own functions. */
 function toEntry({ name, data, opts }: NewJob): object {
   return { id: opts.jobId, name, data, opts, timestamp: Date.now(), attempts: opts.attempts }
 }
@@ -376,7 +376,7 @@ function byLock({ opts: a }: NewJob, { opts: b }: NewJob): number {
   return key === '' && a.jobId < b.jobId ? -1 : Number(key === '')
 }
 
-/** Whether PostgreSQL refused a value it cannot store (class 22): one job's fault, and not its neighbours'. */
+/** Returns whether PostgreSQL refused a value it cannot store (class 22), for which only one job is to blame. */
 function isRefusedValue(error: unknown): boolean {
   return String((error as { readonly code?: unknown }).code).startsWith('22')
 }
@@ -395,13 +395,13 @@ function sizeOf(pool: object): number {
   return options?.max ?? MAX_CONNECTIONS
 }
 
-/** As BullMQ decides it. */
+/** Returns BullMQ's own decision. */
 function migrates(connection: PostgresConnectionOptions): boolean {
   if (typeof connection === 'string' || isPgPool(connection)) return false
   return connection.migrate ?? connection.skipMigrations === false
 }
 
-/** By default a pool waits forever for a server that does not answer, and queues up whatever else comes. */
+/** Adds limits: by default a pool waits forever for a silent server, and queues everything else. */
 function withLimits(connection: PostgresConnectionOptions): PostgresConnectionOptions {
   if (isPgPool(connection)) return connection
   const config = typeof connection === 'string' ? { connectionString: connection } : connection
@@ -413,7 +413,7 @@ function withLimits(connection: PostgresConnectionOptions): PostgresConnectionOp
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
     ...config,
-    // What BullMQ asks of a connection by itself.
+    // BullMQ sets this itself on its own connections.
     types: TYPES,
   }
 }

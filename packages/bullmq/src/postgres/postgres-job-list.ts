@@ -12,7 +12,7 @@ import type { Queries } from './typed-queries.ts'
 /** The bodies of a first slice are measured before it is known how long they are. */
 const FIRST_SLICE = 8
 
-/** As text, which nothing but this package parses. */
+/** Selects the data as text, which only this package parses. */
 const WITH_BODY = 'data::text'
 /** An empty body in the place of each: the server reads them, and sends none. */
 const WITHOUT_BODY = `(CASE WHEN jsonb_typeof(data) = 'object' THEN
@@ -24,7 +24,7 @@ const BEYOND = {
   oldest: { sign: '>', direction: 'ASC' },
 } as const
 
-/** From BullMQ's index on what has ended. $1 queue, $2 limit, $3 and $4 the place before. */
+/** Uses BullMQ's index of finished jobs. $1 queue, $2 limit, $3 and $4 the previous position. */
 function dead(order: JobQuery['order'], data: string): string {
   const { sign, direction } = BEYOND[order]
   return `
@@ -47,7 +47,7 @@ WITH page AS (${dead(order, WITH_BODY)}), measured AS (
 SELECT * FROM summed WHERE total <= $5 OR (place = 1 AND ($6::bigint IS NULL OR size <= $6)) ORDER BY place`
 }
 
-/** From BullMQ's index on what runs: as many as all workers run at a time. */
+/** Uses BullMQ's index of active jobs: as many as all workers run at a time. */
 const ACTIVE = `
 SELECT ${COLUMNS}, ${WITHOUT_BODY} AS data, added_at_ms AS at FROM job
 WHERE queue = $1 AND state = 'active'
@@ -55,8 +55,8 @@ WHERE queue = $1 AND state = 'active'
 ORDER BY added_at_ms, id COLLATE "C" LIMIT $2`
 
 /**
- * In the order in which they came. Those without a delay are from BullMQ's index. Of those with one, which has no index in
- * this order, the next 10,000 to be due are looked at.
+ * Lists waiting jobs in order of arrival. BullMQ's index has those without a delay. Delayed jobs have no index in this
+ * order, so only the next 10,000 to be due are sorted.
  */
 const PENDING = `
 WITH waiting AS (

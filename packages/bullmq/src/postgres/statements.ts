@@ -44,7 +44,7 @@ WITH expired AS (
 )
 SELECT count(*) AS n FROM forgotten`
 
-/** Each from one of BullMQ's indexes, up to a limit. $1 queue, $2 limit. */
+/** Counts each state from one of BullMQ's indexes, up to a limit. $1 queue, $2 limit. */
 export const COUNT_UNFINISHED = `
 SELECT (SELECT count(*) FROM (SELECT FROM job WHERE queue = $1 AND state = 'waiting' LIMIT $2) AS waiting)
   + (SELECT count(*) FROM (SELECT FROM job WHERE queue = $1 AND state = 'delayed' LIMIT $2) AS delayed)
@@ -210,7 +210,7 @@ WITH given AS (
 )
 SELECT pg_notify('bullmq_jobs', queue) FROM given`
 
-/** As they are for this user and database, and what time it is there. */
+/** Reads the settings as they are for this user and database, and the server's time. */
 export const GUARANTEEING_SETTINGS: string = `
 SELECT ${SERVER_NOW_MS} AS now,
   current_setting('synchronous_commit') AS "synchronous_commit", current_setting('fsync') AS "fsync",
@@ -223,7 +223,8 @@ remembered AS (DELETE FROM ackhook_remembered WHERE queue = $1 AND id = $2 RETUR
 SELECT remove($1, id, false) AS n FROM handled UNION ALL SELECT 1 FROM remembered`
 
 /**
- * Beside the remembered ids, whose own begin otherwise, and pruned with them. $1 queue, $2 keys, $3 ids of jobs, $4 until when.
+ * Stores names among the remembered ids, whose own ids begin otherwise; both are pruned together. $1 queue, $2 keys,
+ * $3 ids of jobs, $4 expiry.
  */
 export const NAME_JOBS = `
 INSERT INTO ackhook_remembered (queue, id, token, fingerprint, forget_at_ms)

@@ -1,27 +1,25 @@
-/** Without BullMQ's own tables nothing is created: they may be in a schema that the search_path lacks. */
+/** Creates nothing without BullMQ's own tables, which may be in a schema that the search_path lacks. */
 export const ARE_MISSING = `
 SELECT to_regclass('job') IS NOT NULL AND (to_regclass('ackhook_remembered') IS NULL
   OR to_regprocedure('ackhook_accept_jobs(text, jsonb)') IS NULL) AS missing`
 
 /**
- * What BullMQ's tables cannot do. An id that is remembered as a finished job takes 400 bytes with its indexes even
- * without its body, and each of BullMQ's counts reads it; a row of this table takes 210, and \`job\` holds only what is
- * left to do.
+ * Does what BullMQ's tables cannot. A finished job that only remembers an id takes 400 bytes with its indexes, even without
+ * its body, and each of BullMQ's counts reads it. A row of this table takes 210, and \`job\` holds unfinished work only.
  *
- * The function adds jobs whose ids are neither jobs nor remembered, and answers what there is of each id afterwards. It
- * looks at the remembered ids before and after: an add may wait for a job that is just being replaced by its id, and would
- * then find no job in its way. Each statement of a function sees what is committed when the statement begins: an id whose
- * job is replaced between the last two is in neither answer, and is looked up again.
+ * The function adds jobs whose ids are neither jobs nor remembered, and returns the state of each id afterwards. It reads
+ * the remembered ids before and after the add, which may wait for a job that is just being replaced by its id and then finds
+ * no job in its way. Each statement of a function sees the data committed when it begins: an id whose job is replaced
+ * between the last two is in neither result, and is looked up again.
  *
- * PostgreSQL keeps the plans of a function in each connection. For a list of ids it would plan anew at each call, and a
- * plan from a time when the table was small may read all of it later. Each id is therefore looked for by itself, behind
- * \`OFFSET 0\`, which keeps the planner from a join with the whole table; never by reading the table; and plans are made once.
- * Without \`jit\`: what has to be read, as BullMQ's temporary tables, looks so costly then that it would be compiled.
- * perf: note 38.
+ * PostgreSQL keeps a function's plans in each connection. It would plan a list of ids anew at each call, and a plan made
+ * while the table was small may read all of it later. So each id is looked up by itself, behind \`OFFSET 0\`, which keeps
+ * the planner from joining the whole table, and plans are made once. \`jit\` is off because unanalysed tables, such as
+ * BullMQ's temporary ones, look so costly that the statement would be compiled. perf: note 38.
  *
- * A release that changes the function gives it another name: during a deployment processes of both run side by side.
+ * A release that changes the function renames it: during a deployment, processes of both releases run side by side.
  *
- * One statement without parameters, so that all of it is one transaction. Concurrent starts wait for each other.
+ * One statement without parameters, so that it is one transaction. Concurrent starts wait for each other.
  */
 export const CREATE_TABLES = `
 SELECT pg_advisory_xact_lock(hashtext('ackhook:tables'));

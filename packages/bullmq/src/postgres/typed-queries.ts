@@ -17,7 +17,7 @@ interface Pool {
 const toNumber: Parse = text => Number(text)
 const toJson: Parse = text => JSON.parse(text)
 
-/** By PostgreSQL's own numbers for its types: what BullMQ and this package read. Everything else is text. */
+/** PostgreSQL's own numbers for the types that BullMQ and this package read. Everything else is text. */
 const PARSERS: ReadonlyMap<number, Parse> = new Map([
   [16, (text: string) => text === 't'],
   [21, toNumber],
@@ -39,7 +39,7 @@ const refuseBinary: Parse = () => {
 }
 
 /**
- * What `pg` parses results with. Its own parsers belong to the whole process, and an application may replace them: jobs whose
+ * Parsers of `pg` results. Its own parsers belong to the whole process, and an application may replace them: jobs whose
  * JSON stays text, or whose numbers become dates, could not be read.
  */
 export const TYPES = {

@@ -23,7 +23,7 @@ import type { MinuteCounter } from './minute-counter.ts'
 import type { OutageLog } from './outage-log.ts'
 import { type RunningAttempt, RunningAttempts, type Take } from './running-attempts.ts'
 
-/** How long withdrawn attempts may take to end. */
+/** Time that withdrawn attempts get to end. */
 const GRACE_MS = 1000
 /** BullMQ's 15 s would leave the events waiting for as long after the server is back. */
 const RETRY_MS = 1000
@@ -38,7 +38,7 @@ const NO_LIMIT = 2 ** 31 - 1
 export interface InboxWorkerOptions {
   readonly leaseMs: number
   readonly limiter: WorkerSettings['limiter'] | undefined
-  /** How many events of this queue it takes at a time, at first. */
+  /** Events of this queue that run at a time, at first. */
   readonly concurrency: number
   /** A job was taken. Returns what to call, once or more, when its end is recorded or it is another's. */
   readonly onTaken: () => () => void
@@ -51,7 +51,7 @@ export interface InboxWorkerOptions {
 /** The result of an attempt that did not complete its event. */
 type Failed = Exclude<AttemptResult, { outcome: 'completed' } | Postponed>
 
-/** This process's share of the work on one queue. */
+/** Takes this process's share of the work on one queue. */
 export class InboxWorker {
   readonly #work: ProcessEvent
   readonly #policy: ProcessingPolicy
@@ -159,7 +159,7 @@ export class InboxWorker {
       relock: () => this.#relock(job, token, () => take),
       onLost: () => this.#locks.lose(lock),
       onRepeat: error => this.#outages.report(error),
-      // Without an answer it waits until its lock expires.
+      // The job waits until its lock expires if no reply comes.
       onReplyLost: () => this.#worker.release(token).catch(error => this.#outages.report(error)),
       isOver: () => this.#givingBack,
       onCompletionLost: error => this.#loseCompletion(take, error),
@@ -213,7 +213,7 @@ export class InboxWorker {
     return take
   }
 
-  /** Where this process has taken the job once more, that take goes on with the attempt, unless it began anew. */
+  /** If this process has taken the job once more, that take continues the attempt, unless it began anew. */
   async #relock(job: EventJob, token: string, takeOf: () => Take | undefined): Promise<Relocked> {
     const take = takeOf()
     // One whose attempt was withdrawn no longer counts.
@@ -276,13 +276,13 @@ export class InboxWorker {
     try {
       await this.#board.postpone(job.id!, { delayMs, routingToken })
     } catch (error) {
-      // It waits all the same, with the routing token of before.
+      // The event waits all the same, with its previous routing token.
       this.#policy.observe({ kind: 'store_down', operation: 'postpone', error: this.#reasonOf(error) })
     }
     try {
       await job.moveToDelayed(Date.now() + Math.ceil(delayMs), token)
     } catch (error) {
-      // As a failure of the job it would cost an attempt. Its lock expires, and it comes back.
+      // A failed job would cost an attempt. Its lock expires instead, and the job comes back.
       if (!lock.lost)
         this.#policy.observe({ kind: 'store_down', operation: 'postpone', error: this.#reasonOf(error) })
       throw new WaitingError()
@@ -303,8 +303,8 @@ export class InboxWorker {
   }
 
   /**
-   * Only consecutive crashes count, and this attempt did not crash. BullMQ itself keeps the count of stalls, also when a
-   * dashboard retries a dead letter, which would then be abandoned again at once.
+   * Resets the count, since only consecutive crashes count and this attempt did not crash. BullMQ itself keeps its count of
+   * stalls even if a dashboard retries a dead letter, which would then be abandoned again at once.
    */
   async #resetCrashCount(job: EventJob, lock: JobLock): Promise<void> {
     if (job.stalledCounter === 0 || lock.lost) return
@@ -318,7 +318,7 @@ export class InboxWorker {
   }
 }
 
-/** How many began. One that ended between the two records of its death has one less than none. */
+/** Attempts that began. A job that ended between the two records of its death has -1. */
 function attemptsOf({ attemptsMade }: EventJob): number {
   return Math.max(0, attemptsMade)
 }

@@ -3,18 +3,18 @@ import { UnrecoverableError } from 'bullmq'
 
 /** The reason of a failure without a text of its own. */
 export const NO_REASON = 'The handler threw nothing that could be described.'
-/** With the flag u a surrogate matches only where its other half is missing. */
+/** The flag u makes a surrogate match only if its other half is missing. */
 const UNSTORABLE = /[\0\p{Surrogate}]/gu
 
 /**
- * What BullMQ records of a failed attempt, and its dashboards show. Never the handler's own error: BullMQ goes by the
- * names and messages of some errors, and a handler may throw anything.
+ * Creates the error that BullMQ records for a failed attempt and its dashboards show. Never the handler's own error: BullMQ
+ * acts on the names and messages of some errors, and a handler may throw anything.
  */
 export function retryError(error: unknown, delayMs: number): Error {
   return Object.assign(withStackOf(error, new Error(reasonOf(error))), { delayMs })
 }
 
-/** As {@link retryError}, after the last attempt. */
+/** Same as {@link retryError}, after the last attempt. */
 export function deadLetterError(error: unknown): Error {
   return withStackOf(error, new UnrecoverableError(reasonOf(error)))
 }

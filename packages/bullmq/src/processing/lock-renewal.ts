@@ -28,11 +28,11 @@ export interface LockHolder {
 }
 
 interface HeldLock extends JobLock, LockHolder {
-  /** When the last successful request for the lock was sent: it holds for `leaseMs` from then at least. */
+  /** Time at which the last successful request for the lock was sent: it holds for at least `leaseMs` from then. */
   renewedAt: number
   lost: boolean
   ended: boolean
-  /** It has expired, and the server is asked whether anybody has the job now. */
+  /** The lock has expired, and the server is being asked who has the job now. */
   asking: boolean
 }
 
@@ -55,7 +55,7 @@ export class LockRenewal {
   readonly #periodMs: number
   readonly #renew: LockRenewalOptions['renew']
   readonly #onError: LockRenewalOptions['onError']
-  /** By job: the server gives each to one attempt at a time, the one that began last. */
+  /** Locks by job: the server gives each to one attempt at a time, the one that began last. */
   readonly #held = new Map<string, HeldLock>()
   #timer: ReturnType<typeof setTimeout> | undefined
 
@@ -67,8 +67,8 @@ export class LockRenewal {
   }
 
   /**
-   * For an attempt that begins: BullMQ has just locked its job with this token. Also for one that goes on under the lock of
-   * another take of its job.
+   * Renews the lock of an attempt that begins, whose job BullMQ has just locked with this token, or of one that continues
+   * under the lock of another take of its job.
    */
   hold(holder: LockHolder): JobLock {
     const earlier = this.#held.get(holder.jobId)
@@ -83,20 +83,20 @@ export class LockRenewal {
   }
 
   /**
-   * For an attempt whose handlers have ended. The lock is renewed until `release`, since the record may wait for a slow
-   * server for longer than a lease, but is no longer judged: once the record is made, a renewal finds no lock either.
+   * Marks an attempt whose handlers have ended. The lock is renewed until `release`, since a slow server may take longer than
+   * a lease to record the end, but is no longer judged: after the record, a renewal finds no lock either.
    */
   end(lock: JobLock): void {
     ;(lock as HeldLock).ended = true
   }
 
-  /** For an attempt whose end is recorded, or that leaves its job to others. */
+  /** Ends the renewal, once the attempt's end is recorded or its job is left to others. */
   release(lock: JobLock): void {
     const { jobId } = lock as HeldLock
     if (this.#held.get(jobId) === lock) this.#held.delete(jobId)
   }
 
-  /** For a lock that has turned out to be another worker's, also after its attempt has ended. `onLost` is called once. */
+  /** Gives up a lock that has become another worker's, even after its attempt has ended. Calls `onLost` once. */
   lose(lock: JobLock): void {
     const held = lock as HeldLock
     if (held.lost) return
@@ -118,7 +118,7 @@ export class LockRenewal {
 
   #schedule(ms: number): void {
     const dueAt = performance.now() + ms
-    // After a pause of the event loop, the answers of the server are read before locks are judged.
+    // Read the server's replies before judging locks: the event loop may have paused.
     this.#timer = setTimeout(() => setImmediate(() => this.#check(dueAt)), ms)
   }
 

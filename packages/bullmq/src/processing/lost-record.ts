@@ -2,7 +2,7 @@ import { ErrorCode } from 'bullmq'
 import type { Relocked } from '../engine/engine.ts'
 import type { EventJob } from '../engine/event-job.ts'
 
-/** What BullMQ answers when another worker has the job, or has ended it. */
+/** BullMQ's errors if another worker has the job, or has ended it. */
 const LOST: ReadonlySet<unknown> = new Set([
   ErrorCode.JobNotExist,
   ErrorCode.JobLockNotExist,
@@ -24,7 +24,7 @@ export interface RecordEvents {
   readonly onRepeat: (error: Error) => void
   /** The record was made and its reply lost: with it perhaps the next job, which the server locked for this worker. */
   readonly onReplyLost: () => Promise<unknown>
-  /** Whether nobody waits for the record any more. */
+  /** Returns whether nobody waits for the record any more. */
   readonly isOver: () => boolean
   /** The event was handled, and it is over before that could be recorded. */
   readonly onCompletionLost: (error: unknown) => void
@@ -74,7 +74,7 @@ async function repeated(job: EventJob, record: Call, args: readonly unknown[], e
         if (!isLost(error)) throw error
         const found = await events.relock()
         if (found === 'relocked') return again()
-        // As when ioredis has sent the command again. A job that is gone was handled and replaced by its id.
+        // ioredis may have sent the command twice. A missing job was handled and replaced by its id.
         const isMade = found === 'recorded' || (found === 'gone' && tries > 0)
         if (!isMade) throw error
         await events.onReplyLost()
@@ -88,7 +88,7 @@ async function repeated(job: EventJob, record: Call, args: readonly unknown[], e
   }
 }
 
-/** Whether BullMQ refused a record because the job is another worker's, or gone. */
+/** Returns whether BullMQ refused a record because the job is another worker's, or gone. */
 export function isLost(error: unknown): boolean {
   return LOST.has((error as { readonly code?: unknown }).code)
 }

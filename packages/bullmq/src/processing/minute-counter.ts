@@ -27,7 +27,7 @@ export class MinuteCounter {
     this.#timer ??= setTimeout(() => void this.flush(), FLUSH_MS).unref()
   }
 
-  /** What cannot be added is lost: these are figures for people. Never rejects. */
+  /** Drops counts that cannot be added: these are figures for people. Never rejects. */
   async flush(): Promise<void> {
     clearTimeout(this.#timer)
     this.#timer = undefined

@@ -2,9 +2,7 @@ import type { Observer } from '@ackhook/core'
 import { describeError } from '@ackhook/core/spi'
 import type { Engine } from '../engine/engine.ts'
 
-/**
- * While the engine is gone, its worker tries once a second. An error after this long without one starts a new outage.
- */
+/** An error after this long without one starts a new outage: a worker retries a lost engine once a second. */
 const QUIET_MS = 10_000
 /** Some messages differ every time, so the map is bounded. */
 const MAX_KNOWN = 20
@@ -14,7 +12,7 @@ export class OutageLog {
   readonly #observe: Observer
   readonly #operation: string
   readonly #engine: Pick<Engine, 'reasonOf'>
-  /** By message. */
+  /** Time of the last error, by message. */
   readonly #lastAt = new Map<string, number>()
 
   constructor(observe: Observer, operation: string, engine: Pick<Engine, 'reasonOf'>) {

@@ -11,7 +11,7 @@ export type QueueWorkersOptions = Pick<InboxWorkerOptions, 'leaseMs' | 'minutes'
 interface Member {
   readonly worker: InboxWorker
   readonly limiter: { max: number; readonly duration: number } | undefined
-  /** Its jobs whose end is not recorded. */
+  /** Jobs of this queue whose end is not recorded. */
   taken: number
 }
 
@@ -50,7 +50,7 @@ export class QueueWorkers {
   async drain(timeoutMs: number): Promise<void> {
     this.#draining = true
     const drained = Promise.all(this.#workers().map(worker => worker.drain(timeoutMs)))
-    // After the workers' own timers, which withdraw what waits for a slot.
+    // Fires after the workers' own timers, which withdraw the attempts that wait for a slot.
     const timer = setTimeout(() => this.#slots.open(), timeoutMs)
     await drained
     clearTimeout(timer)

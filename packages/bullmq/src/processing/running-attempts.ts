@@ -13,7 +13,7 @@ export interface RunningAttempt {
 
 /** One take of a job. */
 export interface Take extends RunningAttempt {
-  /** Whether this process has taken the job again, and goes on with the attempt under its new lock. */
+  /** `true` if this process has taken the job again, and continues the attempt under its new lock. */
   readonly isSuperseded: boolean
   /** Resolves when it is. */
   readonly superseded: Promise<void>

@@ -175,7 +175,7 @@ export class ManyQueues implements Engine {
     clearTimeout(this.#timer)
   }
 
-  /** Where an event may be: the queue that takes it now, and those that took it before. */
+  /** Queues that may have an event: the one that takes it now, and those that took it before. */
   #placesOf(jobId: string): readonly QueueEngine[] {
     const home = this.queues[placeOf(jobId, this.#count)]!
     if (this.#otherCounts.length === 0) return [home]
@@ -192,7 +192,7 @@ export class ManyQueues implements Engine {
     return answers
   }
 
-  /** For events that may be where they were with another number of queues. */
+  /** Adds events that may still be in the queue of an earlier number of queues. */
   async #addUnlessKnown(
     jobs: readonly NewJob[],
   ): Promise<ReadonlyMap<NewJob, boolean | KnownJob | Promise<boolean | KnownJob>>> {
@@ -250,7 +250,7 @@ export class ManyQueues implements Engine {
       await this.#record.use(this.#count)
       await this.#look()
     } catch {
-      // Whatever else asks this server reports it.
+      // Any other call to this server reports the failure.
     }
     this.#refreshLater()
   }

@@ -2,7 +2,7 @@ import { byPosition, bytesOf, type JobQuery, type ListedJob, PAGE_BYTES } from '
 
 type List = (query: JobQuery) => Promise<readonly ListedJob[]>
 
-/** More than an even share of a page, since no list has exactly that. */
+/** Jobs beyond an even share of a page, since no list has exactly that many. */
 const SPARE = 8
 
 /** One page of several lists. It ends early like one of a single list. */

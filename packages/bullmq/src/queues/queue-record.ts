@@ -1,4 +1,4 @@
-/** Each costs two connections, and a question twice a second. */
+/** Limit on queues: each costs two connections, and a question twice a second. */
 export const MAX_QUEUES = 64
 
 /**

@@ -6,13 +6,13 @@ import type { RedisConnectionClient } from 'bullmq'
 const GREETING = /^-((?:ERR max number of clients|DENIED|LOADING|MASTERDOWN)[^\r\n]*)/
 /** The answer to the question by which ioredis learns whether it may send commands: while Redis loads, it only waits. */
 const LOADING = /\nloading:1\r/
-/** More than that answer has. */
+/** Longer than that answer. */
 const MAX_READ = 65_536
 /** ioredis' own sentences about commands that had no connection. */
 const HAD_NO_CONNECTION =
   /^(?:Connection is closed\.$|Stream isn't writeable|Cluster isn't ready|Reached the max retries per request)/
 
-/** Why a client has no connection: what the server said first, otherwise the socket. */
+/** Tells why a client has no connection: by the server's first words, or else by the socket's error. */
 export class ConnectionReason {
   #reason: Error | undefined
   /** Nothing has failed in this attempt to connect. */

@@ -5,7 +5,7 @@ import type { RedisConnectionClient, RedisOptions } from 'bullmq'
 type Overrides = Readonly<Record<string, unknown>>
 /** Opens a connection of our own: like the user's, except for what we depend on. */
 export type Connect = (overrides: Overrides) => RedisConnectionClient
-/** As ioredis has it: 1 for a new connection, 2 to send the command again on it as well. */
+/** Values of ioredis: 1 for a new connection, 2 to send the command again on it as well. */
 type Reconnect = boolean | 1 | 2
 
 /** Never give up on the server, whatever the user's own client does. */
@@ -68,7 +68,7 @@ export async function connector(connection: string | RedisOptions | RedisConnect
   }
 }
 
-/** Between two attempts to connect, the disconnect() of ioredis emits nothing and leaves its commands pending. */
+/** Disconnects for good. Between two connection attempts, ioredis' own disconnect() emits nothing and leaves commands pending. */
 export function disconnect(client: RedisConnectionClient): void {
   if (client['status'] === 'reconnecting') client['status'] = 'wait'
   client.disconnect?.()
@@ -98,8 +98,8 @@ function clearSocketTimeout(client: RedisConnectionClient): void {
 }
 
 /**
- * While a handler blocks the event loop, answers arrive and the time of `socketTimeout` runs out. Node runs the timer first,
- * so the network is read once more before a connection is given up. A cluster has no socket of its own.
+ * Reads the network once more before a connection is given up. Replies may arrive, and `socketTimeout` expire, while a
+ * handler blocks the event loop, and Node runs the timer first. A cluster has no socket of its own.
  */
 function readBeforeTimeout(socket: Socket | undefined): void {
   if (socket === undefined) return
@@ -133,7 +133,7 @@ function duplicateCluster(cluster: RedisConnectionClient, overrides: Overrides):
 }
 
 /**
- * After a failover behind one address, open connections still lead to the old master. It answers READONLY, or
+ * Reconnects after a failover behind one address. Open connections still lead to the old master, which replies READONLY, or
  * UNBLOCKED to a command that waits for a job. A new connection leads to the new master.
  */
 function reconnectOn(then: 'fail' | 'repeat'): (error: Error) => Reconnect {

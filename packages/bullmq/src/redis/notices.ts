@@ -1,7 +1,7 @@
 import type { StoreNotice } from '@ackhook/core/spi'
 import { type AskedBetween, clockNotice } from '../engine/clock-notice.ts'
 
-/** From the text of `INFO`: settings under which Redis may lose acknowledged events, and a clock that differs from its own. */
+/** Reads `INFO` for settings under which Redis may lose acknowledged events, and for a clock that differs from this process's. */
 export function redisNotices(info: string, asked: AskedBetween): readonly StoreNotice[] {
   const notices: StoreNotice[] = []
   const policy = field(info, 'maxmemory_policy')
@@ -26,7 +26,7 @@ export function redisNotices(info: string, asked: AskedBetween): readonly StoreN
   return [...notices, ...clockNotice('Redis', Number(field(info, 'server_time_usec')) / 1000, asked)]
 }
 
-/** After FLUSHALL or FLUSHDB, or a restart or a failover to a server without the data. */
+/** Reports data lost to FLUSHALL or FLUSHDB, or to a restart or failover to a server without it. */
 export function redisEmptied(queue: string): StoreNotice {
   return {
     code: 'redis_emptied',

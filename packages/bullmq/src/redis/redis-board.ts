@@ -97,7 +97,7 @@ export class RedisBoard implements EventBoard {
   readonly #keyOf: (name: string) => string
   readonly #keys: readonly string[]
   readonly #minutes: string
-  /** How many overdue jobs were looked at since the first one. */
+  /** Overdue jobs read since the first one. */
   #swept = 0
 
   constructor(client: RedisConnectionClient, keyOf: (name: string) => string) {

@@ -42,13 +42,13 @@ import {
 
 /** Bytes of data in one bite of pruning, so that large bodies do not make it long. */
 const MAX_BITE_BYTES = 4_000_000
-/** Of each kind of unfinished job, to find the oldest. */
+/** Jobs read of each unfinished state, to find the oldest. */
 const SAMPLE = 20
 
 /** Keys of which a queue that was used has at least one. */
 const USED = ['ackhook-processes', 'wait', 'active', 'delayed', 'prioritized', 'failed', 'completed']
 
-/** Of the key of a job that cannot be read. */
+/** Prefix of the key that leads to an unreadable job. */
 const NAME = 'ackhook-unreadable:'
 
 /** A wrong or missing password, or a user that is disabled. */
@@ -91,9 +91,9 @@ class RedisEngine implements QueueEngine {
   readonly board: EventBoard
   readonly refused: Promise<never>
   readonly traced: boolean
-  /** Whose turn it is to prune. */
+  /** Names this process when processes take turns at pruning. */
   readonly #id = randomUUID()
-  /** What queue and worker have in common. */
+  /** Options that queue and worker share. */
   readonly #shared: Omit<QueueOptions, 'connection'>
   readonly #connect: Connect
   readonly #client: RedisConnectionClient
@@ -145,7 +145,7 @@ class RedisEngine implements QueueEngine {
   async prepare(): Promise<void> {}
 
   add(jobs: readonly NewJob[]): readonly Promise<boolean>[] {
-    // On one connection Redis answers this before it adds anything.
+    // Redis replies to this first, since it shares a connection with the adds.
     // One question for all jobs, and single adds. perf: note 26.
     const known = this.#client['exists'](...jobs.map(({ opts }) => this.#key(opts.jobId)))
     return jobs.map(async ({ name, data, opts }) => {
@@ -242,7 +242,7 @@ class RedisEngine implements QueueEngine {
   }
 
   isFull(error: unknown): boolean {
-    // Also of a script, behind a text of Redis' own.
+    // Scripts too can fail so, with text of Redis' own in front.
     return /(?:^|[: -])OOM command not allowed/.test(describeError(error))
   }
 
@@ -259,7 +259,7 @@ class RedisEngine implements QueueEngine {
       connection['eval'](MAKE_NEXT_DUE, 2, ...keys, Date.now()).catch(() => {})
     })
     return Object.assign(worker, {
-      // While Redis is gone, BullMQ's close waits for the connection that blocks for jobs.
+      // BullMQ's close would wait for the blocking connection while Redis is gone.
       close: () => {
         for (const one of blocking) {
           // BullMQ connects an empty cluster anew before it blocks, also one that its close has just emptied.

@@ -66,7 +66,7 @@ export class RedisJobList {
     }
     return (
       jobs
-        // It may have been handled and forgotten since.
+        // The event may have been handled and forgotten since.
         .filter(({ addedAt }) => addedAt > 0)
         .map(job => ({ ...job, at: job.addedAt }))
         .toSorted(byPosition)

@@ -13,8 +13,8 @@ for i = 2, #found, 2 do found[i] = string.format('%.0f', now - found[i]) end
 return found
 `
 /**
- * What has no record had one queue, perhaps. A removal comes first: what follows it is allowed on a Redis without free
- * memory. KEYS: the record. ARGV: the number.
+ * Records a number of queues. An inbox without a record may have had one queue. A removal comes first: a script that begins
+ * with one may write on a Redis without free memory. KEYS: the record. ARGV: the number.
  */
 const USE = `${NOW}
 now = string.format('%.0f', now)

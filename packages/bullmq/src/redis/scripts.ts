@@ -1,6 +1,6 @@
 /**
- * What outlives a job's body, from the beginning of its data. Somebody who edits the data in a dashboard may have moved
- * it, and another producer's job lacks it.
+ * Reads the fields that outlive a job's body from the beginning of its data. An edit in a dashboard may have moved them, and
+ * another producer's job lacks them.
  */
 const HEAD_OF = `
 local function headOf(data)
@@ -125,10 +125,9 @@ return 1
 `
 
 /**
- * How many events wait, run and are dead, when the oldest of those that wait or run was accepted, and why one failed that
- * waits for another attempt. The oldest are at the
- * end of the lists. Delayed jobs are ordered by when they are due: the oldest has most attempts behind it and so the longest
- * delay, and is among the last.
+ * Counts waiting, running and dead events, and returns the acceptance time of the oldest unfinished one and the failure of one
+ * that waits for another attempt. The oldest are at the end of the lists. Delayed jobs are ordered by due time: the oldest
+ * has the most attempts behind it, hence the longest delay, and is among the last.
  *
  * KEYS: the jobs that wait, are paused, delayed, prioritized, run, failed. ARGV: the prefix of the queue's keys, and how
  * many of each to look at.

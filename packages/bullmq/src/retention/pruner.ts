@@ -1,15 +1,15 @@
 import { type ProcessingPolicy, settlesWithin } from '@ackhook/core/spi'
 import type { Engine } from '../engine/engine.ts'
 
-/** How long a handled event stays whole, for dashboards. */
+/** Time for which a handled event stays whole, for dashboards. */
 const WHOLE_MS = 10_000
 const PERIOD_MS = 1000
-/** Of one statement or script. On Redis, where everything else waits for it, it took 4.6 ms with bodies of 2 KB. */
+/** Jobs of one statement or script. On Redis, where everything else waits for it, it took 4.6 ms with bodies of 2 KB. */
 const BITE = 250
-/** Between two bites, in multiples of what the last one took: the server keeps most of its time for deliveries. */
+/** Pause between two bites, as a multiple of the last one's time: the server keeps most of its time for deliveries. */
 const PAUSE_FACTOR = 3
 const MIN_PAUSE_MS = 10
-/** Most of a long bite is a slow link or a wait for a connection, not the server's time: a busy queue would outrun the bites. */
+/** A long bite is mostly a slow link or a wait for a connection, not the server's time: a busy queue would outrun the bites. */
 const MAX_PAUSE_MS = 100
 const CLOSE_MS = 1000
 
@@ -41,7 +41,7 @@ export class Pruner {
     this.#schedule(PERIOD_MS * (0.5 + Math.random() / 2))
   }
 
-  /** For an error of an add: prunes at once where that makes room. */
+  /** Prunes at once if that helps against this error of an add. */
   relieve(error: unknown): void {
     if (this.#isUrgent || !this.#engine.isFull(error)) return
     this.#isUrgent = true
