@@ -129,8 +129,8 @@ class BullmqInbox {
     try {
       await withinStartTime(this.#begin(engine, work, policy, { pruner, minutes }), engine)
     } catch (cause) {
-      // BullMQ never forgets a start that failed, and one that was only too slow must not take effect during the next:
-      // that has connections of its own.
+      // BullMQ keeps a failed start for ever, and one that was only too slow must not take effect during the next,
+      // which has its own connections.
       void pruner.stop()
       this.#shutDown(engine)
       throw cause instanceof AckhookError ? cause : startError(engine.reasonOf(cause))

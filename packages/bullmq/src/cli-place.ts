@@ -3,7 +3,7 @@ import type { ResolvedOptions } from './options.ts'
 type Fields = Readonly<Record<string, unknown>>
 
 /**
- * The flags with which `ackhook inbox` finds the queue. `undefined` where no address names it: a cluster, Sentinels, a
+ * The flags with which `ackhook inbox` finds the queue. `undefined` if no address names it: a cluster, Sentinels, a
  * socket. `PASSWORD` stands for a password.
  */
 export function cliPlace({ engine, queue, prefix }: ResolvedOptions): readonly string[] | undefined {

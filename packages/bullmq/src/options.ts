@@ -3,7 +3,7 @@ import { describeError, durationMs, kindOf, refuseUnknownNames, wholeNumber } fr
 import type { PostgresConnectionOptions, RedisConnectionClient, RedisOptions, Telemetry } from 'bullmq'
 import { MAX_QUEUES } from './queues/queue-record.ts'
 
-/** A pool of `pg`, by what distinguishes it from options: its own type and BullMQ's do not fit each other. */
+/** A pool of `pg`, recognised by properties that options lack: its own type and BullMQ's are incompatible. */
 export interface PostgresPool {
   readonly connect: unknown
   readonly query: unknown
@@ -29,7 +29,7 @@ export interface BullmqInboxOptions {
   readonly queue?: string | undefined
   /**
    * Spreads the events over so many BullMQ queues, each of which a Redis Cluster has on one node: 1 to 64. Redis only. May be
-   * changed: what is in other queues is handled, listed and recognised all the same. Default 1.
+   * changed: events in other queues are still handled, listed and recognised. Default 1.
    */
   readonly queues?: number | undefined
   /** Prefix of all keys in Redis. Default BullMQ's own, `'bull'`. Redis only; a cluster needs a hash tag, `'{ackhook}'`. */
@@ -145,7 +145,7 @@ function checkPoolSize(postgres: object | string): void {
   throw new ConfigurationError('postgres', `must have a pool of at least two connections; got max: ${max}`)
 }
 
-/** The names that say where a server is, and where in it. One of `complete` makes `parts` unnecessary. */
+/** The options that locate a server and a place in it. One of `complete` makes `parts` unnecessary. */
 interface Address {
   readonly complete: readonly string[]
   readonly parts: readonly string[]

@@ -60,7 +60,7 @@ const FIXES: readonly (readonly [codes: RegExp, replies: RegExp | undefined, fix
     'use TLS on both sides or on neither (rediss:// and the option `tls` for Redis, `ssl` for PostgreSQL), with a certificate that the client trusts',
   ],
   [
-    // Insufficient privilege, read-only transaction, and what Redis says of either.
+    // Insufficient privilege, read-only transaction, and Redis' words for either.
     /^(?:42501|25006)$/,
     /^(?:NOPERM|READONLY)|can't run this command/,
     'give it a user that may write, and the address of the primary',

@@ -3,7 +3,7 @@ import { withDeadline } from '@ackhook/core/spi'
 import type { Engine } from './engine/engine.ts'
 
 const DEADLINE_MS = 5000
-/** A count of so many events that takes longer than this is not repeated for every question. */
+/** A count of at least this many events that takes longer than `QUICK_MS` is not repeated for every question. */
 const MANY = 10_000
 const QUICK_MS = 15
 /** Greatest age of a count. */
@@ -14,7 +14,7 @@ const ASKED_MS = 150_000
 
 /**
  * The counts of all processes. On PostgreSQL a million waiting events take seconds to count: then the counts are repeated in
- * the background, as long as somebody asks for them, and are up to 10 s old.
+ * the background, as long as they are read, and are up to 10 s old.
  */
 export class Stats {
   readonly #engine: Pick<Engine, 'readCounts'>

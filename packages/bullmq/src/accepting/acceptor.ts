@@ -69,7 +69,7 @@ export class Acceptor {
     return refusesUnseen ? ACCEPT_RESULTS.full : this.#flights.accept(delivery)
   }
 
-  /** Resolves when every delivery under way has its answer. */
+  /** Resolves when every delivery under way has its result. */
   settled(): Promise<void> {
     return this.#flights.settled()
   }
@@ -95,13 +95,13 @@ export class Acceptor {
       observe({ kind: 'store_down', operation: 'accept', error: cause })
       return { outcome: 'unavailable', code: 'inbox_unavailable', cause }
     } finally {
-      // Release the slot even without an answer, or it would stay reserved until the connection ends.
+      // Release the slot even without a result, or it would stay reserved until the connection ends.
       if (hasRoom) this.#capacity.release()
     }
   }
 
   /**
-   * An add is atomic and does nothing where the id is known. A known job with our token is our own: a client may send
+   * An add is atomic and does nothing if the id is known. A known job with our token is our own: a client may send
    * a command again when its reply was lost, and on Redis the known job may be another one of the batch.
    */
   async #store(delivery: Delivery): Promise<AcceptResult> {
@@ -163,7 +163,7 @@ function duplicateOf(known: KnownJob, delivery: Delivery): AcceptResult {
 /** Properties in which ioredis puts a refused command's arguments, and PostgreSQL the refused values. */
 const QUOTING = ['command', 'detail', 'where'] as const
 
-/** The same error without what it quotes of an event: loggers print all of an error, and payload belongs in no log. */
+/** Removes the payload that an error quotes: loggers print the whole error, and no log may contain payload. */
 function withoutPayload(error: unknown): unknown {
   if (isError(error)) for (const name of QUOTING) Reflect.deleteProperty(error, name)
   return error

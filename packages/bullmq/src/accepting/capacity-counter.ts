@@ -34,15 +34,15 @@ export class CapacityCounter {
     this.#deadlineMs = deadlineMs
   }
 
-  /** Reserves room for one event; `false` when there is none. Rejects when the engine had to count and did not answer. */
+  /** Reserves room for one event; `false` if there is none. Rejects if the engine had to count and did not reply. */
   reserve(): MaybePromise<boolean> {
     if (!this.#hasRoom()) return this.#isOlderThan(RECHECK_MS) && this.#count().then(() => this.#take())
-    // A count that fails decides nothing: the delivery itself finds out whether the engine answers.
+    // A failed count decides nothing: the delivery itself shows whether the engine replies.
     if (this.#isOlderThan(REFRESH_MS)) this.#count().catch(() => {})
     return this.#take()
   }
 
-  /** The reserved event is added, or its delivery has been answered otherwise: from now on the engine counts it. */
+  /** Ends a reservation: the event is added, and counted by the engine from now on, or its delivery was refused. */
   release(): void {
     this.#underWay--
   }

@@ -14,7 +14,7 @@ interface Waiting<Item, Answer> {
 }
 
 export interface GroupCommitOptions<Item, Answer> {
-  /** Sends several items at once. Each has an answer of its own, and a failure of its own. */
+  /** Sends several items at once. Each has its own result or failure. */
   readonly send: (items: readonly Item[]) => readonly Promise<Answer>[]
   /** The characters of an item. */
   readonly lengthOf?: (item: Item) => number

@@ -9,8 +9,8 @@ interface Flight {
 }
 
 /**
- * Lets the first of several concurrent deliveries of one event go to the server; the others wait for its answer.
- * Otherwise all of them might find the event new and be answered `accepted`. It would run only once all the same.
+ * Sends the first of several concurrent deliveries of one event to the server; the others wait for its result.
+ * Otherwise the server might find each of them new, and all would return `accepted`. The event would still run only once.
  */
 export class SingleFlight {
   readonly #accept: Accept
@@ -30,7 +30,7 @@ export class SingleFlight {
     return flight.answer.finally(() => this.#flights.delete(key))
   }
 
-  /** Resolves when every delivery under way has its answer. */
+  /** Resolves when every delivery under way has its result. */
   async settled(): Promise<void> {
     await Promise.allSettled([...this.#flights.values()].map(({ answer }) => answer))
   }

@@ -36,7 +36,7 @@ export interface QueueWorker {
   disconnect(): Promise<void>
   /** Resolves to the ids of the jobs that are no longer locked with their token. Rejects while the server is gone. */
   extendJobLocks(jobIds: string[], tokens: string[], lockMs: number): Promise<string[]>
-  /** Locks the job again for the attempt that had it, also where its lock has expired and the job waits. */
+  /** Locks the job again for the attempt that had it, even if its lock has expired and the job waits. */
   relock(job: EventJob, token: string, lockMs: number): Promise<Relocked>
   /** Sets BullMQ's count of the job's stalls to 0, whatever its state. */
   resetCrashCount(jobId: string): Promise<unknown>
@@ -82,17 +82,17 @@ export interface Engine {
   readonly refused?: Promise<never> | undefined
   /** Returns the cause of a failure: the server's or socket's first words, if the client hides them behind its own. */
   reasonOf(error: unknown): unknown
-  /** Calls the listener when other processes use more queues than before. Only where there may be several. */
+  /** Calls the listener when other processes use more queues than before. Present only if there may be several. */
   onMoreQueues?(listener: () => void): void
   /** Resolves when it is connected. */
   ready(): Promise<unknown>
   /** Resolves to whether the server has this queue. */
   exists(): Promise<boolean>
-  /** Creates what this package stores beside BullMQ, where it is missing. */
+  /** Creates this package's own tables beside BullMQ's, if they are missing. */
   prepare(policy: PreparePolicy): Promise<void>
   /**
-   * Adds the jobs whose ids are new, neither jobs nor remembered. Each has its own answer: `true` when the job is stored
-   * and is this delivery's, what there is of the id when it is not, and `false` when a lookup has to decide.
+   * Adds the jobs whose ids are new, neither jobs nor remembered. Each has its own result: `true` if the job is stored
+   * and is this delivery's, the id's existing state otherwise, and `false` if a lookup has to decide.
    */
   add(jobs: readonly NewJob[]): readonly Promise<boolean | KnownJob>[]
   /** The jobs that exist, each as it was at one moment, by id. */
@@ -102,7 +102,7 @@ export interface Engine {
   readCounts(): Promise<QueueCounts>
   /**
    * Moves a dead letter back to the waiting jobs in one step, with fresh counts of attempts and crashes, and with the
-   * name, data and order of `redelivery` where there is one. `false` when the job is no longer a dead letter.
+   * name, data and order of `redelivery` if there is one. `false` if the job is no longer a dead letter.
    */
   requeue(jobId: string, redelivery?: NewJob): Promise<boolean>
   /** The same for many, without a redelivery. Resolves to the ids of those that were moved. */
@@ -113,14 +113,14 @@ export interface Engine {
   forget(jobId: string): Promise<boolean>
   /** One page. Jobs of other producers may be among them. */
   list(query: JobQuery): Promise<readonly ListedJob[]>
-  /** One job with its body. `undefined` where there is none. */
+  /** Returns one job with its body. `undefined` if there is none. */
   find(jobId: string): Promise<FoundJob | undefined>
   /** Keeps under which keys jobs are found that cannot be read: job ids by key. */
   nameJobs(names: ReadonlyMap<string, string>): Promise<unknown>
   /** The id of the job that has such a key. */
   findName(key: string): Promise<string | undefined>
   /**
-   * Replaces handled jobs by what is remembered of them, each in one step, and forgets ids whose retention is over. Does
+   * Replaces handled jobs by their remembered ids, each in one step, and forgets ids whose retention is over. Does
    * nothing while another process has jobs to replace. Resolves to whether there may be more.
    */
   prune(bite: Bite): Promise<boolean>
@@ -128,7 +128,7 @@ export interface Engine {
   isFull(error: unknown): boolean
   /** Resolves to notices about the server's settings, for an operator. */
   notices(): Promise<readonly StoreNotice[]>
-  /** Waits for what is under way on the server. */
+  /** Waits for calls that are under way on the server. */
   close(): Promise<unknown>
   /** Ends the connections that are left, with or without the server's help. */
   disconnect(): Promise<void>

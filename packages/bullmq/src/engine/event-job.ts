@@ -21,7 +21,7 @@ export interface JobData extends Remembered {
   /** Trace context of the request. Absent without a trace, and in jobs of releases that kept none. */
   readonly traceparent?: string
   readonly tracestate?: string
-  /** The exact bytes that were signed, as text: re-serialized JSON would differ. In base64 where text cannot hold them. */
+  /** The exact bytes that were signed, as text: re-serialized JSON would differ. In base64 if text cannot hold them. */
   readonly body: string
   readonly encoding?: 'base64'
 }
@@ -77,7 +77,7 @@ export interface StoredJob {
   readonly data?: unknown
 }
 
-/** The delivery that a job was made from. `undefined` for a job of another producer, and for one that is damaged. */
+/** Returns the delivery that a job was made from. `undefined` for another producer's job, or a damaged one. */
 export function readDelivery({ id: jobId, name, data }: StoredJob): Delivery | undefined {
   const parts = Object(data) as Partial<JobData>
   const { id, namespace, receivedAt, fingerprint, body, encoding = 'utf8' } = parts

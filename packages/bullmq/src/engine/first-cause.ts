@@ -1,6 +1,6 @@
 /**
- * The error behind one that says nothing: Node tries every address of a name, and reports an `AggregateError` without a
- * message when none answers.
+ * Returns the error behind one that says nothing: Node tries every address of a name, and reports an `AggregateError`
+ * without a message if none responds.
  */
 export function firstCause(error: unknown): unknown {
   let found = error

@@ -1,6 +1,6 @@
 import { ConfigurationError } from '@ackhook/core'
 
-/** A position in a list: what it is ordered by, then the id of the job. */
+/** A position in a list: its sort key, then the job's id. */
 export interface Position {
   readonly at: number
   readonly jobId: string
@@ -24,7 +24,7 @@ export interface ListedJob {
   readonly id: string
   readonly name: string
   /**
-   * The stored text, another producer's too. `undefined` where the server has lost it. Without bodies: with an empty one in
+   * The stored text, another producer's too. `undefined` if the server has lost it. Without bodies: with an empty one in
    * the place of each.
    */
   readonly data: string | undefined
@@ -38,16 +38,16 @@ export interface ListedJob {
   readonly addedAt: number
   /** Sort key of the list. */
   readonly at: number
-  /** The name of its queue, where an inbox has several. */
+  /** The name of its queue, if an inbox has several. */
   readonly queue?: string | undefined
 }
 
-/** One job, and what became of it. */
+/** One job, with its state. */
 export interface FoundJob extends ListedJob {
   readonly state: JobQuery['state'] | 'handled'
 }
 
-/** The part of a page that is asked for at a time. */
+/** The part of a page that is read at a time. */
 export interface SliceQuery extends JobQuery {
   /** Bytes after which it ends. */
   readonly sliceBytes: number
@@ -59,11 +59,11 @@ export interface Slice {
   readonly jobs: readonly ListedJob[]
   /** Places of the list that were read. Some may have no job to list. */
   readonly places: number
-  /** The last of these places. `undefined` at the end of the list, and where the next job does not fit. */
+  /** The last of these places. `undefined` at the end of the list, or if the next job does not fit. */
   readonly last: Position | undefined
 }
 
-/** Bytes of what is stored of the jobs of one page: 4 MiB of bodies, and what is around them. */
+/** Stored bytes of the jobs on one page: 4 MiB of bodies, and their envelopes. */
 export const PAGE_BYTES: number = 4_194_304 + 65_536
 /** Bytes that the server sends at a time, so that a long page keeps neither the server nor a connection from deliveries. */
 const SLICE_BYTES = 524_288
@@ -72,8 +72,8 @@ const SLICE = 250
 export const JOB_BYTES = 200
 
 /**
- * A page in slices: each is short for the server, and what waits for the same connection comes in between. It ends early
- * once what is stored exceeds a bound, and never before the first job.
+ * Reads a page in slices: each is short for the server, and other calls on the same connection come in between. The page ends
+ * early once its stored bytes exceed a bound, but never before the first job.
  */
 export async function readPage(
   query: JobQuery,
@@ -113,7 +113,7 @@ export function cursorOf({ at, id }: Pick<ListedJob, 'at' | 'id'>): string {
   return `${at}.${id}`
 }
 
-/** The position that a cursor names. Throws {@link ConfigurationError} for what was never one. */
+/** Returns a cursor's position. Throws {@link ConfigurationError} for anything that was never a cursor. */
 export function parseCursor(cursor: string): Position {
   const [, at, jobId] = CURSOR.exec(cursor) ?? []
   if (at !== undefined && jobId !== undefined) return { at: Number(at), jobId }

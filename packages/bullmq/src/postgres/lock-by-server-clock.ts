@@ -8,7 +8,7 @@ interface Backend {
 
 /**
  * Lets the lock of a job that is taken end by the server's clock, as a renewed one does. BullMQ's own ends by the worker's:
- * where that is behind, another worker would find the lock expired and run the event beside the first.
+ * if that is behind, another worker would find the lock expired and run the event beside the first.
  */
 export function lockByServerClock(backend: object): void {
   const bullmq = backend as Backend

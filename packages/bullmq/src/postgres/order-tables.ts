@@ -20,7 +20,7 @@ const BEHIND = 'waiting-children'
  * never looks at keys. The key's lock comes before any change of a row that has the key: an add that waits for such a
  * row may hold it already. A redelivered event, which is there, takes no lock.
  *
- * Only where \`serializeBy\` is set. One statement without parameters, so that all of it is one transaction.
+ * Created only if \`serializeBy\` is set. One statement without parameters, so that it is one transaction.
  */
 export const CREATE_ORDER: string = `
 SELECT pg_advisory_xact_lock(hashtext('ackhook:tables'));

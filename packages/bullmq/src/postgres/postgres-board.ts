@@ -63,7 +63,7 @@ ON CONFLICT (queue, started_at_ms) DO UPDATE
 SET handled = known.handled + EXCLUDED.handled, dead_lettered = known.dead_lettered + EXCLUDED.dead_lettered,
   received = known.received + EXCLUDED.received`
 
-/** A tool may read a table that has no column for what was received yet. $1 queue, $2 the last minute that is left out. */
+/** Reads a table that may lack the column `received`, which a later release added. $1 queue, $2 the last minute to leave out. */
 const MINUTES = `
 SELECT started_at_ms, handled, dead_lettered, coalesce(to_jsonb(ackhook_minute)->>'received', '0') AS received
 FROM ackhook_minute

@@ -75,7 +75,7 @@ const TABLES = [
   [ARE_MISSING, CREATE_TABLES],
   [BOARD_IS_MISSING, CREATE_BOARD],
 ] as const
-/** The same where events run in the order of a key. */
+/** Same, for events that run in order by key. */
 const ORDERED_TABLES = [...TABLES, [ORDER_IS_MISSING, CREATE_ORDER]] as const
 
 interface KnownRow {
@@ -326,7 +326,7 @@ class PostgresEngine implements QueueEngine {
     )
   }
 
-  /** The ids of what a statement has changed. */
+  /** Returns the ids of the rows that a statement has changed. */
   async #change(statement: string, values: readonly unknown[]): Promise<readonly string[]> {
     const { rows } = await retryingDeadlocks(() =>
       this.#queries.query<{ readonly id: string }>(statement, values),

@@ -4,7 +4,7 @@ interface Backend {
 }
 
 const MAX_TRIES = 5
-/** Deadlock detected; and serialization failure, where the database is set to that isolation level. */
+/** Deadlock detected; serialization failure, if the database is set to that isolation level. */
 const ROLLED_BACK: ReadonlySet<unknown> = new Set(['40P01', '40001'])
 const MAX_WAIT_MS = 50
 

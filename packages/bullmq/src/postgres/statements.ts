@@ -1,4 +1,4 @@
-/** Adds the jobs whose ids are new, and answers what there is of each id then. $1 queue, $2 jobs as JSON. */
+/** Adds the jobs whose ids are new, and returns the state of each id afterwards. $1 queue, $2 jobs as JSON. */
 export const ACCEPT = 'SELECT id, token, fingerprint, dead FROM ackhook_accept_jobs($1, $2)'
 
 /** $1 queue. */
@@ -162,7 +162,7 @@ SELECT id, publish_event(queue, 'stalled', jsonb_build_object('jobId', id)), pg_
 FROM reclaimed`
 
 /**
- * Renews locks and answers which are no longer held. A row that another statement holds is left out: it is being ended, and
+ * Renews locks, and returns those that are no longer held. A row that another statement holds is left out: it is being ended, and
  * BullMQ's own function would wait for each such row in turn, while the locks it has renewed so far run out unseen.
  * $1 queue, $2 ids, $3 tokens, $4 for how many milliseconds.
  */
@@ -216,7 +216,7 @@ SELECT ${SERVER_NOW_MS} AS now,
   current_setting('synchronous_commit') AS "synchronous_commit", current_setting('fsync') AS "fsync",
   current_setting('default_transaction_isolation') AS isolation`
 
-/** Forgets a handled event: its job, or what is remembered of it. $1 queue, $2 id. */
+/** Forgets a handled event: its job, or its remembered id. $1 queue, $2 id. */
 export const FORGET = `
 WITH handled AS (SELECT id FROM job WHERE queue = $1 AND id = $2 AND state = 'completed' FOR UPDATE),
 remembered AS (DELETE FROM ackhook_remembered WHERE queue = $1 AND id = $2 RETURNING id)

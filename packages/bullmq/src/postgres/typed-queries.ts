@@ -30,7 +30,7 @@ const PARSERS: ReadonlyMap<number, Parse> = new Map([
 
 const asText: Parse = text => text
 
-/** Thrown where `pg` reads rows, so that the query rejects. */
+/** Thrown while `pg` reads rows, so that the query rejects. */
 const refuseBinary: Parse = () => {
   throw new ConfigurationError(
     'postgres',

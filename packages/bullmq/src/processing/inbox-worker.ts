@@ -28,7 +28,7 @@ const GRACE_MS = 1000
 /** BullMQ's 15 s would leave the events waiting for as long after the server is back. */
 const RETRY_MS = 1000
 /**
- * BullMQ looks for expired locks so often. Where the process that looked last is the one that died, the next looks up to two
+ * BullMQ checks for expired locks this often. If the process that checked last is the one that died, the next checks up to two
  * periods later: a dead process's events run again after one and a quarter of a lease.
  */
 const CHECKS_PER_LEASE = 8
@@ -40,7 +40,7 @@ export interface InboxWorkerOptions {
   readonly limiter: WorkerSettings['limiter'] | undefined
   /** Events of this queue that run at a time, at first. */
   readonly concurrency: number
-  /** A job was taken. Returns what to call, once or more, when its end is recorded or it is another's. */
+  /** Reports a taken job. The returned function is called, once or more, when its end is recorded or it is another's. */
   readonly onTaken: () => () => void
   readonly minutes: MinuteCounter
   readonly outages: OutageLog
@@ -67,7 +67,7 @@ export class InboxWorker {
   /** Events that were handled, whose completion is not recorded yet. */
   readonly #completing = new Set<RunningAttempt>()
   readonly #running = new RunningAttempts()
-  /** The drain ran out of time: what still runs goes back to the queue. */
+  /** The drain ran out of time: running jobs go back to the queue. */
   #givingBack = false
 
   constructor(
@@ -122,7 +122,7 @@ export class InboxWorker {
     return this.#worker.waitUntilReady()
   }
 
-  /** Takes no more jobs, waits for the running ones, then gives back what is left. */
+  /** Takes no more jobs, waits for the running ones, then gives the rest back. */
   async drain(timeoutMs: number): Promise<void> {
     const closed = this.#worker.close()
     if (!(await settlesWithin(closed, timeoutMs))) {
@@ -174,7 +174,7 @@ export class InboxWorker {
     try {
       await this.#record(result, job, token, take)
     } catch (error) {
-      // No record follows: whoever takes the job next begins anew.
+      // No record follows: the next worker that takes the job begins anew.
       if (error instanceof WaitingError) this.#running.end(job, take)
       throw error
     }
@@ -248,7 +248,7 @@ export class InboxWorker {
     this.#policy.observe({ kind: 'completion_lost', ...eventRef(delivery), error })
   }
 
-  /** Throws what makes BullMQ retry, fail or leave the job. */
+  /** Throws the error that makes BullMQ retry, fail or leave the job. */
   async #apply(result: Failed, job: EventJob, token: string, lock: JobLock): Promise<never> {
     // The attempt was withdrawn. The worker that has the job now decides.
     if (lock.lost && result.outcome === 'retry') throw new WaitingError()

@@ -1,7 +1,7 @@
 import { describeError, isError } from '@ackhook/core/spi'
 import { UnrecoverableError } from 'bullmq'
 
-/** The reason of a failure without a text of its own. */
+/** The reason of a failure that has no text. */
 export const NO_REASON = 'The handler threw nothing that could be described.'
 /** The flag u makes a surrogate match only if its other half is missing. */
 const UNSTORABLE = /[\0\p{Surrogate}]/gu

@@ -21,7 +21,7 @@ export interface LockHolder {
   readonly jobId: string
   readonly token: string
   readonly attempt: Attempt
-  /** Locks the job again, where it has expired and nobody else has begun with it. */
+  /** Locks the job again, if its lock has expired and nobody else has begun with it. */
   readonly relock: () => Promise<Relocked>
   /** The attempt no longer counts. Called once. */
   readonly onLost: () => void
@@ -44,8 +44,8 @@ const RENEWALS_PER_LEASE = 8
  * That uses the wall clock and identifies a lock by job id: a clock that is set back stops it silently, and where a job
  * runs twice in one process, the end of the first attempt ends the renewal for the second, whose lock then expires too.
  *
- * A renewal that fails or is not answered is tried again until the lock must have expired. Then the attempt is
- * withdrawn, whatever the server would answer. After a stall of the event loop or the whole process nothing was tried: then
+ * A renewal that fails or gets no reply is tried again until the lock must have expired. Then the attempt is withdrawn,
+ * whatever the server would reply. After a stall of the event loop or the whole process nothing was tried: then
  * the server is asked first, which may not have given the job to anybody else. Where the whole machine stalled it may answer
  * late, and is waited for as long as a lease: this process would take a job that it has withdrawn again, and run it beside
  * itself.
@@ -73,8 +73,8 @@ export class LockRenewal {
   hold(holder: LockHolder): JobLock {
     const earlier = this.#held.get(holder.jobId)
     if (earlier?.attempt === holder.attempt) earlier.lost = true
-    // The job was taken here once more, and what runs is no longer the same. The server may have recorded the end of the
-    // earlier attempt, and the reply is still under way: where it refuses that record, `lose` says so.
+    // The job was taken here once more, so another attempt runs. The server may have recorded the end of the earlier one while
+    // the reply is still under way: if it refused that record, `lose` is called.
     else if (earlier !== undefined && !earlier.ended) this.#lose(earlier)
     const lock = { ...holder, renewedAt: performance.now(), lost: false, ended: false, asking: false }
     this.#held.set(holder.jobId, lock)
@@ -158,7 +158,7 @@ export class LockRenewal {
     }
   }
 
-  /** Judges a lock that has expired, or that the server no longer knows. */
+  /** Judges a lock that has expired, or that the server no longer has. */
   async #ask(lock: HeldLock): Promise<void> {
     if (lock.asking || this.#held.get(lock.jobId) !== lock) return
     lock.asking = true
@@ -177,7 +177,7 @@ export class LockRenewal {
   }
 
   #lose(lock: HeldLock): void {
-    // The answer to a renewal may come after the end of the attempt.
+    // The reply to a renewal may come after the end of the attempt.
     if (this.#held.get(lock.jobId) === lock) this.lose(lock)
   }
 }

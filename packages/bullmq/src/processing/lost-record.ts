@@ -35,7 +35,7 @@ export interface RecordEvents {
 const RECORDS = ['moveToCompleted', 'moveToFailed', 'moveToDelayed', 'moveToWait'] as const
 
 /**
- * Tells what becomes of the one call by which an attempt records its end. It is repeated where the server did not make it: a
+ * Tracks the call that records an attempt's end. It is repeated if the server did not make it: a
  * connection that ends, a replica too few, a full disk. BullMQ repeats it for two errors alone, and takes any other for a
  * failure of the handlers: a handled event would run again. The token of its lock makes repeating safe. Where the lock
  * expired meanwhile and nobody has taken the job, it is locked again.
@@ -65,7 +65,7 @@ async function repeated(job: EventJob, record: Call, args: readonly unknown[], e
   const again = () => {
     // BullMQ added the failure before it could record it.
     job.stacktrace = [...stacktrace]
-    // A repeat takes no next job along: nothing would run it once the drain is over.
+    // A repeat takes no next job with it: nothing would run that job once the drain is over.
     return record(...args.slice(0, 2), false)
   }
   for (let tries = 0; ; tries++) {

@@ -31,7 +31,7 @@ export class OutageLog {
     if (now - lastAt >= QUIET_MS) this.#observe({ kind: 'store_down', operation: this.#operation, error })
   }
 
-  /** The engine answers again. */
+  /** Forgets the outage: the engine replies again. */
   reset(): void {
     this.#lastAt.clear()
   }

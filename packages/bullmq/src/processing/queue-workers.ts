@@ -46,7 +46,7 @@ export class QueueWorkers {
     return Promise.all(this.#workers().map(worker => worker.ready()))
   }
 
-  /** Takes no more jobs, waits for the running ones, then gives back what is left. */
+  /** Takes no more jobs, waits for the running ones, then gives the rest back. */
   async drain(timeoutMs: number): Promise<void> {
     this.#draining = true
     const drained = Promise.all(this.#workers().map(worker => worker.drain(timeoutMs)))

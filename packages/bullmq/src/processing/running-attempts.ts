@@ -34,7 +34,7 @@ interface OwnTake extends Take {
 export class RunningAttempts {
   readonly #takes = new Map<string, OwnTake>()
 
-  /** The attempt that runs here already, where the job was taken again because its lock expired. */
+  /** Returns the attempt that already runs here, if the job was taken again because its lock expired. */
   earlier(job: EventJob): RunningAttempt | undefined {
     const take = this.#takes.get(job.id!)
     if (take === undefined || take.lock.lost) return undefined

@@ -7,12 +7,12 @@ import { mergeLists } from './merge-lists.ts'
 import { placeOf } from './place-of.ts'
 import type { QueueRecord } from './queue-record.ts'
 
-/** A process knows so late of a number of queues that another one has begun to use. */
+/** Longest time until a process notices a number of queues that another one has begun to use. */
 const REFRESH_MS = 5000
 
 /**
  * Several queues as one. An event is in the queue that the hash of its id names, and looked for wherever it was with a
- * number of queues that has been in use within the retention. A question about one event that a person asks goes to all.
+ * number of queues that has been in use within the retention. A person's question about one event goes to all queues.
  */
 export class ManyQueues implements Engine {
   readonly queues: QueueEngine[]
@@ -268,7 +268,7 @@ export class ManyQueues implements Engine {
   }
 }
 
-/** The processes and the counts are on the first queue's; what is postponed is on that of each. */
+/** Combines the boards: the first queue's has the processes and the counts, each queue's its postponed events. */
 function boardOf(first: InboxBoard, queues: readonly QueueEngine[]): InboxBoard {
   return {
     publish: async own => {

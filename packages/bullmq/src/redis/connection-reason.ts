@@ -2,11 +2,11 @@ import type { Socket } from 'node:net'
 import { isError } from '@ackhook/core/spi'
 import type { RedisConnectionClient } from 'bullmq'
 
-/** Redis says these before it closes a connection, and ioredis keeps them to itself: it asked for something else. */
+/** Errors that Redis sends before it closes a connection. ioredis drops them, because they reply to none of its commands. */
 const GREETING = /^-((?:ERR max number of clients|DENIED|LOADING|MASTERDOWN)[^\r\n]*)/
-/** The answer to the question by which ioredis learns whether it may send commands: while Redis loads, it only waits. */
+/** Part of the reply to ioredis' ready check. While Redis loads its data, ioredis only waits. */
 const LOADING = /\nloading:1\r/
-/** Longer than that answer. */
+/** Bytes to read for a reason; more than the ready check's reply has. */
 const MAX_READ = 65_536
 /** ioredis' own sentences about commands that had no connection. */
 const HAD_NO_CONNECTION =
@@ -35,7 +35,7 @@ export class ConnectionReason {
     })
   }
 
-  /** The reason of a failure, where that is only that there was no connection. */
+  /** Returns the reason for a missing connection, if the failure says no more than that. */
   of(error: unknown): unknown {
     const { name, message } = Object(error) as Partial<Error>
     if (name === 'DeadlineError') return this.#reason ?? error
@@ -55,13 +55,13 @@ export class ConnectionReason {
   }
 }
 
-/** A cluster says that no node answers, and why under another name. */
+/** Unwraps a cluster's error, which says that no node replies and has the cause under another name. */
 function nodeErrorOf(error: Error): Error {
   const { lastNodeError } = error as Error & { readonly lastNodeError?: unknown }
   return isError(lastNodeError) ? lastNodeError : error
 }
 
-/** Reads along until it is told to stop. A cluster has no socket of its own. */
+/** Reads along until the returned function is called. A cluster itself has no socket. */
 function readGreeting(socket: Socket | undefined, onError: (error: Error) => void): () => void {
   let said = ''
   const stop = () => void socket?.off('data', read)

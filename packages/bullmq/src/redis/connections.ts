@@ -3,7 +3,7 @@ import { ConfigurationError } from '@ackhook/core'
 import type { RedisConnectionClient, RedisOptions } from 'bullmq'
 
 type Overrides = Readonly<Record<string, unknown>>
-/** Opens a connection of our own: like the user's, except for what we depend on. */
+/** Opens our own connection: like the user's, except for the settings that we depend on. */
 export type Connect = (overrides: Overrides) => RedisConnectionClient
 /** Values of ioredis: 1 for a new connection, 2 to send the command again on it as well. */
 type Reconnect = boolean | 1 | 2
@@ -12,7 +12,7 @@ type Reconnect = boolean | 1 | 2
 const ALWAYS = {
   lazyConnect: false,
   retryStrategy: (times: number): number => Math.min(times * 100, 2000),
-  // ioredis asks a server that loads its data again only after as long as that one guesses, up to 10 s.
+  // While a server loads its data, ioredis waits as long as the server estimates, up to 10 s, before it tries again.
   maxLoadingRetryTime: 500,
   // BullMQ and this package calculate with Redis' numbers.
   stringNumbers: false,
@@ -99,7 +99,7 @@ function clearSocketTimeout(client: RedisConnectionClient): void {
 
 /**
  * Reads the network once more before a connection is given up. Replies may arrive, and `socketTimeout` expire, while a
- * handler blocks the event loop, and Node runs the timer first. A cluster has no socket of its own.
+ * handler blocks the event loop, and Node runs the timer first. A cluster itself has no socket.
  */
 function readBeforeTimeout(socket: Socket | undefined): void {
   if (socket === undefined) return
@@ -119,12 +119,12 @@ function isClient(
 }
 
 function duplicateCluster(cluster: RedisConnectionClient, overrides: Overrides): RedisConnectionClient {
-  // A cluster finds its masters by itself. It connects to a node when it has a command for it: one that is connecting while
-  // the cluster asks for its state makes it begin again, for seconds.
+  // A cluster finds its masters by itself. It connects to a node only for a command: a node that is still connecting while
+  // the cluster reads its own state makes it start again, for seconds.
   const { retryStrategy, reconnectOnError, ...redisOptions } = overrides
   return cluster.duplicate([], {
     clusterRetryStrategy: retryStrategy,
-    // A replica that lags knows neither the newest jobs nor the newest dead letters.
+    // A lagging replica lacks the newest jobs and the newest dead letters.
     scaleReads: 'master',
     lazyConnect: false,
     enableOfflineQueue: overrides['enableOfflineQueue'],

@@ -1,6 +1,6 @@
 import { JOB_BYTES } from '../engine/job-list.ts'
 
-/** Tools that look at an inbox ask for jobs in scripts: an application may change what ioredis makes of other replies. */
+/** Lists jobs in scripts: an application may change how ioredis transforms other replies. */
 const READ_JOB = `
 local prefix, withBodies = ARGV[1], ARGV[2] == '1'
 local function sizeOf(id)

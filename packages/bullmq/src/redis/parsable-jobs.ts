@@ -1,6 +1,6 @@
 import { wrapRaw } from '../engine/unreadable-job.ts'
 
-/** Fields that BullMQ parses, and what each is without a value. */
+/** Fields that BullMQ parses, with their defaults. */
 const JSON_FIELDS: Readonly<Record<string, string>> = {
   opts: '{}',
   progress: '0',

@@ -262,7 +262,7 @@ class RedisEngine implements QueueEngine {
       // BullMQ's close would wait for the blocking connection while Redis is gone.
       close: () => {
         for (const one of blocking) {
-          // BullMQ connects an empty cluster anew before it blocks, also one that its close has just emptied.
+          // BullMQ reconnects an empty cluster before it blocks, even one that its close has just emptied.
           one['connect'] = connectNoMore
           if (one['status'] === 'reconnecting') disconnect(one)
         }
@@ -295,7 +295,7 @@ class RedisEngine implements QueueEngine {
     return [...redisNotices(info, asked), ...(await this.#emptied())]
   }
 
-  /** A notice where Redis has lost the data of the queue since this was last asked. */
+  /** Returns a notice if Redis has lost the queue's data since the last call. */
   async #emptied(): Promise<readonly StoreNotice[]> {
     const asked = this.#client['eval'](MARK, 1, this.#key('ackhook-mark'), randomUUID())
     // A tool may be allowed to read only.
@@ -328,7 +328,7 @@ async function changedOf(
   return jobIds.filter((_, i) => changed[i])
 }
 
-/** Wakes the loop that takes jobs where it waits for one of as many as before. BullMQ's `resume` wakes it the same way. */
+/** Sets the concurrency, and wakes BullMQ's loop if it waits for one of as many jobs as before. BullMQ's `resume` wakes it the same way. */
 function setConcurrency(worker: Worker, concurrency: number): void {
   const { mainLoopQueue: jobs } = worker as unknown as { readonly mainLoopQueue: JobLoop | null }
   const isWaiting = jobs !== null && jobs.numTotal() >= worker.concurrency && worker.concurrency < concurrency

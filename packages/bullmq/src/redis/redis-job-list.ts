@@ -18,8 +18,8 @@ const READ_AT_ONCE = 250
 type Reply = readonly [string, ...(string | null)[]]
 
 /**
- * Dead letters are in a sorted set, and what runs is a short list. What waits is in a list without an order by age or an
- * index by id, beside a set of what is delayed: no page of it could be stable.
+ * Dead letters are in a sorted set, and running jobs are a short list. Waiting jobs are in a list without an order by age or
+ * an index by id, beside a set of delayed jobs: no page of them could be stable.
  */
 export class RedisJobList {
   readonly #client: RedisConnectionClient

@@ -14,7 +14,7 @@ end
 `
 
 /**
- * The token and fingerprint of each job, or of what is remembered of it, and whether it is a dead letter and exists. In one step: a
+ * Returns the token and fingerprint of each job or remembered id, whether it is a dead letter, and whether it exists. In one step: a
  * dead letter that is discarded between two questions would look like an event that was handled.
  *
  * KEYS: the failed jobs, then the jobs. ARGV: the ids of the jobs.
@@ -75,7 +75,7 @@ return bytes < 0 and tonumber(ARGV[4]) or #handled / 2
 
 /**
  * Moves a dead letter back to the waiting jobs, with fresh counts of attempts and stalls, its routing token as it was, and the name
- * and data of a redelivery where there is one. In one step: between BullMQ's `updateData` and `retry`, a second delivery with
+ * and data of a redelivery if there is one. In one step: between BullMQ's `updateData` and `retry`, a second delivery with
  * other bytes could overwrite those that were just acknowledged.
  *
  * Queue and job have no priority and no parent. The marker wakes a worker, which checks by itself whether the queue
@@ -154,7 +154,7 @@ return { pending, redis.call('LLEN', KEYS[5]), redis.call('ZCARD', KEYS[6]), sam
 `
 
 /**
- * Renews locks as BullMQ does, with PEXPIRE instead of SET: a Redis without free memory refuses SET, and what runs would lose
+ * Renews locks as BullMQ does, with PEXPIRE instead of SET: a Redis without free memory refuses SET, and running events would lose
  * its lock. KEYS: the possibly stalled jobs. ARGV: the prefix of the queue's keys, milliseconds, then pairs of a job's id
  * and token. Returns the ids of the jobs that are no longer locked with their token.
  */
@@ -207,7 +207,7 @@ end
 /**
  * Lets a worker take events from a Redis without free memory. BullMQ's script begins with a command that such a Redis
  * refuses, unless a delayed job is due: then it first removes that one, and what follows a removal is allowed. So the next
- * waiting job becomes one that is due. Where a worker has taken one job, it takes the others as it completes it.
+ * waiting job becomes one that is due. A worker that has taken one job takes the next as it completes it.
  *
  * KEYS: the waiting jobs, the delayed jobs. ARGV: the time now.
  */
@@ -217,8 +217,8 @@ if id then redis.call('ZADD', KEYS[2], ARGV[1] * 0x1000, id) end
 `
 
 /**
- * A mark that stays for as long as the data of the server does. KEYS: the mark. ARGV: a new one, where there is none. Returns the
- * one that is there; nothing on a Redis without free memory.
+ * Sets a mark that stays as long as the server's data. KEYS: the mark. ARGV: a new one, in case there is none. Returns the
+ * current mark; nothing on a Redis without free memory.
  */
 export const MARK = `
 if redis.call('EXISTS', KEYS[1]) == 0 then redis.pcall('SET', KEYS[1], ARGV[1]) end

@@ -17,7 +17,7 @@ type PrunedEngine = Pick<Engine, 'prune' | 'isFull'>
 
 /**
  * Replaces handled events by their ids, and forgets ids whose retention is over, in small bites beside the work. BullMQ's
- * own removal runs inside of completions: on PostgreSQL without a bound, so that none ends for minutes when many ids
+ * own removal runs inside completions: without a limit on PostgreSQL, so that none ends for minutes when many ids
  * expire together; on Redis only when another event is handled, so that a full Redis never recovers.
  */
 export class Pruner {
