@@ -72,7 +72,7 @@ const FIXES: readonly (readonly [codes: RegExp, replies: RegExp | undefined, fix
   ],
   [/^57P0[123]$/, /^(?:LOADING|MASTERDOWN)/, 'it starts or stops: wait until it serves, and try again'],
   [/^57014$/, undefined, 'raise `statement_timeout` for its user, or find out why the server is so slow'],
-  [/^53[12]00$/, /^OOM|-OOM/, 'give it more memory or disk, or let it handle what waits'],
+  [/^53[12]00$/, /^OOM|-OOM/, 'give it more memory or disk, or let it handle the waiting events'],
   [/^(?:ENOTFOUND|EAI_AGAIN)$/, undefined, 'check the name of its host'],
 ]
 
@@ -92,6 +92,6 @@ function fixOf(cause: unknown): string {
   )
   return (
     found?.[2] ??
-    'check that it runs, and that the option `connection` or `postgres` leads to it, with TLS where the server has it and without elsewhere'
+    'check that it runs, and that the option `connection` or `postgres` leads to it, with TLS if the server has it, and without otherwise'
   )
 }

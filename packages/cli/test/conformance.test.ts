@@ -203,7 +203,7 @@ describe('conformance cannot start', () => {
       ['--store', 'store.mjs', '--case', 'store.claim.fre'],
       'there is no case store.claim.fre to run; did you',
     ],
-    [['--url', 'http://127.0.0.1:1/'], 'nothing answers at http://127.0.0.1:1/'],
+    [['--url', 'http://127.0.0.1:1/'], 'nothing responds at http://127.0.0.1:1/'],
   ])('%s', async (args, complaint) => {
     const { code, err } = await runCli(['conformance', ...args], { cwd: folder })
     expect(err).toContain(complaint)

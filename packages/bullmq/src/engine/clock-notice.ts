@@ -21,7 +21,7 @@ export function clockNotice(
   return [
     {
       code: 'clock_differs',
-      message: `The clock of this process is more than ${step} s ${aheadMs > 0 ? 'ahead of' : 'behind'} that of ${server}: retries start too early or too late where processes differ. Synchronise both.`,
+      message: `The clock of this process is more than ${step} s ${aheadMs > 0 ? 'ahead of' : 'behind'} that of ${server}: retries start too early or too late if the clocks of processes differ. Synchronise both.`,
     },
   ]
 }

@@ -93,7 +93,7 @@ async function requireServer(url: string): Promise<void> {
     await fetch(url, { redirect: 'manual' })
   } catch (cause) {
     const { message } = Object((cause as Error).cause ?? cause) as Error
-    throw new UsageError(`nothing answers at ${url} (${printable(message)}): start your receiver first`, {
+    throw new UsageError(`nothing responds at ${url} (${printable(message)}): start your receiver first`, {
       cause,
     })
   }

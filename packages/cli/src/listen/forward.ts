@@ -32,7 +32,7 @@ export async function forward(url: string, delivery: CapturedRequest): Promise<F
       body: new Uint8Array(await reply.arrayBuffer()),
     }
   } catch {
-    const body = JSON.stringify({ code: 'forward_failed', message: `No answer from ${new URL(url).host}.` })
+    const body = JSON.stringify({ code: 'forward_failed', message: `No response from ${new URL(url).host}.` })
     return {
       status: 502,
       headers: { 'content-type': 'application/json' },

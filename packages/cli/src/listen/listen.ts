@@ -80,7 +80,7 @@ function withReplyOfApp(arrival: Arrival, status: number, secrets: readonly Name
   const forwarded = { ...arrival, forwarded: status }
   if (arrival.verified !== true || status !== 401) return forwarded
   const source = secrets.map(secret => secret.source).join(' or ')
-  const text = `The signature is right: it verifies here, with the secret from ${source}. Your app refuses it, so it has something else than this command. Most likely its secret: compare SIGNING_SECRET where your app runs. Otherwise its clock, its tolerance or its option contract, or something in front of it asks for a login.`
+  const text = `The signature is right: it verifies here, with the secret from ${source}. Your app refuses it, so it uses something other than this command does. Most likely its secret: compare SIGNING_SECRET where your app runs. Otherwise its clock, its tolerance or its option contract, or something in front of it asks for a login.`
   return { ...forwarded, findings: [...arrival.findings, { cause: 'app-differs', proven: true, text }] }
 }
 

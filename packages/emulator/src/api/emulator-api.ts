@@ -88,7 +88,7 @@ export interface ReplayOptions {
 
 /** Many deliveries at once. Those of one call are at most 1,000; go on with `after`. */
 export interface BulkOptions {
-  /** Default: what is undelivered. */
+  /** Default: undelivered deliveries. */
   readonly filter?: DeliverySelection | undefined
   /** Only counts. Default `false`. */
   readonly dryRun?: boolean | undefined

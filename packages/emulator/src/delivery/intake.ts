@@ -88,7 +88,7 @@ export class Intake {
     if (room.isFullFor(bytes)) {
       throw new EmulatorError(
         'undelivered_full',
-        `what is pending or undelivered takes up the ${room.maxBytes} bytes of the log: replay or discard some`,
+        `pending and undelivered deliveries take up all ${room.maxBytes} bytes of the log: replay or discard some`,
       )
     }
     if (counts.open + count <= maxOpen) return

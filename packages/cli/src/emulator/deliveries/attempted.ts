@@ -27,7 +27,7 @@ export async function attempted(
 ): Promise<readonly DeliveryView[]> {
   const timeoutMs = durationMs(timeout, { option: 'timeout', minMs: 1, maxMs: MAX_MS })
   let deadline = performance.now() + timeoutMs
-  const bar = progress(deliveries.length, `Waiting for ${deliveries.length} answers`)
+  const bar = progress(deliveries.length, `Waiting for ${deliveries.length} replies`)
   const seen: DeliveryView[] = []
   try {
     for (let delivery of deliveries) {

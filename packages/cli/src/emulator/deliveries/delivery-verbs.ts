@@ -71,7 +71,7 @@ export const DELIVERY_VERBS: readonly Verb<never>[] = [
   },
   {
     name: 'replay',
-    description: 'Send deliveries again: by id, or with --all what is undelivered',
+    description: 'Send deliveries again: by id, or all undelivered ones with --all',
     args: [ids],
     options: [
       option('--all', 'every undelivered one; or a filter: every one that it names'),
@@ -105,7 +105,7 @@ export const DELIVERY_VERBS: readonly Verb<never>[] = [
   }),
   {
     name: 'discard',
-    description: 'Give deliveries up: by id, or with --all what is undelivered',
+    description: 'Give deliveries up: by id, or all undelivered ones with --all',
     args: [ids],
     options: [
       option('--all', 'every undelivered one; or a filter: every one that it names'),

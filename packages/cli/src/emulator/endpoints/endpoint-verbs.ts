@@ -25,13 +25,13 @@ export const ENDPOINT_VERBS: readonly Verb<never>[] = [
   callVerb<EndpointView>({
     name: 'endpoint',
     route: 'GET /workspaces/{workspace}/endpoint',
-    description: 'Show where events are sent to, what is subscribed, and its health with the reason',
+    description: 'Show its address, subscribed events, and health with the reason',
     lines: shown,
   }),
   callVerb<EndpointResult, SetEndpointFlags>({
     name: 'endpoint set',
     route: 'PUT /workspaces/{workspace}/endpoint',
-    description: 'Create it, or change what is named',
+    description: 'Create it, or change the settings given',
     options: [
       option('--to <url>', 'address of the receiver', parseUrl),
       option('--category <name>', 'send this category and no other; may be repeated', collect),
@@ -73,7 +73,7 @@ export const ENDPOINT_VERBS: readonly Verb<never>[] = [
   callVerb<undefined>({
     name: 'endpoint remove',
     route: 'DELETE /workspaces/{workspace}/endpoint',
-    description: 'Remove it; what is pending becomes undelivered',
+    description: 'Remove it; pending deliveries become undelivered',
     question: typed => `Remove the endpoint of ${printable(workspaceOf(typed))}?`,
     lines: (_, typed) => [
       `The endpoint of ${printable(workspaceOf(typed))} is removed. What was pending is undelivered.`,

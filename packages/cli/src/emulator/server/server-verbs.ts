@@ -34,7 +34,7 @@ export const SERVER_VERBS: readonly Verb<never>[] = [
   callVerb<SettingsView>({
     name: 'settings',
     route: 'GET /settings',
-    description: 'List every setting and limit; what is not published is marked',
+    description: 'List every setting and limit, and mark unpublished ones',
     lines: (settings, { terminal }) => settingsLines(settings, terminal),
   }),
   callVerb<FaultFlags>({

@@ -37,7 +37,7 @@ export const START: Verb<never> = {
       collect,
     ),
     option('--https-only', 'refuse receivers without TLS, as the platform does'),
-    option('--data <file>', 'keep the log and what is pending in this file (default: in memory)'),
+    option('--data <file>', 'keep the log and pending deliveries in this file (default: in memory)'),
     option('--seed <n>', 'the same seed repeats the same faults and delays', parseSeed),
     option('--attempts <n>', 'attempts at each event (default: 8, a guess)', parseCount),
     option('--timeout <duration>', 'how long to wait for each reply (default: 10s, a guess)', parseDuration),

@@ -41,7 +41,7 @@ const OTHERS: Readonly<Record<string, Schema>> = {
     get: {
       operationId: 'get_stream',
       summary:
-        'Server-sent events: open, deliveries, endpoint, health, message, faults, clock, reset, and gap where the list must be read again. It goes on after last-event-id, which may be x-emulator-position of any reply',
+        'Server-sent events: open, deliveries, endpoint, health, message, faults, clock, reset, and gap if the list must be read again. It goes on after last-event-id, which may be x-emulator-position of any reply',
       parameters: [{ name: 'Last-Event-ID', in: 'header', schema: text }],
       responses: { 200: content('The changes', 'text/event-stream', text), ...refusals([]) },
     },

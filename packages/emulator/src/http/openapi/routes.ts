@@ -64,10 +64,10 @@ export type RouteName =
  */
 export const ROUTES: Readonly<Record<RouteName, Route>> = {
   'GET /health': {
-    summary: 'State, counts and warnings; answers as soon as it is ready',
+    summary: 'State, counts and warnings; responds as soon as it is ready',
     reply: 'EmulatorHealth',
   },
-  'GET /settings': { summary: 'Every setting; what is not published is a guess', reply: 'Settings' },
+  'GET /settings': { summary: 'Every setting; unpublished ones are guesses', reply: 'Settings' },
   'GET /stats': {
     summary: 'Deliveries over time by state; default: the last hour in 60 buckets',
     parameters: [...SELECTION_PARAMETERS, { name: 'buckets', in: 'query', schema: integer }],
@@ -128,7 +128,7 @@ export const ROUTES: Readonly<Record<RouteName, Route>> = {
     refusals: [404, 409],
   },
   'POST /deliveries/{id}/replay': {
-    summary: 'Sends it again; answers the new delivery',
+    summary: 'Sends it again; returns the new delivery',
     parameters: [id],
     body: 'ReplayRequest',
     reply: 'Delivery',
@@ -175,7 +175,7 @@ export const ROUTES: Readonly<Record<RouteName, Route>> = {
     refusals: [404],
   },
   'DELETE /workspaces/{workspace}/endpoint': {
-    summary: 'Removes its endpoint; what is pending becomes undelivered',
+    summary: 'Removes its endpoint; pending deliveries become undelivered',
     parameters: [workspace],
     refusals: [404],
   },

@@ -87,7 +87,7 @@ const attempt = object({
   faults: listOf(choice('tampered', 'stale_timestamp', 'frozen_timestamp', 'lost_reply', 'answered')),
   url: text,
   requestHeaders: { type: 'object', additionalProperties: text },
-  requestBody: { ...orNull(ref('Bytes')), description: 'What was sent, where a fault changed the event' },
+  requestBody: { ...orNull(ref('Bytes')), description: 'Bytes that were sent, if a fault changed the event' },
   replyHeaders: listOf({ type: 'array', prefixItems: [text, text], minItems: 2, maxItems: 2 }),
   replyBody: { ...ref('Bytes'), description: 'At most 64 KiB' },
   truncated: { type: 'boolean', description: 'Whether the reply was longer' },
@@ -150,12 +150,12 @@ const faults = options({
     anyOf: [{ type: 'integer', minimum: 200, maximum: 599 }, choice('timeout', 'reset')],
     description: 'Instead of the app: a status, no reply within the timeout, or a closed connection',
   },
-  answerChance: { ...chance, description: 'Of answer, for each attempt; default always' },
+  answerChance: { ...chance, description: 'Chance of `answer` for each attempt; default 1' },
   answerNext: {
     type: 'integer',
     minimum: 1,
     maximum: 1_000_000,
-    description: 'Only the next so many attempts: counts down, and removes answer at the end',
+    description: 'Attempts that get `answer`: counts down, and removes `answer` at 0',
   },
 })
 

@@ -141,7 +141,7 @@ export const acceptanceCases: readonly InboxCase[] = [
     },
   ),
 
-  inboxCase('capacity-retry', 'what waits for a retry takes room', async ({ start }) => {
+  inboxCase('capacity-retry', 'an event that waits for a retry takes room', async ({ start }) => {
     const harness = await start({ capacity: 2, decide: () => retryIn(60_000) })
     for (const index of [0, 1]) {
       await harness.accept(makeDelivery())

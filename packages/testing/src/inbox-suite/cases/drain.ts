@@ -70,7 +70,7 @@ export const drainCases: readonly InboxCase[] = [
 
   inboxCase(
     'drain-hands-out-nothing',
-    'close hands out nothing more: neither what waits, nor a retry that becomes due',
+    'close hands out nothing more: neither a waiting event, nor a retry that becomes due',
     async ({ start }) => {
       const harness = await start({ manual: true, concurrency: 2 })
       const retrying = makeDelivery()

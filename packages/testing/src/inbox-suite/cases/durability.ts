@@ -14,7 +14,7 @@ const TRACE = {
 export const durabilityCases: readonly InboxCase[] = [
   inboxCase(
     'durable-waiting',
-    'the next process handles what was not handled, from the bytes that were kept',
+    'the next process handles the events that were left, from the stored bytes',
     async ({ start }) => {
       const first = await start({ concurrency: 0 })
       const deliveries = Array.from({ length: 20 }, () => makeDelivery({ namespace: 'tenant' }))
@@ -35,7 +35,7 @@ export const durabilityCases: readonly InboxCase[] = [
 
   inboxCase(
     'durable-duplicate',
-    'the next process knows what was accepted and what was handled',
+    'the next process recognises accepted and handled events',
     async ({ start }) => {
       const first = await start({ concurrency: 1 })
       const [done, waiting] = [makeDelivery(), makeDelivery()]

@@ -156,7 +156,7 @@ export const reopenCases: readonly InboxCase[] = [
 
   inboxCase(
     'reopen-stats',
-    'the next process counts what waits and what is dead, and the capacity with it',
+    'the next process counts waiting events and dead letters, and the capacity with them',
     async tools => {
       await deadLetter(tools)
       const first = await tools.start({ concurrency: 0 })
