@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 const root = fileURLToPath(new URL('..', import.meta.url))
 const WORDS = 'What|Whether|Whose|Which|Who|Whom|Where|Of|By|With|Without|To|As|Not|Than'
 /** Packages whose comments are still to be rewritten. Remove a name with its last one. */
-const NOT_YET = ['cli', 'emulator', 'testing']
+const NOT_YET = ['emulator', 'testing']
 /** Start of a comment: of a block, on its first or second line, or of a run of `//` lines. */
 const START = new RegExp(`^[ \\t]*(?:/\\*\\*(?:[ \\t]*\\n[ \\t]*\\*)?|//) (${WORDS})\\b`, 'gm')
 

@@ -31,7 +31,7 @@ export function createProgram(terminal: Terminal, finish: Finish): Command {
   return program
 }
 
-/** In every command, errors become exceptions and texts go through the terminal. */
+/** Turns errors of every command into exceptions, and sends its texts through the terminal. */
 function routeOutput(command: Command, terminal: Terminal): void {
   const line = (text: string) => text.replace(/\n$/, '')
   command

@@ -1,6 +1,6 @@
 import { UsageError } from './usage-error.ts'
 
-/** Whether the user agrees, or has said so with --yes. Without a terminal --yes is needed. */
+/** Returns whether the user agrees, or gave --yes. Without a terminal, --yes is required. */
 export async function confirmed(
   question: string,
   { yes }: { readonly yes?: boolean },

@@ -8,7 +8,7 @@ interface PostRequest {
 /** Set by curl itself, or belonging to one connection. */
 const NOT_REPEATED = ['content-length', 'host', 'connection', 'transfer-encoding']
 const SIGNATURE = /^t=([^,]+),([\w-]+)=[0-9a-f]{64}(?:,|$)/i
-/** In the unit of the `t` that was sent. */
+/** Timestamp in the unit of the `t` that was sent. */
 const NOW: readonly (readonly [RegExp, string])[] = [
   [/^\d{13,}$/, '$(date +%s)000'],
   [/T/, '$(date -u +%Y-%m-%dT%H:%M:%SZ)'],
@@ -42,7 +42,7 @@ function signing(sent: string): readonly string[] {
   ]
 }
 
-/** In double quotes where the shell is to put the new signature. */
+/** Quotes a header: in double quotes if the shell is to insert the new signature. */
 function headerOf(name: string, value: string): string {
   const scheme = SIGNATURE.exec(value)?.[2]
   return scheme === undefined ? quoted(`${name}: ${value}`) : `"${name}: t=$t,${scheme}=$signature"`

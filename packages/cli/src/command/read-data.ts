@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { UsageError } from './usage-error.ts'
 
-/** Where data come from. Fits a terminal. */
+/** Source of the data, in words that fit a terminal. */
 export interface DataPlace {
   readonly cwd: string
   err(line: string): void

@@ -25,7 +25,7 @@ export function withJson(command: Command): Command {
   return command.option('--json', 'print JSON for programs')
 }
 
-/** Which end of a list comes first. */
+/** Sort order of a list. */
 export type Order = 'newest' | 'oldest'
 
 export function withOrder(command: Command): Command {
@@ -38,7 +38,7 @@ export function withSecret(command: Command): Command {
   return (
     command
       .option('--secret <secret>', 'the signing secret; prefer SIGNING_SECRET or --secrets-file', collect)
-      // Not --env-file: Node takes that one for itself, wherever it stands.
+      // Node itself would read --env-file, wherever it is.
       .option('--secrets-file <file>', 'read SIGNING_SECRET from this file, such as .env')
   )
 }
@@ -50,7 +50,7 @@ export function collect(value: string, before: readonly string[] = []): readonly
 
 const UNITS = ['seconds', 'milliseconds', 'iso8601'] as const satisfies readonly SentUnit[]
 
-/** What the receiver has in its option `contract`. */
+/** Values of the receiver's option `contract`. */
 export function withContract(command: Command): Command {
   return command
     .option('--header <name>', 'name of the signature header (default: X-Service-Signature)')
@@ -58,7 +58,7 @@ export function withContract(command: Command): Command {
     .option('--field <field=name>', 'name of a field in the body, such as id=event_id', collectField)
 }
 
-/** For commands that sign. */
+/** Options of commands that sign. */
 export function withSentUnit(command: Command): Command {
   return command.addOption(
     new Option('--timestamp-unit <unit>', 'unit of t').choices(UNITS).default('seconds'),
@@ -117,7 +117,7 @@ export function parsePort(text: string): number {
 export function parseUrl(text: string): string {
   const parsed = URL.canParse(text) ? new URL(text) : undefined
   const url = parsed !== undefined && /^https?:$/.test(parsed.protocol) ? parsed : undefined
-  // Not Commander's own error, which would repeat a password.
+  // Commander's own error would repeat a password.
   if (text.includes('@') && (url === undefined || url.username !== '' || url.password !== '')) {
     throw new UsageError('an address must hold no user name and no password: remove the part before the @')
   }

@@ -19,7 +19,7 @@ interface CaseList extends NotRun {
 
 type Place = Pick<Terminal, 'colours' | 'columns'>
 
-/** What failed and why, what was not run and why, and the counts. */
+/** Formats failed cases and cases that were not run, with the reasons, and the counts. */
 export function reportLines(report: Report, terminal: Place): readonly string[] {
   const { results, stopped, notRun } = report
   const paint = createPaint(terminal.colours)
@@ -39,7 +39,7 @@ export function reportLines(report: Report, terminal: Place): readonly string[] 
   ]
 }
 
-/** Each case with what it needs, and what cannot be run. */
+/** Lists each case with its requirements, and the cases that cannot be run. */
 export function caseLines(list: CaseList, terminal: Place): readonly string[] {
   const paint = createPaint(terminal.colours)
   return [

@@ -13,7 +13,7 @@ import type { ConformanceFlags } from './conformance-flags.ts'
 /** The cases of one suite, bound to what is tested. */
 export interface LoadedSuite {
   readonly kind: 'store' | 'inbox' | 'url'
-  /** What is tested, as the user named it. */
+  /** Subject of the test, as the user named it. */
   readonly target: string
   readonly cases: readonly Stores.SuiteCase[]
   readonly notRun: readonly Stores.NotRun[]
@@ -87,7 +87,7 @@ async function importModule(file: string, cwd: string): Promise<Readonly<Record<
   }
 }
 
-/** Without it, every case would fail for the same reason. */
+/** Fails early: otherwise every case would fail for the same reason. */
 async function requireServer(url: string): Promise<void> {
   try {
     await fetch(url, { redirect: 'manual' })

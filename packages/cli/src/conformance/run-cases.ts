@@ -5,11 +5,11 @@ export interface CaseResult {
   readonly id: string
   readonly name: string
   readonly ms: number
-  /** Why it failed. Absent: it passed. */
+  /** Reason why it failed. Absent if it passed. */
   readonly error?: Error
 }
 
-/** What a run of cases reports to, and what ends it early. */
+/** Receiver of a run's reports, and the signal that ends it early. */
 interface RunOptions {
   readonly onResult: () => void
   readonly stop: AbortSignal

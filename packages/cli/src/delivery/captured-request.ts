@@ -2,7 +2,7 @@
 export interface CapturedRequest {
   readonly method: string
   readonly url: string
-  /** In the order and spelling in which they arrived; a repeated header is here twice. */
+  /** Headers in the order and spelling in which they arrived, repeated ones included. */
   readonly headers: readonly (readonly [name: string, value: string])[]
   /** The exact bytes. */
   readonly body: Uint8Array

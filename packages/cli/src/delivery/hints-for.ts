@@ -87,7 +87,7 @@ const HINTS: readonly Hint[] = [
   },
 ]
 
-/** What a newcomer should look at, for each kind of reply once. */
+/** Returns advice for a newcomer, once for each kind of reply. */
 export function hintsFor(replies: readonly Reply[]): string[] {
   return HINTS.filter(({ applies }) => replies.some(applies)).flatMap(({ lines }) => lines)
 }

@@ -41,9 +41,9 @@ export interface DiagnoseOptions {
   readonly tolerance?: Duration | false | undefined
 }
 
-/** Whether a delivery verifies, and if not, why. */
+/** Verdict on a delivery: it verifies, or why not. */
 export interface Diagnosis {
-  /** Whether a receiver with the first secret accepts the delivery, at the time of its arrival. */
+  /** `true` if a receiver with the first secret accepts the delivery, at the time of its arrival. */
   readonly verified: boolean
   /** The receiver's own reason, or `accepted`. */
   readonly code: string

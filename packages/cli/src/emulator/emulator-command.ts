@@ -53,7 +53,7 @@ function addBehind(
     .addCommand(commandOf(verb, name, terminal, finish))
 }
 
-/** What Commander takes for an argument of the first word is a misspelt second one. */
+/** Rejects a misspelt second word, which Commander would read as an argument of the first. */
 function refuseUnknown(command: Command): void {
   const [word] = command.args
   if (word === undefined) return

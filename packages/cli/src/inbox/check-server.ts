@@ -3,7 +3,7 @@ import { connect as connectTls } from 'node:tls'
 import { isError, printable, withDeadline } from '@ackhook/core/spi'
 import { UsageError } from '../command/usage-error.ts'
 
-/** With the start of the process, less than two seconds. */
+/** Leaves less than two seconds, the start of the process included. */
 const REPLY_MS = 1200
 const REDIS_PORT = 6379
 const POSTGRES_PORT = 5432
@@ -66,7 +66,7 @@ interface Visit {
   /** The event of the socket after which it can be written to. */
   readonly ready: 'connect' | 'secureConnect'
   readonly request: string | Uint8Array
-  /** Whether what has come so far is an answer. */
+  /** Returns whether the bytes so far are a reply. */
   readonly isReply: (text: string) => boolean
   readonly flag: string
 }
@@ -122,7 +122,7 @@ function exchange(socket: Socket, { ready, request, isReply }: Visit): Promise<s
   })
 }
 
-/** In Redis' protocol. */
+/** Formats a command in Redis' protocol. */
 function command(...words: readonly string[]): string {
   return `*${words.length}\r\n${words.map(word => `$${Buffer.byteLength(word)}\r\n${word}\r\n`).join('')}`
 }

@@ -10,7 +10,7 @@ export interface DeadTarget {
   readonly namespace: string
 }
 
-/** What a command is limited to. */
+/** Filter of a command. */
 export interface TargetFilter extends LetterFilter {
   /** Absent: any. */
   readonly namespace?: string | undefined

@@ -2,7 +2,7 @@ import { requirePattern } from '@ackhook/core/spi'
 import { UsageError } from '../command/usage-error.ts'
 import type { FilterFlags } from './inbox-flags.ts'
 
-/** Whether a command is limited to some dead letters. */
+/** Returns whether a command is limited to some dead letters. */
 export function isFiltered({ namespace, type, error }: FilterFlags): boolean {
   return namespace !== undefined || type !== undefined || error !== undefined
 }

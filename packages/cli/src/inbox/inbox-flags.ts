@@ -4,7 +4,7 @@ export interface InboxFlags {
   readonly sqlite?: string
   readonly redis?: string
   readonly postgres?: string
-  /** Of a Redis Cluster, of which `redis` is a node. */
+  /** Address of one node of a Redis Cluster. */
   readonly cluster?: boolean
   readonly queue?: string
   readonly prefix?: string
@@ -20,7 +20,7 @@ export interface UiFlags extends InboxFlags {
   readonly bodies?: boolean
 }
 
-/** Which dead letters, beside their namespace. */
+/** Flags that select dead letters, besides their namespace. */
 export interface FilterFlags extends InboxFlags {
   readonly type?: string
   readonly error?: string

@@ -25,7 +25,7 @@ export const openInbox: OpenInbox = async (flags, cwd) => {
     return sqliteInbox({ path, create })
   }
   const reached = redis === undefined ? checkPostgres(postgres ?? '') : checkRedis(redis)
-  // Only looked at below. Its time runs while the inbox is loaded.
+  // Awaited below only, so that it runs while the inbox is loaded.
   reached.catch(() => {})
   const bullmqInbox = await loadFromProject<InboxFactory>('@ackhook/bullmq', 'bullmqInbox', cwd)
   const place =

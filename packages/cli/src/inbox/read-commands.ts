@@ -46,7 +46,7 @@ function noneOf(flags: ListFlags): string {
 
 type Listed = Omit<DeadLetter, 'body'>
 
-/** Up to `limit` letters. Keeps no bodies: a page of them may have 4 MiB, and ends early for it. */
+/** Reads up to `limit` letters. Keeps no bodies: a page of them may have 4 MiB, and ends early for it. */
 async function readLetters(flags: ListFlags, inbox: Inbox): Promise<readonly Listed[]> {
   const { limit, order, after: start } = flags
   const letters: Listed[] = []
@@ -168,7 +168,7 @@ function lastHourOf(minutes: readonly MinuteCount[]): LastHour {
   return { received: sumOf('received'), handled: sumOf('handled'), deadLettered: sumOf('deadLettered') }
 }
 
-/** Whether the queue grew: what came, beside what ended. */
+/** Compares arrivals with ends: did the queue grow? */
 function describe({ received, handled, deadLettered }: LastHour): string {
   const growth = received - handled - deadLettered
   const verdict =
@@ -192,7 +192,7 @@ function pretty(body: string): string {
   try {
     text = JSON.stringify(JSON.parse(body), null, 2)
   } catch {
-    // Not JSON: shown unchanged.
+    // Anything but JSON is shown unchanged.
   }
   return text.split('\n').map(printable).join('\n')
 }

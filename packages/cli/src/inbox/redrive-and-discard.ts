@@ -12,17 +12,17 @@ import { type InboxParts, withInbox } from './with-inbox.ts'
 
 interface Change {
   readonly verb: 'redriven' | 'discarded' | 'forgotten'
-  /** How many there are, as far as is known. */
+  /** Number of letters, as far as known. */
   readonly total: number
   /** Returns the keys of those that were changed. */
   readonly apply: (keys: readonly string[]) => Promise<readonly string[]>
-  /** Why one was not changed. */
+  /** Reason why one was not changed. */
   readonly reasonOf: (target: DeadTarget) => string | Promise<string>
   readonly flags: InboxFlags
   readonly parts: InboxParts
 }
 
-/** As many share a commit or a round trip. */
+/** Letters that share a commit or a round trip. */
 const AT_ONCE = 100
 
 export function redrive(ids: readonly string[], flags: ChangeFlags, parts: InboxParts): Promise<number> {
@@ -96,7 +96,7 @@ function noDeadLetter({ namespace }: DeadTarget): string {
   return `no such dead letter${inNamespace(namespace)}`
 }
 
-/** Whether it is about all letters that match, and not about those that are named. */
+/** Returns whether the command is about all letters that match, instead of named ones. */
 function requireTargets(ids: readonly string[], flags: ChangeFlags): boolean {
   checkFilter(flags)
   const isBulk = flags.all === true || flags.type !== undefined || flags.error !== undefined

@@ -19,7 +19,7 @@ export function ui(flags: UiFlags, parts: InboxParts): Promise<number> {
     await inbox.stats()
     const role = flags.readOnly ? 'read' : 'admin'
     const server = createServer(
-      // Of a server on loopback: whoever reaches it is this machine's.
+      // Only this machine can reach a server on loopback.
       forLoopback(dashboard({ inbox, authorize: _request => role, bodies: flags.bodies ?? false })),
     )
     announce(await openServer(server, HOST, flags.port), flags, terminal)

@@ -33,7 +33,7 @@ export async function withInbox(
 function messageOf(cause: unknown, flags: InboxFlags): string {
   const { code, option } = Object(cause) as Partial<ConfigurationError>
   const message = printable(reasonOf(cause)).replace(/\.$/, '')
-  // Not `instanceof`: the project's core is another copy.
+  // `instanceof` would fail: the project's core is another copy.
   if (code === 'configuration_invalid' && option === 'queue' && flags.sqlite === undefined)
     return noQueue(flags)
   if (code === 'configuration_invalid' && option === 'after')
@@ -70,7 +70,7 @@ function noQueue({ redis, queue = 'ackhook', prefix = 'bull', schema = 'bullmq' 
   return `there is no queue ${queue} with the ${where}: give --queue and ${flag} as your app gives them to bullmqInbox`
 }
 
-/** Without the address, which may hold a password. */
+/** Omits the address, which may hold a password. */
 function placeOf({ sqlite }: InboxFlags): string {
   return sqlite === undefined ? 'address, and does its server run' : 'file'
 }

@@ -75,7 +75,7 @@ class Listener {
   }
 }
 
-/** What verifies here and not there is no fault of the delivery. */
+/** Explains a delivery that verifies here and is refused there. */
 function withReplyOfApp(arrival: Arrival, status: number, secrets: readonly NamedSecret[]): Arrival {
   const forwarded = { ...arrival, forwarded: status }
   if (arrival.verified !== true || status !== 401) return forwarded

@@ -22,7 +22,7 @@ import type { ReplayFlags } from './replay-flags.ts'
 
 interface Replayed extends PostResult {
   readonly file: string
-  /** Whether an app with the default tolerance finds the signature too old. */
+  /** Returns whether the signature is too old for an app with the default tolerance. */
   readonly outdated: boolean
 }
 
@@ -68,7 +68,7 @@ function headersFor(
   return { ...headers, [header]: sign(delivery.body, { secret, scheme, timestamp }) }
 }
 
-/** What has no `t` that can be read is refused for another reason. */
+/** An unreadable `t` is refused for another reason. */
 function isOutdated(delivery: CapturedRequest, { header, scheme }: Contract): boolean {
   const signature = parseSignatureHeader(joinHeaders(delivery.headers)[header] ?? '', scheme)
   const ms = signature instanceof Refusal ? undefined : parseTimestamp(signature.timestamp, 'auto')

@@ -19,7 +19,7 @@ const NAME = 'SIGNING_SECRET'
 /** `SIGNING_SECRET_2` and so on hold the other secrets during a rotation. */
 const OTHERS = /^SIGNING_SECRET_([2-9])$/
 
-/** From the command line (with a warning), a file, the environment or a prompt, in that order. */
+/** Resolves secrets from the command line (with a warning), a file, the environment or a prompt, in that order. */
 export async function resolveSecrets(
   options: SecretOptions,
   terminal: Terminal,

@@ -5,7 +5,7 @@ import { createEvent } from '@ackhook/testing'
 /** A type of event to try a receiver with. */
 export interface EventType {
   readonly type: string
-  /** Whether the platform has published it. Otherwise its name and its data are guesses. */
+  /** `true` if the platform has published it. Otherwise its name and data are guesses. */
   readonly published: boolean
   readonly meaning: string
   /** Data as it might look. */

@@ -15,7 +15,7 @@ export interface Summary {
   readonly p99Ms: number
   /** Ids of the events, at most 20. */
   readonly ids: readonly string[]
-  /** Why not all were acknowledged, and what to do about it. */
+  /** Says why not all were acknowledged, and what to do about it. */
   readonly hints: readonly string[]
 }
 

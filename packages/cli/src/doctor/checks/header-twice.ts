@@ -3,7 +3,7 @@ import type { Facts } from '../evidence/facts.ts'
 import type { Finding } from '../evidence/finding.ts'
 import { proves } from '../evidence/proves.ts'
 
-/** Also finds lines that a server joined: one value with two `t`. */
+/** Finds repeated headers, and those that a server joined: one value with two `t`. */
 export function headerTwice(facts: Facts): Finding | undefined {
   const { headerName, headerLines, code } = facts
   if (code !== 'signature_malformed') return undefined

@@ -10,7 +10,7 @@ import type { CapturedRequest } from '../../delivery/captured-request.ts'
 import { joinHeaders } from '../../delivery/join-headers.ts'
 import type { NamedSecret } from '../../secrets/resolve-secrets.ts'
 
-/** What the doctor knows about one delivery before it supposes anything. */
+/** Facts about one delivery, before any guess. */
 export interface Facts {
   readonly delivery: CapturedRequest
   /** Header lines joined, names in lower case. */
@@ -19,7 +19,7 @@ export interface Facts {
   readonly headerName: string
   readonly scheme: string
   readonly timestampUnit: 'auto' | 'seconds' | 'milliseconds' | 'iso8601'
-  /** Each line of the signature header, as it arrived. */
+  /** Lines of the signature header, as they arrived. */
   readonly headerLines: readonly string[]
   /** Absent when its parts cannot be found. */
   readonly signature?: SignatureHeader

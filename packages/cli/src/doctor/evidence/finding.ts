@@ -4,9 +4,9 @@ import type { Facts } from './facts.ts'
 export interface Finding {
   /** A stable name, for scripts. */
   readonly cause: string
-  /** Whether the digest, or the request itself, proves it. Otherwise the traces suggest it. */
+  /** `true` if the digest, or the request itself, proves it. Otherwise the evidence only suggests it. */
   readonly proven: boolean
-  /** For a newcomer: what happened, and what to do. Never holds a secret. */
+  /** Cause and fix, in words for a newcomer. Never holds a secret. */
   readonly text: string
 }
 
@@ -21,7 +21,7 @@ export interface Guess {
   readonly body?: Uint8Array
   /** The key that may have been used instead. */
   readonly key?: string | Uint8Array
-  /** What may have been signed before the body, instead of `<t>.`. */
+  /** Text that may have been signed before the body, instead of `<t>.`. */
   readonly prefix?: string
 }
 

@@ -13,7 +13,7 @@ export const LAYOUTS: readonly JsonStyle[] = [
   { name: 'with an indentation by tabs', write: value => JSON.stringify(value, null, '\t') },
 ]
 
-/** As Python's `json.dumps` writes it. */
+/** Formats JSON as Python's `json.dumps` does. */
 function writeSpaced(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(writeSpaced).join(', ')}]`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
@@ -28,7 +28,7 @@ const ascii: Escape = json => json.replace(/[\u0080-\uffff]/g, codeUnit)
 const slashes: Escape = json => json.replaceAll('/', '\\/')
 const html: Escape = json => json.replace(/[<>&\u2028\u2029]/g, codeUnit)
 
-/** What Python, PHP, Go and combinations escape beyond what JSON requires. */
+/** Characters that Python, PHP, Go and combinations escape beyond JSON's requirements. */
 export const ESCAPES: readonly Escape[] = [
   json => json,
   ascii,

@@ -13,12 +13,12 @@ import { deliveryLine } from './describe-delivery.ts'
 
 const POLL_MS = 50
 const MAX_MS = 86_400_000
-/** More of them are only counted. */
+/** Deliveries beyond this number are only counted. */
 const SHOWN = 20
 const OPTIONS_OF_START =
   'Here, --timestamp-unit, --header and --scheme are options of ackhook emulator start.'
 
-/** Each delivery once its next attempt is over. Ends when none of them was answered for `timeout`. */
+/** Yields each delivery once its next attempt is over. Ends when none got a reply for `timeout`. */
 export async function attempted(
   deliveries: readonly DeliveryView[],
   timeout: Duration,

@@ -9,7 +9,7 @@ interface BulkParts {
   readonly emulator: EmulatorClient
   readonly terminal: Terminal
   readonly label: string
-  /** How many there are. */
+  /** Number of deliveries. */
   readonly count: number
 }
 

@@ -2,7 +2,7 @@ import type { Duration } from '@ackhook/core'
 import type { EndpointFlags, PlaceFlags } from '../lib/emulator-flags.ts'
 import type { FaultFlags } from '../lib/shared-options.ts'
 
-/** Which deliveries are meant. */
+/** Flags that select deliveries. */
 export interface FilterFlags extends EndpointFlags {
   readonly category?: string
   readonly type?: string
@@ -16,7 +16,7 @@ export interface FilterFlags extends EndpointFlags {
   readonly until?: string
 }
 
-/** How long a verb waits for the receiver. */
+/** Time for which a verb waits for the receiver. */
 export interface AwaitFlags extends PlaceFlags {
   /** `false` with --no-wait. */
   readonly wait: boolean

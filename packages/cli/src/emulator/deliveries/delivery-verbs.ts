@@ -32,7 +32,7 @@ const data = option(
 )
 const rawData = option('--raw-data <file or json>', 'all of its data, sent as it is written: 1.10 stays 1.10')
 
-/** What `ackhook emulator` does with deliveries. */
+/** Verbs of `ackhook emulator` for deliveries. */
 export const DELIVERY_VERBS: readonly Verb<never>[] = [
   {
     name: 'send',

@@ -3,14 +3,14 @@ import type { DeliveryView } from '@ackhook/emulator'
 import { createPaint } from '../../terminal/paint.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
 
-/** What a list shows of a delivery. */
+/** Formats a delivery for a list. */
 export function deliveryRow(delivery: DeliveryView): readonly string[] {
   const { id, createdAt, type, event, state, attempts } = delivery
   const count = attempts === 1 ? '1 attempt' : `${attempts} attempts`
   return [state, printable(type), printable(event), lastAnswer(delivery), createdAt, id, count]
 }
 
-/** What the receiver answered last. */
+/** Formats the receiver's last reply. */
 export function lastAnswer({ lastStatus, lastCode, lastError, attempts, reason }: DeliveryView): string {
   if (lastStatus !== null) return printable([lastStatus, lastCode ?? ''].join(' ').trim())
   if (lastError !== null) return printable(`no reply: ${lastError}`)

@@ -34,7 +34,7 @@ export function discard(ids: readonly string[], flags: DiscardFlags, terminal: T
   })
 }
 
-/** Without a state in the filter: of what is undelivered. */
+/** Discards undelivered deliveries, unless the filter has a state. */
 async function countOf(filter: object, emulator: EmulatorClient): Promise<number> {
   return (await emulator.post<BulkResult>('/deliveries/discard', { filter, dryRun: true })).matched
 }

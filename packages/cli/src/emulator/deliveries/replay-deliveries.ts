@@ -39,7 +39,7 @@ export function replayDeliveries(
   )
 }
 
-/** How each is sent again, as the API takes it: as it is unless the flags say otherwise. */
+/** Edit of each replay, as the API takes it: none unless the flags say otherwise. */
 function optionsOf(flags: ReplayFlags, terminal: Terminal): object {
   const { body, exact } = flags
   const data = dataOf(flags, terminal)
@@ -82,7 +82,7 @@ async function replayEach(
   return EXIT.ok
 }
 
-/** Without a state in the filter: what is undelivered. In a terminal it asks first, with the count. */
+/** Replays undelivered deliveries, unless the filter has a state. In a terminal it asks first, with the count. */
 async function replayAll(
   filter: object,
   { dryRun, json, yes }: ReplayFlags,
@@ -91,7 +91,7 @@ async function replayAll(
 ): Promise<number> {
   const { matched } = await emulator.post<BulkResult>('/deliveries/replay', { filter, dryRun: true })
   const isAsked = !dryRun && !yes && matched > 0
-  // Without a terminal it goes on: nothing is lost by a replay.
+  // A replay loses nothing, so no terminal is needed to confirm it.
   if (isAsked && (await terminal.confirm(`Replay ${counted(matched)}?`)) === false) return EXIT.failed
   const label = `Replaying ${counted(matched)}`
   const done = dryRun ? 0 : await bulk('replay', filter, { emulator, terminal, label, count: matched })

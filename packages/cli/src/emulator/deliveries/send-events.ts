@@ -8,7 +8,7 @@ import { attempted, reportDeliveries } from './attempted.ts'
 import { dataOf } from './data-of.ts'
 import type { SendFlags } from './delivery-flags.ts'
 
-/** Of one call: more would take long without a sign of life. */
+/** Events of one call: more would take long without a sign of life. */
 const PAGE = 500
 
 /** Hands events to the emulator, and waits until the receiver has answered each once. */

@@ -23,7 +23,7 @@ export function show(args: readonly string[], flags: ShowFlags, terminal: Termin
       return EXIT.ok
     }
     const detail = await emulator.get<DeliveryDetail>(path)
-    // Not made printable: it is for a file, from which replay --body takes it.
+    // Printed as it is: `replay --body` reads it from a file.
     if (flags.body) terminal.out(detail.body.text)
     else if (flags.curl) terminal.out(lastRequestOf(detail))
     else if (flags.json) terminal.out(JSON.stringify(detail))
@@ -84,7 +84,7 @@ function describeAttempt(attempt: AttemptView, { good, bad, bold, dim }: Paint):
   ]
 }
 
-/** As it was sent: JSON is not written anew, because that may change its numbers. */
+/** Formats a body as it was sent: parsed JSON may have other numbers. */
 function textLines({ text, base64 }: BytesView): readonly string[] {
   const lines = text.split('\n').map(printable)
   return base64 === null ? lines : [...lines, `(not UTF-8; in base64: ${base64})`]

@@ -1,7 +1,7 @@
 import type { StatsView } from '@ackhook/emulator'
 import { table } from '../../terminal/table.ts'
 
-/** How many deliveries were created over time, by what became of them. */
+/** Formats the deliveries created over time, by state. */
 export function statsLines({ from, to, buckets }: StatsView): readonly string[] {
   const rows = buckets
     .filter(({ counts }) => Object.keys(counts).length > 0)

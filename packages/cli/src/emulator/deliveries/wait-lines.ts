@@ -6,7 +6,7 @@ import type { WaitFlags } from './delivery-flags.ts'
 import { deliveryRow } from './describe-delivery.ts'
 import { filterOf } from './filter-of.ts'
 
-/** What a wait has found. */
+/** Formats the result of a wait. */
 export function waitLines(
   { met, count, deliveries }: WaitResult,
   { flags, terminal: { colours, columns } }: Typed<WaitFlags>,

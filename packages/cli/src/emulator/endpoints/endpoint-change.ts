@@ -4,7 +4,7 @@ import type { Typed } from '../lib/call-verb.ts'
 import type { SetEndpointFlags } from './endpoint-flags.ts'
 import { secretIn } from './secret-in.ts'
 
-/** What the flags change of an endpoint. Throws without a change. */
+/** Returns the changes that the flags make to an endpoint. Throws if there are none. */
 export function endpointChange({ flags, terminal }: Typed<SetEndpointFlags>): EndpointChange {
   const change = {
     url: flags.to,

@@ -1,7 +1,7 @@
 import type { Duration } from '@ackhook/core'
 import type { EndpointFlags } from '../lib/emulator-flags.ts'
 
-/** Where a new secret comes from. */
+/** Source of a new secret. */
 export interface SecretsFileFlags {
   readonly secretsFile?: string
 }

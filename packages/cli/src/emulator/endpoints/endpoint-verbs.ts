@@ -20,7 +20,7 @@ const changed = (result: EndpointResult, { terminal }: Typed<CallFlags>) =>
   endpointResultLines(result, terminal)
 const workspaceOf = ({ flags }: Typed<CallFlags>) => flags.workspace ?? 'default'
 
-/** What `ackhook emulator` does with endpoints, and with the workspaces that have them. */
+/** Verbs of `ackhook emulator` for endpoints, and for the workspaces that have them. */
 export const ENDPOINT_VERBS: readonly Verb<never>[] = [
   callVerb<EndpointView>({
     name: 'endpoint',

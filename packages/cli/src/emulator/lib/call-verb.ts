@@ -14,7 +14,7 @@ export interface CallFlags extends EndpointFlags {
   readonly yes?: boolean
 }
 
-/** What was typed. */
+/** Arguments and flags as typed. */
 export interface Typed<Flags> {
   readonly args: readonly string[]
   readonly flags: Flags
@@ -30,11 +30,11 @@ interface CallVerb<Reply, Flags> extends Pick<Verb<Flags>, 'name' | 'args' | 'op
   readonly body?: (typed: Typed<Flags>) => object
   /** A question that is to be agreed to first. */
   readonly question?: (typed: Typed<Flags>) => string
-  /** What is printed of the reply. */
+  /** Lines printed for the reply. */
   readonly lines: (reply: Reply, typed: Typed<Flags>) => readonly string[]
-  /** What --json prints. Default: the reply. */
+  /** Value that --json prints. Default: the reply. */
   readonly json?: (typed: Typed<Flags>) => object
-  /** What is said besides, also with --json. */
+  /** Notes printed besides, with --json too. */
   readonly note?: (reply: Reply) => string | undefined
   /** Default: always. */
   readonly isGood?: (reply: Reply) => boolean
@@ -114,7 +114,7 @@ function optionsOf<Reply, Flags>(spec: CallVerb<Reply, Flags>): NonNullable<Verb
   ]
 }
 
-/** What the path leaves open is the first argument, or the workspace that is meant. */
+/** Fills the path's placeholder with the first argument, or with the workspace. */
 function fullPath(path: string, { args, flags }: Typed<CallFlags>): string {
   const part = args[0] ?? flags.workspace ?? 'default'
   return path.replace(/\{\w+\}/, encodeURIComponent(part))

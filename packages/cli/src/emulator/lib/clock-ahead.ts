@@ -1,7 +1,7 @@
 /** The tolerance of a receiver, unless it has another one. */
 const TOLERANCE_MS = 300_000
 
-/** What to know where the emulator's clock, at `time`, is further ahead of this machine's than receivers accept. */
+/** Warns if the emulator's clock, at `time`, is further ahead of this machine's than receivers accept. */
 export function clockAhead(time: string | null): string | undefined {
   const aheadMs = time === null ? 0 : Date.parse(time) - Date.now()
   if (aheadMs <= TOLERANCE_MS) return undefined

@@ -2,7 +2,7 @@ import { UsageError } from '../../command/usage-error.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
 
 const ROOT = '/_emulator/v1'
-/** Where an emulator listens, and where one is looked for. */
+/** Default address of an emulator. */
 export const DEFAULT_PORT = 4400
 const DEFAULT_ADDRESS = `http://localhost:${DEFAULT_PORT}`
 
@@ -10,7 +10,7 @@ const DEFAULT_ADDRESS = `http://localhost:${DEFAULT_PORT}`
 export class EmulatorRefusal extends Error {
   override readonly name: string = 'EmulatorRefusal'
   readonly status: number
-  /** What is wrong in the request, by the name that the API gives it. */
+  /** Faulty part of the request, by its name in the API. */
   readonly field: string | undefined
 
   constructor(status: number, message: string, field?: string) {
@@ -20,7 +20,7 @@ export class EmulatorRefusal extends Error {
   }
 }
 
-/** What a call carries. */
+/** Query and body of a call. */
 interface Input {
   readonly query?: object
   readonly body?: object
@@ -93,7 +93,7 @@ export class EmulatorClient {
   }
 }
 
-/** What every call of the API carries. */
+/** Headers of every call of the API. */
 export function callHeaders(env: Terminal['env']): Record<string, string> {
   const token = env['ACKHOOK_EMULATOR_TOKEN']
   return { 'x-ackhook': '1', ...(token && { authorization: `Bearer ${token}` }) }

@@ -1,10 +1,10 @@
-/** How a verb finds the emulator. */
+/** Flags by which a verb finds the emulator. */
 export interface PlaceFlags {
   readonly at?: string
   readonly json?: boolean
 }
 
-/** Which workspace is meant. */
+/** Flags that name the workspace. */
 export interface EndpointFlags extends PlaceFlags {
   readonly workspace?: string
 }

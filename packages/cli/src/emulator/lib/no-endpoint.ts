@@ -1,2 +1,2 @@
-/** What to do about a workspace without an endpoint. */
+/** Advice for a workspace without an endpoint. */
 export const NO_ENDPOINT = 'Name the address of your app: npx ackhook emulator endpoint set --to <url>'

@@ -31,7 +31,7 @@ export function withState(command: Command): Command {
     .option('--status <n>', 'status of the last reply', parseCount)
 }
 
-/** Which deliveries are meant, without their state. */
+/** Options that select deliveries, except by state. */
 export function withFilter(command: Command): Command {
   return command
     .option('--type <type>', 'event type, or a pattern such as order.*')
@@ -61,7 +61,7 @@ export function collectFault(text: string, before: FaultFlags = {}): FaultFlags 
   return { ...before, [name]: Number.isNaN(number) ? value : number }
 }
 
-/** Of `--seed`. */
+/** Parses `--seed`. */
 export function parseSeed(text: string): number {
   const value = Number(text)
   if (Number.isInteger(value) && value >= 0) return value

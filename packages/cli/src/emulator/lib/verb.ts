@@ -6,10 +6,10 @@ export interface Verb<Flags> {
   /** The words after `ackhook emulator`. A second word stands behind the verb that shows the same thing. */
   readonly name: string
   readonly description: string
-  /** Each as Commander writes it, `<id>` or `[ids...]`, with its meaning. */
+  /** Arguments as Commander writes them, `<id>` or `[ids...]`, with their meaning. */
   readonly args?: readonly (readonly [name: string, meaning: string])[]
   readonly options?: readonly ((command: Command) => Command)[]
-  /** More help, below the options. */
+  /** Further help, below the options. */
   readonly help?: string
   /** Answers the exit code. */
   readonly run: (args: readonly string[], flags: Flags, terminal: Terminal) => Promise<number>

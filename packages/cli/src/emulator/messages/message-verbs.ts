@@ -8,7 +8,7 @@ import { type MessageEvent, messageEventLines } from './message-event-lines.ts'
 import type { ReceiveMessageFlags } from './message-flags.ts'
 import { sendMessage } from './send-message.ts'
 
-/** What `ackhook emulator` does with messages. */
+/** Verbs of `ackhook emulator` for messages. */
 export const MESSAGE_VERBS: readonly Verb<never>[] = [
   callVerb<{ readonly messages: readonly MessageView[] }>({
     name: 'messages',

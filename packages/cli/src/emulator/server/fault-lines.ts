@@ -1,7 +1,7 @@
 import { table } from '../../terminal/table.ts'
 import type { FaultFlags } from '../lib/shared-options.ts'
 
-/** What goes wrong on purpose, as lines. */
+/** Formats the faults that are set. */
 export function faultLines(faults: FaultFlags): readonly string[] {
   const rows = Object.entries(faults).map(([name, value]) => [
     name,

@@ -4,7 +4,7 @@ import { createPaint } from '../../terminal/paint.ts'
 import { table } from '../../terminal/table.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
 
-/** How many deliveries are in each state, and what needs attention. */
+/** Formats the number of deliveries in each state, and warnings. */
 export function healthLines({ counts, warnings }: EmulatorHealth, { colours }: Terminal): readonly string[] {
   const { good, warn } = createPaint(colours)
   return [

@@ -5,7 +5,7 @@ import { EmulatorClient } from '../lib/emulator-client.ts'
 
 const TIMEOUT_MS = 2000
 
-/** What listens on a port of this machine, if it is an emulator. */
+/** Returns the emulator that listens on a port of this machine, if there is one. */
 export async function portOwner(port: number, terminal: Terminal): Promise<string | undefined> {
   const stop = AbortSignal.any([terminal.stop, AbortSignal.timeout(TIMEOUT_MS)])
   const other = new EmulatorClient(`http://localhost:${port}`, { ...terminal, stop })

@@ -22,7 +22,7 @@ Examples:
   $ ackhook emulator faults set answer=503 answerChance=0.5
   $ ackhook emulator faults set answer=timeout answerNext=3`
 
-/** What `ackhook emulator` does with an emulator that runs. */
+/** Verbs of `ackhook emulator` for a running emulator. */
 export const SERVER_VERBS: readonly Verb<never>[] = [
   callVerb<EmulatorHealth>({
     name: 'health',

@@ -18,7 +18,7 @@ import { type Watcher, watchDeliveries } from './watch-deliveries.ts'
 /** Runs an emulator until Ctrl-C. */
 export async function start(_: readonly string[], flags: StartFlags, terminal: Terminal): Promise<number> {
   const [secret] = findSecrets(flags, terminal)
-  // Only here: it loads a server and a database driver, which no other command needs.
+  // Loaded here only: it brings a server and a database driver, which no other command needs.
   const { startEmulator } = await import('@ackhook/emulator')
   const emulator = await startEmulator(optionsOf(flags, secret, terminal)).catch(async cause => {
     throw (await portTaken(cause, flags, terminal)) ?? toUsageError(cause, secret)
@@ -126,12 +126,12 @@ async function announce(
   out(dim('Ctrl-C ends.'))
 }
 
-/** Where the first endpoint that a file has kept sends to. */
+/** Returns the address of the first endpoint in a file. */
 async function appOf({ workspaces }: Emulator['api']): Promise<string | undefined> {
   return (await workspaces.list()).flatMap(({ endpoint }) => endpoint ?? [])[0]?.url
 }
 
-/** What a file has kept stays, unless its endpoint is named anew. */
+/** Keeps a file's settings, unless its endpoint is named anew. */
 function sourceOf(given: NamedSecret | undefined, isNew: boolean): string {
   return given !== undefined && isNew ? `from ${given.source}` : 'that the file has kept'
 }

@@ -2,13 +2,13 @@ import type { DeliveryView } from '@ackhook/emulator'
 import type { Terminal } from '../../terminal/terminal.ts'
 import { callHeaders } from '../lib/emulator-client.ts'
 
-/** What the stream of an emulator reports. */
+/** Events of an emulator's stream. */
 export interface Watcher {
   /** An attempt at it has ended, or it was taken out. */
   delivery(delivery: DeliveryView): void
   /** The health of an endpoint has changed; `reason` is null when it is healthy again. */
   health(workspace: string, reason: string | null): void
-  /** Too many at once: some were left out. */
+  /** Marks deliveries that were left out because too many changed at once. */
   gap(): void
 }
 
@@ -25,11 +25,11 @@ export async function watchDeliveries(url: string, watcher: Watcher, { env, stop
       }
     }
   } catch {
-    // It has ended, or is about to.
+    // The stream has ended, or is about to.
   }
 }
 
-/** Each attempt is reported once. Deliveries that have ended are forgotten. */
+/** Reports each attempt once, and forgets deliveries that have ended. */
 function isNews({ id, attempts, state, underWay }: DeliveryView, reported: Map<string, number>): boolean {
   if (underWay || (state === 'pending' && attempts === (reported.get(id) ?? 0))) return false
   if (state === 'pending') reported.set(id, attempts)
