@@ -21,9 +21,9 @@ const SPACED =
   '{"id": "evt_1", "type": "conversation.resolved", "created_at": "2026-03-01T12:00:00Z", "data": {"conversation_id": "cnv_1", "channel": "whatsapp", "resolved_by": "Zo\\u00eb / ai", "note": "<b>"}}'
 
 interface Mishap {
-  /** What was signed. */
+  /** Signed body. */
   readonly signed?: string | Uint8Array
-  /** What arrived. */
+  /** Body on arrival. */
   readonly arrived?: string | Uint8Array
   readonly signedWith?: string | Buffer
   readonly timestamp?: string | number
@@ -35,7 +35,7 @@ interface Mishap {
 function deliver(mishap: Mishap = {}): CapturedRequest {
   const signed = mishap.signed ?? COMPACT
   const timestamp = String(mishap.timestamp ?? SECONDS)
-  // Not with sign, which takes no bytes as a secret.
+  // `sign` takes no bytes as a secret.
   const digest = createHmac('sha256', mishap.signedWith ?? SECRET)
     .update(`${timestamp}.`)
     .update(signed)
