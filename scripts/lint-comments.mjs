@@ -7,8 +7,6 @@ import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const WORDS = 'What|Whether|Whose|Which|Who|Whom|Where|Of|By|With|Without|To|As|Not|Than'
-/** Packages whose comments are still to be rewritten. Remove a name with its last one. */
-const NOT_YET = ['emulator', 'testing']
 /** Start of a comment: of a block, on its first or second line, or of a run of `//` lines. */
 const START = new RegExp(`^[ \\t]*(?:/\\*\\*(?:[ \\t]*\\n[ \\t]*\\*)?|//) (${WORDS})\\b`, 'gm')
 
@@ -26,7 +24,7 @@ if (faults.length > 0) {
 }
 
 function files() {
-  const packages = readdirSync(`${root}packages`).filter(name => !NOT_YET.includes(name))
+  const packages = readdirSync(`${root}packages`)
   return [...packages.map(name => `packages/${name}/src`), 'scripts'].flatMap(folder =>
     readdirSync(`${root}${folder}`, { recursive: true })
       .filter(file => /\.(ts|mjs)$/.test(file))

@@ -2,7 +2,7 @@ import type { EmulatorApi, WaitOptions, WaitResult } from './api/emulator-api.ts
 
 /** A running emulator. */
 export interface Emulator {
-  /** Where it listens, without a slash at the end. */
+  /** Base URL, without a slash at the end. */
   readonly url: string
   /** Everything it can do, without a detour over HTTP. */
   readonly api: EmulatorApi

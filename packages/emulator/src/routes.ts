@@ -1,5 +1,5 @@
 /**
- * For tools that call the API: every call with its method, path, body and reply. Plain data, which loads nothing else.
+ * Every call of the API with its method, path, body and reply, for tools. Plain data, which loads nothing else.
  *
  * @module
  */

@@ -112,7 +112,7 @@ function listenerFor(parts: Parts, api: EmulatorApi): RequestListener {
   }
 }
 
-/** Before anything else reads the request. */
+/** Refuses before anything else reads the request. */
 function refuseHost(response: ServerResponse): void {
   const error = { code: 'forbidden', message: 'this host is not the emulator: see the option allowedHosts' }
   response

@@ -1,7 +1,7 @@
 /**
- * For tools. {@link tapReceiver} watches the attempts of a receiver, {@link runCase} runs a case of a suite. The rest are
- * the pieces of {@link createSender}, for tools that deliver in their own time: one attempt with its faults, and when
- * the next one is due.
+ * Parts for tools. {@link tapReceiver} watches the attempts of a receiver, {@link runCase} runs a case of a suite. The rest
+ * are the parts of {@link createSender}, for tools with their own schedule: one attempt with its faults, and the time of the
+ * next one.
  * Changes here are announced like any other.
  *
  * @module

@@ -21,12 +21,12 @@ import { readSelection, splitSelection } from './read-selection.ts'
 
 const HOUR_MS = 3_600_000
 const YEAR_MS = 365 * 86_400_000
-/** From this share of the most that may be undelivered on there is a warning. */
+/** Share of the limit of undelivered deliveries at which a warning begins. */
 const ALMOST_FULL = 0.9
 
 type Control = Pick<EmulatorApi, 'clock' | 'faults' | 'health' | 'settings' | 'stats' | 'wait' | 'reset'>
 
-/** What is not about one delivery, endpoint or message. */
+/** Operations on the emulator as a whole, not on one delivery, endpoint or message. */
 export class ControlOperations implements Control {
   readonly #parts: Parts
   /** One advance of the clock at a time. */
@@ -157,14 +157,14 @@ export class ControlOperations implements Control {
     waiters.changed()
   }
 
-  /** As the emulator was started. */
+  /** Sets the default endpoint again, as at the emulator's start. */
   #restoreEndpoint(): void {
     const { to, secret } = this.#parts.options
     if (to === undefined) return
     this.#parts.endpoints.put(DEFAULT_WORKSPACE, { url: to, ...(secret !== undefined && { secret }) })
   }
 
-  /** From one attempt that becomes due to the next: each one reads the time at which it was to start. */
+  /** Advances from one due attempt to the next, so that each one reads its own starting time. */
   async #advance(by: Duration): Promise<string> {
     const { clock, engine, storage, feed } = this.#parts
     const ms = durationField({ by }, 'by', YEAR_MS) ?? 0
@@ -183,7 +183,7 @@ export class ControlOperations implements Control {
   }
 }
 
-/** Also before there are enough attempts for a warning of the platform's kind. */
+/** Warns even before there are enough attempts for a health warning. */
 function warningOf({
   workspace,
   reason,

@@ -19,17 +19,17 @@ export interface DeliveryView {
    * `replayed` (undelivered, and sent again as another delivery), `discarded` or `skipped` (not wanted by the endpoint).
    */
   readonly state: DeliveryState
-  /** Whether an attempt is under way. */
+  /** `true` while an attempt is under way. */
   readonly underWay: boolean
-  /** Whether the platform has not published this type. */
+  /** `true` if the platform has not published this type. */
   readonly guess: boolean
   readonly createdAt: string
   readonly nextAttemptAt: string | null
   readonly startedAt: string | null
   readonly endedAt: string | null
-  /** How many attempts there were. */
+  /** Number of attempts so far. */
   readonly attempts: number
-  /** Of the last attempt. */
+  /** Status of the last reply. */
   readonly lastStatus: number | null
   readonly lastCode: string | null
   readonly lastError: string | null
@@ -37,7 +37,7 @@ export interface DeliveryView {
   readonly origin: string | null
   /** The message that its event is about. */
   readonly message: string | null
-  /** Why it was skipped, replayed or discarded. */
+  /** Reason why it was skipped, replayed or discarded. */
   readonly reason: string | null
   /** Size of the event. */
   readonly bytes: number
@@ -59,20 +59,20 @@ export interface AttemptView {
   readonly status: number | null
   /** The `code` of the reply, if it has one. */
   readonly code: string | null
-  /** Why there was no reply. */
+  /** Reason why there was no reply. */
   readonly error: string | null
   readonly retryAfterMs: number | null
   /** Faults on purpose. */
   readonly faults: readonly string[]
   readonly url: string
   readonly requestHeaders: Readonly<Record<string, string>>
-  /** What was sent instead of the event, where a fault changed it. */
+  /** Bytes that were sent, if a fault changed the event. */
   readonly requestBody: BytesView | null
-  /** In the order in which they came. */
+  /** Headers in order of arrival. */
   readonly replyHeaders: readonly (readonly [name: string, value: string])[]
-  /** At most 64 KiB. */
+  /** First 64 KiB of the reply. */
   readonly replyBody: BytesView
-  /** Whether the reply was longer. */
+  /** `true` if the reply was longer. */
   readonly truncated: boolean
 }
 

@@ -11,7 +11,7 @@ import type { SettingView } from '../options/settings.ts'
 import type { DeliveryKind, DeliveryState } from '../storage/delivery-row.ts'
 import type { DeliveryDetail, DeliveryView, SavedRequest } from './delivery-view.ts'
 
-/** Which deliveries are meant. What is left out means any. */
+/** Filter of deliveries. An absent field matches any. */
 export interface DeliverySelection {
   readonly workspace?: string | undefined
   readonly category?: string | undefined
@@ -55,34 +55,34 @@ export type EventToSend =
   | (EventFields & { readonly type: string; readonly body?: never })
   | { readonly body: string }
 
-/** How events are sent. */
+/** Options of sending events. */
 export interface SendOptions {
   /** Default `'default'`. */
   readonly workspace?: string | undefined
-  /** Instead of those that are set. */
+  /** Faults of these events, instead of those that are set. */
   readonly faults?: EmulatorFaults | undefined
 }
 
-/** What became of an event that was taken in. */
+/** Result for one event. */
 export interface SentEvent {
   /** The event's id. */
   readonly id: string
-  /** More than one where a fault sends it twice. */
+  /** Deliveries of the event: two if a fault sends it twice. */
   readonly deliveries: readonly DeliveryView[]
 }
 
-/** How a delivery is sent again. */
+/** Options of a replay. */
 export interface ReplayOptions {
   /**
    * `signed` (default): the same bytes with a new signature. `exact`: the very request of the last attempt, its old
    * signature included. `edited`: a new event, with an id of its own.
    */
   readonly mode?: 'signed' | 'exact' | 'edited' | undefined
-  /** For `edited`: merged over the `data` that was sent. */
+  /** Object to merge over the sent `data`. Only for `edited`. */
   readonly data?: Readonly<Record<string, unknown>> | undefined
-  /** For `edited`: the JSON text that replaces `data`, sent as it is written. */
+  /** JSON text that replaces `data`, sent as written. Only for `edited`. */
   readonly rawData?: string | undefined
-  /** For `edited`: the exact text to send. If it has the old id, that is replaced. */
+  /** Exact text to send. If it has the old id, the id is replaced. Only for `edited`. */
   readonly body?: string | undefined
 }
 
@@ -90,7 +90,7 @@ export interface ReplayOptions {
 export interface BulkOptions {
   /** Default: undelivered deliveries. */
   readonly filter?: DeliverySelection | undefined
-  /** Only counts. Default `false`. */
+  /** Counts without changing anything. Default `false`. */
   readonly dryRun?: boolean | undefined
   /** Default and most: 1,000. */
   readonly limit?: number | undefined
@@ -100,31 +100,31 @@ export interface BulkOptions {
 
 /** The result of a call about many deliveries. */
 export interface BulkResult {
-  /** How many match, those of this call included. */
+  /** Number of matches, including those of this call. */
   readonly matched: number
-  /** How many this call has replayed or discarded. */
+  /** Number of deliveries that this call replayed or discarded. */
   readonly done: number
   /** Pass it as `after` to go on; null when there is no more. */
   readonly next: string | null
 }
 
-/** What to wait for. */
+/** Condition of a wait. */
 export interface WaitOptions extends DeliverySelection {
-  /** How many different events have to match. Default 1. */
+  /** Number of different events that must match. Default 1. */
   readonly count?: number | undefined
   /** Waits until nothing that matches is pending. The default when neither a filter nor `count` is given. */
   readonly idle?: boolean | undefined
-  /** In real time, at most `'60s'`. Default `'10s'`. */
+  /** Limit in real time, at most `'60s'`. Default `'10s'`. */
   readonly timeout?: Duration | undefined
 }
 
-/** What was found at the end of a wait. */
+/** Result of a wait. */
 export interface WaitResult {
-  /** Whether it came before the time was up. */
+  /** `true` if the condition held before the time was up. */
   readonly met: boolean
   /** Different events that match. */
   readonly count: number
-  /** At most 200 of those deliveries, oldest first. */
+  /** Matching deliveries, oldest first, at most 200. */
   readonly deliveries: readonly DeliveryView[]
 }
 
@@ -149,8 +149,8 @@ export interface EmulatorHealth {
   readonly now: string
   readonly counts: Readonly<Record<DeliveryState, number>>
   /**
-   * What needs attention: endpoints that are unhealthy or acknowledged nothing, workspaces without one whose events were
-   * skipped, too much that is undelivered.
+   * Warnings: endpoints that are unhealthy or acknowledged nothing, workspaces without an endpoint whose events were skipped,
+   * too many undelivered deliveries.
    */
   readonly warnings: readonly string[]
   readonly endpoints: readonly ({ readonly workspace: string; readonly paused: boolean } & HealthView)[]
@@ -163,7 +163,7 @@ export interface WorkspaceView {
   readonly endpoint: EndpointView | null
 }
 
-/** What setting an endpoint answers. */
+/** Result of setting an endpoint. */
 export interface EndpointResult {
   readonly endpoint: EndpointView
   /** Shown once: a secret that was made up just now; null otherwise. */
@@ -213,9 +213,9 @@ export interface EmulatorApi {
     get(workspace?: string): Promise<EndpointView>
     /** Creates or changes it. */
     put(change: EndpointChange, workspace?: string): Promise<EndpointResult>
-    /** What is pending becomes undelivered. */
+    /** Removes the endpoint. Pending deliveries become undelivered. */
     remove(workspace?: string): Promise<void>
-    /** Until `overlap` has passed, events are signed with both secrets. */
+    /** Creates a new secret. Events are signed with both secrets until `overlap` has passed. */
     rotateSecret(
       options?: { readonly secret?: string | undefined; readonly overlap?: Duration | undefined },
       workspace?: string,
@@ -229,7 +229,7 @@ export interface EmulatorApi {
       page?: PageOptions,
     ): Promise<{ readonly messages: readonly MessageView[]; readonly next: string | null }>
     get(id: string): Promise<MessageView>
-    /** As `POST /v1/messages`. */
+    /** Same as `POST /v1/messages`. */
     send(message: Readonly<Record<string, unknown>>): Promise<MessageView>
     /** Makes it sent, delivered, read or failed, and sends the event of that: its type is a guess. */
     advance(

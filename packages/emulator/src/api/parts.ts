@@ -10,7 +10,7 @@ import type { Waiters } from '../feed/waiters.ts'
 import type { ResolvedEmulator } from '../options/emulator-options.ts'
 import type { Storage } from '../storage/storage.ts'
 
-/** What the operations work on. */
+/** Parts that the operations share. */
 export interface Parts {
   readonly options: ResolvedEmulator
   readonly version: string

@@ -65,7 +65,7 @@ function editedText(row: DeliveryRow, sent: string, fields: Fields, names: Envel
   return envelopeOf(body, names).id === row.event_id ? replaceMembers(body, id) : body
 }
 
-/** What is not named of the data stays as it was written, too. */
+/** Replaces members of `data` and keeps the text of all others. */
 function editedData(sent: string, { data, rawData }: Fields, names: EnvelopeFields): string {
   if (rawData !== undefined) return readRawData(rawData)
   if (typeof data !== 'object' || data === null || Array.isArray(data))

@@ -2,7 +2,7 @@ import type { EmulatorClock } from './emulator-clock.ts'
 
 /** The machine's clock may be set, and a laptop sleeps: no timer waits longer than this at a time. */
 const LONGEST_SLEEP_MS = 60_000
-/** How often a clock that a timer cannot follow is read. */
+/** Period at which a clock is read that a timer cannot follow. */
 const POLL_MS = 10
 
 /** Calls back once an instant of the clock has come. Costs nothing while none is set. */

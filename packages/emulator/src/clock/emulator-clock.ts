@@ -1,7 +1,7 @@
 /** The time of the emulator, in milliseconds since the epoch. */
 export class EmulatorClock {
   readonly #base: () => number
-  /** There for a fake clock, which moves only by this. */
+  /** Setter of a fake clock, which moves only by this. */
   readonly #set: ((instant: number) => void) | undefined
   #offsetMs: number
 
@@ -16,12 +16,12 @@ export class EmulatorClock {
     return Math.floor(this.#base() + this.#offsetMs)
   }
 
-  /** Whether it goes as the machine's clock does, so that a timer can wait for an instant. */
+  /** `true` if it follows the machine's clock, so that a timer can wait for an instant. */
   get isReal(): boolean {
     return this.#base === Date.now
   }
 
-  /** How far it is ahead of the clock it was made with. */
+  /** Lead over the clock it was made with. */
   get offsetMs(): number {
     return this.#offsetMs
   }

@@ -1,6 +1,6 @@
 import type { DeliveryState } from '../storage/delivery-row.ts'
 
-/** How many deliveries are in each state, kept as they change: counting reads an index from end to end. */
+/** Counts deliveries by state as they change: a query would read an index from end to end. */
 export class DeliveryCounts {
   #counts: Map<DeliveryState, number>
 

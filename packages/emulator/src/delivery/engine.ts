@@ -13,13 +13,13 @@ import type { DeliveryCounts } from './delivery-counts.ts'
 import type { FaultSource } from './fault-source.ts'
 import type { LogRoom } from './log-room.ts'
 
-/** What others want to know of the engine's work. */
+/** Events of the engine's work. */
 export interface EngineEvents {
   /** A delivery has changed. */
   changed(seq: number): void
   /** The health warning of an endpoint has appeared or cleared. */
   health(workspace: string): void
-  /** What is pending can be neither delivered nor recorded. */
+  /** Pending deliveries can be neither sent nor recorded. */
   failed(error: unknown): void
 }
 
@@ -37,7 +37,7 @@ interface EngineParts {
   readonly events: EngineEvents
 }
 
-/** How long to wait when the storage refuses to read or write. */
+/** Pause after the storage has refused to read or write. */
 const AFTER_FAILURE_MS = 1000
 
 /** An attempt that is over, and not recorded yet. */
@@ -86,7 +86,7 @@ export class DeliveryEngine {
     }
   }
 
-  /** When the next attempt is to start, of endpoints that are not paused. */
+  /** Returns the time of the next attempt, paused endpoints excluded. */
   nextDue(): number | undefined {
     return this.#soonest(() => true)
   }
@@ -177,7 +177,7 @@ export class DeliveryEngine {
     } catch (error) {
       isRecorded = false
       this.#parts.events.failed(error)
-      // Their places stay taken: no more is started than can be recorded.
+      // They keep their places: no more attempts start than can be recorded.
       this.#ended.push(...kept)
       setTimeout(() => this.#recordEnded(), AFTER_FAILURE_MS).unref()
     }
@@ -200,7 +200,7 @@ export class DeliveryEngine {
     for (const announce of [...recorded, ...changes]) this.#guard(announce)
   }
 
-  /** What is recorded stays recorded, whatever those who hear of it do. */
+  /** Keeps a listener's error from undoing a record. */
   #guard(announce: () => void): void {
     try {
       announce()
@@ -229,7 +229,7 @@ export class DeliveryEngine {
     const before = storage.deliveries.bySeq(seq)
     if (before === undefined) return () => {}
     const outcome = this.#outcomeOf(plan, attempt, before)
-    // It takes the place of a pending one, and so never exceeds what may be undelivered.
+    // It replaces a pending one, so the limit of undelivered deliveries is never exceeded.
     const isFirst = outcome.state === 'acknowledged' && before.state === 'pending'
     const again = isFirst ? this.#duplicateOf(plan) : undefined
     storage.deliveries.record(this.#fitted(attempt), outcome)
@@ -244,7 +244,7 @@ export class DeliveryEngine {
     }
   }
 
-  /** Without room in the log, only the reply of the last attempt is kept; then no more of that than its status. */
+  /** Shortens an attempt if the log has no room: only the last reply is kept, or only its status. */
   #fitted(attempt: AttemptRow): AttemptRow {
     const { storage, room } = this.#parts
     if (!room.isFullFor(attemptBytes(attempt))) return attempt
@@ -282,7 +282,7 @@ export class DeliveryEngine {
       : { state: 'undelivered', next_at: null, ended_at: now, reason: null }
   }
 
-  /** Of an acknowledged event, if it is to be sent once more. */
+  /** Returns the duplicate of an acknowledged event, if a fault asks for one. */
   #duplicateOf({ delivery, faults, body }: AttemptPlan): NewDelivery | undefined {
     const random = decisionRandom(this.#parts.seed(), `${delivery.draw} again`)
     if (delivery.kind !== 'event' || random() >= faults.duplicate) return undefined
@@ -309,7 +309,7 @@ export class DeliveryEngine {
     return this.#parts.concurrency - (this.#underWay.get(workspace) ?? 0)
   }
 
-  /** When something may start: an endpoint without a free place is looked at when an attempt ends. */
+  /** Returns the time of the next start. An endpoint without a free place is checked when an attempt ends. */
   #nextWake(): number | undefined {
     return this.#soonest(workspace => this.#freeOf(workspace) > 0)
   }

@@ -2,7 +2,7 @@ import type { Faults } from '@ackhook/testing/spi'
 import { resolveEmulatorFaults } from '../lib/fault-settings.ts'
 import type { EmulatorFaults } from '../options/emulator-options.ts'
 
-/** Which faults a delivery gets: those it was sent with, otherwise those that are set. */
+/** Chooses the faults of a delivery: those it was sent with, or else those that are set. */
 export class FaultSource {
   readonly #initial: EmulatorFaults
   #options: EmulatorFaults
@@ -31,7 +31,7 @@ export class FaultSource {
     this.set(this.#initial)
   }
 
-  /** Those of one attempt, which counts for `answerNext`: of the delivery's own faults, or of those that are set. */
+  /** Returns one attempt's faults, and counts down `answerNext`: of the delivery's own faults, or of those that are set. */
   forAttempt(own: string | null, number: number): Faults {
     const faults = this.of(own)
     if (own !== null) return number > faults.answerNext ? { ...faults, answer: undefined } : faults

@@ -24,13 +24,13 @@ export interface Arrival {
   readonly message: string | null
 }
 
-/** What all events of a call have in common. */
+/** Settings shared by all events of a call. */
 interface Terms {
   /** Number of the first draw. */
   readonly first: number
   readonly faults: Faults
   readonly now: number
-  /** Whether there is room for a duplicate on purpose. */
+  /** `true` if there is room for deliberate duplicates. */
   readonly duplicates: boolean
 }
 
@@ -65,7 +65,7 @@ export class Intake {
     return arrival.events.map((_, index) => rows.get(index) ?? [])
   }
 
-  /** By the index of the event. */
+  /** Returns the new deliveries by the event's index. */
   #acceptAll(arrival: Arrival, faults: Faults, now: number): ReadonlyMap<number, readonly DeliveryRow[]> {
     const first = this.nextDraw(arrival.events.length)
     const random = decisionRandom(this.#parts.seed(), `call ${first}`)

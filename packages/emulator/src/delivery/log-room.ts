@@ -7,7 +7,7 @@ interface RoomParts {
   readonly maxBytes: number
 }
 
-/** Whether the log has room for more bytes. What is finished makes room: the oldest of it is removed. */
+/** Decides whether the log has room for more bytes. The oldest finished deliveries are removed to make room. */
 export class LogRoom {
   readonly #parts: RoomParts
 
@@ -19,13 +19,13 @@ export class LogRoom {
     return this.#parts.maxBytes
   }
 
-  /** Whether something finished is to be removed. */
+  /** `true` if finished deliveries must be removed. */
   get isOver(): boolean {
     const { size, counts, maxBytes } = this.#parts
     return size.bytes > maxBytes && counts.finished > 0
   }
 
-  /** Whether `bytes` more are too many, and nothing can be removed for them. */
+  /** Returns whether `bytes` more are too many, with nothing left to remove. */
   isFullFor(bytes: number): boolean {
     const { size, counts, maxBytes } = this.#parts
     return size.bytes + bytes > maxBytes && counts.finished === 0

@@ -4,7 +4,7 @@ import type { EndpointRow } from '../storage/endpoint-rows.ts'
 /** The health of an endpoint. Nothing is switched off for it. */
 export interface HealthView {
   readonly status: 'healthy' | 'warning'
-  /** Why there is a warning. */
+  /** Reason for the warning. */
   readonly reason: string | null
   /** Attempts, and failed ones among them, in the window that is judged. */
   readonly attempts: number
@@ -17,7 +17,7 @@ export interface EndpointView {
   readonly url: string
   /** The last four characters of the secret, behind dots. */
   readonly secret: string
-  /** Until when events are signed with the previous secret too; null when they are not. */
+  /** Time until which events are signed with the previous secret too; null if they are not. */
   readonly previousSecretUntil: string | null
   /** null: all. */
   readonly categories: readonly string[] | null

@@ -13,7 +13,7 @@ import { type HealthRules, HealthWindow } from './health-window.ts'
 /** The workspace that is meant where none is named. */
 export const DEFAULT_WORKSPACE = 'default'
 
-/** What may be set of an endpoint. What is left out stays as it is. */
+/** Settings of an endpoint. Absent ones stay unchanged. */
 export interface EndpointChange {
   readonly url?: string | undefined
   /** A new one replaces the old one at once. Default: made up. */
@@ -30,9 +30,9 @@ interface EndpointParts {
   readonly clock: EmulatorClock
   readonly targets: Targets
   readonly health: HealthRules
-  /** How long events are signed with both secrets after a rotation. */
+  /** Time for which events are signed with both secrets after a rotation. */
   readonly overlapMs: number
-  /** Of the default workspace's endpoint, where none is given with it. */
+  /** Secret of the default workspace's endpoint, unless it comes with its own. */
   readonly secret: string | undefined
 }
 
@@ -141,7 +141,7 @@ export class Endpoints {
     this.#health.delete(workspace)
   }
 
-  /** Whom to sign for now: the new secret first. */
+  /** Returns the secrets that sign now, the new one first. */
   secretsOf({ secret, previous_secret, previous_until }: EndpointRow): readonly string[] {
     const overlaps = previous_secret !== null && (previous_until ?? 0) > this.#parts.clock.now()
     return overlaps ? [secret, previous_secret] : [secret]
@@ -151,7 +151,7 @@ export class Endpoints {
     return this.#windowOf(workspace).view(this.#parts.clock.now())
   }
 
-  /** Whether the warning of the endpoint has appeared or cleared. */
+  /** Returns whether the endpoint's warning has appeared or cleared. */
   recordResult(result: AttemptResult): boolean {
     const window = this.#windowOf(result.workspace)
     const changed = window.record(result.at, failureOf(result))
@@ -198,7 +198,7 @@ export class Endpoints {
   }
 }
 
-/** What an endpoint wants of a type; the answer is why it does not. */
+/** Returns why an endpoint does not get events of a type, if it does not. */
 export function refusalOf(row: EndpointRow, type: string, category: string): string | undefined {
   const lacks = (list: string | null, one: string) =>
     list !== null && !(JSON.parse(list) as string[]).some(wanted => covers(wanted, one))

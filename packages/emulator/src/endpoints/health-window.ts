@@ -1,6 +1,6 @@
 import type { HealthView } from './endpoint-view.ts'
 
-/** When an endpoint is not healthy. None of it is published. */
+/** Limits at which an endpoint is unhealthy. None is published. */
 export interface HealthRules {
   readonly windowMs: number
   /** Fewer attempts than this in the window say nothing. */
@@ -32,7 +32,7 @@ export class HealthWindow {
     this.#warning = warning
   }
 
-  /** Whether the warning has appeared, changed or cleared. */
+  /** Returns whether the warning has appeared, changed or cleared. */
   record(at: number, failure: string | undefined): boolean {
     const slice = this.#sliceAt(at)
     slice.attempts += 1

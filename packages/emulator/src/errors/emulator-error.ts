@@ -1,6 +1,6 @@
 import { printable } from '@ackhook/core/spi'
 
-/** Why the emulator refuses a call. Each has a status of its own in the HTTP API. */
+/** Reasons why the emulator refuses a call. Each has its own status in the HTTP API. */
 export type EmulatorErrorCode =
   | 'invalid_request'
   | 'not_found'

@@ -10,7 +10,7 @@ export function categoryOf(type: string): string {
   return dot < 0 ? type : type.slice(0, dot)
 }
 
-/** Whether the name of this type is a guess. */
+/** Returns whether this type's name is a guess. */
 export function isGuess(type: string): boolean {
   return !PUBLISHED.includes(type)
 }

@@ -34,7 +34,7 @@ export function memberOf(text: string, name: string): string | undefined {
   return span && text.slice(span.from, span.to)
 }
 
-/** In the order of the text, which is known to be a JSON object. */
+/** Returns the members in the order of the text, which must be a JSON object. */
 function membersOf(text: string): readonly Span[] {
   const members: Span[] = []
   let depth = 0

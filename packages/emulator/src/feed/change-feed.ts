@@ -9,17 +9,17 @@ export interface Notice {
   readonly data: string
 }
 
-/** Where to go on after a notice that was seen: what followed, or `gap` when that is no longer known. */
+/** Notices after a position that a page has seen, or `gap` if they are no longer kept. */
 export type Continuation = readonly Notice[] | 'gap'
 
 /** A page paints at most this often, so changes are gathered for as long. */
 const FLUSH_MS = 100
 const MAX_BATCH = 100
-/** More changes than can be shown: the page has to read again. */
+/** Limit of waiting changes, beyond which a page has to read again. */
 const MAX_WAITING = 5000
 const KEPT_NOTICES = 500
 const KEPT_LENGTH = 8_388_608
-/** How long notices are kept for a page that may come back. */
+/** Time for which notices are kept for a page that may come back. */
 const REMEMBER_MS = 60_000
 
 /** The changes, in batches, for those who watch. Costs nothing while no one does. */
@@ -55,7 +55,7 @@ export class ChangeFeed {
     return this.#idOf(this.#next - 1)
   }
 
-  /** What followed the notice `id`. */
+  /** Returns the notices after `id`. */
   since(id: string): Continuation {
     const [epoch, number] = id.split('-')
     const seen = Number(number)
@@ -114,7 +114,7 @@ export class ChangeFeed {
   #isWatched(): boolean {
     if (this.#watching.size > 0) return true
     if (this.#lastWatched > 0 && performance.now() - this.#lastWatched < REMEMBER_MS) return true
-    // Neither what was kept nor what has been read leads up to what comes next.
+    // A gap: neither the kept notices nor the read ones lead up to the next.
     this.#next++
     this.#kept = []
     this.#keptLength = 0

@@ -3,16 +3,16 @@ import { EmulatorError } from '../errors/emulator-error.ts'
 /** Judging takes at most this share of the time, however large the log is. */
 const SHARE = 0.1
 
-/** Those who wait until something holds. It is judged again after changes, together for those of one turn or more. */
+/** Waits until conditions hold. They are checked after changes, once for all changes of a turn or more. */
 export class Waiters {
   readonly #waiting = new Set<() => boolean>()
   /** Rejects each wait. */
   readonly #closing = new AbortController()
   #isScheduled = false
-  /** What judging took the last time. */
+  /** Duration of the last check. */
   #lastMs = 0
 
-  /** Whether `isMet` held before `timeoutMs` passed, in real time. Rejects when `isMet` throws. */
+  /** Resolves to whether `isMet` held before `timeoutMs` passed, in real time. Rejects if `isMet` throws. */
   async wait(isMet: () => boolean, timeoutMs: number, signal?: AbortSignal): Promise<boolean> {
     if (isMet()) return true
     if (signal?.aborted) return false

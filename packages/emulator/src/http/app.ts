@@ -20,7 +20,7 @@ export interface AppParts {
   readonly messageReply: { readonly status: number; readonly body: Readonly<Record<string, unknown>> }
 }
 
-/** Where everything of the emulator's own is. */
+/** Path of the emulator's own API. */
 export const API_ROOT = '/_emulator/v1'
 
 /** The HTTP API, the one path of the platform, and the page. */

@@ -23,7 +23,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.woff2': 'font/woff2',
 }
 
-/** Where the build of the page puts its files: `index.html` and what it needs. */
+/** Folder of the built page: `index.html` and its assets. */
 const OWN_PAGE = fileURLToPath(new URL('../../page', import.meta.url))
 
 /** The page, read once: no path of a request ever reaches the file system. */

@@ -1,7 +1,7 @@
 import { ConfigurationError } from '@ackhook/core'
 import { EmulatorError, STATUS } from '../errors/emulator-error.ts'
 
-/** What a refused call gets. */
+/** Body of a refusal. */
 export interface ErrorBody {
   readonly error: { readonly code: string; readonly message: string; readonly field?: string }
 }

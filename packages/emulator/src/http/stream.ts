@@ -48,7 +48,7 @@ class StreamClient {
     this.#heartbeat = setInterval(() => this.#write(':\n\n'), HEARTBEAT_MS).unref()
   }
 
-  /** There is room again. */
+  /** Continues: there is room again. */
   catchUp(): void {
     if (!this.#isBehind) return
     this.#isBehind = false

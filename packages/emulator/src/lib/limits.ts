@@ -1,6 +1,6 @@
 /**
- * What no option sets. The platform has published none of its own limits: those of events and messages are guesses,
- * larger than anything it is likely to send or take. The others are the emulator's own.
+ * Limits that no option sets. The platform has published none of its own: those of events and messages are guesses,
+ * larger than anything it is likely to send or accept. The others are the emulator's own.
  */
 export const LIMITS = {
   /** Bytes of one event. */
@@ -21,7 +21,7 @@ export const LIMITS = {
   eventsPerCall: 1000,
   /** Deliveries or messages of one page. */
   page: 200,
-  /** How long a wait may take, in milliseconds. */
+  /** Longest wait, in milliseconds. */
   waitMs: 60_000,
   workspaces: 1000,
 } as const

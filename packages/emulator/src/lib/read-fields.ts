@@ -86,7 +86,7 @@ export function instantField(fields: Fields, name: string, now: number): number 
   throw invalid(name, "must be a time: '24h' ago, 'today', 'yesterday' or '2026-03-01T12:00:00Z'")
 }
 
-/** What `on()` takes: a type, `order.*` or `*`. */
+/** Reads a pattern of `on()`: a type, `order.*` or `*`. */
 export function patternField(fields: Fields, name: string): string | undefined {
   const value = textField(fields, name)
   if (value !== undefined) asRequest(() => requirePattern(name, value))

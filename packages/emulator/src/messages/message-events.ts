@@ -1,8 +1,8 @@
 import type { MessageRow } from '../storage/message-rows.ts'
 
-/** What becomes of an outbound message. The words are published, the types of their events are not. */
+/** States of an outbound message. Their names are published, the types of their events are not. */
 export const MESSAGE_STATES = ['sent', 'delivered', 'read', 'failed'] as const
-/** What becomes of an outbound message. */
+/** State of an outbound message. */
 export type MessageState = (typeof MESSAGE_STATES)[number]
 
 /** A guess at the event of an outbound message that has become `state`. */

@@ -8,11 +8,11 @@ export interface MessageView {
   readonly workspace: string
   readonly direction: 'outbound' | 'inbound'
   readonly channel: string
-  /** Of an outbound message. */
+  /** Recipient of an outbound message. */
   readonly to?: string
   readonly template?: string
   readonly variables?: Readonly<Record<string, unknown>> | null
-  /** Of an inbound one. */
+  /** Sender of an inbound message. */
   readonly from?: string
   readonly text?: string
   /** `accepted` or what it was advanced to; `received` for an inbound one. */

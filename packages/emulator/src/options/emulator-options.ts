@@ -35,7 +35,7 @@ export interface EmulatorOptions {
   readonly seed?: number | undefined
   /** Milliseconds since the epoch; give the receiver the same one. Default `Date.now`. */
   readonly clock?: ((() => number) | FakeClock) | undefined
-  /** Where the default workspace's events are sent. */
+  /** Address that the default workspace's events are sent to. */
   readonly to?: string | undefined
   /**
    * The signing secret of the default workspace's endpoint, that of `to` or one that is set later without a secret of its
@@ -46,21 +46,21 @@ export interface EmulatorOptions {
   readonly allowTargets?: readonly string[] | undefined
   /** Accepts no endpoint without TLS, as the platform does. Default `false`. */
   readonly httpsOnly?: boolean | undefined
-  /** How events are delivered. Not published: see {@link DeliveryOptions}. */
+  /** Retries, time limits and concurrency of deliveries. Not published: see {@link DeliveryOptions}. */
   readonly delivery?:
     | (Maybe<DeliveryOptions> & {
         /** Requests to one endpoint at a time. Not published; default 8. */
         readonly concurrency?: number | undefined
       })
     | undefined
-  /** What goes wrong. Default: nothing. */
+  /** Faults to inject. Default: none. */
   readonly faults?: EmulatorFaults | undefined
-  /** How long events are signed with both secrets after a rotation. Not published; default `'24h'`. */
+  /** Time for which events are signed with both secrets after a rotation. Not published; default `'24h'`. */
   readonly rotationOverlap?: Duration | undefined
-  /** When an endpoint gets a health warning. */
+  /** Limits at which an endpoint gets a health warning. */
   readonly health?:
     | {
-        /** Not published; default `'10m'`. */
+        /** Period that is judged. Not published; default `'10m'`. */
         readonly window?: Duration | undefined
         /** Attempts in the window below which nothing is judged. Not published; default 5. */
         readonly minAttempts?: number | undefined
@@ -68,7 +68,7 @@ export interface EmulatorOptions {
         readonly share?: number | undefined
       }
     | undefined
-  /** How much is kept. Undelivered events are never removed. */
+  /** Size of the log. Undelivered events are never removed. */
   readonly retention?:
     | {
         /** Deliveries. Default 100,000. */

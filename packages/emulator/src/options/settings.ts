@@ -6,7 +6,7 @@ export interface SettingView {
   /** The option's name; `limits.` stands before those that no option sets. */
   readonly name: string
   readonly value: string | number | boolean | null
-  /** Whether the platform has published it. Otherwise the value is a guess. */
+  /** `true` if the platform has published it. Otherwise the value is a guess. */
   readonly published: boolean
   readonly meaning: string
 }

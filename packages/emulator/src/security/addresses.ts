@@ -28,7 +28,7 @@ export function hostOf(authority: string): string | undefined {
   return url === undefined || url.hostname === '' ? undefined : bare(url.hostname)
 }
 
-/** Without the brackets of an IPv6 address, and without the dot at the end of a full name. */
+/** Removes the brackets of an IPv6 address, and the dot at the end of a full name. */
 export function bare(hostname: string): string {
   return hostname
     .replace(/^\[|\]$/g, '')

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 import { bare, hostOf, isLoopback } from './addresses.ts'
 
-/** By which names the emulator may be asked. A page of another site that makes its own name resolve to here has none. */
+/** Checks the host names of requests. Another site's page that resolves its own name to this address has none of them. */
 export class HostCheck {
   readonly #names: ReadonlySet<string>
   readonly #anyAddress: boolean
@@ -18,7 +18,7 @@ export class HostCheck {
     if (countOf('host', rawHeaders) !== 1) return false
     if (!this.#isOurs(headers.host)) return false
     if (url.startsWith('/')) return true
-    // In absolute form the address names a host of its own.
+    // An address in absolute form names its own host.
     return /^https?:\/\//i.test(url) && this.#isOurs(/^https?:\/\/([^/?#]*)/i.exec(url)?.[1])
   }
 

@@ -3,7 +3,7 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 /** The parts of a request that say where it comes from. */
 export interface RequestFacts {
   readonly method: string
-  /** As it is routed: decoded once, by the router itself. */
+  /** Path as it is routed: decoded once, by the router itself. */
   readonly path: string
   header(name: string): string | undefined
 }
@@ -18,8 +18,8 @@ const SAFE = ['GET', 'HEAD', 'OPTIONS']
 export const MESSAGES_PATH = '/v1/messages'
 
 /**
- * Whether a request may come from a page of another site. Everything is refused that a browser marks as such; what no
- * browser marks must prove that it is none, or needs what a page cannot send without asking first.
+ * Returns whether a request may come from another site's page. Requests that a browser marks as such are refused. An unmarked
+ * request must prove that it comes from no page, or carry a header that a page can only send after a preflight.
  */
 export function judgeOrigin({ method, path, header }: RequestFacts): Judgement | undefined {
   const site = header('sec-fetch-site')
@@ -44,12 +44,12 @@ export function hasToken(authorization: string | undefined, token: string): bool
   return timingSafeEqual(hashOf(given), hashOf(token))
 }
 
-/** Whether a path belongs to the interfaces, and not to the page. */
+/** Returns whether a path belongs to an API, and not to the page. */
 export function isApi(path: string): boolean {
   return path.startsWith('/_emulator') || isOfPlatform(path)
 }
 
-/** Whether a path is where the platform's own interface is. */
+/** Returns whether a path belongs to the platform's own API. */
 export function isOfPlatform(path: string): boolean {
   return path.startsWith('/v1')
 }

@@ -16,7 +16,7 @@ function resolving(...answers: readonly (readonly string[])[]): { resolve: Resol
   return { resolve, asked }
 }
 
-/** What a connection to `host` would go to, or why there is none. */
+/** Resolves to the address that a connection to `host` would use, or to the reason why there is none. */
 function connectTo(targets: Targets, host: string): Promise<string> {
   return new Promise(resolve =>
     targets.lookup(host, { all: true }, (error, addresses) => {

@@ -9,7 +9,7 @@ export type Resolve = (
   callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
 ) => void
 
-/** Where events may be sent: loopback, and the hosts that were named. Nothing else is ever connected to. */
+/** Checks where events may be sent: to loopback and to named hosts. The emulator connects to nothing else. */
 export class Targets {
   readonly #allowed: ReadonlySet<string>
   readonly #httpsOnly: boolean
@@ -21,7 +21,7 @@ export class Targets {
     this.#resolve = resolve
   }
 
-  /** Why this address is refused; `undefined` when it may be tried. Its name is looked up when it is connected to. */
+  /** Returns why this address is refused, if it is. Its name is resolved when connecting. */
   refusal(url: string): string | undefined {
     const parsed = URL.canParse(url) ? new URL(url) : undefined
     if (parsed === undefined || !/^https?:$/.test(parsed.protocol)) {

@@ -8,7 +8,7 @@ const BUSY = 5
 const NOT_A_DATABASE = 26
 /** Marks the files of the emulator: 'ackh' as a number. */
 const APPLICATION_ID = 0x61636b68
-/** Of the tables. A file with another one is refused. */
+/** Version of the tables. A file with another one is refused. */
 const SCHEMA_VERSION = 1
 /**
  * The first SQLite with what the tables use. `sqliteInbox` needs a later one for files with two connections; here
@@ -24,7 +24,7 @@ export async function openDatabase(data: string): Promise<SqliteDatabase> {
   createPrivately(path)
   const database = open(path)
   try {
-    // Before anything of it is changed: it may be the file of something else.
+    // Checked before any change: the file may belong to something else.
     isOurs(database)
     chmodSync(path, 0o600)
     return prepare(database)

@@ -110,7 +110,7 @@ export class Deliveries {
     return rows
   }
 
-  /** When the next attempt of a workspace starts. */
+  /** Returns the time of a workspace's next attempt. */
   nextDue(workspace: string): number | undefined {
     const row = this.#nextDue.get(workspace) as { readonly next_at: number } | undefined
     return row?.next_at
@@ -141,7 +141,7 @@ export class Deliveries {
     return (this.#sizeOfAttempts.get(seq) as { readonly bytes: number }).bytes
   }
 
-  /** Whether it was in state `from` and is now in state `to`. */
+  /** Returns whether the delivery was in state `from` and is now in state `to`. */
   changeState(seq: number, from: DeliveryState, to: DeliveryState, reason: string, now: number): boolean {
     return this.#changeState.run(to, reason, now, seq, from).changes > 0
   }
@@ -178,7 +178,7 @@ export class Deliveries {
     return this.#results.all(at) as AttemptResult[]
   }
 
-  /** How many there are in each state. Reads an index from end to end. */
+  /** Counts the deliveries in each state. Reads an index from end to end. */
   counts(): ReadonlyMap<DeliveryState, number> {
     const rows = this.#counts.all() as { readonly state: DeliveryState; readonly count: number }[]
     return new Map(rows.map(({ state, count }) => [state, count]))

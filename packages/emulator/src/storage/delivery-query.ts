@@ -2,7 +2,7 @@ import type { SqliteDatabase, SqlValue } from '@ackhook/sqlite/driver'
 import type { DeliveryKind, DeliveryRow, DeliveryState } from './delivery-row.ts'
 import { writeNul } from './write-nul.ts'
 
-/** Which deliveries are meant. What is left out means any. */
+/** Filter of deliveries. An absent field matches any. */
 export interface DeliveryFilter {
   readonly workspace?: string
   readonly category?: string
@@ -121,10 +121,10 @@ function sqlOf(filter: DeliveryFilter): Sql {
   if (filter.from !== undefined) add('d.created_at >= ?', filter.from)
   if (filter.to !== undefined) add('d.created_at < ?', filter.to)
   if (filter.text === undefined) return { from: 'deliveries d', where, values, seq: 'd.seq' }
-  // In quotes the text is one phrase: the index is of trigrams, and its query language means nothing in there.
+  // Quotes make the text one phrase: the index is of trigrams, and its query language has no meaning inside them.
   const phrase = `"${filter.text.replaceAll('"', '""')}"`
   if (where.length === 0) {
-    // In the order of the index, which ends when the page is full.
+    // Uses the index's order, so that it stops when the page is full.
     const from = 'delivery_text t CROSS JOIN deliveries d ON d.seq = t.rowid'
     return { from, where: ['delivery_text MATCH ?'], values: [phrase], seq: 't.rowid' }
   }

@@ -1,4 +1,4 @@
-/** Where a delivery stands. */
+/** State of a delivery. */
 export type DeliveryState = 'pending' | 'acknowledged' | 'undelivered' | 'replayed' | 'discarded' | 'skipped'
 
 /** Every state, in the order of a delivery's life. */
@@ -11,7 +11,7 @@ export const STATES: readonly DeliveryState[] = [
   'skipped',
 ]
 
-/** Why a delivery exists: its event happened, a fault sends it twice, or it was replayed. */
+/** Origin of a delivery: its event happened, a fault sends it twice, or it was replayed. */
 export type DeliveryKind = 'event' | 'duplicate' | 'replay'
 
 export const KINDS: readonly DeliveryKind[] = ['event', 'duplicate', 'replay']
@@ -27,11 +27,11 @@ export interface DeliveryRow {
   readonly kind: DeliveryKind
   readonly state: DeliveryState
   readonly created_at: number
-  /** When the next attempt starts. */
+  /** Time of the next attempt. */
   readonly next_at: number | null
   /** 1 while an attempt is under way. */
   readonly running: 0 | 1
-  /** When the first attempt started. */
+  /** Time of the first attempt. */
   readonly started_at: number | null
   readonly ended_at: number | null
   readonly attempts: number
@@ -41,7 +41,7 @@ export interface DeliveryRow {
   /** The delivery that this one repeats. */
   readonly origin: string | null
   readonly message: string | null
-  /** Why it was skipped, replayed or discarded. */
+  /** Reason why it was skipped, replayed or discarded. */
   readonly reason: string | null
   readonly bytes: number
   /** Names its draws: the order in which others are answered must not change them. */
@@ -52,7 +52,7 @@ export interface DeliveryRow {
   readonly headers: string | null
 }
 
-/** What a new row is made of. `pending` needs `next_at`. */
+/** Fields of a new row. `pending` needs `next_at`. */
 export type NewDelivery = Pick<
   DeliveryRow,
   'workspace' | 'event_id' | 'type' | 'category' | 'kind' | 'state' | 'created_at' | 'next_at' | 'draw'
@@ -82,9 +82,9 @@ export interface AttemptRow {
   readonly truncated: 0 | 1
 }
 
-/** How an attempt leaves its delivery. */
+/** State of a delivery after an attempt. */
 export type AttemptOutcome = Pick<DeliveryRow, 'state' | 'next_at' | 'ended_at' | 'reason'>
 
-/** What the health of an endpoint is judged by. */
+/** Result by which an endpoint's health is judged. */
 export type AttemptResult = Pick<DeliveryRow, 'workspace'> &
   Pick<AttemptRow, 'at' | 'acknowledged' | 'status' | 'code' | 'error'>

@@ -6,13 +6,13 @@ export interface EndpointRow {
   readonly url: string
   readonly secret: string
   readonly previous_secret: string | null
-  /** Until when events are signed with the previous secret too. */
+  /** Time until which events are signed with the previous secret too. */
   readonly previous_until: number | null
   /** JSON lists; null for all. */
   readonly categories: string | null
   readonly types: string | null
   readonly paused: 0 | 1
-  /** Why the endpoint is not healthy. */
+  /** Reason why the endpoint is unhealthy. */
   readonly warning: string | null
   readonly created_at: number
   readonly updated_at: number

@@ -1,11 +1,11 @@
 import type { SqliteDatabase } from '@ackhook/sqlite/driver'
 import type { AttemptRow } from './delivery-row.ts'
 
-/** In SQL, the bytes that {@link attemptBytes} counts. */
+/** SQL expression of the bytes that {@link attemptBytes} counts. */
 export const ATTEMPT_BYTES =
   'length(reply_body) + coalesce(length(body), 0) + length(headers) + length(reply_headers)'
 
-/** What is kept of an attempt: the request, where it is not the event itself, and the reply. */
+/** Counts an attempt's stored bytes: the request, unless it is the event itself, and the reply. */
 export function attemptBytes({ reply_body, body, headers, reply_headers }: AttemptRow): number {
   return reply_body.length + (body?.length ?? 0) + headers.length + reply_headers.length
 }
@@ -28,7 +28,7 @@ export class LogSize {
     this.#bytes += bytes
   }
 
-  /** As it was before a transaction that was rolled back, or 0 for an empty log. */
+  /** Restores the size from before a transaction that was rolled back, or 0 for an empty log. */
   set(bytes: number): void {
     this.#bytes = bytes
   }

@@ -9,7 +9,7 @@ export interface MessageRow {
   readonly workspace: string
   readonly direction: 'outbound' | 'inbound'
   readonly channel: string
-  /** Whom it goes to, or comes from. */
+  /** Recipient or sender. */
   readonly number: string
   readonly template: string | null
   /** JSON: the variables of an outbound message, the text of an inbound one. */
@@ -30,7 +30,7 @@ export class MessageRows {
   readonly #oldest: SqliteStatement
   readonly #update: SqliteStatement
   readonly #oldestSize: SqliteStatement
-  /** Of their contents together. */
+  /** Bytes of all contents together. */
   #bytes: number
 
   constructor(database: SqliteDatabase) {
@@ -57,12 +57,12 @@ export class MessageRows {
     this.#removeOldest(Number(lastInsertRowid))
   }
 
-  /** To be called when all of them have been removed. */
+  /** Resets the count, once all of them have been removed. */
   cleared(): void {
     this.#bytes = 0
   }
 
-  /** Those that are too many, and those that are too much together. */
+  /** Removes the oldest messages beyond the limits of number and bytes. */
   #removeOldest(newest: number): void {
     for (;;) {
       const { seq, bytes } = this.#oldestSize.get() as { readonly seq: number; readonly bytes: number }

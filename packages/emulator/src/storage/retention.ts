@@ -2,15 +2,15 @@ import type { SqliteDatabase, SqliteStatement } from '@ackhook/sqlite/driver'
 import type { DeliveryRow } from './delivery-row.ts'
 import { ATTEMPT_BYTES, type LogSize } from './log-size.ts'
 
-/** How much of the log is kept. */
+/** Limits of the log. */
 export interface RetentionLimits {
   readonly deliveries: number
-  /** Of events, requests and replies together. */
+  /** Bytes of events, requests and replies together. */
   readonly bytes: number
   readonly ageMs: number
 }
 
-/** What was removed. */
+/** Delivery that was removed. */
 export type Removed = Pick<DeliveryRow, 'seq' | 'state'>
 
 interface OldRow extends Removed {
@@ -61,7 +61,7 @@ export class Retention {
     return [...removed.values()]
   }
 
-  /** As many of the oldest as are over the limit of bytes. */
+  /** Returns as many of the oldest as exceed the limit of bytes. */
   #tooLarge(maxBytes: number): readonly OldRow[] {
     let excess = this.#size.bytes - maxBytes
     if (excess <= 0) return []

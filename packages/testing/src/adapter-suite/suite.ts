@@ -26,7 +26,7 @@ import {
   type SuiteReceiverOptions,
 } from './target.ts'
 
-/** More than a case waits for one reply and one handler. */
+/** Longer than a case waits for one reply and one handler. */
 const TIME_LIMIT_MS = 60_000
 
 const CASES = [
@@ -39,7 +39,7 @@ const CASES = [
 ]
 
 /**
- * What every adapter promises, whatever the framework, for any test runner. Mount a receiver made with
+ * Cases that every adapter must pass, whatever the framework, for any test runner. Mount a receiver made with
  * `adapterSuiteOptions` on a server that listens, and run each case. Most cases take
  * milliseconds, those about time a few seconds. The cases may share one server and must run one after the other. Cases
  * of a hook that is missing are in `notRun`.
@@ -132,7 +132,7 @@ async function opened(opening: MaybePromise<AdapterTarget>): Promise<ServerTarge
   }
 }
 
-/** How {@link adapterSuite} finds what it tests. */
+/** Access of {@link adapterSuite} to the tested adapter. */
 export interface AdapterSuiteOptions {
   /** The server for one case, or the same one for all of them. */
   open(): MaybePromise<AdapterTarget>
@@ -160,7 +160,7 @@ export interface AdapterSuiteOptions {
 
 /** The running server that {@link serverSuite} tests. */
 export interface ServerSuiteOptions {
-  /** Where the webhook route is mounted, for every method. */
+  /** Address of the webhook route, mounted for every method. */
   readonly url: string
   /** The signing secret of the server. */
   readonly secret: string

@@ -21,7 +21,7 @@ export interface SuiteReceiverOptions {
 
 /** A server that listens on a real socket, as the cases see it. */
 export interface AdapterTarget extends Closable {
-  /** Where the webhook route is mounted, for every method. Plain HTTP. */
+  /** Address of the webhook route, mounted for every method. Plain HTTP. */
   readonly url: string
   /** The same receiver mounted behind the framework's JSON parser. */
   readonly parsedUrl: string

@@ -29,7 +29,7 @@ export interface Harness {
   readonly runs: readonly Run[]
   /** Everything that the inbox has observed. */
   readonly observed: readonly Observation[]
-  /** Where the inbox shares what processes handle. */
+  /** Board on which the inbox shares the event types that processes handle. */
   readonly board: PresenceStore
   accept(delivery: Delivery): Promise<AcceptResult>
   /** The run with this index, once it has begun. */
@@ -37,7 +37,7 @@ export interface Harness {
 }
 
 interface StartOptions extends Partial<Omit<ProcessingPolicy, 'handlers'>> {
-  /** What this process handles. */
+  /** Event types that this process handles. */
   readonly own?: PublishedHandlers
   /** The result of an attempt. Default: it completes. */
   readonly decide?: (delivery: Delivery, attempt: Attempt) => AttemptResult | Promise<AttemptResult>
@@ -58,7 +58,7 @@ export function retryIn(delayMs: number): AttemptResult {
   return { outcome: 'retry', delayMs, error: new Error('not now') }
 }
 
-/** What a case gets. */
+/** Arguments of a case. */
 export interface CaseTools {
   /** Starts one more inbox on the events of this case. */
   start(options?: StartOptions): Promise<Harness>
@@ -148,7 +148,7 @@ async function startHarness(inbox: Inbox, options: StartOptions): Promise<Harnes
     new Promise(resolve => {
       const finish = (result: AttemptResult = COMPLETED): void => resolve(result)
       runs.push({ delivery, attempt, startedAt: performance.now(), finish })
-      // Like the worker: a withdrawn attempt ends, whatever its handlers still do.
+      // A withdrawn attempt ends, as with the worker, whatever its handlers still do.
       if (!deaf) attempt.onAbort(error => resolve({ outcome: 'retry', delayMs: 0, error }))
       if (!manual) void Promise.resolve(decide?.(delivery, attempt) ?? COMPLETED).then(resolve)
     })
@@ -183,14 +183,14 @@ function sharingOf(own: PublishedHandlers): HandlerSharing & { board: PresenceSt
   }
 }
 
-/** What a receiver would start an inbox with that no case looks into. */
+/** Creates the policy of a receiver for cases that look at no part of it. */
 export function sharingPolicy(): ProcessingPolicy {
   return makePolicy({ handlers: sharingOf(publication()) })
 }
 
 let published = 0
 
-/** What a process publishes. */
+/** Creates the data that a process publishes. */
 export function publication(parts: Partial<PublishedHandlers> = {}): PublishedHandlers {
   return {
     id: `process-${published++}`,

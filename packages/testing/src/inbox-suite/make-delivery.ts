@@ -3,7 +3,7 @@ import type { Delivery } from '@ackhook/core'
 
 let count = 0
 
-/** What {@link makeDelivery} does not choose itself. */
+/** Parts of a delivery that the caller of {@link makeDelivery} sets. */
 export type DeliveryParts = Partial<Omit<Delivery, 'body'>> & { readonly body?: Uint8Array | string }
 
 /**

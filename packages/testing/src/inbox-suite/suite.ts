@@ -38,9 +38,9 @@ const CASES = [
 const SMALL_BYTES = 1_048_576
 
 /**
- * What every inbox with these capabilities promises, for any test runner. Each case opens a target of its own and names
- * in `timeLimitMs` what to give it; most take milliseconds. Run them one after the other or concurrently. Cases of a
- * capability or hook that is missing are in `notRun`.
+ * Cases that every inbox with these capabilities must pass, for any test runner. Each case opens its own target, and needs a
+ * time limit of `timeLimitMs`; most take milliseconds. Run them one after the other or concurrently. Cases of a missing
+ * capability or hook are in `notRun`.
  *
  * @example
  * const capabilities = { survives: false, shared: false, serialize: true, forgets: true }
@@ -60,7 +60,7 @@ export function inboxSuite<Target extends InboxTarget>(options: InboxSuiteOption
   return selectCases(all, need => Boolean(there[need]))
 }
 
-/** How {@link inboxSuite} finds what it tests. */
+/** Access of {@link inboxSuite} to the tested inbox. */
 export interface InboxSuiteOptions<Target extends InboxTarget = InboxTarget> extends InboxHooks<Target> {
   /** A target with nothing in it, for one case. */
   open(): MaybePromise<Target>

@@ -1,7 +1,7 @@
 import type { Inbox, MaybePromise } from '@ackhook/core'
 import type { Closable, TargetCase } from '../lib/suite-case.ts'
 
-/** What an inbox promises beyond the common part. The suite runs the cases that belong to it. */
+/** Promises of an inbox beyond the common ones. The suite runs the cases of each. */
 export interface InboxCapabilities {
   /** Accepted events survive the process: the next one continues with them. */
   readonly survives: boolean
@@ -19,7 +19,7 @@ export interface InboxCapabilities {
   readonly many?: boolean | undefined
 }
 
-/** Where the events of one case live: a file, a queue, a process. Nothing is in it at first. */
+/** Place for the events of one case: a file, a queue, a process. Empty at first. */
 export interface InboxTarget extends Closable {
   /**
    * An inbox on the events of this case, as one process would make it. An inbox that survives is asked for several: the
@@ -35,14 +35,14 @@ export interface MortalInbox {
   kill(): MaybePromise<void>
 }
 
-/** What only the author of an inbox can do to it. The cases of a missing hook are in `notRun`. */
+/** Interventions that only the author of an inbox can offer. The cases of a missing hook are in `notRun`. */
 export interface InboxHooks<Target extends InboxTarget = InboxTarget> {
   /**
    * An inbox on the events of the target that a case kills. Where you can, let what was not flushed to the disk be gone
    * then, as after a power cut: only this shows a missing fsync.
    */
   crash?(target: Target): MaybePromise<MortalInbox>
-  /** With `true`, whatever writes to the storage of the target fails until it is called with `false`. Nothing stored is lost. */
+  /** Fails all writes to the target's storage from a call with `true` to a call with `false`. Stored data is kept. */
   failWrites?(target: Target, isFailing: boolean): MaybePromise<void>
   /** An inbox on the events of the target, in a process whose wall clock is ahead by so many milliseconds, or behind. */
   skew?(target: Target, aheadMs: number): MaybePromise<Inbox>
@@ -50,7 +50,7 @@ export interface InboxHooks<Target extends InboxTarget = InboxTarget> {
   openSmall?(bytes: number): MaybePromise<Target>
 }
 
-/** What a case may need of an inbox or of its author. */
+/** Requirements of a case: a capability of the inbox, or a hook of its author. */
 export type InboxNeed = keyof InboxCapabilities | keyof InboxHooks
 
 /** A target with its hooks, for one case. */

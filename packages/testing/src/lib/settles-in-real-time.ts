@@ -1,7 +1,7 @@
-// Not the globals: a test may have faked them, even before this module was loaded.
+// A test may have faked the global timers, even before this module was loaded.
 import { clearTimeout, setTimeout } from 'node:timers'
 
-/** Whether `promise` settles, either way, within `ms` of real time. Never rejects. */
+/** Resolves to whether `promise` settles, either way, within `ms` of real time. Never rejects. */
 export function settlesInRealTime(promise: Promise<unknown>, ms: number): Promise<boolean> {
   return new Promise(resolve => {
     const timer = setTimeout(resolve, ms, false)
@@ -13,7 +13,7 @@ export function settlesInRealTime(promise: Promise<unknown>, ms: number): Promis
   })
 }
 
-/** Whether a test may have replaced the global timers. */
+/** Returns whether a test may have replaced the global timers. */
 export function hasOtherTimers(): boolean {
   return globalThis.setTimeout !== setTimeout
 }

@@ -18,7 +18,7 @@ export interface NotRun {
   /** The capability or hook: `crash`. */
   readonly missing: string
   readonly ids: readonly string[]
-  /** For a report: ``3 cases not run: no `crash` ``. */
+  /** Line for a report: ``3 cases not run: no `crash` ``. */
   readonly text: string
 }
 
@@ -37,7 +37,7 @@ export interface TargetCase<Target> {
   run(target: Target): Promise<void>
 }
 
-/** What a case runs against. */
+/** Target of a case. */
 export interface Closable {
   /** Called at the end of each case, also when it failed. */
   close?(): MaybePromise<void>

@@ -3,7 +3,7 @@ import { DOCS } from '@ackhook/core/spi'
 import type { SignedRequestOptions } from '../requests/signed-request.ts'
 import type { Rejection } from './refusal-watch.ts'
 
-/** Why an event was refused, and what to do about it. `changes`: what the test changed in this one request. */
+/** Says why an event was refused, and the fix. `changes`: the changes that the test made to this one request. */
 export function refusalError(
   { id, type }: WebhookEvent<string, object>,
   rejection: Rejection,

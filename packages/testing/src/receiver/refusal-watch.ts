@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Observation, Receiver } from '@ackhook/core'
 
-/** What the receiver observes when it refuses a request: the reply hides why a signature does not hold. */
+/** Observation of a refused request: the reply hides why a signature does not hold. */
 export type Rejection = Extract<Observation, { readonly kind: 'rejected' }>
 
 /** Tells the rejections of requests apart that a receiver handles at the same time: an observation names no request. */

@@ -3,12 +3,12 @@ import { type AttemptResult, inspectReceiver, Refusal } from '@ackhook/core/spi'
 
 /** One finished attempt, as a test sees it. */
 export interface TappedAttempt {
-  /** What the handlers got. Absent when the kept bytes could not be decoded. */
+  /** Event that the handlers got. Absent if the stored bytes could not be decoded. */
   readonly event: WebhookEvent | undefined
   readonly id: string
   readonly namespace: string
   readonly attempt: number
-  /** How many handlers of `on` matched. `0`: the event went to `onUnhandled`. */
+  /** Number of handlers of `on` that matched. `0`: the event went to `onUnhandled`. */
   readonly matched: number
   readonly result: Exclude<AttemptResult, { outcome: 'postponed' }>
 }

@@ -4,9 +4,9 @@ import type { TappedAttempt } from './tap-receiver.ts'
 /** The result of one attempt. */
 export interface HandledAttempt {
   readonly attempt: number
-  /** How many handlers of `on` ran. `0`: none matched, and `onUnhandled` was called. */
+  /** Number of handlers of `on` that ran. `0`: none matched, and `onUnhandled` was called. */
   readonly handlers: number
-  /** What a handler threw. */
+  /** Error that a handler threw. */
   readonly error?: unknown
 }
 

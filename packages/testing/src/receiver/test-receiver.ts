@@ -25,8 +25,8 @@ export interface TestReceiverOptions {
   /** The receiver's clock, so that signatures are fresh by it. Default `Date.now`. */
   readonly clock?: (() => number) | undefined
   /**
-   * How long one delivery may take with all its retries, in real time even where a test fakes its timers. Default `'4s'`:
-   * most test runners give up after 5.
+   * Time limit of one delivery with all its retries, in real time even if a test fakes its timers. Default `'4s'`: most test
+   * runners give up after 5.
    */
   readonly timeout?: Duration | undefined
 }
@@ -143,7 +143,7 @@ function resolve(options: TestReceiverOptions): {
 const FAKED =
   ' If this test fakes its timers, advance them while deliver() waits, or fake only Date: no retry and no wait of a handler ends by itself.'
 
-/** With what a handler threw, if that is why the event waits. */
+/** Creates the error of a late event, with the handler's own error if that is why it waits. */
 function lateError({ type, id }: AnyEvent, attempts: readonly TappedAttempt[], ms: number): AckhookError {
   const problem = `${type} ${id} was accepted, but its handlers were not done within ${ms} ms`
   const timers = hasOtherTimers() ? FAKED : ''

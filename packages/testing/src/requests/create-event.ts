@@ -14,7 +14,7 @@ export interface EventOverrides<Type extends string = string> {
   readonly [field: string]: unknown
 }
 
-/** Where an event's time and ids come from. A test can fix both. */
+/** Sources of an event's time and ids. A test can fix both. */
 export interface EventSources {
   /** Milliseconds since the epoch. Default `Date.now`. */
   readonly clock?: (() => number) | undefined

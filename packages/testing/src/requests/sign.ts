@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import { ConfigurationError } from '@ackhook/core'
 import { checkSecret } from './check-secret.ts'
 
-/** How {@link sign} signs. */
+/** Options of {@link sign}. */
 export interface SignOptions {
   /** The endpoint's secret. A list gives one signature for each, as a sender may do during a rotation. */
   readonly secret: string | readonly string[]

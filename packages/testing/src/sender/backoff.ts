@@ -5,7 +5,7 @@ import type { DeliveryRules } from './delivery-rules.ts'
 export interface FailedAttempt {
   /** 1 for the first. */
   readonly number: number
-  /** What the reply asked for. */
+  /** Delay that the reply asked for. */
   readonly retryAfterMs?: number | undefined
 }
 

@@ -13,11 +13,11 @@ import { createWait, type Wait } from './wait.ts'
 
 type AnyEvent = WebhookEvent<string, object>
 
-/** What happened to one event. */
+/** Result for one event. */
 export interface SendReport {
   readonly event: AnyEvent
   readonly outcome: 'acknowledged' | 'undelivered'
-  /** In the order in which they ended, those of duplicates included. */
+  /** Attempts in the order in which they ended, those of duplicates included. */
   readonly attempts: readonly SendAttempt[]
 }
 
@@ -61,7 +61,7 @@ class EventSender implements Sender {
   readonly #wait: Wait
   readonly #health: EndpointHealth
   readonly #attempts: AttemptSender
-  /** By the id of the event. */
+  /** Undelivered events by id. */
   readonly #undelivered = new Map<string, SendReport>()
   /** Events so far: each draws its faults from a seed of its own. */
   #sent = 0

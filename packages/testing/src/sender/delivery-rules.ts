@@ -3,25 +3,25 @@ import { durationMs, oneOf, resolveContract, wholeNumber } from '@ackhook/core/s
 import { MAX_COUNT } from './faults.ts'
 
 /**
- * How events are delivered. The platform has not published its acknowledgement timeout, number of attempts, retry
+ * Rules of delivery. The platform has not published its acknowledgement timeout, number of attempts, retry
  * intervals, retry window, unit of `t` or its use of `Retry-After`: those are options, and their defaults are guesses.
  */
 export interface DeliveryOptions {
   /** Attempts at one event, the first included. Not published; default 8. */
   readonly attempts?: number | undefined
-  /** How long to wait for the reply. Not published; default `'10s'`. Real time, whatever the clock. */
+  /** Time limit for the reply. Not published; default `'10s'`. Real time, whatever the clock. */
   readonly timeout?: Duration | undefined
   /** Delay before the second attempt. Not published; default `'5s'`. */
   readonly minDelay?: Duration | undefined
   /** No delay is longer. Not published; default `'1h'`. */
   readonly maxDelay?: Duration | undefined
-  /** Each delay times this is the next one. Not published; default 3. */
+  /** Factor from one delay to the next. Not published; default 3. */
   readonly factor?: number | undefined
   /** No attempt starts later than this after the first. Not published; default `'24h'`. */
   readonly retryWindow?: Duration | undefined
-  /** Whether a longer `Retry-After` of the reply replaces the delay. Not published; default `true`. */
+  /** Lets a longer `Retry-After` of the reply replace the delay. Not published; default `true`. */
   readonly honourRetryAfter?: boolean | undefined
-  /** How `t` is written. Not published; default `'seconds'`. */
+  /** Format of `t`. Not published; default `'seconds'`. */
   readonly timestampUnit?: 'seconds' | 'milliseconds' | 'iso8601' | undefined
   /** Name of the signature header. Default `X-Service-Signature`. */
   readonly header?: string | undefined

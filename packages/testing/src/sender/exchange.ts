@@ -5,12 +5,12 @@ import { clearTimeout, setTimeout } from 'node:timers'
 import { isError } from '@ackhook/core/spi'
 import type { SignedRequest } from '../requests/signed-request.ts'
 
-/** What bounds one exchange. */
+/** Limits of one exchange. */
 export interface ExchangeLimits {
-  /** From the start to the last byte of the reply, in milliseconds of real time. */
+  /** Time limit until the last byte of the reply, in milliseconds of real time. */
   readonly timeoutMs: number
   readonly signal: AbortSignal
-  /** More of the reply's body than this is not read. */
+  /** Bytes of the reply's body beyond this are not read. */
   readonly maxBodyBytes: number
   /** Resolves the host of the address; may refuse it. Default: the system's. */
   readonly lookup?: LookupFunction | undefined
@@ -22,15 +22,15 @@ export type Exchange = ReplyReceived | NoReply
 /** A reply whose end has come, or as much of it as is kept. */
 export interface ReplyReceived {
   readonly status: number
-  /** In the order and the spelling in which they came. */
+  /** Headers in the order and spelling of the reply. */
   readonly headers: readonly (readonly [name: string, value: string])[]
   readonly body: Uint8Array
-  /** Whether the reply's body was longer than `maxBodyBytes`. */
+  /** `true` if the reply's body was longer than `maxBodyBytes`. */
   readonly truncated: boolean
   readonly durationMs: number
 }
 
-/** Why there was no reply. */
+/** Reason why there was no reply. */
 export interface NoReply {
   readonly error: string
   readonly durationMs: number
@@ -69,7 +69,7 @@ function open(
     if (signal.aborted) throw new Error('the sender was closed')
     signal.addEventListener('abort', onAbort)
     const send = addressOf(url).protocol === 'https:' ? httpsRequest : httpRequest
-    // Without an agent no connection is used twice: one that the receiver is closing would fail an attempt.
+    // Uses each connection once: one that the receiver is closing would fail an attempt.
     request = send(url, { method, headers, agent: false, ...(lookup && { lookup }) })
     request.on('error', reject).on('response', reply => {
       readBody(reply, maxBodyBytes).then(read => {

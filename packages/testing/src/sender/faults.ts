@@ -1,10 +1,10 @@
 import { ConfigurationError, type Duration } from '@ackhook/core'
 import { durationMs, refuseUnknownNames, wholeNumber } from '@ackhook/core/spi'
 
-/** How often a fault happens: never, always, or with a chance from 0 to 1. */
+/** Probability of a fault: never, always, or a chance from 0 to 1. */
 export type Chance = boolean | number
 
-/** What goes wrong in production. Each chance is drawn from the seed. Default: nothing goes wrong. */
+/** Faults that happen in production. Each chance is drawn from the seed. Default: none. */
 export interface FaultOptions {
   /** An acknowledged event is sent once more. Drawn for each event. */
   readonly duplicate?: Chance | undefined
@@ -12,7 +12,7 @@ export interface FaultOptions {
   readonly concurrentDuplicate?: Chance | undefined
   /** `sendAll` sends the event out of order. Drawn for each event. */
   readonly disorder?: Chance | undefined
-  /** Each attempt starts late, by a random time up to this. */
+  /** Delays the start of each attempt by a random time up to this. */
   readonly delay?: Duration | undefined
   /** One byte of the body is changed after it was signed. Drawn for each attempt. */
   readonly tamper?: Chance | undefined
@@ -28,14 +28,14 @@ export interface FaultOptions {
   readonly answer?: number | 'timeout' | 'reset' | undefined
   /** Default: each time. Drawn for each attempt. */
   readonly answerChance?: Chance | undefined
-  /** Only of the next so many attempts. Default: of all. */
+  /** Limits `answer` to the next attempts, as many as this. Default: all attempts. */
   readonly answerNext?: number | undefined
   /** The endpoint's secret is replaced while events are under way. */
   readonly rotation?: {
     readonly secret: string
-    /** This many requests are signed with the old secret alone. */
+    /** Requests that are signed with the old secret alone. */
     readonly after: number
-    /** This many requests after those are signed with both. Whether the platform does so is not published. Default 0. */
+    /** Requests after those that are signed with both secrets. Not published whether the platform does so. Default 0. */
     readonly overlap?: number
   }
 }

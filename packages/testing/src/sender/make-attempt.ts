@@ -14,7 +14,7 @@ export interface AttemptPlan extends AttemptDraft {
   readonly faults: Faults
   /** Sent instead of those with a new signature. */
   readonly headers?: Readonly<Record<string, string>> | undefined
-  /** Why nothing may be sent to the address. */
+  /** Reason why nothing may be sent to the address. */
   readonly refusal?: string | undefined
   /** Milliseconds since the epoch, by the sender's clock. */
   readonly clock: () => number
@@ -24,7 +24,7 @@ export interface AttemptPlan extends AttemptDraft {
 export interface AttemptMade {
   readonly request: SignedRequest
   readonly faults: readonly InjectedFault[]
-  /** As the sender sees it: a reply that was lost on purpose is none. */
+  /** Exchange as the sender sees it: without a reply if that was lost on purpose. */
   readonly result: Exchange
   readonly acknowledged: boolean
   /** The `code` of the reply, if it has one. */
@@ -62,7 +62,7 @@ function answerFor({ faults, random }: AttemptPlan): Faults['answer'] {
   return random() < answerChance ? answer : undefined
 }
 
-/** What the app would have answered. A timeout takes its time, as one of the app does. */
+/** Replies in place of the app. A timeout takes its time, as the app's would. */
 async function answered(
   answer: number | 'timeout' | 'reset',
   { timeoutMs, signal }: ExchangeLimits,

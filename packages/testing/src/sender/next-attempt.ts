@@ -8,7 +8,10 @@ export interface FailedDelivery extends FailedAttempt {
   readonly now: number
 }
 
-/** When the next attempt is due, at most `mostLateMs` later than the backoff asks for, by the sender's clock; undefined when the attempts or the window are used up. */
+/**
+ * Returns the time of the next attempt by the sender's clock, at most `mostLateMs` later than the backoff, or `undefined` if
+ * the attempts or the window are used up.
+ */
 export function nextAttemptAt(
   failed: FailedDelivery,
   random: Random,

@@ -9,7 +9,7 @@ export interface PostResult {
   /** The first 2,000 characters of the reply's body. */
   readonly body?: string
   readonly retryAfter: string | null
-  /** Why there was no reply. */
+  /** Reason why there was no reply. */
   readonly error?: string
   readonly durationMs: number
 }

@@ -18,10 +18,10 @@ export interface SendAttempt {
   readonly status?: number
   /** The `code` of the reply, if it has one. */
   readonly code?: string
-  /** What the delivery log would show: the first 2,000 characters of the reply. */
+  /** First 2,000 characters of the reply, as in the delivery log. */
   readonly body?: string
   readonly retryAfterMs?: number
-  /** Why there was no reply. */
+  /** Reason why there was no reply. */
   readonly error?: string
   readonly durationMs: number
   readonly faults: readonly InjectedFault[]

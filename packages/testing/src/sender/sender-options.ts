@@ -18,7 +18,7 @@ export interface SenderOptions extends DeliveryOptions {
   readonly secret: string | readonly string[]
   /** Failed attempts in a row after which the endpoint is unhealthy. Not published; default 5. */
   readonly unhealthyAfter?: number | undefined
-  /** What goes wrong. Default: nothing. */
+  /** Faults to inject. Default: none. */
   readonly faults?: FaultOptions | undefined
   /** The same seed and events give the same faults. Default 1. */
   readonly seed?: number | undefined
@@ -70,7 +70,7 @@ export function resolveSender(options: SenderOptions): ResolvedSender {
 function urlOf(url: string): string {
   const parsed = URL.canParse(url) ? new URL(url) : undefined
   if (parsed === undefined || !/^https?:$/.test(parsed.protocol)) {
-    // Without the value, which may hold a password.
+    // The value may hold a password, so it is left out.
     throw new ConfigurationError('url', "must be an address such as 'http://127.0.0.1:3000/webhooks'")
   }
   if (parsed.username !== '' || parsed.password !== '') {

@@ -12,7 +12,7 @@ export interface AttemptDraft {
   readonly event: WebhookEvent<string, object> | Uint8Array
   /** 1 for the first. */
   readonly number: number
-  /** When this attempt starts, and when the first did: milliseconds since the epoch, by the sender's clock. */
+  /** Start of this attempt, and of the first one: milliseconds since the epoch, by the sender's clock. */
   readonly at: number
   readonly startedAt: number
   readonly secrets: readonly string[]

@@ -4,8 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 export type Wait = (ms: number, signal: AbortSignal) => Promise<void>
 
 /**
- * With a fake clock nothing waits: the clock moves to the end of the wait, unless another wait has moved it further.
- * Waits that would overlap in real time overlap here too.
+ * Creates the wait of a sender. A fake clock moves to the end of a wait at once, unless another wait has moved it further, so
+ * that waits that would overlap in real time overlap here too.
  */
 export function createWait(clock: () => number): Wait {
   if (!('set' in clock) || typeof clock.set !== 'function') {

@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers'
 import type { DedupeStore } from '@ackhook/core'
 import type { Claim } from '@ackhook/core/spi'
 
-/** Too long for a test to wait for, short enough for a wrong unit to be noticed. */
+/** Lease too long for a test to wait for, yet short enough to show a wrong unit. */
 export const LEASE_MS = 30_000
 export const RETENTION_MS = 60_000
 

@@ -9,7 +9,7 @@ import { timeCases } from './cases/time.ts'
 import type { CountedStoreTarget, FailingStoreTarget, StoreTarget } from './target.ts'
 
 /**
- * What every `DedupeStore` promises, for any test runner. Each case opens stores of its own and waits for conditions,
+ * Cases that every `DedupeStore` must pass, for any test runner. Each case opens its own stores and waits for conditions,
  * not for fixed times. The longest takes about two seconds. Cases of a hook that is missing are in `notRun`.
  *
  * @example
@@ -27,7 +27,7 @@ export function storeSuite({ open, openSmall, openFailing, openCounted }: StoreS
   return selectCases(all, need => hooks[need] !== undefined)
 }
 
-/** How {@link storeSuite} finds what it tests. */
+/** Access of {@link storeSuite} to the tested store. */
 export interface StoreSuiteOptions {
   /** A target with nothing in it, for one case. */
   open(): MaybePromise<StoreTarget>

@@ -1,7 +1,7 @@
 import { integer, type Schema, text } from './schema-parts.ts'
 import { SELECTION_PARAMETERS } from './schemas.ts'
 
-/** How one call of the API differs from others. */
+/** Properties of one call of the API. */
 export interface Route {
   readonly summary: string
   /** Name of the schema of the body. */

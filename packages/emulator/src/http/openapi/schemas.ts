@@ -28,7 +28,7 @@ const time: Schema = {
   pattern: '^(\\d+(\\.\\d+)?(ms|s|m|h|d)|now|today|yesterday|\\d{4}-\\d\\d.*)$',
 }
 
-/** Which deliveries are meant, as a body has it. */
+/** Filter of deliveries, as in a body. */
 const selection: Readonly<Record<string, Schema>> = {
   workspace: text,
   category: text,

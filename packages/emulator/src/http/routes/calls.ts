@@ -6,7 +6,7 @@ import { withoutUndefined } from '../../lib/without-undefined.ts'
 import type { MessageState } from '../../messages/message-events.ts'
 import type { RouteName } from '../openapi/routes.ts'
 
-/** What a request has in it. */
+/** Parts of a request. */
 export interface Call {
   /** The part of the path that the route leaves open. */
   readonly param: string
@@ -16,7 +16,7 @@ export interface Call {
   readonly signal: AbortSignal
 }
 
-/** What each route does, and its reply. */
+/** Implementation of each route. Resolves to its reply. */
 export const CALLS: Readonly<Record<RouteName, (api: EmulatorApi, call: Call) => Promise<unknown>>> = {
   'GET /health': api => api.health(),
   'GET /settings': api => api.settings(),

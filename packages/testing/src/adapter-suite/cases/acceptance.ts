@@ -3,7 +3,7 @@ import type { AdapterCase } from '../target.ts'
 import { exchange, openConnection } from '../wire/connection.ts'
 import { signedEvent } from '../wire/signed-event.ts'
 
-/** What happens to a genuine delivery. */
+/** Cases about genuine deliveries. */
 export const acceptanceCases: readonly AdapterCase[] = [
   {
     id: 'adapter.accept.signed',

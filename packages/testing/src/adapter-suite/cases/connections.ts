@@ -9,7 +9,7 @@ import { bodyOfBytes } from './bytes.ts'
 const SLOW_SOCKETS = 1000
 const GOOD_DELIVERIES = 200
 
-/** What senders do to connections. */
+/** Cases about connections. */
 export const connectionCases: readonly AdapterCase[] = [
   {
     id: 'adapter.abort.declared',

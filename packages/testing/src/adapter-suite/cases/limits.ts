@@ -5,10 +5,10 @@ import { exchange, openConnection } from '../wire/connection.ts'
 import { newId, signedEvent, signedRequest } from '../wire/signed-event.ts'
 import { bodyOfBytes } from './bytes.ts'
 
-/** More than the buffers of both kernels hold: the sender is still writing when the reply arrives. */
+/** Larger than the buffers of both kernels: the sender is still writing when the reply arrives. */
 const FAR_TOO_MUCH = 8_000_000
 
-/** How large a body may be, and how long it may take. */
+/** Cases about the size of a body, and the time it takes. */
 export const limitCases: readonly AdapterCase[] = [
   {
     id: 'adapter.limit.exact',
@@ -58,7 +58,7 @@ export const limitCases: readonly AdapterCase[] = [
       for (const framing of ['length', 'chunked'] as const) {
         const body = Buffer.alloc(target.bodyLimit + FAR_TOO_MUCH, 'x')
         const connection = await openConnection(target.url)
-        // Like a sender that reads only after it has written everything.
+        // Some senders read only after they have written everything.
         connection.socket.pause()
         connection.writeHead({ ...signedEvent(target).request, body, framing })
         connection.writeBody({ body, framing, chunkBytes: 65_536 })

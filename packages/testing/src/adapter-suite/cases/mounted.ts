@@ -21,7 +21,7 @@ const BUSY: WebhookReply = {
   body: '{"code":"busy"}',
 }
 
-/** What servers and frameworks add to every reply. */
+/** Headers that servers and frameworks add to every reply. */
 const OF_SERVERS: ReadonlySet<string> = new Set([
   'connection',
   'date',

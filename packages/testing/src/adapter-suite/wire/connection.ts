@@ -7,7 +7,7 @@ export interface WireRequest {
   readonly method?: string
   readonly headers?: readonly (readonly [name: string, value: string])[]
   readonly body?: string | Uint8Array
-  /** How the end of the body is marked. Default `'length'`; `'none'` sends the body without a mark. */
+  /** Mark of the body's end. Default `'length'`; `'none'` sends the body without one. */
   readonly framing?: 'length' | 'chunked' | 'none'
   /** Bytes a chunk, each in a write of its own. Default: all at once. */
   readonly chunkBytes?: number

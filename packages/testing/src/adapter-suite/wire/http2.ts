@@ -83,7 +83,7 @@ export class Http2Connection {
         stream.close(CANCEL)
       })
     })
-    // Only looked at by those who wait for it.
+    // Handled only by callers that wait for it.
     reply.catch(() => {})
     const written = new Promise<void>(resolve => {
       // A stream of GET has ended already.

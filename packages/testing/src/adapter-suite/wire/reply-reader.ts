@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 /** A reply as it came from the wire. */
 export interface WireReply {
   readonly status: number
-  /** By name in lower case. */
+  /** Headers by name in lower case. */
   readonly headers: ReadonlyMap<string, string>
   readonly body: string
   /** Statuses of the interim replies (100 and the like) before it. */
@@ -26,7 +26,7 @@ interface Head {
  * `Content-Length`, chunks, or a body that ends with the connection.
  */
 export class ReplyReader {
-  /** What has arrived and belongs to no reply yet. */
+  /** Received text that belongs to no reply yet. */
   #text = ''
   #ended = false
   #failure: Error | undefined

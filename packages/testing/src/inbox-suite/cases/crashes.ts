@@ -9,7 +9,7 @@ const NEEDS = ['crash', 'survives'] as const
 /** Crashes in a row after which an event is given up. */
 const MAX_CRASHES = 5
 
-/** What a crash may cost: nothing that was answered with a 2xx. */
+/** Cases about crashes, which may lose nothing that got a 2xx. */
 export const crashCases: readonly InboxCase[] = [
   inboxCase(
     'crash-accepted',
@@ -57,7 +57,7 @@ export const crashCases: readonly InboxCase[] = [
       await mortal.kill()
       const next = await start()
       const { attempt, delivery: again } = await next.run(0)
-      // Whether an attempt that a crash ended has a number is up to the inbox.
+      // An inbox may or may not count an attempt that a crash ended.
       expectThat(attempt.number <= 2, `the next attempt has the number ${attempt.number}`)
       expectEqual(attempt.decision, 'run', 'the decision')
       expectEqual(Array.from(again.body), Array.from(delivery.body), 'its bytes')
@@ -169,7 +169,7 @@ export const crashCases: readonly InboxCase[] = [
   ),
 ]
 
-/** Each of the events, and no other, runs once. */
+/** Expects each of the events to run once, and no other. */
 async function expectRuns({ runs }: Harness, deliveries: readonly Delivery[]): Promise<void> {
   const keys = () => new Set(runs.map(({ delivery }) => delivery.key))
   await until(() => deliveries.every(({ key }) => keys().has(key)), 'all of them run')

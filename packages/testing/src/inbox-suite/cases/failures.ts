@@ -6,7 +6,7 @@ import type { InboxCase } from '../target.ts'
 
 const NEEDS = ['failWrites'] as const
 
-/** What an inbox says while its storage cannot be written. */
+/** Cases about storage that cannot be written. */
 export const failureCases: readonly InboxCase[] = [
   inboxCase(
     'failure-accept',
@@ -30,7 +30,7 @@ export const failureCases: readonly InboxCase[] = [
     'failure-start',
     'a start whose storage cannot be written rejects, and can be repeated',
     async ({ create, start, failWrites }) => {
-      // What the storage needs is there: only the writes of this start fail.
+      // The storage is complete already: only the writes of this start fail.
       await (await start()).inbox.close(1000)
       await failWrites(true)
       const inbox = await create()

@@ -75,7 +75,7 @@ export const pageCases: readonly InboxCase[] = [
   }),
 ]
 
-/** So many more dead letters, one after the other. Their keys, the oldest first. */
+/** Adds dead letters, one after the other. Returns their keys, the oldest first. */
 async function deadLettersIn(harness: Harness, count: number): Promise<string[]> {
   const keys: string[] = []
   for (let index = 0; index < count; index++) {

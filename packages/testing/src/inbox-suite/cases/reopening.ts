@@ -7,7 +7,7 @@ import type { InboxCase } from '../target.ts'
 
 const NEEDS = ['survives'] as const
 
-/** What the next process must find as the last one left it. */
+/** Cases about the state that the next process must find. */
 export const reopenCases: readonly InboxCase[] = [
   inboxCase(
     'reopen-redelivery',

@@ -9,7 +9,7 @@ const BODY_BYTES = 20_000
 /** Several times the room. */
 const MOST = 400
 
-/** For targets of `openSmall`. */
+/** Cases for targets of `openSmall`. */
 export const roomCases: readonly InboxCase[] = [
   inboxCase(
     'room-full',

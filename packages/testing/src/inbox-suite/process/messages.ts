@@ -1,7 +1,7 @@
 import type { Delivery, Observation } from '@ackhook/core'
 import type { Attempt, AttemptResult, ProcessingPolicy, PublishedHandlers } from '@ackhook/core/spi'
 
-/** What of a policy passes between processes. */
+/** Part of a policy that can be sent to another process. */
 export interface PlainPolicy
   extends Omit<ProcessingPolicy, 'clock' | 'observe' | 'logger' | 'handlers' | 'capacityBytes'> {
   readonly published: PublishedHandlers | undefined

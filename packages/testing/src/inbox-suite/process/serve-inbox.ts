@@ -17,7 +17,7 @@ export function serveInbox(inbox: Inbox): void {
     if (message.kind === 'result') results.get(message.run)?.(message.result)
     else void answer(methods[message.method], message.call, message.argument)
   })
-  // Its parent is gone.
+  // The parent process is gone.
   process.once('disconnect', () => process.exit())
   send({ kind: 'ready' })
 }

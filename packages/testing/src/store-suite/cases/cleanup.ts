@@ -7,7 +7,7 @@ const IDS = 20
 const SHORT_MS = 50
 const DEADLINE_MS = 20_000
 
-/** For stores that delete what has expired. */
+/** Cases for stores that delete expired ids. */
 export const cleanupCases: readonly TargetCase<CountedStoreTarget>[] = [
   {
     id: 'store.cleanup',

@@ -7,7 +7,7 @@ import type { FailingStoreTarget } from '../target.ts'
 const lease = { leaseMs: LEASE_MS }
 const done = { retentionMs: RETENTION_MS, fingerprint: 1 }
 
-/** For stores whose server can be made to fail. */
+/** Cases for stores whose server can be made to fail. */
 export const failureCases: readonly TargetCase<FailingStoreTarget>[] = [
   {
     id: 'store.failure.rejects',
@@ -61,7 +61,7 @@ async function outcomeOf(call: () => unknown): Promise<unknown> {
   }
 }
 
-/** What a call answers once the store works again: a client may take a moment to notice. */
+/** Repeats a call until the store works again: a client may take a moment to notice. */
 async function once<T>(call: () => MaybePromise<T>): Promise<T> {
   const begun = performance.now()
   for (;;) {

@@ -5,7 +5,7 @@ import type { StoreCase } from '../target.ts'
 const lease = { leaseMs: LEASE_MS }
 const HOUR_MS = 3_600_000
 
-/** How long leases and retentions last, and whose clock says so. */
+/** Cases about the length of leases and retentions, and the clock that measures them. */
 export const timeCases: readonly StoreCase[] = [
   {
     id: 'store.lapse.owner',
@@ -121,7 +121,7 @@ async function expectLasts(
       const store = await take(key)
       const taken = performance.now()
       await claimWhenFree(store, key, 'theirs')
-      // From before the call, for what ends early; from after it, for what ends late.
+      // Counts from before the call for early ends, from after it for late ones.
       return { atMost: performance.now() - begun, atLeast: performance.now() - taken }
     }),
   )
@@ -133,7 +133,7 @@ async function expectLasts(
 
 /** The store as a process sees it whose wall clock is wrong. */
 function skewed(store: DedupeStore, offsetMs: number): Pick<DedupeStore, 'claim' | 'extend' | 'complete'> {
-  // Only while the call is made, and not while it waits: other work of this process keeps its clock.
+  // Changes the clock during the call only: other work of this process keeps its clock.
   const withClock = <T>(call: () => T): T => {
     const { now } = Date
     Date.now = () => now.call(Date) + offsetMs
