@@ -25,7 +25,7 @@ export function readData(
   return JSON.parse(text) as Record<string, unknown>
 }
 
-/** The first number that is written in another way once it has been read, such as 1.0 and what is beyond 2^53. */
+/** Returns the first number that JSON would write differently, such as 1.0 or one beyond 2^53. */
 function changedNumber(json: string): string | undefined {
   const tokens = json.match(/"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g) ?? []
   return tokens.find(token => !token.startsWith('"') && String(Number(token)) !== token)

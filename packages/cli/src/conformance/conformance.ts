@@ -8,7 +8,7 @@ import { caseLines, reportLines } from './describe.ts'
 import { loadSuite } from './load-suite.ts'
 import { runCases } from './run-cases.ts'
 
-/** Runs the cases for what the flags name, or lists them. */
+/** Runs the cases for the named subject, or lists them. */
 export async function conformance(flags: ConformanceFlags, terminal: Terminal): Promise<number> {
   const { kind, target, notRun, ...suite } = await loadSuite(flags, terminal)
   const cases = chosen(suite.cases, flags.case)

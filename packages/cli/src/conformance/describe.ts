@@ -59,7 +59,7 @@ function failureLines({ id, name, error }: CaseResult, paint: Paint, { columns }
   ]
 }
 
-/** Errors of a suite are plain and say it all. Others come from what is tested: where is worth a line. */
+/** Errors of a suite say it all. Others come from the tested code, so their place gets a line. */
 function reasonLines(error: Error | undefined): readonly string[] {
   if (error === undefined) return []
   const stack = (error.cause instanceof Error ? error.cause : error).stack ?? ''

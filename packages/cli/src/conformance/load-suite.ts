@@ -10,7 +10,7 @@ import { resolveSecrets } from '../secrets/resolve-secrets.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import type { ConformanceFlags } from './conformance-flags.ts'
 
-/** The cases of one suite, bound to what is tested. */
+/** The cases of one suite, bound to their subject. */
 export interface LoadedSuite {
   readonly kind: 'store' | 'inbox' | 'url'
   /** Subject of the test, as the user named it. */
@@ -19,7 +19,7 @@ export interface LoadedSuite {
   readonly notRun: readonly Stores.NotRun[]
 }
 
-/** The cases for what the flags name. The suite is the one of the user's project, where it has one. */
+/** Loads the cases for the named subject, with the suite of the user's project if it has one. */
 export async function loadSuite(flags: ConformanceFlags, terminal: Terminal): Promise<LoadedSuite> {
   const { store, inbox, url } = flags
   if ([store, inbox, url].filter(one => one !== undefined).length !== 1)

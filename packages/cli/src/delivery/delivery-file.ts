@@ -29,7 +29,7 @@ export function toDeliveryFile(delivery: CapturedRequest): DeliveryFile {
   }
 }
 
-/** Throws an error that says what is wrong with the file. `headers` may also be an object, for hand-written files. */
+/** Throws an error that names the fault of the file. `headers` may also be an object, for hand-written files. */
 export function fromDeliveryFile(value: unknown): CapturedRequest {
   if (typeof value !== 'object' || value === null) fail('it is not a JSON object')
   const file = value as Partial<Record<keyof DeliveryFile, unknown>>

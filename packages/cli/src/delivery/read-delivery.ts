@@ -4,7 +4,7 @@ import { UsageError } from '../command/usage-error.ts'
 import type { CapturedRequest } from './captured-request.ts'
 import { fromDeliveryFile } from './delivery-file.ts'
 
-/** Throws an error that names the file and what is wrong with it. */
+/** Throws an error that names the file and its fault. */
 export function readDelivery(path: string): CapturedRequest {
   try {
     return fromDeliveryFile(JSON.parse(readFileSync(path, 'utf8')))

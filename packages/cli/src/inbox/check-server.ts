@@ -24,7 +24,7 @@ export async function checkRedis(url: string): Promise<void> {
         : connectTcp(port, hostname),
     ready: isTls ? 'secureConnect' : 'connect',
     request: [...auth, command('PING')].join(''),
-    // The answer to PING, the last: either that it answers, or that it wants a login first.
+    // The reply to PING, the last command: PONG, or that a login comes first.
     isReply: text => /^(?:\+PONG|-(?!ERR).*|[^+-].*)\r?\n/m.test(text),
     flag: '--redis',
   })
@@ -36,10 +36,10 @@ export async function checkRedis(url: string): Promise<void> {
   }
 }
 
-/** The first words of a client: whether the server has TLS. It answers with one letter. */
+/** A client's first message: does the server have TLS? The reply is one letter. */
 const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47])
 
-/** Says within two seconds why nothing answers where a PostgreSQL is expected. Its login is left to the client. */
+/** Says within two seconds why there is no reply from PostgreSQL. Its login is left to the client. */
 export async function checkPostgres(url: string): Promise<void> {
   const address = addressOf(url, POSTGRES_PORT)
   if (address === undefined) return
@@ -71,7 +71,7 @@ interface Visit {
   readonly flag: string
 }
 
-/** Nothing for a socket in the file system and for what is no address: the inbox judges those. */
+/** Returns `undefined` for a socket in the file system or an invalid address: the inbox judges those. */
 function addressOf(url: string, defaultPort: number): Address | undefined {
   const parsed = URL.canParse(url) ? new URL(url) : undefined
   if (parsed === undefined || parsed.hostname === '' || parsed.searchParams.has('host')) return undefined
@@ -127,7 +127,7 @@ function command(...words: readonly string[]): string {
   return `*${words.length}\r\n${words.map(word => `$${Buffer.byteLength(word)}\r\n${word}\r\n`).join('')}`
 }
 
-/** The first reason of an error: that of a host with several addresses has no message of its own. */
+/** Returns the first reason of an error: the error of a host with several addresses has no message. */
 export function reasonOf(error: unknown): string {
   const { errors, message, cause } = Object(error) as Partial<AggregateError> & { readonly cause?: unknown }
   if (Array.isArray(errors) && errors.length > 0) return reasonOf(errors[0])

@@ -9,7 +9,7 @@ export interface InboxFlags {
   readonly queue?: string
   readonly prefix?: string
   readonly schema?: string
-  /** Absent: any namespace, where a command can tell. */
+  /** Absent: any namespace, if the command can tell them apart. */
   readonly namespace?: string
   readonly json?: boolean
 }

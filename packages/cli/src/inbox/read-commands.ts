@@ -51,7 +51,7 @@ async function readLetters(flags: ListFlags, inbox: Inbox): Promise<readonly Lis
   const { limit, order, after: start } = flags
   const letters: Listed[] = []
   for (let after = start; letters.length < limit; ) {
-    // Letters that do not match do not count, so the page cannot be cut to what is missing.
+    // Letters that do not match do not count, so the page cannot be cut to the missing number.
     const wanted = isFiltered(flags) ? PAGE : limit - letters.length
     const page = await inbox.deadLetters.list({
       limit: wanted,

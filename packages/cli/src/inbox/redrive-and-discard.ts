@@ -48,7 +48,7 @@ interface LetterChange {
   readonly reasonOf: (target: DeadTarget, inbox: Inbox) => string | Promise<string>
 }
 
-/** Asks before it deletes, and before it changes more than what was named. */
+/** Asks for confirmation before it deletes letters, or changes unnamed ones. */
 function changeLettersOf(
   ids: readonly string[],
   flags: ChangeFlags,

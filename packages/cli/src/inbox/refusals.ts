@@ -1,6 +1,6 @@
 import { printable } from '@ackhook/core/spi'
 
-/** Ids that are named, at most so many. */
+/** Limit of ids that are named. */
 const SHOWN_IDS = 20
 
 /** The events that a command did not change, by reason. */
@@ -21,7 +21,7 @@ export class Refusals {
     if (++this.#shown <= SHOWN_IDS) group.ids.push(id)
   }
 
-  /** Goes behind the count of what was changed; nothing if there are none. */
+  /** Text that follows the count of changed letters; empty if there are no refusals. */
   describe(): string {
     const groups = [...this.#byReason].map(([reason, { count, ids }]) => {
       const more = count > ids.length ? ' …' : ''

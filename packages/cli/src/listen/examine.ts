@@ -28,7 +28,7 @@ export async function examine(
   }
   if (secrets.length === 0) return { ...arrival, verified: undefined, findings: [] }
   const diagnosis = await diagnose(request, diagnoseOptions(secrets, flags))
-  // During a rotation, a receiver that knows all of these secrets accepts a signature under any of them.
+  // During a rotation, a receiver with all of these secrets accepts a signature under any of them.
   const byAnother = diagnosis.findings.length === 1 && diagnosis.findings[0]?.cause === 'secret-other'
   return { ...arrival, ...diagnosis, verified: diagnosis.verified || byAnother }
 }

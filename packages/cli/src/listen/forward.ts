@@ -11,7 +11,7 @@ const TIMEOUT_MS = 30_000
 /** Headers that the sender may act on. */
 const PASSED_BACK = ['content-type', 'retry-after']
 
-/** Passes on the same bytes with the same headers. Without an answer it is 502, so that the sender keeps the event. */
+/** Passes on the same bytes with the same headers. Returns 502 if no reply comes, so that the sender keeps the event. */
 export async function forward(url: string, delivery: CapturedRequest): Promise<ForwardedReply> {
   const hasBody = delivery.method !== 'GET' && delivery.method !== 'HEAD'
   try {

@@ -43,13 +43,13 @@ export interface DeliveryView {
   readonly bytes: number
 }
 
-/** Bytes as text, and in base64 too where they are no UTF-8. */
+/** Bytes as text, and in base64 too if they are not UTF-8. */
 export interface BytesView {
   readonly text: string
   readonly base64: string | null
 }
 
-/** One attempt, with what was sent and what came back. */
+/** One attempt, with its request and its reply. */
 export interface AttemptView {
   /** 1 for the first. */
   readonly number: number

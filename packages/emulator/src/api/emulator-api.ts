@@ -75,7 +75,7 @@ export interface SentEvent {
 export interface ReplayOptions {
   /**
    * `signed` (default): the same bytes with a new signature. `exact`: the very request of the last attempt, its old
-   * signature included. `edited`: a new event, with an id of its own.
+   * signature included. `edited`: a new event, with its own id.
    */
   readonly mode?: 'signed' | 'exact' | 'edited' | undefined
   /** Object to merge over the sent `data`. Only for `edited`. */

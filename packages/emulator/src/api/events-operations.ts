@@ -48,7 +48,7 @@ export class EventsOperations {
     }
     const deliveries = intake.accept(arrival, now)
     for (const { seq } of deliveries.flat()) this.#parts.changed(seq)
-    // Answered first: the caller knows the ids before a receiver does.
+    // The reply comes first, so that the caller has the ids before a receiver does.
     setImmediate(() => engine.startDue())
     return arrival.events.map(({ id }, index) => ({
       id,

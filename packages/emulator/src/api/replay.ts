@@ -54,7 +54,7 @@ function sentHeaders(row: DeliveryRow, deliveries: Storage['deliveries']): strin
   )
 }
 
-/** The text of the edited event, with an id of its own. Everything that was not edited stays as it was written. */
+/** Returns the text of the edited event, with its own id. All unedited text stays as written. */
 function editedText(row: DeliveryRow, sent: string, fields: Fields, names: EnvelopeFields): string {
   const [edit, other] = EDITS.filter(name => fields[name] !== undefined)
   if (edit === undefined) throw invalid('body', 'is missing: what is to be edited?')

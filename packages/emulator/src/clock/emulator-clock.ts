@@ -26,7 +26,7 @@ export class EmulatorClock {
     return this.#offsetMs
   }
 
-  /** Moves forward to an instant. One that has passed leaves the clock where it is. */
+  /** Moves forward to an instant. One in the past leaves the clock unchanged. */
   moveTo(instant: number): void {
     const now = this.now()
     if (instant <= now) return

@@ -23,7 +23,7 @@ export interface AttemptParts {
   readonly now: () => number
 }
 
-/** Makes one attempt and answers its row. Never rejects. */
+/** Makes one attempt and resolves to its row. Never rejects. */
 export async function attemptRow(plan: AttemptPlan, parts: AttemptParts): Promise<AttemptRow> {
   const { delivery, body, url, at } = plan
   const { rules, targets, signal, now } = parts

@@ -34,7 +34,7 @@ export class DeliveryCounts {
     this.add(to)
   }
 
-  /** Starts over from what was counted. */
+  /** Starts again from counted numbers. */
   replace(counts: ReadonlyMap<DeliveryState, number>): void {
     this.#counts = new Map(counts)
   }

@@ -49,8 +49,8 @@ interface Ended {
 }
 
 /**
- * Delivers what is due. The schedule is in the storage alone: what is held here is only which attempts are under way,
- * and a process that is killed continues where it was.
+ * Starts due deliveries. The schedule is in the storage alone, and this class holds only the attempts under way, so that a
+ * process that was killed continues where it stopped.
  */
 export class DeliveryEngine {
   readonly #parts: EngineParts
@@ -71,7 +71,7 @@ export class DeliveryEngine {
     this.#alarm = new Alarm(parts.clock, () => this.startDue())
   }
 
-  /** Starts what is due and can be started. Call it after everything that may have made something due. */
+  /** Starts the due deliveries that can start. Call it after any change that may have made one due. */
   startDue(): void {
     if (this.#isStopped || this.#isStarting) return
     this.#isStarting = true
@@ -101,7 +101,7 @@ export class DeliveryEngine {
     }
   }
 
-  /** Ends what is under way without recording it, and does something while nothing is. */
+  /** Ends the attempts under way without recording them, and runs a function while there are none. */
   async whileStopped(work: () => void): Promise<void> {
     await this.#stop()
     if (this.#isClosed) return
@@ -113,7 +113,7 @@ export class DeliveryEngine {
     }
   }
 
-  /** Ends for good: what was under way is repeated when the emulator starts again. */
+  /** Ends for good: attempts under way are repeated when the emulator starts again. */
   close(): Promise<void> {
     this.#isClosed = true
     return this.#stop()
@@ -184,7 +184,7 @@ export class DeliveryEngine {
     for (const { plan } of isRecorded ? all : all.filter(({ signal }) => signal.aborted)) {
       this.#count(plan.delivery.workspace, -1)
     }
-    // First what is due now: a clock that is advanced while it is under way would move its retries.
+    // Due deliveries first: a clock advanced during an attempt would move its retries.
     this.startDue()
     if (this.#total === 0) this.#resolveIdle()
   }
@@ -222,7 +222,7 @@ export class DeliveryEngine {
     }
   }
 
-  /** Within a transaction. The answer is what to do once that is written. */
+  /** Records an attempt within a transaction. Returns the function to call once that is written. */
   #record({ plan, attempt }: Ended): () => void {
     const { storage, counts, endpoints, events } = this.#parts
     const { seq, workspace } = plan.delivery

@@ -9,7 +9,7 @@ export class FaultSource {
   #current: Faults
   readonly #changed: (options: EmulatorFaults) => void
 
-  /** `changed` is called when attempts have changed what is set. */
+  /** `changed` is called when attempts have changed the settings. */
   constructor(initial: EmulatorFaults, changed: (options: EmulatorFaults) => void) {
     this.#changed = changed
     this.#initial = initial

@@ -16,7 +16,7 @@ export interface HousekeepingParts {
   readonly failed: (error: unknown) => void
 }
 
-/** Removes what is over the limits of the log, a step at a time. */
+/** Keeps the log within its limits, a step at a time. */
 export class Housekeeping {
   readonly #parts: HousekeepingParts
   readonly #timer: NodeJS.Timeout

@@ -44,7 +44,7 @@ interface IntakeParts {
   readonly room: LogRoom
 }
 
-/** Takes events in: all deliveries of a call are stored before it is answered. */
+/** Accepts events: all deliveries of a call are stored before the reply. */
 export class Intake {
   readonly #parts: IntakeParts
   constructor(parts: IntakeParts) {

@@ -10,7 +10,7 @@ import type { Storage } from '../storage/storage.ts'
 import { type EndpointView, type HealthView, toEndpointView } from './endpoint-view.ts'
 import { type HealthRules, HealthWindow } from './health-window.ts'
 
-/** The workspace that is meant where none is named. */
+/** The workspace of calls that name none. */
 export const DEFAULT_WORKSPACE = 'default'
 
 /** Settings of an endpoint. Absent ones stay unchanged. */
@@ -160,7 +160,7 @@ export class Endpoints {
     return changed
   }
 
-  /** Forgets the health, resumes what is paused; with `everything` removes all of it. */
+  /** Forgets the health and resumes paused endpoints; with `everything`, removes all endpoints. */
   reset(everything: boolean): void {
     for (const window of this.#health.values()) window.clear()
     if (everything) {

@@ -1,7 +1,7 @@
 /** A string, a mark, or a number or word. */
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s"{}[\],:]+/g
 
-/** A member of the outermost object: where its value stands in the text. */
+/** A member of the outermost object, with the place of its value in the text. */
 interface Span {
   readonly name: string
   readonly from: number
@@ -28,7 +28,7 @@ export function replaceMembers(text: string, values: Readonly<Record<string, str
   return `${replaced.slice(0, end)}${spans.length > 0 ? ',' : ''}${added}${replaced.slice(end)}`
 }
 
-/** The text of a member's value, of the last one where it is there twice. */
+/** Returns the text of a member's value: the last one, if there are two. */
 export function memberOf(text: string, name: string): string | undefined {
   const span = membersOf(text).findLast(one => one.name === name)
   return span && text.slice(span.from, span.to)

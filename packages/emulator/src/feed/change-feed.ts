@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 
-/** Something that a page wants to know, ready to be sent. */
+/** A change, ready to be sent to pages. */
 export interface Notice {
   /** Grows. Another process begins with other ids. */
   readonly id: string
@@ -29,19 +29,19 @@ export class ChangeFeed {
   readonly #watching = new Set<(notice: Notice) => void>()
   readonly #changed = new Set<number>()
   #kept: Notice[] = []
-  /** Characters of what they say. */
+  /** Characters of their texts. */
   #keptLength = 0
   #next = 1
   #timer: NodeJS.Timeout | undefined
   #lastWatched = 0
   #isClosed = false
 
-  /** `viewOf` answers a delivery as the list shows it. */
+  /** `viewOf` returns a delivery as the list shows it. */
   constructor(viewOf: (seq: number) => object | undefined) {
     this.#viewOf = viewOf
   }
 
-  /** Calls `listener` for what comes after this call, until the answer is called. */
+  /** Calls `listener` for each later notice, until the returned function is called. */
   watch(listener: (notice: Notice) => void): () => void {
     this.#watching.add(listener)
     return () => {
@@ -50,7 +50,7 @@ export class ChangeFeed {
     }
   }
 
-  /** The id of the latest notice, or of a change that went unnoticed: what comes after it is new. */
+  /** The id of the latest notice, or of an unnoticed change. Later ids are new. */
   get lastId(): string {
     return this.#idOf(this.#next - 1)
   }

@@ -1,6 +1,6 @@
 import type { ChangeFeed, Notice } from '../feed/change-feed.ts'
 
-/** A client that is further behind than this gets a `gap` instead of what it missed. */
+/** A client that is further behind than this gets a `gap` instead of the notices it missed. */
 const MAX_QUEUED_BYTES = 1_048_576
 const HEARTBEAT_MS = 15_000
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { type Random, seededRandom } from '@ackhook/testing'
 
 /**
- * The draws of one decision, by its name. A stream for each, so that neither a restart nor what runs at the same time
+ * The random draws of one decision, by its name. Each has its own stream, so that neither a restart nor concurrent work
  * changes them.
  */
 export function decisionRandom(seed: number, name: string): Random {

@@ -53,7 +53,7 @@ export function choiceField<T extends string>(
   throw invalid(name, `must be one of ${choices.join(', ')}`)
 }
 
-/** A list of texts; `null` stands for all there are. */
+/** Reads a list of texts; `null` means all. */
 export function listField(fields: Fields, name: string): readonly string[] | null | undefined {
   const value = fields[name]
   if (value === undefined || value === null) return value
@@ -93,7 +93,7 @@ export function patternField(fields: Fields, name: string): string | undefined {
   return value
 }
 
-/** Runs a check that is shared with options, and turns what it throws into a refusal that names the field. */
+/** Runs a check that is shared with options, and turns its error into a refusal that names the field. */
 export function asRequest<T>(check: () => T): T {
   try {
     return check()

@@ -1,5 +1,5 @@
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
-/** Days that begin at midnight where the emulator runs, by how long ago. */
+/** Words for days, which begin at midnight in the emulator's time zone, with how long ago they were. */
 const DAYS: Readonly<Record<string, number>> = { today: 0, yesterday: 1 }
 
 /** Milliseconds of a time: ISO 8601, an age such as `24h`, `now`, `today` or `yesterday`. Undefined for any other text. */

@@ -15,7 +15,7 @@ export interface MessageView {
   /** Sender of an inbound message. */
   readonly from?: string
   readonly text?: string
-  /** `accepted` or what it was advanced to; `received` for an inbound one. */
+  /** `accepted` or the state it was advanced to; `received` for an inbound one. */
   readonly state: string
   readonly guess: true
   readonly createdAt: string

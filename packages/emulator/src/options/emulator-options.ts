@@ -27,7 +27,7 @@ export interface EmulatorOptions {
   readonly host?: string | undefined
   /** Bearer token that every call of the API must carry. Default: none. */
   readonly token?: string | undefined
-  /** Host names, besides loopback ones, under which the emulator answers. */
+  /** Host names, besides loopback ones, that requests may use. */
   readonly allowedHosts?: readonly string[] | undefined
   /** File to keep everything in, created with mode 0600. Default `':memory:'`. */
   readonly data?: string | undefined

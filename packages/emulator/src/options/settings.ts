@@ -3,7 +3,7 @@ import type { ResolvedEmulator } from './emulator-options.ts'
 
 /** One number or text that decides how the emulator behaves. */
 export interface SettingView {
-  /** The option's name; `limits.` stands before those that no option sets. */
+  /** The option's name; `limits.` precedes those that no option sets. */
   readonly name: string
   readonly value: string | number | boolean | null
   /** `true` if the platform has published it. Otherwise the value is a guess. */

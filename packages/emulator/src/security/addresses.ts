@@ -21,7 +21,7 @@ export function isSpecial(address: string): boolean {
   return isIP(address) !== 0 && SPECIAL.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')
 }
 
-/** The host of a URL or of a header without brackets and port; lower case. `undefined` for what is no host. */
+/** The host of a URL or of a header without brackets and port; lower case. `undefined` if it is no host. */
 export function hostOf(authority: string): string | undefined {
   if (!/^[\w.:[\]-]+$/.test(authority)) return undefined
   const url = URL.canParse(`http://${authority}/`) ? new URL(`http://${authority}/`) : undefined

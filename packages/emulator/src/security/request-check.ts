@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 
-/** The parts of a request that say where it comes from. */
+/** The parts of a request that show its origin. */
 export interface RequestFacts {
   readonly method: string
   /** Path as it is routed: decoded once, by the router itself. */
@@ -33,7 +33,7 @@ export function judgeOrigin({ method, path, header }: RequestFacts): Judgement |
   if (origin !== undefined) {
     return isOwnOrigin(origin, header('host')) ? undefined : refuse('the origin is another site')
   }
-  // Clients of the platform know no header of ours. What they get wrong in its path is nothing to refuse: nothing is there.
+  // The platform's clients send none of our headers. A wrong path needs no refusal, since it leads nowhere.
   if (header('x-ackhook') !== '1' && !isOfPlatform(path)) return refuse('send the header x-ackhook: 1')
   return isJson(header('content-type')) ? undefined : { status: 415, message: 'send it as application/json' }
 }

@@ -34,7 +34,7 @@ export class Targets {
     return `leads to ${host}, which is neither this machine nor a host of allowTargets`
   }
 
-  /** Looks a host up, and refuses what it may not resolve to. The connection goes to the address that was checked. */
+  /** Looks a host up, and refuses forbidden addresses. The connection goes to the address that was checked. */
   readonly lookup: LookupFunction = (hostname, options, callback) => {
     this.#resolve(hostname, { ...options, all: true }, (error, addresses) => {
       if (error) return callback(error, '')
@@ -52,7 +52,7 @@ export class Targets {
   }
 }
 
-/** `localhost` and what is under it: names of this machine, as long as they resolve to it. */
+/** `localhost` and its subdomains: names of this machine, as long as they resolve to it. */
 function isLocalName(host: string): boolean {
   return isIP(host) === 0 && (host === 'localhost' || host.endsWith('.localhost'))
 }

@@ -11,7 +11,7 @@ const APPLICATION_ID = 0x61636b68
 /** Version of the tables. A file with another one is refused. */
 const SCHEMA_VERSION = 1
 /**
- * The first SQLite with what the tables use. `sqliteInbox` needs a later one for files with two connections; here
+ * The first SQLite with all that the tables use. `sqliteInbox` needs a later one for files with two connections; here
  * `locking_mode` allows one.
  */
 const OLDEST_SQLITE = '3.43.0'
@@ -61,7 +61,7 @@ function prepare(database: SqliteDatabase): SqliteDatabase {
   database.exec('PRAGMA journal_mode = WAL')
   // A killed process loses nothing; the last moments before a power failure may be lost.
   database.exec('PRAGMA synchronous = NORMAL')
-  // 16 MiB of log between checkpoints: with less, most of what is written is checkpoints.
+  // 16 MiB of log between checkpoints: with less, most writes are checkpoints.
   database.exec('PRAGMA wal_autocheckpoint = 4000')
   database.exec('BEGIN IMMEDIATE')
   try {

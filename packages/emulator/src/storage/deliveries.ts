@@ -103,7 +103,7 @@ export class Deliveries {
     return this.bySeq(seq) as DeliveryRow
   }
 
-  /** Takes what is due, the longest overdue first. */
+  /** Returns the due deliveries, the longest overdue first. */
   takeDue(workspace: string, now: number, limit: number): readonly DeliveryRow[] {
     const rows = this.#due.all(workspace, now, limit) as DeliveryRow[]
     for (const { seq } of rows) this.#begin.run(seq)
@@ -151,7 +151,7 @@ export class Deliveries {
     this.#makeDue.run(at, seq, at)
   }
 
-  /** Makes everything pending of a workspace undelivered, and answers how much that was. */
+  /** Makes all pending deliveries of a workspace undelivered, and returns their number. */
   giveUp(workspace: string, reason: string, now: number): number {
     return Number(this.#giveUp.run(reason, now, workspace).changes)
   }

@@ -128,7 +128,7 @@ function sqlOf(filter: DeliveryFilter): Sql {
     const from = 'delivery_text t CROSS JOIN deliveries d ON d.seq = t.rowid'
     return { from, where: ['delivery_text MATCH ?'], values: [phrase], seq: 't.rowid' }
   }
-  // The other filters may leave little of what has the text: their index leads, and no row is read to be left out.
+  // The other filters may leave few of the rows with the text: their index comes first, so that no row is read in vain.
   add('d.seq IN (SELECT rowid FROM delivery_text WHERE delivery_text MATCH ?)', phrase)
   return { from: 'deliveries d', where, values, seq: 'd.seq' }
 }

@@ -44,9 +44,9 @@ export interface DeliveryRow {
   /** Reason why it was skipped, replayed or discarded. */
   readonly reason: string | null
   readonly bytes: number
-  /** Names its draws: the order in which others are answered must not change them. */
+  /** Name of its random draws, which the order of other replies must not change. */
   readonly draw: string
-  /** Faults of its own, as JSON; those of the emulator otherwise. */
+  /** Its own faults, as JSON; otherwise the emulator's. */
   readonly faults: string | null
   /** Headers to send unchanged, as JSON: an exact replay. */
   readonly headers: string | null
@@ -75,7 +75,7 @@ export interface AttemptRow {
   readonly faults: string
   readonly url: string
   readonly headers: string
-  /** The bytes that were sent, where a fault changed them. */
+  /** The bytes that were sent, if a fault changed them. */
   readonly body: Uint8Array | null
   readonly reply_headers: string
   readonly reply_body: Uint8Array

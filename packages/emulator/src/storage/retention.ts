@@ -46,7 +46,7 @@ export class Retention {
     ].map(sql => database.prepare(sql))
   }
 
-  /** Removes a step of what is over the limits, of `finished` deliveries, and returns it. Within a transaction. */
+  /** Removes some of the `finished` deliveries beyond the limits, and returns them. Within a transaction. */
   prune(finished: number, limits: RetentionLimits, now: number): readonly Removed[] {
     const excess = Math.min(STEP, finished - limits.deliveries)
     const rows = [

@@ -136,7 +136,7 @@ async function opened(opening: MaybePromise<AdapterTarget>): Promise<ServerTarge
 export interface AdapterSuiteOptions {
   /** The server for one case, or the same one for all of them. */
   open(): MaybePromise<AdapterTarget>
-  /** The same, where a middleware or hook of the app sets these headers on each reply before the handler is called. */
+  /** Same, with a middleware or hook of the app that sets these headers on each reply before the handler is called. */
   openWithHeaders?(headers: Readonly<Record<string, string>>): MaybePromise<AdapterTarget>
   /**
    * The same for a handler of Node's request and response: what calls it calls `onSettled` with the response as soon as
@@ -144,12 +144,12 @@ export interface AdapterSuiteOptions {
    */
   openAwaited?(onSettled: (response: AwaitedResponse) => void): MaybePromise<AdapterTarget>
   /**
-   * A server with this receiver at `url`: it shows what the adapter hands to a receiver, and what becomes of its reply.
+   * A server with this receiver at `url`: it shows the request that the adapter hands to a receiver, and the reply that it sends.
    */
   mount?(receiver: Receiver<never, never>): MaybePromise<MountedTarget>
   /** The server of `open`, its adapter made with these options: they include functions of the request's context. */
   openWithOptions?(options: SuiteReceiverOptions): MaybePromise<AdapterTarget>
-  /** The same as `open` over HTTP/2 without TLS, where the framework can: an `http:` address, and no upgrade to it. */
+  /** Same as `open` over HTTP/2 without TLS, if the framework can: an `http:` address, and no upgrade to it. */
   openHttp2?(): MaybePromise<AdapterTarget>
   /** The same as `mount` on a platform whose function for work after the reply is `waitUntil`. */
   mountWithWaitUntil?(

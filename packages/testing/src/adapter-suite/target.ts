@@ -50,5 +50,5 @@ export interface ServerTarget extends Closable {
 
 export type AdapterCase = TargetCase<ServerTarget>
 
-/** A case that opens a server of its own. */
+/** A case that opens its own server. */
 export type OwnCase = TargetCase<Closable>

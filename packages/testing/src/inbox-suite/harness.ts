@@ -64,7 +64,7 @@ export interface CaseTools {
   start(options?: StartOptions): Promise<Harness>
   /** The same, in a process that the case kills. */
   startMortal(options?: StartOptions): Promise<MortalHarness>
-  /** The same, in a process whose clock is ahead by so many milliseconds. */
+  /** Same, in a process whose clock is ahead by this many milliseconds. */
   startSkewed(aheadMs: number, options?: StartOptions): Promise<Harness>
   /** An inbox that the case starts itself. */
   create(): Promise<Inbox>
@@ -97,7 +97,7 @@ export function inboxCase(
   }
 }
 
-/** Remembers what has to be ended with the case. Its tools are properties, because cases destructure them. */
+/** Ends with the case everything that the case has started. Its tools are properties, because cases destructure them. */
 class StageTools implements CaseTools {
   readonly #stage: Stage
   readonly #open = new Set<Inbox>()

@@ -22,8 +22,8 @@ export interface InboxCapabilities {
 /** Place for the events of one case: a file, a queue, a process. Empty at first. */
 export interface InboxTarget extends Closable {
   /**
-   * An inbox on the events of this case, as one process would make it. An inbox that survives is asked for several: the
-   * next process or, where it is shared, one that runs at the same time. The suite closes each of them.
+   * Creates an inbox on this case's events, as one process would. Called several times if the inbox survives, for the next
+   * process, or if it is shared, for one that runs at the same time. The suite closes each of them.
    */
   createInbox(): MaybePromise<Inbox>
 }
@@ -44,9 +44,9 @@ export interface InboxHooks<Target extends InboxTarget = InboxTarget> {
   crash?(target: Target): MaybePromise<MortalInbox>
   /** Fails all writes to the target's storage from a call with `true` to a call with `false`. Stored data is kept. */
   failWrites?(target: Target, isFailing: boolean): MaybePromise<void>
-  /** An inbox on the events of the target, in a process whose wall clock is ahead by so many milliseconds, or behind. */
+  /** Creates an inbox on the target's events, in a process whose wall clock is this many milliseconds ahead, or behind. */
   skew?(target: Target, aheadMs: number): MaybePromise<Inbox>
-  /** A target like that of `open`, with room for bodies of about so many bytes. */
+  /** Creates a target like `open`, with room for bodies of about this many bytes. */
   openSmall?(bytes: number): MaybePromise<Target>
 }
 

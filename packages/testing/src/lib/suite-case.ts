@@ -7,7 +7,7 @@ export interface SuiteCase {
   readonly name: string
   /** The capabilities and hooks without which the case is not run. */
   readonly needs: readonly string[]
-  /** Milliseconds to give the test runner: several times what the case takes on a busy machine. */
+  /** Time limit for the test runner in milliseconds: several times what the case takes on a busy machine. */
   readonly timeLimitMs: number
   /** Resolves when the promise holds; rejects with a plain `Error` that says what happened instead. */
   run(): Promise<void>

@@ -58,7 +58,7 @@ export interface TestReceiver {
  * with what `createReceiver` or an adapter's `webhooks` returned, before processing has started.
  *
  * `deliver` rejects when the event is not done in time. Give the receiver short delays
- * (`retry: { minDelay: '1ms' }`) in a test about retries. A retry waits by the timers that the receiver has: where a test
+ * (`retry: { minDelay: '1ms' }`) in a test about retries. A retry waits by the receiver's timers: if a test
  * fakes them, it must advance them. Throws `ConfigurationError` for a wrong option.
  *
  * @example

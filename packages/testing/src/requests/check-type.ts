@@ -1,6 +1,6 @@
 import { ConfigurationError } from '@ackhook/core'
 
-/** Refuses what a misspelt constant or a missing argument leaves of a type. `call` is how it is written. */
+/** Refuses a type that a misspelt constant or a missing argument made `undefined`. `call` is the call as written. */
 export function checkType(type: unknown, call: string): void {
   if (typeof type === 'string' && type !== '') return
   throw new ConfigurationError('type', `must be the type of an event, a string: write ${call}`)

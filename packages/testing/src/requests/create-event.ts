@@ -23,7 +23,7 @@ export interface EventSources {
 }
 
 /**
- * An event as the platform would send it, with an id of its own and realistic data.
+ * An event as the platform would send it, with its own id and realistic data.
  *
  * Only `conversation.resolved` has been published in full. Other types get empty `data` unless you pass some. Throws
  * `ConfigurationError` without a type, and for a field of `data` beside it; `type` in `overrides` may be anything.

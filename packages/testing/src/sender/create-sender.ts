@@ -27,7 +27,7 @@ export interface SendAllOptions {
   readonly concurrency?: number | undefined
 }
 
-/** Sends events as the platform does, and keeps what was not delivered. */
+/** Sends events as the platform does, and keeps the undelivered ones. */
 export interface Sender {
   /** Resolves when the event is acknowledged or its attempts are used up. Never rejects. */
   send(event: AnyEvent): Promise<SendReport>
@@ -38,7 +38,7 @@ export interface Sender {
   /** Sends everything undelivered again, as a replay from the dashboard would. */
   replayUndelivered(): Promise<readonly SendReport[]>
   health(): HealthReport
-  /** Ends what is under way; those events are undelivered. */
+  /** Ends attempts under way; their events are undelivered. */
   close(): void
 }
 
@@ -63,7 +63,7 @@ class EventSender implements Sender {
   readonly #attempts: AttemptSender
   /** Undelivered events by id. */
   readonly #undelivered = new Map<string, SendReport>()
-  /** Events so far: each draws its faults from a seed of its own. */
+  /** Events so far: each draws its faults from its own seed. */
   #sent = 0
 
   constructor(options: ResolvedSender) {

@@ -37,7 +37,7 @@ export interface NoReply {
 }
 
 /**
- * One POST over a connection of its own. Redirects are not followed: a 3xx is not an acknowledgement. Never rejects.
+ * Makes one POST over its own connection. Redirects are not followed: a 3xx is not an acknowledgement. Never rejects.
  */
 export function exchange(url: string, request: SignedRequest, limits: ExchangeLimits): Promise<Exchange> {
   const startedAt = performance.now()
@@ -54,7 +54,7 @@ export function exchange(url: string, request: SignedRequest, limits: ExchangeLi
 
 type IncomingReply = Omit<ReplyReceived, 'durationMs'>
 
-/** Starts the request, and answers how to end whatever is left of it. */
+/** Starts the request, and returns a function that ends the rest of it. */
 function open(
   url: string,
   { method, headers, body }: SignedRequest,

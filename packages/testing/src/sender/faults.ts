@@ -24,7 +24,7 @@ export interface FaultOptions {
   readonly frozenTimestamp?: boolean | undefined
   /** The reply is lost: the receiver has the event, and the sender sends it again. */
   readonly lostReply?: Chance | undefined
-  /** The app is not asked, and this is the reply instead: a status, no reply within the timeout, or a closed connection. */
+  /** Reply in place of the app, which is not called: a status, no reply within the timeout, or a closed connection. */
   readonly answer?: number | 'timeout' | 'reset' | undefined
   /** Default: each time. Drawn for each attempt. */
   readonly answerChance?: Chance | undefined

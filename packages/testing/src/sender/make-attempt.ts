@@ -57,7 +57,7 @@ export async function makeAttempt(
 
 function answerFor({ faults, random }: AttemptPlan): Faults['answer'] {
   const { answer, answerChance } = faults
-  // Drawn only where it may happen, so that seeds of before mean the same.
+  // Drawn only if it may happen, so that older seeds keep their meaning.
   if (answer === undefined) return undefined
   return random() < answerChance ? answer : undefined
 }

@@ -35,6 +35,6 @@ export interface StoreSuiteOptions {
   openSmall?(claims: number): MaybePromise<StoreTarget>
   /** The same with a server whose commands can be made to fail. */
   openFailing?(): MaybePromise<FailingStoreTarget>
-  /** The same with a way to count its ids, if the store deletes what has expired. */
+  /** Same, with a way to count its ids, if the store deletes expired ones. */
   openCounted?(): MaybePromise<CountedStoreTarget>
 }

@@ -10,7 +10,7 @@ export interface Finding {
   readonly text: string
 }
 
-/** Looks for one cause in what the request shows. Pure. */
+/** Looks for one cause in the facts of a request. Pure. */
 export type Check = (facts: Facts) => Finding | undefined
 
 /** A supposition that can be proved: with these changes, the signature must match. */

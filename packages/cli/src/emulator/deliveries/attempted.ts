@@ -50,7 +50,7 @@ function isWaiting({ state, attempts, underWay }: DeliveryView, before: number):
   return state === 'pending' && (attempts === before || underWay)
 }
 
-/** Prints what became of deliveries. Exit code 0 when each was acknowledged. */
+/** Prints the outcome of deliveries. Exit code 0 if each was acknowledged. */
 export function reportDeliveries(
   deliveries: readonly DeliveryView[],
   json: boolean | undefined,

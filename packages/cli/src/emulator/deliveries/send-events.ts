@@ -11,7 +11,7 @@ import type { SendFlags } from './delivery-flags.ts'
 /** Events of one call: more would take long without a sign of life. */
 const PAGE = 500
 
-/** Hands events to the emulator, and waits until the receiver has answered each once. */
+/** Hands events to the emulator, and waits for the receiver's first reply to each. */
 export async function sendEvents(
   args: readonly string[],
   flags: SendFlags,

@@ -12,7 +12,7 @@ import { withEmulator } from '../lib/with-emulator.ts'
 import type { ShowFlags } from './delivery-flags.ts'
 import { toDeliveryId } from './to-delivery-id.ts'
 
-/** Prints a delivery with every attempt: what was sent and what came back. With --body: the event alone; with --curl: the last request; with --save: a file with it. */
+/** Prints a delivery with every attempt: the request and the reply. With --body: the event alone; with --curl: the last request; with --save: a file with it. */
 export function show(args: readonly string[], flags: ShowFlags, terminal: Terminal): Promise<number> {
   const [id = ''] = args
   return withEmulator(flags, terminal, async emulator => {

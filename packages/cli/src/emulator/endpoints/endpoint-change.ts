@@ -18,7 +18,7 @@ export function endpointChange({ flags, terminal }: Typed<SetEndpointFlags>): En
   )
 }
 
-/** `null` stands for all there are. */
+/** `null` means all. */
 function chosen(
   name: string,
   some: readonly string[] | undefined,

@@ -45,7 +45,7 @@ interface CallVerb<Reply, Flags> extends Pick<Verb<Flags>, 'name' | 'args' | 'op
 /** Parameters that the command line names otherwise. */
 const FLAG_OF: Readonly<Record<string, string>> = { to: 'until' }
 
-/** Makes the verb from its route: the options, the path and the query are what the table has. */
+/** Makes the verb from its route in the table, with its options, path and query. */
 export function callVerb<Reply, Flags extends CallFlags = CallFlags>(
   spec: CallVerb<Reply, Flags>,
 ): Verb<never> {

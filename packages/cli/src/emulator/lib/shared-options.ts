@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { parseCount, parseUrl, withJson, withOrder } from '../../command/shared-options.ts'
 
-/** Faults by their names. The emulator knows which there are. */
+/** Faults by name. The emulator checks the names. */
 export type FaultFlags = Readonly<Record<string, string | number | boolean>>
 
 export function withPlace(command: Command): Command {

@@ -3,7 +3,7 @@ import type { Terminal } from '../../terminal/terminal.ts'
 
 /** One verb of `ackhook emulator`, as the program, its help and its documentation have it. */
 export interface Verb<Flags> {
-  /** The words after `ackhook emulator`. A second word stands behind the verb that shows the same thing. */
+  /** The words after `ackhook emulator`. A second word follows the verb that shows the same thing. */
   readonly name: string
   readonly description: string
   /** Arguments as Commander writes them, `<id>` or `[ids...]`, with their meaning. */

@@ -49,7 +49,7 @@ function optionsOf(flags: StartFlags, secret: NamedSecret | undefined, terminal:
   })
 }
 
-/** An emulator that an earlier run has left would answer the commands that are meant for this one. */
+/** An emulator left by an earlier run would reply to the commands meant for this one. */
 async function portTaken(
   cause: unknown,
   { port }: StartFlags,
@@ -96,7 +96,7 @@ async function announce(
   { out, colours }: Terminal,
 ): Promise<void> {
   const health = `${url}/_emulator/v1/health`
-  // The one that was given is known already, and stays where it is.
+  // A given secret is already stored at its source.
   const secret = given === undefined ? made : undefined
   if (json) {
     out(JSON.stringify({ ready: url, health, to: to ?? null, secret: secret ?? null }))

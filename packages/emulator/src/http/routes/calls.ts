@@ -76,7 +76,7 @@ export const CALLS: Readonly<Record<RouteName, (api: EmulatorApi, call: Call) =>
     messages.advance(param, fieldsOf(body, ['to'])['to'] as MessageState),
 }
 
-/** The page that a query asks for, and what else it has. Texts of numbers are read by the API. */
+/** Separates a query's page from its other fields. The API parses numbers. */
 function splitPage({ after, order, limit, ...rest }: Readonly<Record<string, string>>): {
   readonly page: object
   readonly rest: Readonly<Record<string, string>>

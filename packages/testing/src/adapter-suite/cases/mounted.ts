@@ -30,7 +30,7 @@ const OF_SERVERS: ReadonlySet<string> = new Set([
   'x-powered-by',
 ])
 
-/** Cases about what an adapter hands to a receiver and makes of its reply. */
+/** Cases about the request that an adapter hands to a receiver, and the reply that it sends. */
 export function mountedCases(mount: Mount): readonly OwnCase[] {
   return [
     {
@@ -114,7 +114,7 @@ interface Behaviour extends Partial<BodyLimits> {
   readonly fails?: boolean
 }
 
-/** Mounts a receiver of the suite and hands what it gets to `test`. */
+/** Mounts a receiver of the suite and hands its requests to `test`. */
 export async function withMounted(
   mount: Mount,
   { fails = false, maxBytes = 65_536, timeoutMs = 2000 }: Behaviour,

@@ -2,18 +2,18 @@ import { connect, isIP, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { ReplyReader, type WireReply } from './reply-reader.ts'
 
-/** A request as it goes onto the wire: nothing is added but `Host` and what `framing` asks for. */
+/** A request as it is sent: only `Host` and the header of `framing` are added. */
 export interface WireRequest {
   readonly method?: string
   readonly headers?: readonly (readonly [name: string, value: string])[]
   readonly body?: string | Uint8Array
   /** Mark of the body's end. Default `'length'`; `'none'` sends the body without one. */
   readonly framing?: 'length' | 'chunked' | 'none'
-  /** Bytes a chunk, each in a write of its own. Default: all at once. */
+  /** Bytes of a chunk, each sent by its own write. Default: all at once. */
   readonly chunkBytes?: number
 }
 
-/** Sends a request on a connection of its own and reads the whole reply. */
+/** Sends a request on its own connection and reads the whole reply. */
 export async function exchange(url: string, request: WireRequest): Promise<WireReply> {
   const connection = await openConnection(url)
   try {

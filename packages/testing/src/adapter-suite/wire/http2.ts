@@ -77,7 +77,7 @@ export class Http2Connection {
         clearTimeout(timer)
         reject(new Error('the stream closed before a reply'))
       })
-      // The sender is done when it has the reply, even where it has not sent all.
+      // The sender is done once it has the reply, even if it has not sent everything.
       stream.on('end', () => {
         if (head !== undefined) resolve({ ...head, body: text, interim: [] })
         stream.close(CANCEL)

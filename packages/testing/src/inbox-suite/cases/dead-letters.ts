@@ -239,7 +239,7 @@ async function acceptAndDeadLetter(
   await until(isDeadLetter, 'the event is a dead letter')
 }
 
-/** One letter after the other where the inbox has no step for many. */
+/** Changes one letter after the other if the inbox cannot change many at once. */
 async function changeMany(
   letters: DeadLetterStore,
   change: 'redrive' | 'discard',

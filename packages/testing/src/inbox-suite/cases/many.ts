@@ -95,7 +95,7 @@ export const manyCases: readonly InboxCase[] = [
   ),
 ]
 
-/** A started inbox with so many dead letters. After `revive`, every attempt completes. */
+/** Returns a started inbox with dead letters. After `revive`, every attempt completes. */
 async function withLetters(
   start: (options: { decide: () => typeof COMPLETED | typeof DEAD }) => Promise<Harness>,
   count: number,

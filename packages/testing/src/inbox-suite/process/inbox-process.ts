@@ -6,7 +6,7 @@ import type { MortalInbox } from '../target.ts'
 import type { FromInbox, Method, ToInbox } from './messages.ts'
 
 /**
- * Starts `script` in a process of its own, for the hooks `crash` and `skew`. The script makes an inbox and gives it to
+ * Starts `script` in its own process, for the hooks `crash` and `skew`. The script makes an inbox and gives it to
  * {@link serveInbox}; it finds `argument` as JSON in `process.argv[2]`. `kill` sends SIGKILL.
  *
  * @example
