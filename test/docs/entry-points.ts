@@ -46,10 +46,12 @@ export const PARTS: Readonly<Record<string, readonly string[]>> = {
   '@ackhook/core/spi': [
     'ABORT',
     'ACCEPT_RESULTS',
+    'ByteCollector',
     'DOCS',
     'KNOWN_TYPES',
     'MAX_LOOKUPS_WHEN_FULL',
     'RECEIVER_OPTIONS',
+    'ReadyQueue',
     'Refusal',
     'consoleLogger',
     'crashDelayMs',

@@ -34,6 +34,7 @@ export type {
   ProcessEvent,
   ProcessingPolicy,
 } from './inbox/inbox.ts'
+export { ReadyQueue } from './inbox/memory/queueing-scheduler.ts'
 export type {
   HandlerSharing,
   InboxProcess,
@@ -46,6 +47,7 @@ export type {
 } from './inbox/presence.ts'
 export type { RetryPolicy } from './inbox/retry.ts'
 export { traceContext } from './inbox/trace-context.ts'
+export { ByteCollector } from './lib/byte-collector.ts'
 export { oneOf, refuseUnknownNames, wholeNumber } from './lib/check-option.ts'
 export { settlesWithin, withDeadline } from './lib/deadline.ts'
 export { durationMs } from './lib/duration.ts'

@@ -3,6 +3,11 @@ const FIRST_BYTES = 4096
 /**
  * Collects chunks into one piece of memory that doubles when it is full. A list of chunks would keep one object, and
  * the memory its bytes are a window on, for each of a million 1-byte chunks.
+ *
+ * @example
+ * const body = new ByteCollector()
+ * for await (const chunk of stream) body.add(chunk)
+ * const bytes = body.take()
  */
 export class ByteCollector {
   #first: Uint8Array | undefined
@@ -20,7 +25,7 @@ export class ByteCollector {
     this.length += chunk.length
   }
 
-  /** Everything so far. Not a copy: nothing may be added afterwards. */
+  /** Returns all bytes so far, not copied: nothing may be added afterwards. */
   take(): Uint8Array {
     if (this.#memory !== undefined) return this.#memory.subarray(0, this.length)
     return this.#first ?? new Uint8Array(0)

@@ -12,7 +12,7 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
 /** Scheduler for platforms where requests share turns: queues entries, and starts the next one when an attempt ends. */
 export class QueueingScheduler implements Scheduler {
   readonly #parts: SchedulerParts
-  readonly #queue = new ReadyQueue()
+  readonly #queue = new ReadyQueue<Entry>()
   #active = 0
   #isScheduled = false
   /** Monotonic milliseconds. */
@@ -75,30 +75,36 @@ export class QueueingScheduler implements Scheduler {
 }
 
 /** Entries of one ordering key. */
-interface KeyQueue {
+class KeyQueue<E> {
   /** The oldest `created_at` first; those of one instant in the order of arrival. */
-  readonly waiting: Entry[]
+  readonly waiting: E[] = []
   /** The entry that has the key: from the start of its first attempt until it is finished. */
-  holder: Entry | undefined
+  holder: E | undefined = undefined
 }
 
 /**
  * Entries in the order of their attempts: first in, first out. Those of one ordering key run one at a time, the oldest
  * waiting one first. An entry that waits for a retry keeps its key, so that no later one overtakes it.
+ *
+ * @example
+ * const ready = new ReadyQueue<{ readonly delivery: Delivery }>()
+ * ready.push(entry) // again when its retry is due
+ * const next = ready.shift()
+ * if (next !== undefined) ready.remove(next) // once it is finished
  */
-export class ReadyQueue {
+export class ReadyQueue<E extends Pick<Entry, 'delivery'>> {
   /** Entries without an ordering key, and keys whose oldest entry may run. */
-  readonly #ready = new Fifo<Entry | KeyQueue>()
-  readonly #byKey = new Map<string, KeyQueue>()
+  readonly #ready = new Fifo<E | KeyQueue<E>>()
+  readonly #byKey = new Map<string, KeyQueue<E>>()
 
   /** Adds an entry for its first attempt, and again when a retry is due. */
-  push(entry: Entry): void {
+  push(entry: E): void {
     const key = entry.delivery.order?.key
     if (key === undefined) {
       this.#ready.push(entry)
       return
     }
-    const queue = this.#byKey.get(key) ?? { waiting: [], holder: undefined }
+    const queue = this.#byKey.get(key) ?? new KeyQueue<E>()
     this.#byKey.set(key, queue)
     if (queue.holder === entry) {
       queue.holder = undefined
@@ -111,18 +117,18 @@ export class ReadyQueue {
     }
   }
 
-  /** The next entry that may run now. */
-  shift(): Entry | undefined {
+  /** Returns the next entry that may run now, and gives it its key. */
+  shift(): E | undefined {
     for (let next = this.#ready.shift(); next !== undefined; next = this.#ready.shift()) {
-      if (!('waiting' in next)) return next
+      if (!(next instanceof KeyQueue)) return next
       next.holder = next.waiting.shift()
       if (next.holder !== undefined) return next.holder
     }
     return undefined
   }
 
-  /** Removes an entry that is finished. Whether another one may run because of that. */
-  remove(entry: Entry): boolean {
+  /** Removes a finished entry. Returns whether another one may run because of that. */
+  remove(entry: E): boolean {
     const key = entry.delivery.order?.key
     const queue = key === undefined ? undefined : this.#byKey.get(key)
     if (key === undefined || queue === undefined) return false
@@ -136,11 +142,11 @@ export class ReadyQueue {
   }
 }
 
-function isIdle({ holder, waiting }: KeyQueue): boolean {
+function isIdle({ holder, waiting }: KeyQueue<unknown>): boolean {
   return holder === undefined && waiting.length === 0
 }
 
-function insertByAge(waiting: Entry[], entry: Entry): void {
+function insertByAge<E extends Pick<Entry, 'delivery'>>(waiting: E[], entry: E): void {
   const createdAt = entry.delivery.order?.createdAt ?? 0
   const before = waiting.findLastIndex(({ delivery }) => (delivery.order?.createdAt ?? 0) <= createdAt)
   waiting.splice(before + 1, 0, entry)

@@ -7,7 +7,7 @@ const entry = (key: string | undefined, createdAt = 0) =>
   ({ key: `e${arrivals++}`, delivery: key === undefined ? {} : { order: { key, createdAt } } }) as Entry
 
 it('shifts one entry of a key at a time, the oldest first', () => {
-  const queue = new ReadyQueue()
+  const queue = new ReadyQueue<Entry>()
   const [second, third, first] = [entry('k', 2), entry('k', 3), entry('k', 1)]
   for (const one of [second, third, first]) queue.push(one)
   expect(queue.shift()).toBe(first)
@@ -22,7 +22,7 @@ it('shifts one entry of a key at a time, the oldest first', () => {
 })
 
 it('keeps the order of arrival among events of one instant', () => {
-  const queue = new ReadyQueue()
+  const queue = new ReadyQueue<Entry>()
   const list = [entry('k', 1), entry('k', 1), entry('k', 1)]
   for (const one of list) queue.push(one)
   for (const one of list) {
@@ -32,7 +32,7 @@ it('keeps the order of arrival among events of one instant', () => {
 })
 
 it('runs keys independently, and entries without a key beside all of them', () => {
-  const queue = new ReadyQueue()
+  const queue = new ReadyQueue<Entry>()
   const [a1, a2, b1, free1, free2] = [entry('a'), entry('a'), entry('b'), entry(undefined), entry(undefined)]
   for (const one of [a1, a2, b1, free1, free2]) queue.push(one)
   expect([queue.shift(), queue.shift(), queue.shift(), queue.shift(), queue.shift()]).toEqual([
@@ -45,7 +45,7 @@ it('runs keys independently, and entries without a key beside all of them', () =
 })
 
 it('keeps the key of an entry that waits for a retry', () => {
-  const queue = new ReadyQueue()
+  const queue = new ReadyQueue<Entry>()
   const [first, second] = [entry('k', 1), entry('k', 2)]
   queue.push(first)
   queue.push(second)
@@ -62,7 +62,7 @@ it.each([
   ['of the same instant', 1],
   ['that is older and arrived later', 0],
 ])('lets no entry %s overtake one that returns for a retry', (_, createdAt) => {
-  const queue = new ReadyQueue()
+  const queue = new ReadyQueue<Entry>()
   const [first, second] = [entry('k', 1), entry('k', createdAt)]
   queue.push(first)
   expect(queue.shift()).toBe(first)
@@ -74,7 +74,7 @@ it.each([
 })
 
 it('retries an entry without a key by itself', () => {
-  const queue = new ReadyQueue()
+  const queue = new ReadyQueue<Entry>()
   const [one, other] = [entry(undefined), entry(undefined)]
   queue.push(one)
   queue.push(other)
@@ -87,7 +87,7 @@ it('retries an entry without a key by itself', () => {
 })
 
 it('removes an entry that is finished while it waits', () => {
-  const queue = new ReadyQueue()
+  const queue = new ReadyQueue<Entry>()
   const [first, second, third] = [entry('k', 1), entry('k', 2), entry('k', 3)]
   for (const one of [first, second, third]) queue.push(one)
   expect(queue.shift()).toBe(first)
@@ -98,7 +98,7 @@ it('removes an entry that is finished while it waits', () => {
 })
 
 it('starts over with a key that became empty before it was shifted', () => {
-  const queue = new ReadyQueue()
+  const queue = new ReadyQueue<Entry>()
   const [first, second] = [entry('k', 1), entry('k', 2)]
   queue.push(first)
   queue.remove(first)
@@ -111,7 +111,7 @@ it('starts over with a key that became empty before it was shifted', () => {
 })
 
 it('never shifts two entries of a key, whatever the order of calls', () => {
-  const queue = new ReadyQueue()
+  const queue = new ReadyQueue<Entry>()
   const running = new Map<string, Entry>()
   const handled: Entry[] = []
   let seed = 7
@@ -157,7 +157,7 @@ it('never shifts two entries of a key, whatever the order of calls', () => {
 })
 
 it('is first in, first out without keys, however it is filled', () => {
-  const queue = new ReadyQueue()
+  const queue = new ReadyQueue<Entry>()
   const waiting: Entry[] = []
   expect(queue.shift()).toBeUndefined()
   for (let round = 0; round < 50; round++) {
