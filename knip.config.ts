@@ -83,7 +83,7 @@ const config: KnipConfig = {
     test: {
       entry: [
         '**/*.test.ts',
-        'faults/**/fixtures/*.mjs',
+        '{faults,inbox}/**/fixtures/*.mjs',
         // Started by their path.
         'faults/inbox/*-child.mjs',
         '{vectors,runtimes,support}/*.mjs',

@@ -21,6 +21,7 @@ export const ENTRY_POINTS: Readonly<Record<string, readonly string[]>> = {
   '@ackhook/sqlite': ['sqliteInbox'],
   '@ackhook/bullmq': ['bullmqInbox'],
   '@ackhook/cloudflare': ['cloudflareQueueInbox', 'durableObjectStore', 'EventIds', 'toQueueHandler'],
+  '@ackhook/sqs': ['sqsInbox', 'toSqsHandler'],
   '@ackhook/opentelemetry': ['opentelemetry'],
   '@ackhook/dashboard': ['dashboard'],
   '@ackhook/emulator': ['startEmulator'],

@@ -13,6 +13,7 @@ it.each([
   ['`redisStore`', 'redis/src/options.ts', 'RedisStoreOptions'],
   ['`sqliteInbox`', 'sqlite/src/options.ts', 'SqliteInboxOptions'],
   ['`bullmqInbox`', 'bullmq/src/options.ts', 'BullmqInboxOptions'],
+  ['`sqsInbox`', 'sqs/src/sqs-inbox.ts', 'SqsInboxOptions'],
   ['`gracefulShutdown`', 'core/src/node/graceful-shutdown.ts', 'GracefulShutdownOptions'],
 ])('lists every option of %s once', (heading, file, type) => {
   const source = readFileSync(`${ROOT}packages/${file}`, 'utf8')

@@ -133,6 +133,7 @@ export const ROOMS: Readonly<Record<string, Rooms>> = {
     '.': [...OPERATIONS, 'api', 'http', 'http/openapi'],
   },
   cloudflare: { '.': [] },
+  sqs: { '.': [] },
   opentelemetry: { '.': [] },
   redis: { '.': [] },
   testing: {

@@ -135,7 +135,7 @@ function admit(state: State, entry: Entry): MaybePromise<AcceptResult> {
 function warnOfFreeze(state: State): void {
   state.policy.logger.warn(
     { code: 'host_freezes' },
-    `${state.freezingHost} may freeze this process once the reply is written, or end it, and events in memory with it. Use a durable inbox (on Workers cloudflareQueueInbox), set acknowledge: 'after-processing', or hand on waitUntil.`,
+    `${state.freezingHost} may freeze this process once the reply is written, or end it, and events in memory with it. Use a durable inbox (on Workers cloudflareQueueInbox, on Lambda sqsInbox), set acknowledge: 'after-processing', or hand on waitUntil.`,
   )
   state.freezingHost = undefined
 }

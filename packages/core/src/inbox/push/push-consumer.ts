@@ -81,10 +81,9 @@ export class PushConsumer {
   async consume(message: PushMessage): Promise<PushOutcome> {
     const { store } = this.#parts
     if (store === undefined) throw new TypeError('This process only receives: its concurrency is 0.')
-    if (this.#isDraining) return { outcome: 'later', delayMs: 0 }
     const envelope = readEnvelope(message.body)
     if (envelope === undefined || envelope === 'later_version') return this.#unreadable(message, envelope)
-    if (envelope.waitMs > 0) return this.#again(envelope, envelope.waitMs)
+    if (envelope.waitMs > 0 || this.#isDraining) return this.#again(envelope, envelope.waitMs)
     const attempt = this.#attemptAt(envelope, message)
     const consuming = this.#claimAndRun(envelope, attempt, store, message)
     this.#running.set(attempt, consuming)

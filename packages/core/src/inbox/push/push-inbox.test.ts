@@ -292,8 +292,8 @@ describe('a message that cannot be read', () => {
 })
 
 describe('close', () => {
-  it('waits for what runs, and takes nothing more', async () => {
-    const { send, consume, receiver, handler } = setup()
+  it('waits for what runs, and sends what comes meanwhile again, which is no crash', async () => {
+    const { send, consume, receiver, handler, attempts, published, logger } = setup()
     await send()
     await send({ id: 'evt_2' })
     let end = (): void => {}
@@ -301,9 +301,11 @@ describe('close', () => {
     const consuming = consume(0)
     await vi.waitFor(() => expect(handler).toHaveBeenCalled())
     const closing = receiver.close()
-    await vi.waitFor(async () => expect(await consume(1)).toEqual({ outcome: 'later', delayMs: 0 }))
+    await vi.waitFor(() => expect(logger.lines.map(({ fields }) => fields['code'])).toContain('drain_begins'))
+    expect(await consume(1)).toEqual({ outcome: 'done' })
     end()
     expect([await consuming, await closing]).toEqual([{ outcome: 'done' }, { lost: 0 }])
+    expect([attempts, published.at(-1)]).toEqual([[1], published[1]])
   })
 
   it('withdraws what runs for too long, and its event keeps its attempts', async () => {

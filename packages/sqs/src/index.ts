@@ -1,0 +1,8 @@
+export { type SqsInboxOptions, sqsInbox } from './sqs-inbox.ts'
+export {
+  type SqsBatch,
+  type SqsBatchResponse,
+  type SqsHandler,
+  type SqsRecord,
+  toSqsHandler,
+} from './to-sqs-handler.ts'

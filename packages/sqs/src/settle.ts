@@ -1,0 +1,24 @@
+import type { PushInbox } from '@ackhook/core/push'
+import { fromText } from './message-text.ts'
+import type { SqsQueue } from './sqs-queue.ts'
+
+/** A message, as the worker and Lambda hand it out. */
+export interface ReceivedMessage {
+  readonly id: string
+  readonly receiptHandle: string
+  readonly text: string
+  /** `ApproximateReceiveCount`. */
+  readonly receiveCount: string
+}
+
+/** Runs one attempt at a message. False if SQS keeps it and hands it out again, after the delay that it now has. */
+export async function settle(
+  { id, receiptHandle, text, receiveCount }: ReceivedMessage,
+  { consume }: Pick<PushInbox, 'consume'>,
+  queue: SqsQueue,
+): Promise<boolean> {
+  const outcome = await consume({ id, body: fromText(text), deliveries: Number(receiveCount) })
+  if (outcome.outcome === 'done') return true
+  await queue.postpone(receiptHandle, outcome.delayMs)
+  return false
+}

@@ -1,0 +1,101 @@
+import { ConfigurationError, type InboxStats } from '@ackhook/core'
+import type { PushEngine } from '@ackhook/core/push'
+import type { ProcessingPolicy } from '@ackhook/core/spi'
+import { sizeOfText } from './message-text.ts'
+import type { SqsQueue } from './sqs-queue.ts'
+import type { SqsWorker } from './sqs-worker.ts'
+
+/** Bytes of one message, unless the queue is set to less. */
+const MAX_BYTES = 1_048_576
+/** Longest `DelaySeconds`. */
+const MAX_DELAY_MS = 900_000
+/** On FIFO a delay is a visibility timeout: 12 hours at most, the attempt before it included. */
+export const MAX_FIFO_DELAY_MS = 39_600_000
+/** Hand-outs of one message that end with the process, before the event is given up for that. */
+const CRASHES = 8
+
+export interface SqsEngineParts {
+  readonly queue: SqsQueue
+  readonly deadLetters: SqsQueue | undefined
+  /** Absent where Lambda calls. */
+  readonly worker: SqsWorker | undefined
+}
+
+/** SQS as core wants an engine. */
+export function sqsEngine({ queue, deadLetters, worker }: SqsEngineParts): PushEngine {
+  let maxBytes = MAX_BYTES
+  return {
+    location: `SQS queue '${queue.name}'`,
+    get maxBytes() {
+      return maxBytes
+    },
+    sizeOf: sizeOfText,
+    maxDelayMs: queue.isFifo ? MAX_FIFO_DELAY_MS : MAX_DELAY_MS,
+    inOrder: queue.isFifo,
+    publish: (message, publication) => queue.send(message, publication),
+    ...(deadLetters && { keepDead: (message, publication) => deadLetters.send(message, publication) }),
+    async start(policy) {
+      const settings = await readSettings(queue, policy)
+      maxBytes = Math.min(MAX_BYTES, Number(settings['MaximumMessageSize'] ?? MAX_BYTES))
+      if (policy.concurrency === 0) return
+      checkRedrive(settings['RedrivePolicy'], queue, policy)
+      worker?.start(policy)
+    },
+    stop: () => worker?.stop(),
+    stats: () => statsOf(queue, deadLetters),
+  }
+}
+
+async function readSettings(
+  queue: SqsQueue,
+  { logger }: ProcessingPolicy,
+): Promise<Partial<Record<string, string>>> {
+  try {
+    return await queue.attributes(['MaximumMessageSize', 'RedrivePolicy'])
+  } catch (cause) {
+    const { name } = cause as Error
+    if (name === 'QueueDoesNotExist')
+      throw new ConfigurationError('queueUrl', `SQS has no queue ${queue.url}`, { cause })
+    if (!name.startsWith('AccessDenied')) throw cause
+    logger.warn({ code: 'queue_settings_unknown' }, UNKNOWN)
+    return {}
+  }
+}
+
+/** The count of a standard queue holds crashes alone. On FIFO it holds each attempt as well. */
+function checkRedrive(
+  json: string | undefined,
+  { isFifo, name }: SqsQueue,
+  { logger, retry }: ProcessingPolicy,
+): void {
+  const { maxReceiveCount = Number.POSITIVE_INFINITY } = JSON.parse(json || '{}') as {
+    maxReceiveCount?: number
+  }
+  const needed = isFifo ? retry.attempts + CRASHES : CRASHES
+  if (Number(maxReceiveCount) > needed) return
+  const message = `Queue '${name}' has a maxReceiveCount of ${maxReceiveCount}, so SQS may move events to its own dead letter queue before they are given up here, without onDeadLetter: set it to ${needed + 2} or more.`
+  logger.warn({ code: 'queue_may_give_up' }, message)
+}
+
+const UNKNOWN =
+  'The settings of the queue cannot be read, so a lower MaximumMessageSize or maxReceiveCount stays unnoticed: allow sqs:GetQueueAttributes.'
+
+/** SQS counts roughly, and tells the age of the oldest message to CloudWatch only. */
+async function statsOf(queue: SqsQueue, deadLetters: SqsQueue | undefined): Promise<InboxStats> {
+  const [own, dead] = await Promise.all([
+    queue.attributes([
+      'ApproximateNumberOfMessages',
+      'ApproximateNumberOfMessagesDelayed',
+      'ApproximateNumberOfMessagesNotVisible',
+    ]),
+    deadLetters?.attributes(['ApproximateNumberOfMessages']),
+  ])
+  const count = (from: typeof own | undefined, kind = ''): number =>
+    Number(from?.[`ApproximateNumberOfMessages${kind}`] ?? 0)
+  return {
+    pending: count(own) + count(own, 'Delayed'),
+    active: count(own, 'NotVisible'),
+    dead: count(dead),
+    oldestPendingMs: 0,
+  }
+}

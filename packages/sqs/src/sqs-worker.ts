@@ -1,0 +1,132 @@
+import type { PushInbox } from '@ackhook/core/push'
+import type { ProcessingPolicy } from '@ackhook/core/spi'
+import { Consumer } from 'sqs-consumer'
+import { type ReceivedMessage, settle } from './settle.ts'
+import type { SqsQueue } from './sqs-queue.ts'
+
+/** Polls in progress at a time, whatever the concurrency: each holds a connection and is paid for. */
+const MAX_POLLS = 4
+/** Short, because a stop waits for them: a message that SQS gives to an aborted poll is missing for a visibility timeout. */
+const POLL_SECONDS = 5
+const LONGEST_POLL_MS = 7000
+/** Pause after a poll that failed. */
+const PAUSE_MS = 1000
+
+export interface SqsWorkerParts {
+  readonly queue: SqsQueue
+  readonly inbox: () => Pick<PushInbox, 'consume'>
+  readonly leaseMs: number
+}
+
+/** Polls a queue, one message for each free slot: no event waits for a slow one, and none of its FIFO group is taken early. */
+export class SqsWorker {
+  readonly #parts: SqsWorkerParts
+  readonly #consumers: Consumer[] = []
+  readonly #waiting: (() => void)[] = []
+  #freePolls = MAX_POLLS
+  /** Polls whose messages, if any, are not settled yet. */
+  #open = 0
+  /** Those of them that have no reply yet. */
+  #polling = 0
+  #isStopping = false
+  #whenIdle: (() => void) | undefined
+
+  constructor(parts: SqsWorkerParts) {
+    this.#parts = parts
+  }
+
+  start({ concurrency, observe }: Pick<ProcessingPolicy, 'concurrency' | 'observe'>): void {
+    for (let slot = 0; slot < concurrency; slot++) {
+      const consumer = this.#createConsumer()
+      consumer.on('empty', () => this.#closeCycle())
+      consumer.on('response_processed', () => this.#closeCycle())
+      consumer.on('error', (error, message) => {
+        const hasMessage = message !== undefined
+        if (!this.#isStopping || hasMessage)
+          observe({ kind: 'store_down', operation: hasMessage ? 'settle' : 'receive', error })
+        if (hasMessage) return
+        this.#endPoll(PAUSE_MS)
+        this.#closeCycle()
+      })
+      this.#consumers.push(consumer)
+      consumer.start()
+    }
+  }
+
+  /** Resolves when polls have ended, and each message that was taken is deleted or given back. */
+  async stop(): Promise<void> {
+    this.#isStopping = true
+    for (const consumer of this.#consumers) consumer.stop()
+    await this.#idle(() => this.#open === 0, LONGEST_POLL_MS)
+    // A poll without a reply by now never gets one.
+    await this.#idle(() => this.#open === this.#polling)
+  }
+
+  #createConsumer(): Consumer {
+    const { queue, leaseMs } = this.#parts
+    return Consumer.create({
+      queueUrl: queue.url,
+      sqs: queue.client,
+      waitTimeSeconds: POLL_SECONDS,
+      // Longer than the lease, so that a message that comes back after a crash finds its lease expired.
+      visibilityTimeout: Math.ceil((leaseMs * 1.5) / 1000),
+      heartbeatInterval: Math.floor(leaseMs / 3000),
+      messageSystemAttributeNames: ['ApproximateReceiveCount'],
+      suppressFifoWarning: true,
+      preReceiveMessageCallback: () => this.#beginPoll(),
+      postReceiveMessageCallback: async () => this.#endPoll(0),
+      handleMessage: async message => {
+        const { MessageId: id = '', ReceiptHandle: receiptHandle = '', Body: text = '', Attributes } = message
+        const receiveCount = Attributes?.ApproximateReceiveCount ?? '1'
+        const isDone = await this.#settle({ id, receiptHandle, text, receiveCount })
+        return isDone ? message : undefined
+      },
+    })
+  }
+
+  async #settle(message: ReceivedMessage): Promise<boolean> {
+    const { queue, inbox } = this.#parts
+    if (!this.#isStopping || !queue.isFifo) return settle(message, inbox(), queue)
+    // It keeps its place, and comes when no poll of this process is left to take it: each hand-out counts as an attempt.
+    await queue.postpone(message.receiptHandle, POLL_SECONDS * 1000)
+    return false
+  }
+
+  async #beginPoll(): Promise<void> {
+    if (this.#freePolls === 0) await new Promise<void>(resolve => this.#waiting.push(resolve))
+    else this.#freePolls--
+    this.#open++
+    this.#polling++
+  }
+
+  #endPoll(pauseMs: number): void {
+    this.#polling--
+    if (pauseMs > 0) setTimeout(() => this.#freePoll(), pauseMs).unref()
+    else this.#freePoll()
+  }
+
+  #freePoll(): void {
+    if (this.#isStopping) return
+    const next = this.#waiting.shift()
+    if (next === undefined) this.#freePolls++
+    else next()
+  }
+
+  #closeCycle(): void {
+    this.#open--
+    this.#whenIdle?.()
+  }
+
+  /** Waits until `isIdle`, or for so long. */
+  async #idle(isIdle: () => boolean, limitMs?: number): Promise<void> {
+    if (isIdle()) return
+    await new Promise<void>(resolve => {
+      const timer = limitMs === undefined ? undefined : setTimeout(resolve, limitMs)
+      this.#whenIdle = () => {
+        if (!isIdle()) return
+        clearTimeout(timer)
+        resolve()
+      }
+    })
+  }
+}

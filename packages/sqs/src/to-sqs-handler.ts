@@ -1,0 +1,93 @@
+import { ConfigurationError, type Receiver } from '@ackhook/core'
+import { inspectReceiver } from '@ackhook/core/spi'
+import { settle } from './settle.ts'
+import type { SqsInbox } from './sqs-inbox.ts'
+
+/** Batch with which Lambda calls a function. */
+export interface SqsBatch {
+  readonly Records: readonly SqsRecord[]
+}
+
+/** One message of a {@link SqsBatch}. */
+export interface SqsRecord {
+  readonly messageId: string
+  readonly receiptHandle: string
+  readonly body: string
+  readonly attributes: {
+    readonly ApproximateReceiveCount: string
+    readonly MessageGroupId?: string | undefined
+  }
+}
+
+/** Reply that names the messages which SQS is to keep. */
+export interface SqsBatchResponse {
+  readonly batchItemFailures: { readonly itemIdentifier: string }[]
+}
+
+/** Handler of a Lambda function. */
+export type SqsHandler = (batch: SqsBatch) => Promise<SqsBatchResponse>
+
+/**
+ * A receiver as a Lambda function behind its queue: runs the events of a batch, `concurrency` at a time, those of a FIFO group
+ * one after another. The reply names the messages that SQS is to keep, so the event source needs `FunctionResponseTypes:
+ * [ReportBatchItemFailures]`: without it, Lambda deletes them.
+ *
+ * @example
+ * export const handler = toSqsHandler(receiver)
+ */
+export function toSqsHandler(receiver: Pick<Receiver<never, never>, 'start'>): SqsHandler {
+  const { inbox: used, logger } = inspectReceiver(receiver)
+  if (!('queue' in used)) throw new ConfigurationError('inbox', NOT_SQS)
+  const inbox = used as SqsInbox
+  if (inbox.polls) throw new ConfigurationError('poll', POLLS)
+  const { queue } = inbox
+
+  /** Returns the messages that stay: on FIFO the first that failed, and all after it, so that the group keeps its order. */
+  async function runGroup(records: readonly SqsRecord[]): Promise<readonly SqsRecord[]> {
+    for (const [index, record] of records.entries()) {
+      if (await settle(received(record), inbox, queue)) continue
+      const behind = records.slice(index + 1)
+      if (behind.length > 0) logger.warn({ code: 'fifo_batch' }, FIFO_BATCH)
+      for (const { receiptHandle } of behind) await queue.postpone(receiptHandle, 0)
+      return [record, ...behind]
+    }
+    return []
+  }
+
+  return async ({ Records }) => {
+    await receiver.start()
+    // Lambda deletes what a call without an error does not name.
+    if (inbox.concurrency === 0) throw new ConfigurationError('concurrency', ONLY_RECEIVES)
+    const groups = groupsOf(Records, queue.isFifo)
+    const kept: SqsRecord[] = []
+    const waiting = groups.values()
+    const work = async (): Promise<void> => {
+      for (const group of waiting) kept.push(...(await runGroup(group)))
+    }
+    await Promise.all(Array.from({ length: Math.min(groups.length, inbox.concurrency) }, work))
+    return { batchItemFailures: kept.map(({ messageId }) => ({ itemIdentifier: messageId })) }
+  }
+}
+
+const NOT_SQS = 'must be sqsInbox(…) of the receiver: nothing else gets events from SQS'
+const POLLS = 'must be false where toSqsHandler is used: Lambda polls the queue itself'
+const ONLY_RECEIVES = 'must not be 0 in the function that handles events'
+const FIFO_BATCH =
+  'An event failed, and others of its FIFO group in the same batch were given back without an attempt. SQS counts that as one: set the BatchSize of the event source to 1.'
+
+/** On a standard queue each message is a group of its own, even where a group id makes it a fair queue. */
+function groupsOf(records: readonly SqsRecord[], isFifo: boolean): readonly (readonly SqsRecord[])[] {
+  if (!isFifo) return records.map(record => [record])
+  const groups = new Map<string, SqsRecord[]>()
+  for (const record of records) {
+    const id = record.attributes.MessageGroupId ?? ''
+    const group = groups.get(id)
+    if (group === undefined) groups.set(id, [record])
+    else group.push(record)
+  }
+  return [...groups.values()]
+}
+
+function received({ messageId, receiptHandle, body, attributes }: SqsRecord) {
+  return { id: messageId, receiptHandle, text: body, receiveCount: attributes.ApproximateReceiveCount }
+}

@@ -1,0 +1,99 @@
+import { randomUUID } from 'node:crypto'
+import {
+  ChangeMessageVisibilityCommand,
+  CreateQueueCommand,
+  DeleteMessageCommand,
+  GetQueueAttributesCommand,
+  type Message,
+  ReceiveMessageCommand,
+  SendMessageCommand,
+  SQSClient,
+} from '@aws-sdk/client-sqs'
+import { buildApp } from 'fauxqs'
+
+/**
+ * SQS on this machine. What fauxqs 1.9 does otherwise than SQS, for those who write tests:
+ * - `startFauxqs` listens on every interface: this listens on the loopback address.
+ * - It gives out one message of a FIFO group at a time, SQS several.
+ * - It refuses characters above U+FFFF, which SQS allows.
+ * - A poll whose client has gone still takes a message with it, always; SQS may.
+ * - A message can be hidden for longer than 12 hours in all.
+ */
+export interface SqsServer {
+  readonly client: SQSClient
+  readonly endpoint: string
+  /** Creates a queue of a new name; FIFO if the name ends in `.fifo`. Returns its address. */
+  createQueue(name?: string, attributes?: Record<string, string>): Promise<string>
+  arnOf(queueUrl: string): Promise<string>
+  /** `group`: on FIFO. */
+  sendText(queueUrl: string, text: string, group?: string): Promise<void>
+  /** Takes up to ten messages, as a consumer does. */
+  take(queueUrl: string, visibilityTimeout?: number): Promise<Message[]>
+  remove(queueUrl: string, message: Message): Promise<void>
+  giveBack(queueUrl: string, message: Message): Promise<void>
+  /** Messages in the queue, those that wait or are hidden included. */
+  count(queueUrl: string): Promise<number>
+  stop(): Promise<void>
+}
+
+let queues = 0
+
+export async function startSqs(): Promise<SqsServer> {
+  const app = buildApp({ logger: false })
+  const endpoint = await app.listen({ host: '127.0.0.1', port: 0 })
+  const client = sqsClientAt(endpoint)
+  const attributesOf = async (QueueUrl: string): Promise<Partial<Record<string, string>>> => {
+    const command = new GetQueueAttributesCommand({ QueueUrl, AttributeNames: ['All'] })
+    return (await client.send(command)).Attributes ?? {}
+  }
+  return {
+    client,
+    endpoint,
+    async createQueue(name = 'events', attributes = {}) {
+      const [, base, fifo = ''] = /^(.*?)(\.fifo)?$/.exec(name) ?? []
+      const kind = fifo === '' ? {} : { FifoQueue: 'true' }
+      const command = new CreateQueueCommand({
+        QueueName: `${base}-${queues++}${fifo}`,
+        Attributes: { ...kind, ...attributes },
+      })
+      return (await client.send(command)).QueueUrl ?? ''
+    },
+    arnOf: async queueUrl => (await attributesOf(queueUrl))['QueueArn'] ?? '',
+    async sendText(QueueUrl, MessageBody, MessageGroupId = 'a') {
+      const order = QueueUrl.endsWith('.fifo') && { MessageGroupId, MessageDeduplicationId: randomUUID() }
+      await client.send(new SendMessageCommand({ QueueUrl, MessageBody, ...order }))
+    },
+    async take(QueueUrl, VisibilityTimeout = 30) {
+      const about = { QueueUrl, VisibilityTimeout, MaxNumberOfMessages: 10 }
+      const command = new ReceiveMessageCommand({ ...about, MessageSystemAttributeNames: ['All'] })
+      return (await client.send(command)).Messages ?? []
+    },
+    async remove(QueueUrl, { ReceiptHandle }) {
+      await client.send(new DeleteMessageCommand({ QueueUrl, ReceiptHandle }))
+    },
+    async giveBack(QueueUrl, { ReceiptHandle }) {
+      const about = { QueueUrl, ReceiptHandle, VisibilityTimeout: 0 }
+      await client.send(new ChangeMessageVisibilityCommand(about))
+    },
+    async count(queueUrl) {
+      const attributes = await attributesOf(queueUrl)
+      const kinds = ['', 'Delayed', 'NotVisible']
+      return kinds.reduce((sum, kind) => sum + Number(attributes[`ApproximateNumberOfMessages${kind}`]), 0)
+    },
+    async stop() {
+      client.destroy()
+      await app.close()
+    },
+  }
+}
+
+/** A client of {@link startSqs}, for another process as well. */
+export function sqsClientAt(endpoint: string): SQSClient {
+  return new SQSClient({
+    endpoint,
+    region: 'us-east-1',
+    credentials: { accessKeyId: 'any', secretAccessKey: 'any' },
+    // The addresses of its queues have a name that no name server knows.
+    useQueueUrlAsEndpoint: false,
+  })
+}
