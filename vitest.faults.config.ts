@@ -7,6 +7,7 @@ const conditions = ['ackhook-source', 'node']
 const LONGER = [
   'packages/bullmq/test/{network,retention}.test.ts',
   'packages/cloudflare/test/store-suite.test.ts',
+  'packages/sqs/test/worker.test.ts',
   'packages/dashboard/test/{page-states,pages,proxy}.test.ts',
   'packages/emulator/test/{page-states,pages}.test.ts',
   'test/{conformance/adapters,docs/extending,examples/examples}.test.ts',

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { type PostgresServer, startPostgres } from '../support/postgres.ts'
 import { type RedisServer, startRedis } from '../support/redis.ts'
+import { type SqsServer, startSqs } from '../support/sqs.ts'
 import { withOwnDependencies, workspacePackages } from '../support/workspace-packages.ts'
 import { run } from './run.ts'
 
@@ -11,15 +12,18 @@ import { run } from './run.ts'
 
 let redis: RedisServer
 let postgres: PostgresServer
+let sqs: SqsServer
 const folders: string[] = []
 beforeAll(async () => {
   redis = await startRedis()
   postgres = await startPostgres()
+  sqs = await startSqs()
 })
 afterAll(async () => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true })
   await redis.stop()
   await postgres.stop()
+  await sqs.stop()
 })
 
 /** Every program delivers one event, and waits until its handler has run. */
@@ -77,6 +81,16 @@ const PROGRAMS: Readonly<Record<string, string>> = {
     const outcomes = [await store.claim('id', 'a', { leaseMs: 9000 }), await store.claim('id', 'b', { leaseMs: 9000 })]
     if (outcomes.map(one => one.outcome).join() !== 'claimed,in_flight') throw new Error(JSON.stringify(outcomes))
     client.disconnect()`,
+  sqs: `${DELIVER}
+    const { createReceiver, memoryStore, toFetchHandler } = await import('@ackhook/core')
+    const { sqsInbox } = await import('@ackhook/sqs')
+    const { SQSClient } = await import('@aws-sdk/client-sqs')
+    const credentials = { accessKeyId: 'any', secretAccessKey: 'any' }
+    const client = new SQSClient({ endpoint: process.env.SQS, region: 'us-east-1', credentials })
+    const queueUrl = process.env.QUEUE_URL
+    const hooks = createReceiver({ secret, inbox: sqsInbox({ client, queueUrl, deadLetters: false, store: memoryStore() }) })
+    await deliver(hooks, signed => toFetchHandler(hooks)(new Request('http://localhost/webhooks', signed)))
+    client.destroy()`,
   'bullmq on Redis': handles(`{ connection: process.env.REDIS, queue }`),
   'bullmq on PostgreSQL': handles(
     `{ postgres: { connectionString: process.env.POSTGRES, migrate: true }, queue }`,
@@ -94,6 +108,8 @@ describe.each([
   ['sqlite', { '@photostructure/sqlite': '2' }],
   ['redis', { ioredis: '5.0.0' }],
   ['redis', { ioredis: '6' }],
+  ['sqs', { '@aws-sdk/client-sqs': '3.1018.0' }],
+  ['sqs', { '@aws-sdk/client-sqs': '3' }],
   ['bullmq on Redis', { bullmq: '6.7.0', ioredis: '5.3.0' }],
   ['bullmq on Redis', { bullmq: '6', ioredis: '6' }],
   ['bullmq on PostgreSQL', { bullmq: '6.7.0', pg: '8.3.3' }],
@@ -113,7 +129,8 @@ describe.each([
     const quiet = ['--no-audit', '--no-fund', '--prefer-offline', '--ignore-scripts', '--strict-peer-deps']
     await run('npm', ['install', ...quiet, ...files.map(one => one.file), ...exact], { cwd: project })
     writeFileSync(join(project, 'program.mjs'), PROGRAMS[name] ?? '')
-    const env = { PATH: process.env['PATH'], REDIS: redis.url, POSTGRES: postgres.url }
+    const servers = { REDIS: redis.url, POSTGRES: postgres.url, SQS: sqs.endpoint }
+    const env = { PATH: process.env['PATH'], ...servers, QUEUE_URL: await sqs.createQueue() }
     await expect(run('node', ['program.mjs'], { cwd: project, env })).resolves.toBeDefined()
   })
 })

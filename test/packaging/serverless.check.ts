@@ -1,6 +1,9 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { createEvent, signedRequest } from '@ackhook/testing'
 import { afterEach, describe, expect, inject, it } from 'vitest'
+import { startRedis } from '../support/redis.ts'
+import { startSqs } from '../support/sqs.ts'
 import { ROOT } from '../support/workspace-packages.ts'
 import { type NewUser, newUser } from './new-user.ts'
 import { run } from './run.ts'
@@ -34,6 +37,70 @@ describe(LAMBDA, () => {
     ])
   })
 })
+
+describe(`${LAMBDA}, with a queue`, () => {
+  it('leads from an empty folder to a function that receives and one that handles', async () => {
+    user = await newUser(inject('registry'))
+    const [sqs, redis] = await Promise.all([startSqs(), startRedis()])
+    try {
+      await user.follow(LAMBDA, 'with-queue')
+      await user.run('npm install --save-dev @ackhook/testing esbuild')
+      // As `sam build` does.
+      await user.run(
+        'npx esbuild receive.ts consume.ts --bundle --platform=node --target=es2020 --minify --outdir=dist',
+      )
+      writeFileSync(join(user.folder, 'dist/package.json'), '{ "type": "commonjs" }')
+      writeFileSync(join(user.folder, 'lambda.mjs'), LAMBDA_WITH_QUEUE)
+      const env = {
+        SIGNING_SECRET: secret,
+        REDIS_URL: redis.url,
+        QUEUE_URL: await sqs.createQueue(),
+        DEAD_LETTERS_URL: await sqs.createQueue('dead'),
+        SQS: sqs.endpoint,
+      }
+      const given = Object.entries(env).map(([name, value]) => `export ${name}='${value}'`)
+      const printed = await user.run([...given, 'node lambda.mjs'].join('\n'))
+      expect(printed).toMatch(/202[\s\S]*cnv_\w+ was resolved by ai[\s\S]*{"batchItemFailures":\[\]}/)
+    } finally {
+      await Promise.all([sqs.stop(), redis.stop()])
+    }
+  })
+})
+
+/** Plays Lambda: hands the first function a request, and the second one what is in the queue then. */
+const LAMBDA_WITH_QUEUE = `
+  import dns from 'node:dns'
+  import { createEvent, signedRequest } from '@ackhook/testing'
+  import { ReceiveMessageCommand, SQSClient } from '@aws-sdk/client-sqs'
+
+  Object.assign(process.env, {
+    AWS_LAMBDA_FUNCTION_NAME: 'webhooks',
+    AWS_REGION: 'us-east-1',
+    AWS_ACCESS_KEY_ID: 'any',
+    AWS_SECRET_ACCESS_KEY: 'any',
+  })
+  // The address of the queue has a name that only fauxqs knows.
+  const { lookup } = dns
+  dns.lookup = (name, ...rest) => lookup(name.endsWith('.localhost') ? '127.0.0.1' : name, ...rest)
+
+  const { default: { handler: receive } } = await import('./dist/receive.js')
+  const { default: { handler: consume } } = await import('./dist/consume.js')
+  const { SIGNING_SECRET: secret, QUEUE_URL: QueueUrl, SQS: endpoint } = process.env
+  const { method, headers, body } = signedRequest(createEvent('conversation.resolved'), { secret })
+  const request = { requestContext: { http: { method } }, headers, body: Buffer.from(body).toString(), isBase64Encoded: false }
+  console.log((await receive(request)).statusCode)
+  const client = new SQSClient({ endpoint })
+  const taken = new ReceiveMessageCommand({ QueueUrl, MessageSystemAttributeNames: ['All'] })
+  const { Messages: messages } = await client.send(taken)
+  const Records = messages.map(({ MessageId: messageId, ReceiptHandle: receiptHandle, Body: body, Attributes: attributes }) => ({
+    messageId,
+    receiptHandle,
+    body,
+    attributes,
+  }))
+  console.log(JSON.stringify(await consume({ Records })))
+  process.exit()
+`
 
 describe(WORKERS, () => {
   it('leads from an empty folder to a Worker that keeps an event in a queue, and handles it', async () => {

@@ -24,6 +24,8 @@ export interface SqsServer {
   readonly endpoint: string
   /** Creates a queue of a new name; FIFO if the name ends in `.fifo`. Returns its address. */
   createQueue(name?: string, attributes?: Record<string, string>): Promise<string>
+  /** Creates a queue again that another server had at this address. */
+  createAgain(queueUrl: string): Promise<void>
   arnOf(queueUrl: string): Promise<string>
   /** `group`: on FIFO. */
   sendText(queueUrl: string, text: string, group?: string): Promise<void>
@@ -38,9 +40,10 @@ export interface SqsServer {
 
 let queues = 0
 
-export async function startSqs(): Promise<SqsServer> {
+/** `port`: of a server that was stopped. Its queues are gone. */
+export async function startSqs(port = 0): Promise<SqsServer> {
   const app = buildApp({ logger: false })
-  const endpoint = await app.listen({ host: '127.0.0.1', port: 0 })
+  const endpoint = await app.listen({ host: '127.0.0.1', port })
   const client = sqsClientAt(endpoint)
   const attributesOf = async (QueueUrl: string): Promise<Partial<Record<string, string>>> => {
     const command = new GetQueueAttributesCommand({ QueueUrl, AttributeNames: ['All'] })
@@ -57,6 +60,9 @@ export async function startSqs(): Promise<SqsServer> {
         Attributes: { ...kind, ...attributes },
       })
       return (await client.send(command)).QueueUrl ?? ''
+    },
+    async createAgain(queueUrl) {
+      await client.send(new CreateQueueCommand({ QueueName: queueUrl.slice(queueUrl.lastIndexOf('/') + 1) }))
     },
     arnOf: async queueUrl => (await attributesOf(queueUrl))['QueueArn'] ?? '',
     async sendText(QueueUrl, MessageBody, MessageGroupId = 'a') {
@@ -93,7 +99,5 @@ export function sqsClientAt(endpoint: string): SQSClient {
     endpoint,
     region: 'us-east-1',
     credentials: { accessKeyId: 'any', secretAccessKey: 'any' },
-    // The addresses of its queues have a name that no name server knows.
-    useQueueUrlAsEndpoint: false,
   })
 }

@@ -78,6 +78,8 @@ describe('an event', () => {
     expect(seen).toContainEqual(
       expect.objectContaining({ detail: expect.stringMatching(/1048576 bytes at most/) }),
     )
+    const asBase64 = `\uffff${'x'.repeat(800_000)}`
+    expect(await send('evt_1', { text: asBase64 })).toMatchObject({ status: 413, code: 'body_too_large' })
     expect(await send('evt_2', { text: 'x'.repeat(1_048_000) })).toMatchObject({ status: 202 })
     await expect.poll(() => runs).toEqual(['evt_2#1'])
   })
@@ -246,7 +248,10 @@ it('counts what waits, what runs and the dead letters', async () => {
 describe('an outage of SQS', () => {
   it('gets 503, and the sender repeats; polls go on once it is back', async () => {
     const own = await startSqs()
-    const { receiver, send, kinds } = await startReceiver({ sqs: own, options: { concurrency: 2 } })
+    const { receiver, send, kinds, runs, queueUrl } = await startReceiver({
+      sqs: own,
+      options: { concurrency: 2 },
+    })
     await receiver.start()
     await own.stop()
     expect(await send('evt_1')).toMatchObject({ status: 503, code: 'inbox_unavailable' })
@@ -254,7 +259,12 @@ describe('an outage of SQS', () => {
       .poll(() => kinds('store_down').some(one => 'operation' in one && one.operation === 'receive'))
       .toBe(true)
     expect(kinds('store_down').length).toBeLessThan(10)
+    const again = await startSqs(Number(new URL(own.endpoint).port))
+    await again.createAgain(queueUrl)
+    expect(await send('evt_1')).toMatchObject({ status: 202 })
+    await expect.poll(() => runs).toEqual(['evt_1#1'])
     await receiver.close()
+    await again.stop()
   })
 
   it('at the start gets 503 as well', async () => {
