@@ -17,7 +17,12 @@ export const durabilityCases: readonly InboxCase[] = [
     'the next process handles the events that were left, from the stored bytes',
     async ({ start }) => {
       const first = await start({ concurrency: 0 })
-      const deliveries = Array.from({ length: 20 }, () => makeDelivery({ namespace: 'tenant' }))
+      const deliveries = Array.from({ length: 20 }, (_, index) =>
+        makeDelivery({
+          namespace: 'tenant',
+          ...(index === 0 && { body: Uint8Array.of(32, 0, 0xff, 13, 10) }),
+        }),
+      )
       await Promise.all(deliveries.map(first.accept))
       expectEqual((await first.inbox.stats()).pending, 20, 'events that wait')
       expectEqual(await first.inbox.close(1000), { lost: 0 }, 'the report')
@@ -35,7 +40,7 @@ export const durabilityCases: readonly InboxCase[] = [
 
   inboxCase(
     'durable-duplicate',
-    'the next process recognises accepted and handled events',
+    'the next process recognises accepted and handled events, and runs only the accepted ones',
     async ({ start }) => {
       const first = await start({ concurrency: 1 })
       const [done, waiting] = [makeDelivery(), makeDelivery()]
@@ -51,6 +56,12 @@ export const durabilityCases: readonly InboxCase[] = [
       expectEqual(await last.accept(waiting), { outcome: 'duplicate' }, 'the answer to a waiting event')
       const other = makeDelivery({ id: done.id, body: '{"other":true}' })
       expectEqual(await last.accept(other), { outcome: 'duplicate', conflict: true }, 'other bytes')
+      await last.inbox.close(1000)
+      const running = await start()
+      await running.run(0)
+      await pause()
+      const ids = running.runs.map(({ delivery }) => delivery.id)
+      expectEqual(ids, [waiting.id], 'the events that run')
     },
     ['survives'],
   ),

@@ -1,0 +1,33 @@
+import { inboxSuite, type SuiteCase } from '@ackhook/testing/inbox-suite'
+import type { Mutant } from '../mutant.ts'
+import { Disk } from './disk.ts'
+import type { FileInbox } from './file-inbox.ts'
+
+type FileInboxClass = typeof FileInbox
+
+/** The cases of the suite on a file inbox, with a power cut for a crash. */
+export function casesOnFile(Inbox: FileInboxClass): readonly SuiteCase[] {
+  const open = () => {
+    const disk = new Disk()
+    return { disk, createInbox: () => new Inbox(disk.open()) }
+  }
+  return inboxSuite<ReturnType<typeof open>>({
+    open,
+    crash: ({ disk }) => {
+      const inbox = new Inbox(disk.open())
+      return { inbox, kill: () => inbox.kill() }
+    },
+    failWrites: ({ disk }, isFailing) => {
+      disk.isFailing = isFailing
+    },
+    capabilities: { survives: true, shared: false, serialize: true, forgets: true, many: true },
+  })
+}
+
+export function fileMutant(
+  name: string,
+  { wrong, caughtBy }: Pick<Mutant, 'wrong' | 'caughtBy'>,
+  Inbox: FileInboxClass,
+): Mutant {
+  return { name: `file-${name}`, wrong, caughtBy, cases: () => casesOnFile(Inbox) }
+}
