@@ -1,4 +1,5 @@
 import { inboxProcess, inboxSuite } from '@ackhook/testing/inbox-suite'
+import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { postgresEngine, redisEngine, type TestEngine } from './engines.ts'
 import { unique } from './parts.ts'
@@ -11,6 +12,20 @@ const CAPABILITIES = {
   browse: true,
   counts: true,
   many: true,
+}
+
+/** BullMQ's scripts and the keys of a started queue. */
+const OWN_BYTES = 1_000_000
+
+/** A Redis of its own, since its memory is all that limits the size of what waits. */
+async function smallRedis(bytes: number) {
+  const engine = await redisEngine()
+  const client = new Redis(engine.port)
+  const used = Number(/used_memory:(\d+)/.exec(await client.info('memory'))?.[1])
+  await client.config('SET', 'maxmemory', String(used + OWN_BYTES + bytes))
+  client.disconnect()
+  const queue = unique('small')
+  return { queue, createInbox: () => engine.inbox(queue), close: () => engine.stop() }
 }
 
 describe.each([
@@ -33,6 +48,7 @@ describe.each([
     open,
     crash: ({ queue }) => inboxProcess(PROCESS, { ...engine.options, queue }),
     failWrites: (_, isFailing) => engine.failWrites(isFailing),
+    ...(name === 'Redis' && { openSmall: smallRedis }),
     skew: async ({ queue }, aheadMs) =>
       (await inboxProcess(PROCESS, { ...engine.options, queue, aheadMs })).inbox,
     capabilities,
