@@ -163,7 +163,7 @@ export class InboxWorker {
       relock: () => this.#relock(job, token, () => take),
       onLost: () => this.#locks.lose(lock),
       onRepeat: error => this.#outages.report(error),
-      // Without a reply, the job waits until its lock expires.
+      // The job waits until its lock expires, if there is no reply.
       onReplyLost: () => this.#worker.release(token).catch(error => this.#outages.report(error)),
       isOver: () => this.#givingBack,
       onCompletionLost: error => this.#loseCompletion(take, error),
@@ -306,7 +306,7 @@ export class InboxWorker {
     try {
       await this.#board.abandon(job.id!, attemptsOf(job), routingToken)
     } catch (error) {
-      // Without the routing token, a redriven dead letter would run anywhere. The lock expires, and the event comes
+      // A dead letter without the routing token would run anywhere once redriven. The lock expires, and the event comes
       // back.
       this.#policy.observe({ kind: 'store_down', operation: 'work', error: this.#reasonOf(error) })
       // No record follows that would release the lock.

@@ -3,7 +3,7 @@ import { UnrecoverableError } from 'bullmq'
 
 /** Reason of a failure without a text. */
 export const NO_REASON = 'The handler threw nothing that could be described.'
-/** With the flag u, a surrogate matches only if its other half is missing. */
+/** The flag u makes a surrogate match only if its other half is missing. */
 const UNSTORABLE = /[\0\p{Surrogate}]/gu
 
 /**

@@ -1,7 +1,10 @@
 import type { StoreNotice } from '@ackhook/core/spi'
 import { type AskedBetween, clockNotice } from '../engine/clock-notice.ts'
 
-/** Reads `INFO` for settings under which Redis may lose acknowledged events, and for a clock that differs from this process's. */
+/**
+ * Finds settings in `INFO` under which Redis may lose acknowledged events, and a clock that differs from this
+ * process's.
+ */
 export function redisNotices(info: string, asked: AskedBetween): readonly StoreNotice[] {
   const notices: StoreNotice[] = []
   const policy = field(info, 'maxmemory_policy')
@@ -26,7 +29,7 @@ export function redisNotices(info: string, asked: AskedBetween): readonly StoreN
   return [...notices, ...clockNotice('Redis', Number(field(info, 'server_time_usec')) / 1000, asked)]
 }
 
-/** Reports data lost to FLUSHALL or FLUSHDB, or to a restart or failover to a server without it. */
+/** Reports that data was lost: to FLUSHALL or FLUSHDB, or to a restart or failover to a server without it. */
 export function redisEmptied(queue: string): StoreNotice {
   return {
     code: 'redis_emptied',
