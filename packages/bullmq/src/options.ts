@@ -89,13 +89,16 @@ export function resolveOptions(options: BullmqInboxOptions): ResolvedOptions {
   const { prefix, rateLimit, telemetry, create = true } = options
   if (typeof create !== 'boolean') throw new ConfigurationError('create', 'must be true or false')
   if (prefix !== undefined && options.postgres !== undefined) {
-    throw new ConfigurationError('prefix', "is for Redis; PostgreSQL has { postgres: { schema: '…' } }")
+    throw new ConfigurationError(
+      'prefix',
+      "is only for Redis; for PostgreSQL, set { postgres: { schema: '…' } }",
+    )
   }
   const engine = engineOf(options)
   const queue = nameOf('queue', options.queue ?? 'ackhook')
   const queues = wholeNumber('queues', options.queues ?? 1, 1, MAX_QUEUES)
   if (queues > 1 && engine.kind === 'postgres') {
-    throw new ConfigurationError('queues', 'is for Redis: on PostgreSQL all queues are in one table')
+    throw new ConfigurationError('queues', 'is only for Redis: on PostgreSQL all queues are in one table')
   }
   if (prefix !== undefined) nameOf('prefix', prefix)
   if (engine.kind === 'redis') checkSlot(engine.connection, `${prefix ?? 'bull'}:${queue}:`)
@@ -177,7 +180,7 @@ function requireAddress(option: string, connection: object, { complete, parts, w
   if (empty === undefined) return
   throw new ConfigurationError(
     `${option}.${empty}`,
-    `is ${given[empty] === '' ? 'an empty text' : describeError(given[empty])}, and the client would connect to its default: set the variable it comes from, or leave it out`,
+    `is ${given[empty] === '' ? 'an empty text' : describeError(given[empty])}, so the client would connect to its default: set its variable, or leave it out`,
     { page: 'unset-variables' },
   )
 }

@@ -52,7 +52,7 @@ const FIXES: readonly (readonly [codes: RegExp, replies: RegExp | undefined, fix
   [
     /^28(?:P01|000)$/,
     /^(?:NOAUTH|WRONGPASS) |^ERR invalid password/,
-    'give it the right password, and the username if there is one',
+    'set the right password, and the username if there is one',
   ],
   [
     /^(?:EPROTO|ERR_SSL_|ERR_TLS_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|HOSTNAME_MISMATCH)/,
@@ -63,17 +63,21 @@ const FIXES: readonly (readonly [codes: RegExp, replies: RegExp | undefined, fix
     // Insufficient privilege, read-only transaction, and Redis' words for each.
     /^(?:42501|25006)$/,
     /^(?:NOPERM|READONLY)|can't run this command/,
-    'give it a user that may write, and the address of the primary',
+    "use a user that may write, and the primary's address",
   ],
   [
     /^53300$/,
     /^ERR max number of clients/,
-    'it has too many connections: raise `max_connections` (PostgreSQL) or `maxclients` (Redis), or end some',
+    'raise `max_connections` (PostgreSQL) or `maxclients` (Redis), or close some connections',
   ],
-  [/^57P0[123]$/, /^(?:LOADING|MASTERDOWN)/, 'it starts or stops: wait until it serves, and try again'],
+  [/^57P0[123]$/, /^(?:LOADING|MASTERDOWN)/, 'wait until the server is up, and try again'],
   [/^57014$/, undefined, 'raise `statement_timeout` for its user, or find out why the server is so slow'],
-  [/^53[12]00$/, /^OOM|-OOM/, 'give it more memory or disk, or let it handle the waiting events'],
-  [/^(?:ENOTFOUND|EAI_AGAIN)$/, undefined, 'check the name of its host'],
+  [
+    /^53[12]00$/,
+    /^OOM|-OOM/,
+    'give the server more memory or disk space, or let workers handle the waiting events',
+  ],
+  [/^(?:ENOTFOUND|EAI_AGAIN)$/, undefined, 'check its host name'],
 ]
 
 function fixOf(cause: unknown): string {
@@ -84,7 +88,7 @@ function fixOf(cause: unknown): string {
   // `pg` gives this error no code.
   if (message === 'The server does not support SSL connections') return FIXES[3]![2]
   if (message === 'Connection terminated due to connection timeout') {
-    return 'check that it runs and that the option `postgres` leads to it; if so, update `pg`: before 8.3.3 it may connect to no server'
+    return 'check that it runs and that the option `postgres` leads to it; if so, update `pg`: versions before 8.3.3 may fail to connect'
   }
   const found = FIXES.find(
     ([codes, replies]) =>
@@ -92,6 +96,6 @@ function fixOf(cause: unknown): string {
   )
   return (
     found?.[2] ??
-    'check that it runs, and that the option `connection` or `postgres` leads to it, with TLS if the server has it, and without otherwise'
+    'check that it runs, and that the option `connection` or `postgres` leads to it, with TLS only if the server uses it'
   )
 }

@@ -21,7 +21,7 @@ const DEADLINE_MS = 1000
 const SLOW_MS = 250
 const MAX_TRIES = 3
 const REPLICA_FIX =
-  'the server may be asked through a pooler whose replica lags; send every statement to the primary'
+  'a pooler may be sending queries to a lagging replica; send every statement to the primary'
 
 /** Step 8: a delivery becomes a job, once. */
 export class Acceptor {
@@ -121,7 +121,7 @@ export class Acceptor {
       // since the lookup, start over.
       if (known?.dead && (await this.#engine.requeue(jobId, job))) return insteadOf(known, delivery)
     }
-    if (known === undefined) throw new Error(`job ${jobId} is not found after an add: ${REPLICA_FIX}`)
+    if (known === undefined) throw new Error(`job ${jobId} was not found after it was added: ${REPLICA_FIX}`)
     throw new Error(`job ${jobId} changed its state ${MAX_TRIES} times`)
   }
 
@@ -156,7 +156,7 @@ function insteadOf({ fingerprint }: KnownJob, delivery: Delivery): AcceptResult 
 
 /** Throws for a job that cannot be read. Once that job is a dead letter, the next delivery replaces it. */
 function duplicateOf(known: KnownJob, delivery: Delivery): AcceptResult {
-  if (known.fingerprint === undefined) throw new Error('the job of this event is there and cannot be read')
+  if (known.fingerprint === undefined) throw new Error("this event's job exists but cannot be read")
   return known.fingerprint === delivery.fingerprint ? ACCEPT_RESULTS.duplicate : ACCEPT_RESULTS.conflict
 }
 

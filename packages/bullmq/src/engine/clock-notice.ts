@@ -24,7 +24,7 @@ export function clockNotice(
   return [
     {
       code: 'clock_differs',
-      message: `The clock of this process is more than ${step} s ${aheadMs > 0 ? 'ahead of' : 'behind'} that of ${server}: retries start too early or too late if the clocks of processes differ. Synchronise both.`,
+      message: `This process's clock is more than ${step} s ${aheadMs > 0 ? 'ahead of' : 'behind'} that of ${server}: retries start too early or too late if clocks differ. Synchronise both.`,
     },
   ]
 }

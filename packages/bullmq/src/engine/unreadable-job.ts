@@ -31,5 +31,5 @@ export async function unreadableDelivery(
 }
 
 export function unreadableReason(jobId: string, queue: string): string {
-  return `Job ${jobId} of queue '${queue}' cannot be read as a delivery of Ackhook. Another producer added it (give the inbox a queue of its own), its data was changed or lost, or a later version wrote it.`
+  return `Job ${jobId} of queue '${queue}' cannot be read as an Ackhook delivery. Another producer added it (give the inbox a queue of its own), its data was changed or lost, or a later version wrote it.`
 }

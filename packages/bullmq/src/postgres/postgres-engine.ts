@@ -392,7 +392,7 @@ function isRefusedValue(error: unknown): boolean {
 function mayNotCreate(cause: unknown): AckhookError {
   return new AckhookError(
     'inbox_unavailable',
-    "The user of the option `postgres` may not create Ackhook's own tables and function in BullMQ's schema: start the inbox once with a user that may, and grant this one the rights on them.",
+    "The user in the option `postgres` may not create Ackhook's own tables and function in BullMQ's schema: start the inbox once with a user that may, then grant this user the rights on them.",
     { cause },
   )
 }

@@ -23,7 +23,7 @@ export function redisNotices(info: string, asked: AskedBetween): readonly StoreN
     notices.push({
       code: 'redis_not_durable',
       message:
-        'Redis has no append-only file: a crash of Redis loses acknowledged events. Set appendonly yes, and appendfsync always for each single event.',
+        'Redis has no append-only file: if Redis crashes, acknowledged events are lost. Set appendonly yes, and appendfsync always if none may be lost.',
     })
   }
   return [...notices, ...clockNotice('Redis', Number(field(info, 'server_time_usec')) / 1000, asked)]
@@ -33,7 +33,7 @@ export function redisNotices(info: string, asked: AskedBetween): readonly StoreN
 export function redisEmptied(queue: string): StoreNotice {
   return {
     code: 'redis_emptied',
-    message: `Redis has lost the data of queue '${queue}' while this process ran: acknowledged events that waited, dead letters and remembered ids are gone, and events that are delivered again run again. Find out who emptied it, or whether it restarted without its file.`,
+    message: `Redis has lost all data of queue '${queue}' since this process started: waiting events, dead letters and remembered ids are gone, and redelivered events run again. Find out who emptied it, or whether it restarted without its file.`,
   }
 }
 
