@@ -4,7 +4,7 @@ import type { AdapterCase, AwaitedResponse } from '../target.ts'
 import { exchange } from '../wire/connection.ts'
 import { signedEvent } from '../wire/signed-event.ts'
 
-/** Headers that an app sets before the handler: its own, and some that the reply has itself. */
+/** Headers that an app sets before the handler: its own, and some that the reply sets as well. */
 const KEPT = { 'x-request-id': 'adapter-suite', 'access-control-allow-origin': 'https://app.test' }
 const REPLACED = { 'content-type': 'text/plain', 'content-length': '1' }
 
@@ -30,7 +30,7 @@ export const headerCases: readonly AdapterCase[] = [
   },
 ]
 
-/** Cases about the promise of a handler, for a list of the responses with which it has settled. */
+/** Cases about the handler's promise. They get a list of the responses with which it has settled. */
 export function promiseCases(settled: readonly AwaitedResponse[]): readonly AdapterCase[] {
   return [
     {
