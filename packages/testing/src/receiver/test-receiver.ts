@@ -57,8 +57,8 @@ export interface TestReceiver {
  * Delivers events to a receiver in memory, from the raw request to the end of the handlers, without a socket. Accepts
  * the result of `createReceiver` or of an adapter's `webhooks`, before processing has started.
  *
- * `deliver` rejects if the event is not done in time. In a test of retries, give the receiver short delays (`retry: {
- * minDelay: '1ms' }`). A retry uses the receiver's timers: a test that fakes them must advance them. Throws
+ * `deliver` rejects if the event is not done in time. In a test of retries, give the receiver short delays:
+ * `retry: { minDelay: '1ms' }`. A retry uses the receiver's timers: a test that fakes them must advance them. Throws
  * `ConfigurationError` for a wrong option.
  *
  * @example
