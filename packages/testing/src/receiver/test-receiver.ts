@@ -151,6 +151,6 @@ function lateError({ type, id }: AnyEvent, attempts: readonly TappedAttempt[], m
   if (last?.result.outcome !== 'retry')
     return new AckhookError('handler_timeout', `${problem}. Does a handler wait for something?${timers}`)
   const { error } = last.result
-  const message = `${problem}: attempt ${last.attempt} threw (${describeError(error)}). Give the receiver of a test short delays: retry: { minDelay: '1ms' }.${timers}`
+  const message = `${problem}: attempt ${last.attempt} threw (${describeError(error)}). In a test, give the receiver short delays: retry: { minDelay: '1ms' }.${timers}`
   return new AckhookError('handler_timeout', message, { cause: error })
 }

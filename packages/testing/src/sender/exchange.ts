@@ -112,7 +112,7 @@ function addressOf(url: string): URL {
   const parsed = URL.canParse(url) ? new URL(url) : undefined
   if (parsed === undefined) throw new Error('the address is not a URL')
   if (parsed.username === '' && parsed.password === '') return parsed
-  throw new Error('the address must hold no user name and no password')
+  throw new Error('the address must not contain a user name or password')
 }
 
 function reasonOf(error: unknown): string {

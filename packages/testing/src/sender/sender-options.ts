@@ -55,7 +55,10 @@ export function resolveSender(options: SenderOptions): ResolvedSender {
   refuseUnknownNames(options, NAMES)
   const secrets = typeof options.secret === 'string' ? [options.secret] : [...(options.secret ?? [])]
   if (secrets.length === 0 || secrets.some(secret => typeof secret !== 'string' || secret === '')) {
-    throw new ConfigurationError('secret', 'must be the signing secret of the endpoint, or a list of them')
+    throw new ConfigurationError(
+      'secret',
+      'must be the signing secret of your endpoint, or a list of secrets',
+    )
   }
   return {
     url: urlOf(options.url),
@@ -75,7 +78,10 @@ function urlOf(url: string): string {
     throw new ConfigurationError('url', "must be an address such as 'http://127.0.0.1:3000/webhooks'")
   }
   if (parsed.username !== '' || parsed.password !== '') {
-    throw new ConfigurationError('url', 'must hold no user name and no password: they would be in every log')
+    throw new ConfigurationError(
+      'url',
+      'must not contain a user name or password: both would be in every log',
+    )
   }
   return parsed.href
 }

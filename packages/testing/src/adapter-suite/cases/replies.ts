@@ -45,7 +45,7 @@ export function promiseCases(settled: readonly AwaitedResponse[]): readonly Adap
           expectReply(await exchange(target.url, request), status, code)
           await until(() => settled.length > before, 'the promise of the handler settles')
           if (settled[before]?.writableFinished !== true) {
-            throw new Error('the promise of the handler settled before the reply was written')
+            throw new Error("the handler's promise settled before the reply was written")
           }
         }
       },
