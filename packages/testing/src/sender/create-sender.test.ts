@@ -344,6 +344,6 @@ test('a password in an address is refused, and never printed', async () => {
   }
   const limits = { timeoutMs: 1000, signal: new AbortController().signal }
   const { error } = await post('http://me:hidden@127.0.0.1:1/', signedRequest('{}', { secret }), limits)
-  expect(error).toMatch(/no password/)
+  expect(error).toMatch(/user name or password/)
   expect(error).not.toContain('hidden')
 })
