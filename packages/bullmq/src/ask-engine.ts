@@ -3,8 +3,8 @@ import type { Engine } from './engine/engine.ts'
 import { questionError } from './start-check.ts'
 
 /**
- * Asks a question of a person or a tool once the engine is connected: on Redis a call before that fails, as deliveries
- * should. Rejects with the reason, within a deadline.
+ * Sends an operator's or a tool's query once the engine is connected: on Redis, an earlier call fails at once, as
+ * deliveries should. Rejects with the reason, within a deadline.
  */
 export async function askEngine<T>(
   openEngine: () => Promise<Engine>,
@@ -13,7 +13,7 @@ export async function askEngine<T>(
 ): Promise<T> {
   let engine: Engine | undefined
   const answered = openEngine().then(async opened => {
-    // Known before it is connected: the reason why it is not is the engine's.
+    // The engine can report why it is not connected before it ever was.
     engine = opened
     await opened.ready()
     return question(opened)

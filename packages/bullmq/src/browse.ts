@@ -7,7 +7,7 @@ import { cursorOf, type JobQuery, type ListedJob, parseCursor } from './engine/j
 import { deliveryOf } from './engine/listed-delivery.ts'
 
 const DEADLINE_MS = 5000
-/** States that BullMQ has an index for. Redis has none for waiting events: only one is found, by its key. */
+/** States that BullMQ has an index for. Redis has none for waiting events and finds only a single one, by its key. */
 export const BROWSING: Readonly<Record<'redis' | 'postgres', BrowseSupport>> = {
   redis: { states: ['active', 'dead'], filters: [] },
   postgres: { states: ['pending', 'active', 'dead'], filters: [] },

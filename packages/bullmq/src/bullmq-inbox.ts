@@ -40,17 +40,17 @@ const RETRY = { attempts: 8, minDelayMs: 10_000, maxDelayMs: 43_200_000, factor:
 const CANNOT_SERIALIZE =
   'BullMQ on Redis cannot run the events of one key one at a time, since it ends an event and would start the next in two steps; use bullmqInbox on PostgreSQL or sqliteInbox, or leave the option out and let handlers compare created_at'
 const CLOSE_MS = 1000
-/** About ten round trips, perhaps to another continent, or to a server that has to wake up. */
+/** About ten round trips, perhaps to another continent or to a server that is waking up. */
 const START_MS = 5000
 const ASK_MS = 5000
-/** A start waits so long for the first count: a million waiting events take a seventh of a second on PostgreSQL. */
+/** Longest wait of a start for the first count: PostgreSQL counts a million waiting events in a seventh of a second. */
 const COUNT_MS = 1000
 const MIGRATION_MS = 60_000
 
 /**
- * The durable inbox for many machines: BullMQ on Redis or PostgreSQL. A 2xx is sent only after the server has
- * stored the event, which is as safe there as the server's own settings make it. With `concurrency: 0` a process
- * only receives; one whose receiver is never mounted only works. Throws `ConfigurationError`.
+ * The durable inbox for many machines: BullMQ on Redis or PostgreSQL. A 2xx is sent only after the server has stored
+ * the event, as durably as the server's own settings allow. With `concurrency: 0` a process only receives; a process
+ * whose receiver is never mounted only works. Throws `ConfigurationError`.
  *
  * @example
  * const hooks = webhooks({ secret, inbox: bullmqInbox({ connection: 'redis://localhost:6379' }) })
@@ -101,7 +101,7 @@ class BullmqInbox {
     this.#options = options
   }
 
-  /** The engine, created by the first call that needs it. */
+  /** The engine. The first call that needs it creates it. */
   async open(): Promise<Engine> {
     if (this.#closed) throw closedError()
     this.#opening ??= createEngine(this.#options).then(
@@ -129,7 +129,7 @@ class BullmqInbox {
     try {
       await withinStartTime(this.#begin(engine, work, policy, { pruner, minutes }), engine)
     } catch (cause) {
-      // BullMQ keeps a failed start for ever, and one that was only too slow must not take effect during the next,
+      // BullMQ keeps a failed start forever. A start that was merely slow must not take effect during the next one,
       // which has its own connections.
       void pruner.stop()
       this.#shutDown(engine)
@@ -195,7 +195,7 @@ class BullmqInbox {
     if (mustNotGoOn()) throw closedError()
     const counted = settlesWithin(this.stats(), COUNT_MS)
     await shareHandlers(withReasons(engine), policy)
-    // A worker that begins after this start has failed would be drained by no one.
+    // A worker that begins after this start has failed would never be drained.
     if (mustNotGoOn()) throw closedError()
     const onError = (error: Error) => pruner.relieve(error)
     if (policy.concurrency > 0)
@@ -203,7 +203,7 @@ class BullmqInbox {
     await Promise.all([this.#worker?.ready(), counted])
   }
 
-  /** Ignores failures of calls that are under way when the connections are closed: they are no outage. */
+  /** Ignores failures of calls that are pending when the connections are closed: they are no outage. */
   #untilShutDown(policy: ProcessingPolicy): ProcessingPolicy {
     const session = { isOver: false }
     this.#session = session
@@ -215,7 +215,7 @@ class BullmqInbox {
     }
   }
 
-  /** Removes the engine from this inbox: the next call opens another. */
+  /** Removes the engine from this inbox. The next call opens another one. */
   #shutDown(engine: Engine): void {
     if (this.#engine !== engine) return
     this.#session.isOver = true
@@ -231,7 +231,7 @@ class BullmqInbox {
   }
 }
 
-/** The engine's board, for core, which reports its failures. */
+/** The engine's board. Core reports its failures. */
 function withReasons(engine: Engine): PresenceStore {
   const explained = <T>(answer: Promise<T>) =>
     answer.catch(error => {
@@ -248,7 +248,7 @@ function locationOf({ queue, prefix }: ResolvedOptions): string {
   return prefix === undefined ? `queue '${queue}'` : `queue '${queue}' with the prefix '${prefix}'`
 }
 
-/** Allows more time for the creation of tables only, which is rolled back if a start gives up. */
+/** Allows more time only for the creation of tables, which is rolled back if a start gives up. */
 async function withinStartTime(begun: Promise<void>, { migrating }: Engine): Promise<void> {
   const operation = 'inbox.start'
   if (migrating === undefined) return withDeadline(begun, { operation, ms: START_MS })

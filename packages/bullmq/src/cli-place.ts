@@ -3,8 +3,8 @@ import type { ResolvedOptions } from './options.ts'
 type Fields = Readonly<Record<string, unknown>>
 
 /**
- * The flags with which `ackhook inbox` finds the queue. `undefined` if no address names it: a cluster, Sentinels, a
- * socket. `PASSWORD` stands for a password.
+ * Returns the flags with which `ackhook inbox` finds the queue. `undefined` if the server has no address: a cluster,
+ * Sentinels, a socket. `PASSWORD` stands for a password.
  */
 export function cliPlace({ engine, queue, prefix }: ResolvedOptions): readonly string[] | undefined {
   const address =
@@ -57,7 +57,7 @@ function loginOf(user: unknown, password: unknown): string {
   return `${encodeURIComponent(String(user ?? ''))}${password ? ':PASSWORD' : ''}@`
 }
 
-/** Drops the parameters too, since some drivers read a password from them. */
+/** Drops the parameters too: some drivers accept a password there. */
 function withoutPassword(address: string): string | undefined {
   try {
     const url = new URL(address)

@@ -9,7 +9,7 @@ import { NO_REASON } from './processing/job-errors.ts'
 
 const DEADLINE_MS = 5000
 const MAX_LISTED = 1_000_000
-/** Bytes of bodies in a page. The engine's own bound counts what it stores, which is slightly more. */
+/** Bytes of all bodies on a page. The engine's own limit counts stored bytes, which are slightly more. */
 const PAGE_BYTES = 4_194_304
 
 /** BullMQ's failed jobs, which it never removes by itself. */
@@ -30,7 +30,7 @@ export function createDeadLetters(openEngine: () => Promise<Engine>): DeadLetter
   }
 }
 
-/** The dead job with this key, as an event or as a job that cannot be read. */
+/** The dead job with this key, as an event or as an unreadable job. */
 export async function findDead(engine: Engine, key: string): Promise<FoundJob | undefined> {
   const own = await engine.find(jobIdOf(key))
   if (own?.state === 'dead') return own
@@ -39,7 +39,7 @@ export async function findDead(engine: Engine, key: string): Promise<FoundJob | 
   return named?.state === 'dead' ? named : undefined
 }
 
-/** Changes letters by the job ids that their keys lead to; ids of unreadable jobs are looked up. Returns the changed keys. */
+/** Changes the dead letters with these keys, looking up the ids of unreadable jobs. Returns the changed keys. */
 async function change(
   engine: Engine,
   keys: readonly string[],
@@ -63,7 +63,7 @@ async function redriveMany(engine: Engine, keys: readonly string[]): Promise<rea
   const redriven = await change(engine, keys, jobIds => engine.requeueMany(jobIds))
   const now = Date.now()
   const minute = { startedAt: now - (now % 60_000), received: redriven.length, handled: 0, deadLettered: 0 }
-  // A figure for people, which no redrive fails for.
+  // This count is only informative, so no redrive fails because of it.
   if (redriven.length > 0) engine.board.count(minute).catch(() => {})
   return redriven
 }
@@ -84,7 +84,7 @@ async function list(
   return withinBytes(letters.map(({ letter }) => letter))
 }
 
-/** The first letters whose bodies are {@link PAGE_BYTES} together, and one at least. */
+/** The first dead letters whose bodies total {@link PAGE_BYTES}; at least one. */
 function withinBytes(letters: readonly DeadLetter[]): readonly DeadLetter[] {
   let bytes = 0
   const end = letters.findIndex(({ body }, i) => {
@@ -125,11 +125,11 @@ async function toDeadLetter(job: ListedJob, queueName: string): Promise<Letter> 
   return { letter, jobId: job.id, isReadable }
 }
 
-/** Makes each letter findable by its id. A worker does so too, but they may have died before. */
+/** Makes each dead letter findable by its id. A worker does so too, but jobs may have died before it could. */
 async function nameUnreadable(engine: Engine, letters: readonly Letter[]): Promise<void> {
   const unreadable = letters.filter(({ isReadable }) => !isReadable)
   if (unreadable.length === 0) return
   const names = new Map(unreadable.map(({ letter, jobId }) => [letter.key, jobId]))
-  // A tool that may only read lists them all the same.
+  // A read-only tool lists them all the same.
   await engine.nameJobs(names).catch(() => {})
 }

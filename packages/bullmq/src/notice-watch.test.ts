@@ -13,7 +13,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-/** A server with these notices at each question in turn. */
+/** A server that returns these notices, one list per query. */
 function watching(...answers: (readonly StoreNotice[] | Error)[]) {
   const reported: string[] = []
   const warned: string[] = []

@@ -4,8 +4,8 @@ import type { Engine } from './engine/engine.ts'
 const PERIOD_MS = 60_000
 
 /**
- * Reports settings of the server under which events may be lost, at the start and when they change: an operator may set
- * them at any time, and a failover may lead to a server that has others.
+ * Reports server settings under which events may be lost, at the start and when they change: an operator may change
+ * them at any time, and a failover may lead to a server with other settings.
  */
 export class NoticeWatch {
   readonly #engine: Pick<Engine, 'notices'>
@@ -29,7 +29,7 @@ export class NoticeWatch {
   }
 
   async #look(): Promise<void> {
-    // Managed servers may forbid the question.
+    // Managed servers may forbid the query.
     const notices = await this.#engine.notices().catch(() => undefined)
     if (this.#stopped) return
     for (const notice of notices ?? []) {

@@ -100,7 +100,7 @@ describe('a variable that is not set is refused where a client would connect to 
     expect(() => bullmqInbox(options as BullmqInboxOptions)).toThrow(
       expect.objectContaining({
         option,
-        message: expect.stringMatching(/set the variable.*#unset-variables/),
+        message: expect.stringMatching(/set its variable.*#unset-variables/),
       }),
     )
   })

@@ -14,9 +14,9 @@ export interface PostgresPool {
 /** Location of the queue, on Redis (`connection`) or on PostgreSQL (`postgres`), and limits on its work. */
 export interface BullmqInboxOptions {
   /**
-   * Redis: your ioredis client or cluster, a `redis://` address, or options of ioredis, including BullMQ's `url`. A
-   * client is only duplicated: whatever its settings are, deliveries never wait for the server for more than a second
-   * and the worker never gives up on it.
+   * Redis: your ioredis client or cluster, a `redis://` address, or options of ioredis, including BullMQ's `url`. Your
+   * client is only duplicated: whatever its settings, a delivery waits at most a second for the server, and the worker
+   * keeps trying to reconnect.
    */
   readonly connection?: string | URL | RedisOptions | RedisConnectionClient | undefined
   /**
@@ -28,25 +28,27 @@ export interface BullmqInboxOptions {
   /** Name of the BullMQ queue. Default `'ackhook'`. */
   readonly queue?: string | undefined
   /**
-   * Spreads the events over so many BullMQ queues, each of which a Redis Cluster has on one node: 1 to 64. Redis only. May be
-   * changed: events in other queues are still handled, listed and recognised. Default 1.
+   * Number of BullMQ queues over which events are spread, 1 to 64; a Redis Cluster keeps each on one node. Redis only.
+   * You may change it: events in other queues are still handled, listed and recognised. Default 1.
    */
   readonly queues?: number | undefined
-  /** Prefix of all keys in Redis. Default BullMQ's own, `'bull'`. Redis only; a cluster needs a hash tag, `'{ackhook}'`. */
+  /**
+   * Prefix of all keys in Redis. Default BullMQ's own, `'bull'`. Redis only. A cluster needs a hash tag: `'{ackhook}'`.
+   */
   readonly prefix?: string | undefined
   /**
-   * Time without a sign of life after which a worker's events go to another: BullMQ's `lockDuration`. Renewed while handlers
-   * run. A dead process's events run again after at most one and a quarter of it; a process whose event loop is blocked
-   * keeps its events for at least four fifths. Default `'11s'`: 14 s and 8.8 s.
+   * Time without a sign of life after which a worker's events go to another one: BullMQ's `lockDuration`. Renewed while
+   * handlers run. A dead process's events run again after at most one and a quarter times this; a process whose event
+   * loop is blocked keeps its events for at least four fifths of it. Default `'11s'`: 14 s and 8.8 s.
    */
   readonly lease?: Duration | undefined
-  /** Limit of `events` events in each `per`, over all workers together: BullMQ's `limiter`. */
+  /** Limit of `events` events per `per`, for all workers together: BullMQ's `limiter`. */
   readonly rateLimit?: { readonly events: number; readonly per: Duration } | undefined
   /** BullMQ's telemetry, for example `new BullMQOtel('webhooks')` from `bullmq-otel`. */
   readonly telemetry?: Telemetry | undefined
   /**
-   * Creates the queue if there is none. Default `true`. With `false`, for tools that look into an inbox, a queue that does
-   * not exist is a `ConfigurationError`.
+   * Creates the queue if there is none. Default `true`. With `false`, meant for tools that inspect an inbox, a missing
+   * queue is a `ConfigurationError`.
    */
   readonly create?: boolean | undefined
 }
@@ -77,7 +79,7 @@ const NAMES = [
 ]
 const DAY_MS = 86_400_000
 const MAX_EVENTS = 1_000_000_000
-/** Hash tag as Redis reads it: from the first brace on, and not empty. */
+/** Hash tag as Redis defines it: from the first brace on, and not empty. */
 const HASH_TAG = /^[^{]*\{[^}]+\}/
 
 /** Checks every option. Throws {@link ConfigurationError}. */
@@ -87,13 +89,16 @@ export function resolveOptions(options: BullmqInboxOptions): ResolvedOptions {
   const { prefix, rateLimit, telemetry, create = true } = options
   if (typeof create !== 'boolean') throw new ConfigurationError('create', 'must be true or false')
   if (prefix !== undefined && options.postgres !== undefined) {
-    throw new ConfigurationError('prefix', "is for Redis; PostgreSQL has { postgres: { schema: '…' } }")
+    throw new ConfigurationError(
+      'prefix',
+      "is only for Redis; for PostgreSQL, set { postgres: { schema: '…' } }",
+    )
   }
   const engine = engineOf(options)
   const queue = nameOf('queue', options.queue ?? 'ackhook')
   const queues = wholeNumber('queues', options.queues ?? 1, 1, MAX_QUEUES)
   if (queues > 1 && engine.kind === 'postgres') {
-    throw new ConfigurationError('queues', 'is for Redis: on PostgreSQL all queues are in one table')
+    throw new ConfigurationError('queues', 'is only for Redis: on PostgreSQL all queues are in one table')
   }
   if (prefix !== undefined) nameOf('prefix', prefix)
   if (engine.kind === 'redis') checkSlot(engine.connection, `${prefix ?? 'bull'}:${queue}:`)
@@ -120,7 +125,7 @@ function engineOf({ connection, postgres }: BullmqInboxOptions): ResolvedOptions
   return { kind: 'redis', connection: redisOf(addressOf(connection!)) }
 }
 
-/** A `URL` has no own properties: taken for options it would lead to localhost. */
+/** A `URL` has no own properties. Treated as options, it would lead to localhost. */
 function addressOf<T>(value: T | URL): T | string {
   return kindOf(value) === 'URL' ? (value as URL).href : (value as Exclude<typeof value, URL>)
 }
@@ -145,7 +150,7 @@ function checkPoolSize(postgres: object | string): void {
   throw new ConfigurationError('postgres', `must have a pool of at least two connections; got max: ${max}`)
 }
 
-/** The options that locate a server and a place in it. One of `complete` makes `parts` unnecessary. */
+/** The options that locate a server and a place in it. Any of `complete` makes `parts` unnecessary. */
 interface Address {
   readonly complete: readonly string[]
   readonly parts: readonly string[]
@@ -164,8 +169,8 @@ const REDIS_ADDRESS: Address = {
 }
 
 /**
- * Refuses a variable that is not set: clients take it for an option that was left out, and connect to localhost or to
- * another database. A complete address needs no parts, and a host no complete address.
+ * Refuses a variable that is not set: clients treat it as an omitted option, and connect to localhost or another
+ * database. A complete address needs no parts, and a host needs no complete address.
  */
 function requireAddress(option: string, connection: object, { complete, parts, within }: Address): void {
   const given = connection as Readonly<Record<string, unknown>>
@@ -175,7 +180,7 @@ function requireAddress(option: string, connection: object, { complete, parts, w
   if (empty === undefined) return
   throw new ConfigurationError(
     `${option}.${empty}`,
-    `is ${given[empty] === '' ? 'an empty text' : describeError(given[empty])}, and the client would connect to its default: set the variable it comes from, or leave it out`,
+    `is ${given[empty] === '' ? 'an empty text' : describeError(given[empty])}, so the client would connect to its default: set its variable, or leave it out`,
     { page: 'unset-variables' },
   )
 }
@@ -184,7 +189,7 @@ function isNothing(value: unknown): boolean {
   return value === undefined || value === null || value === ''
 }
 
-/** Connections have messages of their own. */
+/** A null connection has its own message elsewhere. */
 function refuseNull({ connection: _, postgres: __, ...options }: BullmqInboxOptions): void {
   const name = Object.entries(options).find(([, value]) => value === null)?.[0]
   if (name !== undefined) throw new ConfigurationError(name, 'must not be null: leave it out for its default')
@@ -224,7 +229,7 @@ function redisOf(connection: RedisConnection): RedisConnection {
   return { ...connection, url: redisAddress(addressOf(connection['url'])) }
 }
 
-/** BullMQ's scripts work with several keys each, which must be on one node of a cluster. */
+/** Each of BullMQ's scripts uses several keys, which must be on one node of a cluster. */
 function checkSlot(connection: RedisConnection, key: string): void {
   if (typeof connection === 'string' || connection['isCluster'] !== true || HASH_TAG.test(key)) return
   throw new ConfigurationError(

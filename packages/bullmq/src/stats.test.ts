@@ -8,7 +8,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-/** An engine that takes so long to count, and has one more event each time. */
+/** An engine whose count takes this long, and finds one more event each time. */
 function anEngine(tookMs: number, events = 1_000_000) {
   const engine = {
     counts: 0,

@@ -3,18 +3,18 @@ import { withDeadline } from '@ackhook/core/spi'
 import type { Engine } from './engine/engine.ts'
 
 const DEADLINE_MS = 5000
-/** A count of at least this many events that takes longer than `QUICK_MS` is not repeated for every question. */
+/** Events from which on a count that takes longer than `QUICK_MS` is not repeated for every query. */
 const MANY = 10_000
 const QUICK_MS = 15
-/** Greatest age of a count. */
+/** Maximum age of a count. */
 const MAX_AGE_MS = 10_000
 const REFRESH_MS = 7000
-/** Time without a question after which counting stops. Metrics are often read once a minute. */
+/** Time without a query after which counting stops. Metrics are often read once a minute. */
 const ASKED_MS = 150_000
 
 /**
- * The counts of all processes. On PostgreSQL a million waiting events take seconds to count: then the counts are repeated in
- * the background, as long as they are read, and are up to 10 s old.
+ * Counts of all processes. PostgreSQL takes seconds to count a million waiting events. Slow counts are repeated in the
+ * background, as long as they are read, and are up to 10 s old.
  */
 export class Stats {
   readonly #engine: Pick<Engine, 'readCounts'>
@@ -69,7 +69,7 @@ export class Stats {
   #repeat(): void {
     clearTimeout(this.#timer)
     if (!this.#isSlow || performance.now() - this.#askedAt > ASKED_MS) return
-    // A failure shows at the next question.
+    // A failure shows in the next query.
     this.#timer = setTimeout(() => this.#count().catch(() => {}), REFRESH_MS)
     this.#timer.unref()
   }

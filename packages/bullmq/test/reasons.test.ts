@@ -88,7 +88,7 @@ const atStart: [string, Readonly<Record<string, string>>, Fail<RedisServer>, Reg
     'an unknown host',
     {},
     () => ({ connection: 'redis://ssl-tls.certificate.invalid:6379' }),
-    /(ENOTFOUND|EAI_AGAIN).*the name of its host/,
+    /(ENOTFOUND|EAI_AGAIN).*check its host name/,
   ],
   [
     'a replica',
@@ -137,7 +137,7 @@ test(
     loaded.catch(() => {})
     await until(() => asAdmin(server, 'GET', 'key:1').then(() => false, isLoading))
     const { receiver, logged } = await receiving({ connection: server.url }, cleanup)
-    const message = /LOADING Redis is loading the dataset in memory.*wait until it serves/
+    const message = /LOADING Redis is loading the dataset in memory.*wait until the server is up/
     await expect(receiver.start()).rejects.toThrow(message)
     expect((await receiver.handle(signedRequest(eventBody({})))).status).toBe(503)
     expect(logged().join('\n')).toMatch(message)
@@ -315,7 +315,7 @@ const ofPostgres: [string, Readonly<Record<string, string>>, Fail<PostgresServer
     'an unknown host',
     {},
     () => ({ postgres: 'postgres://postgres@ssl-tls.certificate.invalid/postgres' }),
-    /(ENOTFOUND|EAI_AGAIN).*the name of its host/,
+    /(ENOTFOUND|EAI_AGAIN).*check its host name/,
   ],
   [
     'no TLS',

@@ -51,7 +51,7 @@ describe.each(CLIENTS)('a Redis with a password, and %s', (_, Client) => {
     closing.push(() => server.stop())
     const { error, ms } = await startWith(clientOf(Client, server.url, options))
     expect(error).toMatchObject({ code: 'inbox_unavailable', message: expect.stringContaining(reply) })
-    expect(error).toMatchObject({ message: expect.stringContaining('give it the right password') })
+    expect(error).toMatchObject({ message: expect.stringContaining('set the right password') })
     expect(ms).toBeLessThan(3000)
     await handlesOne(clientOf(Client, server.url, { password: 'right' }))
   })

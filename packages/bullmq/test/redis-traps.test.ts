@@ -134,7 +134,7 @@ describe('a start is refused with the fix', () => {
     const inbox = opened({ connection: replica.url })
     const policy = aPolicy({ concurrency: 0 })
     await expect(async () => inbox.start(scripted(COMPLETED), policy)).rejects.toThrow(
-      /READONLY.*the address of the primary/,
+      /READONLY.*the primary's address/,
     )
     await client.replicaof('NO', 'ONE')
     await inbox.start(scripted(COMPLETED), policy)

@@ -1,8 +1,7 @@
 /**
- * Parts for tools. {@link tapReceiver} watches the attempts of a receiver, {@link runCase} runs a case of a suite. The rest
- * are the parts of {@link createSender}, for tools with their own schedule: one attempt with its faults, and the time of the
- * next one.
- * Changes here are announced like any other.
+ * Parts for tools. {@link tapReceiver} watches a receiver's attempts, and {@link runCase} runs a suite's case. The rest
+ * are parts of {@link createSender}, for tools with their own schedule: one attempt with its faults, and the time of
+ * the next one. Changes here are announced like any other.
  *
  * @module
  */

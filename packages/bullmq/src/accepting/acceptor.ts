@@ -16,12 +16,12 @@ import { CapacityCounter } from './capacity-counter.ts'
 import { GroupCommit } from './group-commit.ts'
 import { SingleFlight } from './single-flight.ts'
 
-/** BullMQ and its clients wait forever for a server that is gone; the sender would wait with them. */
+/** BullMQ and its clients wait forever for a server that is gone, and the sender's request would hang too. */
 const DEADLINE_MS = 1000
 const SLOW_MS = 250
 const MAX_TRIES = 3
 const REPLICA_FIX =
-  'the server may be asked through a pooler whose replica lags; send every statement to the primary'
+  'a pooler may be sending queries to a lagging replica; send every statement to the primary'
 
 /** Step 8: a delivery becomes a job, once. */
 export class Acceptor {
@@ -32,7 +32,7 @@ export class Acceptor {
   readonly #capacity: CapacityCounter
   readonly #flights = new SingleFlight(delivery => this.#acceptWithinDeadline(delivery))
   readonly #adds: GroupCommit<NewJob, boolean | KnownJob>
-  /** Batched, because lookups one by one would cost a full server more than the deliveries do. */
+  /** Lookups are batched: one by one, they would cost a busy server more than the deliveries do. */
   readonly #lookups: GroupCommit<string, KnownJob | undefined>
   readonly #jobOptions: JobsOptions
   readonly #newToken = createTokens()
@@ -58,7 +58,7 @@ export class Acceptor {
     this.#jobOptions = {
       attempts: policy.retry.attempts,
       backoff: { type: BACKOFF },
-      // The finished job remembers its id until the pruner replaces it.
+      // The finished job keeps its id until the pruner replaces the job.
       removeOnComplete: false,
       removeOnFail: false,
     }
@@ -69,7 +69,7 @@ export class Acceptor {
     return refusesUnseen ? ACCEPT_RESULTS.full : this.#flights.accept(delivery)
   }
 
-  /** Resolves when every delivery under way has its result. */
+  /** Resolves when all current deliveries have a result. */
   settled(): Promise<void> {
     return this.#flights.settled()
   }
@@ -91,18 +91,18 @@ export class Acceptor {
     } catch (error) {
       const cause = this.#engine.reasonOf(withoutPayload(error))
       this.#pruner.relieve(cause)
-      // A job that is added after all does no harm: the sender's retry is its duplicate.
+      // A job that is added despite the timeout does no harm: the sender's retry is a duplicate of it.
       observe({ kind: 'store_down', operation: 'accept', error: cause })
       return { outcome: 'unavailable', code: 'inbox_unavailable', cause }
     } finally {
-      // Release the slot even without a result, or it would stay reserved until the connection ends.
+      // Release the slot even without a result; otherwise it stays reserved until the connection ends.
       if (hasRoom) this.#capacity.release()
     }
   }
 
   /**
-   * An add is atomic and does nothing if the id is known. A known job with our token is our own: a client may send
-   * a command again when its reply was lost, and on Redis the known job may be another one of the batch.
+   * An add is atomic and does nothing if the id is known. A known job with this token is the caller's own: a client may
+   * resend a command whose reply was lost, and on Redis the known job may be another one of the batch.
    */
   async #store(delivery: Delivery): Promise<AcceptResult> {
     const jobId = jobIdOf(delivery.key)
@@ -117,16 +117,16 @@ export class Acceptor {
       known = added || (await this.#lookups.submit(jobId))
       if (known?.token === data.token) return ACCEPT_RESULTS.accepted
       if (known?.dead === false) return duplicateOf(known, delivery)
-      // BullMQ silently ignores an add with the id of a failed job, so that job is requeued. If it was requeued or
-      // discarded since the lookup, all of this starts over.
+      // BullMQ silently ignores an add with a failed job's id, so that job is requeued. If it was requeued or discarded
+      // since the lookup, start over.
       if (known?.dead && (await this.#engine.requeue(jobId, job))) return insteadOf(known, delivery)
     }
-    if (known === undefined) throw new Error(`job ${jobId} is not found after an add: ${REPLICA_FIX}`)
+    if (known === undefined) throw new Error(`job ${jobId} was not found after it was added: ${REPLICA_FIX}`)
     throw new Error(`job ${jobId} changed its state ${MAX_TRIES} times`)
   }
 
   #add(job: NewJob): Promise<boolean | KnownJob> {
-    // Each add is a span of its own delivery under telemetry, so it is made in that delivery's context.
+    // Under telemetry, each add is a span of its own delivery, so it is made in that delivery's context.
     return this.#engine.traced ? this.#engine.add([job])[0]! : this.#adds.submit(job)
   }
 
@@ -148,22 +148,22 @@ export class Acceptor {
   }
 }
 
-/** Result of a redelivery that replaced a dead letter. If that letter is unreadable, its bytes are unknown. */
+/** Result of a redelivery that replaced a dead letter. If that dead letter is unreadable, its bytes are unknown. */
 function insteadOf({ fingerprint }: KnownJob, delivery: Delivery): AcceptResult {
   const isKnown = fingerprint !== undefined && fingerprint !== delivery.fingerprint
   return isKnown ? ACCEPT_RESULTS.replaced : ACCEPT_RESULTS.accepted
 }
 
-/** Throws for a job that cannot be read: once it is a dead letter, the next delivery takes its place. */
+/** Throws for a job that cannot be read. Once that job is a dead letter, the next delivery replaces it. */
 function duplicateOf(known: KnownJob, delivery: Delivery): AcceptResult {
-  if (known.fingerprint === undefined) throw new Error('the job of this event is there and cannot be read')
+  if (known.fingerprint === undefined) throw new Error("this event's job exists but cannot be read")
   return known.fingerprint === delivery.fingerprint ? ACCEPT_RESULTS.duplicate : ACCEPT_RESULTS.conflict
 }
 
-/** Properties in which ioredis puts a refused command's arguments, and PostgreSQL the refused values. */
+/** Properties in which ioredis stores a refused command's arguments, and PostgreSQL the refused values. */
 const QUOTING = ['command', 'detail', 'where'] as const
 
-/** Removes the payload that an error quotes: loggers print the whole error, and no log may contain payload. */
+/** Removes the payload quoted in an error: loggers print the whole error, and no log may contain payloads. */
 function withoutPayload(error: unknown): unknown {
   if (isError(error)) for (const name of QUOTING) Reflect.deleteProperty(error, name)
   return error

@@ -3,7 +3,7 @@ import { CapacityCounter } from './capacity-counter.ts'
 
 const DEADLINE_MS = 200
 
-/** An engine with `unfinished` events, which counts them when its gate is open. */
+/** An engine with `unfinished` events, which it counts once its gate is open. */
 function anEngine(unfinished: number) {
   const engine = {
     unfinished,
@@ -19,7 +19,7 @@ function anEngine(unfinished: number) {
   return engine
 }
 
-/** A counter that found the engine full, longer ago than it trusts that. */
+/** A counter that found the engine full, but too long ago to rely on. */
 async function aFullCounter(engine: ReturnType<typeof anEngine>, capacity: number) {
   const counter = new CapacityCounter(engine, capacity, DEADLINE_MS)
   while (await counter.reserve()) engine.unfinished++

@@ -4,15 +4,15 @@ import type { Engine } from '../engine/engine.ts'
 
 const REFRESH_MS = 1000
 const RECHECK_MS = 50
-/** A count that takes long is repeated less often, so that it keeps the server busy for a small part of the time. */
+/** A slow count is repeated less often, so that counting takes only a small part of the server's time. */
 const MAX_SHARE = 0.05
 const MANY = 10_000
 
 /**
- * Counts the events that wait or run, closely enough to refuse more. A count for each delivery would be another round
- * trip: so the engine counts once a second, deliveries of this process are added in between, and where that leaves no
- * room the engine counts again, at most every 50 ms; both less often where a count takes long. Several processes together may exceed the capacity by what they
- * accept in a second.
+ * Counts unfinished events closely enough to refuse more. Counting for each delivery would cost another round trip, so
+ * the engine counts once a second, and this process's deliveries are added in between. If they leave no room, the
+ * engine counts again, at most every 50 ms; slow counts are less frequent. Several processes together may exceed the
+ * capacity by the events they accept in a second.
  */
 export class CapacityCounter {
   readonly #engine: Pick<Engine, 'countUnfinished'>
@@ -20,9 +20,9 @@ export class CapacityCounter {
   readonly #deadlineMs: number
   /** The engine's last count. */
   #counted = 0
-  /** Reserved here, as far as the last count may not include it. */
+  /** Reserved by this process, and possibly missing from the last count. */
   #reserved = 0
-  /** Being added: a count may include them or not, and counting them twice is better than not at all. */
+  /** Being added. A count may already include them; counting them twice is better than missing them. */
   #underWay = 0
   #countedAt = Number.NEGATIVE_INFINITY
   #tookMs = 0
@@ -34,7 +34,7 @@ export class CapacityCounter {
     this.#deadlineMs = deadlineMs
   }
 
-  /** Reserves room for one event; `false` if there is none. Rejects if the engine had to count and did not reply. */
+  /** Reserves room for one event. `false` if there is none. Rejects if the engine had to count but did not reply. */
   reserve(): MaybePromise<boolean> {
     if (!this.#hasRoom()) return this.#isOlderThan(RECHECK_MS) && this.#count().then(() => this.#take())
     // A failed count decides nothing: the delivery itself shows whether the engine replies.
@@ -42,12 +42,12 @@ export class CapacityCounter {
     return this.#take()
   }
 
-  /** Ends a reservation: the event is added, and counted by the engine from now on, or its delivery was refused. */
+  /** Ends a reservation: the delivery was refused, or the event was added and the engine counts it from now on. */
   release(): void {
     this.#underWay--
   }
 
-  /** Returns whether the last count left no room, and is fresh or being repeated. Never calls the engine. */
+  /** Returns whether the last count left no room and is either fresh or being repeated. Never calls the engine. */
   isKnownFull(): boolean {
     return !this.#hasRoom() && (this.#counting !== undefined || !this.#isOlderThan(RECHECK_MS))
   }

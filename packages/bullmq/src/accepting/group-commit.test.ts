@@ -42,10 +42,10 @@ function submitTo(send: (jobs: readonly NewJob[]) => Promise<boolean>[], deadlin
 
 const turn = () => new Promise(resolve => setImmediate(resolve))
 
-/** Its deadline passes while another test runs. */
+/** The deadline passes while another test runs. */
 const neverAnswered = (answer: Promise<boolean>) => void answer.catch(() => {})
 
-/** A server that has not answered the first job yet: further jobs go in batches. */
+/** A server that has not replied to the first job yet, so that further jobs go in batches. */
 function busyServer(deadlineMs = 1000) {
   const { batches, add } = heldServer()
   const submit = submitTo(add, deadlineMs)

@@ -1,9 +1,9 @@
 import { withDeadline } from '@ackhook/core/spi'
 
-/** Batches under way at a time. Further items are collected for the next batch. */
+/** Batches sent at a time. Further items are collected for the next batch. */
 const MAX_BATCHES = 2
 const MAX_ITEMS = 100
-/** Characters in one batch, so that large bodies do not add up to a burden for the server. */
+/** Characters in one batch, so that several large bodies do not overload the server. */
 const MAX_TEXT = 4_000_000
 
 interface Waiting<Item, Answer> {
@@ -16,20 +16,20 @@ interface Waiting<Item, Answer> {
 export interface GroupCommitOptions<Item, Answer> {
   /** Sends several items at once. Each has its own result or failure. */
   readonly send: (items: readonly Item[]) => readonly Promise<Answer>[]
-  /** The characters of an item. */
+  /** Returns the item's length in characters. */
   readonly lengthOf?: (item: Item) => number
   readonly deadlineMs: number
 }
 
 /**
- * Sends together what arrives together, so that it shares what the server does for each statement: on PostgreSQL a
- * commit, on Redis the lookup of known ids. An item that arrives while nothing is under way is sent at once.
+ * Sends items that arrive together in one statement, so that they share its cost: a commit on PostgreSQL, the lookup of
+ * known ids on Redis. An item that arrives while nothing is being sent is sent at once.
  */
 export class GroupCommit<Item, Answer> {
   readonly #send: GroupCommitOptions<Item, Answer>['send']
   readonly #lengthOf: (item: Item) => number
   readonly #deadlineMs: number
-  /** The oldest first. */
+  /** Oldest first. */
   readonly #waiting: Waiting<Item, Answer>[] = []
   #batches = 0
   #singleUnderWay = false
@@ -51,8 +51,8 @@ export class GroupCommit<Item, Answer> {
   }
 
   /**
-   * Sends one item without a batch's turn, timer and promises. It does not count as a batch, so it blocks no other item if
-   * the server never replies. Its deadline is the caller's. perf: note 22.
+   * Sends one item without a batch's turn, timer and promises. It does not count as a batch, so it blocks no other item
+   * if the server never replies. The caller sets its deadline. perf: note 22.
    */
   #sendSingle(item: Item): Promise<Answer> {
     const answer = this.#send([item])[0]!
@@ -74,7 +74,7 @@ export class GroupCommit<Item, Answer> {
     })
   }
 
-  /** Rejects items whose callers already have an answer: their senders will repeat the deliveries. */
+  /** Rejects items whose callers were already refused: their senders will repeat the deliveries. */
   #rejectExpired(): void {
     const oldest = performance.now() - this.#deadlineMs
     while (this.#waiting.length > 0 && this.#waiting[0]!.since < oldest) {

@@ -9,12 +9,13 @@ interface Flight {
 }
 
 /**
- * Sends the first of several concurrent deliveries of one event to the server; the others wait for its result.
- * Otherwise the server might find each of them new, and all would return `accepted`. The event would still run only once.
+ * Sends only the first of several concurrent deliveries of one event to the server; the others wait for its result.
+ * Otherwise the server might find each of them new and all would return `accepted`, although the event would run only
+ * once.
  */
 export class SingleFlight {
   readonly #accept: Accept
-  /** Accepted deliveries by the event's key. */
+  /** Accepted deliveries by event key. */
   readonly #flights = new Map<string, Flight>()
 
   constructor(accept: Accept) {
@@ -30,7 +31,7 @@ export class SingleFlight {
     return flight.answer.finally(() => this.#flights.delete(key))
   }
 
-  /** Resolves when every delivery under way has its result. */
+  /** Resolves when all current deliveries have a result. */
   async settled(): Promise<void> {
     await Promise.allSettled([...this.#flights.values()].map(({ answer }) => answer))
   }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { clockNotice } from './clock-notice.ts'
 
-/** The notices of a process that asked at 100 s by its own clock and had the answer 1.5 s later. */
+/** Notices of a process that requested the time at 100 s by its own clock and received it 1.5 s later. */
 function noticed(serverMs: number): readonly string[] {
   const notices = clockNotice('Redis', serverMs, { sentAt: 100_000, answeredAt: 101_500 })
   return notices.map(({ code, message }) => `${code} ${/(?:more than .*) that of Redis/.exec(message)?.[0]}`)

@@ -1,6 +1,6 @@
 import type { StoreNotice } from '@ackhook/core/spi'
 
-/** Difference that does no harm: retries wait for seconds. */
+/** Harmless difference: retries wait for seconds. */
 const STEPS_S = [3600, 600, 60, 10, 2]
 
 /** Times, by this process's clock in milliseconds, at which the server's time was requested and received. */
@@ -9,7 +9,10 @@ export interface AskedBetween {
   readonly answeredAt: number
 }
 
-/** Returns at most one notice: the two clocks differ. Coarse steps keep a drifting clock from being reported each time. */
+/**
+ * Returns at most one notice: that the two clocks differ. The difference is given in coarse steps, so that a drifting
+ * clock is not reported each time.
+ */
 export function clockNotice(
   server: string,
   serverMs: number,
@@ -21,7 +24,7 @@ export function clockNotice(
   return [
     {
       code: 'clock_differs',
-      message: `The clock of this process is more than ${step} s ${aheadMs > 0 ? 'ahead of' : 'behind'} that of ${server}: retries start too early or too late if the clocks of processes differ. Synchronise both.`,
+      message: `This process's clock is more than ${step} s ${aheadMs > 0 ? 'ahead of' : 'behind'} that of ${server}: retries start too early or too late if clocks differ. Synchronise both.`,
     },
   ]
 }

@@ -6,15 +6,15 @@ import type { EventJob, JobData, NewJob, Remembered } from './event-job.ts'
 import type { FoundJob, JobQuery, ListedJob } from './job-list.ts'
 
 /**
- * Fate of a job whose attempt has lost its lock: `relocked` for this attempt; its end is already `recorded`; `taken` by
- * another attempt; taken once more by this worker (`own`); `gone`, because it was removed.
+ * Outcome of locking a job again after its attempt lost the lock: `relocked` for this attempt; its end is already
+ * `recorded`; `taken` by another attempt; taken once more by this worker (`own`); or `gone`, because it was removed.
  */
 export type Relocked = 'relocked' | 'recorded' | 'taken' | 'own' | 'gone'
 
 export type WorkerSettings = Omit<WorkerOptions, 'connection' | 'prefix' | 'telemetry'>
 export type JobProcessor = Processor<JobData, unknown, string>
 
-/** Settings of both engines, besides their connection. */
+/** Settings of both engines, apart from their connection. */
 export interface EngineSettings {
   readonly queue: string
   /** Redis only. */
@@ -24,9 +24,9 @@ export interface EngineSettings {
   readonly create: boolean
 }
 
-/** The part of BullMQ's worker that is used here, whatever its backend. */
+/** The part of BullMQ's worker that this package uses, whatever its backend. */
 export interface QueueWorker {
-  /** Sets how many jobs run at a time, from now on. */
+  /** Sets how many jobs run at a time from now on. */
   setConcurrency(concurrency: number): void
   on(event: 'error', listener: (error: Error) => void): unknown
   on(event: 'completed', listener: () => void): unknown
@@ -38,15 +38,15 @@ export interface QueueWorker {
   extendJobLocks(jobIds: string[], tokens: string[], lockMs: number): Promise<string[]>
   /** Locks the job again for the attempt that had it, even if its lock has expired and the job waits. */
   relock(job: EventJob, token: string, lockMs: number): Promise<Relocked>
-  /** Sets BullMQ's count of the job's stalls to 0, whatever its state. */
+  /** Sets BullMQ's stall count of the job to 0, whatever its state. */
   resetCrashCount(jobId: string): Promise<unknown>
-  /** Returns the job that is locked with this token, if there is one, to the waiting ones: it has not begun. */
+  /** Returns the job locked with this token, if there is one, to the waiting jobs: it has not begun. */
   release(token: string): Promise<unknown>
 }
 
-/** Job that already has a redelivery's id, or what is remembered of that job. */
+/** Job that already has a redelivery's id, or the part of that job that is still remembered. */
 export interface KnownJob extends Partial<Remembered> {
-  /** `true` if the job is kept as failed: a dead letter. An unreadable one has neither token nor fingerprint. */
+  /** `true` if the job is kept as failed: a dead letter. An unreadable job has neither token nor fingerprint. */
   readonly dead: boolean
 }
 
@@ -57,84 +57,94 @@ export interface QueueCounts extends Omit<InboxStats, 'oldestPendingMs' | 'waiti
   readonly waitingError?: string | undefined
 }
 
-/** One bite of pruning. Times are milliseconds since the epoch. */
+/** One round of pruning. Times are milliseconds since the epoch. */
 export interface Bite {
   readonly now: number
   /** Jobs that were handled before this are replaced by their ids. */
   readonly handledBefore: number
   readonly limit: number
-  /** `true` to prune beside another process, because the server needs the room now. */
+  /** `true` to prune even beside another process, because the server needs the memory now. */
   readonly isUrgent: boolean
 }
 
-/** One inbox on BullMQ, with its connections: one queue, or several that share it. The engines promise the same. */
+/**
+ * One inbox on BullMQ, with its connections: one queue, or several that share it. Both engines make the same promises.
+ */
 export interface Engine {
-  /** Name of its queue, or of the first one. */
+  /** Name of its queue, or of the first of several. */
   readonly name: string
-  /** One worker works on each. */
+  /** One worker runs per queue. */
   readonly queues: readonly QueueEngine[]
   readonly board: InboxBoard
   /** `true` if the user set BullMQ's telemetry. */
   readonly traced: boolean
   /** Resolves when the server is reached. Present only if BullMQ creates its tables at start, which takes longer. */
   readonly migrating?: Promise<unknown>
-  /** Rejects if the server refuses the client for good, as with a wrong password. Present only if a client keeps trying. */
+  /**
+   * Rejects if the server refuses the client for good, as with a wrong password. Present only if a client would retry.
+   */
   readonly refused?: Promise<never> | undefined
-  /** Returns the cause of a failure: the server's or socket's first words, if the client hides them behind its own. */
+  /**
+   * Returns the cause of a failure: the first words of the server or the socket, if the client hides them behind its
+   * own.
+   */
   reasonOf(error: unknown): unknown
-  /** Calls the listener when other processes use more queues than before. Present only if there may be several. */
+  /** Calls the listener when other processes use more queues than before. Present only if there can be several. */
   onMoreQueues?(listener: () => void): void
-  /** Resolves when it is connected. */
+  /** Resolves when the engine is connected. */
   ready(): Promise<unknown>
   /** Resolves to whether the server has this queue. */
   exists(): Promise<boolean>
   /** Creates this package's own tables beside BullMQ's, if they are missing. */
   prepare(policy: PreparePolicy): Promise<void>
   /**
-   * Adds the jobs whose ids are new, neither jobs nor remembered. Each has its own result: `true` if the job is stored
-   * and is this delivery's, the id's existing state otherwise, and `false` if a lookup has to decide.
+   * Adds the jobs whose ids are new, neither jobs nor remembered. Each has its own result: `true` if the stored job is
+   * this delivery's, the id's existing state if it is not, and `false` if a lookup has to decide.
    */
   add(jobs: readonly NewJob[]): readonly Promise<boolean | KnownJob>[]
-  /** The jobs that exist, each as it was at one moment, by id. */
+  /** Returns the existing jobs by id, each as of one moment. */
   lookUp(jobIds: readonly string[]): Promise<ReadonlyMap<string, KnownJob>>
   /** Counts the events that wait or run. May stop at the limit. */
   countUnfinished(limit: number): Promise<number>
   readCounts(): Promise<QueueCounts>
   /**
-   * Moves a dead letter back to the waiting jobs in one step, with fresh counts of attempts and crashes, and with the
-   * name, data and order of `redelivery` if there is one. `false` if the job is no longer a dead letter.
+   * Moves a dead letter back to the waiting jobs in one step. Its counts of attempts and crashes start again, and it
+   * gets the name, data and order of `redelivery`, if given. `false` if the job is no longer a dead letter.
    */
   requeue(jobId: string, redelivery?: NewJob): Promise<boolean>
-  /** The same for many, without a redelivery. Resolves to the ids of those that were moved. */
+  /** Moves many dead letters back, without a redelivery. Resolves to the ids of those that were moved. */
   requeueMany(jobIds: readonly string[]): Promise<readonly string[]>
-  /** Removes the jobs that are dead letters, each in one step: one that was just requeued must stay. Resolves to their ids. */
+  /**
+   * Removes the jobs that are dead letters, each in one step: a job that was just requeued must stay. Resolves to their
+   * ids.
+   */
   discardMany(jobIds: readonly string[]): Promise<readonly string[]>
-  /** Forgets the id of a handled event in one step. `false` when it is not remembered as handled. */
+  /** Forgets a handled event's id in one step. `false` if the id is not remembered as handled. */
   forget(jobId: string): Promise<boolean>
-  /** One page. Jobs of other producers may be among them. */
+  /** Returns one page. Jobs of other producers may be among them. */
   list(query: JobQuery): Promise<readonly ListedJob[]>
   /** Returns one job with its body. `undefined` if there is none. */
   find(jobId: string): Promise<FoundJob | undefined>
-  /** Keeps under which keys jobs are found that cannot be read: job ids by key. */
+  /** Stores the keys under which unreadable jobs are found: job ids by key. */
   nameJobs(names: ReadonlyMap<string, string>): Promise<unknown>
-  /** The id of the job that has such a key. */
+  /** Returns the id of the job that was stored under this key. */
   findName(key: string): Promise<string | undefined>
   /**
    * Replaces handled jobs by their remembered ids, each in one step, and forgets ids whose retention is over. Does
    * nothing while another process has jobs to replace. Resolves to whether there may be more.
    */
   prune(bite: Bite): Promise<boolean>
-  /** Returns whether the server has no memory left to store anything, so that pruning helps. */
+  /** Returns whether the server is out of memory, so that pruning helps. */
   isFull(error: unknown): boolean
   /** Resolves to notices about the server's settings, for an operator. */
   notices(): Promise<readonly StoreNotice[]>
-  /** Waits for calls that are under way on the server. */
+  /** Waits for calls that are pending on the server. */
   close(): Promise<unknown>
-  /** Ends the connections that are left, with or without the server's help. */
+  /** Ends the remaining connections, with or without the server's help. */
   disconnect(): Promise<void>
 }
 
-/** Receiver options that affect the events to come. */
+/** Receiver options that apply to future events. */
 export type PreparePolicy = Pick<ProcessingPolicy, 'serialize' | 'retentionMs'>
 
 /** One queue. */

@@ -6,47 +6,49 @@ import type { Job, JobsOptions, Queue } from 'bullmq'
 
 /** Part of a handled event that stays until its retention is over. */
 export interface Remembered {
-  /** New for every delivery: shows whether an existing job was made from this one. */
+  /** New for every delivery. Shows whether this delivery created an existing job. */
   readonly token: string
   readonly fingerprint: number
 }
 
 /** Stored part of a delivery, besides its type (the job's name) and its key (in the job's id). */
 export interface JobData extends Remembered {
-  /** Time for which the id is remembered once the event is handled: set by the receiving process, not by the one that prunes. */
+  /**
+   * Time for which the id is remembered after the event is handled. The receiving process sets it, not the pruning one.
+   */
   readonly retentionMs: number
   readonly id: string
   readonly namespace: string
   readonly receivedAt: number
-  /** Trace context of the request. Absent without a trace, and in jobs of releases that kept none. */
+  /** Trace context of the request. Absent without a trace, and in jobs of releases that stored none. */
   readonly traceparent?: string
   readonly tracestate?: string
-  /** The exact bytes that were signed, as text: re-serialized JSON would differ. In base64 if text cannot hold them. */
+  /** The exact signed bytes, as text: re-serialized JSON would differ. In base64 if text cannot hold them. */
   readonly body: string
   readonly encoding?: 'base64'
 }
 
-/** A job as BullMQ adds it. */
+/** A job as added to BullMQ. */
 export interface NewJob {
   readonly name: string
   readonly data: JobData
   readonly opts: JobsOptions & { readonly jobId: string; readonly ackhookOrder?: JobOrder | undefined }
 }
 
-/** The place of a job among those of its ordering key. */
+/** The job's position among those of its ordering key. */
 export interface JobOrder {
   readonly key: string
   /** Time at which the event was created, in milliseconds since the epoch. */
   readonly at: number
 }
 
-/** BullMQ's queue. PostgreSQL has another backend underneath; this package uses nothing that differs. */
+/** BullMQ's queue. PostgreSQL has another backend underneath, but the parts used here are the same. */
 export type EventQueue = Queue<JobData, unknown, string>
 export type EventJob = Job<JobData, unknown, string>
 
-/** Name of the backoff strategy: the delay comes with the failure. */
+/** Name of the backoff strategy. The failure brings the delay. */
 export const BACKOFF = 'ackhook'
-/** BullMQ refuses ids of digits only and ids with a colon: a prefix rules out both for any key. */
+/** BullMQ refuses ids that are all digits or contain a colon. A prefix rules out both for any key. */
 const ID_PREFIX = 'e-'
 
 export function jobIdOf(key: string): string {
@@ -58,26 +60,26 @@ export function toJobData(delivery: Delivery, token: string, retentionMs: number
   const { id, namespace, receivedAt, fingerprint, body, trace } = delivery
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
   const head = { token, fingerprint, retentionMs, id, namespace, receivedAt, ...trace }
-  // PostgreSQL stores JSON, but no zero character in it.
+  // PostgreSQL stores JSON, but no null character in it.
   return isUtf8(bytes) && !bytes.includes(0)
     ? { ...head, body: bytes.toString('utf8') }
     : { ...head, body: bytes.toString('base64'), encoding: 'base64' }
 }
 
-/** A hash of the key: PostgreSQL stores neither every text nor any length of it in an index. */
+/** A hash of the key: a PostgreSQL index stores neither every text nor a text of any length. */
 export function toJobOrder({ key, createdAt }: SerialOrder): JobOrder {
-  // UTF-8 has the same bytes for all that is not a character.
+  // UTF-8 encodes all lone surrogates alike.
   return { key: createHash('sha256').update(key, 'utf16le').digest('base64url'), at: Math.trunc(createdAt) }
 }
 
-/** A job as it is stored, whoever added it. */
+/** A stored job, whoever added it. */
 export interface StoredJob {
   readonly id?: string | undefined
   readonly name?: unknown
   readonly data?: unknown
 }
 
-/** Returns the delivery that a job was made from. `undefined` for another producer's job, or a damaged one. */
+/** Returns the delivery from which a job was made. `undefined` for another producer's job, or a damaged one. */
 export function readDelivery({ id: jobId, name, data }: StoredJob): Delivery | undefined {
   const parts = Object(data) as Partial<JobData>
   const { id, namespace, receivedAt, fingerprint, body, encoding = 'utf8' } = parts
@@ -85,7 +87,7 @@ export function readDelivery({ id: jobId, name, data }: StoredJob): Delivery | u
   if (jobId?.startsWith(ID_PREFIX) !== true || typeof name !== 'string') return undefined
   if (typeof id !== 'string' || typeof namespace !== 'string' || typeof body !== 'string') return undefined
   if (typeof receivedAt !== 'number' || typeof fingerprint !== 'number') return undefined
-  // A later version may have another one.
+  // A later release may have added another one.
   if (encoding !== 'utf8' && encoding !== 'base64') return undefined
   const bytes = Buffer.from(body, encoding)
   return {

@@ -1,6 +1,6 @@
 /**
- * Returns the error behind one that says nothing: Node tries every address of a name, and reports an `AggregateError`
- * without a message if none responds.
+ * Returns the error behind one without a message: Node tries every address of a name, and reports an empty
+ * `AggregateError` if none responds.
  */
 export function firstCause(error: unknown): unknown {
   let found = error

@@ -8,24 +8,24 @@ export interface Position {
 
 export interface JobQuery {
   /**
-   * `dead`: by the time of death. `active`: by the time of acceptance. `pending`: in the order in which they came, where
-   * an index has it.
+   * `dead`: by time of death. `active`: by time of acceptance. `pending`: by arrival, as far as an index has that
+   * order.
    */
   readonly state: 'dead' | 'active' | 'pending'
   readonly order: 'newest' | 'oldest'
   readonly after?: Position | undefined
   readonly limit: number
-  /** `true` to include the bodies, of which a page could be large. */
+  /** `true` to include the bodies, which may make a page large. */
   readonly bodies: boolean
 }
 
-/** A job as a page lists it. */
+/** A job as listed on a page. */
 export interface ListedJob {
   readonly id: string
   readonly name: string
   /**
-   * The stored text, another producer's too. `undefined` if the server has lost it. Without bodies: with an empty one in
-   * the place of each.
+   * The stored text, even another producer's. `undefined` if the server has lost it. Without bodies, each body is
+   * empty.
    */
   readonly data: string | undefined
   readonly attemptsMade: number
@@ -38,7 +38,7 @@ export interface ListedJob {
   readonly addedAt: number
   /** Sort key of the list. */
   readonly at: number
-  /** The name of its queue, if an inbox has several. */
+  /** Name of its queue, if the inbox has several. */
   readonly queue?: string | undefined
 }
 
@@ -47,33 +47,35 @@ export interface FoundJob extends ListedJob {
   readonly state: JobQuery['state'] | 'handled'
 }
 
-/** The part of a page that is read at a time. */
+/** Part of a page that is read at a time. */
 export interface SliceQuery extends JobQuery {
-  /** Bytes after which it ends. */
+  /** Bytes after which the slice ends. */
   readonly sliceBytes: number
-  /** Bytes that the first job may have, beyond `sliceBytes` too. `undefined`: any number. */
+  /** Bytes that the first job may have, even beyond `sliceBytes`. `undefined`: any number. */
   readonly firstBytes: number | undefined
 }
 
 export interface Slice {
   readonly jobs: readonly ListedJob[]
-  /** Places of the list that were read. Some may have no job to list. */
+  /** Places in the list that were read. Some may have no job to list. */
   readonly places: number
   /** The last of these places. `undefined` at the end of the list, or if the next job does not fit. */
   readonly last: Position | undefined
 }
 
-/** Stored bytes of the jobs on one page: 4 MiB of bodies, and their envelopes. */
+/** Stored bytes of a page's jobs: 4 MiB of bodies, and their envelopes. */
 export const PAGE_BYTES: number = 4_194_304 + 65_536
-/** Bytes that the server sends at a time, so that a long page keeps neither the server nor a connection from deliveries. */
+/**
+ * Bytes that the server sends at a time, so that a long page does not delay deliveries on the server or its connection.
+ */
 const SLICE_BYTES = 524_288
 const SLICE = 250
-/** Bytes of a job besides its data and the reason. */
+/** Bytes of a job apart from its data and the reason. */
 export const JOB_BYTES = 200
 
 /**
- * Reads a page in slices: each is short for the server, and other calls on the same connection come in between. The page ends
- * early once its stored bytes exceed a bound, but never before the first job.
+ * Reads a page in slices, each short for the server, so that other calls on the same connection run in between. The
+ * page ends early once its stored bytes exceed a limit, but never before the first job.
  */
 export async function readPage(
   query: JobQuery,
@@ -92,7 +94,7 @@ export async function readPage(
     if (last === undefined) break
     after = last
     for (const job of jobs) leftBytes -= bytesOf(job)
-    // Some servers measure a job before they know the length of its data.
+    // Some servers measure a job before its data's length is known.
     asked = places < limit ? Math.max(1, places) : Math.min(SLICE, asked * 2)
   }
   return found
@@ -113,7 +115,7 @@ export function cursorOf({ at, id }: Pick<ListedJob, 'at' | 'id'>): string {
   return `${at}.${id}`
 }
 
-/** Returns a cursor's position. Throws {@link ConfigurationError} for anything that was never a cursor. */
+/** Returns a cursor's position. Throws {@link ConfigurationError} for a text that was never a cursor. */
 export function parseCursor(cursor: string): Position {
   const [, at, jobId] = CURSOR.exec(cursor) ?? []
   if (at !== undefined && jobId !== undefined) return { at: Number(at), jobId }

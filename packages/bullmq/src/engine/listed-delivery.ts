@@ -6,15 +6,15 @@ import { unreadableDelivery, unreadableReason } from './unreadable-job.ts'
 export interface ListedDelivery {
   readonly delivery: Delivery
   readonly isReadable: boolean
-  /** Reason why it failed, or why it cannot be read. */
+  /** Reason why the job failed, or why it cannot be read. */
   readonly reason: string | undefined
 }
 
-/** Job as a page shows it: its delivery, or the stored data if that is no delivery. */
+/** Job as shown on a page: its delivery, or the stored data if that is not a delivery. */
 export async function deliveryOf(job: ListedJob, queueName: string): Promise<ListedDelivery> {
   const { id, name, data = '', addedAt, failedReason, queue = queueName } = job
   const delivery = readDelivery({ id, name, data: parsed(data) })
-  // BullMQ stores an empty reason if there is none.
+  // BullMQ stores an empty text if there is no reason.
   const reason = failedReason || undefined
   if (delivery !== undefined) return { delivery, isReadable: true, reason }
   const shown = await unreadableDelivery({ id, name }, data, addedAt)

@@ -1,4 +1,4 @@
-/** Creates nothing without BullMQ's own tables, which may be in a schema that the search_path lacks. */
+/** Creates nothing if BullMQ's own tables are missing: they may be in a schema outside the search_path. */
 export const BOARD_IS_MISSING = `
 SELECT to_regclass('job') IS NOT NULL
   AND (to_regclass('ackhook_process') IS NULL OR to_regclass('ackhook_postponed') IS NULL
@@ -7,8 +7,9 @@ SELECT to_regclass('job') IS NOT NULL
     )) AS missing`
 
 /**
- * Creates small tables for the event types that processes handle, the events that wait for a process, and the counts of each
- * minute. One statement without parameters, so that it is one transaction. Concurrent starts wait for each other.
+ * Creates small tables for the event types that processes handle, the events that wait for a process, and the counts of
+ * each minute. A single statement without parameters, and therefore one transaction. Concurrent starts wait for each
+ * other.
  */
 export const CREATE_BOARD = `
 SELECT pg_advisory_xact_lock(hashtext('ackhook:tables'));

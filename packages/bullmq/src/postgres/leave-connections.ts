@@ -4,8 +4,8 @@ interface Backend {
 }
 
 /**
- * Lets a worker run so many commands at a time, and leaves the other connections of the pool to deliveries. Otherwise the ends
- * of hundreds of events, which wait for a slow disk together, would keep deliveries waiting for longer than a sender does.
+ * Limits the commands that a worker runs at a time, and leaves the pool's other connections to deliveries. Otherwise
+ * hundreds of completions, all waiting for a slow disk, would delay deliveries until their senders give up.
  */
 export function leaveConnections(backend: object, most: number): void {
   const run = (backend as Backend).run.bind(backend)
@@ -17,7 +17,7 @@ export function leaveConnections(backend: object, most: number): void {
     try {
       return await run(command, params)
     } finally {
-      // The next one takes the place of this one.
+      // The next command gets its place.
       const next = waiting.shift()
       if (next === undefined) running--
       else next()

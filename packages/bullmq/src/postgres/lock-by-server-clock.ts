@@ -7,15 +7,15 @@ interface Backend {
 }
 
 /**
- * Lets the lock of a job that is taken end by the server's clock, as a renewed one does. BullMQ's own ends by the worker's:
- * if that is behind, another worker would find the lock expired and run the event beside the first.
+ * Makes a new lock expire by the server's clock, as a renewed one does. BullMQ's own expires by the worker's clock: if
+ * that is behind, another worker would find the lock expired and run the event beside the first.
  */
 export function lockByServerClock(backend: object): void {
   const bullmq = backend as Backend
   const run = bullmq.run.bind(bullmq)
   bullmq.run = (command, params) => {
     const take = TAKE[command]
-    // A later BullMQ that passes more has its own way.
+    // A later BullMQ that passes more arguments has its own way.
     return take?.values === params.length ? bullmq.query(take.text, params) : run(command, params)
   }
 }

@@ -8,14 +8,14 @@ export function postgresNotices(settings: Readonly<Record<string, unknown>>): re
     const fix = off.map(name => `${name} = on`).join(' and ')
     notices.push({
       code: 'postgres_not_durable',
-      message: `PostgreSQL has ${off.join(' and ')} off: a crash of the server loses acknowledged events. Set ${fix}.`,
+      message: `PostgreSQL has ${off.join(' and ')} off: if the server crashes, acknowledged events are lost. Set ${fix}.`,
     })
   }
   const { isolation } = settings
   if (isolation !== 'read committed') {
     notices.push({
       code: 'postgres_isolation',
-      message: `PostgreSQL's default_transaction_isolation is ${isolation}: an event that arrives again while its job is replaced by its id may run twice. Set it to 'read committed' for the inbox's user.`,
+      message: `PostgreSQL's default_transaction_isolation is ${isolation}: an event that is redelivered while its job is being replaced by its id may run twice. Set it to 'read committed' for the inbox's user.`,
     })
   }
   return notices

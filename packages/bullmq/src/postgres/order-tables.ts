@@ -1,26 +1,28 @@
-/** Creates nothing without BullMQ's own tables. A release that changes the function renames function and triggers. */
+/**
+ * Creates nothing if BullMQ's own tables are missing. A release that changes the function renames function and trigger.
+ */
 export const ORDER_IS_MISSING = `
 SELECT to_regclass('job') IS NOT NULL AND NOT EXISTS (
   SELECT FROM pg_trigger WHERE tgrelid = to_regclass('job') AND tgname = 'ackhook_order_3'
 ) AS missing`
 
-/** Isolation that {@link CREATE_ORDER} needs: a statement must see the result of the one that it waited for. */
+/** Isolation level that {@link CREATE_ORDER} needs: a statement must see the result of the one it waited for. */
 export const ISOLATION = `SELECT current_setting('default_transaction_isolation') AS isolation`
 
 const KEY = `(opts #>> '{ackhookOrder,key}')`
 const AT = `((opts #>> '{ackhookOrder,at}')::bigint)`
-/** States of which at most one event of a key is in one, its head. */
+/** States of a key's head. At most one event of a key is in any of them. */
 const IS_HEAD = `state IN ('waiting', 'active', 'delayed')`
-/** A state in which no worker takes a job: BullMQ's own, for the parents of other jobs. */
+/** A state from which no worker takes a job. BullMQ's own, for the parents of other jobs. */
 const BEHIND = 'waiting-children'
 
 /**
- * Keeps the events of one key one at a time, in the statements that change a job's state, whoever sends them: a process
- * that dies leaves all of a change or nothing of it. The others wait behind the head, so that a worker that takes a job
- * never looks at keys. The key's lock comes before any change of a row that has the key: an add that waits for such a
- * row may hold it already. A redelivered event, which is there, takes no lock.
+ * Runs the events of one key one at a time. The statements that change a job's state enforce it, whoever sends them: a
+ * process that dies leaves all of a change or none of it. The other events wait behind the head, so a worker that takes
+ * a job never looks at keys. The key's lock comes before any change of a row with the key: an add that waits for such a
+ * row may already hold the lock. Redelivering a stored event takes no lock.
  *
- * Created only if \`serializeBy\` is set. One statement without parameters, so that it is one transaction.
+ * Created only if `serializeBy` is set. A single statement without parameters, and therefore one transaction.
  */
 export const CREATE_ORDER: string = `
 SELECT pg_advisory_xact_lock(hashtext('ackhook:tables'));

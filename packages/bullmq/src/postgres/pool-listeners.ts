@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events'
 
 type Listener = (error: Error) => void
 
-/** BullMQ leaves a listener for errors on the user's pool with each of its connections. These are taken off again. */
+/** BullMQ leaves an error listener on the user's pool with each of its connections. This class removes them. */
 export class PoolListeners {
   readonly #emitter: EventEmitter
   readonly #added: Listener[] = []
@@ -11,7 +11,7 @@ export class PoolListeners {
     this.#emitter = pool instanceof EventEmitter ? pool : new EventEmitter()
   }
 
-  /** Remembers the listeners that `make` adds. */
+  /** Records the listeners that `make` adds. */
   track<T>(make: () => T): T {
     const before = new Set(this.#listeners())
     const made = make()

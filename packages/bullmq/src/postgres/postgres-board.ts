@@ -9,8 +9,8 @@ import {
 import type { Queries } from './typed-queries.ts'
 
 /**
- * $1 queue, $2 id, $3 JSON, $4 how long to keep it, $5 when a postponed job is stale. Rows that another process has locked are
- * left: after an outage each would wait to delete the row that the other one renews.
+ * $1 queue, $2 id, $3 JSON, $4 how long to keep it, $5 when a postponed job is stale. Skips rows that another process
+ * has locked: after an outage, each process would wait to delete the row that the other one renews.
  */
 const PUBLISH = `
 WITH ended AS (
@@ -32,7 +32,7 @@ VALUES ($1, $2, $3, clock_timestamp(), clock_timestamp() + $4::float8 * interval
 ON CONFLICT (queue, id) DO UPDATE
 SET published = EXCLUDED.published, seen_at = EXCLUDED.seen_at, expires_at = EXCLUDED.expires_at`
 
-/** $1 queue. One row at least, for the count. */
+/** $1 queue. Returns at least one row, which has the count. */
 const READ = `
 SELECT (SELECT count(*) FROM ackhook_postponed WHERE queue = $1) AS postponed, published,
   extract(epoch FROM clock_timestamp() - seen_at) * 1000 AS seen_ms
@@ -69,7 +69,7 @@ SELECT started_at_ms, handled, dead_lettered, coalesce(to_jsonb(ackhook_minute)-
 FROM ackhook_minute
 WHERE queue = $1 AND started_at_ms > $2 ORDER BY started_at_ms`
 
-/** The board in three tables beside BullMQ's. */
+/** The board, in three tables beside BullMQ's. */
 export class PostgresBoard implements EventBoard {
   readonly #queries: Queries
   readonly #queue: string

@@ -61,16 +61,24 @@ import { type Queries, TYPES, typedQueries, useTypes } from './typed-queries.ts'
 const { Queue, Worker } = withBackend(createPostgresBackend)
 type PostgresQueue = InstanceType<typeof Queue<JobData, unknown, string>>
 
-/** A connection without an answer for this long is replaced: the network may have dropped it. */
+/** A connection without a reply for this long is replaced: the network may have dropped it. */
 const QUERY_TIMEOUT_MS = 10_000
-/** Connections of one process in all. A server with the default `max_connections` of 100 serves nine processes. */
+/** Connections of one process in total. A server with the default `max_connections` of 100 serves nine processes. */
 const MAX_CONNECTIONS = 10
-/** Connections that the worker leaves to deliveries, which send two batches at a time. It listens on one of the others. */
+/**
+ * Connections that the worker leaves to deliveries, which use two batches at a time. It listens on one of the others.
+ */
 const KEPT_CONNECTIONS = 4
-/** Same as on Redis. BullMQ's hour relies on the connection that listens for new jobs, which may have gone silent. */
+/**
+ * Same as on Redis. BullMQ's own hour relies on the connection that listens for new jobs, which may have failed
+ * silently.
+ */
 const MAX_BLOCK_S = { get: () => 10 }
 
-/** This package's tables beside BullMQ's: a query that shows whether they are missing, and one that creates them. */
+/**
+ * One of this package's sets of tables beside BullMQ's: a query that finds out whether they are missing, and one that
+ * creates them.
+ */
 const TABLES = [
   [ARE_MISSING, CREATE_TABLES],
   [BOARD_IS_MISSING, CREATE_BOARD],
@@ -85,7 +93,7 @@ interface KnownRow {
   readonly dead: boolean
 }
 
-/** `bigint`, which are texts. */
+/** `bigint` values, which `pg` returns as texts. */
 type CountsRow = Readonly<
   Record<'pending' | 'active' | 'dead', string> & {
     oldest: string | null
@@ -97,7 +105,7 @@ export async function createPostgresEngine(
   settings: EngineSettings,
   connection: PostgresConnectionOptions,
 ): Promise<Engine> {
-  // BullMQ requires it in the middle of its work, and throws without a code.
+  // BullMQ imports it only later, and throws without a code.
   if (!isPgPool(connection)) {
     await import('pg').catch(cause => {
       throw new ConfigurationError('postgres', "needs the package 'pg': npm install pg", {
@@ -115,7 +123,7 @@ class PostgresEngine implements QueueEngine {
   readonly board: EventBoard
   readonly traced: boolean
   readonly migrating?: Promise<unknown>
-  /** Options that queue and worker share. */
+  /** Options shared by the queue and the worker. */
   readonly #shared: QueueOptions<PostgresConnectionOptions>
   readonly #listeners: PoolListeners
   readonly #queue: PostgresQueue
@@ -130,12 +138,12 @@ class PostgresEngine implements QueueEngine {
     this.#queue = this.#listeners.track(
       () => new Queue<JobData, unknown, string>(queue, { ...this.#shared, skipMetasUpdate: !create }),
     )
-    // The call that failed rejects. Without a listener BullMQ would print the error as well.
+    // The failed call rejects by itself. Without a listener, BullMQ would also print the error.
     this.#queue.on('error', () => {})
     const backend = this.#queue.getBackend()
     useTypes(backend)
     retryDeadlocks(backend)
-    // A traced add comes this way.
+    // A traced add arrives here.
     backend.addJob = async ({ name, data, opts }, jobId) => {
       await this.#accept([{ name, data: JSON.parse(data), opts: { ...opts, jobId } }])
       return jobId
@@ -155,7 +163,7 @@ class PostgresEngine implements QueueEngine {
   }
 
   async exists(): Promise<boolean> {
-    // BullMQ writes its version when it opens a queue, and ignores that this failed.
+    // BullMQ writes its version when it opens a queue, and ignores a failure to do so.
     if ((await this.#queue.getVersion()) !== null) return true
     const { rows } = await this.#queries.query(HAS_JOBS, [this.name])
     return rows.length > 0
@@ -176,7 +184,7 @@ class PostgresEngine implements QueueEngine {
   add(jobs: readonly NewJob[]): readonly Promise<boolean | KnownJob>[] {
     if (this.traced) return jobs.map(job => this.#addTraced(job))
     const all = this.#accept(jobs)
-    // One value that PostgreSQL cannot store refuses the statement, but not the other jobs.
+    // A single value that PostgreSQL cannot store makes it refuse the whole statement. The other jobs must not fail.
     const orAlone = (job: NewJob, error: unknown) =>
       jobs.length > 1 && isRefusedValue(error) ? this.#accept([job]) : Promise.reject(error)
     return jobs.map(async job => answerTo(job, await all.catch(error => orAlone(job, error))))
@@ -226,7 +234,7 @@ class PostgresEngine implements QueueEngine {
   }
 
   async forget(jobId: string): Promise<boolean> {
-    // Asked again, because the job may just have been replaced by its id.
+    // Tried twice, because the job may just have been replaced by its id.
     for (let tries = 0; tries < 2; tries++) {
       const { rows } = await this.#queries.query(FORGET, [this.name, jobId])
       if (rows.length > 0) return true
@@ -260,7 +268,7 @@ class PostgresEngine implements QueueEngine {
     return counts.some(({ rows }) => Number(rows[0]?.['n']) === limit)
   }
 
-  /** A disk that is full has no room for the record of a deletion either. */
+  /** A full disk has no room for the record of a deletion either. */
   isFull(): boolean {
     return false
   }
@@ -270,7 +278,7 @@ class PostgresEngine implements QueueEngine {
     const options = { ...settings, ...this.#shared, connection: this.#pool }
     const worker = this.#listeners.track(() => new Worker<JobData, unknown, string>(this.name, run, options))
     const backend = worker.getBackend()
-    // BullMQ assumes that a pool's tables are in its default schema. It checks later than now.
+    // Until BullMQ looks up a pool's schema, it assumes its default one.
     Object.assign(backend.connection, { schema: this.#queue.getBackend().connection.schema })
     Object.defineProperty(backend, 'maximumBlockTimeout', MAX_BLOCK_S)
     lockByServerClock(backend)
@@ -326,7 +334,7 @@ class PostgresEngine implements QueueEngine {
     )
   }
 
-  /** Returns the ids of the rows that a statement has changed. */
+  /** Returns the ids of the rows that a statement changed. */
   async #change(statement: string, values: readonly unknown[]): Promise<readonly string[]> {
     const { rows } = await retryingDeadlocks(() =>
       this.#queries.query<{ readonly id: string }>(statement, values),
@@ -340,7 +348,7 @@ class PostgresEngine implements QueueEngine {
     return byIdOf(rows)
   }
 
-  /** BullMQ makes a span of its add, and stores the span's context with the job. */
+  /** BullMQ makes a span of each add, and stores the span's context with the job. */
   async #addTraced({ name, data, opts }: NewJob): Promise<boolean> {
     await this.#queue.add(name, data, opts)
     return false
@@ -367,8 +375,8 @@ function answerTo({ data, opts }: NewJob, found: ReadonlyMap<string, KnownJob>):
 }
 
 /**
- * The same order in every process: batches with the same events would otherwise wait for each other's rows, or for the
- * locks of each other's keys. Those of one key stay as they came.
+ * Sorts jobs in the same order in every process: otherwise batches with the same events would wait for each other's
+ * rows or key locks. Jobs of one key stay in order of arrival.
  */
 function byLock({ opts: a }: NewJob, { opts: b }: NewJob): number {
   const [key = '', other = ''] = [a.ackhookOrder?.key, b.ackhookOrder?.key]
@@ -376,7 +384,7 @@ function byLock({ opts: a }: NewJob, { opts: b }: NewJob): number {
   return key === '' && a.jobId < b.jobId ? -1 : Number(key === '')
 }
 
-/** Returns whether PostgreSQL refused a value it cannot store (class 22), for which only one job is to blame. */
+/** Returns whether PostgreSQL refused a value that it cannot store (class 22). Only one job is to blame for that. */
 function isRefusedValue(error: unknown): boolean {
   return String((error as { readonly code?: unknown }).code).startsWith('22')
 }
@@ -384,24 +392,24 @@ function isRefusedValue(error: unknown): boolean {
 function mayNotCreate(cause: unknown): AckhookError {
   return new AckhookError(
     'inbox_unavailable',
-    "The user of the option `postgres` may not create Ackhook's own tables and function in BullMQ's schema: start the inbox once with a user that may, and grant this one the rights on them.",
+    "The user in the option `postgres` may not create Ackhook's own tables and function in BullMQ's schema: start the inbox once with a user that may, then grant this user the rights on them.",
     { cause },
   )
 }
 
-/** BullMQ's type of a pool lacks it. */
+/** BullMQ's type of a pool lacks `options`. */
 function sizeOf(pool: object): number {
   const { options } = pool as { readonly options?: { readonly max?: number } }
   return options?.max ?? MAX_CONNECTIONS
 }
 
-/** Returns BullMQ's own decision. */
+/** Decides as BullMQ does. */
 function migrates(connection: PostgresConnectionOptions): boolean {
   if (typeof connection === 'string' || isPgPool(connection)) return false
   return connection.migrate ?? connection.skipMigrations === false
 }
 
-/** Adds limits: by default a pool waits forever for a silent server, and queues everything else. */
+/** Adds limits: by default a pool waits forever for a silent server, and queues all other queries. */
 function withLimits(connection: PostgresConnectionOptions): PostgresConnectionOptions {
   if (isPgPool(connection)) return connection
   const config = typeof connection === 'string' ? { connectionString: connection } : connection
@@ -409,7 +417,7 @@ function withLimits(connection: PostgresConnectionOptions): PostgresConnectionOp
     max: MAX_CONNECTIONS,
     connectionTimeoutMillis: 5000,
     query_timeout: QUERY_TIMEOUT_MS,
-    // The worker listens on one of them, and would not notice that the network has dropped it.
+    // The worker listens on one connection, and would not notice that the network has dropped it.
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
     ...config,

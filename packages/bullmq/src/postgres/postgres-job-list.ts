@@ -9,12 +9,12 @@ import {
 } from '../engine/job-list.ts'
 import type { Queries } from './typed-queries.ts'
 
-/** The bodies of a first slice are measured before it is known how long they are. */
+/** Jobs of a first slice with bodies, read before their length is known. */
 const FIRST_SLICE = 8
 
-/** Selects the data as text, which only this package parses. */
+/** Selects the data as text, because only this package parses it. */
 const WITH_BODY = 'data::text'
-/** An empty body in the place of each: the server reads them, and sends none. */
+/** Replaces each body with an empty one: the server reads the bodies but sends none. */
 const WITHOUT_BODY = `(CASE WHEN jsonb_typeof(data) = 'object' THEN
   CASE WHEN jsonb_typeof(data->'body') = 'string' THEN data || '{"body":""}' ELSE data - 'body' END
 END)::text`
@@ -34,7 +34,7 @@ WHERE queue = $1 AND state = 'failed'
 ORDER BY finished_at_ms ${direction}, id COLLATE "C" ${direction} LIMIT $2`
 }
 
-/** The first of them that fit. $5 bytes, $6 how many the first may have, or null. */
+/** Selects the first jobs that fit. $5 bytes, $6 how many the first job may have, or null. */
 function deadWithBodies(order: JobQuery['order']): string {
   const { direction } = BEYOND[order]
   return `
@@ -47,7 +47,7 @@ WITH page AS (${dead(order, WITH_BODY)}), measured AS (
 SELECT * FROM summed WHERE total <= $5 OR (place = 1 AND ($6::bigint IS NULL OR size <= $6)) ORDER BY place`
 }
 
-/** Uses BullMQ's index of active jobs: as many as all workers run at a time. */
+/** Uses BullMQ's index of active jobs, which holds at most as many as all workers run at a time. */
 const ACTIVE = `
 SELECT ${COLUMNS}, ${WITHOUT_BODY} AS data, added_at_ms AS at FROM job
 WHERE queue = $1 AND state = 'active'
@@ -55,8 +55,8 @@ WHERE queue = $1 AND state = 'active'
 ORDER BY added_at_ms, id COLLATE "C" LIMIT $2`
 
 /**
- * Lists waiting jobs in order of arrival. BullMQ's index has those without a delay. Delayed jobs have no index in this
- * order, so only the next 10,000 to be due are sorted.
+ * Lists waiting jobs in order of arrival. BullMQ's index has the jobs without a delay. Delayed jobs have no index in
+ * this order, so only the next 10,000 to fall due are sorted.
  */
 const PENDING = `
 WITH waiting AS (
@@ -86,14 +86,14 @@ interface Row {
   readonly data: string | null
   readonly attempts_made: number
   readonly failed_reason: string | null
-  /** `bigint`, which are texts, as are the next three. */
+  /** `bigint` values, which `pg` returns as texts, as are the next three. */
   readonly finished_at_ms: string | null
   readonly process_at_ms: string | null
   readonly added_at_ms: string
   readonly at: string
 }
 
-/** One page. That of bodies is read in slices, the others in one statement. */
+/** Reads one page. With bodies it is read in slices, otherwise in one statement. */
 export function listJobs(queries: Queries, queue: string, query: JobQuery): Promise<readonly ListedJob[]> {
   if (query.bodies) return readPage(query, slice => readDead(queries, queue, slice), FIRST_SLICE)
   return readHeads(queries, queue, query)

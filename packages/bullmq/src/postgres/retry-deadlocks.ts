@@ -1,17 +1,17 @@
-/** Runs each of BullMQ's operations on PostgreSQL, every one of them a single statement. */
+/** Runs each of BullMQ's operations on PostgreSQL. Each is a single statement. */
 interface Backend {
   query(text: string, params?: readonly unknown[]): Promise<unknown>
 }
 
 const MAX_TRIES = 5
-/** Deadlock detected; serialization failure, if the database is set to that isolation level. */
+/** Deadlock detected, or serialization failure if the database is set to that isolation level. */
 const ROLLED_BACK: ReadonlySet<unknown> = new Set(['40P01', '40001'])
 const MAX_WAIT_MS = 50
 
 /**
  * Repeats a statement that PostgreSQL rolled back because of a deadlock. BullMQ's statements deadlock now and then: the
- * one that ends a job also wakes the jobs that are due, in no fixed order. BullMQ would take that for a failure of the
- * server, and the job would run again when its lock expires.
+ * statement that completes a job also wakes the jobs that are due, in no fixed order. BullMQ would treat the deadlock
+ * as a server failure, and the job would run again once its lock expires.
  */
 export function retryDeadlocks(backend: object): void {
   const query = (backend as Backend).query.bind(backend)

@@ -4,7 +4,9 @@ export const ACCEPT = 'SELECT id, token, fingerprint, dead FROM ackhook_accept_j
 /** $1 queue. */
 export const HAS_JOBS = 'SELECT FROM job WHERE queue = $1 LIMIT 1'
 
-/** The jobs of a batch. BullMQ's own lookup would fetch whole rows of 27 columns, one at a time. $1 queue, $2 ids. */
+/**
+ * Selects a batch's jobs. BullMQ's own lookup would fetch whole rows of 27 columns, one at a time. $1 queue, $2 ids.
+ */
 export const LOOK_UP = `
 SELECT id, data->>'token' AS token, (data->>'fingerprint')::integer AS fingerprint, state = 'failed' AS dead
 FROM job WHERE queue = $1 AND id = ANY($2)
@@ -12,8 +14,8 @@ UNION ALL
 SELECT id, token, fingerprint, false FROM ackhook_remembered WHERE queue = $1 AND id = ANY($2)`
 
 /**
- * Replaces handled jobs by their ids, as far as no other statement holds them. A process at a time: the others do nothing.
- * $1 queue, $2 handled before, $3 limit, $4 now. Answers how many there were.
+ * Replaces handled jobs by their ids, unless another statement holds them. One process at a time; the others do
+ * nothing. $1 queue, $2 handled before, $3 limit, $4 now. Returns the number of jobs.
  */
 export const REPLACE_HANDLED = `
 WITH turn AS MATERIALIZED (
@@ -34,7 +36,7 @@ WITH turn AS MATERIALIZED (
 )
 SELECT count(*) AS n FROM removed`
 
-/** $1 queue, $2 now, $3 limit. Answers how many there were. */
+/** $1 queue, $2 now, $3 limit. Returns the number of ids. */
 export const FORGET_EXPIRED = `
 WITH expired AS (
   SELECT queue, id FROM ackhook_remembered WHERE queue = $1 AND forget_at_ms <= $2
@@ -44,7 +46,7 @@ WITH expired AS (
 )
 SELECT count(*) AS n FROM forgotten`
 
-/** Counts each state from one of BullMQ's indexes, up to a limit. $1 queue, $2 limit. */
+/** Counts each state with one of BullMQ's indexes, up to a limit. $1 queue, $2 limit. */
 export const COUNT_UNFINISHED = `
 SELECT (SELECT count(*) FROM (SELECT FROM job WHERE queue = $1 AND state = 'waiting' LIMIT $2) AS waiting)
   + (SELECT count(*) FROM (SELECT FROM job WHERE queue = $1 AND state = 'delayed' LIMIT $2) AS delayed)
@@ -52,8 +54,8 @@ SELECT (SELECT count(*) FROM (SELECT FROM job WHERE queue = $1 AND state = 'wait
   + (SELECT count(*) FROM job WHERE queue = $1 AND state = 'active') AS unfinished`
 
 /**
- * Delayed jobs are ordered by when they are due: the oldest has most attempts behind it and so the longest delay, and is
- * among the last. One that failed recently is among the first. $1 queue.
+ * Delayed jobs are ordered by due time. The oldest has the most attempts behind it, and so the longest delay: it is
+ * among the last. A job that failed recently is among the first. $1 queue.
  */
 export const READ_COUNTS = `
 SELECT (SELECT count(*) FROM job WHERE queue = $1 AND state = 'waiting')
@@ -75,10 +77,10 @@ SELECT (SELECT count(*) FROM job WHERE queue = $1 AND state = 'waiting')
   ) AS next WHERE failed_reason IS NOT NULL ORDER BY process_at_ms LIMIT 1) AS waiting_error`
 
 /**
- * BullMQ's own function moves a job but leaves its data. So the job is written first, if it is dead: its row stays
- * locked until it is moved, and a second redelivery then finds it waiting. It names the state so that the lock of an
- * ordering key comes before (`order-tables`).
- * $1 queue, $2 id, $3 and $4 name and data of a redelivery or nulls, $5 the time since which it waits, $6 its order.
+ * Requeues a dead letter. BullMQ's own function moves a job but leaves its data, so this first rewrites the job, if it
+ * is dead. Its row stays locked until it is moved, and a second redelivery then finds it waiting. The statement names
+ * the state so that the ordering key is locked first (`order-tables`). $1 queue, $2 id, $3 and $4 name and data of a
+ * redelivery or nulls, $5 the time since which it waits, $6 its order.
  */
 export const REQUEUE = `
 WITH dead AS (
@@ -91,8 +93,8 @@ WITH dead AS (
 SELECT reprocess_job($1, id, 'failed', false, true, true) AS code FROM dead`
 
 /**
- * The same for many, in one statement. It locks them in one order, and waits for what another statement holds: that one
- * may be rolled back. $1 queue, $2 ids, $3 the time since which they wait.
+ * Requeues many dead letters in one statement. Locks them in one order, and waits for rows that another statement
+ * holds: that statement may be rolled back. $1 queue, $2 ids, $3 the time since which they wait.
  */
 export const REQUEUE_MANY = `
 WITH found AS MATERIALIZED (
@@ -106,8 +108,8 @@ WITH found AS MATERIALIZED (
 SELECT id FROM moved WHERE code = 1`
 
 /**
- * BullMQ's own function removes a job in any state. The rows are locked first, so that a redelivery that requeues an
- * event at the same time either finds it gone or keeps it. $1 queue, $2 ids.
+ * Discards dead letters. BullMQ's own function removes a job in any state, so the rows are locked first: a redelivery
+ * that requeues an event at the same time either finds it gone or keeps it. $1 queue, $2 ids.
  */
 export const DISCARD = `
 WITH dead AS MATERIALIZED (
@@ -120,8 +122,9 @@ SELECT id FROM removed WHERE n = 1`
 const SERVER_NOW_MS = 'floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint'
 
 /**
- * BullMQ's commands that take a job, by name, with its own values. It calculates the end of the lock from the worker's
- * time, so the length is corrected by what the server's is ahead of that. Retries and rate limits go by the worker's time.
+ * BullMQ's commands that take a job, by name, with BullMQ's own values. BullMQ calculates the end of the lock from the
+ * worker's time, so the length is corrected by the difference of the server's clock. Retries and rate limits use the
+ * worker's time.
  */
 export const TAKE: Readonly<Record<string, { readonly text: string; readonly values: number }>> = {
   move_to_active: {
@@ -146,9 +149,9 @@ function lockMs(ms: string, now: string): string {
 
 /**
  * Returns events whose lock has expired to the waiting ones, at their old place and with one more crash. BullMQ's own
- * statement reads every job of the queue, as no index covers its routing token, and puts them behind all that wait. All locks
- * begin, end and expire by the server's clock: a worker whose own is ahead would take running events from others.
- * $1 queue.
+ * statement reads every job of the queue, because its routing token is in no index, and puts the events behind all that
+ * wait. All locks begin, end and expire by the server's clock: a worker whose own clock is ahead would take running
+ * events from others. $1 queue.
  */
 export const RECLAIM: string = `
 WITH expired AS (
@@ -162,9 +165,9 @@ SELECT id, publish_event(queue, 'stalled', jsonb_build_object('jobId', id)), pg_
 FROM reclaimed`
 
 /**
- * Renews locks, and returns those that are no longer held. A row that another statement holds is left out: it is being ended, and
- * BullMQ's own function would wait for each such row in turn, while the locks it has renewed so far run out unseen.
- * $1 queue, $2 ids, $3 tokens, $4 for how many milliseconds.
+ * Renews locks, and returns those that are no longer held. Skips a row that another statement holds: its job is being
+ * completed. BullMQ's own function would wait for each such row in turn, while the locks it has already renewed expire
+ * unnoticed. $1 queue, $2 ids, $3 tokens, $4 duration in milliseconds.
  */
 export const EXTEND_LOCKS: string = `
 WITH given AS (
@@ -179,10 +182,9 @@ SELECT id FROM given
 WHERE NOT EXISTS (SELECT FROM job WHERE queue = $1 AND id = given.id AND lock_token = given.token AND state = 'active')`
 
 /**
- * Locks an event again for the attempt that had it, unless another one has begun since. Answers a `Relocked`. A token begins
- * with its worker's id.
- * $1 queue, $2 id, $3 token, $4 for how many milliseconds, $5 how many attempts have begun, $6 when the last one did, $7 how
- * many have ended before it, $8 the count of stalls.
+ * Locks an event again for its attempt, unless another one has begun since. Returns a `Relocked`. A token begins with
+ * its worker's id. $1 queue, $2 id, $3 token, $4 duration in milliseconds, $5 how many attempts have begun, $6 when the
+ * last one did, $7 how many have ended before it, $8 the count of stalls.
  */
 export const RELOCK: string = `
 WITH found AS (
@@ -202,7 +204,7 @@ FROM (SELECT) AS always LEFT JOIN found ON true`
 /** $1 queue, $2 id. */
 export const RESET_CRASH_COUNT = 'UPDATE job SET stalled_count = 0 WHERE queue = $1 AND id = $2'
 
-/** Returns the event that is locked with a token to its old place. $1 queue, $2 token. */
+/** Returns the event locked with this token to its old place. $1 queue, $2 token. */
 export const GIVE_BACK = `
 WITH given AS (
   UPDATE job SET state = 'waiting', lock_token = NULL, locked_until_ms = NULL
@@ -210,7 +212,7 @@ WITH given AS (
 )
 SELECT pg_notify('bullmq_jobs', queue) FROM given`
 
-/** Reads the settings as they are for this user and database, and the server's time. */
+/** Reads the settings that apply to this user and database, and the server's time. */
 export const GUARANTEEING_SETTINGS: string = `
 SELECT ${SERVER_NOW_MS} AS now,
   current_setting('synchronous_commit') AS "synchronous_commit", current_setting('fsync') AS "fsync",
@@ -223,7 +225,7 @@ remembered AS (DELETE FROM ackhook_remembered WHERE queue = $1 AND id = $2 RETUR
 SELECT remove($1, id, false) AS n FROM handled UNION ALL SELECT 1 FROM remembered`
 
 /**
- * Stores names among the remembered ids, whose own ids begin otherwise; both are pruned together. $1 queue, $2 keys,
+ * Stores names among the remembered ids, whose own ids begin differently; both are pruned together. $1 queue, $2 keys,
  * $3 ids of jobs, $4 expiry.
  */
 export const NAME_JOBS = `

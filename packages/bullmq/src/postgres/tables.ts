@@ -1,25 +1,26 @@
-/** Creates nothing without BullMQ's own tables, which may be in a schema that the search_path lacks. */
+/** Creates nothing if BullMQ's own tables are missing: they may be in a schema outside the search_path. */
 export const ARE_MISSING = `
 SELECT to_regclass('job') IS NOT NULL AND (to_regclass('ackhook_remembered') IS NULL
   OR to_regprocedure('ackhook_accept_jobs(text, jsonb)') IS NULL) AS missing`
 
 /**
- * Does what BullMQ's tables cannot. A finished job that only remembers an id takes 400 bytes with its indexes, even without
- * its body, and each of BullMQ's counts reads it. A row of this table takes 210, and \`job\` holds unfinished work only.
+ * Adds what BullMQ's tables lack. Even without its body, a finished job that only remembers an id takes 400 bytes with
+ * its indexes, and each of BullMQ's counts reads it. A row of this table takes 210 bytes, and `job` holds unfinished
+ * work only.
  *
- * The function adds jobs whose ids are neither jobs nor remembered, and returns the state of each id afterwards. It reads
- * the remembered ids before and after the add, which may wait for a job that is just being replaced by its id and then finds
- * no job in its way. Each statement of a function sees the data committed when it begins: an id whose job is replaced
- * between the last two is in neither result, and is looked up again.
+ * The function adds jobs whose ids are neither jobs nor remembered, and returns the state of each id afterwards. It
+ * reads the remembered ids both before and after the add: the add may wait for a job that is just being replaced by its
+ * id, and then finds no job in its way. Each statement of a function sees the data committed when it begins. An id
+ * whose job is replaced between the last two statements is in neither result, and is looked up again.
  *
- * PostgreSQL keeps a function's plans in each connection. It would plan a list of ids anew at each call, and a plan made
- * while the table was small may read all of it later. So each id is looked up by itself, behind \`OFFSET 0\`, which keeps
- * the planner from joining the whole table, and plans are made once. \`jit\` is off because unanalysed tables, such as
- * BullMQ's temporary ones, look so costly that the statement would be compiled. perf: note 38.
+ * PostgreSQL keeps a function's plans in each connection. It would plan a list of ids anew at each call, and a plan
+ * made while the table was small may later read all of it. So each id is looked up separately, behind `OFFSET 0`, which
+ * keeps the planner from joining the whole table, and plans are made once. `jit` is off because the costs of unanalysed
+ * tables, such as BullMQ's temporary ones, look high enough for the statement to be compiled. perf: note 38.
  *
  * A release that changes the function renames it: during a deployment, processes of both releases run side by side.
  *
- * One statement without parameters, so that it is one transaction. Concurrent starts wait for each other.
+ * A single statement without parameters, and therefore one transaction. Concurrent starts wait for each other.
  */
 export const CREATE_TABLES = `
 SELECT pg_advisory_xact_lock(hashtext('ackhook:tables'));

@@ -2,7 +2,7 @@ import { ConfigurationError } from '@ackhook/core'
 
 type Parse = (text: string) => unknown
 
-/** The part of a pool of `pg` that is used here. */
+/** The part of a `pg` pool that this package uses. */
 export interface Queries {
   query<Row = Readonly<Record<string, unknown>>>(
     text: string,
@@ -17,7 +17,7 @@ interface Pool {
 const toNumber: Parse = text => Number(text)
 const toJson: Parse = text => JSON.parse(text)
 
-/** PostgreSQL's own numbers for the types that BullMQ and this package read. Everything else is text. */
+/** PostgreSQL's own numbers for the types that BullMQ and this package read. All other types are texts. */
 const PARSERS: ReadonlyMap<number, Parse> = new Map([
   [16, (text: string) => text === 't'],
   [21, toNumber],
@@ -34,20 +34,20 @@ const asText: Parse = text => text
 const refuseBinary: Parse = () => {
   throw new ConfigurationError(
     'postgres',
-    'must not have binary: true, nor may pg.defaults: `pg` decodes binary results as text, and damages them',
+    'must not have binary: true, nor may pg.defaults: `pg` damages binary results by decoding them as text',
   )
 }
 
 /**
- * Parsers of `pg` results. Its own parsers belong to the whole process, and an application may replace them: jobs whose
- * JSON stays text, or whose numbers become dates, could not be read.
+ * Parsers of `pg` results. Its own parsers belong to the whole process, and an application may replace them: jobs could
+ * not be read if their JSON stayed text or their numbers became dates.
  */
 export const TYPES = {
   getTypeParser: (oid: number, format?: string): Parse =>
     format === 'binary' ? refuseBinary : (PARSERS.get(oid) ?? asText),
 }
 
-/** The queries of a pool, the user's too, with {@link TYPES} whatever the pool and the process have set. */
+/** Runs queries of a pool, even the user's, with {@link TYPES}, whatever parsers the pool or the process has set. */
 export function typedQueries(pool: object): Queries {
   return {
     query: (text, values) => (pool as Pool).query({ text, types: TYPES }, values),
@@ -59,7 +59,7 @@ interface Backend {
   query(query: object, params?: readonly unknown[]): Promise<unknown>
 }
 
-/** The same for BullMQ's own queries, which it passes to the pool as they are. */
+/** Does the same for BullMQ's own queries, which it passes to the pool directly. */
 export function useTypes(backend: object): void {
   const query = (backend as Backend).query.bind(backend)
   const typed = (text: string, params?: readonly unknown[]) => query({ text, types: TYPES }, params)

@@ -23,35 +23,38 @@ import type { MinuteCounter } from './minute-counter.ts'
 import type { OutageLog } from './outage-log.ts'
 import { type RunningAttempt, RunningAttempts, type Take } from './running-attempts.ts'
 
-/** Time that withdrawn attempts get to end. */
+/** Time that withdrawn attempts have to end. */
 const GRACE_MS = 1000
-/** BullMQ's 15 s would leave the events waiting for as long after the server is back. */
+/** BullMQ's default of 15 s would leave the events waiting for that long after the server is back. */
 const RETRY_MS = 1000
 /**
- * BullMQ checks for expired locks this often. If the process that checked last is the one that died, the next checks up to two
- * periods later: a dead process's events run again after one and a quarter of a lease.
+ * BullMQ checks for expired locks this often. If the process that checked last is the one that died, the next check
+ * comes up to two periods later: a dead process's events run again after at most one and a quarter leases.
  */
 const CHECKS_PER_LEASE = 8
-/** BullMQ's own limit fails a job without a notification. Core's crash policy decides instead. */
+/** BullMQ's own limit fails a job without a notification, so core's crash policy decides instead. */
 const NO_LIMIT = 2 ** 31 - 1
 
 export interface InboxWorkerOptions {
   readonly leaseMs: number
   readonly limiter: WorkerSettings['limiter'] | undefined
-  /** Events of this queue that run at a time, at first. */
+  /** Events of this queue that run at a time, initially. */
   readonly concurrency: number
-  /** Reports a taken job. The returned function is called, once or more, when its end is recorded or it is another's. */
+  /**
+   * Reports a taken job. The returned function is called, at least once, when the job's end is recorded or another
+   * worker has it.
+   */
   readonly onTaken: () => () => void
   readonly minutes: MinuteCounter
   readonly outages: OutageLog
-  /** BullMQ could not take or record an event. It tries again. */
+  /** BullMQ could not take or record an event. It will try again. */
   readonly onError: (error: Error) => void
 }
 
 /** The result of an attempt that did not complete its event. */
 type Failed = Exclude<AttemptResult, { outcome: 'completed' } | Postponed>
 
-/** Takes this process's share of the work on one queue. */
+/** Does this process's share of the work on one queue. */
 export class InboxWorker {
   readonly #work: ProcessEvent
   readonly #policy: ProcessingPolicy
@@ -64,7 +67,7 @@ export class InboxWorker {
   readonly #nameJobs: Engine['nameJobs']
   readonly #reasonOf: Engine['reasonOf']
   readonly #onTaken: InboxWorkerOptions['onTaken']
-  /** Events that were handled, whose completion is not recorded yet. */
+  /** Events that were handled, but whose completion is not recorded yet. */
   readonly #completing = new Set<RunningAttempt>()
   readonly #running = new RunningAttempts()
   /** The drain ran out of time: running jobs go back to the queue. */
@@ -101,7 +104,7 @@ export class InboxWorker {
       ...(limiter && { limiter }),
     })
     this.#worker.on('error', error => {
-      // Observed as a lost lease: the server works.
+      // Observed as a lost lease, since the server works.
       if (isLost(error)) return
       this.#outages.report(error)
       onError(error)
@@ -122,21 +125,22 @@ export class InboxWorker {
     return this.#worker.waitUntilReady()
   }
 
-  /** Takes no more jobs, waits for the running ones, then gives the rest back. */
+  /** Stops taking jobs, waits for running ones, then returns the rest to the queue. */
   async drain(timeoutMs: number): Promise<void> {
     const closed = this.#worker.close()
     if (!(await settlesWithin(closed, timeoutMs))) {
       this.#givingBack = true
       this.#locks.abortAll(ABORT.drained)
       await settlesWithin(closed, GRACE_MS)
-      // Now, since a process may end right after its drain. A server that hangs would never refuse them.
+      // Refuse them now, since a process may end right after its drain, and a server that hangs would never refuse
+      // them.
       for (const take of this.#completing) this.#loseCompletion(take, ABORT.drained())
       this.#worker.disconnect().catch(() => {})
     }
     this.#locks.stop()
   }
 
-  /** BullMQ has locked the job. After a crash in here the lock expires, and the job runs again. */
+  /** BullMQ has locked the job. After a crash in this function the lock expires, and the job runs again. */
   async #attempt(job: EventJob, token: string): Promise<void> {
     const onEnded = this.#onTaken()
     try {
@@ -152,14 +156,14 @@ export class InboxWorker {
     const take = await this.#begin(job, token)
     const { lock } = take
     const result = await Promise.race([take.result, take.superseded])
-    // The later take of this process goes on with it.
+    // This process took the job again, and that take continues the attempt.
     if (take.isSuperseded || result === undefined) throw new WaitingError()
     this.#locks.end(lock)
     watchRecord(job, {
       relock: () => this.#relock(job, token, () => take),
       onLost: () => this.#locks.lose(lock),
       onRepeat: error => this.#outages.report(error),
-      // The job waits until its lock expires if no reply comes.
+      // The job waits until its lock expires, if there is no reply.
       onReplyLost: () => this.#worker.release(token).catch(error => this.#outages.report(error)),
       isOver: () => this.#givingBack,
       onCompletionLost: error => this.#loseCompletion(take, error),
@@ -174,7 +178,7 @@ export class InboxWorker {
     try {
       await this.#record(result, job, token, take)
     } catch (error) {
-      // No record follows: the next worker that takes the job begins anew.
+      // No record follows: the next worker that takes the job starts over.
       if (error instanceof WaitingError) this.#running.end(job, take)
       throw error
     }
@@ -183,21 +187,23 @@ export class InboxWorker {
   async #record(result: AttemptResult, job: EventJob, token: string, take: Take): Promise<void> {
     const { attempt, lock } = take
     if (result.outcome === 'postponed') return this.#postpone(result, job, token, lock)
-    // Counted as postponed by mistake it would only keep room from others, and its entry is dropped in time.
+    // A job wrongly counted as postponed would only take up room, and its entry is dropped in time.
     if (attempt.routingToken > 0) this.#board.resume(job.id!).catch(() => {})
     if (result.outcome === 'completed') return
     if (attempt.decision === 'run' || result.outcome === 'dead') await this.#resetCrashCount(job, lock)
     await this.#apply(result, job, token, lock)
   }
 
-  /** Begins an attempt, or takes over the one at this event that runs here already: an event never runs beside itself. */
+  /**
+   * Begins an attempt, or continues the one that already runs here for this event: an event never runs beside itself.
+   */
   async #begin(job: EventJob, token: string): Promise<Take> {
     const earlier = this.#running.earlier(job)
     const { delivery, attempt } = earlier ?? (await this.#read(job))
-    // The worker's policy decides how often, and may differ from the accepting process's. Set before the handlers run:
-    // if BullMQ cannot record their success, it treats that as one more failure of the job.
+    // The worker's policy decides how many attempts there are, and may differ from the accepting process's. It is set
+    // before the handlers run: if BullMQ cannot record their success, it treats that as another failure of the job.
     job.opts.attempts = Math.max(job.opts.attempts ?? 0, attempt.number + 1)
-    // Redis may have lost them. Another producer may want its failed jobs removed.
+    // Redis may have lost this option, and another producer may want its failed jobs removed.
     Object.assign(job.opts, { backoff: { type: BACKOFF }, removeOnFail: false })
     let take: Take | undefined
     const lock = this.#locks.hold({
@@ -213,17 +219,23 @@ export class InboxWorker {
     return take
   }
 
-  /** If this process has taken the job once more, that take continues the attempt, unless it began anew. */
+  /**
+   * Locks the job again for its attempt. If this process has taken the job again, waits for that take to continue the
+   * attempt.
+   */
   async #relock(job: EventJob, token: string, takeOf: () => Take | undefined): Promise<Relocked> {
     const take = takeOf()
-    // One whose attempt was withdrawn no longer counts.
+    // An attempt that was withdrawn no longer counts.
     if (take?.lock.lost) return 'taken'
     const relocked = await this.#worker.relock(job, token, this.#leaseMs)
     if (relocked === 'own' && take !== undefined) await settlesWithin(take.superseded, this.#leaseMs)
     return relocked
   }
 
-  /** The delivery of a job, and the attempt at it. No handler runs for a job that cannot be read: it becomes a dead letter. */
+  /**
+   * Returns a job's delivery, and the attempt at it. No handler runs for a job that cannot be read: it becomes a dead
+   * letter.
+   */
   async #read(job: EventJob): Promise<{ readonly delivery: Delivery; readonly attempt: Attempt }> {
     const number = attemptsOf(job) + 1
     const decision = crashPolicy(job.stalledCounter)
@@ -234,7 +246,7 @@ export class InboxWorker {
     const reason = unreadableReason(id, queueName)
     this.#policy.logger.error({ code: 'job_unreadable', job: id, queue: queueName }, reason)
     const shown = await unreadableDelivery(job, rawOf(job.data), timestamp || 0)
-    // A list of dead letters does it as well.
+    // A list of dead letters stores them too.
     this.#nameJobs(new Map([[shown.key, id]])).catch(() => {})
     return {
       delivery: shown,
@@ -252,7 +264,7 @@ export class InboxWorker {
   async #apply(result: Failed, job: EventJob, token: string, lock: JobLock): Promise<never> {
     // The attempt was withdrawn. The worker that has the job now decides.
     if (lock.lost && result.outcome === 'retry') throw new WaitingError()
-    // The drain ended this attempt, and not the event: another worker takes it at once, with all its attempts.
+    // The drain ended this attempt but not the event: another worker takes it at once, with all its attempts.
     if (this.#givingBack) {
       await job.moveToWait(token)
       throw new WaitingError()
@@ -265,7 +277,7 @@ export class InboxWorker {
     throw retryError(result.error, result.delayMs)
   }
 
-  /** Delays the job. It was no attempt, so neither attempts nor crashes count. Another process may take it then. */
+  /** Delays the job. Neither attempts nor crashes count, since no handler ran. Another process may take it then. */
   async #postpone(
     { delayMs, routingToken }: Postponed,
     job: EventJob,
@@ -276,13 +288,13 @@ export class InboxWorker {
     try {
       await this.#board.postpone(job.id!, { delayMs, routingToken })
     } catch (error) {
-      // The event waits all the same, with its previous routing token.
+      // The event still waits, with its previous routing token.
       this.#policy.observe({ kind: 'store_down', operation: 'postpone', error: this.#reasonOf(error) })
     }
     try {
       await job.moveToDelayed(Date.now() + Math.ceil(delayMs), token)
     } catch (error) {
-      // A failed job would cost an attempt. Its lock expires instead, and the job comes back.
+      // Failing the job would cost an attempt. Instead its lock expires, and the job comes back.
       if (!lock.lost)
         this.#policy.observe({ kind: 'store_down', operation: 'postpone', error: this.#reasonOf(error) })
       throw new WaitingError()
@@ -294,17 +306,18 @@ export class InboxWorker {
     try {
       await this.#board.abandon(job.id!, attemptsOf(job), routingToken)
     } catch (error) {
-      // A letter without the routing token would run anywhere when it is redriven. The lock expires, and the event comes back.
+      // A dead letter without the routing token would run anywhere once redriven. The lock expires, and the event comes
+      // back.
       this.#policy.observe({ kind: 'store_down', operation: 'work', error: this.#reasonOf(error) })
-      // No record follows that would release it.
+      // No record follows that would release the lock.
       this.#locks.release(lock)
       throw new WaitingError()
     }
   }
 
   /**
-   * Resets the count, since only consecutive crashes count and this attempt did not crash. BullMQ itself keeps its count of
-   * stalls even if a dashboard retries a dead letter, which would then be abandoned again at once.
+   * Resets the stall count: only consecutive crashes count, and this attempt did not crash. BullMQ keeps its count even
+   * if a dashboard retries a dead letter, which would then be abandoned again at once.
    */
   async #resetCrashCount(job: EventJob, lock: JobLock): Promise<void> {
     if (job.stalledCounter === 0 || lock.lost) return
@@ -312,13 +325,13 @@ export class InboxWorker {
       await this.#worker.resetCrashCount(job.id!)
       job.stalledCounter = 0
     } catch (error) {
-      // The result still applies; the next crash adds to the old count.
+      // The result still applies. The next crash adds to the old count.
       this.#policy.observe({ kind: 'store_down', operation: 'work', error: this.#reasonOf(error) })
     }
   }
 }
 
-/** Attempts that began. A job that ended between the two records of its death has -1. */
+/** Returns the attempts that began. A job that ended between the two records of its death has -1. */
 function attemptsOf({ attemptsMade }: EventJob): number {
   return Math.max(0, attemptsMade)
 }

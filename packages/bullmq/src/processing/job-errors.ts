@@ -1,20 +1,20 @@
 import { describeError, isError } from '@ackhook/core/spi'
 import { UnrecoverableError } from 'bullmq'
 
-/** The reason of a failure that has no text. */
+/** Reason of a failure without a text. */
 export const NO_REASON = 'The handler threw nothing that could be described.'
 /** The flag u makes a surrogate match only if its other half is missing. */
 const UNSTORABLE = /[\0\p{Surrogate}]/gu
 
 /**
- * Creates the error that BullMQ records for a failed attempt and its dashboards show. Never the handler's own error: BullMQ
- * acts on the names and messages of some errors, and a handler may throw anything.
+ * Creates the error that BullMQ records for a failed attempt and shows in its dashboards. It is never the handler's own
+ * error: BullMQ reacts to the names and messages of some errors, and a handler may throw anything.
  */
 export function retryError(error: unknown, delayMs: number): Error {
   return Object.assign(withStackOf(error, new Error(reasonOf(error))), { delayMs })
 }
 
-/** Same as {@link retryError}, after the last attempt. */
+/** Creates the same error after the last attempt. */
 export function deadLetterError(error: unknown): Error {
   return withStackOf(error, new UnrecoverableError(reasonOf(error)))
 }
@@ -36,7 +36,7 @@ function reasonOf(error: unknown): string {
   return storable(describeError(error)) || NO_REASON
 }
 
-/** The getter may be the handler's own, and throw. */
+/** The getter may be the handler's own, and may throw. */
 function stackOf(error: unknown): unknown {
   try {
     return isError(error) ? error.stack : undefined
@@ -45,7 +45,7 @@ function stackOf(error: unknown): unknown {
   }
 }
 
-/** PostgreSQL stores no zero character and no half of a surrogate pair: it would refuse the record of the failure. */
+/** PostgreSQL stores neither null characters nor lone surrogates, and would refuse the record of the failure. */
 function storable(text: string): string {
   return text.replaceAll(UNSTORABLE, '\uFFFD')
 }

@@ -12,7 +12,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-/** A server with scripted answers, which records what it was asked. */
+/** A server with scripted replies, which records its requests. */
 function locksOn(
   renew: LockRenewalOptions['renew'],
   leaseMs = LEASE_MS,
@@ -74,7 +74,7 @@ test('the lock of an attempt whose end is being recorded is renewed, whatever th
 })
 
 test('hundreds of attempts share one renewal', async () => {
-  // A machine that stalls between two of them would renew the first ones alone.
+  // A machine that stalls between two of them would renew only the first ones.
   vi.useFakeTimers()
   const { hold, asked } = locksOn(async () => [])
   for (let i = 0; i < 500; i++) hold(`e-${i}`, `t:${i}`, createAttempt(1))
@@ -126,7 +126,7 @@ test('a renewal that succeeds after failed ones keeps the lock', async () => {
   expect(errors.length).toBe(failures)
 })
 
-// The machine may pause for a while too: what is left of the lease is for that.
+// The machine may pause for a while too. The rest of the lease allows for that.
 test('an answer that arrived while the event loop was blocked counts', { timeout: 30_000 }, async () => {
   const { hold, asked } = locksOn(async () => {
     if (asked.length > 1) return []
@@ -162,7 +162,7 @@ test('a job that is taken once more before the reply about its recorded end arri
   locks.end(earlier)
   const later = hold('e-1', 't:1', second.attempt)
   expect([onLost.mock.calls, first.reasons, earlier.lost, later.lost]).toEqual([[], [], false, false])
-  // The server refused that record after all.
+  // The server did refuse that record.
   locks.lose(earlier)
   expect(onLost).toHaveBeenCalledTimes(1)
   expect([second.reasons, later.lost]).toEqual([[], false])

@@ -4,7 +4,7 @@ import type { Relocked } from '../engine/engine.ts'
 
 /** The lock under which an attempt runs its job. */
 export interface JobLock {
-  /** Another worker may have the job now: this attempt no longer counts. */
+  /** Another worker may have the job now, so this attempt no longer counts. */
   readonly lost: boolean
 }
 
@@ -12,7 +12,7 @@ export interface LockRenewalOptions {
   readonly leaseMs: number
   /** Renews the locks of these jobs, each with its token. Resolves to the jobs that are no longer locked with it. */
   readonly renew: (jobIds: string[], tokens: string[], leaseMs: number) => Promise<readonly string[]>
-  /** A renewal failed. It is tried again. */
+  /** Reports a renewal that failed. It is tried again. */
   readonly onError: (error: Error) => void
 }
 
@@ -21,33 +21,38 @@ export interface LockHolder {
   readonly jobId: string
   readonly token: string
   readonly attempt: Attempt
-  /** Locks the job again, if its lock has expired and nobody else has begun with it. */
+  /** Locks the job again, if its lock has expired and no other attempt has begun since. */
   readonly relock: () => Promise<Relocked>
-  /** The attempt no longer counts. Called once. */
+  /** Reports that the attempt no longer counts. Called once. */
   readonly onLost: () => void
 }
 
 interface HeldLock extends JobLock, LockHolder {
-  /** Time at which the last successful request for the lock was sent: it holds for at least `leaseMs` from then. */
+  /**
+   * Time at which the last successful request for the lock was sent. The lock holds for at least `leaseMs` from then.
+   */
   renewedAt: number
   lost: boolean
   ended: boolean
-  /** The lock has expired, and the server is being asked who has the job now. */
+  /** `true` if the lock has expired and the server is being asked who has the job now. */
   asking: boolean
 }
 
-/** A lock is at most one and a half periods old when the event loop is blocked: it then lasts for four fifths of a lease. */
+/**
+ * If the event loop blocks, a lock is at most one and a half periods old, and so lasts for another four fifths of a
+ * lease.
+ */
 const RENEWALS_PER_LEASE = 8
 
 /**
- * Renews the locks of all attempts of this process with one timer and one request, in place of BullMQ's own renewal.
- * That uses the wall clock and identifies a lock by job id: a clock that is set back stops it silently, and where a job
- * runs twice in one process, the end of the first attempt ends the renewal for the second, whose lock then expires too.
+ * Renews the locks of all this process's attempts with one timer and one request, in place of BullMQ's own renewal.
+ * BullMQ's uses the wall clock and identifies a lock by job id. A clock that is set back stops it silently. If a job
+ * runs twice in one process, the end of the first attempt ends the second one's renewal, whose lock then expires too.
  *
- * A renewal that fails or gets no reply is tried again until the lock must have expired. Then the attempt is withdrawn,
- * whatever the server would reply. After a stall of the event loop or the whole process nothing was tried: then
- * the server is asked first, which may not have given the job to anybody else. Where the whole machine stalled it may answer
- * late, and is waited for as long as a lease: this process would take a job that it has withdrawn again, and run it beside
+ * A renewal that fails or gets no reply is repeated until the lock must have expired. Then the attempt is withdrawn,
+ * whatever the server would reply. After a stall of the event loop or the process nothing was tried, so the server is
+ * asked first: it may not have given the job to another worker. If the whole machine stalled, the reply may be late,
+ * and is awaited for up to a lease: otherwise this process would take a job that it has withdrawn, and run it beside
  * itself.
  */
 export class LockRenewal {
@@ -55,7 +60,7 @@ export class LockRenewal {
   readonly #periodMs: number
   readonly #renew: LockRenewalOptions['renew']
   readonly #onError: LockRenewalOptions['onError']
-  /** Locks by job: the server gives each to one attempt at a time, the one that began last. */
+  /** Locks by job. The server gives each to one attempt at a time, the one that began last. */
   readonly #held = new Map<string, HeldLock>()
   #timer: ReturnType<typeof setTimeout> | undefined
 
@@ -67,14 +72,14 @@ export class LockRenewal {
   }
 
   /**
-   * Renews the lock of an attempt that begins, whose job BullMQ has just locked with this token, or of one that continues
-   * under the lock of another take of its job.
+   * Renews the lock of an attempt that begins, whose job BullMQ has just locked with this token, or of an attempt that
+   * continues under the lock of another take of its job.
    */
   hold(holder: LockHolder): JobLock {
     const earlier = this.#held.get(holder.jobId)
     if (earlier?.attempt === holder.attempt) earlier.lost = true
-    // The job was taken here once more, so another attempt runs. The server may have recorded the end of the earlier one while
-    // the reply is still under way: if it refused that record, `lose` is called.
+    // This process took the job again, so another attempt runs. The server may have recorded the earlier attempt's end
+    // while its reply is still on the way; if it refused that record, `lose` is called.
     else if (earlier !== undefined && !earlier.ended) this.#lose(earlier)
     const lock = { ...holder, renewedAt: performance.now(), lost: false, ended: false, asking: false }
     this.#held.set(holder.jobId, lock)
@@ -83,20 +88,20 @@ export class LockRenewal {
   }
 
   /**
-   * Marks an attempt whose handlers have ended. The lock is renewed until `release`, since a slow server may take longer than
-   * a lease to record the end, but is no longer judged: after the record, a renewal finds no lock either.
+   * Marks an attempt whose handlers have ended. Its lock is renewed until `release`, since a slow server may take
+   * longer than a lease to record the end. It is no longer judged: after the record, a renewal finds no lock either.
    */
   end(lock: JobLock): void {
     ;(lock as HeldLock).ended = true
   }
 
-  /** Ends the renewal, once the attempt's end is recorded or its job is left to others. */
+  /** Ends the renewal, once the attempt's end is recorded or its job is left to other workers. */
   release(lock: JobLock): void {
     const { jobId } = lock as HeldLock
     if (this.#held.get(jobId) === lock) this.#held.delete(jobId)
   }
 
-  /** Gives up a lock that has become another worker's, even after its attempt has ended. Calls `onLost` once. */
+  /** Gives up a lock that another worker now has, even after its attempt has ended. Calls `onLost` once. */
   lose(lock: JobLock): void {
     const held = lock as HeldLock
     if (held.lost) return
@@ -118,7 +123,7 @@ export class LockRenewal {
 
   #schedule(ms: number): void {
     const dueAt = performance.now() + ms
-    // Read the server's replies before judging locks: the event loop may have paused.
+    // Read the server's replies before judging locks, since the event loop may have paused.
     this.#timer = setTimeout(() => setImmediate(() => this.#check(dueAt)), ms)
   }
 
@@ -177,7 +182,7 @@ export class LockRenewal {
   }
 
   #lose(lock: HeldLock): void {
-    // The reply to a renewal may come after the end of the attempt.
+    // The reply to a renewal may arrive after the attempt has ended.
     if (this.#held.get(lock.jobId) === lock) this.lose(lock)
   }
 }

@@ -2,7 +2,7 @@ import { ErrorCode } from 'bullmq'
 import type { Relocked } from '../engine/engine.ts'
 import type { EventJob } from '../engine/event-job.ts'
 
-/** BullMQ's errors if another worker has the job, or has ended it. */
+/** BullMQ's errors if another worker has the job, or has completed it. */
 const LOST: ReadonlySet<unknown> = new Set([
   ErrorCode.JobNotExist,
   ErrorCode.JobLockNotExist,
@@ -13,32 +13,35 @@ const LOST: ReadonlySet<unknown> = new Set([
 const REPEAT_AFTER_MS = 250
 
 export interface RecordEvents {
-  /** Locks the job again for its attempt, or says why not. */
+  /** Locks the job again for its attempt, or returns why it cannot. */
   readonly relock: () => Promise<Relocked>
   /**
-   * The server refused the record of this attempt. An event loop that was blocked for longer than a lease may end the
-   * handlers before it learns that the lock is gone, and BullMQ reports the refusal without the job.
+   * The server refused this attempt's record. If the event loop is blocked for longer than a lease, handlers may end
+   * before the attempt learns that its lock is gone. BullMQ reports the refusal without the job.
    */
   readonly onLost: () => void
-  /** A record failed and is repeated. */
+  /** Reports a record that failed and is repeated. */
   readonly onRepeat: (error: Error) => void
-  /** The record was made and its reply lost: with it perhaps the next job, which the server locked for this worker. */
+  /**
+   * Reports a record that was made but whose reply was lost, perhaps along with the next job, which the server locked
+   * for this worker.
+   */
   readonly onReplyLost: () => Promise<unknown>
-  /** Returns whether nobody waits for the record any more. */
+  /** Returns whether the record is no longer needed. */
   readonly isOver: () => boolean
-  /** The event was handled, and it is over before that could be recorded. */
+  /** Reports that the completion of a handled event could not be recorded. */
   readonly onCompletionLost: (error: unknown) => void
-  /** The record was made, refused or given up. */
+  /** Reports that the record was made, refused or given up. */
   readonly onSettled: () => void
 }
 
 const RECORDS = ['moveToCompleted', 'moveToFailed', 'moveToDelayed', 'moveToWait'] as const
 
 /**
- * Tracks the call that records an attempt's end. It is repeated if the server did not make it: a
- * connection that ends, a replica too few, a full disk. BullMQ repeats it for two errors alone, and takes any other for a
- * failure of the handlers: a handled event would run again. The token of its lock makes repeating safe. Where the lock
- * expired meanwhile and nobody has taken the job, it is locked again.
+ * Tracks the call that records an attempt's end. The call is repeated if the server did not make the record: a broken
+ * connection, a missing replica, a full disk. BullMQ repeats it for two errors only, and treats any other as a failure
+ * of the handlers, so that a handled event would run again. The lock's token makes repeating safe. If the lock expired
+ * meanwhile and no worker has taken the job, it is locked again.
  */
 export function watchRecord(job: EventJob, events: RecordEvents): void {
   for (const name of RECORDS) {
@@ -65,7 +68,7 @@ async function repeated(job: EventJob, record: Call, args: readonly unknown[], e
   const again = () => {
     // BullMQ added the failure before it could record it.
     job.stacktrace = [...stacktrace]
-    // A repeat takes no next job with it: nothing would run that job once the drain is over.
+    // A repeated call takes no next job along: after the drain, nothing would run that job.
     return record(...args.slice(0, 2), false)
   }
   for (let tries = 0; ; tries++) {
@@ -88,7 +91,7 @@ async function repeated(job: EventJob, record: Call, args: readonly unknown[], e
   }
 }
 
-/** Returns whether BullMQ refused a record because the job is another worker's, or gone. */
+/** Returns whether BullMQ refused a record because another worker has the job, or because it is gone. */
 export function isLost(error: unknown): boolean {
   return LOST.has((error as { readonly code?: unknown }).code)
 }

@@ -6,7 +6,9 @@ const FLUSH_MS = 2000
 type Count = (minute: Required<MinuteCount>) => Promise<void>
 type Counts = Record<'received' | 'handled' | 'deadLettered', number>
 
-/** Counts what this process accepts and handles, and adds it to the counts of all processes every two seconds. */
+/**
+ * Counts the events that this process accepts and handles, and adds them to all processes' counts every two seconds.
+ */
 export class MinuteCounter {
   readonly #count: Count
   #startedAt = 0
@@ -27,7 +29,7 @@ export class MinuteCounter {
     this.#timer ??= setTimeout(() => void this.flush(), FLUSH_MS).unref()
   }
 
-  /** Drops counts that cannot be added: these are figures for people. Never rejects. */
+  /** Drops counts that cannot be added: they are only informative. Never rejects. */
   async flush(): Promise<void> {
     clearTimeout(this.#timer)
     this.#timer = undefined

@@ -2,12 +2,12 @@ import type { Observer } from '@ackhook/core'
 import { describeError } from '@ackhook/core/spi'
 import type { Engine } from '../engine/engine.ts'
 
-/** An error after this long without one starts a new outage: a worker retries a lost engine once a second. */
+/** Time without an error after which the next one starts a new outage: a worker retries a lost engine once a second. */
 const QUIET_MS = 10_000
 /** Some messages differ every time, so the map is bounded. */
 const MAX_KNOWN = 20
 
-/** Reports each error of an outage to the observer once: they come many times a second, and alternate. */
+/** Reports each error of an outage to the observer once: errors come many times a second, and alternate. */
 export class OutageLog {
   readonly #observe: Observer
   readonly #operation: string
@@ -31,7 +31,7 @@ export class OutageLog {
     if (now - lastAt >= QUIET_MS) this.#observe({ kind: 'store_down', operation: this.#operation, error })
   }
 
-  /** Forgets the outage: the engine replies again. */
+  /** Ends the outage: the engine replies again. */
   reset(): void {
     this.#lastAt.clear()
   }

@@ -16,9 +16,9 @@ interface Member {
 }
 
 /**
- * Steps 10 and 11: this process's share of the work, with a worker for each queue. As long as a slot is free each may take one
- * job more, and one without a job always waits for one. So a process takes at most as many jobs more than it has
- * slots as there are queues, and these wait for a slot.
+ * Steps 10 and 11: this process's share of the work, with one worker per queue. While a slot is free, each worker may
+ * take one more job, and a worker without a job always waits for one. So a process takes at most as many surplus jobs
+ * as there are queues, and these wait for a slot.
  */
 export class QueueWorkers {
   readonly #engine: Engine
@@ -46,7 +46,7 @@ export class QueueWorkers {
     return Promise.all(this.#workers().map(worker => worker.ready()))
   }
 
-  /** Takes no more jobs, waits for the running ones, then gives the rest back. */
+  /** Stops taking jobs, waits for running ones, then returns the rest to the queue. */
   async drain(timeoutMs: number): Promise<void> {
     this.#draining = true
     const drained = Promise.all(this.#workers().map(worker => worker.drain(timeoutMs)))
@@ -114,7 +114,7 @@ export class QueueWorkers {
   }
 }
 
-/** An even share of so many, one at least. What does not divide goes to the first. */
+/** Shares a number evenly, with at least one for each. The first one gets the remainder. */
 function shareOf(total: number, parts: number, index: number): number {
   return Math.max(1, Math.floor(total / parts) + Number(index < total % parts))
 }

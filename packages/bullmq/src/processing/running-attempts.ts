@@ -3,7 +3,7 @@ import type { Attempt, AttemptResult } from '@ackhook/core/spi'
 import type { EventJob } from '../engine/event-job.ts'
 import type { JobLock } from './lock-renewal.ts'
 
-/** An attempt, from the moment its job is taken until its end is recorded. */
+/** An attempt, from taking its job until its end is recorded. */
 export interface RunningAttempt {
   readonly delivery: Delivery
   readonly attempt: Attempt
@@ -28,8 +28,9 @@ interface OwnTake extends Take {
 }
 
 /**
- * The attempts of this process by their jobs. After a stall of the whole process its locks have expired, and it may take
- * its own jobs again while their handlers still run: then each goes on, under the new lock, and does not run beside itself.
+ * This process's attempts by job. After a stall of the whole process its locks have expired, and it may take its own
+ * jobs again while their handlers still run. Each attempt then continues under the new lock, and does not run beside
+ * itself.
  */
 export class RunningAttempts {
   readonly #takes = new Map<string, OwnTake>()
@@ -38,7 +39,7 @@ export class RunningAttempts {
   earlier(job: EventJob): RunningAttempt | undefined {
     const take = this.#takes.get(job.id!)
     if (take === undefined || take.lock.lost) return undefined
-    // Anything else has begun anew: a retry, a dead letter that was redriven, other bytes.
+    // Otherwise the job begins anew: a retry, a redriven dead letter, other bytes.
     const isSame = take.attemptsMade === job.attemptsMade && take.token === tokenOf(job)
     return isSame && job.stalledCounter > take.stalledCounter ? take : undefined
   }

@@ -1,4 +1,4 @@
-/** Limits the attempts of this process that run at a time, over all queues. Others wait. */
+/** Limits the attempts that this process runs at a time, over all queues. Others wait. */
 export class Slots {
   #free: number
   readonly #waiting: (() => void)[] = []
@@ -19,7 +19,7 @@ export class Slots {
     }
   }
 
-  /** Lets all waiting attempts begin: they have been withdrawn. */
+  /** Lets all waiting attempts begin, since they have been withdrawn. */
   open(): void {
     this.#free = Number.POSITIVE_INFINITY
     for (const begin of this.#waiting.splice(0)) begin()

@@ -7,12 +7,12 @@ import { mergeLists } from './merge-lists.ts'
 import { placeOf } from './place-of.ts'
 import type { QueueRecord } from './queue-record.ts'
 
-/** Longest time until a process notices a number of queues that another one has begun to use. */
+/** Longest time until a process notices that another one uses a new number of queues. */
 const REFRESH_MS = 5000
 
 /**
- * Several queues as one. An event is in the queue that the hash of its id names, and looked for wherever it was with a
- * number of queues that has been in use within the retention. A person's question about one event goes to all queues.
+ * Several queues as one. The hash of an event's id determines its queue. An event is also looked up where earlier
+ * numbers of queues placed it, if they were used within the retention. A query for a single event goes to all queues.
  */
 export class ManyQueues implements Engine {
   readonly queues: QueueEngine[]
@@ -21,7 +21,7 @@ export class ManyQueues implements Engine {
   readonly #count: number
   readonly #create: (index: number) => QueueEngine
   readonly #record: QueueRecord
-  /** Numbers of queues in the record, without this process' own. */
+  /** Numbers of queues in the record, without this process's own. */
   #otherCounts: readonly number[] = []
   #retentionMs = Number.POSITIVE_INFINITY
   #looking: Promise<void> | undefined
@@ -175,7 +175,7 @@ export class ManyQueues implements Engine {
     clearTimeout(this.#timer)
   }
 
-  /** Queues that may have an event: the one that takes it now, and those that took it before. */
+  /** Returns the queues that may have an event: the one that takes it now, and those that took it before. */
   #placesOf(jobId: string): readonly QueueEngine[] {
     const home = this.queues[placeOf(jobId, this.#count)]!
     if (this.#otherCounts.length === 0) return [home]
@@ -192,7 +192,7 @@ export class ManyQueues implements Engine {
     return answers
   }
 
-  /** Adds events that may still be in the queue of an earlier number of queues. */
+  /** Adds events that may still be in a queue of an earlier number. */
   async #addUnlessKnown(
     jobs: readonly NewJob[],
   ): Promise<ReadonlyMap<NewJob, boolean | KnownJob | Promise<boolean | KnownJob>>> {
@@ -230,7 +230,7 @@ export class ManyQueues implements Engine {
     }
   }
 
-  /** Forgets a number once its ids are, and once the queues that it alone had are empty. */
+  /** Forgets a number once its ids are forgotten and the queues that only it had are empty. */
   async #retire(count: number, used: ReadonlyMap<number, number>): Promise<void> {
     const rest = Math.max(this.#count, ...[...used.keys()].filter(other => other !== count))
     const counts = await Promise.all(this.queues.slice(rest, count).map(queue => queue.readCounts()))
@@ -268,7 +268,7 @@ export class ManyQueues implements Engine {
   }
 }
 
-/** Combines the boards: the first queue's has the processes and the counts, each queue's its postponed events. */
+/** Combines the boards: the first queue's has the processes and counts, each queue's its own postponed events. */
 function boardOf(first: InboxBoard, queues: readonly QueueEngine[]): InboxBoard {
   return {
     publish: async own => {

@@ -2,10 +2,10 @@ import { byPosition, bytesOf, type JobQuery, type ListedJob, PAGE_BYTES } from '
 
 type List = (query: JobQuery) => Promise<readonly ListedJob[]>
 
-/** Jobs beyond an even share of a page, since no list has exactly that many. */
+/** Jobs read beyond an even share of a page, since no list has exactly that share. */
 const SPARE = 8
 
-/** One page of several lists. It ends early like one of a single list. */
+/** Returns one page of several lists. It ends early, as a single list's does. */
 export async function mergeLists(lists: readonly List[], query: JobQuery): Promise<readonly ListedJob[]> {
   const limit = Math.min(query.limit, Math.ceil(query.limit / lists.length) + SPARE)
   const sources = lists.map(list => new Source(list, { ...query, limit }))

@@ -1,8 +1,8 @@
 import { crc32 } from 'node:zlib'
 
 /**
- * The queue of a job, one of `count`: the one with the greatest weight. With one queue more, only the jobs move for which
- * the new one is the greatest.
+ * Returns the queue of a job, one of `count`: the one with the greatest weight. When a queue is added, only those jobs
+ * move for which it has the greatest weight.
  */
 export function placeOf(jobId: string, count: number): number {
   const hash = crc32(jobId)
@@ -14,7 +14,7 @@ export function placeOf(jobId: string, count: number): number {
   return place
 }
 
-/** Every bit of the number counts for every bit of the result: MurmurHash3's last step. */
+/** Makes every bit of the number affect every bit of the result: MurmurHash3's last step. */
 function mixed(number: number): number {
   let bits = Math.imul(number ^ (number >>> 16), 0x85ebca6b)
   bits = Math.imul(bits ^ (bits >>> 13), 0xc2b2ae35)

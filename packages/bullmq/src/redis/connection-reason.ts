@@ -2,17 +2,19 @@ import type { Socket } from 'node:net'
 import { isError } from '@ackhook/core/spi'
 import type { RedisConnectionClient } from 'bullmq'
 
-/** Errors that Redis sends before it closes a connection. ioredis drops them, because they reply to none of its commands. */
+/**
+ * Errors that Redis sends before it closes a connection. ioredis drops them, since they reply to none of its commands.
+ */
 const GREETING = /^-((?:ERR max number of clients|DENIED|LOADING|MASTERDOWN)[^\r\n]*)/
-/** Part of the reply to ioredis' ready check. While Redis loads its data, ioredis only waits. */
+/** Part of the reply to ioredis' ready check. ioredis only waits while Redis loads its data. */
 const LOADING = /\nloading:1\r/
-/** Bytes to read for a reason; more than the ready check's reply has. */
+/** Bytes to read for a reason. More than the ready check's reply has. */
 const MAX_READ = 65_536
-/** ioredis' own sentences about commands that had no connection. */
+/** ioredis' own messages for commands that had no connection. */
 const HAD_NO_CONNECTION =
   /^(?:Connection is closed\.$|Stream isn't writeable|Cluster isn't ready|Reached the max retries per request)/
 
-/** Tells why a client has no connection: by the server's first words, or else by the socket's error. */
+/** Finds out why a client has no connection: from the server's first words, or else from the socket's error. */
 export class ConnectionReason {
   #reason: Error | undefined
   /** Nothing has failed in this attempt to connect. */
@@ -35,7 +37,7 @@ export class ConnectionReason {
     })
   }
 
-  /** Returns the reason for a missing connection, if the failure says no more than that. */
+  /** Returns the reason for a missing connection, if the error says only that it is missing. */
   of(error: unknown): unknown {
     const { name, message } = Object(error) as Partial<Error>
     if (name === 'DeadlineError') return this.#reason ?? error
@@ -48,20 +50,23 @@ export class ConnectionReason {
     this.#isFirst = false
   }
 
-  /** A write that fails because the server has refused the connection: its words were lost with it, or came before. */
+  /**
+   * Returns whether the error says less than the known reason: a write fails because the server has refused the
+   * connection.
+   */
   #isLess(error: Error): boolean {
     const { code } = error as NodeJS.ErrnoException
     return (code === 'EPIPE' || code === 'ECONNRESET') && this.#reason?.name === 'ReplyError'
   }
 }
 
-/** Unwraps a cluster's error, which says that no node replies and has the cause under another name. */
+/** Unwraps a cluster's error, which says that no node replies and holds the cause under another name. */
 function nodeErrorOf(error: Error): Error {
   const { lastNodeError } = error as Error & { readonly lastNodeError?: unknown }
   return isError(lastNodeError) ? lastNodeError : error
 }
 
-/** Reads along until the returned function is called. A cluster itself has no socket. */
+/** Reads the connection's data too, until the returned function is called. A cluster itself has no socket. */
 function readGreeting(socket: Socket | undefined, onError: (error: Error) => void): () => void {
   let said = ''
   const stop = () => void socket?.off('data', read)

@@ -3,30 +3,30 @@ import { ConfigurationError } from '@ackhook/core'
 import type { RedisConnectionClient, RedisOptions } from 'bullmq'
 
 type Overrides = Readonly<Record<string, unknown>>
-/** Opens our own connection: like the user's, except for the settings that we depend on. */
+/** Opens this package's own connection: like the user's, except for the settings that it depends on. */
 export type Connect = (overrides: Overrides) => RedisConnectionClient
-/** Values of ioredis: 1 for a new connection, 2 to send the command again on it as well. */
+/** ioredis' values: 1 for a new connection, 2 to resend the command on it as well. */
 type Reconnect = boolean | 1 | 2
 
 /** Never give up on the server, whatever the user's own client does. */
 const ALWAYS = {
   lazyConnect: false,
   retryStrategy: (times: number): number => Math.min(times * 100, 2000),
-  // While a server loads its data, ioredis waits as long as the server estimates, up to 10 s, before it tries again.
+  // ioredis waits before it retries a server that loads its data, for the server's own estimate, up to 10 s.
   maxLoadingRetryTime: 500,
-  // BullMQ and this package calculate with Redis' numbers.
+  // BullMQ and this package calculate with numbers from Redis.
   stringNumbers: false,
 }
-/** A delivery must fail at once when the server is gone: the sender repeats it, so nothing is queued here. */
+/** A delivery must fail at once when the server is gone: the sender repeats it, so no command is queued here. */
 export const FOR_DELIVERIES: Overrides = {
   ...ALWAYS,
   enableOfflineQueue: false,
   maxRetriesPerRequest: 0,
   reconnectOnError: reconnectOn('fail'),
-  // A connection that the network has dropped silently never ends by itself. Deliveries have given up by then.
+  // A connection that the network has dropped silently never ends by itself. Deliveries give up earlier.
   socketTimeout: 3000,
 }
-/** The worker waits for its server forever, and for jobs longer than any time limit on a command. */
+/** The worker waits for its server indefinitely, and for jobs longer than any command timeout. */
 export const FOR_WORK: Overrides = {
   ...ALWAYS,
   enableOfflineQueue: true,
@@ -52,7 +52,7 @@ export async function connector(connection: string | RedisOptions | RedisConnect
       page: 'missing-packages',
     })
   })
-  // Early releases of ioredis 5 have a default export alone.
+  // Early releases of ioredis 5 have only a default export.
   if (Redis === undefined) {
     throw new ConfigurationError('connection', 'needs ioredis 5.3 or later: npm install ioredis@latest', {
       page: 'missing-packages',
@@ -60,7 +60,7 @@ export async function connector(connection: string | RedisOptions | RedisConnect
   }
   if (typeof connection === 'string')
     return overrides => ignoreErrors(new Redis(connection, { ...overrides }))
-  // `url` is BullMQ's own option: ioredis would ignore it and connect to localhost.
+  // `url` is BullMQ's own option. ioredis would ignore it and connect to localhost.
   const { url, ...options } = connection
   return overrides => {
     const ours = { ...options, ...withReasonsOf(connection, overrides) }
@@ -68,13 +68,16 @@ export async function connector(connection: string | RedisOptions | RedisConnect
   }
 }
 
-/** Disconnects for good. Between two connection attempts, ioredis' own disconnect() emits nothing and leaves commands pending. */
+/**
+ * Disconnects for good. Between two attempts to connect, ioredis' own disconnect() emits nothing and leaves commands
+ * pending.
+ */
 export function disconnect(client: RedisConnectionClient): void {
   if (client['status'] === 'reconnecting') client['status'] = 'wait'
   client.disconnect?.()
 }
 
-/** BullMQ reports errors while it listens. An error before or after that must not end the process. */
+/** BullMQ handles errors while it listens. An error before or after that must not end the process. */
 export function ignoreErrors(client: RedisConnectionClient): RedisConnectionClient {
   client.on?.('error', () => {})
   client.on?.('close', () => clearSocketTimeout(client))
@@ -84,22 +87,25 @@ export function ignoreErrors(client: RedisConnectionClient): RedisConnectionClie
 }
 
 /**
- * A TLS socket that is closed within its handshake may emit two errors, and ioredis listens to the first
- * (https://github.com/redis/ioredis/pull/962). It makes its socket in the turn in which it begins to connect.
+ * Handles both errors of a TLS socket that is closed during its handshake: it may emit two, and ioredis listens only to
+ * the first (https://github.com/redis/ioredis/pull/962). ioredis creates its socket in the same turn in which it begins
+ * to connect.
  */
 function ignoreLaterErrors(client: RedisConnectionClient): void {
   client['stream']?.on('error', () => {})
 }
 
-/** ioredis 5 leaves the timer of `socketTimeout` running, which ends the next connection or keeps the process alive. */
+/**
+ * ioredis 5 leaves the timer of `socketTimeout` running, which would end the next connection or keep the process alive.
+ */
 function clearSocketTimeout(client: RedisConnectionClient): void {
   clearTimeout(client['socketTimeoutTimer'])
   client['socketTimeoutTimer'] = undefined
 }
 
 /**
- * Reads the network once more before a connection is given up. Replies may arrive, and `socketTimeout` expire, while a
- * handler blocks the event loop, and Node runs the timer first. A cluster itself has no socket.
+ * Reads from the network once more before giving up a connection. Replies may arrive, and `socketTimeout` expire, while
+ * a handler blocks the event loop, and Node runs the timer first. A cluster itself has no socket.
  */
 function readBeforeTimeout(socket: Socket | undefined): void {
   if (socket === undefined) return
@@ -119,12 +125,12 @@ function isClient(
 }
 
 function duplicateCluster(cluster: RedisConnectionClient, overrides: Overrides): RedisConnectionClient {
-  // A cluster finds its masters by itself. It connects to a node only for a command: a node that is still connecting while
-  // the cluster reads its own state makes it start again, for seconds.
+  // A cluster finds its masters by itself, and connects to a node only when it has a command for it. A node that is
+  // still connecting while the cluster reads its own state makes the cluster start again, for seconds.
   const { retryStrategy, reconnectOnError, ...redisOptions } = overrides
   return cluster.duplicate([], {
     clusterRetryStrategy: retryStrategy,
-    // A lagging replica lacks the newest jobs and the newest dead letters.
+    // A lagging replica lacks the newest jobs and dead letters.
     scaleReads: 'master',
     lazyConnect: false,
     enableOfflineQueue: overrides['enableOfflineQueue'],
@@ -133,14 +139,14 @@ function duplicateCluster(cluster: RedisConnectionClient, overrides: Overrides):
 }
 
 /**
- * Reconnects after a failover behind one address. Open connections still lead to the old master, which replies READONLY, or
- * UNBLOCKED to a command that waits for a job. A new connection leads to the new master.
+ * Reconnects after a failover behind one address. Open connections still lead to the old master, which replies
+ * READONLY, or UNBLOCKED to a command that waits for a job. A new connection leads to the new master.
  */
 function reconnectOn(then: 'fail' | 'repeat'): (error: Error) => Reconnect {
   return ({ message }) => (/READONLY|^UNBLOCKED/.test(message) ? (then === 'repeat' ? 2 : 1) : false)
 }
 
-/** The user's own reasons to reconnect stay in force. */
+/** The user's own reasons to reconnect still apply. */
 function withReasonsOf(connection: RedisOptions | RedisConnectionClient, overrides: Overrides): Overrides {
   const { reconnectOnError: theirs } = connection['options'] ?? connection
   const { reconnectOnError: ours } = overrides

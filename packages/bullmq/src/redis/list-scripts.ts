@@ -1,6 +1,6 @@
 import { JOB_BYTES } from '../engine/job-list.ts'
 
-/** Lists jobs in scripts: an application may change how ioredis transforms other replies. */
+/** Lists jobs in scripts, because an application may change how ioredis transforms other replies. */
 const READ_JOB = `
 local prefix, withBodies = ARGV[1], ARGV[2] == '1'
 local function sizeOf(id)
@@ -25,9 +25,10 @@ end
 `
 
 /**
- * Dead letters after a place, the first of them that fit. KEYS: the failed jobs. ARGV: the prefix of the queue's keys, 1 for
- * bodies, the order, the place (two empty texts for the beginning), how many, how many bytes, and how many the first may
- * have, empty for any number. Returns the letters, how many places it looked at, and the last of these, if there was one.
+ * Returns the first dead letters after a place that fit. KEYS: the failed jobs. ARGV: the prefix of the queue's keys, 1
+ * for bodies, the order, the place (two empty texts for the beginning), how many, how many bytes, and how many the
+ * first may have, empty for any number. Returns the dead letters, the number of places read, and the last of these, if
+ * there was one.
  */
 export const LIST_DEAD: string = `${READ_JOB}
 local isNewest, at, after, most, slice, first = ARGV[3] == 'newest', ARGV[4], ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8])
@@ -64,7 +65,10 @@ local last = places[looked] or { false, false }
 return { found, looked, last[2], last[1] }
 `
 
-/** Jobs by their ids, as many of the first as fit. KEYS: the running jobs, for a cluster. ARGV: the prefix of the queue's keys, 1 for bodies, how many bytes, the ids. */
+/**
+ * Returns jobs by their ids, as many of the first as fit. KEYS: the running jobs, for a cluster. ARGV: the prefix of
+ * the queue's keys, 1 for bodies, how many bytes, the ids.
+ */
 export const READ_JOBS: string = `${READ_JOB}
 local found, bytes = {}, 0
 for i = 4, #ARGV do
@@ -76,8 +80,8 @@ return found
 `
 
 /**
- * One job and its state. What has no other waits: to look for it in a long list would take Redis long.
- * KEYS: the failed, handled and running jobs. ARGV: the prefix of the queue's keys, 1 for its body, the id.
+ * Returns one job and its state. A job in no other state is waiting: searching a long list for it would take Redis
+ * long. KEYS: the failed, handled and running jobs. ARGV: the prefix of the queue's keys, 1 for its body, the id.
  */
 export const FIND_JOB: string = `${READ_JOB}
 local id = ARGV[3]

@@ -1,7 +1,10 @@
 import type { StoreNotice } from '@ackhook/core/spi'
 import { type AskedBetween, clockNotice } from '../engine/clock-notice.ts'
 
-/** Reads `INFO` for settings under which Redis may lose acknowledged events, and for a clock that differs from this process's. */
+/**
+ * Finds settings in `INFO` under which Redis may lose acknowledged events, and a clock that differs from this
+ * process's.
+ */
 export function redisNotices(info: string, asked: AskedBetween): readonly StoreNotice[] {
   const notices: StoreNotice[] = []
   const policy = field(info, 'maxmemory_policy')
@@ -20,17 +23,17 @@ export function redisNotices(info: string, asked: AskedBetween): readonly StoreN
     notices.push({
       code: 'redis_not_durable',
       message:
-        'Redis has no append-only file: a crash of Redis loses acknowledged events. Set appendonly yes, and appendfsync always for each single event.',
+        'Redis has no append-only file: if Redis crashes, acknowledged events are lost. Set appendonly yes, and appendfsync always if none may be lost.',
     })
   }
   return [...notices, ...clockNotice('Redis', Number(field(info, 'server_time_usec')) / 1000, asked)]
 }
 
-/** Reports data lost to FLUSHALL or FLUSHDB, or to a restart or failover to a server without it. */
+/** Reports that data was lost: to FLUSHALL or FLUSHDB, or to a restart or failover to a server without it. */
 export function redisEmptied(queue: string): StoreNotice {
   return {
     code: 'redis_emptied',
-    message: `Redis has lost the data of queue '${queue}' while this process ran: acknowledged events that waited, dead letters and remembered ids are gone, and events that are delivered again run again. Find out who emptied it, or whether it restarted without its file.`,
+    message: `Redis has lost all data of queue '${queue}' since this process started: waiting events, dead letters and remembered ids are gone, and redelivered events run again. Find out who emptied it, or whether it restarted without its file.`,
   }
 }
 

@@ -15,8 +15,8 @@ interface Backend {
 }
 
 /**
- * Lets a worker take a job whose fields BullMQ cannot parse. It would throw between the lock and the handlers: the job would
- * run into its lease again and again, and never become a dead letter.
+ * Lets a worker take a job whose fields BullMQ cannot parse. BullMQ would throw between the lock and the handlers: the
+ * job's lock would expire again and again, and the job would never become a dead letter.
  */
 export function parsableJobs(backend: object): void {
   const bullmq = backend as Backend
@@ -29,7 +29,7 @@ export function parsableJobs(backend: object): void {
   }
 }
 
-/** Names and values by turns, of the job that a script has taken. */
+/** Alternating names and values of the job that a script has taken. */
 function makeParsable(fields: unknown[]): void {
   for (let i = 0; i + 1 < fields.length; i += 2) {
     const [name, value] = [String(fields[i]), String(fields[i + 1])]

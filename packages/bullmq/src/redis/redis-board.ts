@@ -14,18 +14,18 @@ local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local function text(number) return string.format('%.0f', number) end
 `
-/** Stays when nothing renews it for so long, as after the last process of a service. */
+/** Expiry of the list if no process renews it, as after the last process of a service. */
 const KEEP_POSTPONED_MS = 3_600_000
 /** Overdue jobs that one publication looks at. */
 const SWEEP = 100
 
 /**
- * A removal comes first: what follows it is allowed on a Redis without free memory, where a process must be able to start
- * as well.
+ * Publishes a process and drops stale entries. A removal comes first: any command after it is allowed on a Redis
+ * without free memory, on which a process must be able to start too.
  *
- * KEYS: processes by the end of their time, what they published, postponed jobs by when they are due. ARGV: id, JSON, how
- * long to keep it, when a postponed job is stale, the prefix of the queue's keys, from which and how many overdue jobs to look
- * at. Returns where to go on: more than so many may wait legitimately, in a backlog.
+ * KEYS: processes by expiry, their published texts, postponed jobs by due time. ARGV: id, JSON, how long to keep it,
+ * when a postponed job is stale, the prefix of the queue's keys, from which and how many overdue jobs to look at.
+ * Returns where to go on, since a backlog may hold more overdue jobs than that.
  */
 const PUBLISH = `${NOW}
 redis.call('ZREM', KEYS[1], ARGV[1])
@@ -47,7 +47,9 @@ end
 return #overdue < tonumber(ARGV[7]) and 0 or ARGV[6] + kept
 `
 
-/** KEYS as for publishing. Answers the number of postponed jobs, then JSON and milliseconds left of each process. */
+/**
+ * KEYS as for publishing. Returns the number of postponed jobs, then JSON and remaining milliseconds of each process.
+ */
 const READ = `${NOW}
 local live = redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. text(now), '+inf', 'WITHSCORES')
 local found = { redis.call('ZCARD', KEYS[3]) }
@@ -91,13 +93,13 @@ redis.call('HINCRBY', KEYS[1], ARGV[1] .. ':received', ARGV[5])
 redis.call('PEXPIRE', KEYS[1], ARGV[4])
 `
 
-/** The board in four keys of the queue, each with an expiry. */
+/** The board, in four keys of the queue, each with an expiry. */
 export class RedisBoard implements EventBoard {
   readonly #client: RedisConnectionClient
   readonly #keyOf: (name: string) => string
   readonly #keys: readonly string[]
   readonly #minutes: string
-  /** Overdue jobs read since the first one. */
+  /** Overdue jobs read so far, since the first one. */
   #swept = 0
 
   constructor(client: RedisConnectionClient, keyOf: (name: string) => string) {

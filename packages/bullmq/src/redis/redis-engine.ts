@@ -40,15 +40,15 @@ import {
   REQUEUE,
 } from './scripts.ts'
 
-/** Bytes of data in one bite of pruning, so that large bodies do not make it long. */
+/** Bytes of data in one round of pruning, so that large bodies do not make it slow. */
 const MAX_BITE_BYTES = 4_000_000
-/** Jobs read of each unfinished state, to find the oldest. */
+/** Jobs of each unfinished state that are read to find the oldest. */
 const SAMPLE = 20
 
-/** Keys of which a queue that was used has at least one. */
+/** Keys of a queue. A queue that was used has at least one of them. */
 const USED = ['ackhook-processes', 'wait', 'active', 'delayed', 'prioritized', 'failed', 'completed']
 
-/** Prefix of the key that leads to an unreadable job. */
+/** Prefix of the key under which an unreadable job is found. */
 const NAME = 'ackhook-unreadable:'
 
 /** A wrong or missing password, or a user that is disabled. */
@@ -65,7 +65,7 @@ export async function createRedisEngine(
   return new ManyQueues(queues, create, new RedisQueueRecord(deliveries.client, settings))
 }
 
-/** The connection of deliveries and questions, which all queues share. */
+/** The connection for deliveries and queries, which all queues share. */
 class Deliveries {
   readonly client: RedisConnectionClient
   readonly reason: ConnectionReason
@@ -79,7 +79,7 @@ class Deliveries {
         if (REFUSED.test(error.message)) reject(error)
       })
     })
-    // Only a start waits for it.
+    // Only a start waits for this.
     this.refused.catch(() => {})
   }
 }
@@ -91,16 +91,16 @@ class RedisEngine implements QueueEngine {
   readonly board: EventBoard
   readonly refused: Promise<never>
   readonly traced: boolean
-  /** Names this process when processes take turns at pruning. */
+  /** Identifies this process when processes take turns at pruning. */
   readonly #id = randomUUID()
-  /** Options that queue and worker share. */
+  /** Options shared by the queue and the worker. */
   readonly #shared: Omit<QueueOptions, 'connection'>
   readonly #connect: Connect
   readonly #client: RedisConnectionClient
   readonly #jobList: RedisJobList
   readonly #reason: ConnectionReason
   readonly #toDisconnect: RedisConnectionClient[] = []
-  /** Stays for as long as the data of the queue does. */
+  /** A mark that exists as long as the queue's data. */
   #mark: string | undefined
 
   constructor(
@@ -121,7 +121,7 @@ class RedisEngine implements QueueEngine {
       connection: this.#client,
       skipMetasUpdate: !create,
     })
-    // The call that failed rejects. Without a listener BullMQ would print the error as well.
+    // The failed call rejects by itself. Without a listener, BullMQ would also print the error.
     this.#queue.on('error', () => {})
     const keyOf = (name: string) => this.#key(name)
     this.board = new RedisBoard(this.#client, keyOf)
@@ -137,7 +137,7 @@ class RedisEngine implements QueueEngine {
   }
 
   async exists(): Promise<boolean> {
-    // BullMQ writes its version when it opens a queue, and ignores that this failed.
+    // BullMQ writes its version when it opens a queue, and ignores a failure to do so.
     if ((await this.#queue.getVersion()) !== null) return true
     return Number(await this.#client['exists'](...USED.map(name => this.#key(name)))) > 0
   }
@@ -145,8 +145,8 @@ class RedisEngine implements QueueEngine {
   async prepare(): Promise<void> {}
 
   add(jobs: readonly NewJob[]): readonly Promise<boolean>[] {
-    // Redis replies to this first, since it shares a connection with the adds.
-    // One question for all jobs, and single adds. perf: note 26.
+    // Redis replies to the lookup first, since it shares a connection with the adds. One lookup for all jobs, then
+    // single adds. perf: note 26.
     const known = this.#client['exists'](...jobs.map(({ opts }) => this.#key(opts.jobId)))
     return jobs.map(async ({ name, data, opts }) => {
       const [anyKnown] = await Promise.all([known, this.#queue.add(name, data, opts)])
@@ -242,7 +242,7 @@ class RedisEngine implements QueueEngine {
   }
 
   isFull(error: unknown): boolean {
-    // Scripts too can fail so, with text of Redis' own in front.
+    // Scripts can fail this way too, with text of Redis' own in front.
     return /(?:^|[: -])OOM command not allowed/.test(describeError(error))
   }
 
@@ -262,7 +262,7 @@ class RedisEngine implements QueueEngine {
       // BullMQ's close would wait for the blocking connection while Redis is gone.
       close: () => {
         for (const one of blocking) {
-          // BullMQ reconnects an empty cluster before it blocks, even one that its close has just emptied.
+          // BullMQ reconnects an empty cluster before it blocks, even one that its own close has just emptied.
           one['connect'] = connectNoMore
           if (one['status'] === 'reconnecting') disconnect(one)
         }
@@ -319,7 +319,7 @@ class RedisEngine implements QueueEngine {
   }
 }
 
-/** One step for each, sent without waiting for the one before: the server goes on with deliveries in between. */
+/** Changes each job in its own step, without waiting for the previous one: the server handles deliveries in between. */
 async function changedOf(
   jobIds: readonly string[],
   change: (jobId: string) => Promise<boolean>,
@@ -328,7 +328,10 @@ async function changedOf(
   return jobIds.filter((_, i) => changed[i])
 }
 
-/** Sets the concurrency, and wakes BullMQ's loop if it waits for one of as many jobs as before. BullMQ's `resume` wakes it the same way. */
+/**
+ * Sets the concurrency, and wakes BullMQ's loop if it runs as many jobs as it could before. BullMQ's `resume` wakes it
+ * the same way.
+ */
 function setConcurrency(worker: Worker, concurrency: number): void {
   const { mainLoopQueue: jobs } = worker as unknown as { readonly mainLoopQueue: JobLoop | null }
   const isWaiting = jobs !== null && jobs.numTotal() >= worker.concurrency && worker.concurrency < concurrency
@@ -345,7 +348,7 @@ async function connectNoMore(): Promise<never> {
   throw new Error('Connection is closed.')
 }
 
-/** The connections that BullMQ makes from this one, to block on while it waits for jobs. */
+/** Collects the connections that BullMQ duplicates from this one, to block on while it waits for jobs. */
 function trackDuplicates(connection: RedisConnectionClient): readonly RedisConnectionClient[] {
   const copies: RedisConnectionClient[] = []
   const duplicate = connection.duplicate.bind(connection)

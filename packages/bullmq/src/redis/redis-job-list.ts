@@ -10,7 +10,7 @@ import {
 } from '../engine/job-list.ts'
 import { FIND_JOB, LIST_DEAD, READ_JOBS } from './list-scripts.ts'
 
-/** Bytes of data that one script looks at, and does not send. */
+/** Bytes of data that one script reads without sending them. */
 const READ_BYTES = 4_000_000
 const READ_AT_ONCE = 250
 
@@ -18,8 +18,8 @@ const READ_AT_ONCE = 250
 type Reply = readonly [string, ...(string | null)[]]
 
 /**
- * Dead letters are in a sorted set, and running jobs are a short list. Waiting jobs are in a list without an order by age or
- * an index by id, beside a set of delayed jobs: no page of them could be stable.
+ * Dead letters are in a sorted set, and running jobs in a short list. Waiting jobs are in a list without an order by
+ * age or an index by id, beside a set of delayed jobs, so no page of them could be stable.
  */
 export class RedisJobList {
   readonly #client: RedisConnectionClient
@@ -66,7 +66,7 @@ export class RedisJobList {
     }
     return (
       jobs
-        // The event may have been handled and forgotten since.
+        // The event may have been handled and forgotten meanwhile.
         .filter(({ addedAt }) => addedAt > 0)
         .map(job => ({ ...job, at: job.addedAt }))
         .toSorted(byPosition)

@@ -6,15 +6,15 @@ const NOW = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 `
-/** KEYS: the record. Returns numbers and ages by turns. */
+/** KEYS: the record. Returns alternating numbers and ages. */
 const READ = `${NOW}
 local found = redis.call('HGETALL', KEYS[1])
 for i = 2, #found, 2 do found[i] = string.format('%.0f', now - found[i]) end
 return found
 `
 /**
- * Records a number of queues. An inbox without a record may have had one queue. A removal comes first: a script that begins
- * with one may write on a Redis without free memory. KEYS: the record. ARGV: the number.
+ * Records a number of queues. An inbox without a record may have had one queue. A removal comes first, since a script
+ * that begins with one may write on a Redis without free memory. KEYS: the record. ARGV: the number.
  */
 const USE = `${NOW}
 now = string.format('%.0f', now)
@@ -25,7 +25,7 @@ if isNew then redis.call('HSET', KEYS[1], '1', now) end
 redis.call('HSET', KEYS[1], ARGV[1], now)
 `
 
-/** The record in a hash of the first queue. */
+/** The record, in a hash of the first queue. */
 export class RedisQueueRecord implements QueueRecord {
   readonly #client: RedisConnectionClient
   readonly #key: string
@@ -40,7 +40,7 @@ export class RedisQueueRecord implements QueueRecord {
     const used = new Map<number, number>()
     for (let i = 0; i < found.length; i += 2) {
       const count = Number(found[i])
-      // A later release may allow more.
+      // A later release may allow more queues.
       if (count >= 1 && count <= MAX_QUEUES) used.set(count, Number(found[i + 1]))
     }
     return used

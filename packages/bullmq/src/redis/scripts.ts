@@ -1,6 +1,6 @@
 /**
- * Reads the fields that outlive a job's body from the beginning of its data. An edit in a dashboard may have moved them, and
- * another producer's job lacks them.
+ * Reads the fields that outlive a job's body from the beginning of its data. An edit in a dashboard may have moved
+ * them, and another producer's job lacks them.
  */
 const HEAD_OF = `
 local function headOf(data)
@@ -14,8 +14,8 @@ end
 `
 
 /**
- * Returns the token and fingerprint of each job or remembered id, whether it is a dead letter, and whether it exists. In one step: a
- * dead letter that is discarded between two questions would look like an event that was handled.
+ * Returns the token and fingerprint of each job or remembered id, whether it is a dead letter, and whether it exists.
+ * In one step: a dead letter that is discarded between two calls would look like a handled event.
  *
  * KEYS: the failed jobs, then the jobs. ARGV: the ids of the jobs.
  */
@@ -31,15 +31,16 @@ return found
 `
 
 /**
- * Replaces handled jobs by their ids: a hash in place of the job's, so that BullMQ's add still finds the id known, in the
- * same step as ever. A new hash, because one that was large once stays large. Redis forgets it when its retention is
- * over. The job is deleted before anything is written, which a Redis without free memory then allows.
+ * Replaces handled jobs by their ids: a hash takes the place of the job's, in the same step, so that BullMQ's add still
+ * finds the id known. It is a new hash, because one that was large stays large. Redis forgets it when its retention
+ * ends. The job is deleted before anything is written, which a Redis without free memory then allows.
  *
- * One bite ends after so many bytes of data as well, because Redis serves nothing else meanwhile. A process that replaced
- * something has the next turn for two seconds: bites of several processes would add up.
+ * A round also ends after a number of bytes, because Redis serves no other client meanwhile. A process that replaced
+ * jobs has the next turn for two seconds: rounds of several processes would add up.
  *
- * KEYS: the handled jobs, whose turn it is. ARGV: the prefix of the queue's keys, the time until which they were handled, the
- * time now, the number of jobs and of bytes, the process, and 1 to ignore the turn. Returns how many there were.
+ * KEYS: the handled jobs, whose turn it is. ARGV: the prefix of the queue's keys, the time until which they were
+ * handled, the time now, the number of jobs and of bytes, the process, and 1 to ignore the turn. Returns the number of
+ * jobs.
  */
 export const PRUNE: string = `${HEAD_OF}
 local handled = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', ARGV[2], 'WITHSCORES', 'LIMIT', 0, ARGV[4])
@@ -74,15 +75,15 @@ return bytes < 0 and tonumber(ARGV[4]) or #handled / 2
 `
 
 /**
- * Moves a dead letter back to the waiting jobs, with fresh counts of attempts and stalls, its routing token as it was, and the name
- * and data of a redelivery if there is one. In one step: between BullMQ's `updateData` and `retry`, a second delivery with
- * other bytes could overwrite those that were just acknowledged.
+ * Moves a dead letter back to the waiting jobs, with fresh counts of attempts and stalls, its routing token unchanged,
+ * and the name and data of a redelivery if there is one. In one step: between BullMQ's `updateData` and `retry`, a
+ * second delivery with other bytes could overwrite the bytes that were just acknowledged.
  *
- * Queue and job have no priority and no parent. The marker wakes a worker, which checks by itself whether the queue
- * is paused.
+ * Queue and job have no priority and no parent. The marker wakes a worker, which checks by itself whether the queue is
+ * paused.
  *
- * KEYS: the failed jobs, the job, the waiting jobs, the marker, the events of the queue.
- * ARGV: the id of the job, the time since which it waits; its new name and data, or nothing more.
+ * KEYS: the failed jobs, the job, the waiting jobs, the marker, the events of the queue. ARGV: the id of the job, the
+ * time since which it waits; its new name and data, or nothing more.
  */
 export const REQUEUE = `
 if redis.call('EXISTS', KEYS[2]) == 0 or redis.call('ZREM', KEYS[1], ARGV[1]) == 0 then return 0 end
@@ -96,7 +97,7 @@ return 1
 `
 
 /**
- * Removes a job if it is a dead letter. In one step: BullMQ's own `remove` takes any job without a lock, so also one
+ * Removes a job if it is a dead letter. In one step: BullMQ's own `remove` accepts any job without a lock, even one
  * that a redelivery has just requeued.
  *
  * KEYS: the failed jobs, the job, its log, the events of the queue. ARGV: the id of the job.
@@ -109,7 +110,7 @@ return 1
 `
 
 /**
- * Forgets a handled event: its job, or what is left of it once the job has been replaced by its id.
+ * Forgets a handled event: its job, or the hash that has replaced it.
  *
  * KEYS: the handled jobs, the job, its log. ARGV: the id of the job.
  */
@@ -125,12 +126,12 @@ return 1
 `
 
 /**
- * Counts waiting, running and dead events, and returns the acceptance time of the oldest unfinished one and the failure of one
- * that waits for another attempt. The oldest are at the end of the lists. Delayed jobs are ordered by due time: the oldest
- * has the most attempts behind it, hence the longest delay, and is among the last.
+ * Counts waiting, running and dead events. Also returns the acceptance time of the oldest unfinished event, and the
+ * failure of one that waits for another attempt. The oldest are at the end of the lists. Delayed jobs are ordered by
+ * due time: the oldest has the most attempts behind it, and so the longest delay, and is among the last.
  *
- * KEYS: the jobs that wait, are paused, delayed, prioritized, run, failed. ARGV: the prefix of the queue's keys, and how
- * many of each to look at.
+ * KEYS: the waiting, paused, delayed, prioritized, running and failed jobs. ARGV: the prefix of the queue's keys, and
+ * how many of each to look at.
  */
 export const READ_COUNTS = `
 local sampled = {}
@@ -154,9 +155,9 @@ return { pending, redis.call('LLEN', KEYS[5]), redis.call('ZCARD', KEYS[6]), sam
 `
 
 /**
- * Renews locks as BullMQ does, with PEXPIRE instead of SET: a Redis without free memory refuses SET, and running events would lose
- * its lock. KEYS: the possibly stalled jobs. ARGV: the prefix of the queue's keys, milliseconds, then pairs of a job's id
- * and token. Returns the ids of the jobs that are no longer locked with their token.
+ * Renews locks as BullMQ does, but with PEXPIRE instead of SET: a Redis without free memory refuses SET, and running
+ * events would lose their locks. KEYS: the possibly stalled jobs. ARGV: the prefix of the queue's keys, milliseconds,
+ * then pairs of a job's id and token. Returns the ids of the jobs that are no longer locked with their token.
  */
 export const EXTEND_LOCKS = `
 local lost = {}
@@ -173,12 +174,13 @@ return lost
 `
 
 /**
- * Locks a job again for the attempt that had it, in one step with the proof that no other has begun since: one that waits,
- * because its lock has expired, may be taken at any time. BullMQ returns it to the end of the list, where LREM begins. A
- * full Redis checks for memory until the first write, and LREM takes none.
+ * Locks a job again for its attempt. In one step with the proof that no other attempt has begun since: a job that
+ * waits, because its lock has expired, may be taken at any time. BullMQ returns such a job to the end of the list,
+ * where LREM begins. A full Redis checks for memory until the first write, and LREM needs none.
  *
- * KEYS: the job, its lock, the running jobs, the waiting jobs. ARGV: the id of the job, the token, milliseconds, how many
- * attempts have begun, when the last one did, how many have ended before it, the count of stalls. Returns a `Relocked`.
+ * KEYS: the job, its lock, the running jobs, the waiting jobs. ARGV: the id of the job, the token, milliseconds, how
+ * many attempts have begun, when the last one did, how many have ended before it, the count of stalls. Returns a
+ * `Relocked`.
  */
 export const RELOCK = `
 local begun, at, ended = unpack(redis.call('HMGET', KEYS[1], 'ats', 'processedOn', 'atm'))
@@ -197,7 +199,10 @@ redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[3])
 return 'relocked'
 `
 
-/** KEYS: the active jobs. ARGV: the prefix of the queue's keys, a token. Returns the job that is locked with it. */
+/**
+ * Finds the job locked with this token. KEYS: the active jobs. ARGV: the prefix of the queue's keys, a token. Returns
+ * the job.
+ */
 export const LOCKED_WITH = `
 for _, id in ipairs(redis.call('LRANGE', KEYS[1], 0, -1)) do
   if redis.call('GET', ARGV[1] .. id .. ':lock') == ARGV[2] then return id end
@@ -206,8 +211,8 @@ end
 
 /**
  * Lets a worker take events from a Redis without free memory. BullMQ's script begins with a command that such a Redis
- * refuses, unless a delayed job is due: then it first removes that one, and what follows a removal is allowed. So the next
- * waiting job becomes one that is due. A worker that has taken one job takes the next as it completes it.
+ * refuses, unless a delayed job is due: the script removes that job first, and commands after a removal are allowed. So
+ * the next waiting job is made one that is due. A worker that has taken one job takes the next as it completes it.
  *
  * KEYS: the waiting jobs, the delayed jobs. ARGV: the time now.
  */
@@ -217,8 +222,8 @@ if id then redis.call('ZADD', KEYS[2], ARGV[1] * 0x1000, id) end
 `
 
 /**
- * Sets a mark that stays as long as the server's data. KEYS: the mark. ARGV: a new one, in case there is none. Returns the
- * current mark; nothing on a Redis without free memory.
+ * Sets a mark that exists as long as the server's data. KEYS: the mark. ARGV: a new one, in case there is none. Returns
+ * the current mark; nothing on a Redis without free memory.
  */
 export const MARK = `
 if redis.call('EXISTS', KEYS[1]) == 0 then redis.pcall('SET', KEYS[1], ARGV[1]) end

@@ -17,7 +17,7 @@ afterEach(async () => {
 const FULL = new Error('OOM command not allowed')
 const DAY_MS = 86_400_000
 
-/** An engine with so many handled events, which needs so long for a bite. */
+/** An engine with this many handled events, whose rounds of pruning take this long. */
 function pruning(handled: number, { retentionMs = DAY_MS, biteMs = 20 } = {}) {
   const bites: (Bite & { readonly at: number })[] = []
   const errors: Error[] = []

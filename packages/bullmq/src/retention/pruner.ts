@@ -1,24 +1,31 @@
 import { type ProcessingPolicy, settlesWithin } from '@ackhook/core/spi'
 import type { Engine } from '../engine/engine.ts'
 
-/** Time for which a handled event stays whole, for dashboards. */
+/** Time for which a handled event stays complete, for dashboards. */
 const WHOLE_MS = 10_000
 const PERIOD_MS = 1000
-/** Jobs of one statement or script. On Redis, where everything else waits for it, it took 4.6 ms with bodies of 2 KB. */
+/**
+ * Jobs per statement or script. On Redis, which serves no other client meanwhile, that took 4.6 ms with bodies of 2 KB.
+ */
 const BITE = 250
-/** Pause between two bites, as a multiple of the last one's time: the server keeps most of its time for deliveries. */
+/**
+ * Pause between two rounds, as a multiple of the last round's time: most of the server's time is left to deliveries.
+ */
 const PAUSE_FACTOR = 3
 const MIN_PAUSE_MS = 10
-/** A long bite is mostly a slow link or a wait for a connection, not the server's time: a busy queue would outrun the bites. */
+/**
+ * Longest pause. A slow round is mostly a slow link or a wait for a connection, not the server's own time; with longer
+ * pauses, a busy queue would outgrow the pruning.
+ */
 const MAX_PAUSE_MS = 100
 const CLOSE_MS = 1000
 
 type PrunedEngine = Pick<Engine, 'prune' | 'isFull'>
 
 /**
- * Replaces handled events by their ids, and forgets ids whose retention is over, in small bites beside the work. BullMQ's
- * own removal runs inside completions: without a limit on PostgreSQL, so that none ends for minutes when many ids
- * expire together; on Redis only when another event is handled, so that a full Redis never recovers.
+ * Replaces handled events by their ids, and forgets ids whose retention is over, in small rounds beside other work.
+ * BullMQ's own removal runs inside completions. On PostgreSQL it has no limit, so when many ids expire together no
+ * completion ends for minutes. On Redis it runs only when another event is handled, so a full Redis never recovers.
  */
 export class Pruner {
   readonly #engine: PrunedEngine
@@ -26,7 +33,7 @@ export class Pruner {
   readonly #onError: (error: Error) => void
   #timer: ReturnType<typeof setTimeout> | undefined
   #running: Promise<void> | undefined
-  /** The server has no memory left: nothing stays whole until it has. */
+  /** The server is out of memory: until that ends, no event stays complete. */
   #isUrgent = false
   #stopped = false
 
@@ -41,7 +48,7 @@ export class Pruner {
     this.#schedule(PERIOD_MS * (0.5 + Math.random() / 2))
   }
 
-  /** Prunes at once if that helps against this error of an add. */
+  /** Prunes at once, if that helps against an add's error. */
   relieve(error: unknown): void {
     if (this.#isUrgent || !this.#engine.isFull(error)) return
     this.#isUrgent = true

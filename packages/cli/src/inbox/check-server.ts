@@ -100,7 +100,7 @@ async function reach({ hostname, port }: Address, visit: Visit): Promise<string>
   } catch (cause) {
     const reason = reasonOf(cause)
     throw new UsageError(
-      `there is no connection to ${hostname}:${port} (${printable(reason)}): check that the server runs, and that ${visit.flag} leads to it, with TLS if the server has it, and without otherwise`,
+      `there is no connection to ${hostname}:${port} (${printable(reason)}): check that the server runs, and that ${visit.flag} leads to it, with TLS only if the server uses it`,
       { cause },
     )
   } finally {

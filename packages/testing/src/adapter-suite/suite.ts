@@ -39,10 +39,10 @@ const CASES = [
 ]
 
 /**
- * Cases that every adapter must pass, whatever the framework, for any test runner. Mount a receiver made with
- * `adapterSuiteOptions` on a server that listens, and run each case. Most cases take
- * milliseconds, those about time a few seconds. The cases may share one server and must run one after the other. Cases
- * of a hook that is missing are in `notRun`.
+ * Cases that every adapter must pass, for any framework and test runner. Mount a receiver made with
+ * `adapterSuiteOptions` on a server that listens, and run each case. Most cases take milliseconds, those about time a
+ * few seconds. The cases may share one server and must run one after the other. `notRun` lists the cases whose hook is
+ * missing.
  *
  * @example
  * const events: WebhookEvent[] = []
@@ -76,10 +76,10 @@ export function serverSuite({ url, secret, bodyLimit = 1_048_576 }: ServerSuiteO
 
 type Hooks = Omit<AdapterSuiteOptions, 'open'>
 
-/** Cases of a hook that is missing are never run, so they may call it. */
+/** A case whose hook is missing never runs, so cases may call their hooks. */
 function allCases(hooks: Hooks, open: () => MaybePromise<ServerTarget>): readonly SuiteCase[] {
   const settled: AwaitedResponse[] = []
-  // Read when it settles, not later.
+  // Read when the promise settles, not earlier.
   const onSettled = ({ writableFinished }: AwaitedResponse) => void settled.push({ writableFinished })
   return [
     ...bind(CASES, open),
@@ -119,7 +119,7 @@ function needing<Case extends object>(cases: readonly Case[], need: keyof Hooks)
   return cases.map(one => ({ ...one, needs: [need] }))
 }
 
-/** The target as the cases see it. */
+/** The target as seen by the cases. */
 async function opened(opening: MaybePromise<AdapterTarget>): Promise<ServerTarget> {
   const target = await opening
   const { url, parsedUrl } = target
@@ -134,35 +134,36 @@ async function opened(opening: MaybePromise<AdapterTarget>): Promise<ServerTarge
 
 /** Access of {@link adapterSuite} to the tested adapter. */
 export interface AdapterSuiteOptions {
-  /** The server for one case, or the same one for all of them. */
+  /** Returns the server for one case, or the same one for all of them. */
   open(): MaybePromise<AdapterTarget>
   /** Same, with a middleware or hook of the app that sets these headers on each reply before the handler is called. */
   openWithHeaders?(headers: Readonly<Record<string, string>>): MaybePromise<AdapterTarget>
   /**
-   * The same for a handler of Node's request and response: what calls it calls `onSettled` with the response as soon as
-   * the promise of the handler has settled.
+   * The same for a handler of Node's request and response. Its caller calls `onSettled` with the response as soon as
+   * the handler's promise has settled.
    */
   openAwaited?(onSettled: (response: AwaitedResponse) => void): MaybePromise<AdapterTarget>
   /**
-   * A server with this receiver at `url`: it shows the request that the adapter hands to a receiver, and the reply that it sends.
+   * Returns a server with this receiver at `url`. It shows the request that the adapter passes to a receiver, and the
+   * reply that it sends.
    */
   mount?(receiver: Receiver<never, never>): MaybePromise<MountedTarget>
-  /** The server of `open`, its adapter made with these options: they include functions of the request's context. */
+  /** Same as `open`, with an adapter made with these options, which include functions of the request's context. */
   openWithOptions?(options: SuiteReceiverOptions): MaybePromise<AdapterTarget>
   /** Same as `open` over HTTP/2 without TLS, if the framework can: an `http:` address, and no upgrade to it. */
   openHttp2?(): MaybePromise<AdapterTarget>
-  /** The same as `mount` on a platform whose function for work after the reply is `waitUntil`. */
+  /** Same as `mount`, on a platform that calls `waitUntil` for work after the reply. */
   mountWithWaitUntil?(
     receiver: Receiver<never, never>,
     waitUntil: (work: Promise<unknown>) => void,
   ): MaybePromise<MountedTarget>
 }
 
-/** The running server that {@link serverSuite} tests. */
+/** A running server to be tested by {@link serverSuite}. */
 export interface ServerSuiteOptions {
   /** Address of the webhook route, mounted for every method. */
   readonly url: string
-  /** The signing secret of the server. */
+  /** The server's signing secret. */
   readonly secret: string
   /** The largest body that the server accepts, in bytes. Default: 1 MiB, as in `createReceiver`. */
   readonly bodyLimit?: number | undefined

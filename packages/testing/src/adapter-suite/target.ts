@@ -2,8 +2,8 @@ import type { Duration, WebhookEvent } from '@ackhook/core'
 import type { Closable, TargetCase } from '../lib/suite-case.ts'
 
 /**
- * The options that the receiver under test must be made with. The limits are small, so that the suite
- * neither sends megabytes nor waits for minutes.
+ * Options for the receiver under test. The limits are small, so that the suite neither sends megabytes nor waits for
+ * minutes.
  */
 export const adapterSuiteOptions: {
   readonly secret: string
@@ -11,7 +11,7 @@ export const adapterSuiteOptions: {
   readonly bodyTimeout: Duration
 } = { secret: 'whsec_adapter_suite_0123456789', bodyLimit: 65_536, bodyTimeout: '2s' }
 
-/** Options of a receiver, those of the suite included, that an adapter must hand on. */
+/** A receiver's options, including those of the suite, that an adapter must pass on. */
 export interface SuiteReceiverOptions {
   readonly secret: string | ((context: unknown) => string)
   readonly namespace?: (context: unknown) => string
@@ -19,7 +19,7 @@ export interface SuiteReceiverOptions {
   readonly bodyTimeout: Duration
 }
 
-/** A server that listens on a real socket, as the cases see it. */
+/** A server that listens on a real socket, as seen by the cases. */
 export interface AdapterTarget extends Closable {
   /** Address of the webhook route, mounted for every method. Plain HTTP. */
   readonly url: string
@@ -29,17 +29,17 @@ export interface AdapterTarget extends Closable {
   handled(): readonly WebhookEvent[]
 }
 
-/** A server with a receiver of the suite. */
+/** A server with one of the suite's receivers. */
 export interface MountedTarget extends Closable {
   readonly url: string
 }
 
-/** A response of `node:http`, as the cases see it. */
+/** A response of `node:http`, as seen by the cases. */
 export interface AwaitedResponse {
   readonly writableFinished: boolean
 }
 
-/** A server as a case sees it. One that is tested from outside has neither `parsedUrl` nor `handled`. */
+/** A server as seen by a case. A server that is tested from outside has neither `parsedUrl` nor `handled`. */
 export interface ServerTarget extends Closable {
   readonly url: string
   readonly secret: string

@@ -12,7 +12,7 @@ export function expectThat(condition: boolean, what: string): void {
   if (!condition) throw new Error(what)
 }
 
-/** Gives what must not happen time to happen. */
+/** Waits long enough for a forbidden effect to show. */
 export function pause(ms = 100): Promise<void> {
   return new Promise(resolve => setTimeout(resolve, ms))
 }

@@ -13,7 +13,7 @@ import { until } from '../lib/until.ts'
 import { makePolicy } from './make-policy.ts'
 import type { InboxCase, InboxNeed, Stage } from './target.ts'
 
-/** One attempt that an inbox has started. */
+/** One attempt started by an inbox. */
 interface Run {
   readonly delivery: Delivery
   readonly attempt: Attempt
@@ -23,16 +23,16 @@ interface Run {
   finish(result?: AttemptResult): void
 }
 
-/** A started inbox and everything it has run. */
+/** A started inbox and all its attempts. */
 export interface Harness {
   readonly inbox: Inbox
   readonly runs: readonly Run[]
-  /** Everything that the inbox has observed. */
+  /** All observations of the inbox. */
   readonly observed: readonly Observation[]
   /** Board on which the inbox shares the event types that processes handle. */
   readonly board: PresenceStore
   accept(delivery: Delivery): Promise<AcceptResult>
-  /** The run with this index, once it has begun. */
+  /** Returns the run with this index, once it has begun. */
   run(index: number): Promise<Run>
 }
 
@@ -41,9 +41,9 @@ interface StartOptions extends Partial<Omit<ProcessingPolicy, 'handlers'>> {
   readonly own?: PublishedHandlers
   /** The result of an attempt. Default: it completes. */
   readonly decide?: (delivery: Delivery, attempt: Attempt) => AttemptResult | Promise<AttemptResult>
-  /** Attempts last until `Run.finish`. */
+  /** Lets attempts last until `Run.finish`. */
   readonly manual?: boolean
-  /** Attempts go on when they are withdrawn. */
+  /** Lets attempts continue after they are withdrawn. */
   readonly deaf?: boolean
 }
 
@@ -60,20 +60,20 @@ export function retryIn(delayMs: number): AttemptResult {
 
 /** Arguments of a case. */
 export interface CaseTools {
-  /** Starts one more inbox on the events of this case. */
+  /** Starts another inbox on this case's events. */
   start(options?: StartOptions): Promise<Harness>
-  /** The same, in a process that the case kills. */
+  /** Same, in a process that the case kills. */
   startMortal(options?: StartOptions): Promise<MortalHarness>
   /** Same, in a process whose clock is ahead by this many milliseconds. */
   startSkewed(aheadMs: number, options?: StartOptions): Promise<Harness>
-  /** An inbox that the case starts itself. */
+  /** Returns an inbox that the case starts itself. */
   create(): Promise<Inbox>
   failWrites(isFailing: boolean): Promise<void>
 }
 
 const TIME_LIMIT_MS = 60_000
 
-/** Makes a case of a function. Every inbox it starts is closed at its end, also when it fails. */
+/** Turns a function into a case. At its end, even if it failed, every inbox it started is closed. */
 export function inboxCase(
   id: string,
   name: string,
@@ -97,7 +97,7 @@ export function inboxCase(
   }
 }
 
-/** Ends with the case everything that the case has started. Its tools are properties, because cases destructure them. */
+/** Tools of a case. Everything they start ends with the case. They are properties because cases destructure them. */
 class StageTools implements CaseTools {
   readonly #stage: Stage
   readonly #open = new Set<Inbox>()
@@ -148,7 +148,7 @@ async function startHarness(inbox: Inbox, options: StartOptions): Promise<Harnes
     new Promise(resolve => {
       const finish = (result: AttemptResult = COMPLETED): void => resolve(result)
       runs.push({ delivery, attempt, startedAt: performance.now(), finish })
-      // A withdrawn attempt ends, as with the worker, whatever its handlers still do.
+      // A withdrawn attempt ends, as it does in the worker, even if its handlers still run.
       if (!deaf) attempt.onAbort(error => resolve({ outcome: 'retry', delayMs: 0, error }))
       if (!manual) void Promise.resolve(decide?.(delivery, attempt) ?? COMPLETED).then(resolve)
     })
@@ -171,7 +171,7 @@ async function startHarness(inbox: Inbox, options: StartOptions): Promise<Harnes
   }
 }
 
-/** Publishes once, and leaves the rest to the case. */
+/** Publishes once. The case does the rest. */
 function sharingOf(own: PublishedHandlers): HandlerSharing & { board: PresenceStore | undefined } {
   return {
     published: own,
@@ -183,14 +183,14 @@ function sharingOf(own: PublishedHandlers): HandlerSharing & { board: PresenceSt
   }
 }
 
-/** Creates the policy of a receiver for cases that look at no part of it. */
+/** Creates a receiver's policy, for cases that do not depend on it. */
 export function sharingPolicy(): ProcessingPolicy {
   return makePolicy({ handlers: sharingOf(publication()) })
 }
 
 let published = 0
 
-/** Creates the data that a process publishes. */
+/** Creates the data published by a process. */
 export function publication(parts: Partial<PublishedHandlers> = {}): PublishedHandlers {
   return {
     id: `process-${published++}`,

@@ -7,7 +7,7 @@ let count = 0
 export type DeliveryParts = Partial<Omit<Delivery, 'body'>> & { readonly body?: Uint8Array | string }
 
 /**
- * A delivery as a receiver makes it: a key from namespace and id, the exact bytes and their fingerprint.
+ * Creates a delivery as a receiver does: a key from namespace and id, the exact bytes and their fingerprint.
  *
  * @example
  * const delivery = makeDelivery({ type: 'message.received', namespace: 'acme' })

@@ -38,9 +38,9 @@ const CASES = [
 const SMALL_BYTES = 1_048_576
 
 /**
- * Cases that every inbox with these capabilities must pass, for any test runner. Each case opens its own target, and needs a
- * time limit of `timeLimitMs`; most take milliseconds. Run them one after the other or concurrently. Cases of a missing
- * capability or hook are in `notRun`.
+ * Cases that every inbox with these capabilities must pass, for any test runner. Each case opens its own target, and
+ * needs a time limit of `timeLimitMs`; most take milliseconds. Run them one after another or concurrently. `notRun`
+ * lists the cases whose capability or hook is missing.
  *
  * @example
  * const capabilities = { survives: false, shared: false, serialize: true, forgets: true }
@@ -62,12 +62,12 @@ export function inboxSuite<Target extends InboxTarget>(options: InboxSuiteOption
 
 /** Access of {@link inboxSuite} to the tested inbox. */
 export interface InboxSuiteOptions<Target extends InboxTarget = InboxTarget> extends InboxHooks<Target> {
-  /** A target with nothing in it, for one case. */
+  /** Returns an empty target for one case. */
   open(): MaybePromise<Target>
   readonly capabilities: InboxCapabilities
 }
 
-/** No case calls a hook that is missing: it is among its needs. */
+/** No case calls a missing hook, because the hook is among its needs. */
 function stageOf<Target extends InboxTarget>(target: Target, hooks: InboxHooks<Target>): Stage {
   return {
     createInbox: () => target.createInbox(),

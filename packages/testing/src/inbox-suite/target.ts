@@ -1,29 +1,29 @@
 import type { Inbox, MaybePromise } from '@ackhook/core'
 import type { Closable, TargetCase } from '../lib/suite-case.ts'
 
-/** Promises of an inbox beyond the common ones. The suite runs the cases of each. */
+/** Promises of an inbox beyond the basic ones. The suite runs the cases of each. */
 export interface InboxCapabilities {
   /** Accepted events survive the process: the next one continues with them. */
   readonly survives: boolean
-  /** Several processes may work on the same events at one time. They share what they handle. */
+  /** Several processes may work on the same events at the same time. They share the event types that they handle. */
   readonly shared: boolean
-  /** Runs events of one `order.key` one at a time. */
+  /** Runs the events of each `order.key` one at a time. */
   readonly serialize: boolean
-  /** Forgets a handled id within seconds of the end of its retention. */
+  /** Forgets a handled id within seconds of its retention's end. */
   readonly forgets: boolean
-  /** Lists events by their state (`browse`). */
+  /** Lists events by state (`browse`). */
   readonly browse?: boolean | undefined
-  /** Counts what came and ended by minute, what came included (`throughput`). */
+  /** Counts received and finished events by minute (`throughput`). */
   readonly counts?: boolean | undefined
   /** Redrives and discards many dead letters in one step (`redriveMany`, `discardMany`). */
   readonly many?: boolean | undefined
 }
 
-/** Place for the events of one case: a file, a queue, a process. Empty at first. */
+/** Place for one case's events: a file, a queue, a process. Empty at first. */
 export interface InboxTarget extends Closable {
   /**
-   * Creates an inbox on this case's events, as one process would. Called several times if the inbox survives, for the next
-   * process, or if it is shared, for one that runs at the same time. The suite closes each of them.
+   * Creates an inbox on this case's events, as one process would. An inbox that survives is created again for the next
+   * process, and a shared one for a process that runs at the same time. The suite closes each of them.
    */
   createInbox(): MaybePromise<Inbox>
 }
@@ -31,26 +31,28 @@ export interface InboxTarget extends Closable {
 /** An inbox in a process that can be killed. {@link inboxProcess} makes one. */
 export interface MortalInbox {
   readonly inbox: Inbox
-  /** Ends its process at once, as SIGKILL does. Resolves when it has ended. */
+  /** Ends its process at once, as SIGKILL does. Resolves when the process has ended. */
   kill(): MaybePromise<void>
 }
 
-/** Interventions that only the author of an inbox can offer. The cases of a missing hook are in `notRun`. */
+/** Interventions that only an inbox's author can offer. `notRun` lists the cases whose hook is missing. */
 export interface InboxHooks<Target extends InboxTarget = InboxTarget> {
   /**
-   * An inbox on the events of the target that a case kills. Where you can, let what was not flushed to the disk be gone
-   * then, as after a power cut: only this shows a missing fsync.
+   * Creates an inbox on the target's events that a case kills. If you can, discard all data that was not flushed to
+   * disk, as a power cut does: only this reveals a missing fsync.
    */
   crash?(target: Target): MaybePromise<MortalInbox>
-  /** Fails all writes to the target's storage from a call with `true` to a call with `false`. Stored data is kept. */
+  /**
+   * Fails all writes to the target's storage between a call with `true` and a call with `false`. Stored data is kept.
+   */
   failWrites?(target: Target, isFailing: boolean): MaybePromise<void>
   /** Creates an inbox on the target's events, in a process whose wall clock is this many milliseconds ahead, or behind. */
   skew?(target: Target, aheadMs: number): MaybePromise<Inbox>
-  /** Creates a target like `open`, with room for bodies of about this many bytes. */
+  /** Creates a target like `open`, with room for about this many bytes of bodies. */
   openSmall?(bytes: number): MaybePromise<Target>
 }
 
-/** Requirements of a case: a capability of the inbox, or a hook of its author. */
+/** A case's needs: a capability of the inbox, or a hook of its author. */
 export type InboxNeed = keyof InboxCapabilities | keyof InboxHooks
 
 /** A target with its hooks, for one case. */

@@ -1,7 +1,7 @@
 import type { Duration } from '@ackhook/core'
 import { durationMs } from '@ackhook/core/spi'
 
-/** A clock that moves only when you move it. Call it for milliseconds since the epoch. */
+/** A clock that moves only when you move it. Call it to get the milliseconds since the epoch. */
 export interface FakeClock {
   (): number
   /** Moves forward by a duration such as `'5m'`. */
@@ -13,7 +13,7 @@ export interface FakeClock {
 const CENTURY_MS = 36_525 * 86_400_000
 
 /**
- * A clock for the option `clock` of a receiver and of {@link createSender}. It starts at `start` (a `Date`,
+ * Creates a clock for the option `clock` of a receiver and of {@link createSender}. It starts at `start` (a `Date`,
  * milliseconds since the epoch or an ISO 8601 text; default: now). Throws `RangeError` for anything else.
  *
  * @example

@@ -11,12 +11,14 @@ test('a case that rejects fails with its error, whatever it is', async () => {
   const error = new TypeError('no use')
   expect(await runCase({ timeLimitMs, run: () => Promise.reject(error) })).toBe(error)
   expect(await runCase({ timeLimitMs, run: () => Promise.reject('text') })).toMatchObject({
-    message: 'text was thrown, which is no Error',
+    message: 'text was thrown, which is not an Error',
   })
 })
 
 test('a case that hangs fails at its limit, or at that of the caller', async () => {
   const run = () => new Promise<void>(() => {})
-  expect(await runCase({ timeLimitMs, run })).toMatchObject({ message: 'no end after 50 ms' })
-  expect(await runCase({ timeLimitMs: 60_000, run }, 10)).toMatchObject({ message: 'no end after 10 ms' })
+  expect(await runCase({ timeLimitMs, run })).toMatchObject({ message: 'did not end within 50 ms' })
+  expect(await runCase({ timeLimitMs: 60_000, run }, 10)).toMatchObject({
+    message: 'did not end within 10 ms',
+  })
 })

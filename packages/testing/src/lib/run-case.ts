@@ -1,14 +1,14 @@
 import { clearTimeout, setTimeout } from 'node:timers'
 import type { SuiteCase } from './suite-case.ts'
 
-/** Runs a case and returns why it failed, or nothing. A case that has not ended after `limitMs` has failed. */
+/** Runs a case and returns the reason if it fails. A case that has not ended after `limitMs` has failed. */
 export async function runCase(
   { run, timeLimitMs }: Pick<SuiteCase, 'run' | 'timeLimitMs'>,
   limitMs: number = timeLimitMs,
 ): Promise<Error | undefined> {
   let timer: NodeJS.Timeout | undefined
   const hangs = new Promise<Error>(resolve => {
-    timer = setTimeout(() => resolve(new Error(`no end after ${limitMs} ms`)), limitMs)
+    timer = setTimeout(() => resolve(new Error(`did not end within ${limitMs} ms`)), limitMs)
   })
   try {
     return await Promise.race([run().then(() => undefined, toError), hangs])
@@ -18,5 +18,5 @@ export async function runCase(
 }
 
 function toError(thrown: unknown): Error {
-  return thrown instanceof Error ? thrown : new Error(`${String(thrown)} was thrown, which is no Error`)
+  return thrown instanceof Error ? thrown : new Error(`${String(thrown)} was thrown, which is not an Error`)
 }

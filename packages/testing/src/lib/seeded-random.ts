@@ -2,7 +2,7 @@
 export type Random = () => number
 
 /**
- * The small generator mulberry32: 32 bits of state, good enough for tests and never for secrets.
+ * Creates the small generator mulberry32: 32 bits of state, good enough for tests but never for secrets.
  *
  * @example
  * const event = createEvent('conversation.resolved', {}, { random: seededRandom(42) })

@@ -5,15 +5,15 @@ export interface SuiteCase {
   readonly id: string
   /** The promise, as a sentence. */
   readonly name: string
-  /** The capabilities and hooks without which the case is not run. */
+  /** Capabilities and hooks that the case needs. Without them it is not run. */
   readonly needs: readonly string[]
   /** Time limit for the test runner in milliseconds: several times what the case takes on a busy machine. */
   readonly timeLimitMs: number
-  /** Resolves when the promise holds; rejects with a plain `Error` that says what happened instead. */
+  /** Resolves if the promise holds; otherwise rejects with a plain `Error` that says what happened instead. */
   run(): Promise<void>
 }
 
-/** Cases that a target cannot be tested with, because one thing is missing. */
+/** Cases that cannot be run on a target because one thing is missing. */
 export interface NotRun {
   /** The capability or hook: `crash`. */
   readonly missing: string
@@ -22,12 +22,12 @@ export interface NotRun {
   readonly text: string
 }
 
-/** The cases of a suite, with a list of those that it leaves out. */
+/** A suite's cases, with a list of those that it leaves out. */
 export interface SuiteCases extends ReadonlyArray<SuiteCase> {
   readonly notRun: readonly NotRun[]
 }
 
-/** A case before it has a target. */
+/** A case without its target. */
 export interface TargetCase<Target> {
   readonly id: string
   readonly name: string
@@ -37,9 +37,9 @@ export interface TargetCase<Target> {
   run(target: Target): Promise<void>
 }
 
-/** Target of a case. */
+/** A case's target. */
 export interface Closable {
-  /** Called at the end of each case, also when it failed. */
+  /** Called at the end of each case, even if it failed. */
   close?(): MaybePromise<void>
 }
 
@@ -66,7 +66,9 @@ export function bindCases<Target extends Closable>(
   }))
 }
 
-/** Leaves out the cases whose needs are not all there, and says so. A case is counted at the first that is missing. */
+/**
+ * Leaves out the cases that need something missing, and lists them. Each case is counted under its first missing need.
+ */
 export function selectCases(all: readonly SuiteCase[], isThere: (need: string) => boolean): SuiteCases {
   const idsByNeed = new Map<string, string[]>()
   const cases = all.filter(({ id, needs }) => {

@@ -1,6 +1,6 @@
 import type { TappedAttempt } from './tap-receiver.ts'
 
-/** The attempts at one event, and when the last of them is over. */
+/** Logs the attempts at one event, and the end of the last one. */
 export class AttemptLog {
   readonly #attempts: TappedAttempt[] = []
   #waiting: (() => void)[] = []
@@ -20,7 +20,7 @@ export class AttemptLog {
     return this.#attempts.slice(start)
   }
 
-  /** Resolves when an attempt from `start` on is the last of its delivery. */
+  /** Resolves when an attempt after the first `start` is its delivery's last. */
   finished(start: number): Promise<void> {
     if (this.since(start).some(isLast)) return Promise.resolve()
     return new Promise(resolve => this.#waiting.push(resolve))

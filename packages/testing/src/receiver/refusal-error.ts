@@ -3,7 +3,9 @@ import { DOCS } from '@ackhook/core/spi'
 import type { SignedRequestOptions } from '../requests/signed-request.ts'
 import type { Rejection } from './refusal-watch.ts'
 
-/** Says why an event was refused, and the fix. `changes`: the changes that the test made to this one request. */
+/**
+ * Creates the error that says why an event was refused, and the fix. `changes`: the test's changes to this one request.
+ */
 export function refusalError(
   { id, type }: WebhookEvent<string, object>,
   rejection: Rejection,
@@ -16,9 +18,9 @@ export function refusalError(
   return new AckhookError(code, message, cause === undefined ? undefined : { cause })
 }
 
-/** A request that a test signs with `testReceiver` has the bytes that were signed: only its secret can be wrong. */
+/** A request that a test signs with `testReceiver` has the signed bytes, so only its secret can be wrong. */
 function secretReason({ code }: Rejection, changes: Partial<SignedRequestOptions>): string | undefined {
-  // A test may write the header itself.
+  // A test may set the header itself.
   if (code !== 'signature_mismatch' || changes.headers !== undefined) return undefined
   return changes.secret === undefined
     ? 'the secret given to testReceiver is not that of the receiver. Write testReceiver(receiver, { secret }) with the secret that the receiver was made with.'

@@ -1,21 +1,21 @@
 import type { WebhookEvent } from '@ackhook/core'
 import { type AttemptResult, inspectReceiver, Refusal } from '@ackhook/core/spi'
 
-/** One finished attempt, as a test sees it. */
+/** One finished attempt, as seen by a test. */
 export interface TappedAttempt {
-  /** Event that the handlers got. Absent if the stored bytes could not be decoded. */
+  /** Event that the handlers received. Absent if the stored bytes could not be decoded. */
   readonly event: WebhookEvent | undefined
   readonly id: string
   readonly namespace: string
   readonly attempt: number
-  /** Number of handlers of `on` that matched. `0`: the event went to `onUnhandled`. */
+  /** Number of matching handlers registered with `on`. `0`: the event went to `onUnhandled`. */
   readonly matched: number
   readonly result: Exclude<AttemptResult, { outcome: 'postponed' }>
 }
 
 /**
- * Calls `tap` after every attempt of a receiver that has not started yet, before the inbox applies its result. `tap` must
- * not throw. Throws `ConfigurationError` for what `createReceiver` did not make.
+ * Calls `tap` after every attempt of a receiver that has not started yet, before the inbox applies its result. `tap`
+ * must not throw. Throws `ConfigurationError` if `createReceiver` did not make the receiver.
  */
 export function tapReceiver(receiver: object, tap: (attempt: TappedAttempt) => void): void {
   inspectReceiver(receiver).wrap((run, { decode, countHandlers }) => async (delivery, attempt, limit) => {

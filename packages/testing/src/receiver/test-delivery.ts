@@ -1,33 +1,33 @@
 import type { AckhookError, WebhookEvent } from '@ackhook/core'
 import type { TappedAttempt } from './tap-receiver.ts'
 
-/** The result of one attempt. */
+/** Result of one attempt. */
 export interface HandledAttempt {
   readonly attempt: number
-  /** Number of handlers of `on` that ran. `0`: none matched, and `onUnhandled` was called. */
+  /** Number of handlers registered with `on` that ran. `0`: none matched, and `onUnhandled` was called. */
   readonly handlers: number
   /** Error that a handler threw. */
   readonly error?: unknown
 }
 
-/** The result of one delivery. */
+/** Result of one delivery. */
 export interface TestDelivery<Event = WebhookEvent> {
   /**
    * `handled`, `unhandled` (acknowledged, and no handler matched), `dead_lettered`, `failed` (the reply asked
    * the sender to try again), `duplicate` or `refused` (see `error`).
    */
   readonly outcome: 'handled' | 'unhandled' | 'dead_lettered' | 'failed' | 'duplicate' | 'refused'
-  /** The status and the code that the platform would have got. */
+  /** Status and code that the platform would receive. */
   readonly status: number
   readonly code: string
-  /** The event as it was sent. */
+  /** The event as sent. */
   readonly sent: Event
-  /** The event as the handlers received it: after `upcast` and schemas. Absent when none was called. */
+  /** The event as received by the handlers: after `upcast` and schemas. Absent if no handler was called. */
   readonly received?: Event
   readonly attempts: readonly HandledAttempt[]
   /**
-   * The error of the last attempt. Of a refused event, an `AckhookError` whose `code` is the true reason: to the sender, all
-   * refusals for a signature or its time are `unauthorized`.
+   * Error of the last attempt. For a refused event, an `AckhookError` whose `code` is the true reason: the sender only
+   * sees `unauthorized` for a wrong signature or timestamp.
    */
   readonly error?: unknown
 }

@@ -20,13 +20,13 @@ import { type TestDelivery, toTestDelivery } from './test-delivery.ts'
 
 /** Options of {@link testReceiver}. */
 export interface TestReceiverOptions {
-  /** The secret the receiver was made with. */
+  /** The receiver's secret. */
   readonly secret: string
-  /** The receiver's clock, so that signatures are fresh by it. Default `Date.now`. */
+  /** The receiver's clock, which makes signatures fresh for it. Default `Date.now`. */
   readonly clock?: (() => number) | undefined
   /**
-   * Time limit of one delivery with all its retries, in real time even if a test fakes its timers. Default `'4s'`: most test
-   * runners give up after 5.
+   * Time limit of one delivery with all its retries, in real time even if a test fakes its timers. Default `'4s'`,
+   * because most test runners give up after 5.
    */
   readonly timeout?: Duration | undefined
 }
@@ -38,28 +38,28 @@ type AnyEvent = WebhookEvent<string, object>
 
 /** A receiver under test. */
 export interface TestReceiver {
-  /** Signs the event, delivers it, and resolves when its handlers are done, retries included. */
+  /** Signs the event, delivers it, and resolves when its handlers are done, including retries. */
   deliver<const Type extends string>(
     type: Type,
     overrides?: EventOverrides<Type>,
     request?: Partial<SignedRequestOptions>,
   ): Promise<TestDelivery<EventFor<EventMap, Type>>>
-  /** The same for an existing event: deliver it again to see a duplicate. */
+  /** Delivers an existing event. Deliver the same one again to see a duplicate. */
   deliverEvent<Event extends AnyEvent>(
     event: Event,
     request?: Partial<SignedRequestOptions>,
   ): Promise<TestDelivery<Event>>
-  /** Every delivery so far. */
+  /** All deliveries so far. */
   readonly deliveries: readonly TestDelivery<AnyEvent>[]
 }
 
 /**
- * Delivers events to a receiver in memory, from the raw request to the end of the handlers, without a socket. Works
- * with what `createReceiver` or an adapter's `webhooks` returned, before processing has started.
+ * Delivers events to a receiver in memory, from the raw request to the end of the handlers, without a socket. Accepts
+ * the result of `createReceiver` or of an adapter's `webhooks`, before processing has started.
  *
- * `deliver` rejects when the event is not done in time. Give the receiver short delays
- * (`retry: { minDelay: '1ms' }`) in a test about retries. A retry waits by the receiver's timers: if a test
- * fakes them, it must advance them. Throws `ConfigurationError` for a wrong option.
+ * `deliver` rejects if the event is not done in time. In a test of retries, give the receiver short delays:
+ * `retry: { minDelay: '1ms' }`. A retry uses the receiver's timers: a test that fakes them must advance them. Throws
+ * `ConfigurationError` for a wrong option.
  *
  * @example
  * const hooks = testReceiver(receiver, { secret })
@@ -143,7 +143,7 @@ function resolve(options: TestReceiverOptions): {
 const FAKED =
   ' If this test fakes its timers, advance them while deliver() waits, or fake only Date: no retry and no wait of a handler ends by itself.'
 
-/** Creates the error of a late event, with the handler's own error if that is why it waits. */
+/** Creates the error of a late event, with the handler's own error if the event waits because of it. */
 function lateError({ type, id }: AnyEvent, attempts: readonly TappedAttempt[], ms: number): AckhookError {
   const problem = `${type} ${id} was accepted, but its handlers were not done within ${ms} ms`
   const timers = hasOtherTimers() ? FAKED : ''
@@ -151,6 +151,6 @@ function lateError({ type, id }: AnyEvent, attempts: readonly TappedAttempt[], m
   if (last?.result.outcome !== 'retry')
     return new AckhookError('handler_timeout', `${problem}. Does a handler wait for something?${timers}`)
   const { error } = last.result
-  const message = `${problem}: attempt ${last.attempt} threw (${describeError(error)}). Give the receiver of a test short delays: retry: { minDelay: '1ms' }.${timers}`
+  const message = `${problem}: attempt ${last.attempt} threw (${describeError(error)}). In a test, give the receiver short delays: retry: { minDelay: '1ms' }.${timers}`
   return new AckhookError('handler_timeout', message, { cause: error })
 }

@@ -14,7 +14,7 @@ export interface EventOverrides<Type extends string = string> {
   readonly [field: string]: unknown
 }
 
-/** Sources of an event's time and ids. A test can fix both. */
+/** Sources of an event's time and ids. A test can replace both. */
 export interface EventSources {
   /** Milliseconds since the epoch. Default `Date.now`. */
   readonly clock?: (() => number) | undefined
@@ -23,10 +23,11 @@ export interface EventSources {
 }
 
 /**
- * An event as the platform would send it, with its own id and realistic data.
+ * Creates an event as the platform would send it, with its own id and realistic data.
  *
  * Only `conversation.resolved` has been published in full. Other types get empty `data` unless you pass some. Throws
- * `ConfigurationError` without a type, and for a field of `data` beside it; `type` in `overrides` may be anything.
+ * `ConfigurationError` if the type is missing, or if a field of `data` is passed beside it. `type` in `overrides` may
+ * be anything.
  *
  * @example
  * createEvent('conversation.resolved', { data: { resolved_by: 'agent' } })
@@ -53,7 +54,7 @@ export function createEvent<const Type extends string>(
   } as unknown as EventFor<EventMap, Type>
 }
 
-/** Fields of the platform's own are welcome; one that is nearly `data` or `created_at` is those. */
+/** Unknown fields are allowed, but a name that is almost `data` or `created_at` is a misspelling. */
 function refuseMisspelt(overrides: Readonly<Record<string, unknown>>): void {
   for (const name of Object.keys(overrides)) {
     const meant = nearest(name, ['data', 'created_at'])
@@ -66,7 +67,7 @@ function refuseMisspelt(overrides: Readonly<Record<string, unknown>>): void {
   }
 }
 
-/** A field of `data` beside it would leave the sample's in `data`, and a test of it would test nothing. */
+/** A `data` field passed beside `data` would leave the sample's value in place, and its test would test nothing. */
 function refuseMisplaced(envelope: object, sample: object, data: object): void {
   const name = Object.keys(envelope).find(one => Object.hasOwn(sample, one) && !Object.hasOwn(data, one))
   if (name === undefined) return
@@ -77,7 +78,7 @@ function refuseMisplaced(envelope: object, sample: object, data: object): void {
   )
 }
 
-/** `meta` and `date` are honest fields, though two letters from `data`. */
+/** `meta` and `date` are legitimate fields, though only two letters from `data`. */
 const DEFAULT_ENVELOPE = { id: '', type: '', created_at: '', data: {}, meta: {}, date: '' }
 
 /** Sample data for each type of `EventMap` in packages/core/src/events/event-types.ts. */
@@ -91,7 +92,7 @@ const DEFAULT_DATA = new Map<string, (random: Random) => Record<string, unknown>
 const LETTERS = '0123456789abcdefghjkmnpqrstvwxyz'
 const NAME_LENGTH = 20
 
-/** 100 bits: two events of one test suite never share an id. */
+/** 100 bits, so that no two events of a test suite share an id. */
 function randomName(random: Random): string {
   let name = ''
   for (let i = 0; i < NAME_LENGTH; i++) name += LETTERS[Math.floor(random() * LETTERS.length)]

@@ -1,8 +1,8 @@
 import type { EnvelopeFields } from '@ackhook/core'
 
 /**
- * The body that carries an event, its fields named as in the receiver's `contract.fields`. Text and bytes stay what they
- * are. The type is one that TypeScript before 5.7 reads too.
+ * Returns an event's body, with field names as in the receiver's `contract.fields`. Text and bytes are unchanged.
+ * TypeScript before 5.7 can read the return type too.
  */
 export function eventBytes(
   event: object | string | Uint8Array,

@@ -4,16 +4,16 @@ import { checkSecret } from './check-secret.ts'
 
 /** Options of {@link sign}. */
 export interface SignOptions {
-  /** The endpoint's secret. A list gives one signature for each, as a sender may do during a rotation. */
+  /** The endpoint's secret. A list yields one signature per secret, as a sender may send during a rotation. */
   readonly secret: string | readonly string[]
-  /** The text of `t`, exactly as it is to be signed and sent. Default: now, in whole seconds. */
+  /** Text of `t`, exactly as signed and sent. Default: now, in whole seconds. */
   readonly timestamp?: string | number | undefined
   /** Label of the signature scheme. Default `v1`. */
   readonly scheme?: string | undefined
 }
 
 /**
- * The value of the signature header for these exact bytes, as the platform makes it:
+ * Returns the signature header's value for exactly these bytes, as the platform creates it:
  * `t=<timestamp>,v1=<HMAC-SHA256 of "<timestamp>.<body>" in hexadecimal>`.
  *
  * @example

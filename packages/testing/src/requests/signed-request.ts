@@ -13,19 +13,19 @@ export interface SignedRequestOptions extends SignOptions {
   readonly headers?: Readonly<Record<string, string | undefined>> | undefined
 }
 
-/** Fits `receiver.handle(request)`, `fetch(url, request)` and `new Request(url, request)` alike. */
+/** A request that fits `receiver.handle(request)`, `fetch(url, request)` and `new Request(url, request)` alike. */
 export interface SignedRequest {
   readonly method: 'POST'
-  /** Names in lower case. */
+  /** Lower-case names. */
   readonly headers: Record<string, string>
-  /** `Uint8Array<ArrayBuffer>`, in a form that TypeScript before 5.7 also reads. */
+  /** `Uint8Array<ArrayBuffer>`, written so that TypeScript before 5.7 can read it too. */
   readonly body: Uint8Array & { readonly buffer: ArrayBuffer }
   readonly context: undefined
 }
 
 /**
- * The signed request by which the platform would deliver `event`. Text and bytes are sent unchanged, so that a test
- * can send something other than an event.
+ * Returns the signed request with which the platform would deliver `event`. Text and bytes are sent unchanged, so that
+ * a test can send something other than an event.
  *
  * @example
  * await fetch(url, signedRequest(createEvent('conversation.resolved'), { secret }))

@@ -9,22 +9,22 @@ import type { ResolvedSender } from './sender-options.ts'
 /** The attempts at one event. */
 export interface AttemptSeries {
   readonly event: WebhookEvent<string, object>
-  /** Draws the faults of this event. */
+  /** Source of this event's faults. */
   readonly random: Random
   /** Milliseconds since the epoch, by the sender's clock. */
   readonly startedAt: number
 }
 
 const KEPT_CHARACTERS = 2000
-/** A character takes at most four bytes. */
+/** A character has at most four bytes. */
 const READ_BYTES = 4 * KEPT_CHARACTERS
 
-/** Makes single attempts, with the faults that the options ask for. */
+/** Makes single attempts, with the faults that the options request. */
 export class AttemptSender {
   readonly #sender: ResolvedSender
   readonly #health: EndpointHealth
   readonly #signal: AbortSignal
-  /** Requests so far: the rotation of the secret counts them, and so does the fault `answer`. */
+  /** Requests so far. The secret's rotation and the fault `answer` count them. */
   #requests = 0
 
   constructor(sender: ResolvedSender, health: EndpointHealth, signal: AbortSignal) {

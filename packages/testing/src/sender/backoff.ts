@@ -1,15 +1,18 @@
 import type { Random } from '../lib/seeded-random.ts'
 import type { DeliveryRules } from './delivery-rules.ts'
 
-/** A failed attempt, as far as it decides when the next one starts. */
+/** The facts of a failed attempt that decide when the next one starts. */
 export interface FailedAttempt {
   /** 1 for the first. */
   readonly number: number
-  /** Delay that the reply asked for. */
+  /** Delay that the reply requested. */
   readonly retryAfterMs?: number | undefined
 }
 
-/** Milliseconds until the next attempt: exponential, the upper half random, and never sooner than the reply asked for. */
+/**
+ * Returns the milliseconds until the next attempt. The delay is exponential, its upper half is random, and it is never
+ * shorter than the reply requested.
+ */
 export function retryDelayMs(
   { number, retryAfterMs }: FailedAttempt,
   random: Random,

@@ -59,7 +59,7 @@ const events = (count: number) => {
   return Array.from({ length: count }, () => createEvent('conversation.resolved', {}, { random }))
 }
 
-/** A server that answers with these statuses in turn, and then with the last one. */
+/** A server that replies with these statuses in turn, and then repeats the last one. */
 function answering(...answers: { status: number; headers?: Record<string, string> }[]): RequestListener {
   let count = 0
   return (request, response) => {
@@ -173,7 +173,7 @@ test('a stale timestamp is refused with the reason that an operator sees', async
 })
 
 test('retries with the first timestamp exceed the tolerance, unless it is as wide as the window', async () => {
-  // A lost reply causes a retry, ten minutes later, of an event that the receiver would have accepted at once.
+  // After a lost reply, the event that the receiver had accepted at once is sent again ten minutes later.
   const faults = { frozenTimestamp: true, lostReply: 0.5 }
   const strict = await setUp({ faults, minDelay: '10m', attempts: 20, seed: 5 })
   const reports = await strict.sender.sendAll(events(6))
@@ -344,6 +344,6 @@ test('a password in an address is refused, and never printed', async () => {
   }
   const limits = { timeoutMs: 1000, signal: new AbortController().signal }
   const { error } = await post('http://me:hidden@127.0.0.1:1/', signedRequest('{}', { secret }), limits)
-  expect(error).toMatch(/no password/)
+  expect(error).toMatch(/user name or password/)
   expect(error).not.toContain('hidden')
 })

@@ -17,35 +17,35 @@ type AnyEvent = WebhookEvent<string, object>
 export interface SendReport {
   readonly event: AnyEvent
   readonly outcome: 'acknowledged' | 'undelivered'
-  /** Attempts in the order in which they ended, those of duplicates included. */
+  /** Attempts in the order in which they ended, including those of duplicates. */
   readonly attempts: readonly SendAttempt[]
 }
 
 /** Options of {@link Sender.sendAll}. */
 export interface SendAllOptions {
-  /** Events under way at one time. Default 1: in order. */
+  /** Events sent at a time. Default 1: in order. */
   readonly concurrency?: number | undefined
 }
 
 /** Sends events as the platform does, and keeps the undelivered ones. */
 export interface Sender {
-  /** Resolves when the event is acknowledged or its attempts are used up. Never rejects. */
+  /** Resolves when the event is acknowledged or out of attempts. Never rejects. */
   send(event: AnyEvent): Promise<SendReport>
-  /** Reports in the order of `events`. Rejects with `ConfigurationError` for a wrong `concurrency`. */
+  /** Resolves to reports in the order of `events`. Rejects with `ConfigurationError` for a wrong `concurrency`. */
   sendAll(events: readonly AnyEvent[], options?: SendAllOptions): Promise<readonly SendReport[]>
-  /** Events whose attempts are used up, oldest first. */
+  /** Events that ran out of attempts, oldest first. */
   undelivered(): readonly SendReport[]
-  /** Sends everything undelivered again, as a replay from the dashboard would. */
+  /** Sends all undelivered events again, as a replay from the dashboard would. */
   replayUndelivered(): Promise<readonly SendReport[]>
   health(): HealthReport
-  /** Ends attempts under way; their events are undelivered. */
+  /** Aborts current attempts. Their events count as undelivered. */
   close(): void
 }
 
 /**
- * A sender that behaves as the platform's contract describes: one event a POST, at least once, retries on
- * everything but 2xx and on timeouts, with exponential backoff, in a bounded window. Throws
- * `ConfigurationError` for a wrong option.
+ * Creates a sender that behaves as the platform's contract describes: one event per POST, at least once, with retries
+ * after timeouts and any reply but 2xx, exponential backoff and a bounded window. Throws `ConfigurationError` for a
+ * wrong option.
  *
  * @example
  * const sender = createSender({ url, secret, faults: { duplicate: 0.1, lostReply: 0.05 }, seed: 42 })
@@ -63,7 +63,7 @@ class EventSender implements Sender {
   readonly #attempts: AttemptSender
   /** Undelivered events by id. */
   readonly #undelivered = new Map<string, SendReport>()
-  /** Events so far: each draws its faults from its own seed. */
+  /** Events so far. Each one draws its faults from its own seed. */
   #sent = 0
 
   constructor(options: ResolvedSender) {
@@ -75,7 +75,7 @@ class EventSender implements Sender {
 
   async send(event: AnyEvent): Promise<SendReport> {
     const { faults, seed } = this.#options
-    // A stream for each event, so that events under way at the same time cannot change its faults.
+    // One random stream per event, so that concurrent events cannot change each other's faults.
     const random = seededRandom(seed + 0x9e37 * ++this.#sent)
     const twice = random() < faults.concurrentDuplicate
     const again = random() < faults.duplicate
@@ -123,7 +123,7 @@ class EventSender implements Sender {
     this.#closing.abort()
   }
 
-  /** Attempts the event until it is acknowledged, and says whether it was. */
+  /** Attempts the event until it is acknowledged. Resolves to whether it was. */
   async #deliver(event: AnyEvent, made: SendAttempt[], random: Random): Promise<boolean> {
     const { faults, clock } = this.#options
     const { signal } = this.#closing

@@ -3,23 +3,23 @@ import { durationMs, oneOf, resolveContract, wholeNumber } from '@ackhook/core/s
 import { MAX_COUNT } from './faults.ts'
 
 /**
- * Rules of delivery. The platform has not published its acknowledgement timeout, number of attempts, retry
- * intervals, retry window, unit of `t` or its use of `Retry-After`: those are options, and their defaults are guesses.
+ * Rules of delivery. The platform has not published its acknowledgement timeout, number of attempts, retry intervals,
+ * retry window, unit of `t` or use of `Retry-After`. These are options, and their defaults are guesses.
  */
 export interface DeliveryOptions {
-  /** Attempts at one event, the first included. Not published; default 8. */
+  /** Maximum number of attempts at one event, including the first. Not published; default 8. */
   readonly attempts?: number | undefined
-  /** Time limit for the reply. Not published; default `'10s'`. Real time, whatever the clock. */
+  /** Time limit for the reply, in real time whatever the clock. Not published; default `'10s'`. */
   readonly timeout?: Duration | undefined
   /** Delay before the second attempt. Not published; default `'5s'`. */
   readonly minDelay?: Duration | undefined
-  /** No delay is longer. Not published; default `'1h'`. */
+  /** Longest delay. Not published; default `'1h'`. */
   readonly maxDelay?: Duration | undefined
   /** Factor from one delay to the next. Not published; default 3. */
   readonly factor?: number | undefined
-  /** No attempt starts later than this after the first. Not published; default `'24h'`. */
+  /** Time after the first attempt beyond which no attempt starts. Not published; default `'24h'`. */
   readonly retryWindow?: Duration | undefined
-  /** Lets a longer `Retry-After` of the reply replace the delay. Not published; default `true`. */
+  /** Lets a longer `Retry-After` in the reply replace the delay. Not published; default `true`. */
   readonly honourRetryAfter?: boolean | undefined
   /** Format of `t`. Not published; default `'seconds'`. */
   readonly timestampUnit?: 'seconds' | 'milliseconds' | 'iso8601' | undefined
@@ -64,7 +64,7 @@ export const DELIVERY_NAMES: readonly (keyof DeliveryOptions)[] = [
 const DAY_MS = 86_400_000
 const UNITS = ['seconds', 'milliseconds', 'iso8601'] as const
 
-/** Checks every option, and names it with `prefix` in front. Throws `ConfigurationError`. */
+/** Checks every option. Throws `ConfigurationError`, which names the option with `prefix` in front. */
 export function resolveDeliveryRules(options: DeliveryOptions, prefix = ''): DeliveryRules {
   const duration = (name: keyof DeliveryOptions, value: Duration, maxMs: number) =>
     durationMs(value, { option: prefix + name, minMs: 1, maxMs })

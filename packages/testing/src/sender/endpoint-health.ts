@@ -1,11 +1,14 @@
-/** The state of the endpoint on the platform's dashboard. */
+/** The endpoint's state on the platform's dashboard. */
 export interface HealthReport {
   readonly status: 'healthy' | 'unhealthy'
-  /** Failed attempts since the last acknowledged one, of any event. */
+  /** Failed attempts since the last acknowledged one, counting all events. */
   readonly failuresInARow: number
 }
 
-/** Repeated failures make an endpoint unhealthy; one acknowledged attempt makes it healthy. Nothing is switched off. */
+/**
+ * Tracks the endpoint's health. Repeated failures make it unhealthy; one acknowledged attempt makes it healthy again.
+ * Nothing is switched off.
+ */
 export class EndpointHealth {
   readonly #unhealthyAfter: number
   #failuresInARow = 0

@@ -54,6 +54,6 @@ test('a host that the lookup refuses is never connected to', async () => {
 
 test('an address with a password is refused and not repeated', async () => {
   expect(await exchange('http://me:hidden@localhost/', request, limits)).toMatchObject({
-    error: 'the address must hold no user name and no password',
+    error: 'the address must not contain a user name or password',
   })
 })

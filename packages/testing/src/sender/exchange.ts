@@ -10,19 +10,19 @@ export interface ExchangeLimits {
   /** Time limit until the last byte of the reply, in milliseconds of real time. */
   readonly timeoutMs: number
   readonly signal: AbortSignal
-  /** Bytes of the reply's body beyond this are not read. */
+  /** Maximum bytes of the reply's body that are read. */
   readonly maxBodyBytes: number
-  /** Resolves the host of the address; may refuse it. Default: the system's. */
+  /** Resolves the address's host, and may refuse it. Default: the system's lookup. */
   readonly lookup?: LookupFunction | undefined
 }
 
-/** The reply to one request, or why there is none. */
+/** The reply to one request, or the reason for its absence. */
 export type Exchange = ReplyReceived | NoReply
 
-/** A reply whose end has come, or as much of it as is kept. */
+/** A complete reply, or as much of it as is kept. */
 export interface ReplyReceived {
   readonly status: number
-  /** Headers in the order and spelling of the reply. */
+  /** Headers with the reply's order and spelling. */
   readonly headers: readonly (readonly [name: string, value: string])[]
   readonly body: Uint8Array
   /** `true` if the reply's body was longer than `maxBodyBytes`. */
@@ -54,7 +54,7 @@ export function exchange(url: string, request: SignedRequest, limits: ExchangeLi
 
 type IncomingReply = Omit<ReplyReceived, 'durationMs'>
 
-/** Starts the request, and returns a function that ends the rest of it. */
+/** Starts the request, and returns a function that aborts it. */
 function open(
   url: string,
   { method, headers, body }: SignedRequest,
@@ -69,7 +69,7 @@ function open(
     if (signal.aborted) throw new Error('the sender was closed')
     signal.addEventListener('abort', onAbort)
     const send = addressOf(url).protocol === 'https:' ? httpsRequest : httpRequest
-    // Uses each connection once: one that the receiver is closing would fail an attempt.
+    // Each connection is used once: one that the receiver is closing would fail an attempt.
     request = send(url, { method, headers, agent: false, ...(lookup && { lookup }) })
     request.on('error', reject).on('response', reply => {
       readBody(reply, maxBodyBytes).then(read => {
@@ -107,12 +107,12 @@ function pairsOf(raw: readonly string[]): (readonly [string, string])[] {
   return pairs
 }
 
-/** The message repeats no part of the address, which may hold a password. */
+/** The message includes no part of the address, which may contain a password. */
 function addressOf(url: string): URL {
   const parsed = URL.canParse(url) ? new URL(url) : undefined
   if (parsed === undefined) throw new Error('the address is not a URL')
   if (parsed.username === '' && parsed.password === '') return parsed
-  throw new Error('the address must hold no user name and no password')
+  throw new Error('the address must not contain a user name or password')
 }
 
 function reasonOf(error: unknown): string {
@@ -121,7 +121,7 @@ function reasonOf(error: unknown): string {
   return (cause as NodeJS.ErrnoException).code ?? cause.message
 }
 
-/** `Promise.withResolvers`, which Node 20 does not have. */
+/** `Promise.withResolvers`, which Node 20 lacks. */
 function withResolvers<T>(): {
   promise: Promise<T>
   resolve: (value: T) => void

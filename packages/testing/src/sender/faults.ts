@@ -4,38 +4,42 @@ import { durationMs, refuseUnknownNames, wholeNumber } from '@ackhook/core/spi'
 /** Probability of a fault: never, always, or a chance from 0 to 1. */
 export type Chance = boolean | number
 
-/** Faults that happen in production. Each chance is drawn from the seed. Default: none. */
+/** Faults that happen in production. Each one is drawn from the seed. Default: none. */
 export interface FaultOptions {
-  /** An acknowledged event is sent once more. Drawn for each event. */
+  /** Sends an acknowledged event once more. Drawn for each event. */
   readonly duplicate?: Chance | undefined
-  /** The event is sent twice at the same moment. Drawn for each event. */
+  /** Sends the event twice at the same moment. Drawn for each event. */
   readonly concurrentDuplicate?: Chance | undefined
-  /** `sendAll` sends the event out of order. Drawn for each event. */
+  /** Lets `sendAll` send the event out of order. Drawn for each event. */
   readonly disorder?: Chance | undefined
-  /** Delays the start of each attempt by a random time up to this. */
+  /** Delays the start of each attempt by a random time up to this duration. */
   readonly delay?: Duration | undefined
-  /** One byte of the body is changed after it was signed. Drawn for each attempt. */
+  /** Changes one byte of the body after signing. Drawn for each attempt. */
   readonly tamper?: Chance | undefined
-  /** The attempt carries a timestamp that is `staleBy` old, correctly signed. Drawn for each attempt. */
+  /** Gives the attempt a correctly signed timestamp that is `staleBy` old. Drawn for each attempt. */
   readonly staleTimestamp?: Chance | undefined
-  /** Default `'10m'`. */
+  /** Age of a stale timestamp. Default `'10m'`. */
   readonly staleBy?: Duration | undefined
-  /** Retries carry the timestamp of the first attempt. Whether the platform does so is not published. */
+  /** Retries with the first attempt's timestamp. Whether the platform does so is not published. */
   readonly frozenTimestamp?: boolean | undefined
-  /** The reply is lost: the receiver has the event, and the sender sends it again. */
+  /** Loses the reply: the receiver has the event, and the sender sends it again. */
   readonly lostReply?: Chance | undefined
-  /** Reply in place of the app, which is not called: a status, no reply within the timeout, or a closed connection. */
+  /**
+   * Replies in place of the app, which is not called: a status, no reply within the timeout, or a closed connection.
+   */
   readonly answer?: number | 'timeout' | 'reset' | undefined
-  /** Default: each time. Drawn for each attempt. */
+  /** Chance of that reply. Default: always. Drawn for each attempt. */
   readonly answerChance?: Chance | undefined
-  /** Limits `answer` to the next attempts, as many as this. Default: all attempts. */
+  /** Number of attempts that `answer` affects. Default: all attempts. */
   readonly answerNext?: number | undefined
-  /** The endpoint's secret is replaced while events are under way. */
+  /** Replaces the endpoint's secret during the run. */
   readonly rotation?: {
     readonly secret: string
-    /** Requests that are signed with the old secret alone. */
+    /** Requests signed only with the old secret. */
     readonly after: number
-    /** Requests after those that are signed with both secrets. Not published whether the platform does so. Default 0. */
+    /**
+     * Requests after those that are signed with both secrets. Whether the platform does so is not published. Default 0.
+     */
     readonly overlap?: number
   }
 }
@@ -58,7 +62,7 @@ export interface Faults {
 }
 
 const DAY_MS = 86_400_000
-/** The largest count that an option takes. */
+/** Largest count that an option accepts. */
 export const MAX_COUNT = 1_000_000
 
 const NAMES = [

@@ -8,11 +8,11 @@ import { retryAfterMs } from './retry-after.ts'
 import type { InjectedFault } from './send-attempt.ts'
 import { type AttemptDraft, signAttempt } from './sign-attempt.ts'
 
-/** One attempt, before it is made. */
+/** One attempt before it is made. */
 export interface AttemptPlan extends AttemptDraft {
   readonly url: string
   readonly faults: Faults
-  /** Sent instead of those with a new signature. */
+  /** Headers to send instead of newly signed ones. */
   readonly headers?: Readonly<Record<string, string>> | undefined
   /** Reason why nothing may be sent to the address. */
   readonly refusal?: string | undefined
@@ -20,11 +20,11 @@ export interface AttemptPlan extends AttemptDraft {
   readonly clock: () => number
 }
 
-/** One attempt, made. */
+/** One attempt after it was made. */
 export interface AttemptMade {
   readonly request: SignedRequest
   readonly faults: readonly InjectedFault[]
-  /** Exchange as the sender sees it: without a reply if that was lost on purpose. */
+  /** Exchange as seen by the sender: without a reply if that was lost on purpose. */
   readonly result: Exchange
   readonly acknowledged: boolean
   /** The `code` of the reply, if it has one. */
@@ -32,7 +32,7 @@ export interface AttemptMade {
   readonly retryAfterMs?: number
 }
 
-/** Signs one attempt, sends it, and judges the reply, with the faults that are drawn for it. Never rejects. */
+/** Signs one attempt, sends it, and judges the reply, with the faults drawn for it. Never rejects. */
 export async function makeAttempt(
   plan: AttemptPlan,
   rules: DeliveryRules,
@@ -57,12 +57,12 @@ export async function makeAttempt(
 
 function answerFor({ faults, random }: AttemptPlan): Faults['answer'] {
   const { answer, answerChance } = faults
-  // Drawn only if it may happen, so that older seeds keep their meaning.
+  // Drawn only if the fault is possible, so that older seeds keep their meaning.
   if (answer === undefined) return undefined
   return random() < answerChance ? answer : undefined
 }
 
-/** Replies in place of the app. A timeout takes its time, as the app's would. */
+/** Replies in place of the app. A timeout lasts as long as the app's would. */
 async function answered(
   answer: number | 'timeout' | 'reset',
   { timeoutMs, signal }: ExchangeLimits,

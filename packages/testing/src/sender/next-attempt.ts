@@ -2,15 +2,15 @@ import type { Random } from '../lib/seeded-random.ts'
 import { type FailedAttempt, retryDelayMs } from './backoff.ts'
 import type { DeliveryRules } from './delivery-rules.ts'
 
-/** A failed attempt, and when the first one at its event was. */
+/** A failed attempt, and the time of its event's first one. */
 export interface FailedDelivery extends FailedAttempt {
   readonly startedAt: number
   readonly now: number
 }
 
 /**
- * Returns the time of the next attempt by the sender's clock, at most `mostLateMs` later than the backoff, or `undefined` if
- * the attempts or the window are used up.
+ * Returns the time of the next attempt by the sender's clock, at most `mostLateMs` later than the backoff. `undefined`
+ * if the attempts or the window are used up.
  */
 export function nextAttemptAt(
   failed: FailedDelivery,

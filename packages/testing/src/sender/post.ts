@@ -1,7 +1,7 @@
 import type { SignedRequest } from '../requests/signed-request.ts'
 import { exchange, type ReplyReceived } from './exchange.ts'
 
-/** The result of one request. Without a `status` there was no reply. */
+/** Result of one request. Without a `status`, no reply arrived. */
 export interface PostResult {
   readonly status?: number
   /** The `code` of the reply, if it has one. */
@@ -15,10 +15,10 @@ export interface PostResult {
 }
 
 const KEPT_CHARACTERS = 2000
-/** A character takes at most four bytes. */
+/** A character has at most four bytes. */
 const READ_BYTES = 4 * KEPT_CHARACTERS
 
-/** One POST. Redirects are not followed: a 3xx is not an acknowledgement. Never rejects. */
+/** Sends one POST. Redirects are not followed: a 3xx is not an acknowledgement. Never rejects. */
 export async function post(
   url: string,
   request: SignedRequest,
@@ -31,7 +31,7 @@ export async function post(
   return { status, ...codeOf(body), body, retryAfter: retryAfterOf(result), durationMs }
 }
 
-/** The `code` of a reply's JSON. */
+/** Returns the `code` in a reply's JSON. */
 export function codeOf(text: string): { code?: string } {
   if (!text.trimStart().startsWith('{')) return {}
   try {
@@ -42,7 +42,7 @@ export function codeOf(text: string): { code?: string } {
   }
 }
 
-/** The value of the header `Retry-After`. */
+/** The `Retry-After` header's value. */
 export function retryAfterOf({ headers }: Pick<ReplyReceived, 'headers'>): string | null {
   return headers.find(([name]) => name.toLowerCase() === 'retry-after')?.[1] ?? null
 }

@@ -1,4 +1,4 @@
-/** The delay that a `Retry-After` asks for, given in seconds or as an HTTP date. */
+/** Returns the delay that a `Retry-After` requests, in seconds or as an HTTP date. */
 export function retryAfterMs(value: string | null, nowMs: number): number | undefined {
   if (value === null) return undefined
   if (/^\d+$/.test(value)) return Number(value) * 1000

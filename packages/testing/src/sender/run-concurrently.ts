@@ -1,4 +1,4 @@
-/** Runs `task` for every item, at most `limit` at one time, started in the order of the list. */
+/** Runs `task` for every item, at most `limit` at a time, in list order. */
 export async function runConcurrently<T>(
   items: readonly T[],
   limit: number,

@@ -1,4 +1,4 @@
-/** A fault that was injected into an attempt. */
+/** A fault injected into an attempt. */
 export type InjectedFault =
   | 'tampered'
   | 'stale_timestamp'
@@ -7,14 +7,14 @@ export type InjectedFault =
   | 'answered'
   | 'rotated'
 
-/** One request and its result, as the sender sees it. */
+/** One request and its result, as seen by the sender. */
 export interface SendAttempt {
   /** 1 for the first. */
   readonly number: number
   /** Milliseconds since the epoch, by the sender's clock. */
   readonly at: number
   readonly acknowledged: boolean
-  /** Absent when there was no reply, or when it was lost on purpose. */
+  /** Absent if there was no reply, or if it was lost on purpose. */
   readonly status?: number
   /** The `code` of the reply, if it has one. */
   readonly code?: string

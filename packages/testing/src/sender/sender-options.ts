@@ -10,21 +10,22 @@ import {
 import { type FaultOptions, type Faults, MAX_COUNT, resolveFaults } from './faults.ts'
 
 /**
- * Options of {@link createSender}. When an endpoint counts as unhealthy is not published either: its default is a guess.
+ * Options of {@link createSender}. The platform has not published when an endpoint counts as unhealthy either, so that
+ * default is a guess.
  */
 export interface SenderOptions extends DeliveryOptions {
   readonly url: string
-  /** The endpoint's secret. A list signs with each of them, as a sender may do during a rotation. */
+  /** The endpoint's secret. Each secret in a list signs, as a sender may do during a rotation. */
   readonly secret: string | readonly string[]
   /** Failed attempts in a row after which the endpoint is unhealthy. Not published; default 5. */
   readonly unhealthyAfter?: number | undefined
   /** Faults to inject. Default: none. */
   readonly faults?: FaultOptions | undefined
-  /** The same seed and events give the same faults. Default 1. */
+  /** Seed of the faults: the same seed and events give the same faults. Default 1. */
   readonly seed?: number | undefined
   /**
-   * Milliseconds since the epoch. Default `Date.now`. With a {@link FakeClock} nothing waits: each delay advances the
-   * clock, so that a retry window of a day takes a moment.
+   * Milliseconds since the epoch. Default `Date.now`. A {@link FakeClock} makes every wait instant: each delay advances
+   * the clock, so that a retry window of a day takes a moment.
    */
   readonly clock?: ((() => number) | FakeClock) | undefined
 }
@@ -54,7 +55,10 @@ export function resolveSender(options: SenderOptions): ResolvedSender {
   refuseUnknownNames(options, NAMES)
   const secrets = typeof options.secret === 'string' ? [options.secret] : [...(options.secret ?? [])]
   if (secrets.length === 0 || secrets.some(secret => typeof secret !== 'string' || secret === '')) {
-    throw new ConfigurationError('secret', 'must be the signing secret of the endpoint, or a list of them')
+    throw new ConfigurationError(
+      'secret',
+      'must be the signing secret of your endpoint, or a list of secrets',
+    )
   }
   return {
     url: urlOf(options.url),
@@ -70,11 +74,14 @@ export function resolveSender(options: SenderOptions): ResolvedSender {
 function urlOf(url: string): string {
   const parsed = URL.canParse(url) ? new URL(url) : undefined
   if (parsed === undefined || !/^https?:$/.test(parsed.protocol)) {
-    // The value may hold a password, so it is left out.
+    // The value may contain a password, so it is left out.
     throw new ConfigurationError('url', "must be an address such as 'http://127.0.0.1:3000/webhooks'")
   }
   if (parsed.username !== '' || parsed.password !== '') {
-    throw new ConfigurationError('url', 'must hold no user name and no password: they would be in every log')
+    throw new ConfigurationError(
+      'url',
+      'must not contain a user name or password: both would be in every log',
+    )
   }
   return parsed.href
 }

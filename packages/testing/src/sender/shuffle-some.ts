@@ -1,6 +1,6 @@
 import type { Random } from '../lib/seeded-random.ts'
 
-/** Moves each item to a random place with this chance. */
+/** Moves each item to a random place, with this chance. */
 export function shuffleSome<T>(items: readonly T[], chance: number, random: Random): readonly T[] {
   const order = [...items]
   if (chance === 0) return order

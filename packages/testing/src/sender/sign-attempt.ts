@@ -6,27 +6,27 @@ import type { DeliveryRules } from './delivery-rules.ts'
 import type { Faults } from './faults.ts'
 import type { InjectedFault } from './send-attempt.ts'
 
-/** One attempt at an event, before it is signed. */
+/** One attempt at an event before it is signed. */
 export interface AttemptDraft {
   /** The event, or its exact bytes. */
   readonly event: WebhookEvent<string, object> | Uint8Array
   /** 1 for the first. */
   readonly number: number
-  /** Start of this attempt, and of the first one: milliseconds since the epoch, by the sender's clock. */
+  /** Start of this attempt and of the first one, in milliseconds since the epoch by the sender's clock. */
   readonly at: number
   readonly startedAt: number
   readonly secrets: readonly string[]
-  /** Draws the faults. */
+  /** Source of the faults. */
   readonly random: Random
 }
 
-/** A request, and the faults that were injected into it. */
+/** A request, and the faults injected into it. */
 export interface SignedAttempt {
   readonly request: SignedRequest
   readonly faults: InjectedFault[]
 }
 
-/** Signs one attempt, with the faults that are drawn for it. */
+/** Signs one attempt, with the faults drawn for it. */
 export function signAttempt(
   draft: AttemptDraft,
   {

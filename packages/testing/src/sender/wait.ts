@@ -4,8 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 export type Wait = (ms: number, signal: AbortSignal) => Promise<void>
 
 /**
- * Creates the wait of a sender. A fake clock moves to the end of a wait at once, unless another wait has moved it further, so
- * that waits that would overlap in real time overlap here too.
+ * Creates a sender's wait. A fake clock moves to the end of a wait at once, unless another wait has already moved it
+ * further, so that waits that would overlap in real time overlap here too.
  */
 export function createWait(clock: () => number): Wait {
   if (!('set' in clock) || typeof clock.set !== 'function') {
@@ -14,7 +14,7 @@ export function createWait(clock: () => number): Wait {
   const set = clock.set as (instant: number) => void
   return async (ms, signal) => {
     const end = clock() + ms
-    // A turn of the event loop, so that whatever starts now reads the clock before it moves.
+    // One turn of the event loop, so that all work that starts now reads the clock before it moves.
     await sleep(0, undefined, { signal })
     if (clock() < end) set(end)
   }

@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers'
 import type { DedupeStore } from '@ackhook/core'
 import type { Claim } from '@ackhook/core/spi'
 
-/** Lease too long for a test to wait for, yet short enough to show a wrong unit. */
+/** Lease too long for a test to wait for, but short enough to reveal a wrong unit. */
 export const LEASE_MS = 30_000
 export const RETENTION_MS = 60_000
 
@@ -29,7 +29,7 @@ export async function expectAnswer(
   assert(got === expected, `${when}: expected ${expected}, got ${got}`)
 }
 
-/** Claims until the key is free. Rejects when it stays taken for 10 seconds. */
+/** Claims until the key is free. Rejects if it stays taken for 10 seconds. */
 export async function claimWhenFree(
   store: DedupeStore,
   key: string,
@@ -43,7 +43,7 @@ export async function claimWhenFree(
   }
 }
 
-/** Lets a lease on `key` expire by the store's own clock, watching only another key of the same age. */
+/** Lets a lease on `key` expire by the store's own clock, and watches only another key of the same age. */
 export async function letLeaseExpire(
   store: DedupeStore,
   key: string,

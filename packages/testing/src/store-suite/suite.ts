@@ -9,8 +9,8 @@ import { timeCases } from './cases/time.ts'
 import type { CountedStoreTarget, FailingStoreTarget, StoreTarget } from './target.ts'
 
 /**
- * Cases that every `DedupeStore` must pass, for any test runner. Each case opens its own stores and waits for conditions,
- * not for fixed times. The longest takes about two seconds. Cases of a hook that is missing are in `notRun`.
+ * Cases that every `DedupeStore` must pass, for any test runner. Each case opens its own stores and waits for
+ * conditions, not for fixed times. The longest takes about two seconds. `notRun` lists the cases whose hook is missing.
  *
  * @example
  * const open = () => { const store = memoryStore(); return { first: store, second: store } }
@@ -29,12 +29,12 @@ export function storeSuite({ open, openSmall, openFailing, openCounted }: StoreS
 
 /** Access of {@link storeSuite} to the tested store. */
 export interface StoreSuiteOptions {
-  /** A target with nothing in it, for one case. */
+  /** Returns an empty target for one case. */
   open(): MaybePromise<StoreTarget>
-  /** The same with room for this many concurrent claims, if the store can be limited. */
+  /** Returns the same with room for this many concurrent claims, if the store can be limited. */
   openSmall?(claims: number): MaybePromise<StoreTarget>
-  /** The same with a server whose commands can be made to fail. */
+  /** Returns the same with a server whose commands can be made to fail. */
   openFailing?(): MaybePromise<FailingStoreTarget>
-  /** Same, with a way to count its ids, if the store deletes expired ones. */
+  /** Returns the same with a way to count its ids, if the store deletes expired ones. */
   openCounted?(): MaybePromise<CountedStoreTarget>
 }

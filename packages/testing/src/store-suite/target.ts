@@ -4,7 +4,7 @@ import type { Closable, TargetCase } from '../lib/suite-case.ts'
 /** Two views of one empty store of ids. */
 export interface StoreTarget extends Closable {
   readonly first: DedupeStore
-  /** Store as another process would hold it, or the same object again if a store serves one process only. */
+  /** The store as another process would have it. The same object if a store serves one process only. */
   readonly second: DedupeStore
 }
 

@@ -13,7 +13,7 @@ export const acceptanceCases: readonly AdapterCase[] = [
       await expectAccepted(target, event)
       const handled = target.handled?.().find(({ id }) => id === event.id)
       if (handled !== undefined && handled.data['resolved_by'] !== 'ai')
-        throw new Error('the handler did not receive the data of the event')
+        throw new Error("the handler did not receive the event's data")
     },
   },
   {

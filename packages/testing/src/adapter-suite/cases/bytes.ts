@@ -21,7 +21,7 @@ const BODIES: readonly (readonly [id: string, what: string, body: (id: string) =
   ['form-like', 'characters that a form parser decodes', id => envelope(id, '"a=b&c=%20+d"')],
 ]
 
-/** The signature covers the bytes of the wire, so the receiver must see exactly those. */
+/** The signature covers the bytes as sent, so the receiver must see exactly those. */
 export const byteCases: readonly AdapterCase[] = [
   ...BODIES.map(
     ([what, text, body]): AdapterCase => ({
@@ -92,13 +92,13 @@ function large(characters: number): string {
   return JSON.stringify('é'.repeat(characters / 2))
 }
 
-/** An envelope whose note is a JSON string of these very bytes. */
+/** Returns an envelope whose note is a JSON string of exactly these bytes. */
 function withBytes(id: string, bytes: readonly number[]): Uint8Array {
   const [before = '', after = ''] = envelope(id, '"<>"').split('<>')
   return Buffer.concat([Buffer.from(before), Uint8Array.from(bytes), Buffer.from(after)])
 }
 
-/** A signed body of exactly this many bytes. */
+/** Returns a signed body of exactly this many bytes. */
 export function bodyOfBytes(id: string, bytes: number): string {
   const empty = envelope(id, '""')
   return envelope(id, `"${'x'.repeat(bytes - empty.length)}"`)

@@ -66,7 +66,7 @@ async function survivesAbort(target: ServerTarget, framing: 'length' | 'chunked'
   const connection = await openConnection(target.url)
   const { socket } = connection
   const body = Buffer.from(request.body as string)
-  // One byte more is announced than sent; with chunks the end is never sent.
+  // The request announces one byte more than it sends, or never ends its chunks.
   connection.writeHead({ ...request, framing, body: Buffer.alloc(body.length + 1) })
   socket.write(framing === 'chunked' ? `${body.length.toString(16)}\r\n` : '')
   await new Promise(resolve => socket.write(body, resolve))
@@ -78,8 +78,8 @@ async function survivesAbort(target: ServerTarget, framing: 'length' | 'chunked'
 }
 
 /**
- * Judges latencies by their median, and generously, because one machine runs the senders as well. A delivery that
- * waits for the slow ones would take seconds.
+ * Judges latencies by their median, and generously, because the same machine runs the senders. A delivery that waits
+ * for the slow ones would take seconds.
  */
 async function survivesSlowSockets(target: ServerTarget): Promise<void> {
   await medianLatency(target)
@@ -106,7 +106,7 @@ function statusOf({ status }: { readonly status: number }): number {
   return status
 }
 
-/** A server may close after its reply while the sender still writes, and the reset overtakes the reply. */
+/** A server may close while the sender still writes, and the reset may overtake its reply. */
 function cutOff(error: Error): number {
   if (error.message !== CLOSED) throw error
   return 408

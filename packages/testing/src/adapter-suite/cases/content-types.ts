@@ -16,7 +16,7 @@ const TYPES: readonly (readonly [id: string, type: string | undefined])[] = [
   ['empty', ''],
 ]
 
-/** The Content-Type decides nothing: the signature covers the bytes alone. */
+/** Content-Type has no effect: the signature covers only the bytes. */
 export const contentTypeCases: readonly AdapterCase[] = TYPES.map(([what, type]) => ({
   id: `adapter.content-type.${what}`,
   name: `a signed event is accepted with ${type === undefined ? 'no Content-Type' : `Content-Type '${type}'`}`,

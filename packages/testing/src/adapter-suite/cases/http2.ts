@@ -98,14 +98,14 @@ async function keepsLimit(target: ServerTarget, connection: Http2Connection): Pr
     expectReply(await connection.send({ ...whole, declared }), 202, 'accepted')
     const large = signedRequest(target, bodyOfBytes(newId(), target.bodyLimit + 1))
     expectReply(await connection.send({ ...large, declared }), 413, 'body_too_large')
-    // The reply ends the upload, and not the connection.
+    // The reply ends the upload, but not the connection.
     const endless = connection.open({ ...large, endless: true })
     expectReply(await endless.reply, 413, 'body_too_large')
     await expectServes(target, connection)
   }
 }
 
-/** The connection goes on. */
+/** The connection stays open. */
 async function expectServes(target: ServerTarget, connection: Http2Connection): Promise<void> {
   const event = signedEvent(target)
   expectReply(await connection.send(event.request), 202, 'accepted')

@@ -5,10 +5,10 @@ import { exchange, openConnection } from '../wire/connection.ts'
 import { newId, signedEvent, signedRequest } from '../wire/signed-event.ts'
 import { bodyOfBytes } from './bytes.ts'
 
-/** Larger than the buffers of both kernels: the sender is still writing when the reply arrives. */
+/** Larger than both kernels' buffers, so that the sender is still writing when the reply arrives. */
 const FAR_TOO_MUCH = 8_000_000
 
-/** Cases about the size of a body, and the time it takes. */
+/** Cases about a body's size, and the time it takes to arrive. */
 export const limitCases: readonly AdapterCase[] = [
   {
     id: 'adapter.limit.exact',
@@ -58,7 +58,7 @@ export const limitCases: readonly AdapterCase[] = [
       for (const framing of ['length', 'chunked'] as const) {
         const body = Buffer.alloc(target.bodyLimit + FAR_TOO_MUCH, 'x')
         const connection = await openConnection(target.url)
-        // Some senders read only after they have written everything.
+        // Some senders read only after they have sent everything.
         connection.socket.pause()
         connection.writeHead({ ...signedEvent(target).request, body, framing })
         connection.writeBody({ body, framing, chunkBytes: 65_536 })
@@ -99,7 +99,7 @@ export const limitCases: readonly AdapterCase[] = [
   },
 ]
 
-/** Uploads without end, as fast as the server reads, until it closes the connection. */
+/** Uploads without end, as fast as the server reads, until the server closes the connection. */
 async function stopsReading(target: ServerTarget): Promise<void> {
   const { socket, ...head } = await startUpload(target)
   let isClosed = false

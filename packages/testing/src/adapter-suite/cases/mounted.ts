@@ -30,7 +30,7 @@ const OF_SERVERS: ReadonlySet<string> = new Set([
   'x-powered-by',
 ])
 
-/** Cases about the request that an adapter hands to a receiver, and the reply that it sends. */
+/** Cases about the request that an adapter passes to a receiver, and the reply that it sends. */
 export function mountedCases(mount: Mount): readonly OwnCase[] {
   return [
     {
@@ -114,7 +114,7 @@ interface Behaviour extends Partial<BodyLimits> {
   readonly fails?: boolean
 }
 
-/** Mounts a receiver of the suite and hands its requests to `test`. */
+/** Mounts a receiver of the suite and passes its requests to `test`. */
 export async function withMounted(
   mount: Mount,
   { fails = false, maxBytes = 65_536, timeoutMs = 2000 }: Behaviour,

@@ -14,7 +14,7 @@ import { withMounted } from './mounted.ts'
 
 type OpenWithOptions = (options: SuiteReceiverOptions) => MaybePromise<AdapterTarget>
 
-/** Cases about options that an adapter must hand on to the receiver it makes. */
+/** Cases about options that an adapter must pass on to the receiver it creates. */
 export function optionCases(openWithOptions: OpenWithOptions): readonly OwnCase[] {
   return [
     {
@@ -59,7 +59,7 @@ type MountWaiting = (
   waitUntil: (work: Promise<unknown>) => void,
 ) => MaybePromise<MountedTarget>
 
-/** A case for a platform that freezes a process after the reply. */
+/** Returns a case for a platform that freezes a process after the reply. */
 export function waitUntilCases(mountWithWaitUntil: MountWaiting): readonly OwnCase[] {
   return [
     {

@@ -4,7 +4,7 @@ import type { AdapterCase, AwaitedResponse } from '../target.ts'
 import { exchange } from '../wire/connection.ts'
 import { signedEvent } from '../wire/signed-event.ts'
 
-/** Headers that an app sets before the handler: its own, and some that the reply has itself. */
+/** Headers that an app sets before the handler: its own, and some that the reply sets as well. */
 const KEPT = { 'x-request-id': 'adapter-suite', 'access-control-allow-origin': 'https://app.test' }
 const REPLACED = { 'content-type': 'text/plain', 'content-length': '1' }
 
@@ -30,7 +30,7 @@ export const headerCases: readonly AdapterCase[] = [
   },
 ]
 
-/** Cases about the promise of a handler, for a list of the responses with which it has settled. */
+/** Cases about the handler's promise. They get a list of the responses with which it has settled. */
 export function promiseCases(settled: readonly AwaitedResponse[]): readonly AdapterCase[] {
   return [
     {
@@ -45,7 +45,7 @@ export function promiseCases(settled: readonly AwaitedResponse[]): readonly Adap
           expectReply(await exchange(target.url, request), status, code)
           await until(() => settled.length > before, 'the promise of the handler settles')
           if (settled[before]?.writableFinished !== true) {
-            throw new Error('the promise of the handler settled before the reply was written')
+            throw new Error("the handler's promise settled before the reply was written")
           }
         }
       },

@@ -2,14 +2,14 @@ import { connect, isIP, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { ReplyReader, type WireReply } from './reply-reader.ts'
 
-/** A request as it is sent: only `Host` and the header of `framing` are added. */
+/** A request as sent. Only `Host` and the header of `framing` are added. */
 export interface WireRequest {
   readonly method?: string
   readonly headers?: readonly (readonly [name: string, value: string])[]
   readonly body?: string | Uint8Array
-  /** Mark of the body's end. Default `'length'`; `'none'` sends the body without one. */
+  /** Marks the body's end. Default `'length'`; `'none'` sends the body without a mark. */
   readonly framing?: 'length' | 'chunked' | 'none'
-  /** Bytes of a chunk, each sent by its own write. Default: all at once. */
+  /** Bytes per chunk, each sent in its own write. Default: all at once. */
   readonly chunkBytes?: number
 }
 
@@ -36,7 +36,7 @@ export function openConnection(url: string): Promise<Connection> {
   })
 }
 
-/** A connection that carries one request after another. */
+/** A connection for one request after another. */
 export class Connection {
   readonly socket: Socket
   readonly #address: URL
@@ -55,7 +55,7 @@ export class Connection {
     return reply
   }
 
-  /** Writes the head alone. */
+  /** Writes only the head. */
   writeHead({ method = 'POST', headers = [], body = '', framing = 'length' }: WireRequest): void {
     const lines = [
       `${method} ${this.#address.pathname}${this.#address.search} HTTP/1.1`,
@@ -67,7 +67,7 @@ export class Connection {
     this.socket.write(`${lines.join('\r\n')}\r\n\r\n`, 'latin1')
   }
 
-  /** Writes the body alone, framed. */
+  /** Writes only the body, framed. */
   writeBody({ body = '', framing = 'length', chunkBytes }: WireRequest): void {
     const bytes = Buffer.from(body as Uint8Array)
     const size = chunkBytes ?? Math.max(1, bytes.length)
@@ -80,7 +80,7 @@ export class Connection {
     if (framing === 'chunked') this.socket.write('0\r\n\r\n')
   }
 
-  /** The next reply on this connection. Rejects when it closes before one is complete. */
+  /** Returns the next reply on this connection. Rejects if the connection closes before a reply is complete. */
   reply(): Promise<WireReply> {
     return this.#replies.next()
   }

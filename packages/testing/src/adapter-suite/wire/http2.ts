@@ -1,31 +1,31 @@
 import { connect } from 'node:http2'
 import type { WireReply } from './reply-reader.ts'
 
-/** A request on a stream of HTTP/2. */
+/** A request on an HTTP/2 stream. */
 export interface StreamRequest {
   readonly method?: string
   readonly headers?: readonly (readonly [name: string, value: string])[]
   readonly body?: string | Uint8Array
-  /** Sends a `content-length`. Default: the end of the stream marks that of the body. */
+  /** Sends a `content-length`. Default: the end of the stream marks the body's end. */
   readonly declared?: boolean
   /** Leaves the stream open after the body. */
   readonly endless?: boolean
 }
 
-/** A stream that is under way. */
+/** A stream whose request has been started. */
 export interface OpenStream {
-  /** Rejects when the stream closes before a reply is complete. */
+  /** Rejects if the stream closes before a reply is complete. */
   readonly reply: Promise<WireReply>
-  /** Resolves once the bytes so far are written. */
+  /** Resolves once all bytes so far are written. */
   readonly written: Promise<void>
   reset(): void
 }
 
-/** The sender no longer needs the stream. */
+/** HTTP/2 error code: the sender no longer needs the stream. */
 const CANCEL = 8
 const WAIT_MS = 15_000
 
-/** Opens a connection without TLS, for this long. */
+/** Opens a connection without TLS for the duration of `work`. */
 export async function withHttp2<Result>(
   url: string,
   work: (connection: Http2Connection) => Promise<Result>,
@@ -38,14 +38,14 @@ export async function withHttp2<Result>(
   }
 }
 
-/** One connection, on which requests share nothing but the bytes. */
+/** One connection, on which requests share nothing but the socket. */
 export class Http2Connection {
   readonly #session
   readonly #path: string
 
   constructor(url: string) {
     const { origin, pathname } = new URL(url)
-    // An error is that of each stream as well.
+    // Each stream reports the error too.
     this.#session = connect(origin).on('error', () => {})
     this.#path = pathname
   }
@@ -83,10 +83,10 @@ export class Http2Connection {
         stream.close(CANCEL)
       })
     })
-    // Handled only by callers that wait for it.
+    // Handled only by callers that await it.
     reply.catch(() => {})
     const written = new Promise<void>(resolve => {
-      // A stream of GET has ended already.
+      // A GET stream has already ended.
       if (method === 'POST') stream.write(bytes, () => resolve())
     })
     if (!endless) stream.end()

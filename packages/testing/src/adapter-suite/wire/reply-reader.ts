@@ -1,16 +1,16 @@
 import type { Socket } from 'node:net'
 
-/** A reply as it came from the wire. */
+/** A reply as received. */
 export interface WireReply {
   readonly status: number
-  /** Headers by name in lower case. */
+  /** Headers by lower-case name. */
   readonly headers: ReadonlyMap<string, string>
   readonly body: string
-  /** Statuses of the interim replies (100 and the like) before it. */
+  /** Statuses of the interim replies (100 and the like) that preceded it. */
   readonly interim: readonly number[]
 }
 
-/** The message when the connection ended without a reply. */
+/** Error message if the connection ended without a reply. */
 export const CLOSED = 'the connection closed before a reply'
 
 const WAIT_MS = 15_000
@@ -22,11 +22,11 @@ interface Head {
 }
 
 /**
- * Reads replies from a socket, one after the other. Understands what small JSON replies need: a
- * `Content-Length`, chunks, or a body that ends with the connection.
+ * Reads replies from a socket, one after the other. Supports what small JSON replies need: a `Content-Length`, chunks,
+ * or a body that ends with the connection.
  */
 export class ReplyReader {
-  /** Received text that belongs to no reply yet. */
+  /** Received text that is not yet part of a reply. */
   #text = ''
   #ended = false
   #failure: Error | undefined
@@ -108,7 +108,7 @@ function wholeReply(
   { headers, length }: Head,
   { ended, method }: { readonly ended: boolean; readonly method: string },
 ): { body: string; length: number } | undefined {
-  // A reply to HEAD declares the body that a GET would get.
+  // A reply to HEAD declares the body that a GET would return.
   if (method === 'HEAD') return { body: '', length }
   const declared = headers.get('content-length')
   const rest = text.slice(length)

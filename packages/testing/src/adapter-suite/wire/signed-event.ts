@@ -1,7 +1,7 @@
 import { sign } from '../../requests/sign.ts'
 import type { WireRequest } from './connection.ts'
 
-/** A signed request and the id of the event in it. */
+/** A signed request and its event's id. */
 export interface SignedEvent {
   readonly id: string
   readonly request: WireRequest & { readonly headers: readonly (readonly [string, string])[] }
@@ -14,17 +14,17 @@ interface Secret {
 let count = 0
 const run = Date.now().toString(36)
 
-/** An id that no other event of this process has. */
+/** Returns an id that no other event of this process has. */
 export function newId(): string {
   return `evt_${run}_${(count++).toString(36)}`
 }
 
-/** JSON text of an envelope whose `data.note` is the JSON text `note`, verbatim. */
+/** Returns an envelope's JSON text whose `data.note` is the JSON text `note`, verbatim. */
 export function envelope(id: string, note = '"plain"'): string {
   return `{"id":"${id}","type":"conversation.resolved","created_at":"2026-01-01T00:00:00Z","data":{"conversation_id":"cnv_1","channel":"whatsapp","resolved_by":"ai","note":${note}}}`
 }
 
-/** A correctly signed request with these bytes. */
+/** Returns a correctly signed request with these bytes. */
 export function signedRequest({ secret }: Secret, body: string | Uint8Array): SignedEvent['request'] {
   const signature = sign(body, { secret })
   return {

@@ -76,7 +76,7 @@ async function find(harness: Harness, query: BrowseQuery): Promise<readonly Brow
   return (await harness.inbox.browse?.(query)) ?? []
 }
 
-/** The ids of all pages of two. */
+/** Returns the ids of all pages of two. */
 async function pagesOf(harness: Harness, query: BrowseQuery): Promise<string[]> {
   const ids: string[] = []
   for (let after: string | undefined; ; ) {

@@ -4,7 +4,7 @@ import { makeDelivery } from '../make-delivery.ts'
 import type { InboxCase } from '../target.ts'
 
 const HOUR_MS = 3_600_000
-/** Longer than an inbox in a test polls. */
+/** Longer than a tested inbox's polling interval. */
 const POLLED_MS = 700
 
 export const clockCases: readonly InboxCase[] = [

@@ -6,10 +6,10 @@ import { makeDelivery } from '../make-delivery.ts'
 import type { InboxCase } from '../target.ts'
 
 const NEEDS = ['crash', 'survives'] as const
-/** Crashes in a row after which an event is given up. */
+/** Consecutive crashes after which an event is given up. */
 const MAX_CRASHES = 5
 
-/** Cases about crashes, which may lose nothing that got a 2xx. */
+/** Cases about crashes. No event that got a 2xx may be lost. */
 export const crashCases: readonly InboxCase[] = [
   inboxCase(
     'crash-accepted',
@@ -57,7 +57,7 @@ export const crashCases: readonly InboxCase[] = [
       await mortal.kill()
       const next = await start()
       const { attempt, delivery: again } = await next.run(0)
-      // An inbox may or may not count an attempt that a crash ended.
+      // An inbox may or may not count an attempt that ended in a crash.
       expectThat(attempt.number <= 2, `the next attempt has the number ${attempt.number}`)
       expectEqual(attempt.decision, 'run', 'the decision')
       expectEqual(Array.from(again.body), Array.from(delivery.body), 'its bytes')
@@ -169,7 +169,7 @@ export const crashCases: readonly InboxCase[] = [
   ),
 ]
 
-/** Expects each of the events to run once, and no other. */
+/** Expects each of these events to run once, and no others. */
 async function expectRuns({ runs }: Harness, deliveries: readonly Delivery[]): Promise<void> {
   const keys = () => new Set(runs.map(({ delivery }) => delivery.key))
   await until(() => deliveries.every(({ key }) => keys().has(key)), 'all of them run')
@@ -182,7 +182,7 @@ async function isIdle({ inbox }: Harness): Promise<boolean> {
   return pending + active === 0
 }
 
-/** Events that are dead letters, of a process that has ended. */
+/** Returns events that are dead letters of a process that has ended. */
 async function deadLetters({ start }: CaseTools, count: number): Promise<readonly Delivery[]> {
   const first = await start({ decide: () => DEAD })
   const deliveries = Array.from({ length: count }, () => makeDelivery())

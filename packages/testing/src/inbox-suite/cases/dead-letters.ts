@@ -239,7 +239,7 @@ async function acceptAndDeadLetter(
   await until(isDeadLetter, 'the event is a dead letter')
 }
 
-/** Changes one letter after the other if the inbox cannot change many at once. */
+/** Changes one dead letter after another, if the inbox cannot change several at once. */
 async function changeMany(
   letters: DeadLetterStore,
   change: 'redrive' | 'discard',

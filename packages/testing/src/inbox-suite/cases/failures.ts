@@ -30,7 +30,7 @@ export const failureCases: readonly InboxCase[] = [
     'failure-start',
     'a start whose storage cannot be written rejects, and can be repeated',
     async ({ create, start, failWrites }) => {
-      // The storage is complete already: only the writes of this start fail.
+      // The storage already exists: only the writes of this start fail.
       await (await start()).inbox.close(1000)
       await failWrites(true)
       const inbox = await create()
@@ -66,7 +66,7 @@ export const failureCases: readonly InboxCase[] = [
         harness.observed.some(({ kind }) => kind === 'store_down' || kind === 'completion_lost')
       await until(isObserved, 'the failure is observed')
       await failWrites(false)
-      // At least once: it may run again.
+      // At least once: the event may run again.
       await until(async () => {
         for (const { finish } of harness.runs) finish()
         const { pending, active } = await harness.inbox.stats()
@@ -136,7 +136,7 @@ export const failureCases: readonly InboxCase[] = [
   ),
 ]
 
-/** The outcome, or that the call rejected. */
+/** Returns the outcome, or records that the call rejected. */
 async function answerOf(call: () => Promise<{ outcome: string }> | { outcome: string }): Promise<string> {
   try {
     return (await call()).outcome

@@ -20,7 +20,7 @@ export const pageCases: readonly InboxCase[] = [
           expected.slice(0, 2),
           `the first page, the ${order} first`,
         )
-        // The letter that the next page comes after is gone, and there is a new one.
+        // The dead letter after which the next page begins is gone, and there is a new one.
         const gone = first.at(-1)
         await deadLetters.discard(gone?.key ?? '')
         keys.splice(keys.indexOf(gone?.key ?? ''), 1)
@@ -75,7 +75,7 @@ export const pageCases: readonly InboxCase[] = [
   }),
 ]
 
-/** Adds dead letters, one after the other. Returns their keys, the oldest first. */
+/** Adds dead letters, one after another. Returns their keys, oldest first. */
 async function deadLettersIn(harness: Harness, count: number): Promise<string[]> {
   const keys: string[] = []
   for (let index = 0; index < count; index++) {

@@ -14,7 +14,7 @@ export const processingCases: readonly InboxCase[] = [
       [1, 2, 3],
       'attempt numbers',
     )
-    // The shorter of two: a busy machine makes a wait longer, never shorter.
+    // The shorter of two, because a busy machine makes a wait longer but never shorter.
     const waited = Math.min(second.startedAt - first.startedAt, third.startedAt - second.startedAt)
     expectThat(waited > 290, `a retry came after ${waited} ms instead of 300`)
     expectThat(waited < 1200, `the retries came after ${waited} ms and more instead of 300`)

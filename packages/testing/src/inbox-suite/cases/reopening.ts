@@ -7,7 +7,7 @@ import type { InboxCase } from '../target.ts'
 
 const NEEDS = ['survives'] as const
 
-/** Cases about the state that the next process must find. */
+/** Cases about state that the next process must find. */
 export const reopenCases: readonly InboxCase[] = [
   inboxCase(
     'reopen-redelivery',
@@ -195,7 +195,7 @@ export const reopenCases: readonly InboxCase[] = [
   ),
 ]
 
-/** An event that is a dead letter, of a process that has ended. */
+/** Returns an event that is a dead letter of a process that has ended. */
 async function deadLetter({ start }: CaseTools): Promise<{ delivery: Delivery }> {
   const first = await start({ decide: () => DEAD })
   const delivery = makeDelivery()

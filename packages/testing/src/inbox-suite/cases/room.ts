@@ -6,7 +6,7 @@ import { makeDelivery } from '../make-delivery.ts'
 import type { InboxCase } from '../target.ts'
 
 const BODY_BYTES = 20_000
-/** Several times the room. */
+/** Several times the number of events that fit. */
 const MOST = 400
 
 /** Cases for targets of `openSmall`. */

@@ -6,8 +6,8 @@ import type { MortalInbox } from '../target.ts'
 import type { FromInbox, Method, ToInbox } from './messages.ts'
 
 /**
- * Starts `script` in its own process, for the hooks `crash` and `skew`. The script makes an inbox and gives it to
- * {@link serveInbox}; it finds `argument` as JSON in `process.argv[2]`. `kill` sends SIGKILL.
+ * Starts `script` in its own process, for the hooks `crash` and `skew`. The script creates an inbox and passes it to
+ * {@link serveInbox}. `process.argv[2]` holds `argument` as JSON. `kill` sends SIGKILL.
  *
  * @example
  * const crash = ({ file }: { file: string }) => inboxProcess(new URL('./mortal-inbox.mjs', import.meta.url), { file })
@@ -15,7 +15,7 @@ import type { FromInbox, Method, ToInbox } from './messages.ts'
 export async function inboxProcess(script: string | URL, argument?: unknown): Promise<MortalInbox> {
   const child = fork(script, [JSON.stringify(argument ?? null)], {
     serialization: 'advanced',
-    // The options of a test runner are not those of an application.
+    // The test runner's options are not an application's.
     execArgv: [],
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   })
@@ -37,7 +37,7 @@ interface Call {
   reject(error: Error): void
 }
 
-/** The inbox of another process. */
+/** Another process's inbox. */
 class ServedInbox {
   readonly #child: ChildProcess
   readonly #calls = new Map<number, Call>()
@@ -137,7 +137,7 @@ class ServedInbox {
 
 const ENDED = 'The process of the inbox has ended.'
 
-/** An error that passed between processes is a plain one. */
+/** An error that was passed between processes is a plain one. */
 function withdrawal({ message }: Error): AckhookError {
   return new AckhookError('drain_timeout', message)
 }

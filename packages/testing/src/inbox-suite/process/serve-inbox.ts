@@ -4,7 +4,7 @@ import { makePolicy } from '../make-policy.ts'
 import type { FromInbox, Method, PlainPolicy, ToInbox } from './messages.ts'
 
 /**
- * Serves an inbox to the process that started this one by {@link inboxProcess}, until it is killed.
+ * Serves an inbox to the process that started this one with {@link inboxProcess}, until it is killed.
  *
  * @example
  * // mortal-inbox.mjs

@@ -3,7 +3,7 @@ import type { StoreCase } from '../target.ts'
 
 const lease = { leaseMs: LEASE_MS }
 
-/** Cases for stores that can be limited. */
+/** Cases for stores with a limit. */
 export const capacityCases: readonly StoreCase[] = [
   {
     id: 'store.full',

@@ -23,7 +23,7 @@ export const cleanupCases: readonly TargetCase<CountedStoreTarget>[] = [
         await first.release(`released-${i}`, 'mine')
       }
       const begun = performance.now()
-      // A store may clean up when it is used.
+      // A store may clean up on use.
       for (let i = 0; ; i++) {
         await expectOutcome(first.claim(`probe-${i}`, 'mine', { leaseMs: LEASE_MS }), 'claimed', 'another id')
         await first.release(`probe-${i}`, 'mine')

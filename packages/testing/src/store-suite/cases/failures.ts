@@ -41,7 +41,7 @@ export const failureCases: readonly TargetCase<FailingStoreTarget>[] = [
       await fail(true)
       await outcomeOf(() => first.complete('id', 'mine', done))
       await fail(false)
-      // The server may apply the completion although it was reported as failed.
+      // The server may apply the completion even though it reported a failure.
       const claim = await once(() => second.claim('id', 'theirs', lease))
       assert(claim.outcome === 'in_flight' || claim.outcome === 'completed', `then: ${JSON.stringify(claim)}`)
       await expectAnswer(await once(() => first.complete('id', 'mine', done)), true, 'complete afterwards')
@@ -61,7 +61,7 @@ async function outcomeOf(call: () => unknown): Promise<unknown> {
   }
 }
 
-/** Repeats a call until the store works again: a client may take a moment to notice. */
+/** Repeats a call until the store works again, since a client may take a moment to notice. */
 async function once<T>(call: () => MaybePromise<T>): Promise<T> {
   const begun = performance.now()
   for (;;) {

@@ -5,7 +5,7 @@ import type { StoreCase } from '../target.ts'
 const lease = { leaseMs: LEASE_MS }
 const HOUR_MS = 3_600_000
 
-/** Cases about the length of leases and retentions, and the clock that measures them. */
+/** Cases about the duration of leases and retentions, and the clock that measures it. */
 export const timeCases: readonly StoreCase[] = [
   {
     id: 'store.lapse.owner',
@@ -38,7 +38,7 @@ export const timeCases: readonly StoreCase[] = [
     name: 'leases and retentions last as long as asked: neither a tenth less nor a half more',
     timeLimitMs: 60_000,
     async run({ first, second }) {
-      // The shortest of three: a busy machine makes a wait longer, never shorter.
+      // The shortest of three, because a busy machine makes a wait longer but never shorter.
       for (const ms of [400, 1200]) {
         await expectLasts(ms, `a lease of ${ms} ms`, async key => {
           await first.claim(key, 'mine', { leaseMs: ms })
@@ -121,7 +121,7 @@ async function expectLasts(
       const store = await take(key)
       const taken = performance.now()
       await claimWhenFree(store, key, 'theirs')
-      // Counts from before the call for early ends, from after it for late ones.
+      // Measures from before the call for early ends, and from after it for late ones.
       return { atMost: performance.now() - begun, atLeast: performance.now() - taken }
     }),
   )
@@ -131,9 +131,9 @@ async function expectLasts(
   assert(late <= ms * 1.4 + 200, `${what} ended after ${late.toFixed()} ms`)
 }
 
-/** The store as a process sees it whose wall clock is wrong. */
+/** The store as seen by a process whose wall clock is wrong. */
 function skewed(store: DedupeStore, offsetMs: number): Pick<DedupeStore, 'claim' | 'extend' | 'complete'> {
-  // Changes the clock during the call only: other work of this process keeps its clock.
+  // Changes the clock only during the call: other work in this process keeps its clock.
   const withClock = <T>(call: () => T): T => {
     const { now } = Date
     Date.now = () => now.call(Date) + offsetMs
