@@ -52,7 +52,6 @@ export const PARTS: Readonly<Record<string, readonly string[]>> = {
     'KNOWN_TYPES',
     'MAX_LOOKUPS_WHEN_FULL',
     'RECEIVER_OPTIONS',
-    'ReadyQueue',
     'Refusal',
     'consoleLogger',
     'crashDelayMs',

@@ -34,7 +34,6 @@ export type {
   ProcessEvent,
   ProcessingPolicy,
 } from './inbox/inbox.ts'
-export { ReadyQueue } from './inbox/memory/queueing-scheduler.ts'
 export type {
   HandlerSharing,
   InboxProcess,

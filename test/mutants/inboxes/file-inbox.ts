@@ -12,9 +12,9 @@ import {
   eventRef,
   type ProcessEvent,
   type ProcessingPolicy,
-  ReadyQueue,
   settlesWithin,
 } from '@ackhook/core/spi'
+import { ReadyQueue } from '../../../packages/core/src/inbox/memory/queueing-scheduler.ts'
 import type { DiskHandle } from './disk.ts'
 import { acceptedLine, applyLine, type Line, type Row, type Rows } from './file-rows.ts'
 

@@ -85,12 +85,6 @@ class KeyQueue<E> {
 /**
  * Entries in the order of their attempts: first in, first out. Those of one ordering key run one at a time, the oldest
  * waiting one first. An entry that waits for a retry keeps its key, so that no later one overtakes it.
- *
- * @example
- * const ready = new ReadyQueue<{ readonly delivery: Delivery }>()
- * ready.push(entry) // again when its retry is due
- * const next = ready.shift()
- * if (next !== undefined) ready.remove(next) // once it is finished
  */
 export class ReadyQueue<E extends Pick<Entry, 'delivery'>> {
   /** Entries without an ordering key, and keys whose oldest entry may run. */
