@@ -1,5 +1,5 @@
 import { until } from '../../lib/until.ts'
-import { expectEqual, expectThat } from '../expect.ts'
+import { expectEqual, expectThat, pause } from '../expect.ts'
 import { COMPLETED, DEAD, inboxCase, publication, retryIn } from '../harness.ts'
 import { makeDelivery } from '../make-delivery.ts'
 import type { InboxCase } from '../target.ts'
@@ -193,6 +193,41 @@ export const sharingCases: readonly InboxCase[] = [
       await harness.run(7)
       const ids = harness.runs.map(run => run.delivery.id)
       expectEqual(ids, [...Array<string>(6).fill('head'), 'older', 'later'], 'the order')
+    },
+    ['shared', 'serialize'],
+  ),
+
+  inboxCase(
+    'shared-order',
+    'events of one key run one at a time in two processes, the oldest waiting event first',
+    async ({ start }) => {
+      const [one, two] = [
+        await start({ serialize: true, manual: true }),
+        await start({ serialize: true, manual: true }),
+      ]
+      const runs = () => [...one.runs, ...two.runs]
+      const accept = (id: string, createdAt: number, harness = one) =>
+        harness.accept(makeDelivery({ id, order: { key: 'cnv_1', createdAt } }))
+      await accept('running', 50)
+      await until(() => runs().length === 1, 'the first one runs')
+      for (const [id, createdAt] of [
+        ['third', 30],
+        ['first', 10],
+        ['second', 20],
+      ] as const)
+        await accept(id, createdAt, two)
+      const ids: string[] = []
+      for (let count = 1; count <= 4; count++) {
+        await until(() => runs().length >= count, `attempt ${count} begins`)
+        await pause(50)
+        const begun = runs().filter(({ delivery }) => !ids.includes(delivery.id))
+        expectEqual(begun.length, 1, 'attempts at one time')
+        for (const { delivery, finish } of begun) {
+          ids.push(delivery.id)
+          finish()
+        }
+      }
+      expectEqual(ids, ['running', 'first', 'second', 'third'], 'the order')
     },
     ['shared', 'serialize'],
   ),
