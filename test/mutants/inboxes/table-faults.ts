@@ -1,0 +1,439 @@
+import type { Delivery } from '@ackhook/core'
+import type { AttemptResult, PresenceStore, ProcessEvent, ProcessingPolicy } from '@ackhook/core/spi'
+import type { Mutants } from '../mutant.ts'
+import type { TableRow } from './table.ts'
+import { TableInbox } from './table-inbox.ts'
+import { tableMutant } from './table-mutant.ts'
+
+type Held = Parameters<TableInbox['release']>[0]
+
+/** Reads the board in another way. */
+const reading = (
+  change: (view: Awaited<ReturnType<PresenceStore['read']>>, ids: Set<string>) => typeof view,
+) =>
+  class extends TableInbox {
+    readonly #ids = new Set<string>()
+    override readonly board: PresenceStore = {
+      publish: own => {
+        this.#ids.add(own.id)
+        return this.write(() => this.table.publish(own))
+      },
+      read: () => change(this.table.view(), this.#ids),
+    }
+  }
+
+/** Changes a row after a result was applied to it. */
+const applying = (outcome: AttemptResult['outcome'], change: (row: TableRow) => void) =>
+  class extends TableInbox {
+    protected override apply(result: AttemptResult, held: Held): void {
+      super.apply(result, held)
+      if (result.outcome === outcome) change(held.row)
+    }
+  }
+
+const clocks: Mutants = [
+  tableMutant(
+    'clock',
+    { wrong: 'decides everything by the clock of the process', caughtBy: 'skew-ahead' },
+    class extends TableInbox {
+      protected override now(): number {
+        return this.table.now() + this.aheadMs
+      }
+    },
+  ),
+  tableMutant(
+    'clock-lease',
+    { wrong: 'ends a lease by the clock of the process', caughtBy: 'skew-behind' },
+    class extends TableInbox {
+      protected override extend(held: Held): void {
+        super.extend(held)
+        held.row.until += this.aheadMs
+      }
+    },
+  ),
+  tableMutant(
+    'clock-accepted',
+    { wrong: 'makes an event due by the clock of the process that accepts it', caughtBy: 'skew-accepted' },
+    class extends TableInbox {
+      protected override rowOf(delivery: Delivery, before: TableRow | undefined): TableRow {
+        return { ...super.rowOf(delivery, before), until: this.table.now() + this.aheadMs }
+      }
+    },
+  ),
+  tableMutant(
+    'clock-retry',
+    { wrong: 'makes a retry due by the clock of the process', caughtBy: 'skew-retry-behind' },
+    class extends TableInbox {
+      protected override wait(row: TableRow, delayMs: number, isPostponed: boolean): void {
+        super.wait(row, delayMs + this.aheadMs, isPostponed)
+      }
+    },
+  ),
+  tableMutant(
+    'clock-retention',
+    {
+      wrong: 'ends a retention by the clock of the process that handled the event',
+      caughtBy: 'skew-retention-behind',
+    },
+    class extends TableInbox {
+      protected override apply(result: AttemptResult, held: Held): void {
+        super.apply(result, held)
+        if (result.outcome === 'completed') held.row.until += this.aheadMs
+      }
+    },
+  ),
+  tableMutant(
+    'clock-lookup',
+    { wrong: 'looks up an id by the clock of the process that accepts', caughtBy: 'skew-retention-behind' },
+    class extends TableInbox {
+      protected override find(key: string): TableRow | undefined {
+        const row = super.find(key)
+        return row?.state === 'done' && row.until <= this.now() + this.aheadMs ? undefined : row
+      }
+    },
+  ),
+]
+
+const leases: Mutants = [
+  tableMutant(
+    'lease-kept',
+    { wrong: 'renews no lease', caughtBy: 'skew-ahead' },
+    class extends TableInbox {
+      override renew(): void {}
+    },
+  ),
+  tableMutant(
+    'lease-endless',
+    { wrong: 'never takes over an event of a process that died', caughtBy: 'crash-running' },
+    class extends TableInbox {
+      protected override extend({ row }: Held): void {
+        row.until = Number.POSITIVE_INFINITY
+      }
+    },
+  ),
+  tableMutant(
+    'crash-uncounted',
+    { wrong: 'counts no lapsed lease as a crash', caughtBy: 'crash-count' },
+    class extends TableInbox {
+      protected override countCrash(row: TableRow): void {
+        super.countCrash(row)
+        row.crashes = 0
+      }
+    },
+  ),
+  tableMutant(
+    'crash-done',
+    { wrong: 'takes an event with a lapsed lease for handled', caughtBy: 'crash-running' },
+    class extends TableInbox {
+      protected override countCrash(row: TableRow): void {
+        Object.assign(row, { state: 'done', until: Number.POSITIVE_INFINITY })
+      }
+    },
+  ),
+  tableMutant(
+    'drain-crash',
+    { wrong: 'lets the lease of a withdrawn attempt lapse', caughtBy: 'drain-no-crash' },
+    class extends TableInbox {
+      protected override release(): void {}
+    },
+  ),
+  tableMutant(
+    'withdrawn-counts',
+    { wrong: 'records the result of a withdrawn attempt', caughtBy: 'drain-withdrawn' },
+    class extends TableInbox {
+      protected override record(result: AttemptResult, held: Held): void {
+        this.apply(result, held)
+      }
+      protected override release(held: Held): void {
+        super.release(held)
+        held.row.until = this.now() + 1500
+      }
+    },
+  ),
+  {
+    ...tableMutant(
+      'late-counts',
+      { wrong: 'records the result of an attempt whose lease has lapsed', caughtBy: 'crash-running' },
+      class extends TableInbox {
+        protected override record(result: AttemptResult, held: Held): void {
+          if (held.attempt.abortReason === undefined) this.apply(result, held)
+          else super.record(result, held)
+        }
+      },
+    ),
+    mayPass: 'no hook lets the lease of a live process lapse',
+  },
+]
+
+const sharing: Mutants = [
+  tableMutant(
+    'take-race',
+    { wrong: 'reads the next event and takes it in two steps', caughtBy: 'durable-share' },
+    class extends TableInbox {
+      override take(): void {
+        const row =
+          this.isClosed || this.held.size >= (this.policy?.concurrency ?? 0) ? undefined : this.next()
+        setImmediate(() => {
+          if (row !== undefined && !this.isClosed && !this.table.isFailing) this.begin(row)
+        })
+      }
+    },
+  ),
+  tableMutant(
+    'take-own',
+    { wrong: 'runs only what the process itself has accepted', caughtBy: 'durable-split' },
+    class extends TableInbox {
+      readonly #own = new Set<string>()
+      protected override rowOf(delivery: Delivery, before: TableRow | undefined): TableRow {
+        this.#own.add(delivery.key)
+        return super.rowOf(delivery, before)
+      }
+      protected override hasTurn(row: TableRow, open: readonly TableRow[]): boolean {
+        return this.#own.has(row.delivery.key) && super.hasTurn(row, open)
+      }
+    },
+  ),
+  tableMutant(
+    'receiver-runs',
+    { wrong: 'runs events in a process that only receives', caughtBy: 'durable-split' },
+    class extends TableInbox {
+      override start(run: ProcessEvent, policy: ProcessingPolicy): Promise<void> {
+        return super.start(run, { ...policy, concurrency: Math.max(1, policy.concurrency) })
+      }
+    },
+  ),
+  tableMutant(
+    'order-own',
+    { wrong: 'runs events of one key one at a time in each process', caughtBy: 'shared-order' },
+    class extends TableInbox {
+      protected override hasTurn(row: TableRow, open: readonly TableRow[]): boolean {
+        const isElsewhere = (one: TableRow) => one.state === 'running' && !this.held.has(one.delivery.key)
+        return super.hasTurn(
+          row,
+          open.filter(one => one === row || !isElsewhere(one)),
+        )
+      }
+    },
+  ),
+  tableMutant(
+    'redrive-race',
+    { wrong: 'reads the dead letters and redrives them in two steps', caughtBy: 'dead-redrive-race' },
+    class extends TableInbox {
+      protected override async redriveMany(keys: readonly string[]): Promise<readonly string[]> {
+        const dead = this.dead(keys)
+        await this.write(() => dead.filter(row => this.revive(row)))
+        return dead.map(({ delivery }) => delivery.key)
+      }
+    },
+  ),
+  tableMutant(
+    'redrive-race-shared',
+    { wrong: 'keeps redrives apart in one process alone', caughtBy: 'shared-redrive-race' },
+    class extends TableInbox {
+      #last: Promise<unknown> = Promise.resolve()
+      protected override redriveMany(keys: readonly string[]): Promise<readonly string[]> {
+        const redriven = this.#last.then(async () => {
+          const dead = this.dead(keys)
+          await this.write(() => dead.filter(row => this.revive(row)))
+          return dead.map(({ delivery }) => delivery.key)
+        })
+        this.#last = redriven.catch(() => {})
+        return redriven
+      }
+    },
+  ),
+  tableMutant(
+    'board-own',
+    { wrong: 'reads only what the process itself has published', caughtBy: 'durable-board' },
+    reading((view, ids) => ({ ...view, processes: view.processes.filter(({ id }) => ids.has(id)) })),
+  ),
+  tableMutant(
+    'board-aged',
+    { wrong: 'says that every process was seen an hour ago', caughtBy: 'durable-board' },
+    reading(view => ({ ...view, processes: view.processes.map(one => ({ ...one, seenMs: 3_600_000 })) })),
+  ),
+  tableMutant(
+    'board-drained',
+    { wrong: 'drops what a process published when it closes', caughtBy: 'durable-board-kept' },
+    class extends TableInbox {
+      readonly #ids = new Set<string>()
+      override readonly board: PresenceStore = {
+        publish: own => {
+          this.#ids.add(own.id)
+          return this.write(() => this.table.publish(own))
+        },
+        read: () => this.table.view(),
+      }
+      override close(timeoutMs: number) {
+        for (const id of this.#ids) this.table.unpublish(id)
+        return super.close(timeoutMs)
+      }
+    },
+  ),
+  tableMutant(
+    'board-endless',
+    { wrong: 'keeps what a process published for ever', caughtBy: 'durable-board-kept' },
+    class extends TableInbox {
+      override readonly board: PresenceStore = {
+        publish: own => this.write(() => this.table.publish({ ...own, keepMs: own.keepMs * 1000 })),
+        read: () => this.table.view(),
+      }
+    },
+  ),
+]
+
+const postponing: Mutants = [
+  tableMutant(
+    'postponed-uncounted',
+    { wrong: 'counts no postponed events', caughtBy: 'durable-postpone' },
+    reading(view => ({ ...view, postponed: 0 })),
+  ),
+  tableMutant(
+    'postponed-attempt',
+    { wrong: 'counts a postponement as an attempt', caughtBy: 'durable-postpone' },
+    applying('postponed', row => {
+      row.attempts += 1
+    }),
+  ),
+  tableMutant(
+    'postponed-at-once',
+    { wrong: 'runs a postponed event at once', caughtBy: 'durable-postpone' },
+    applying('postponed', row => {
+      row.until = 0
+    }),
+  ),
+  tableMutant(
+    'postponed-turn',
+    { wrong: 'lets others overtake a postponed event', caughtBy: 'durable-postpone-order' },
+    applying('postponed', row => {
+      row.hasBegun = false
+    }),
+  ),
+  tableMutant(
+    'postponed-retry-turn',
+    {
+      wrong: 'lets others overtake the retry of an event that was postponed',
+      caughtBy: 'order-postponed-retry',
+    },
+    applying('retry', row => {
+      row.hasBegun = row.routingToken === 0
+    }),
+  ),
+  tableMutant(
+    'postponed-own',
+    {
+      wrong: 'leaves a postponed event to the process that postponed it',
+      caughtBy: 'durable-postpone-other',
+    },
+    class extends TableInbox {
+      readonly #own = new Set<string>()
+      protected override wait(row: TableRow, delayMs: number, isPostponed: boolean): void {
+        super.wait(row, delayMs, isPostponed)
+        if (isPostponed) this.#own.add(row.delivery.key)
+      }
+      protected override hasTurn(row: TableRow, open: readonly TableRow[]): boolean {
+        return (!row.isPostponed || this.#own.has(row.delivery.key)) && super.hasTurn(row, open)
+      }
+    },
+  ),
+  tableMutant(
+    'token-retry',
+    { wrong: 'loses the routing token at a retry', caughtBy: 'durable-postpone' },
+    applying('retry', row => {
+      row.routingToken = 0
+    }),
+  ),
+  tableMutant(
+    'token-redrive',
+    { wrong: 'loses the routing token at a redrive', caughtBy: 'durable-postpone-dead' },
+    class extends TableInbox {
+      protected override revive(row: TableRow): boolean {
+        row.routingToken = 0
+        return super.revive(row)
+      }
+    },
+  ),
+  tableMutant(
+    'token-redelivery',
+    { wrong: 'loses the routing token of a dead letter that comes again', caughtBy: 'durable-postpone-dead' },
+    class extends TableInbox {
+      protected override rowOf(delivery: Delivery): TableRow {
+        return super.rowOf(delivery, undefined)
+      }
+    },
+  ),
+]
+
+const counting: Mutants = [
+  tableMutant(
+    'counts-process',
+    { wrong: 'counts what came and ended since the process began', caughtBy: 'reopen-counts' },
+    class extends TableInbox {
+      #before = { received: 0, handled: 0, deadLettered: 0 }
+      override start(run: ProcessEvent, policy: ProcessingPolicy): Promise<void> {
+        this.#before = { ...this.table.counted }
+        return super.start(run, policy)
+      }
+      override async throughput() {
+        const { received, handled, deadLettered } = this.table.counted
+        const before = this.#before
+        return [
+          {
+            startedAt: this.table.now(),
+            received: received - before.received,
+            handled: handled - before.handled,
+            deadLettered: deadLettered - before.deadLettered,
+          },
+        ]
+      }
+    },
+  ),
+  tableMutant(
+    'counts-redrive',
+    { wrong: 'counts no redrive as one more that came', caughtBy: 'counts' },
+    class extends TableInbox {
+      protected override revive(row: TableRow): boolean {
+        this.table.counted.received -= 1
+        return super.revive(row)
+      }
+    },
+  ),
+  tableMutant(
+    'counts-discard',
+    { wrong: 'takes a discarded letter out of the count', caughtBy: 'reopen-counts' },
+    class extends TableInbox {
+      protected override async discardMany(keys: readonly string[]): Promise<readonly string[]> {
+        const discarded = await super.discardMany(keys)
+        this.table.counted.deadLettered -= discarded.length
+        return discarded
+      }
+    },
+  ),
+  tableMutant(
+    'room-endless',
+    { wrong: 'accepts events for which there is no room', caughtBy: 'room-full' },
+    class extends TableInbox {
+      protected override hasRoom(): boolean {
+        return true
+      }
+    },
+  ),
+  tableMutant(
+    'room-drops',
+    { wrong: 'makes room by dropping the oldest event that waits', caughtBy: 'room-full' },
+    class extends TableInbox {
+      #left = 3
+      protected override hasRoom(delivery: Delivery): boolean {
+        const waiting = [...this.table.rows].find(([, { state }]) => state === 'waiting')
+        if (super.hasRoom(delivery) || waiting === undefined || this.#left === 0)
+          return super.hasRoom(delivery)
+        this.#left -= 1
+        this.table.rows.delete(waiting[0])
+        return true
+      }
+    },
+  ),
+]
+
+/** Faults of processes that share events, and of what they count. */
+export const mutants: Mutants = [...clocks, ...leases, ...sharing, ...postponing, ...counting]
