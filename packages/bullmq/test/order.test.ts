@@ -337,7 +337,10 @@ describe('on PostgreSQL', { timeout: 120_000 }, () => {
     const work = scripted(COMPLETED)
     await started(queue, { work })
     await until(() => isIdle(inbox))
-    expect(work.runs.map(({ delivery }) => delivery.id)).toEqual(ids)
+    // The first one goes alone, beside the batch of the others: of two that are stored at one time neither is earlier.
+    const ran = work.runs.map(({ delivery }) => delivery.id)
+    expect(ran.filter(id => id !== ids[0])).toEqual(ids.slice(1))
+    expect(ran).toContain(ids[0])
   })
 
   test('keys are told apart whatever characters they have', async () => {
