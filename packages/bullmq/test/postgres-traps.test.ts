@@ -234,7 +234,7 @@ test('an event that is redelivered while its job is being replaced by its id is 
   closing.push(() => client.release())
   await client.query('BEGIN')
   const now = Date.now()
-  expect((await client.query(REPLACE_HANDLED, [queue, now, 10, now])).rows).toEqual([{ n: '1' }])
+  expect((await client.query(REPLACE_HANDLED, [queue, now, 10, now, 60_000])).rows).toEqual([{ n: '1' }])
   const before = await waiting(pool)
   const accepted = inbox.accept(delivery)
   // Its add waits to see what becomes of the job.

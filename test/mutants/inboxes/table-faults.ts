@@ -69,6 +69,29 @@ const clocks: Mutants = [
       }
     },
   ),
+  tableMutant(
+    'clock-retention',
+    {
+      wrong: 'ends a retention by the clock of the process that handled the event',
+      caughtBy: 'skew-retention-behind',
+    },
+    class extends TableInbox {
+      protected override apply(result: AttemptResult, held: Held): void {
+        super.apply(result, held)
+        if (result.outcome === 'completed') held.row.until += this.aheadMs
+      }
+    },
+  ),
+  tableMutant(
+    'clock-lookup',
+    { wrong: 'looks up an id by the clock of the process that accepts', caughtBy: 'skew-retention-behind' },
+    class extends TableInbox {
+      protected override find(key: string): TableRow | undefined {
+        const row = super.find(key)
+        return row?.state === 'done' && row.until <= this.now() + this.aheadMs ? undefined : row
+      }
+    },
+  ),
 ]
 
 const leases: Mutants = [

@@ -36,6 +36,15 @@ it('gives away the room that a count found once', async () => {
   expect(reserved.filter(Boolean)).toHaveLength(3)
 })
 
+it('gives no room away before the first count, and gives it if that fails', async () => {
+  const engine = anEngine(3)
+  const counter = new CapacityCounter(engine, 4, DEADLINE_MS)
+  const reserved = await Promise.all([counter.reserve(), counter.reserve()])
+  expect(reserved).toEqual([true, false])
+  const broken = { countUnfinished: () => Promise.reject(new Error('gone')) }
+  expect(await new CapacityCounter(broken, 4, DEADLINE_MS).reserve()).toBe(true)
+})
+
 it('counts what is being added twice rather than not at all', async () => {
   const engine = anEngine(0)
   const counter = await aFullCounter(engine, 10)

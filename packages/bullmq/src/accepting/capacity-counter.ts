@@ -37,9 +37,11 @@ export class CapacityCounter {
   /** Reserves room for one event. `false` if there is none. Rejects if the engine had to count but did not reply. */
   reserve(): MaybePromise<boolean> {
     if (!this.#hasRoom()) return this.#isOlderThan(RECHECK_MS) && this.#count().then(() => this.#take())
+    if (!this.#isOlderThan(REFRESH_MS)) return this.#take()
     // A failed count decides nothing: the delivery itself shows whether the engine replies.
-    if (this.#isOlderThan(REFRESH_MS)) this.#count().catch(() => {})
-    return this.#take()
+    const counted = this.#count().catch(() => {})
+    const isFirst = this.#countedAt === Number.NEGATIVE_INFINITY
+    return isFirst ? counted.then(() => this.#take()) : this.#take()
   }
 
   /** Ends a reservation: the delivery was refused, or the event was added and the engine counts it from now on. */

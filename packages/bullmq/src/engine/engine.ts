@@ -57,6 +57,9 @@ export interface QueueCounts extends Omit<InboxStats, 'oldestPendingMs' | 'waiti
   readonly waitingError?: string | undefined
 }
 
+/** Greatest age at which a handled job is replaced, unless all processes were stopped, or a clock is wrong. */
+export const MAX_AGE_MS = 60_000
+
 /** One round of pruning. Times are milliseconds since the epoch. */
 export interface Bite {
   readonly now: number

@@ -8,18 +8,19 @@ import {
   withBackend,
 } from 'bullmq'
 import { clockNotice } from '../engine/clock-notice.ts'
-import type {
-  Bite,
-  Engine,
-  EngineSettings,
-  JobProcessor,
-  KnownJob,
-  PreparePolicy,
-  QueueCounts,
-  QueueEngine,
-  QueueWorker,
-  Relocked,
-  WorkerSettings,
+import {
+  type Bite,
+  type Engine,
+  type EngineSettings,
+  type JobProcessor,
+  type KnownJob,
+  MAX_AGE_MS,
+  type PreparePolicy,
+  type QueueCounts,
+  type QueueEngine,
+  type QueueWorker,
+  type Relocked,
+  type WorkerSettings,
 } from '../engine/engine.ts'
 import { type EventBoard, NAMED_MS } from '../engine/event-board.ts'
 import type { EventJob, JobData, NewJob } from '../engine/event-job.ts'
@@ -262,8 +263,8 @@ class PostgresEngine implements QueueEngine {
 
   async prune({ now, handledBefore, limit }: Bite): Promise<boolean> {
     const counts = [
-      await this.#queries.query(REPLACE_HANDLED, [this.name, handledBefore, limit, now]),
-      await this.#queries.query(FORGET_EXPIRED, [this.name, now, limit]),
+      await this.#queries.query(REPLACE_HANDLED, [this.name, handledBefore, limit, now, MAX_AGE_MS]),
+      await this.#queries.query(FORGET_EXPIRED, [this.name, limit]),
     ]
     return counts.some(({ rows }) => Number(rows[0]?.['n']) === limit)
   }

@@ -13,11 +13,14 @@ FROM job WHERE queue = $1 AND id = ANY($2)
 UNION ALL
 SELECT id, token, fingerprint, false FROM ackhook_remembered WHERE queue = $1 AND id = ANY($2)`
 
+const SERVER_NOW = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint'
+
 /**
  * Replaces handled jobs by their ids, unless another statement holds them. One process at a time; the others do
- * nothing. $1 queue, $2 handled before, $3 limit, $4 now. Returns the number of jobs.
+ * nothing. The age of a job is by the clocks of two workers, so a wrong one must not end its retention. $1 queue,
+ * $2 handled before, $3 limit, $4 now, $5 the greatest age. Returns the number of jobs.
  */
-export const REPLACE_HANDLED = `
+export const REPLACE_HANDLED: string = `
 WITH turn AS MATERIALIZED (
   SELECT pg_try_advisory_xact_lock(hashtext('ackhook:prune'), hashtext($1)) AS mine
 ), handled AS (
@@ -27,20 +30,20 @@ WITH turn AS MATERIALIZED (
 ), removed AS (
   DELETE FROM job USING handled WHERE job.queue = handled.queue AND job.id = handled.id
   RETURNING job.queue, job.id, data->>'token' AS token, (data->>'fingerprint')::integer AS fingerprint,
-    finished_at_ms + round((data->>'retentionMs')::numeric)::bigint AS forget_at_ms
+    round((data->>'retentionMs')::numeric)::bigint - greatest(0, least($4 - finished_at_ms, $5)) AS left_ms
 ), remembered AS (
   INSERT INTO ackhook_remembered (queue, id, token, fingerprint, forget_at_ms)
-  SELECT queue, id, token, fingerprint, forget_at_ms FROM removed WHERE forget_at_ms > $4
+  SELECT queue, id, token, fingerprint, ${SERVER_NOW} + left_ms FROM removed WHERE left_ms > 0
   ON CONFLICT (queue, id) DO UPDATE SET token = EXCLUDED.token, fingerprint = EXCLUDED.fingerprint,
     forget_at_ms = EXCLUDED.forget_at_ms
 )
 SELECT count(*) AS n FROM removed`
 
-/** $1 queue, $2 now, $3 limit. Returns the number of ids. */
-export const FORGET_EXPIRED = `
+/** $1 queue, $2 limit. Returns the number of ids. */
+export const FORGET_EXPIRED: string = `
 WITH expired AS (
-  SELECT queue, id FROM ackhook_remembered WHERE queue = $1 AND forget_at_ms <= $2
-  ORDER BY forget_at_ms LIMIT $3 FOR UPDATE SKIP LOCKED
+  SELECT queue, id FROM ackhook_remembered WHERE queue = $1 AND forget_at_ms <= ${SERVER_NOW}
+  ORDER BY forget_at_ms LIMIT $2 FOR UPDATE SKIP LOCKED
 ), forgotten AS (
   DELETE FROM ackhook_remembered r USING expired WHERE r.queue = expired.queue AND r.id = expired.id RETURNING 1
 )

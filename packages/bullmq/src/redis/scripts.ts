@@ -1,3 +1,5 @@
+import { MAX_AGE_MS } from '../engine/engine.ts'
+
 /**
  * Reads the fields that outlive a job's body from the beginning of its data. An edit in a dashboard may have moved
  * them, and another producer's job lacks them.
@@ -33,7 +35,7 @@ return found
 /**
  * Replaces handled jobs by their ids: a hash takes the place of the job's, in the same step, so that BullMQ's add still
  * finds the id known. It is a new hash, because one that was large stays large. Redis forgets it when its retention
- * ends. The job is deleted before anything is written, which a Redis without free memory then allows.
+ * ends, by its own clock. The job is deleted before anything is written, which a Redis without free memory then allows.
  *
  * A round also ends after a number of bytes, because Redis serves no other client meanwhile. A process that replaced
  * jobs has the next turn for two seconds: rounds of several processes would add up.
@@ -59,10 +61,12 @@ for i = 1, #handled, 2 do
   end
   if token then
     redis.call('DEL', key, key .. ':logs')
-    local forgottenAt = tonumber(handled[i + 1]) + tonumber(retention)
-    if forgottenAt > tonumber(ARGV[3]) then
+    -- By the clocks of two workers: a wrong one must not end a retention.
+    local age = math.max(0, math.min(ARGV[3] - handled[i + 1], ${MAX_AGE_MS}))
+    local left = math.floor(retention - age)
+    if left > 0 then
       redis.call('HSET', key, 'token', token, 'fingerprint', fingerprint)
-      redis.call('PEXPIREAT', key, string.format('%.0f', forgottenAt))
+      redis.call('PEXPIRE', key, string.format('%.0f', left))
     end
   end
   if bytes < 0 then break end

@@ -1,4 +1,5 @@
 import type { Attempt } from '@ackhook/core/spi'
+import { until } from '../../lib/until.ts'
 import { expectEqual, expectThat, pause } from '../expect.ts'
 import { COMPLETED, inboxCase, retryIn } from '../harness.ts'
 import { makeDelivery } from '../make-delivery.ts'
@@ -58,6 +59,8 @@ export const clockCases: readonly InboxCase[] = [
 
   retryCase('skew-retry-ahead', HOUR_MS),
   retryCase('skew-retry-behind', -HOUR_MS),
+  retentionCase('skew-retention-ahead', HOUR_MS),
+  retentionCase('skew-retention-behind', -HOUR_MS),
 ]
 
 function retryCase(id: string, aheadMs: number): InboxCase {
@@ -71,6 +74,28 @@ function retryCase(id: string, aheadMs: number): InboxCase {
       const [first, second] = [await skewed.run(0), await skewed.run(1)]
       const waitedMs = second.startedAt - first.startedAt
       expectThat(waitedMs >= 900, `it waited ${waitedMs.toFixed()} ms instead of 1000`)
+    },
+    ['skew', 'shared'],
+  )
+}
+
+function retentionCase(id: string, aheadMs: number): InboxCase {
+  return inboxCase(
+    id,
+    `an id that a process an hour ${aheadMs > 0 ? 'ahead' : 'behind'} has handled is known to all for its retention`,
+    async ({ start, startSkewed }) => {
+      const retentionMs = HOUR_MS / 2
+      const handling = await startSkewed(aheadMs, { retentionMs })
+      const deliveries = [makeDelivery(), makeDelivery()]
+      for (const [index, delivery] of deliveries.entries()) {
+        await handling.accept(delivery)
+        await handling.run(index)
+        await until(async () => (await handling.inbox.stats()).active === 0, 'it is handled')
+      }
+      const options = { retentionMs, concurrency: 0 }
+      for (const other of [await start(options), await startSkewed(HOUR_MS, options)])
+        for (const delivery of deliveries)
+          expectEqual((await other.accept(delivery)).outcome, 'duplicate', 'the answer of another process')
     },
     ['skew', 'shared'],
   )
