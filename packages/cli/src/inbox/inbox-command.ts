@@ -20,61 +20,64 @@ export function inboxCommand(terminal: Terminal, finish: Finish, open: OpenInbox
     return child
   }
   withOrder(
-    withFilter(add('list', 'list dead letters')).option('--limit <n>', 'at most this many', parseCount, 100),
+    withFilter(add('list', 'List dead letters')).option('--limit <n>', 'at most this many', parseCount, 100),
   )
-    .option('--after <cursor>', 'go on after the page that ended with this cursor')
+    .option('--after <cursor>', 'continue after the page that ended with this cursor')
     .action(async (flags: ListFlags) => finish(await list(flags, parts)))
-  add('show', 'show one dead letter with its body')
+  withNamespace(add('show', 'Show one dead letter with its body'))
     .argument('<id>', 'id of the event')
     .action(async (id: string, flags: InboxFlags) => finish(await show(id, flags, parts)))
-  withFilter(add('redrive', 'run dead letters again, from attempt 1'))
+  withFilter(add('redrive', 'Run dead letters again, from attempt 1'))
     .argument('[ids...]', 'ids of events')
     .option('--all', 'every dead letter')
-    .option('--yes', 'do not ask')
+    .option('--yes', 'skip the confirmation')
     .action(async (ids: string[], flags: ChangeFlags) => finish(await redrive(ids, flags, parts)))
-  withFilter(add('discard', 'delete dead letters for good'))
+  withFilter(add('discard', 'Delete dead letters for good'))
     .argument('[ids...]', 'ids of events')
     .option('--all', 'every dead letter')
-    .option('--yes', 'do not ask')
+    .option('--yes', 'skip the confirmation')
     .action(async (ids: string[], flags: ChangeFlags) => finish(await discard(ids, flags, parts)))
-  add('forget', 'release the ids of handled events, so that a replay of them runs')
+  withNamespace(add('forget', 'Release the ids of handled events, so that a replay of them runs'))
     .argument('<ids...>', 'ids of events')
     .action(async (ids: string[], flags: InboxFlags) => finish(await forget(ids, flags, parts)))
-  add('stats', 'count waiting, running and dead events').action(async (flags: InboxFlags) =>
+  add('stats', 'Count waiting, running and dead events').action(async (flags: InboxFlags) =>
     finish(await stats(flags, parts)),
   )
-  add('ui', 'serve pages to look at it, on this machine alone')
+  add('ui', 'Serve its pages, on this machine only')
     .option('--port <n>', 'port to listen on; 0 picks a free one', parsePort, 4401)
-    .option('--read-only', 'neither redrive nor discard')
+    .option('--read-only', 'allow neither redrive nor discard')
     .option('--bodies', 'show the bodies of dead letters')
     .action(async (flags: UiFlags) => finish(await ui(flags, parts)))
   return command
 }
 
+function withNamespace(command: Command): Command {
+  return command.option('--namespace <name>', 'only events in this namespace')
+}
+
 function withFilter(command: Command): Command {
-  return command
+  return withNamespace(command)
     .option('--type <pattern>', "only events of this type, or of a category: 'order.*'")
-    .option('--error <class>', 'only those whose last error is of this class, such as TypeError')
+    .option('--error <class>', 'only those whose last error has this class, such as TypeError')
 }
 
 function withPlace(command: Command): Command {
   return withJson(
     command
-      .option('--sqlite <file>', 'the database of sqliteInbox')
-      .option('--redis <url>', 'the Redis of bullmqInbox, such as redis://localhost:6379')
-      .option('--cluster', 'with --redis: it is a node of a Redis Cluster')
-      .option('--postgres <url>', 'the PostgreSQL of bullmqInbox, such as postgres://localhost/app')
-      .option('--queue <name>', 'the queue of bullmqInbox (default: ackhook)')
-      .option('--prefix <text>', 'with --redis: the prefix of bullmqInbox (default: bull)')
-      .option('--schema <name>', 'with --postgres: the schema of its tables (default: bullmq)')
-      .option('--namespace <name>', 'only events of this namespace'),
+      .option('--sqlite <file>', "sqliteInbox's database")
+      .option('--redis <url>', "bullmqInbox's Redis, such as redis://localhost:6379")
+      .option('--cluster', 'with --redis: the address is a node of a Redis Cluster')
+      .option('--postgres <url>', "bullmqInbox's PostgreSQL, such as postgres://localhost/app")
+      .option('--queue <name>', "bullmqInbox's queue (default: ackhook)")
+      .option('--prefix <text>', "with --redis: bullmqInbox's prefix (default: bull)")
+      .option('--schema <name>', 'with --postgres: the schema of its tables (default: bullmq)'),
   )
 }
 
 const HELP = `
-Needs @ackhook/sqlite or @ackhook/bullmq in your project. Redriven events run in the processes of your app.
-In a terminal, list shortens what does not fit; a pipe and --json get it whole.
-Exit code 1 when an event was not found, 2 when there is no such file or queue.
+Needs @ackhook/sqlite or @ackhook/bullmq in your project. Redriven events run in your app's processes.
+In a terminal, list shortens values that do not fit; a pipe and --json get them in full.
+Exit code 1 if an event was not found, 2 if there is no such file or queue.
 
 Examples:
   $ ackhook inbox stats --sqlite webhooks.db
