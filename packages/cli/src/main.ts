@@ -4,5 +4,5 @@ import { processTerminal } from './terminal/process-terminal.ts'
 
 const { stdout, stderr } = process
 process.exitCode = await run(process.argv.slice(2), processTerminal())
-// A module under test may leave connections open. Not process.exit alone: output still on its way to a pipe must arrive.
+// Ends the process even if a tested module left connections open. Both streams are flushed first, as they may be pipes.
 setTimeout(() => stdout.write('', () => stderr.write('', () => process.exit())), 1000).unref()

@@ -13,7 +13,7 @@ import { verifyCommand } from './verify/verify-command.ts'
 
 const { version } = createRequire(import.meta.url)('../package.json') as { version: string }
 
-/** The commands with their options. `finish` gets the exit code of the one that ran. */
+/** Creates all commands with their options. `finish` receives the exit code of the command that ran. */
 export function createProgram(terminal: Terminal, finish: Finish): Command {
   const program = new Command('ackhook')
     .description('Send, receive, replay and diagnose webhooks without the platform')
@@ -31,7 +31,7 @@ export function createProgram(terminal: Terminal, finish: Finish): Command {
   return program
 }
 
-/** Turns errors of every command into exceptions, and sends its texts through the terminal. */
+/** Makes every command throw its errors instead of exiting, and routes its output through the terminal. */
 function routeOutput(command: Command, terminal: Terminal): void {
   const line = (text: string) => text.replace(/\n$/, '')
   command

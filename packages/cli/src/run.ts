@@ -22,7 +22,7 @@ export async function run(args: readonly string[], terminal: Terminal): Promise<
     await program.parseAsync([...args], { from: 'user' })
     return exitCode
   } catch (error) {
-    // Commander has printed its message. --help and --version are not errors.
+    // Commander has already printed its message. --help and --version are not errors.
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
     if (args.includes('--json')) terminal.err(JSON.stringify({ error: messageOf(error) }))
     else terminal.err(`${createPaint(terminal.colours).bad('Error:')} ${messageOf(error)}`)

@@ -6,7 +6,7 @@ import { type CliOptions, type CliResult, type RunningCli, SECRET } from './run-
 const MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url))
 
 interface ProcessOptions extends CliOptions {
-  /** The user that runs it, where this process may choose one. */
+  /** User id of the process. Only root can choose one. */
   readonly uid?: number
 }
 
@@ -15,8 +15,8 @@ interface CliProcess extends RunningCli {
 }
 
 /**
- * Starts the built command line as a process of its own, without a terminal. That takes a second of computing: only
- * for what `startCli` cannot show, such as signals, pipes, and that the process ends by itself.
+ * Starts the built command line as a separate process, without a terminal. This costs a second of CPU time, so use it
+ * only for what `startCli` cannot show, such as signals, pipes and the natural end of the process.
  */
 export function startProcess(args: readonly string[], options: ProcessOptions = {}): CliProcess {
   const child = spawn(process.execPath, [MAIN, ...args], {

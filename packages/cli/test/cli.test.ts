@@ -36,14 +36,14 @@ const REFUSES_ALL = {
   '~standard': { version: 1, vendor: 'test', validate: () => ({ issues: [{ message: 'no' }] }) },
 } as const
 
-/** A store that is out of reach. */
+/** A store that fails every call. */
 const OUT_OF_REACH = { ...memoryStore(), claim: () => Promise.reject(new Error('no connection')) }
 
 interface Reply {
   readonly code: string
 }
 
-/** An address on which a server listened a moment ago. */
+/** Returns an address whose server has just closed. */
 async function closedPort(): Promise<string> {
   const server = createServer().listen(0, '127.0.0.1')
   await new Promise(resolve => server.once('listening', resolve))
@@ -74,7 +74,7 @@ describe('send', () => {
     expect(receiver.handled).toMatchObject([{ data: { channel: 'whatsapp', resolved_by: 'ai' } }])
   })
 
-  test('takes the data as JSON or from a file, and the id', async () => {
+  test('accepts an id, and data as JSON or from a file', async () => {
     await send('--data', '{"resolved_by":"agent"}', '--id', 'evt_mine')
     const file = join(folder, 'data.json')
     await writeFile(file, '{"conversation_id":"cnv_file"}')
@@ -85,7 +85,7 @@ describe('send', () => {
     ])
   })
 
-  test('says so when a number of the data is sent in another way than it was typed', async () => {
+  test('notes a number that JSON changes', async () => {
     const typed = await send('--data', '{"n":12345678901234567890}')
     expect(typed.err).toContain(
       'Note: --data sends 12345678901234567890 as 12345678901234567000; ackhook emulator',
@@ -109,7 +109,7 @@ describe('send', () => {
     expect(code).toBe(0)
   })
 
-  test('a forged signature ends with 1 and advice where to look', async () => {
+  test('a forged signature ends with 1 and advice on likely causes', async () => {
     const args = ['send', 'conversation.resolved', '--to', receiver.url]
     const { code, out } = await runCli(args, { env: { SIGNING_SECRET: OTHER_SECRET } })
     expect(out).toMatch(/✗ 1 event sent, 0 acknowledged, 1 not[\s\S]*401 unauthorized/)
@@ -118,7 +118,7 @@ describe('send', () => {
     expect(receiver.refusals).toEqual(['signature_mismatch'])
   })
 
-  test('follows the contract of the receiver', async () => {
+  test("follows the receiver's contract", async () => {
     const contract = {
       header: 'X-Platform-Signature',
       scheme: 'v2',
@@ -136,7 +136,11 @@ describe('send', () => {
     for (const left of flags) {
       const rest = flags.filter(one => one !== left).flat()
       const { code, out } = await runCli([...args, ...rest])
-      expect(out).toContain(left[0] === '--field' ? 'Name them: --field id=event_id' : '401 unauthorized')
+      expect(out).toContain(
+        left[0] === '--field'
+          ? 'Set them as in its contract.fields: --field id=event_id'
+          : '401 unauthorized',
+      )
       expect(code).toBe(1)
     }
     expect(other.refusals).toEqual([
@@ -151,7 +155,11 @@ describe('send', () => {
   })
 
   test.each([
-    ['422 event_invalid', 'does not match the schema', { events: { 'conversation.resolved': REFUSES_ALL } }],
+    [
+      '422 event_invalid',
+      "does not match your app's schema",
+      { events: { 'conversation.resolved': REFUSES_ALL } },
+    ],
     [
       '500 secret_unavailable',
       'is SIGNING_SECRET set',
@@ -166,17 +174,17 @@ describe('send', () => {
     expect(out).toContain(hint)
   })
 
-  test('a reply that is not from a receiver is not taken for one', async () => {
+  test("a reply from something else is not mistaken for a receiver's", async () => {
     const server = createServer((request, response) => {
       response.writeHead(Number(request.url?.slice(1))).end()
     }).listen(0, '127.0.0.1')
     await new Promise(resolve => server.once('listening', resolve))
     const { port } = server.address() as AddressInfo
     const hints: Record<string, RegExp> = {
-      200: /not from a receiver of Ackhook: check the path/,
-      302: /A redirect is no acknowledgement/,
-      403: /asks for a login/,
-      404: /Nothing is mounted/,
+      200: /not from an Ackhook receiver: check the path/,
+      302: /A redirect is not an acknowledgement/,
+      403: /requires a login/,
+      404: /no route at this path/,
     }
     for (const [status, hint] of Object.entries(hints)) {
       const { out } = await runCli([
@@ -190,12 +198,12 @@ describe('send', () => {
     server.close()
   })
 
-  test('asks whether a type is misspelt, and says when its data is unknown', async () => {
+  test('suggests the correct spelling of a type, and notes that its data is not published', async () => {
     const misspelt = await runCli(['send', 'conversation.resolvd', '--to', receiver.url])
     expect(misspelt.err).toContain('no type conversation.resolvd so far; did you mean conversation.resolved?')
     expect(misspelt.code).toBe(0)
     const unknown = await runCli(['send', 'call.started', '--to', receiver.url])
-    expect(unknown.err).toContain('the data of call.started is not known')
+    expect(unknown.err).toContain('call.started has no published data, so its data is empty')
     const own = await runCli(['send', 'call.started', '--to', receiver.url, '--data', '{"n":1}'])
     expect([own.err, (await send()).err]).toEqual(['', ''])
   })
@@ -222,7 +230,7 @@ describe('send', () => {
     expect(sent.code).toBe(0)
   })
 
-  test('names what is missing without a type or an address', async () => {
+  test('names a missing type or address', async () => {
     const withoutType = await runCli(['send', '--to', receiver.url])
     expect(withoutType).toMatchObject({ code: 2, err: expect.stringContaining('--list') })
     const withoutAddress = await runCli(['send', 'conversation.resolved'])
@@ -251,7 +259,7 @@ describe('send', () => {
     expect(receiver.handled).toMatchObject([{ data: { note: `it's "quoted" $HOME` } }])
   })
 
-  test('an address where nothing listens ends with 1 and a hint', async () => {
+  test('an address without a server ends with 1 and a hint', async () => {
     const { code, out } = await runCli(['send', 'a.b', '--to', await closedPort()])
     expect(out).toMatch(/no reply: ECONNREFUSED[\s\S]*start your app first/)
     expect(code).toBe(1)
@@ -259,7 +267,7 @@ describe('send', () => {
 })
 
 describe('listen', () => {
-  test('shows which deliveries verify, and why others do not, and replies accordingly', async () => {
+  test('shows which deliveries verify and why others do not, and replies accordingly', async () => {
     const { cli, url } = await startListening(['--count', '2'])
     const good = await runCli(['send', 'conversation.resolved', '--to', url])
     expect(good.code).toBe(0)
@@ -274,7 +282,7 @@ describe('listen', () => {
     expect(code).toBe(1)
   })
 
-  test('forwards byte for byte, returns the reply of the app, and saves each delivery', async () => {
+  test("forwards byte for byte, returns the app's reply, and saves each delivery", async () => {
     const args = ['--forward', receiver.url, '--save', 'saved', '--json']
     const { cli, url } = await startListening(args, {}, startProcess)
     const body = '{ "id":"evt_1",  "type":"a.b","created_at":"2026-03-01T12:00:00Z","data":{"x":"ë"} }\n'
@@ -305,25 +313,25 @@ describe('listen', () => {
     ])
   })
 
-  test('what verifies here and is refused by the app is said to be the fault of its secret', async () => {
+  test("a delivery that verifies here but not in the app is blamed on the app's secret", async () => {
     const app = await startReceiver(OTHER_SECRET)
     const { cli, url } = await startListening(['--forward', app.url, '--count', '1'])
     const sent = await runCli(['send', 'a.b', '--to', url])
     await app.close()
-    expect(sent.out).toMatch(/ackhook listen --forward <url> with the secret that your app has/)
+    expect(sent.out).toMatch(/ackhook listen --forward <url> with your app's secret/)
     const { out } = await cli.ended
     expect(out).toMatch(/verified {2}forwarded: 401/)
-    expect(out).toMatch(/verifies here, with the secret from SIGNING_SECRET\. Your app refuses it/)
+    expect(out).toMatch(/verifies here with the secret from SIGNING_SECRET\. Your app refuses it/)
   })
 
-  test('without an answer of the app the reply is 502, so that the sender keeps the event', async () => {
+  test('if the app does not reply, the reply is 502, so that the sender keeps the event', async () => {
     const { url } = await startListening(['--forward', await closedPort()])
     const { out, code } = await runCli(['send', 'a.b', '--to', url])
     expect(out).toContain('502 forward_failed')
     expect(code).toBe(1)
   })
 
-  test('without a secret everything is accepted and shown as not verified', async () => {
+  test('without a secret, every delivery is accepted and shown as not verified', async () => {
     const { cli, url } = await startListening(['--count', '1'], { env: {} })
     await fetch(url, { method: 'POST', body: 'hello' })
     const { out, code } = await cli.ended
@@ -331,7 +339,7 @@ describe('listen', () => {
     expect(code).toBe(0)
   })
 
-  test('a delivery cannot move the cursor of the terminal', async () => {
+  test("a delivery cannot move the terminal's cursor", async () => {
     const { cli, url } = await startListening(['--count', '1'])
     const body = '{"id":"\\u001b[2J","type":"a\\u001b[1mb","created_at":"x","data":{}}'
     await fetch(url, signedRequest(body, { secret: SECRET }))
@@ -424,7 +432,7 @@ describe('verify', () => {
     ])
   })
 
-  test('reads type and id where the contract has them', async () => {
+  test("reads type and id from the contract's fields", async () => {
     const flags = ['--field', 'id=event_id', '--field', 'type=event']
     const { cli, url } = await startListening(['--save', 'saved', '--count', '1', ...flags])
     const sent = await runCli(['send', 'conversation.resolved', '--to', url, '--id', 'evt_7', ...flags])
@@ -478,7 +486,7 @@ describe('secrets', () => {
     expect(code).toBe(0)
   })
 
-  test('that are missing without a prompt end with 2 and the fix', async () => {
+  test('that are missing end with 2 and the fix if there is no prompt', async () => {
     const { code, err } = await runCli(['send', 'a.b', '--to', receiver.url], { env: {} })
     expect(err).toMatch(/no signing secret: set SIGNING_SECRET/)
     expect(code).toBe(2)
@@ -512,7 +520,7 @@ describe('secrets', () => {
   })
 })
 
-describe('as a process of its own', () => {
+describe('as a separate process', () => {
   const acknowledged = ['send', 'conversation.resolved', '--to']
 
   test('it ends by itself with its exit code, and prints no colours without a terminal', async () => {
@@ -527,7 +535,7 @@ describe('as a process of its own', () => {
     expect(wrong).toMatchObject({ code: 2, out: '', err: expect.stringContaining('full address') })
   })
 
-  test('listen, replay and verify end by themselves, too', async () => {
+  test('listen, replay and verify also end by themselves', async () => {
     const { cli, url } = await startListening(['--save', 'saved', '--count', '1'], {}, startProcess)
     await fetch(url, signedRequest(createEvent('a.b'), { secret: SECRET }))
     expect(await cli.ended).toMatchObject({ code: 0, err: '' })
@@ -545,7 +553,7 @@ describe('the command line itself', () => {
     expect([option.code, command.code]).toEqual([2, 2])
   })
 
-  test('a wrong value is an error with the right form', async () => {
+  test('a wrong value is an error that shows the correct form', async () => {
     const rate = await runCli(['send', 'a.b', '--to', receiver.url, '--rate', 'fast'])
     expect(rate.err).toContain('number of events a second')
     const to = await runCli(['send', 'a.b', '--to', 'localhost'])
@@ -579,12 +587,12 @@ describe('the command line itself', () => {
     }
   })
 
-  test('ends without an error when the reader of its output has gone', async () => {
+  test('ends without an error when the reader closes the pipe', async () => {
     const cli = startProcess(['listen', '--port', '0'])
     running.push(cli)
     const url = addressIn(await cli.line(/http:/))
     cli.child.stdout?.destroy()
-    // It may have noticed by its second line.
+    // The process may notice only at its second line.
     await fetch(url, signedRequest(createEvent('a.b'), { secret: SECRET })).catch(() => {})
     expect(await cli.ended).toMatchObject({ code: 0, err: '' })
   })

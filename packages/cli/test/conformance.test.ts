@@ -11,7 +11,7 @@ import { runProcess, startProcess } from './cli-process.ts'
 import { fakeTerminal } from './fake-terminal.ts'
 import { runCli, SECRET } from './run-cli.ts'
 
-/** Inside the repository, so that the packages are found as in a user's node_modules. */
+/** Directory inside the repository, so that packages resolve as from a user's node_modules. */
 const HERE = fileURLToPath(new URL('.', import.meta.url))
 
 const STORE = `
@@ -20,7 +20,7 @@ const both = store => ({ first: store, second: store })
 export const open = () => both(memoryStore())
 export const openSmall = maxClaims => both(memoryStore({ maxClaims }))
 `
-/** Ignores tokens, leaves a rejection, throws, and keeps the process alive. */
+/** A store that ignores tokens, leaves a rejection, throws, and keeps the process alive. */
 const FAULTY = `
 import { memoryStore } from '@ackhook/core'
 setInterval(() => {}, 60_000)
@@ -69,7 +69,7 @@ afterAll(() => rm(folder, { recursive: true }))
 const conformance = (...args: string[]) => runProcess(['conformance', ...args], { cwd: folder, env: {} })
 
 describe('conformance --store', () => {
-  test('passes a correct store, and says what was not run', async () => {
+  test('passes a correct store, and lists the cases that were not run', async () => {
     const { code, out, err } = await conformance('--store', './store.mjs')
     expect(err).toBe('')
     expect(out).toMatch(/2 cases not run: no `openFailing`\n {2}store\.failure\.rejects/)
@@ -81,7 +81,7 @@ describe('conformance --store', () => {
     const args = ['--case', 'store.claim.token-is-data', '--case', 'store.complete.remembers']
     const { code, out } = await conformance('--store', 'faulty.mjs', ...args, '--case', 'store.forget')
     expect(out).toMatch(/✗ store\.claim\.token-is-data\n {2}a token can be any text\n {4}\w/)
-    expect(out).toMatch(/left an error that nobody handles: Error: nobody listens\n {4}at .*faulty\.mjs:10/)
+    expect(out).toMatch(/left an unhandled error: Error: nobody listens\n {4}at .*faulty\.mjs:10/)
     expect(out).toMatch(/TypeError: .*\n {4}at .*faulty\.mjs:13/)
     expect(out).toMatch(/✗ 0 passed, 3 failed, 6 not run/)
     expect(code).toBe(1)
@@ -98,7 +98,7 @@ describe('conformance --store', () => {
     expect(code).toBe(0)
   })
 
-  test('lists the cases with what they need, and runs none', async () => {
+  test('lists the cases with their needs, and runs none', async () => {
     const { code, out } = await runCli(['conformance', '--list', '--store', 'hanging.mjs'], { cwd: folder })
     expect(out).toMatch(/^store\.claim\.\S+\n {2}\w/)
     expect(out).toContain('no `openSmall`')
@@ -108,7 +108,7 @@ describe('conformance --store', () => {
     expect([code, json.code]).toEqual([0, 0])
   })
 
-  test('shows its progress, and Ctrl-C ends it with what there is so far', async () => {
+  test('shows its progress, and Ctrl-C ends it with the results so far', async () => {
     const stop = new AbortController()
     const bars: unknown[] = []
     const terminal = fakeTerminal({
@@ -157,7 +157,7 @@ describe('conformance --url', () => {
   const check = (url: string, ...args: string[]) =>
     runProcess(['conformance', '--url', url, ...args], { cwd: folder })
 
-  test('passes a running receiver, and says what needs its code', async () => {
+  test('passes a running receiver, and lists the cases that need its code', async () => {
     const receiver = createReceiver({ secret: SECRET, logger: quiet, bodyLimit: 100_000, bodyTimeout: '1s' })
     receiver.on('*', () => {})
     const url = await serve(createServer(toNodeHandler(receiver as never)))
@@ -168,7 +168,7 @@ describe('conformance --url', () => {
     expect(code).toBe(0)
   })
 
-  test('fails a server that accepts what it cannot have verified, or forgets what it accepted', async () => {
+  test('fails a server that accepts events without verifying them, or forgets accepted ones', async () => {
     const url = await serve(
       createServer((request, response) => {
         request.resume().on('end', () => {
@@ -199,10 +199,7 @@ describe('conformance cannot start', () => {
     [['--store', 'empty.mjs'], 'empty.mjs must export open: see https://'],
     [['--inbox', 'store.mjs'], 'store.mjs must export capabilities: see https://'],
     [['--store', 'store.mjs', '--body-limit', '5'], '--body-limit is for --url'],
-    [
-      ['--store', 'store.mjs', '--case', 'store.claim.fre'],
-      'there is no case store.claim.fre to run; did you',
-    ],
+    [['--store', 'store.mjs', '--case', 'store.claim.fre'], 'there is no case store.claim.fre; did you'],
     [['--url', 'http://127.0.0.1:1/'], 'nothing responds at http://127.0.0.1:1/'],
   ])('%s', async (args, complaint) => {
     const { code, err } = await runCli(['conformance', ...args], { cwd: folder })

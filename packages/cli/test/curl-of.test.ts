@@ -11,10 +11,10 @@ import { curlOf } from '../src/command/curl-of.ts'
 import { SECRET } from './run-cli.ts'
 
 const OLD = 'a'.repeat(64)
-/** Every character that a shell can pass, and a few longer ones. Read from a file, it would be another body. */
+/** A body of every character that a shell can pass and a few longer ones. `@` would make curl read a file. */
 const EVERY = `@/etc/passwd${Array.from({ length: 255 }, (_, i) => String.fromCharCode(i + 1)).join('')}\r\n€😀\n\n`
 
-/** What a receiver gets when a shell runs the commands. */
+/** Runs the commands in a shell and returns the request that arrives. */
 async function received(
   headers: Record<string, string>,
   body: Parameters<typeof curlOf>[0]['body'],
@@ -27,7 +27,7 @@ async function received(
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
-  // Through standard input, as it is pasted: as an argument a long body would not fit.
+  // Through standard input, as if pasted: a long body would not fit into an argument.
   const shell = promisify(execFile)('sh', { env })
   shell.child.stdin?.end(`${curlOf({ url: `http://127.0.0.1:${port}/`, headers, body })}\n`)
   await shell.catch(() => {})
@@ -44,7 +44,7 @@ test.each([
   expect(got?.body.equals(Buffer.from(text))).toBe(true)
 })
 
-test('bytes that are no text arrive as they are', async () => {
+test('bytes that are not text arrive unchanged', async () => {
   const bytes = Buffer.from([0, 255, 39, 10])
   const [got] = await received({}, { text: bytes.toString(), base64: bytes.toString('base64') })
   expect(got?.body).toEqual(bytes)
@@ -54,7 +54,7 @@ test.each([
   ['1700000000', 'v1', /^\d{10}$/],
   ['1700000000000', 'v1', /^\d{13}$/],
   ['2026-03-01T12:00:00Z', 'v2', /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/],
-])('it is signed anew, with t as %s was written', async (t, scheme, form) => {
+])('the request is signed anew, with t in the form of %s', async (t, scheme, form) => {
   const body = { text: '{"note":"it\'s"}\n', base64: null }
   const [got] = await received({ 'x-sig': `t=${t},${scheme}=${OLD}`, 'x-other': 'a "b" $HOME' }, body)
   const signature = String(got?.headers['x-sig'])
@@ -65,12 +65,12 @@ test.each([
   expect(got?.headers['x-other']).toBe('a "b" $HOME')
 })
 
-test('without the secret it sends nothing', async () => {
+test('without the secret, the commands send nothing', async () => {
   const env = { ...process.env, SIGNING_SECRET: '' }
   expect(await received({ 'x-sig': `t=1,v1=${OLD}` }, { text: '{}', base64: null }, env)).toEqual([])
 })
 
-test('the secret is no part of the commands', () => {
+test('the commands do not contain the secret', () => {
   const headers = { 'x-sig': `t=1,v1=${OLD}` }
   expect(curlOf({ url: 'http://127.0.0.1/', headers, body: { text: '{}', base64: null } })).not.toContain(OLD)
 })

@@ -25,7 +25,7 @@ interface Started {
   readonly url: string
   readonly process: RunningCli
   readonly ready: { readonly ready: string; readonly health: string; readonly secret: string | null }
-  /** Another command on this emulator. */
+  /** Runs another command on this emulator. */
   run(...args: string[]): Promise<CliResult>
 }
 
@@ -52,13 +52,13 @@ function runHere(args: readonly string[], env: CliOptions['env'] = {}): Promise<
   return runCli(['emulator', ...args], { env })
 }
 
-/** An emulator that sends to a receiver. */
+/** Starts an emulator that sends to a receiver. */
 async function both(...args: string[]) {
   const receiver = await receiverWith()
   return { receiver, ...(await startEmulator(['--to', receiver.url, ...args])) }
 }
 
-/** Answers every request with 500. */
+/** Replies 500 to every request. */
 async function brokenReceiver(reply = ''): Promise<string> {
   const server = createServer((request, response) =>
     request.resume().on('end', () => response.writeHead(500).end(reply)),
@@ -79,7 +79,7 @@ const NEED_AN_EMULATOR = Object.values(VERBS)
   })
 
 describe('start', () => {
-  test('without any configuration it prints a secret once, and is ready', async () => {
+  test('without any configuration, prints a secret once and is ready', async () => {
     const port = await freePort()
     const to = `http://127.0.0.1:${port}/webhooks`
     const process = startCli(['emulator', 'start', '--port', '0', '--to', to], { env: {} })
@@ -88,12 +88,12 @@ describe('start', () => {
     expect(await process.line(/^ {2}API /)).toContain(`${page.trim().split(/ +/)[1]}/_emulator/v1`)
     expect(await process.line(/^ {2}app /)).toContain(to)
     expect(await process.line(/export SIGNING_SECRET=/)).toMatch(/SIGNING_SECRET=whsec_[\w-]{32}$/)
-    // The command that it suggests finds this emulator, whatever its port.
+    // The suggested command finds this emulator on any port.
     const [, ...suggested] = (await process.line(/ emulator send /)).trim().split(' ')
     expect(await runCommand(suggested.slice(1), fakeTerminal())).toBe(1)
   })
 
-  test('keeps the secret of the environment for the endpoint that is set later, and makes one up without', async () => {
+  test("keeps the environment's secret for an endpoint that is set later, and generates one if there is none", async () => {
     const receiver = await receiverWith()
     const { run } = await startEmulator()
     const set = await run('endpoint', 'set', '--to', receiver.url)
@@ -125,13 +125,13 @@ describe('start', () => {
     }
   })
 
-  test('has a health route for CI', async () => {
+  test('serves a health route for CI', async () => {
     const { ready } = await startEmulator()
     const health = await fetch(ready.health)
     expect([health.status, await health.json()]).toEqual([200, expect.objectContaining({ status: 'ready' })])
   })
 
-  test('signs with the secret of the environment, and does not print it', async () => {
+  test("signs with the environment's secret, and does not print it", async () => {
     const { process, run, receiver, ready } = await both()
     expect(ready.secret).toBeNull()
     expect((await run('send', 'conversation.resolved')).code).toBe(0)
@@ -154,7 +154,7 @@ describe('start', () => {
     expect((await second.run('list')).out).toContain('evt_kept')
   })
 
-  test('prints what an app replies without its control characters', async () => {
+  test("prints an app's reply without its control characters", async () => {
     const hostile = await brokenReceiver(JSON.stringify({ code: '\u001b[2J\u009b31m' }))
     const process = startCli(['emulator', 'start', '--port', '0', '--to', hostile])
     stops.push(() => stopped(process))
@@ -176,7 +176,7 @@ describe('start', () => {
     ['a target with a scheme', ['--allow-target', 'http://app'], /^Error: --allow-target: must be/],
     ['a field twice', ['--to', 'http://localhost/', '--field', 'id=type'], /--field: must give/],
     ['a port that is none', ['--port', '70000'], /port/],
-  ])('ends with 2 at %s, and says how to put it right', async (_, args, message) => {
+  ])('ends with 2 at %s, and says how to fix it', async (_, args, message) => {
     const { code, err } = await runHere(['start', '--port', '0', ...args])
     expect(code).toBe(2)
     expect(err).toMatch(message)
@@ -191,13 +191,13 @@ describe('start', () => {
     expect([again, other]).toEqual([2, expect.stringMatching(/--port: \d+ is in use: name another one/)])
   })
 
-  test('says where the emulator sends that has its port', async () => {
+  test('names the target of the emulator that uses its port', async () => {
     const { url, receiver } = await both()
     const { err } = await runHere(['start', '--port', new URL(url).port])
-    expect(err).toContain(`another emulator, which sends to ${receiver.url}: end that one, or choose`)
+    expect(err).toContain(`another emulator, sending to ${receiver.url}: stop that one, or choose`)
   })
 
-  test('ends with 2 at a secret with which no app starts, with and without --to', async () => {
+  test('ends with 2 at a secret that every app refuses, with and without --to', async () => {
     for (const to of [[], ['--to', 'http://localhost:1/']]) {
       const { code, err } = await runHere(['start', '--port', '0', ...to], { SIGNING_SECRET: 'short' })
       expect([code, err]).toEqual([
@@ -207,7 +207,7 @@ describe('start', () => {
     }
   })
 
-  test('asks for its token, which every command takes from the environment', async () => {
+  test('requires its token, which every command reads from the environment', async () => {
     const env = { ACKHOOK_EMULATOR_TOKEN: 'a-token-for-this-test' }
     const { url, run } = await startEmulator([], { env })
     expect((await run('list')).code).toBe(0)
@@ -217,7 +217,7 @@ describe('start', () => {
 })
 
 describe('send', () => {
-  test('waits for the reply, and ends with 0 when it acknowledged', async () => {
+  test('waits for the reply, and ends with 0 if it is an acknowledgement', async () => {
     const { run, receiver } = await both()
     const { code, out } = await run(
       'send',
@@ -244,7 +244,7 @@ describe('send', () => {
     expect(receiver.handled).toHaveLength(30)
   })
 
-  test('with --no-wait hands over more than one call takes, and ends at once', async () => {
+  test('with --no-wait, sends more events than fit into one call, and ends at once', async () => {
     const { run } = await both()
     const { code, out } = await run('send', 'a.b', '--repeat', '510', '--no-wait', '--json')
     const { sent, deliveries } = JSON.parse(out)
@@ -252,7 +252,7 @@ describe('send', () => {
     expect(new Set(deliveries.map((one: { event: string }) => one.event)).size).toBe(510)
   })
 
-  test('ends with 1 when no reply comes for the timeout, and shows what is pending', async () => {
+  test('ends with 1 if there is no reply within the timeout, and shows pending deliveries', async () => {
     const server = createServer(() => {})
     await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
     stops.push(
@@ -268,7 +268,7 @@ describe('send', () => {
     ])
   })
 
-  test('ends with 1 and advice when the receiver refuses', async () => {
+  test('ends with 1 and advice if the receiver refuses', async () => {
     const receiver = await receiverWith('whsec_another-secret-0123')
     const { run } = await startEmulator(['--to', receiver.url])
     const { code, out } = await run('send', 'conversation.resolved')
@@ -276,7 +276,7 @@ describe('send', () => {
     expect(out).toMatch(/401 unauthorized, again at 2[\s\S]*The secret/)
   })
 
-  test('ends with 1 when there is no receiver', async () => {
+  test('ends with 1 if there is no receiver', async () => {
     const { run } = await startEmulator()
     const { code, out } = await run('send', 'conversation.resolved')
     expect(code).toBe(1)
@@ -331,7 +331,7 @@ describe('the log', () => {
 })
 
 describe('undelivered and replay', () => {
-  test('what could not be delivered is listed with exit code 1, replayed, and gone', async () => {
+  test('undelivered deliveries are listed with exit code 1, replayed, and no longer listed', async () => {
     const port = await freePort()
     const to = `http://127.0.0.1:${port}/webhooks`
     const { run } = await startEmulator(['--to', to, '--attempts', '1'])
@@ -355,7 +355,7 @@ describe('undelivered and replay', () => {
     expect(await run('undelivered')).toMatchObject({ code: 0, out: 'No deliveries.\n' })
   })
 
-  test('replay sends the same event again, its very request, or an edited one', async () => {
+  test('replay sends the same event again, its exact request, or an edited event', async () => {
     const { run, receiver } = await both()
     await run('send', 'conversation.resolved', '--id', 'evt_1')
     expect((await run('replay', 'evt_1')).out).toContain('200 duplicate')
@@ -404,7 +404,7 @@ describe('undelivered and replay', () => {
     expect((await run(...args)).code).toBe(2)
   })
 
-  test('a refusal of the emulator names what was typed', async () => {
+  test("the emulator's refusal names the option as typed", async () => {
     const { run } = await startEmulator()
     expect(await run('endpoint', 'set', '--to', 'http://example.com/x')).toMatchObject({
       code: 2,
@@ -416,11 +416,11 @@ describe('undelivered and replay', () => {
 })
 
 describe('data', () => {
-  test('reaches the receiver as it was typed with --raw-data, and from a file with replay --body', async () => {
+  test('reaches the receiver as typed with --raw-data, and from a file with replay --body', async () => {
     const { run, receiver } = await both()
     const raw = '{"big":12345678901234567890,"one":1.0}'
     expect((await run('send', 'a.b', '--data', raw)).err).toBe(
-      'Note: --data sends 12345678901234567890 as 12345678901234567000; --raw-data sends it as it is written.\n',
+      'Note: --data sends 12345678901234567890 as 12345678901234567000; --raw-data keeps it as written.\n',
     )
     expect((await run('send', 'a.b', '--data', '{"n":"1.0","m":-1.5}')).err).toBe('')
     const message = ['messages', 'send', '--to', '+4915112345678', '--template', 'order_shipped']
@@ -444,7 +444,7 @@ describe('data', () => {
     expect(receiver.handled).toHaveLength(5)
   })
 
-  test('is sent again, signed anew, by the commands that show --curl prints', async () => {
+  test('is sent again with a new signature by the commands that show --curl prints', async () => {
     const { run } = await both()
     await run('send', 'a.b', '--id', 'evt_1', '--raw-data', `{"note":"it's $HOME"}`)
     const { out } = await run('show', 'evt_1', '--curl')
@@ -453,7 +453,7 @@ describe('data', () => {
     expect(shell.stdout).toMatch(/^HTTP\/1.1 200 [\s\S]*"code":"duplicate"/)
   })
 
-  test('is the same sample for the same seed, and another one for each of many events', async () => {
+  test('is the same sample for the same seed, and a different one for each of many events', async () => {
     const { run, receiver } = await both()
     const ids = () => receiver.handled.map(one => one.data['conversation_id'])
     await run('send', 'conversation.resolved', '--seed', '7', '--repeat', '3')
@@ -465,12 +465,12 @@ describe('data', () => {
 })
 
 describe('the endpoint', () => {
-  test('is shown with its health and the reason, set, paused, resumed and removed', async () => {
+  test('is set, shown with its health and the reason, paused, resumed and removed', async () => {
     const { run } = await startEmulator(['--attempts', '1'])
     expect(await run('endpoint')).toMatchObject({
       code: 1,
       err: expect.stringMatching(
-        /no endpoint\. Name the address of your app: npx ackhook emulator endpoint set/,
+        /no endpoint\. Set the address of your app: npx ackhook emulator endpoint set/,
       ),
     })
     const made = await run('endpoint', 'set', '--to', await brokenReceiver(), '--category', 'call')
@@ -492,10 +492,10 @@ describe('the endpoint', () => {
     expect((await run('endpoint')).code).toBe(1)
   })
 
-  test('gets a new secret, which is shown once, and both sign meanwhile', async () => {
+  test('gets a new secret, which is shown once, while the old one also signs', async () => {
     const { run } = await both()
     const rotated = await run('endpoint', 'rotate-secret', '--overlap', '1h')
-    expect(rotated.out).toMatch(/previous +signs too until [\s\S]*export SIGNING_SECRET=whsec_/)
+    expect(rotated.out).toMatch(/previous +also signs until [\s\S]*export SIGNING_SECRET=whsec_/)
     expect((await run('endpoint')).out).not.toContain('whsec_')
     expect((await run('send', 'a.b', '--id', 'evt_1')).code).toBe(0)
     expect((await run('show', 'evt_1')).out).toMatch(/v1=\w+,v1=/)
@@ -506,7 +506,7 @@ describe('the endpoint', () => {
     expect(JSON.parse(given.out)).toMatchObject({ secret: null, endpoint: { secret: '••••cdef' } })
   })
 
-  test('of another workspace is meant wherever --workspace stands', async () => {
+  test('of another workspace is selected by --workspace in any position', async () => {
     const { run, receiver } = await both()
     expect((await run('workspaces', 'add', 'two')).out).toContain('endpoint set --workspace two')
     await run('endpoint', 'set', '--workspace', 'two', '--to', receiver.url)
@@ -518,7 +518,7 @@ describe('the endpoint', () => {
 })
 
 describe('messages', () => {
-  test('are sent as an app sends them, moved on, received and listed', async () => {
+  test('are sent as by an app, advanced, received and listed', async () => {
     const { run, receiver } = await both()
     const sent = await run(
       'messages',
@@ -559,10 +559,10 @@ describe('faults, the clock, settings and statistics', () => {
       lostReply: 0.1,
     })
     expect((await run('faults', 'set', 'gremlins')).err).toMatch(/gremlins.*frozenTimestamp.*answerNext\./)
-    expect((await run('faults', 'clear')).out).toContain('Nothing goes wrong on purpose')
+    expect((await run('faults', 'clear')).out).toContain('No faults are set')
   })
 
-  test('an answer instead of that of the app is for the next attempts, and shown with each', async () => {
+  test("an answer that replaces the app's applies to the next attempts, and is shown with each", async () => {
     const { run, receiver } = await both('--min-delay', '1ms')
     expect((await run('faults', 'set', 'answer=503', 'answerNext=1')).out).toBe(
       'answer      503\nanswerNext  1\n',
@@ -573,14 +573,14 @@ describe('faults, the clock, settings and statistics', () => {
     expect((await run('show', 'evt_1')).out).toMatch(
       /^attempt 1 .* 503, fault on purpose: answered\n[\s\S]*^attempt 2 .* 202 accepted$/m,
     )
-    expect((await run('faults')).out).toContain('Nothing goes wrong on purpose')
+    expect((await run('faults')).out).toContain('No faults are set')
     expect(await run('faults', 'set', 'answer=soon')).toMatchObject({
       code: 2,
       err: expect.stringMatching(/faults\.answer.*'timeout' or 'reset'; got soon/),
     })
   })
 
-  test('a request that is saved is verified, and sent to another app', async () => {
+  test('a saved request can be verified, and sent to another app', async () => {
     const { run } = await both()
     await run('send', 'a.b', '--id', 'evt_1')
     const folder = mkdtempSync(join(tmpdir(), 'ackhook-save-'))
@@ -596,7 +596,7 @@ describe('faults, the clock, settings and statistics', () => {
     expect(mixed).toMatchObject({ code: 2, err: expect.stringContaining('--from-file') })
   })
 
-  test('the clock moves forward, and starts what becomes due', async () => {
+  test('advancing the clock starts the attempts that fall due', async () => {
     const { run } = await startEmulator(['--to', await brokenReceiver()])
     await run('send', 'a.b', '--id', 'evt_1')
     const before = Date.parse((await run('clock')).out.trim())
@@ -606,7 +606,7 @@ describe('faults, the clock, settings and statistics', () => {
     expect((await run('clock', 'advance', 'soon')).code).toBe(2)
   })
 
-  test('an app that does not follow the clock is named as the cause, and reset as the way back', async () => {
+  test('refusals after advancing the clock are blamed on the clock, with reset as the fix', async () => {
     const { run } = await both()
     expect((await run('clock', 'advance', '4m')).err).toBe('')
     expect((await run('clock', 'advance', '1h')).err).toMatch(/clock is 64 minutes ahead.*emulator reset/)
@@ -617,7 +617,7 @@ describe('faults, the clock, settings and statistics', () => {
     expect((await run('send', 'a.b')).code).toBe(0)
   })
 
-  test('a retry starts the next attempt now, and waits for that one', async () => {
+  test('retry starts the next attempt now, and waits for its reply', async () => {
     const { run } = await startEmulator(['--to', await brokenReceiver(), '--min-delay', '1h'])
     await run('send', 'a.b', '--id', 'evt_1')
     expect(await run('retry', 'evt_1')).toMatchObject({
@@ -628,7 +628,7 @@ describe('faults, the clock, settings and statistics', () => {
     expect(await run('retry', 'evt_1')).toMatchObject({ code: 1, err: expect.stringContaining('replay it') })
   })
 
-  test('settings mark what is not published, and statistics count by what became of it', async () => {
+  test('settings mark unpublished values, and statistics count deliveries by outcome', async () => {
     const { run } = await both()
     expect((await run('settings')).out).toMatch(
       /^Published\n {2}delivery\.header[\s\S]*Not published[\s\S]*limits\.eventBytes +262144/,
@@ -638,7 +638,7 @@ describe('faults, the clock, settings and statistics', () => {
     expect((await run('stats', '--type', 'c.d')).out).toContain('No deliveries from')
   })
 
-  test('in a terminal of 80 columns no line is longer', async () => {
+  test('in a terminal of 80 columns, no line is longer', async () => {
     const { url, run } = await both()
     await run('send', 'conversation.resolved', '--fault', 'lostReply')
     await run('messages', 'receive', 'Where is it?')
@@ -668,7 +668,7 @@ test('the documentation lists every verb with its arguments, and no other', () =
 })
 
 describe('wait and reset', () => {
-  test('wait ends with 0 once enough events match, and with 1 when the time is up', async () => {
+  test('wait ends with 0 once enough events match, and with 1 if the timeout expires', async () => {
     const { run } = await both()
     const waiting = run('wait', '--type', 'a.b', '--state', 'acknowledged', '--count', '2', '--json')
     await run('send', 'a.b', '--repeat', '2')
@@ -691,7 +691,7 @@ describe('wait and reset', () => {
     expect((await run('send', 'a.b')).out).toContain('202 accepted')
   })
 
-  test('reset asks nothing on a terminal either, as the page about it says', async () => {
+  test('reset does not prompt on a terminal either, as its page says', async () => {
     const { url } = await startEmulator()
     const terminal = fakeTerminal({ sure: false })
     expect(await runCommand(['emulator', 'reset', '--everything', '--at', url], terminal)).toBe(0)
@@ -705,7 +705,7 @@ describe('wait and reset', () => {
   })
 
   test.each(NEED_AN_EMULATOR)(
-    '%s ends with 2 and says how to start an emulator when none runs',
+    '%s ends with 2 and says how to start an emulator if none is running',
     async args => {
       const at = `http://127.0.0.1:${await freePort()}`
       const { code, err } = await runHere([...args.split(' '), '--at', at, '--json'])

@@ -6,7 +6,7 @@ export interface FakeTerminal extends Terminal {
   readonly asked: string[]
 }
 
-/** An interactive terminal whose user gives these answers. */
+/** Creates an interactive terminal whose user gives these answers. */
 export function fakeTerminal(
   options: Partial<Terminal> & { readonly secret?: string; readonly sure?: boolean } = {},
 ): FakeTerminal {

@@ -17,7 +17,7 @@ import { runCli } from './run-cli.ts'
 
 vi.setConfig({ testTimeout: 30_000 })
 
-/** No name of the reserved domain `invalid` has an address. */
+/** Host name without an address, as in all of the reserved domain `invalid`. */
 const UNKNOWN_HOST = 'nowhere.invalid'
 const VERBS = [['list'], ['stats'], ['redrive', 'evt_1']]
 
@@ -40,7 +40,7 @@ describe('Redis', () => {
 
   const withLogin = (login: string) => server.url.replace('redis://', `redis://${login}@`)
 
-  test.each(VERBS)('%s with a wrong password, or without one, says so', async (...verb) => {
+  test.each(VERBS)('%s reports a wrong or missing password', async (...verb) => {
     expect(await failureOf(...verb, '--redis', withLogin(':wrong'))).toMatch(
       /refuses the login \(WRONGPASS .*\): give --redis the right password/,
     )
@@ -54,10 +54,12 @@ describe('Redis', () => {
     )
   })
 
-  test.each(VERBS)('%s at a closed port or an unknown host says so', async (...verb) => {
+  test.each(VERBS)('%s reports a closed port and an unknown host', async (...verb) => {
     const port = await freePort()
     const closed = await failureOf(...verb, '--redis', `redis://:secret@127.0.0.1:${port}`)
-    expect(closed).toMatch(/no connection to 127\.0\.0\.1:\d+ \(connect ECONNREFUSED .*--redis leads to it/)
+    expect(closed).toMatch(
+      /no connection to 127\.0\.0\.1:\d+ \(connect ECONNREFUSED .*--redis has its address/,
+    )
     expect(closed).not.toMatch(/secret|within \d+ ms/)
     expect(await failureOf(...verb, '--redis', `redis://${UNKNOWN_HOST}:${port}`)).toMatch(
       /\(getaddrinfo (?:ENOTFOUND|EAI_AGAIN) nowhere\.invalid\)/,
@@ -67,7 +69,7 @@ describe('Redis', () => {
   test.each(['redis', 'postgres'])('a dead server of %s is reported within two seconds', async kind => {
     const dead = `${kind}://127.0.0.1:${await freePort()}`
     const attempt = () => openInbox({ [kind]: dead }, import.meta.dirname)
-    // The first one loads the inbox.
+    // The first command also loads the inbox.
     await expect(attempt()).rejects.toThrow(/ECONNREFUSED/)
     const begun = performance.now()
     await expect(attempt()).rejects.toThrow(/ECONNREFUSED/)
@@ -79,7 +81,7 @@ test.each([
   ['redis', checkRedis],
   ['postgres', checkPostgres],
 ])(
-  'a server of %s that accepts connections and never replies is reported with the time',
+  'a %s server that accepts connections but never replies is reported with the time limit',
   async (kind, check) => {
     const silent = createServer().listen(0, '127.0.0.1')
     await once(silent, 'listening')
@@ -102,7 +104,7 @@ test.each([
   await check(url)
 })
 
-test('the first reason of a host with several addresses is shown, and the cause of a timeout', () => {
+test('the first reason for a host with several addresses is shown, and the cause of a timeout', () => {
   const refused = new Error('connect ECONNREFUSED ::1:6379')
   expect(reasonOf(new AggregateError([refused, new Error('other')]))).toBe(refused.message)
   const late = Object.assign(new Error('stats did not answer within 5000 ms', { cause: refused }), {
@@ -127,7 +129,7 @@ describe('PostgreSQL', () => {
   }, 60_000)
   afterAll(() => server?.stop())
 
-  test.each(VERBS)('%s with a wrong password says so', async (...verb) => {
+  test.each(VERBS)('%s reports a wrong password', async (...verb) => {
     const wrong = `postgres://app:wrong@127.0.0.1:${server.port}/postgres`
     const error = await failureOf(...verb, '--postgres', wrong)
     expect(error).toMatch(
@@ -143,10 +145,10 @@ describe('PostgreSQL', () => {
     )
   })
 
-  test.each(VERBS)('%s at a closed port says so', async (...verb) => {
+  test.each(VERBS)('%s reports a closed port', async (...verb) => {
     const closed = `postgres://127.0.0.1:${await freePort()}/app`
     expect(await failureOf(...verb, '--postgres', closed)).toMatch(
-      /no connection to 127\.0\.0\.1:\d+ \(connect ECONNREFUSED .*--postgres leads to it/,
+      /no connection to 127\.0\.0\.1:\d+ \(connect ECONNREFUSED .*--postgres has its address/,
     )
   })
 })
@@ -160,18 +162,18 @@ describe('SQLite', () => {
   })
   afterAll(() => rm(folder, { recursive: true, force: true }))
 
-  test('a folder is named as one', async () => {
+  test('a folder is reported as a folder', async () => {
     expect(await failureOf('list', '--sqlite', folder)).toMatch(/is a folder: name the file in it/)
   })
 
-  test('a file that is no database is named as one', async () => {
+  test('a file that is not a database is reported as such', async () => {
     const path = join(folder, 'notes.txt')
     await writeFile(path, 'Call the customer back. '.repeat(100))
     expect(await failureOf('list', '--sqlite', path)).toMatch(/the file is not an SQLite database/)
   })
 
-  test('a file or folder that this user may not read is not missing', async () => {
-    // Root may read everything.
+  test('a file or folder that this user cannot read is not reported as missing', async () => {
+    // Root can read everything.
     const user = process.getuid?.() === 0 ? { uid: 65_534 } : {}
     const closed = join(folder, 'closed')
     await mkdir(closed)

@@ -33,7 +33,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-/** Leaves one dead letter, as an app does that has ended. */
+/** Leaves one dead letter, like an app that has ended. */
 async function leaveDeadLetter(inbox: Inbox, id = 'evt_1'): Promise<void> {
   const receiver = createReceiver({ secret: SECRET, inbox, logger })
   receiver.on('*', () => {
@@ -45,7 +45,7 @@ async function leaveDeadLetter(inbox: Inbox, id = 'evt_1'): Promise<void> {
   await receiver.close()
 }
 
-/** From a process of its own, which ends only when its connections are closed. */
+/** Runs a command in a separate process, which ends only when its connections are closed. */
 async function deadLettersAt(...place: string[]): Promise<unknown> {
   const { code, out, err } = await runProcess(['inbox', 'list', '--json', ...place])
   return { code, err, ids: JSON.parse(out).deadLetters.map((letter: { id: string }) => letter.id) }
@@ -60,7 +60,7 @@ describe('ackhook inbox with BullMQ', () => {
     await leaveDeadLetter(bullmqInbox({ postgres: onPostgres, queue: 'hooks' }))
   }, 60_000)
 
-  test('calls options by their flags', async () => {
+  test('names options by their flags', async () => {
     expect((await runCli(['inbox', 'stats', '--redis', 'localhost:6390'])).err).toMatch(
       /--redis: must begin with redis:.*goes into --postgres/,
     )
@@ -109,7 +109,7 @@ describe('ackhook inbox with BullMQ', () => {
       const all = verb === 'redrive' || verb === 'discard' ? ['--all'] : []
       const onRedis = await runCli(['inbox', verb, ...all, '--redis', redis.url, '--queue', 'hoks'])
       expect(onRedis).toMatchObject({ code: 2, out: '' })
-      expect(onRedis.err).toMatch(/there is no queue hoks with the prefix bull: give --queue and --prefix/)
+      expect(onRedis.err).toMatch(/there is no queue hoks with prefix bull: set --queue and --prefix/)
       const onPostgres = await runCli([
         'inbox',
         verb,
@@ -122,9 +122,7 @@ describe('ackhook inbox with BullMQ', () => {
         'events',
       ])
       expect(onPostgres).toMatchObject({ code: 2, out: '' })
-      expect(onPostgres.err).toMatch(
-        /there is no queue hoks with the schema events: give --queue and --schema/,
-      )
+      expect(onPostgres.err).toMatch(/there is no queue hoks with schema events: set --queue and --schema/)
 
       const client = new Redis(redis.url)
       expect(await client.keys('*hoks*')).toEqual([])
@@ -152,7 +150,7 @@ describe('ackhook inbox with SQLite', () => {
     expect(existsSync(path)).toBe(false)
   })
 
-  test('a database of something else ends with 2 and is not changed', async () => {
+  test("another program's database ends with 2 and is not changed", async () => {
     const path = join(folder, 'app.db')
     const app = new DatabaseSync(path)
     app.exec('CREATE TABLE users (id)')

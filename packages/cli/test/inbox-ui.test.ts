@@ -11,7 +11,7 @@ import { runCli, SECRET, startCli } from './run-cli.ts'
 
 const logger = { info() {}, warn() {}, error() {} }
 
-/** An app with one dead letter in a file, which goes on running. */
+/** Starts an app with one dead letter in a file, which keeps running. */
 async function appWithLetter(file: string) {
   const handled: string[] = []
   let broken = true
@@ -52,7 +52,7 @@ async function lettersAt(at: string) {
   return events
 }
 
-test('serves the pages of an inbox that an app works on, and redrives there', async () => {
+test("serves the pages of a running app's inbox, and redrives there", async () => {
   await withFolder(async folder => {
     const file = join(folder, 'webhooks.db')
     const { handled, repair } = await appWithLetter(file)
@@ -86,7 +86,7 @@ test('changes nothing with --read-only, and shows no bodies without --bodies', a
   })
 })
 
-test('answers to the names of loopback alone', async () => {
+test("accepts only loopback's host names", async () => {
   await withFolder(async folder => {
     const file = join(folder, 'webhooks.db')
     await appWithLetter(file)

@@ -16,7 +16,7 @@ function setUp(...ids: string[]) {
   return setUpWith(memoryInbox(), ids)
 }
 
-/** An inbox with one dead letter for each id, and the command that inspects it. */
+/** Creates an inbox with one dead letter for each id, and the command that inspects it. */
 async function setUpWith(inbox: Inbox, ids: readonly string[], data: object = { n: 1 }) {
   let broken = true
   const receiver = createReceiver({ secret: SECRET, inbox, logger })
@@ -91,7 +91,7 @@ test('redrive --all redrives every dead letter', async () => {
   await expect.poll(deadIds).toEqual([])
 })
 
-test('redrive --all of 100,000 letters that all fail again ends, holds a page at a time and counts each once', async () => {
+test('redrive --all ends though all 100,000 letters fail again, holds one page and counts each letter once', async () => {
   const endless = endlessLetters(100_000)
   let advanced = 0
   const terminal = fakeTerminal({
@@ -105,7 +105,7 @@ test('redrive --all of 100,000 letters that all fail again ends, holds a page at
   expect(endless.redriven.size).toBe(100_000)
 })
 
-test('redrive by type and by class of error asks with the number of those that match, and leaves the others', async () => {
+test('redrive by type and error class prompts with the number of matches, and leaves the others', async () => {
   const { run, repair, deadIds } = await setUp('evt_1', 'evt_2')
   repair()
   for (const [flags, count] of [
@@ -121,14 +121,14 @@ test('redrive by type and by class of error asks with the number of those that m
   await expect.poll(deadIds).toEqual([])
 })
 
-test('redrive of more than was named refuses to go on without a terminal, unless --yes is given', async () => {
+test('redrive by filter needs --yes without a terminal', async () => {
   const { run, deadIds } = await setUp('evt_1')
   for (const flags of [['--all'], ['--type', 'a.*'], ['--error', 'NonRetryableError']])
     await expect(run(['redrive', ...flags])).rejects.toThrow(/add --yes/)
   expect(await deadIds()).toEqual(['evt_1'])
 })
 
-test('list shows the letters of a type, and a type that is no pattern is refused', async () => {
+test('list shows the letters of a type, and refuses an invalid pattern', async () => {
   const { run } = await setUp('evt_1')
   expect((await run(['list', '--type', 'a.*'])).out).toContain('evt_1')
   expect((await run(['list', '--type', 'b.*'])).out).toBe('No dead letter matches.')
@@ -146,7 +146,7 @@ test('Ctrl-C ends redrive --all with the count so far', async () => {
   expect(code).toBe(1)
 })
 
-/** Letters as an inbox has them whose handlers fail at once: each that is redriven is the newest again. */
+/** Dead letters of an inbox whose handlers fail at once: each redriven letter becomes the newest again. */
 function endlessLetters(count: number, maxPage = Number.POSITIVE_INFINITY) {
   let newest = count
   const byPlace = new Map(Array.from({ length: count }, (_, i) => [i + 1, `evt_${i}`]))
@@ -174,7 +174,7 @@ function endlessLetters(count: number, maxPage = Number.POSITIVE_INFINITY) {
   return Object.assign(state, { inbox: inbox as unknown as Inbox })
 }
 
-test('list shows one page, in either order, and where to go on', async () => {
+test('list shows one page in either order, with the cursor of the next', async () => {
   const { run, deliver, inbox } = await setUp('evt_1')
   for (const id of ['evt_2', 'evt_3']) {
     const last = (await inbox.deadLetters.list())[0]?.failedAt ?? 0
@@ -193,7 +193,7 @@ test('list shows one page, in either order, and where to go on', async () => {
   await expect(run(['list', '--after', 'nonsense'])).rejects.toThrow(/^--after must be the cursor/)
 })
 
-test('list fits into the columns of a terminal, and leaves everything whole elsewhere', async () => {
+test('list fits the width of a terminal, and shortens nothing elsewhere', async () => {
   const ids = ['evt_01hzy3qk5w9v2x7m4n8p6r0t1s', 'evt_注文番号一二三四五六七八九十', 'evt_🚀']
   const { run } = await setUp(...ids)
   const whole = (await run(['list'])).out
@@ -205,7 +205,7 @@ test('list fits into the columns of a terminal, and leaves everything whole else
     for (const line of lines) expect(stringWidth(line)).toBeLessThanOrEqual(columns)
     expect(out).toContain('evt_01hzy3qk5…6r0t1s')
     const rows = lines.filter(line => /^(?:ID|evt_)/.test(line))
-    // All types begin in one column, as they are seen.
+    // All types begin in the same visible column.
     const places = rows.map(line => stringWidth(line.slice(0, line.search(/TYPE|a\.b/))))
     expect(new Set(places)).toEqual(new Set([22]))
   }
@@ -220,7 +220,7 @@ test('forget releases the id of a handled event, so that a replay runs', async (
   expect((await deliver('evt_1')).outcome).toBe('duplicate')
   const { out, code } = await run(['forget', 'evt_1', 'evt_dead', 'evt_9'])
   expect(out).toBe(
-    '1 forgotten, 1 not (a dead letter, which a delivery runs again anyway): evt_dead, 1 not (not remembered as handled): evt_9',
+    '1 forgotten, 1 not (a dead letter, which runs again at its next delivery anyway): evt_dead, 1 not (not remembered as handled): evt_9',
   )
   expect(code).toBe(1)
   expect((await deliver('evt_1')).outcome).toBe('handled')
@@ -229,7 +229,7 @@ test('forget releases the id of a handled event, so that a replay runs', async (
 })
 
 describe('with more dead letters than one page', () => {
-  /** A real file, and handlers that fail at once each time. */
+  /** Sets up an inbox in a file, with handlers that always fail at once. */
   async function withMany(
     count: number,
     work: (made: Awaited<ReturnType<typeof setUpWith>>) => Promise<void>,
@@ -239,14 +239,14 @@ describe('with more dead letters than one page', () => {
     await withFolder(async folder => {
       const inbox = sqliteInbox(join(folder, 'inbox.db'))
       const made = await setUpWith(inbox, ids, data)
-      // The handlers have ended, and their verdicts are on their way to the file; counts may be some seconds old.
+      // The handlers have ended, but their results may not be stored yet, and counts may be seconds old.
       await expect.poll(async () => (await inbox.stats()).dead, { timeout: 30_000 }).toBe(count)
       await work(made)
       await inbox.close(1000)
     })
   }
 
-  test('redrive --all redrives each once, though all fail again and become the newest', () =>
+  test('redrive --all redrives each letter once, though all fail again and become the newest', () =>
     withMany(1200, async ({ run }) => {
       const { redriven, missing } = JSON.parse((await run(['redrive', '--all', '--yes', '--json'])).out)
       expect([redriven, missing]).toEqual([1200, 0])
@@ -260,7 +260,7 @@ describe('with more dead letters than one page', () => {
       expect(await deadIds()).toEqual([])
     }))
 
-  test('large letters, whose pages end early, are all listed and discarded, and no body is read for that', () =>
+  test('large letters, whose pages end early, are all listed and discarded without reading a body', () =>
     withMany(
       30,
       async ({ run, opened, inbox, deadIds }) => {
@@ -276,7 +276,7 @@ describe('with more dead letters than one page', () => {
       { text: 'x'.repeat(400_000) },
     ))
 
-  test('an inbox that cannot browse is read to its first empty page', async () => {
+  test('an inbox without browse is read up to its first empty page', async () => {
     const endless = endlessLetters(30, 4)
     const { out } = await runOn(endless.inbox, ['redrive', '--all', '--yes'], fakeTerminal())
     expect([out, endless.longestPage]).toEqual(['30 redriven', 4])
@@ -284,7 +284,7 @@ describe('with more dead letters than one page', () => {
 })
 
 describe('with namespaces', () => {
-  /** The id `evt_1` in `acme` and `other`, and `evt_2` in `acme` alone. */
+  /** Sets up the id `evt_1` in `acme` and `other`, and `evt_2` only in `acme`. */
   async function withNamespaces() {
     const inbox = memoryInbox()
     let namespace = ''
@@ -307,21 +307,21 @@ describe('with namespaces', () => {
     return { run: (...args: string[]) => runOn(opened, args, fakeTerminal()), left }
   }
 
-  test('list has a column for them, and lists one of them alone', async () => {
+  test('list has a namespace column, and --namespace lists only one', async () => {
     const { run } = await withNamespaces()
     expect((await run('list')).out).toMatch(/^ID {5}NAMESPACE {2}TYPE .*\nevt_2 {2}acme {7}a\.b /)
     const { out } = await run('list', '--json', '--namespace', 'other')
     expect(JSON.parse(out).deadLetters).toMatchObject([{ id: 'evt_1', namespace: 'other' }])
   })
 
-  test('an id that was listed is found in its namespace', async () => {
+  test('a listed id is found in its namespace', async () => {
     const { run, left } = await withNamespaces()
     expect((await run('show', 'evt_2')).out).toMatch(/^namespace {2}acme$/m)
     expect((await run('discard', 'evt_2', '--yes')).out).toBe('1 discarded')
     expect(await left()).toEqual(['acme/evt_1', 'other/evt_1'])
   })
 
-  test('an id in several namespaces is refused with their names, and one elsewhere with its own', async () => {
+  test('an id in several namespaces is refused with their names, and one outside --namespace as missing', async () => {
     const { run, left } = await withNamespaces()
     const { out, code } = await run('discard', 'evt_1', 'evt_9', '--yes')
     expect(out).toMatch(
@@ -334,14 +334,14 @@ describe('with namespaces', () => {
     expect(await left()).toHaveLength(3)
   })
 
-  test('--all with --namespace leaves the others', async () => {
+  test('--all with --namespace leaves other namespaces unchanged', async () => {
     const { run, left } = await withNamespaces()
     expect((await run('discard', '--all', '--namespace', 'acme', '--yes')).out).toBe('2 discarded')
     expect(await left()).toEqual(['other/evt_1'])
   })
 })
 
-test('a full inbox is the reason of a redrive that it refuses', async () => {
+test('a redrive that is refused because the inbox is full says so', async () => {
   const { run, opened, inbox } = await setUp('evt_1')
   opened.deadLetters = { ...inbox.deadLetters, redrive: () => false }
   const { out, code } = await run(['redrive', 'evt_1', 'evt_9'])
@@ -352,7 +352,7 @@ test('a full inbox is the reason of a redrive that it refuses', async () => {
   ])
 })
 
-test('discard asks first, and does nothing after a no', async () => {
+test('discard prompts first, and changes nothing if the user declines', async () => {
   const { run, deadIds } = await setUp('evt_1')
   const no = await run(['discard', 'evt_1'], fakeTerminal({ sure: false }))
   expect(no.asked).toEqual(['Delete 1 dead letter for good?'])
@@ -369,7 +369,7 @@ test('discard rejects without a prompt, unless --yes is given', async () => {
   expect(await deadIds()).toEqual([])
 })
 
-test('redrive and discard take either ids or --all', async () => {
+test('redrive and discard accept either ids or --all', async () => {
   const { run } = await setUp()
   await expect(run(['redrive'])).rejects.toThrow(/--all/)
   await expect(run(['discard', 'evt_1', '--all'])).rejects.toThrow(/--all/)
@@ -382,7 +382,7 @@ test('stats counts, for people and for programs', async () => {
     'running    0',
     'dead       1',
     'oldest     0 s',
-    'last hour  1 came, 0 were handled, 1 died: as many wait as an hour ago',
+    'last hour  1 received, 0 handled, 1 died: as many wait as an hour ago',
   ])
   expect(JSON.parse((await run(['stats', '--json'])).out)).toMatchObject({
     ...{ pending: 0, active: 0, dead: 1 },
@@ -390,7 +390,7 @@ test('stats counts, for people and for programs', async () => {
   })
 })
 
-test('an inbox that does not answer is an error with advice and without its address', async () => {
+test('an inbox that does not respond is an error with advice and without its address', async () => {
   const { run, opened } = await setUp()
   opened.stats = async () => {
     throw new Error('stats did not answer within 5000 ms')

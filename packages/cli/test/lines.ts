@@ -1,4 +1,4 @@
-/** The lines of an output that grows, for those who wait for one of them. */
+/** Lines of a growing output, for tests that wait for one of them. */
 export class Lines {
   #text = ''
   #ended = false
@@ -18,7 +18,7 @@ export class Lines {
     this.#look()
   }
 
-  /** Resolves with the first line that matches. Rejects when the output ends before that. */
+  /** Resolves with the first matching line. Rejects if the output ends first. */
   find(pattern: RegExp): Promise<string> {
     return new Promise((found, failed) => {
       const look = (): void => {

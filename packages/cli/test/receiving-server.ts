@@ -6,14 +6,14 @@ import { toNodeHandler } from '@ackhook/core/node'
 export interface ReceivingServer {
   readonly url: string
   readonly handled: readonly WebhookEvent[]
-  /** The true reasons of refusals. */
+  /** Actual reasons for refusals. */
   readonly refusals: readonly string[]
   close(): Promise<void>
 }
 
 const SILENT = { info() {}, warn() {}, error() {} }
 
-/** A real receiver behind `node:http` on a free port. */
+/** Starts a real receiver behind `node:http` on a free port. */
 export async function startReceiver(
   secret: string,
   options: Partial<ReceiverOptions> = {},

@@ -18,16 +18,16 @@ export interface CliResult {
 }
 
 export interface RunningCli {
-  /** Resolves with the first matching line of standard output. Rejects when the command ends before that. */
+  /** Resolves with the first matching line of standard output. Rejects if the command ends first. */
   line(pattern: RegExp): Promise<string>
-  /** The same for standard error. */
+  /** Does the same for standard error. */
   complaint(pattern: RegExp): Promise<string>
-  /** Ends it, as Ctrl-C does. */
+  /** Ends the command, as Ctrl-C does. */
   stop(): void
   readonly ended: Promise<CliResult>
 }
 
-/** Runs the command line in this process, without a terminal. For one of its own: `startProcess`. */
+/** Runs the command line in this process, without a terminal. `startProcess` uses a separate process. */
 export function startCli(args: readonly string[], options: CliOptions = {}): RunningCli {
   const out = new Lines()
   const err = new Lines()

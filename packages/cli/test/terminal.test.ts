@@ -5,7 +5,7 @@ import { fakeTerminal } from './fake-terminal.ts'
 import { startReceiver } from './receiving-server.ts'
 import { SECRET } from './run-cli.ts'
 
-test('an interactive terminal asks for the secret, and colours mark the result', async () => {
+test('an interactive terminal prompts for the secret, and colours mark the result', async () => {
   const receiver = await startReceiver(SECRET)
   const advanced: number[] = []
   const terminal = fakeTerminal({
@@ -26,7 +26,7 @@ test('a cancelled prompt ends with 2', async () => {
   expect(await run(['send', 'a.b', '--to', 'http://127.0.0.1:1/'], fakeTerminal())).toBe(2)
 })
 
-test('Ctrl-C ends a long run in order, with the results so far', async () => {
+test('Ctrl-C ends a long run gracefully, with the results so far', async () => {
   const receiver = await startReceiver(SECRET)
   const stop = new AbortController()
   const terminal = fakeTerminal({

@@ -1,6 +1,6 @@
 import { UsageError } from './usage-error.ts'
 
-/** Returns whether the user agrees, or gave --yes. Without a terminal, --yes is required. */
+/** Returns whether the user confirms, or set --yes. Without a terminal, --yes is required. */
 export async function confirmed(
   question: string,
   { yes }: { readonly yes?: boolean },
@@ -8,6 +8,6 @@ export async function confirmed(
 ): Promise<boolean> {
   if (yes) return true
   const sure = await confirm(question)
-  if (sure === undefined) throw new UsageError('add --yes to do it without confirmation')
+  if (sure === undefined) throw new UsageError('add --yes to continue without confirmation')
   return sure
 }

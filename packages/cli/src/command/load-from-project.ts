@@ -4,8 +4,8 @@ import { pathToFileURL } from 'node:url'
 import { UsageError } from './usage-error.ts'
 
 /**
- * The function `name` of a package: as installed in the user's project, so that both sides agree, or else as installed
- * with this command.
+ * Loads the function `name` of a package: from the user's project if installed there, so that both sides agree,
+ * otherwise from this command's own dependencies.
  */
 export async function loadFromProject<Loaded>(
   packageName: string,

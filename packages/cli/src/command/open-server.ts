@@ -2,7 +2,7 @@ import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { UsageError } from './usage-error.ts'
 
-/** Resolves with the address once the server listens. Rejects with `UsageError` when it cannot. */
+/** Resolves with the address once the server listens. Rejects with `UsageError` if it cannot. */
 export async function openServer(server: Server, host: string, port: number): Promise<string> {
   await new Promise<void>((started, failed) => {
     server.once('listening', started).once('error', error => failed(cannotListen(error, host, port)))

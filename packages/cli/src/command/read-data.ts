@@ -2,15 +2,15 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { UsageError } from './usage-error.ts'
 
-/** Source of the data, in words that fit a terminal. */
+/** Directory of relative paths, and output for notes. */
 export interface DataPlace {
   readonly cwd: string
   err(line: string): void
 }
 
 /**
- * The data of an event: JSON, or a file with it. Says so when a number is sent in another way than it is written, and
- * `unchanged` says what sends it as it is.
+ * Parses event data, given as JSON or as the path of a JSON file. Prints a note if JSON changes the notation of a number;
+ * `unchanged` ends the note with an option that keeps it.
  */
 export function readData(
   source: string,
@@ -31,7 +31,7 @@ function changedNumber(json: string): string | undefined {
   return tokens.find(token => !token.startsWith('"') && String(Number(token)) !== token)
 }
 
-/** The text of a JSON object as it was typed, or as it is in a file. */
+/** Returns the text of a JSON object, as typed or as stored in a file. */
 export function readDataText(source: string, cwd: string, option: string): string {
   const inline = source.trimStart().startsWith('{')
   const text = inline ? source : readText(source, cwd, option)

@@ -14,7 +14,7 @@ export interface ContractFlags {
   readonly field?: Partial<EnvelopeFields>
 }
 
-/** The unit of a `t` that is to be written. */
+/** Unit of a generated `t`. */
 export type SentUnit = Exclude<TimestampUnit, 'auto'>
 
 export interface SentContractFlags extends ContractFlags {
@@ -30,7 +30,7 @@ export type Order = 'newest' | 'oldest'
 
 export function withOrder(command: Command): Command {
   return command.addOption(
-    new Option('--order <which>', 'which come first').choices(['newest', 'oldest']).default('newest'),
+    new Option('--order <which>', 'which to list first').choices(['newest', 'oldest']).default('newest'),
   )
 }
 
@@ -38,19 +38,19 @@ export function withSecret(command: Command): Command {
   return (
     command
       .option('--secret <secret>', 'the signing secret; prefer SIGNING_SECRET or --secrets-file', collect)
-      // Node itself would read --env-file, wherever it is.
+      // The name --env-file would not do: Node itself reads that option, even after the script's name.
       .option('--secrets-file <file>', 'read SIGNING_SECRET from this file, such as .env')
   )
 }
 
-/** An option that may be repeated. Not `<secret...>`, which would swallow the argument after it. */
+/** Collects the values of a repeatable option. `<secret...>` would swallow the argument after it. */
 export function collect(value: string, before: readonly string[] = []): readonly string[] {
   return [...before, value]
 }
 
 const UNITS = ['seconds', 'milliseconds', 'iso8601'] as const satisfies readonly SentUnit[]
 
-/** Values of the receiver's option `contract`. */
+/** Adds the options that correspond to the receiver's `contract`. */
 export function withContract(command: Command): Command {
   return command
     .option('--header <name>', 'name of the signature header (default: X-Service-Signature)')
@@ -58,7 +58,7 @@ export function withContract(command: Command): Command {
     .option('--field <field=name>', 'name of a field in the body, such as id=event_id', collectField)
 }
 
-/** Options of commands that sign. */
+/** Adds the options of commands that sign. */
 export function withSentUnit(command: Command): Command {
   return command.addOption(
     new Option('--timestamp-unit <unit>', 'unit of t').choices(UNITS).default('seconds'),
@@ -68,10 +68,10 @@ export function withSentUnit(command: Command): Command {
 export function withTolerance(command: Command): Command {
   return command
     .addOption(new Option('--timestamp-unit <unit>', 'unit of t (default: auto)').choices(['auto', ...UNITS]))
-    .option('--tolerance <duration>', 'how old t may be, such as 5m or 3d', parseDuration, '5m' as Duration)
+    .option('--tolerance <duration>', 'maximum age of t, such as 5m or 3d', parseDuration, '5m' as Duration)
 }
 
-/** The part of the contract that was named. */
+/** Returns the contract options given on the command line. */
 export function contractOf<Unit extends TimestampUnit>({
   header,
   scheme,
@@ -94,33 +94,35 @@ export function contractOf<Unit extends TimestampUnit>({
 function collectField(text: string, before: Partial<EnvelopeFields> = {}): Partial<EnvelopeFields> {
   const [, field, name] = /^(id|type|created_at|data)=(.+)$/.exec(text) ?? []
   if (field !== undefined) return { ...before, [field]: name }
-  throw new InvalidArgumentError('Write id, type, created_at or data, and its name: id=event_id.')
+  throw new InvalidArgumentError(
+    'Use id, type, created_at or data with its name in the body, such as id=event_id.',
+  )
 }
 
 export function parseDuration(text: string): Duration {
   if (/^\d+(\.\d+)?(ms|s|m|h|d)$/.test(text)) return text as Duration
-  throw new InvalidArgumentError('Write a duration such as 500ms, 30s, 5m or 3d.')
+  throw new InvalidArgumentError('Use a duration such as 500ms, 30s, 5m or 3d.')
 }
 
 export function parseCount(text: string): number {
   const value = Number(text)
   if (Number.isInteger(value) && value >= 1) return value
-  throw new InvalidArgumentError('Write a whole number from 1.')
+  throw new InvalidArgumentError('Use a whole number of at least 1.')
 }
 
 export function parsePort(text: string): number {
   const value = Number(text)
   if (Number.isInteger(value) && value >= 0 && value <= 65_535) return value
-  throw new InvalidArgumentError('Write a port from 0 to 65535.')
+  throw new InvalidArgumentError('Use a port from 0 to 65535.')
 }
 
 export function parseUrl(text: string): string {
   const parsed = URL.canParse(text) ? new URL(text) : undefined
   const url = parsed !== undefined && /^https?:$/.test(parsed.protocol) ? parsed : undefined
-  // Commander's own error would repeat a password.
+  // Commander's own error would print the password.
   if (text.includes('@') && (url === undefined || url.username !== '' || url.password !== '')) {
-    throw new UsageError('an address must hold no user name and no password: remove the part before the @')
+    throw new UsageError('an address must not contain a user name or password: remove the part before the @')
   }
   if (url !== undefined) return url.href
-  throw new InvalidArgumentError('Write a full address, such as http://localhost:3000/webhooks.')
+  throw new InvalidArgumentError('Use a full address, such as http://localhost:3000/webhooks.')
 }

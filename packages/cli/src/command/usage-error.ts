@@ -1,4 +1,4 @@
-/** The command cannot start. The message says what to do instead. */
+/** Thrown if a command cannot start. The message says how to fix it. */
 export class UsageError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options)

@@ -12,27 +12,23 @@ export function conformanceCommand(terminal: Terminal, finish: Finish): Command 
     .option('--store <module>', 'a module that exports open, as in storeSuite({ open })')
     .option('--inbox <module>', 'a module that exports open and capabilities, as in inboxSuite')
     .option('--url <url>', 'address of a running receiver, such as http://localhost:3000/webhooks', parseUrl)
-    .option(
-      '--body-limit <bytes>',
-      'with --url: the bodyLimit of the receiver (default: 1048576)',
-      parseCount,
-    )
+    .option('--body-limit <bytes>', "with --url: the receiver's bodyLimit (default: 1048576)", parseCount)
     .option('--case <id>', 'run only this case; may be repeated', collect)
-    .option('--list', 'print the cases, and run none')
+    .option('--list', 'print the cases without running them')
     .addHelpText('after', HELP)
     .action(async (flags: ConformanceFlags) => finish(await conformance(flags, terminal)))
   return withJson(withSecret(command))
 }
 
 const HELP = `
-A module exports what the suite of @ackhook/testing takes: open, and any of the other hooks. Cases whose hook is
-missing are not run, and are listed. Connections that a module holds open are cut at the end.
+A module exports the options of its suite in @ackhook/testing: open, and any of the other hooks. Cases whose hook
+is missing are listed but not run. Connections that the module leaves open are cut at the end.
 ${DOCS}extending/writing-a-store.md has an example.
 
---url needs the signing secret of the receiver, which must acknowledge at once, and must not be in production: its
-handlers get about 100 events of the type conversation.resolved. What needs the code of an adapter is not run.
+--url needs the receiver's signing secret. The receiver must acknowledge events at once and must not be in
+production: its handlers get about 100 conversation.resolved events. Cases that need an adapter's code are not run.
 
-Exit code 0 when every case that was run passed, 1 when one failed, 2 when the command could not start.
+Exit code 0 if every case that ran passed, 1 if one failed, 2 if the command could not start.
 
 Examples:
   $ ackhook conformance --store ./store.js

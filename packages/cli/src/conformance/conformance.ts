@@ -8,7 +8,7 @@ import { caseLines, reportLines } from './describe.ts'
 import { loadSuite } from './load-suite.ts'
 import { runCases } from './run-cases.ts'
 
-/** Runs the cases for the named subject, or lists them. */
+/** Runs or lists the cases for a store, an inbox or a running receiver. */
 export async function conformance(flags: ConformanceFlags, terminal: Terminal): Promise<number> {
   const { kind, target, notRun, ...suite } = await loadSuite(flags, terminal)
   const cases = chosen(suite.cases, flags.case)
@@ -44,6 +44,6 @@ function chosen(cases: readonly SuiteCase[], ids: readonly string[] | undefined)
   if (unknown === undefined) return cases.filter(({ id }) => ids.includes(id))
   const meant = nearest(unknown, known)
   throw new UsageError(
-    `there is no case ${unknown} to run${meant === undefined ? '' : `; did you mean ${meant}?`}; --list prints them`,
+    `there is no case ${unknown}${meant === undefined ? '' : `; did you mean ${meant}?`}; --list prints them`,
   )
 }

@@ -59,7 +59,7 @@ function failureLines({ id, name, error }: CaseResult, paint: Paint, { columns }
   ]
 }
 
-/** Errors of a suite say it all. Others come from the tested code, so their place gets a line. */
+/** Formats an error. A suite's own message is complete; an error from the tested code also gets a line of its stack. */
 function reasonLines(error: Error | undefined): readonly string[] {
   if (error === undefined) return []
   const stack = (error.cause instanceof Error ? error.cause : error).stack ?? ''
@@ -70,9 +70,9 @@ function reasonLines(error: Error | undefined): readonly string[] {
 }
 
 const WHY = {
-  store: 'To run them, export these hooks from the module.',
-  inbox: 'To run them, export these hooks from the module.',
-  url: "They need the adapter's code: give these hooks to adapterSuite of @ackhook/testing, in a test.",
+  store: 'To run them, export these hooks from your module.',
+  inbox: 'To run them, export these hooks from your module.',
+  url: "They need the adapter's code: pass these hooks to adapterSuite from @ackhook/testing in a test.",
 } as const
 
 function notRunLines({ kind, notRun }: NotRun, paint: Paint, { columns }: Place): readonly string[] {

@@ -10,16 +10,16 @@ import { resolveSecrets } from '../secrets/resolve-secrets.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import type { ConformanceFlags } from './conformance-flags.ts'
 
-/** The cases of one suite, bound to their subject. */
+/** A suite's cases, bound to the store, inbox or receiver under test. */
 export interface LoadedSuite {
   readonly kind: 'store' | 'inbox' | 'url'
-  /** Subject of the test, as the user named it. */
+  /** File or address under test, as typed. */
   readonly target: string
   readonly cases: readonly Stores.SuiteCase[]
   readonly notRun: readonly Stores.NotRun[]
 }
 
-/** Loads the cases for the named subject, with the suite of the user's project if it has one. */
+/** Loads the cases for the given store, inbox or receiver, from the suite installed in the user's project if any. */
 export async function loadSuite(flags: ConformanceFlags, terminal: Terminal): Promise<LoadedSuite> {
   const { store, inbox, url } = flags
   if ([store, inbox, url].filter(one => one !== undefined).length !== 1)
@@ -38,7 +38,7 @@ async function serverCases(
   terminal: Terminal,
 ): Promise<Adapters.SuiteCases> {
   const { bodyLimit, list } = flags
-  // A list sends nothing.
+  // Listing sends nothing, so it needs no secret.
   const secret = list ? '' : (await resolveSecrets(flags, terminal))[0]!.value
   if (!list) await requireServer(url)
   const serverSuite = await loadFromProject<typeof Adapters.serverSuite>(
@@ -81,13 +81,13 @@ async function importModule(file: string, cwd: string): Promise<Readonly<Record<
   } catch (cause) {
     const isTypeScript = (cause as NodeJS.ErrnoException).code === 'ERR_UNKNOWN_FILE_EXTENSION'
     const reason = isTypeScript
-      ? 'this version of Node reads no TypeScript: compile it, or use Node 22.18 or later'
+      ? 'this version of Node cannot run TypeScript: compile it, or use Node 22.18 or later'
       : printable(cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause))
     throw new UsageError(`${file} cannot be loaded: ${reason}`, { cause })
   }
 }
 
-/** Fails early: otherwise every case would fail for the same reason. */
+/** Fails early if nothing responds: otherwise every case would fail for the same reason. */
 async function requireServer(url: string): Promise<void> {
   try {
     await fetch(url, { redirect: 'manual' })

@@ -9,13 +9,13 @@ export interface CaseResult {
   readonly error?: Error
 }
 
-/** Receiver of a run's reports, and the signal that ends it early. */
+/** Callback for each result, and the signal that ends a run early. */
 interface RunOptions {
   readonly onResult: () => void
   readonly stop: AbortSignal
 }
 
-/** Runs cases one after the other: they may share a server. A case that `stop` interrupts has no result. */
+/** Runs cases one after the other, as they may share a server. A case that `stop` interrupts has no result. */
 export async function runCases(
   cases: readonly SuiteCase[],
   { onResult, stop }: RunOptions,
@@ -39,7 +39,7 @@ export async function runCases(
 async function resultOf(one: SuiteCase, strays: StrayErrors): Promise<CaseResult> {
   const begun = performance.now()
   const failure = await runCase(one)
-  // Rejections without a listener are reported after the microtasks that follow them.
+  // Unhandled rejections are reported only after the pending microtasks.
   await new Promise(resolve => setImmediate(resolve))
   const error = failure ?? strays.take()
   return {
@@ -52,13 +52,13 @@ async function resultOf(one: SuiteCase, strays: StrayErrors): Promise<CaseResult
 
 const STRAY_EVENTS = ['unhandledRejection', 'uncaughtException', 'uncaughtExceptionMonitor'] as const
 
-/** Errors that nobody handles. They would end the process, and its report with it; here they fail the case. */
+/** Collects unhandled errors, which fail the running case. Otherwise they would end the process without a report. */
 class StrayErrors {
   #first: Error | undefined
-  /** A progress bar listens as well, and takes each of them for its own end. */
+  /** Existing listeners, removed meanwhile: a progress bar would stop at each of these errors. */
   readonly #others = STRAY_EVENTS.map(name => ({ name, listeners: process.rawListeners(name) as Listener[] }))
   readonly #add = (thrown: unknown): void => {
-    this.#first ??= new Error(`left an error that nobody handles: ${String(thrown)}`, { cause: thrown })
+    this.#first ??= new Error(`left an unhandled error: ${String(thrown)}`, { cause: thrown })
   }
 
   constructor() {
@@ -66,7 +66,7 @@ class StrayErrors {
     process.on('unhandledRejection', this.#add).on('uncaughtException', this.#add)
   }
 
-  /** The first one since the last call. */
+  /** Returns the first error since the last call. */
   take(): Error | undefined {
     const first = this.#first
     this.#first = undefined

@@ -1,8 +1,8 @@
-/** One request as it arrived. */
+/** A request as it arrived. */
 export interface CapturedRequest {
   readonly method: string
   readonly url: string
-  /** Headers in the order and spelling in which they arrived, repeated ones included. */
+  /** Headers in their original order and spelling, repeated ones included. */
   readonly headers: readonly (readonly [name: string, value: string])[]
   /** The exact bytes. */
   readonly body: Uint8Array

@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer'
 import { UsageError } from '../command/usage-error.ts'
 import type { CapturedRequest } from './captured-request.ts'
 
-/** A captured request as JSON: what `listen --save` writes, and what `replay` and `verify` read. */
+/** A captured request as JSON, written by `listen --save` and read by `replay` and `verify`. */
 export interface DeliveryFile {
   readonly format: typeof FORMAT
   /** ISO 8601 UTC. */
@@ -16,7 +16,7 @@ export interface DeliveryFile {
 
 const FORMAT = 'ackhook-delivery-1'
 
-/** The content of a file, to be written as JSON. */
+/** Converts a request to the content of a file. */
 export function toDeliveryFile(delivery: CapturedRequest): DeliveryFile {
   const { method, url, headers, body, receivedAt } = delivery
   return {
@@ -29,7 +29,7 @@ export function toDeliveryFile(delivery: CapturedRequest): DeliveryFile {
   }
 }
 
-/** Throws an error that names the fault of the file. `headers` may also be an object, for hand-written files. */
+/** Parses the content of a file. Errors say what is wrong with it. `headers` may also be an object, for hand-written files. */
 export function fromDeliveryFile(value: unknown): CapturedRequest {
   if (typeof value !== 'object' || value === null) fail('it is not a JSON object')
   const file = value as Partial<Record<keyof DeliveryFile, unknown>>

@@ -1,6 +1,6 @@
 import type { EnvelopeFields } from '@ackhook/core'
 
-/** The type and id in a body, if it can be read. Unverified: only for display and file names. */
+/** Returns a body's type and id, if they can be read. They are unverified: use them only for display and file names. */
 export function eventOf(
   body: Uint8Array,
   fields: Partial<EnvelopeFields> = {},

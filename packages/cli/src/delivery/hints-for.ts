@@ -17,29 +17,29 @@ const HINTS: readonly Hint[] = [
   {
     applies: isCode('unauthorized'),
     lines: [
-      'The receiver refused the signature. Its log has the reason. The likely causes, the most likely first:',
-      '  1. The secret: your app has another one than the signature was made with. Both sides read SIGNING_SECRET.',
-      '  2. The unit of t: your app has contract.timestampUnit, and --timestamp-unit is not the same.',
-      '  3. The clock: this machine and that of your app differ by more than its tolerance, 5 minutes by default.',
-      '  4. The header: your app has contract.header or contract.scheme; give the same as --header or --scheme.',
-      'To find out which, start npx ackhook listen --forward <url> with the secret that your app has, and send to it.',
+      'The receiver refused the signature. Its log has the reason. Likely causes, most likely first:',
+      '  1. The secret: your app uses a different one. Both sides read SIGNING_SECRET.',
+      '  2. The unit of t: --timestamp-unit must match contract.timestampUnit in your app.',
+      "  3. The clock: your app's differs from this machine's by more than the tolerance, 5 minutes by default.",
+      '  4. The header: --header and --scheme must match contract.header and contract.scheme in your app.',
+      "To find out which, run npx ackhook listen --forward <url> with your app's secret, and send to its address.",
     ],
   },
   {
     applies: isCode('envelope_invalid'),
     lines: [
-      'The body has other fields than your app expects: it has contract.fields. Name them: --field id=event_id.',
+      'Your app expects other field names in the body. Set them as in its contract.fields: --field id=event_id.',
     ],
   },
   {
     applies: isCode('json_invalid'),
-    lines: ['The body is genuine, and is not JSON: the saved delivery holds something else than an event.'],
+    lines: ['The body is genuine but not JSON: the saved delivery is not an event.'],
   },
   {
     applies: isCode('event_invalid'),
     lines: [
-      'The data does not match the schema that your app has for this type in `events`, or its contract.upcast threw.',
-      'The log of your app names the field. Give other data with --data.',
+      "The data does not match your app's schema for this type in `events`, or its contract.upcast threw.",
+      "Your app's log names the field. Send other data with --data.",
     ],
   },
   {
@@ -50,29 +50,31 @@ const HINTS: readonly Hint[] = [
     applies: isCode('secret_unavailable'),
     lines: ['Your app could not read its secret: is SIGNING_SECRET set where it runs? Its log says more.'],
   },
-  { applies: isCode('handler_failed'), lines: ['A handler threw: the log of your app has the error.'] },
+  { applies: isCode('handler_failed'), lines: ["A handler threw: your app's log has the error."] },
   {
     applies: ({ status, code }) => status === 503 && code !== undefined,
-    lines: ['Your app asks for the event again later, as the platform would send it. Add --attempts 5.'],
+    lines: [
+      'Your app requested a later retry, which the platform would make. To make it here, add --attempts 5.',
+    ],
   },
   {
     applies: reply => isForeign(reply) && (reply.status === 401 || reply.status === 403),
     lines: [
-      'This reply is not from a receiver of Ackhook: something in front of it asks for a login or a token.',
+      'This reply is not from an Ackhook receiver: middleware or a proxy in front of it requires a login or token.',
     ],
   },
-  { applies: isStatus(404), lines: ['Nothing is mounted at this path: check the path of the address.'] },
+  { applies: isStatus(404), lines: ['Your app has no route at this path: check the path of the address.'] },
   {
     applies: reply => isForeign(reply) && reply.status === 405,
-    lines: ['Nothing takes a POST at this path: check the path, and that it is mounted with app.post.'],
+    lines: ['No route accepts a POST at this path: check the path, and that it is mounted with app.post.'],
   },
   {
     applies: ({ status = 0 }) => status >= 300 && status < 400,
-    lines: ['A redirect is no acknowledgement: send to the address that it leads to.'],
+    lines: ['A redirect is not an acknowledgement: send to the address it leads to.'],
   },
   {
     applies: reply => isForeign(reply) && reply.status! >= 200 && reply.status! < 300,
-    lines: ['This reply is not from a receiver of Ackhook: check the path of the address.'],
+    lines: ['This reply is not from an Ackhook receiver: check the path of the address.'],
   },
   {
     applies: isError('ECONNREFUSED'),
@@ -82,7 +84,7 @@ const HINTS: readonly Hint[] = [
   {
     applies: isError('no reply within'),
     lines: [
-      'Your app did not reply in time: does a handler block its event loop? --timeout waits for longer.',
+      'Your app did not reply in time: does a handler block its event loop? To wait longer, raise --timeout.',
     ],
   },
 ]

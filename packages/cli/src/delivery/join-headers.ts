@@ -1,6 +1,6 @@
 import type { CapturedRequest } from './captured-request.ts'
 
-/** Header lines as a server presents them: names in lower case, lines of one name joined by a comma. */
+/** Joins header lines as a server presents them: lower-case names, repeated headers joined by a comma. */
 export function joinHeaders(headers: CapturedRequest['headers']): Record<string, string> {
   const joined: Record<string, string> = Object.create(null)
   for (const [name, value] of headers) {
@@ -10,7 +10,7 @@ export function joinHeaders(headers: CapturedRequest['headers']): Record<string,
   return joined
 }
 
-/** Headers of one connection, or those that a client sets itself. */
+/** Headers that belong to one connection or that a client sets itself. */
 const OF_THE_CONNECTION = new Set([
   'connection',
   'content-length',
@@ -24,7 +24,7 @@ const OF_THE_CONNECTION = new Set([
   'upgrade',
 ])
 
-/** The headers for sending the same bytes again. */
+/** Returns the headers for sending the same bytes again. */
 export function headersToSend(headers: CapturedRequest['headers']): Record<string, string> {
   const own = headers.filter(([name]) => !OF_THE_CONNECTION.has(name.toLowerCase()))
   return { ...joinHeaders(own) }

@@ -18,7 +18,7 @@ export interface Judgement {
 const SILENT = { info() {}, warn() {}, error() {} }
 
 /**
- * Lets a real receiver judge a delivery, at the time of its arrival: the verdict is the one of production. Throws
+ * Judges a delivery with a real receiver at the time of its arrival, so the verdict is that of production. Throws
  * `ConfigurationError` for secrets or options that every receiver refuses.
  */
 export async function judge(delivery: CapturedRequest, options: JudgeOptions): Promise<Judgement> {

@@ -4,7 +4,7 @@ import { UsageError } from '../command/usage-error.ts'
 import type { CapturedRequest } from './captured-request.ts'
 import { fromDeliveryFile } from './delivery-file.ts'
 
-/** Throws an error that names the file and its fault. */
+/** Reads a saved delivery. Errors name the file and say what is wrong with it. */
 export function readDelivery(path: string): CapturedRequest {
   try {
     return fromDeliveryFile(JSON.parse(readFileSync(path, 'utf8')))
@@ -15,7 +15,7 @@ export function readDelivery(path: string): CapturedRequest {
   }
 }
 
-/** The file itself, or the `.json` files of a directory in the order of their names. */
+/** Returns the file itself, or the `.json` files of a directory in name order. */
 export function deliveryFiles(path: string, cwd: string): readonly string[] {
   const full = resolve(cwd, path)
   const stat = statSync(full, { throwIfNoEntry: false })
@@ -24,6 +24,6 @@ export function deliveryFiles(path: string, cwd: string): readonly string[] {
   const names = readdirSync(full)
     .filter(name => name.endsWith('.json'))
     .sort()
-  if (names.length === 0) throw new UsageError(`the directory ${path} holds no .json file`)
+  if (names.length === 0) throw new UsageError(`the directory ${path} contains no .json file`)
   return names.map(name => join(full, name))
 }

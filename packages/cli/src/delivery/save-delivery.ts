@@ -7,7 +7,7 @@ import { eventOf } from './event-of.ts'
 
 const LONGEST_PART = 60
 
-/** Writes a delivery to a new file that only this user reads, named by time, type and id. Returns the path. */
+/** Writes a delivery to a new file that only this user can read, named by time, type and id. Returns the path. */
 export function saveDelivery(
   directory: string,
   delivery: CapturedRequest,

@@ -16,7 +16,7 @@ const EVENT = {
   data: { conversation_id: 'cnv_1', channel: 'whatsapp', resolved_by: 'Zoë / ai', note: '<b>' },
 }
 const COMPACT = JSON.stringify(EVENT)
-/** The same event as senders in other languages write it. */
+/** The same event as serialised by senders in other languages. */
 const SPACED =
   '{"id": "evt_1", "type": "conversation.resolved", "created_at": "2026-03-01T12:00:00Z", "data": {"conversation_id": "cnv_1", "channel": "whatsapp", "resolved_by": "Zo\\u00eb / ai", "note": "<b>"}}'
 
@@ -35,7 +35,7 @@ interface Mishap {
 function deliver(mishap: Mishap = {}): CapturedRequest {
   const signed = mishap.signed ?? COMPACT
   const timestamp = String(mishap.timestamp ?? SECONDS)
-  // `sign` takes no bytes as a secret.
+  // `sign` does not accept bytes as a secret.
   const digest = createHmac('sha256', mishap.signedWith ?? SECRET)
     .update(`${timestamp}.`)
     .update(signed)
@@ -80,7 +80,7 @@ test('a good delivery verifies at the time of its arrival, in every unit of t', 
 describe('the body', () => {
   test.each<[string, Mishap, string]>([
     [
-      'written again by express.json and JSON.stringify',
+      'parsed by express.json and serialised by JSON.stringify',
       { signed: SPACED, arrived: COMPACT },
       'body-reserialised',
     ],
@@ -162,7 +162,7 @@ describe('the body', () => {
     ])
   })
 
-  test('of a request with a Content-Encoding, when nothing else explains it', async () => {
+  test('of a request with a Content-Encoding, if nothing else explains it', async () => {
     const headers = [...header(good), ['Content-Encoding', 'gzip']] as CapturedRequest['headers']
     expect(await causes({ arrived: 'something else', headers })).toEqual(['body-compressed?'])
   })
@@ -205,7 +205,7 @@ describe('the secret', () => {
     expect(await causes({ signedWith }, { secrets: [named(known)] })).toEqual([cause])
   })
 
-  test('that is the other one of the rotation, which is named but not shown', async () => {
+  test('that is the other secret of a rotation, whose source is named but whose value is not shown', async () => {
     const secrets = [named(SECRET), named(OTHER, 'SIGNING_SECRET_2')]
     const { findings } = await diagnose(deliver({ signedWith: OTHER }), { secrets })
     expect(findings).toMatchObject([
@@ -218,7 +218,7 @@ describe('the secret', () => {
     expect(await causes({ signedWith: OTHER, signed: SPACED })).toEqual(['unknown?'])
   })
 
-  test('with a newline, while the body was serialised again: both are found', async () => {
+  test('with a newline and a body that was serialised again: both are found', async () => {
     const secrets = [named(`${SECRET}\n`)]
     expect(await causes({ signed: SPACED, arrived: COMPACT }, { secrets })).toEqual([
       'secret-trailing-white-space',
@@ -240,7 +240,7 @@ describe('the time', () => {
     }
   })
 
-  test('whole hours are a time zone', async () => {
+  test('whole hours suggest a time zone', async () => {
     expect(await causes(minutes(120))).toEqual(['time-zone'])
     expect(await causes(minutes(-60))).toEqual(['time-zone'])
     expect(await causes(minutes(3 * 24 * 60))).toEqual(['clock-off'])
@@ -251,7 +251,7 @@ describe('the time', () => {
     expect((await diagnose(deliver(minutes(7)), options)).verified).toBe(true)
   })
 
-  test('a unit other than the expected one', async () => {
+  test('a unit that the receiver does not expect', async () => {
     const seconds = { contract: { timestampUnit: 'seconds' } } as const
     expect(await causes({ timestamp: NOW }, seconds)).toEqual(['timestamp-unit'])
     expect(await causes({}, { contract: { timestampUnit: 'milliseconds' } })).toEqual(['timestamp-unit'])
@@ -260,7 +260,7 @@ describe('the time', () => {
 
   test.each([
     [
-      'in another unit than the header says',
+      'in a different unit from the header',
       sign(COMPACT, { secret: SECRET, timestamp: NOW }).replace(/t=\d+/, `t=${SECONDS}`),
       'timestamp-unit-signed',
     ],
@@ -284,7 +284,7 @@ describe('the header', () => {
     ['with another name', [['X-Hub-Signature', good]], 'header-renamed'],
     ['that is present twice', [...header(good), ...header(good)], 'header-twice'],
     [
-      'that is present twice, one of them wrong',
+      'that is present twice, once with a wrong signature',
       [...header(good.replace(/.$/, 'g')), ...header(good)],
       'header-twice',
     ],
@@ -304,12 +304,12 @@ describe('the header', () => {
     expect(await causes({ headers })).toEqual([cause])
   })
 
-  test('names the right one of two lines', async () => {
+  test('names the valid one of two lines', async () => {
     const wrong = sign('{}', { secret: SECRET, timestamp: SECONDS })
     const { findings } = await diagnose(deliver({ headers: [...header(wrong), ...header(good)] }), {
       secrets: [named(SECRET)],
     })
-    expect(findings[0]?.text).toContain('no. 2 is the right one')
+    expect(findings[0]?.text).toContain('no. 2 is valid')
   })
 
   test('of a request other than POST', async () => {

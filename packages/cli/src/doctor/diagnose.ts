@@ -31,9 +31,9 @@ import { timestampSigned } from './guesses/timestamp-signed.ts'
 
 export type { Finding } from './evidence/finding.ts'
 
-/** The receiver that {@link diagnose} supposes. */
+/** Settings of the receiver that {@link diagnose} assumes. */
 export interface DiagnoseOptions {
-  /** The secret that the app uses comes first. The others are tried as well. */
+  /** The app's own secret first. The others are tried as well. */
   readonly secrets: readonly NamedSecret[]
   /** The receiver's option `contract`. */
   readonly contract?: ContractOptions | undefined
@@ -41,7 +41,7 @@ export interface DiagnoseOptions {
   readonly tolerance?: Duration | false | undefined
 }
 
-/** Verdict on a delivery: it verifies, or why not. */
+/** Verdict on a delivery, with the reason if it does not verify. */
 export interface Diagnosis {
   /** `true` if a receiver with the first secret accepts the delivery, at the time of its arrival. */
   readonly verified: boolean
@@ -51,7 +51,7 @@ export interface Diagnosis {
   readonly findings: readonly Finding[]
 }
 
-/** Visible without any digest. Each of them is the whole cause when it applies. */
+/** Checks that compute no digest. Each one that applies is the whole cause. */
 const PLAIN: readonly Check[] = [
   methodNotPost,
   headerMissing,
@@ -73,10 +73,10 @@ const BODIES: readonly Suppose[] = [
 ]
 const PREFIXES: readonly Suppose[] = [timestampSigned]
 
-/** Traces in a body whose signed form cannot be reconstructed. */
+/** Checks for traces in a body whose signed form cannot be reconstructed. */
 const TRACES: readonly Check[] = [bodyEmpty, bodyTruncated, contentEncoded, bodyReplaced, somethingElse]
 
-/** Pairs of mishaps are tried for bodies up to this size: there are thousands. */
+/** Largest body for which pairs of mishaps are tried, as there are thousands of pairs. */
 const LARGEST_PAIRED = 65_536
 
 /** Says why a delivery does not verify. Throws `ConfigurationError` for secrets that every receiver refuses. */
@@ -93,7 +93,7 @@ export async function diagnose(delivery: CapturedRequest, options: DiagnoseOptio
   return { verified: false, code, findings: proven.length > 0 ? proven : traces.slice(0, 1) }
 }
 
-/** One mishap, or a wrong secret and one more mishap. */
+/** Proves one mishap, or a wrong secret together with one mishap. */
 function prove(facts: Facts): Finding[] {
   const secrets = SECRETS.flatMap(suppose => suppose(facts))
   const contents = [...BODIES, ...PREFIXES].flatMap(suppose => suppose(facts))

@@ -8,7 +8,7 @@ import { VERBS } from './verbs.ts'
 
 export function emulatorCommand(terminal: Terminal, finish: Finish): Command {
   const root = new Command('emulator')
-    .description('Be the platform on this machine: deliveries with retries, a log and replay')
+    .description('Emulate the platform on this machine, with retries, a log and replay')
     .addHelpText('after', HELP)
   for (const [heading, verbs] of Object.entries(VERBS)) {
     for (const verb of verbs) {
@@ -34,12 +34,12 @@ function commandOf(verb: Verb<never>, name: string, terminal: Terminal, finish: 
   if (verb.help !== undefined) command.addHelpText('after', `\n${verb.help}`)
   return command.action(async () => {
     if (command.commands.length > 0) refuseUnknown(command)
-    // A flag before the second word, such as --workspace, is meant for it too.
+    // Includes a flag before the second word, such as --workspace.
     finish(await verb.run(command.args, command.optsWithGlobals() as never, terminal))
   })
 }
 
-/** `endpoint pause`, behind `endpoint`. Each has the flags that stand after it. */
+/** Adds a subcommand such as `endpoint pause`. A flag belongs to the word that it follows. */
 function addBehind(
   parent: Command | undefined,
   verb: Verb<never>,
@@ -53,23 +53,23 @@ function addBehind(
     .addCommand(commandOf(verb, name, terminal, finish))
 }
 
-/** Rejects a misspelt second word, which Commander would read as an argument of the first. */
+/** Rejects a misspelt second word, which Commander would parse as an argument of the first. */
 function refuseUnknown(command: Command): void {
   const [word] = command.args
   if (word === undefined) return
   const names = command.commands.map(one => one.name())
   const meant = nearest(word, names)
-  const hint = meant === undefined ? `there are ${names.join(', ')}` : `did you mean ${meant}?`
+  const hint = meant === undefined ? `use ${names.join(', ')}` : `did you mean ${meant}?`
   throw new UsageError(`${command.name()} has no verb ${word}: ${hint}`)
 }
 
 const HELP = `
-Each verb has --json and its own --help. endpoint, workspaces, messages, faults
-and clock have verbs of their own, such as endpoint pause.
+Each command has --json and its own --help. endpoint, workspaces, messages, faults
+and clock have subcommands, such as endpoint pause.
 
 Environment:
   ACKHOOK_EMULATOR        address of the emulator, instead of --at
-  ACKHOOK_EMULATOR_TOKEN  its token, for start and for every other command
+  ACKHOOK_EMULATOR_TOKEN  its token, for start and every other command
 
 Examples:
   $ ackhook emulator start --to http://localhost:3000/webhooks

@@ -5,7 +5,7 @@ import { MESSAGE_VERBS } from './messages/message-verbs.ts'
 import { SERVER_VERBS } from './server/server-verbs.ts'
 import { START } from './server/start-verb.ts'
 
-/** Every verb, under its heading in the help. A verb comes before those that begin with its name. */
+/** All verbs by heading in the help. A verb precedes those that begin with its name. */
 export const VERBS: Readonly<Record<string, readonly Verb<never>[]>> = {
   'Start here:': [START],
   'Deliveries:': DELIVERY_VERBS,

@@ -3,14 +3,14 @@ import { connect as connectTls } from 'node:tls'
 import { isError, printable, withDeadline } from '@ackhook/core/spi'
 import { UsageError } from '../command/usage-error.ts'
 
-/** Leaves less than two seconds, the start of the process included. */
+/** Keeps the command under two seconds, including the start of the process. */
 const REPLY_MS = 1200
 const REDIS_PORT = 6379
 const POSTGRES_PORT = 5432
 
 /**
- * Says within two seconds why a Redis cannot be used. Its client keeps trying instead, and every question to the inbox
- * ends as a timeout that has no reason.
+ * Reports within two seconds why a Redis server cannot be used. Its client would keep trying, and every call of the
+ * inbox would end in a timeout without a reason.
  */
 export async function checkRedis(url: string): Promise<void> {
   const address = addressOf(url, REDIS_PORT)
@@ -24,7 +24,7 @@ export async function checkRedis(url: string): Promise<void> {
         : connectTcp(port, hostname),
     ready: isTls ? 'secureConnect' : 'connect',
     request: [...auth, command('PING')].join(''),
-    // The reply to PING, the last command: PONG, or that a login comes first.
+    // Reply to PING, the last command: PONG, or an error that demands a login first.
     isReply: text => /^(?:\+PONG|-(?!ERR).*|[^+-].*)\r?\n/m.test(text),
     flag: '--redis',
   })
@@ -36,10 +36,10 @@ export async function checkRedis(url: string): Promise<void> {
   }
 }
 
-/** A client's first message: does the server have TLS? The reply is one letter. */
+/** First message of a client, which asks whether the server supports TLS. The reply is one letter. */
 const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47])
 
-/** Says within two seconds why there is no reply from PostgreSQL. Its login is left to the client. */
+/** Reports within two seconds why PostgreSQL does not reply. The client itself checks the login. */
 export async function checkPostgres(url: string): Promise<void> {
   const address = addressOf(url, POSTGRES_PORT)
   if (address === undefined) return
@@ -63,7 +63,7 @@ interface Address {
 
 interface Visit {
   readonly connect: () => Socket
-  /** The event of the socket after which it can be written to. */
+  /** Socket event after which it is writable. */
   readonly ready: 'connect' | 'secureConnect'
   readonly request: string | Uint8Array
   /** Returns whether the bytes so far are a reply. */
@@ -71,7 +71,7 @@ interface Visit {
   readonly flag: string
 }
 
-/** Returns `undefined` for a socket in the file system or an invalid address: the inbox judges those. */
+/** Returns `undefined` for a Unix socket or an invalid address, which the inbox checks itself. */
 function addressOf(url: string, defaultPort: number): Address | undefined {
   const parsed = URL.canParse(url) ? new URL(url) : undefined
   if (parsed === undefined || parsed.hostname === '' || parsed.searchParams.has('host')) return undefined
@@ -84,7 +84,7 @@ function addressOf(url: string, defaultPort: number): Address | undefined {
   }
 }
 
-/** A lone `%` stays as it is. */
+/** Decodes percent-encoding. Text with an invalid `%` stays unchanged. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text)
@@ -100,7 +100,7 @@ async function reach({ hostname, port }: Address, visit: Visit): Promise<string>
   } catch (cause) {
     const reason = reasonOf(cause)
     throw new UsageError(
-      `there is no connection to ${hostname}:${port} (${printable(reason)}): check that the server runs, and that ${visit.flag} leads to it, with TLS only if the server uses it`,
+      `there is no connection to ${hostname}:${port} (${printable(reason)}): check that the server runs and that ${visit.flag} has its address, with TLS only if the server uses it`,
       { cause },
     )
   } finally {
@@ -111,7 +111,7 @@ async function reach({ hostname, port }: Address, visit: Visit): Promise<string>
 function exchange(socket: Socket, { ready, request, isReply }: Visit): Promise<string> {
   return new Promise((resolve, reject) => {
     let reply = ''
-    // The listener stays: a socket that is destroyed may still have an error.
+    // The listener stays, because a destroyed socket may still emit an error.
     socket.on('error', reject)
     socket.on('close', () => reject(new Error('the connection was closed')))
     socket.once(ready, () => socket.write(request))
@@ -127,7 +127,7 @@ function command(...words: readonly string[]): string {
   return `*${words.length}\r\n${words.map(word => `$${Buffer.byteLength(word)}\r\n${word}\r\n`).join('')}`
 }
 
-/** Returns the first reason of an error: the error of a host with several addresses has no message. */
+/** Returns the first reason in an error. An error about a host with several addresses has no message of its own. */
 export function reasonOf(error: unknown): string {
   const { errors, message, cause } = Object(error) as Partial<AggregateError> & { readonly cause?: unknown }
   if (Array.isArray(errors) && errors.length > 0) return reasonOf(errors[0])

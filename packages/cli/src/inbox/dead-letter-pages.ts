@@ -10,7 +10,7 @@ export interface DeadTarget {
   readonly namespace: string
 }
 
-/** Filter of a command. */
+/** A command's filter. */
 export interface TargetFilter extends LetterFilter {
   /** Absent: any. */
   readonly namespace?: string | undefined
@@ -24,7 +24,8 @@ export function matchesTarget(filter: TargetFilter, letter: TargetHead): boolean
 type TargetHead = DeadTarget & { readonly type: string; readonly reason?: string | undefined }
 
 /**
- * The dead letters that exist at the beginning, once each, a page at a time, as far as they match. The newest come first: one that is redriven and fails again becomes the newest, and no page after it has it.
+ * Yields the matching dead letters that exist at the start, once each, in pages from newest to oldest. A letter that is
+ * redriven and fails again becomes the newest, so no later page contains it.
  */
 export async function* deadLetterPages(
   inbox: Pick<Inbox, 'deadLetters' | 'browse' | 'browsing'>,
@@ -33,7 +34,7 @@ export async function* deadLetterPages(
   let after: string | undefined
   for (;;) {
     const page = await readPage(inbox, after)
-    // A short page proves nothing: inboxes end one early whose bodies are large.
+    // An empty page is the end, not a short one: inboxes shorten pages whose bodies are large.
     if (page.length === 0) return
     after = page.at(-1)?.cursor
     const wanted = page.filter(letter => matchesTarget(filter, letter))

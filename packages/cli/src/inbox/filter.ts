@@ -2,12 +2,12 @@ import { requirePattern } from '@ackhook/core/spi'
 import { UsageError } from '../command/usage-error.ts'
 import type { FilterFlags } from './inbox-flags.ts'
 
-/** Returns whether a command is limited to some dead letters. */
+/** Returns whether a filter limits the command to some dead letters. */
 export function isFiltered({ namespace, type, error }: FilterFlags): boolean {
   return namespace !== undefined || type !== undefined || error !== undefined
 }
 
-/** Throws for a `--type` that is no pattern: it would silently match nothing. */
+/** Rejects an invalid `--type` pattern, which would silently match nothing. */
 export function checkFilter({ type }: FilterFlags): void {
   try {
     if (type !== undefined) requirePattern('type', type)

@@ -2,14 +2,14 @@ import type { Inbox } from '@ackhook/core'
 import { eventKey, printable } from '@ackhook/core/spi'
 import { type DeadTarget, deadLetterPages } from './dead-letter-pages.ts'
 
-/** An id from the command line: the dead letter it names, or why it names none. */
+/** An id from the command line with its dead letter, or with the reason why it has none. */
 export type Found =
   | { readonly id: string; readonly target: DeadTarget }
   | { readonly id: string; readonly refusal: string }
 
 /**
- * The dead letters that ids name. Without a `namespace` an id may be in any, as a list prints it: one without a namespace
- * comes first, and an id in several namespaces is refused.
+ * Finds dead letters by id. Without `namespace`, the letter outside any namespace comes first, then that of any other
+ * namespace; an id in several namespaces is refused.
  */
 export async function findTargets(
   ids: readonly string[],
@@ -24,7 +24,7 @@ export async function findTargets(
   return targets.map(target => choose(target, missing.has(target.id), elsewhere.get(target.id)))
 }
 
-/** The dead letter that an id names, as {@link findTargets} has it. */
+/** Finds one dead letter by id, as {@link findTargets} does. */
 export async function findTarget(id: string, namespace: string | undefined, inbox: Inbox): Promise<Found> {
   const [found] = await findTargets([id], namespace, inbox)
   return found as Found
@@ -38,7 +38,7 @@ export async function isDead(key: string, inbox: Inbox): Promise<boolean> {
   return (await inbox.deadLetters.get(key)) !== undefined
 }
 
-/** Words for a namespace at the end of a sentence. */
+/** Names a namespace at the end of a sentence. */
 export function inNamespace(namespace: string): string {
   return namespace === '' ? '' : ` in namespace ${printable(namespace)}`
 }
@@ -52,7 +52,7 @@ async function findAnywhere(
     for (const { key, id, namespace } of page) {
       if (!ids.has(id)) continue
       const known = found.get(id) ?? []
-      // A letter that dies again meanwhile may be listed twice.
+      // A letter that fails again meanwhile may be listed twice.
       if (!known.some(other => other.key === key)) found.set(id, [...known, { key, id, namespace }])
     }
   }

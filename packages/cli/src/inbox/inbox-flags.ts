@@ -4,12 +4,12 @@ export interface InboxFlags {
   readonly sqlite?: string
   readonly redis?: string
   readonly postgres?: string
-  /** Address of one node of a Redis Cluster. */
+  /** `true` if `redis` is a node of a Redis Cluster. */
   readonly cluster?: boolean
   readonly queue?: string
   readonly prefix?: string
   readonly schema?: string
-  /** Absent: any namespace, if the command can tell them apart. */
+  /** Absent: any namespace; for `forget`, events outside any namespace. */
   readonly namespace?: string
   readonly json?: boolean
 }

@@ -6,7 +6,7 @@ import { UsageError } from '../command/usage-error.ts'
 import { checkPostgres, checkRedis } from './check-server.ts'
 import type { InboxFlags } from './inbox-flags.ts'
 
-/** Opens the inbox that the flags name. The caller closes it. */
+/** Opens the inbox given by the flags. The caller closes it. */
 export type OpenInbox = (flags: InboxFlags, cwd: string) => Promise<Inbox>
 
 type InboxFactory = (options: object) => Inbox
@@ -15,7 +15,7 @@ type ClusterClass = new (nodes: readonly string[], options: object) => unknown
 /** Uses the inbox installed in the user's project, so that both sides agree on the format. */
 export const openInbox: OpenInbox = async (flags, cwd) => {
   checkFlags(flags)
-  // Created by a misspelt name, an inbox would be empty, and every count a wrong zero.
+  // A misspelt name must not create an inbox, which would show every count as zero.
   const create = false
   const { sqlite, redis, postgres, queue, prefix, schema } = flags
   if (sqlite !== undefined) {
@@ -25,7 +25,7 @@ export const openInbox: OpenInbox = async (flags, cwd) => {
     return sqliteInbox({ path, create })
   }
   const reached = redis === undefined ? checkPostgres(postgres ?? '') : checkRedis(redis)
-  // Awaited below only, so that it runs while the inbox is loaded.
+  // Awaited later, so that it runs while the inbox is loaded.
   reached.catch(() => {})
   const bullmqInbox = await loadFromProject<InboxFactory>('@ackhook/bullmq', 'bullmqInbox', cwd)
   const place =
@@ -35,13 +35,13 @@ export const openInbox: OpenInbox = async (flags, cwd) => {
           connection: flags.cluster ? await clusterOf(redis, cwd) : redis,
           ...(prefix !== undefined && { prefix }),
         }
-  // Connects on its first use. Its options are checked before that, and better than here.
+  // The inbox connects on first use, but checks its options now.
   const inbox = bullmqInbox({ ...place, ...(queue !== undefined && { queue }), create })
   await reached
   return inbox
 }
 
-/** A client that the inbox takes its own connections from, and that makes none. */
+/** Creates a client that never connects itself: the inbox duplicates it for its own connections. */
 async function clusterOf(address: string, cwd: string): Promise<unknown> {
   const Cluster = await loadFromProject<ClusterClass>('ioredis', 'Cluster', cwd)
   const { protocol, username, password } = new URL(address)
@@ -68,7 +68,7 @@ function requireFile(path: string, name: string): void {
 
 function checkFlags({ sqlite, redis, cluster, postgres, queue, prefix, schema }: InboxFlags): void {
   if ([sqlite, redis, postgres].filter(place => place !== undefined).length !== 1) {
-    throw new UsageError('name the inbox: --sqlite <file>, --redis <url> or --postgres <url>')
+    throw new UsageError('give one of --sqlite <file>, --redis <url> or --postgres <url>')
   }
   if (sqlite !== undefined && queue !== undefined)
     throw new UsageError('--queue is for --redis and --postgres')

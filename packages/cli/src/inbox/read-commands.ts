@@ -12,7 +12,7 @@ import type { InboxFlags, ListFlags } from './inbox-flags.ts'
 import { type InboxParts, withInbox } from './with-inbox.ts'
 
 const PAGE = 500
-/** Together with the time and the attempts they fit into 80 columns, or with a namespace into 96. */
+/** Widths that, with the time and the attempts, fit into 80 columns, or into 96 with a namespace. */
 const ID_COLUMNS = 20
 const NAMESPACE_COLUMNS = 14
 const TYPE_COLUMNS = 22
@@ -46,12 +46,12 @@ function noneOf(flags: ListFlags): string {
 
 type Listed = Omit<DeadLetter, 'body'>
 
-/** Reads up to `limit` letters. Keeps no bodies: a page of them may have 4 MiB, and ends early for it. */
+/** Reads up to `limit` letters without keeping their bodies, of which one page may hold 4 MiB. */
 async function readLetters(flags: ListFlags, inbox: Inbox): Promise<readonly Listed[]> {
   const { limit, order, after: start } = flags
   const letters: Listed[] = []
   for (let after = start; letters.length < limit; ) {
-    // Letters that do not match do not count, so the page cannot be cut to the missing number.
+    // The number of letters to read is unknown if a filter drops some of them.
     const wanted = isFiltered(flags) ? PAGE : limit - letters.length
     const page = await inbox.deadLetters.list({
       limit: wanted,
@@ -67,7 +67,7 @@ async function readLetters(flags: ListFlags, inbox: Inbox): Promise<readonly Lis
   return letters.slice(0, limit)
 }
 
-/** A pipe or a file gets everything whole. In a terminal, `show` and `--json` have what does not fit. */
+/** Formats letters: in full for a pipe or file, shortened to the width of a terminal. */
 function linesOf(letters: readonly Listed[], columns: number | undefined): readonly string[] {
   const whole = table(rowsOf(letters))
   if (columns === undefined || whole.every(line => stringWidth(line) <= columns)) return whole
@@ -89,7 +89,7 @@ function rowsOf(letters: readonly Listed[], columns?: number): readonly (readonl
         fit(type, TYPE_COLUMNS),
         new Date(failedAt).toISOString(),
         String(attempts),
-        // Below the rest of its row, indented.
+        // The reason moves to an indented line below its row.
         fit(reason, (columns ?? 0) - 4),
       ),
     ),
@@ -168,13 +168,13 @@ function lastHourOf(minutes: readonly MinuteCount[]): LastHour {
   return { received: sumOf('received'), handled: sumOf('handled'), deadLettered: sumOf('deadLettered') }
 }
 
-/** Compares arrivals with ends: did the queue grow? */
+/** Compares arrivals with completions, to show whether the queue grew. */
 function describe({ received, handled, deadLettered }: LastHour): string {
   const growth = received - handled - deadLettered
   const verdict =
     growth > 0 ? `${growth} more wait than an hour ago` : `${-growth} fewer wait than an hour ago`
   const dead = deadLettered === 0 ? '' : `, ${deadLettered} died`
-  return `${received} came, ${handled} were handled${dead}: ${growth === 0 ? 'as many wait as an hour ago' : verdict}`
+  return `${received} received, ${handled} handled${dead}: ${growth === 0 ? 'as many wait as an hour ago' : verdict}`
 }
 
 function toJson({ key: _, ...letter }: Listed & { readonly body?: Uint8Array }): object {
@@ -186,13 +186,13 @@ function toJson({ key: _, ...letter }: Listed & { readonly body?: Uint8Array }):
   }
 }
 
-/** Indented, if it is JSON. Untrusted: control characters other than line ends are escaped. */
+/** Indents JSON. The body is untrusted, so control characters other than line ends are escaped. */
 function pretty(body: string): string {
   let text = body
   try {
     text = JSON.stringify(JSON.parse(body), null, 2)
   } catch {
-    // Anything but JSON is shown unchanged.
+    // A body that is not JSON is shown unchanged.
   }
   return text.split('\n').map(printable).join('\n')
 }

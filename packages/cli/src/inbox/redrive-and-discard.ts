@@ -12,17 +12,17 @@ import { type InboxParts, withInbox } from './with-inbox.ts'
 
 interface Change {
   readonly verb: 'redriven' | 'discarded' | 'forgotten'
-  /** Number of letters, as far as known. */
+  /** Expected number of letters. */
   readonly total: number
-  /** Returns the keys of those that were changed. */
+  /** Changes letters and returns the keys of those that changed. */
   readonly apply: (keys: readonly string[]) => Promise<readonly string[]>
-  /** Reason why one was not changed. */
+  /** Returns the reason why a letter was not changed. */
   readonly reasonOf: (target: DeadTarget) => string | Promise<string>
   readonly flags: InboxFlags
   readonly parts: InboxParts
 }
 
-/** Letters that share a commit or a round trip. */
+/** Number of letters that share a commit or a round trip. */
 const AT_ONCE = 100
 
 export function redrive(ids: readonly string[], flags: ChangeFlags, parts: InboxParts): Promise<number> {
@@ -48,7 +48,7 @@ interface LetterChange {
   readonly reasonOf: (target: DeadTarget, inbox: Inbox) => string | Promise<string>
 }
 
-/** Asks for confirmation before it deletes letters, or changes unnamed ones. */
+/** Prompts for confirmation before it deletes letters or changes letters not given by id. */
 function changeLettersOf(
   ids: readonly string[],
   flags: ChangeFlags,
@@ -84,7 +84,7 @@ export function forget(ids: readonly string[], flags: InboxFlags, parts: InboxPa
       },
       reasonOf: async ({ key, namespace }) =>
         (await isDead(key, inbox))
-          ? 'a dead letter, which a delivery runs again anyway'
+          ? 'a dead letter, which runs again at its next delivery anyway'
           : `not remembered as handled${inNamespace(namespace)}`,
       flags,
       parts,
@@ -96,12 +96,11 @@ function noDeadLetter({ namespace }: DeadTarget): string {
   return `no such dead letter${inNamespace(namespace)}`
 }
 
-/** Returns whether the command is about all letters that match, instead of named ones. */
+/** Returns whether the command changes all matching letters instead of those given by id. */
 function requireTargets(ids: readonly string[], flags: ChangeFlags): boolean {
   checkFilter(flags)
   const isBulk = flags.all === true || flags.type !== undefined || flags.error !== undefined
-  if (ids.length > 0 === isBulk)
-    throw new UsageError('name the ids of events, or add --all, or a filter: --type or --error')
+  if (ids.length > 0 === isBulk) throw new UsageError('give event ids, --all, or a filter: --type or --error')
   return isBulk
 }
 
@@ -133,7 +132,7 @@ async function* handledOf(
   yield await Promise.all(ids.map(async id => ({ id, target: await targetOf(id, namespace) })))
 }
 
-/** Changes them page by page, until all are done or Ctrl-C. */
+/** Changes letters page by page, until all are done or Ctrl-C. */
 async function change(pages: AsyncIterable<readonly Found[]>, options: Change): Promise<number> {
   const { verb, total, apply, reasonOf, flags, parts } = options
   const { stop, progress } = parts.terminal

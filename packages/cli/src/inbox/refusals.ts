@@ -1,9 +1,9 @@
 import { printable } from '@ackhook/core/spi'
 
-/** Limit of ids that are named. */
+/** Maximum number of ids printed per reason. */
 const SHOWN_IDS = 20
 
-/** The events that a command did not change, by reason. */
+/** Events that a command did not change, by reason. */
 export class Refusals {
   readonly #byReason = new Map<string, { count: number; readonly ids: string[] }>()
   #shown = 0

@@ -9,17 +9,17 @@ import { type InboxParts, withInbox } from './with-inbox.ts'
 
 const HOST = '127.0.0.1'
 
-/** Serves the pages of an inbox on this machine alone, until Ctrl-C. */
+/** Serves the pages of an inbox on this machine only, until Ctrl-C. */
 export function ui(flags: UiFlags, parts: InboxParts): Promise<number> {
   const { terminal } = parts
   return withInbox(flags, parts, async inbox => {
-    // Loaded on use: the other commands need no page.
+    // Loaded on use, as other commands need no pages.
     const { dashboard } = await import('@ackhook/dashboard/node')
-    // Says now, and not in a browser, that the inbox cannot be read.
+    // An inbox that cannot be read fails here instead of in the browser.
     await inbox.stats()
     const role = flags.readOnly ? 'read' : 'admin'
     const server = createServer(
-      // Only this machine can reach a server on loopback.
+      // Everyone is authorised: only this machine can reach a server on loopback.
       forLoopback(dashboard({ inbox, authorize: _request => role, bodies: flags.bodies ?? false })),
     )
     announce(await openServer(server, HOST, flags.port), flags, terminal)
@@ -31,8 +31,8 @@ export function ui(flags: UiFlags, parts: InboxParts): Promise<number> {
 }
 
 /**
- * Refuses a request by any other name than that of loopback: a page elsewhere could have its own name lead to this
- * address, and would then be of the same origin.
+ * Refuses requests for any host name but loopback's. A foreign page could otherwise resolve its own name to this address
+ * and share its origin (DNS rebinding).
  */
 function forLoopback(handler: RequestListener): RequestListener {
   return (request, response) => {

@@ -33,7 +33,7 @@ export async function withInbox(
 function messageOf(cause: unknown, flags: InboxFlags): string {
   const { code, option } = Object(cause) as Partial<ConfigurationError>
   const message = printable(reasonOf(cause)).replace(/\.$/, '')
-  // `instanceof` would fail: the project's core is another copy.
+  // `instanceof` would fail, as the project has its own copy of core.
   if (code === 'configuration_invalid' && option === 'queue' && flags.sqlite === undefined)
     return noQueue(flags)
   if (code === 'configuration_invalid' && option === 'after')
@@ -45,7 +45,7 @@ function messageOf(cause: unknown, flags: InboxFlags): string {
   return `the inbox does not work: ${reason}${adviceOf(reason, code, flags)}`
 }
 
-/** PostgreSQL's codes of a refused login, and of a database that does not exist. */
+/** PostgreSQL's codes for a refused login; `NO_DATABASE` is its code for a database that does not exist. */
 const LOGIN: readonly unknown[] = ['28P01', '28000']
 const NO_DATABASE = '3D000'
 
@@ -57,7 +57,7 @@ function adviceOf(reason: string, code: unknown, flags: InboxFlags): string {
   return hasAdvice ? '' : `. Is it the right ${placeOf(flags)}?`
 }
 
-/** The options of `bullmqInbox`, as flags. */
+/** Flags for the options of `bullmqInbox`. */
 const FLAGS: Readonly<Record<string, string>> = { connection: '--redis', postgres: '--postgres' }
 
 function withFlags(text: string): string {
@@ -67,10 +67,10 @@ function withFlags(text: string): string {
 function noQueue({ redis, queue = 'ackhook', prefix = 'bull', schema = 'bullmq' }: InboxFlags): string {
   const [where, flag] =
     redis === undefined ? [`schema ${schema}`, '--schema'] : [`prefix ${prefix}`, '--prefix']
-  return `there is no queue ${queue} with the ${where}: give --queue and ${flag} as your app gives them to bullmqInbox`
+  return `there is no queue ${queue} with ${where}: set --queue and ${flag} to the values that your app passes to bullmqInbox`
 }
 
-/** Omits the address, which may hold a password. */
+/** Names what to check. Omits the address, which may contain a password. */
 function placeOf({ sqlite }: InboxFlags): string {
   return sqlite === undefined ? 'address, and does its server run' : 'file'
 }

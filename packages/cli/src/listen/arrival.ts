@@ -3,7 +3,7 @@ import type { Finding } from '../doctor/diagnose.ts'
 import { createPaint } from '../terminal/paint.ts'
 import { wrap } from '../terminal/wrap.ts'
 
-/** One delivery, as `listen` shows it. */
+/** A delivery, as `listen` shows it. */
 export interface Arrival {
   /** Milliseconds since the epoch. */
   readonly at: number
@@ -16,9 +16,9 @@ export interface Arrival {
   readonly verified: boolean | undefined
   readonly code?: string
   readonly findings: readonly Finding[]
-  /** The status that the app replied. */
+  /** Status of the app's reply. */
   readonly forwarded?: number
-  /** The file that holds it. */
+  /** Path of the saved delivery. */
   readonly saved?: string
 }
 

@@ -8,7 +8,7 @@ import type { NamedSecret } from '../secrets/resolve-secrets.ts'
 import type { Arrival } from './arrival.ts'
 import type { ListenFlags } from './listen-flags.ts'
 
-/** Saves a request, if asked to, and says whether it verifies. */
+/** Verifies a request, and saves it if `--save` is set. */
 export async function examine(
   request: CapturedRequest,
   secrets: readonly NamedSecret[],
@@ -33,7 +33,7 @@ export async function examine(
   return { ...arrival, ...diagnosis, verified: diagnosis.verified || byAnother }
 }
 
-/** Rejects at the start, not at the first delivery, for a secret that every receiver refuses. */
+/** Refuses a secret that every receiver would refuse at the start, not at the first delivery. */
 export async function probeSecrets(secrets: readonly NamedSecret[], flags: ListenFlags): Promise<void> {
   if (secrets.length === 0) return
   const empty = { method: 'POST', url: '/', headers: [], body: new Uint8Array(), receivedAt: 0 }

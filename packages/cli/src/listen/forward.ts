@@ -8,10 +8,10 @@ export interface ForwardedReply {
 }
 
 const TIMEOUT_MS = 30_000
-/** Headers that the sender may act on. */
+/** Reply headers that the sender may act on. */
 const PASSED_BACK = ['content-type', 'retry-after']
 
-/** Passes on the same bytes with the same headers. Returns 502 if no reply comes, so that the sender keeps the event. */
+/** Forwards the same bytes with the same headers. Returns 502 if there is no reply, so that the sender keeps the event. */
 export async function forward(url: string, delivery: CapturedRequest): Promise<ForwardedReply> {
   const hasBody = delivery.method !== 'GET' && delivery.method !== 'HEAD'
   try {

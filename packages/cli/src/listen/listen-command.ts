@@ -18,7 +18,7 @@ export function listenCommand(terminal: Terminal, finish: Finish): Command {
     .description('Show each delivery that arrives: verified or not, and why')
     .option('--port <n>', 'port to listen on; 0 picks a free one', parsePort, 4000)
     .option('--host <address>', 'address to listen on', '127.0.0.1')
-    .option('--forward <url>', 'pass each delivery on, byte for byte, and return its reply', parseUrl)
+    .option('--forward <url>', "forward each delivery, byte for byte, and return your app's reply", parseUrl)
     .option('--save <dir>', 'save each delivery to a file for replay and verify')
     .option('--count <n>', 'end after this many deliveries', parseCount)
     .addHelpText('after', HELP)
@@ -27,9 +27,9 @@ export function listenCommand(terminal: Terminal, finish: Finish): Command {
 }
 
 const HELP = `
-Without a secret everything is accepted and shown as not verified. Ends with Ctrl-C.
-Exit code 0; with --count: 1 when a delivery did not verify.
---json prints one line of JSON for each delivery, after one with the address.
+Without a secret, every delivery is accepted and shown as not verified. Ctrl-C ends.
+Exit code 0; with --count, 1 if a delivery did not verify.
+--json prints a line with the address, then one line of JSON for each delivery.
 
 Examples:
   $ ackhook listen --port 4000

@@ -25,7 +25,7 @@ export async function listen(flags: ListenFlags, terminal: Terminal): Promise<nu
   return listener.exitCode()
 }
 
-/** Answers and shows each delivery. */
+/** Shows each delivery and replies to it. */
 class Listener {
   readonly #secrets: readonly NamedSecret[]
   readonly #flags: ListenFlags
@@ -75,12 +75,12 @@ class Listener {
   }
 }
 
-/** Explains a delivery that verifies here and is refused there. */
+/** Explains why the app refuses a delivery that verifies here. */
 function withReplyOfApp(arrival: Arrival, status: number, secrets: readonly NamedSecret[]): Arrival {
   const forwarded = { ...arrival, forwarded: status }
   if (arrival.verified !== true || status !== 401) return forwarded
   const source = secrets.map(secret => secret.source).join(' or ')
-  const text = `The signature is right: it verifies here, with the secret from ${source}. Your app refuses it, so it uses something other than this command does. Most likely its secret: compare SIGNING_SECRET where your app runs. Otherwise its clock, its tolerance or its option contract, or something in front of it asks for a login.`
+  const text = `The signature is valid: it verifies here with the secret from ${source}. Your app refuses it, so one of its settings differs. Most likely it is the secret: compare SIGNING_SECRET where your app runs. Otherwise it is the clock, the tolerance or the contract option, or a proxy in front of your app requires a login.`
   return { ...forwarded, findings: [...arrival.findings, { cause: 'app-differs', proven: true, text }] }
 }
 

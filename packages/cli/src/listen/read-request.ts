@@ -3,7 +3,7 @@ import type { CapturedRequest } from '../delivery/captured-request.ts'
 
 const MAX_BYTES = 64 * 1024 ** 2
 
-/** A request with its exact bytes, and its headers as they were written. */
+/** Reads a request with its exact bytes and its headers in their original spelling. */
 export async function readRequest(request: IncomingMessage): Promise<CapturedRequest> {
   const receivedAt = Date.now()
   const chunks: Uint8Array[] = []

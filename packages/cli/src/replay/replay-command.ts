@@ -26,8 +26,8 @@ export function replayCommand(terminal: Terminal, finish: Finish): Command {
 }
 
 const HELP = `
-Without --resign the old signature and its old time are sent: a receiver refuses them once they are older
-than its tolerance (5 minutes by default). Exit code 0 when every delivery was acknowledged, 1 otherwise.
+Without --resign, the original signature and time are sent: a receiver refuses them once they are older than
+its tolerance (5 minutes by default). Exit code 0 if every delivery was acknowledged, 1 otherwise.
 
 Examples:
   $ ackhook replay deliveries --to http://localhost:3000/webhooks --resign

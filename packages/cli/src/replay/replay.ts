@@ -22,14 +22,14 @@ import type { ReplayFlags } from './replay-flags.ts'
 
 interface Replayed extends PostResult {
   readonly file: string
-  /** Returns whether the signature is too old for an app with the default tolerance. */
+  /** `true` if the signature is too old for an app with the default tolerance. */
   readonly outdated: boolean
 }
 
-/** The receiver's own default. */
+/** The receiver's default tolerance. */
 const TOLERANCE_MS = 5 * 60_000
 
-/** Sends each saved delivery, in the order of the file names, and prints the reply. */
+/** Sends the saved deliveries in the order of their file names, and prints each reply. */
 export async function replay(path: string, flags: ReplayFlags, terminal: Terminal): Promise<number> {
   const deliveries = deliveryFiles(path, terminal.cwd).map(file => ({ file, delivery: readDelivery(file) }))
   const secret = flags.resign ? (await resolveSecrets(flags, terminal))[0]?.value : undefined

@@ -33,7 +33,7 @@ export async function resolveSecrets(
   )
 }
 
-/** The same without the prompt, for commands that work without a secret. */
+/** Resolves secrets without the prompt, for commands that also work without a secret. */
 export function findSecrets(options: SecretOptions, terminal: Terminal): readonly NamedSecret[] {
   if (options.secret !== undefined && options.secret.length > 0) {
     terminal.err(

@@ -2,13 +2,13 @@ import type { PlannedEvents } from '@ackhook/core/planned-events'
 import { KNOWN_TYPES } from '@ackhook/core/spi'
 import { createEvent } from '@ackhook/testing'
 
-/** A type of event to try a receiver with. */
+/** An event type for trying out a receiver. */
 export interface EventType {
   readonly type: string
   /** `true` if the platform has published it. Otherwise its name and data are guesses. */
   readonly published: boolean
   readonly meaning: string
-  /** Data as it might look. */
+  /** Example data. */
   readonly data: Readonly<Record<string, unknown>>
 }
 

@@ -3,7 +3,7 @@ import { table } from '../terminal/table.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { EVENT_TYPES } from './event-types.ts'
 
-/** Prints every type of event that is published or planned, with an example of its data. */
+/** Prints every published or planned event type with example data. */
 export function listTypes({ json }: { readonly json?: boolean }, { out, colours }: Terminal): void {
   if (json) {
     out(JSON.stringify({ types: EVENT_TYPES }))
@@ -21,9 +21,9 @@ export function listTypes({ json }: { readonly json?: boolean }, { out, colours 
   out(bold('Published'))
   for (const line of rows(true)) out(line)
   out('')
-  out(`${bold('Planned')}${warn(': names and data are guesses, and may differ in the end')}`)
+  out(`${bold('Planned')}${warn(': names and data are guesses, and may change')}`)
   for (const line of rows(false)) out(line)
   out('')
-  out(`npx ackhook send conversation.resolved --to <url>, or a planned one with its data:`)
+  out(`npx ackhook send conversation.resolved --to <url>, or a planned type with its data:`)
   out(`npx ackhook send call.missed --to <url> --data '{"call_id":"cal_1"}'`)
 }

@@ -22,15 +22,15 @@ export function sendCommand(terminal: Terminal, finish: Finish): Command {
     .description('Send signed events to a receiver, as the platform would')
     .argument('[type]', 'event type, such as conversation.resolved')
     .option('--to <url>', 'address of the receiver', parseUrl)
-    .option('--list', 'print the types there are, with an example of each, and send nothing')
-    .option('--data <file or json>', 'data of the event: JSON, or a file with it')
-    .option('--from-file <file>', 'the event of a saved delivery, byte for byte, signed anew')
+    .option('--list', 'print all event types with example data, and send nothing')
+    .option('--data <file or json>', 'event data: JSON, or the path of a JSON file')
+    .option('--from-file <file>', 'send the event of a saved delivery, byte for byte, signed anew')
     .option('--id <id>', 'id of the event (default: a new one for each)')
     .option('--repeat <n>', 'send this many events', parseCount, 1)
     .option('--duplicate', 'send each event twice')
     .option('--rate <n>', 'start this many events a second (default: no limit)', parseRate)
-    .option('--concurrency <n>', 'events under way at one time', parseCount, 8)
-    .option('--attempts <n>', 'attempts at each event, with backoff in between', parseCount, 1)
+    .option('--concurrency <n>', 'maximum number of events in flight', parseCount, 8)
+    .option('--attempts <n>', 'attempts for each event, with backoff between them', parseCount, 1)
     .option('--timeout <duration>', 'how long to wait for each reply', parseDuration, '10s' as Duration)
     .option('--dry-run', 'print the requests and send nothing')
     .option('--curl', 'print commands for curl and send nothing')
@@ -39,15 +39,14 @@ export function sendCommand(terminal: Terminal, finish: Finish): Command {
       const { list, to } = flags
       if (list) return listTypes(flags, terminal)
       if (flags.fromFile !== undefined) return finish(await sendFile(flags.fromFile, type, flags, terminal))
-      if (type === undefined)
-        throw new UsageError('name the type of the event; --list prints those there are')
+      if (type === undefined) throw new UsageError('give an event type; --list prints all of them')
       if (to === undefined) throw new UsageError('give the address of your receiver with --to')
       finish(await send(type, { ...flags, to }, terminal))
     })
   return withJson(withSentUnit(withContract(withSecret(command))))
 }
 
-/** The flags of an event that is made up mean nothing for one that is there. */
+/** Sends a saved event. Flags that shape a generated event have no meaning for it. */
 function sendFile(
   file: string,
   type: string | undefined,
@@ -56,7 +55,7 @@ function sendFile(
 ): Promise<number> {
   if ([type, data, id, duplicate, dryRun, curl].some(one => one !== undefined) || repeat !== 1) {
     throw new UsageError(
-      '--from-file sends the event of the file once: give it no type, and only --to besides',
+      '--from-file sends one saved event once: omit the type and the options that shape or repeat an event',
     )
   }
   if (to === undefined) throw new UsageError('give the address of your receiver with --to')
@@ -66,12 +65,12 @@ function sendFile(
 function parseRate(text: string): number {
   const value = Number(text)
   if (value > 0 && Number.isFinite(value)) return value
-  throw new InvalidArgumentError('Write a number of events a second, such as 50 or 0.5.')
+  throw new InvalidArgumentError('Use a number of events a second, such as 50 or 0.5.')
 }
 
 const HELP = `
-Exit code 0 when every event was acknowledged, 1 otherwise. With a platform whose contract differs, give
---header, --scheme, --timestamp-unit and --field as your app has them in its option contract.
+Exit code 0 if every event was acknowledged, 1 otherwise. If your app sets the contract option, give
+--header, --scheme, --timestamp-unit and --field the same values.
 
 Examples:
   $ ackhook send --list

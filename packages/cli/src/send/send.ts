@@ -11,19 +11,19 @@ import type { SendFlags } from './send-flags.ts'
 import { showRequests } from './show-requests.ts'
 import { describeSummary, summarise } from './summary.ts'
 
-const UNCHANGED = '; ackhook emulator send --raw-data sends it as it is written'
+const UNCHANGED = '; ackhook emulator send --raw-data keeps it as written'
 
 /** Sends the events and prints the result. */
 export async function send(type: string, flags: SendFlags, terminal: Terminal): Promise<number> {
   if (flags.id !== undefined && flags.repeat > 1) {
     throw new UsageError(
-      '--id gives every event the same id, so --repeat would send one event again and again. Use --duplicate for that.',
+      '--id gives every event the same id, so --repeat would send one event many times. Use --duplicate to repeat an event.',
     )
   }
   const data = flags.data === undefined ? undefined : readData(flags.data, terminal, '--data', UNCHANGED)
   const secret = (await resolveSecrets(flags, terminal))[0]!.value
   const { to: url, attempts, timeout } = flags
-  // Checks the options too, of which a dry run needs a part.
+  // Created before a dry run too, as it checks the options.
   const sender = createSender({
     url,
     secret,
@@ -50,7 +50,7 @@ export async function send(type: string, flags: SendFlags, terminal: Terminal): 
   return summary.sent === flags.repeat && summary.undelivered === 0 ? EXIT.ok : EXIT.failed
 }
 
-/** A misspelt type is acknowledged like any other, and nothing happens. */
+/** Warns about a type that is probably misspelt: receivers acknowledge it like any other, and nothing happens. */
 function adviseOn(type: string, { data }: SendFlags, { err }: Terminal): void {
   if (KNOWN_TYPES.includes(type)) return
   const meant = nearest(type, KNOWN_TYPES)
@@ -58,7 +58,7 @@ function adviseOn(type: string, { data }: SendFlags, { err }: Terminal): void {
     err(`Warning: the platform has no type ${printable(type)} so far; did you mean ${meant}?`)
   else if (data === undefined)
     err(
-      `Note: the data of ${printable(type)} is not known, and is sent empty; --data sets it, --list has examples.`,
+      `Note: ${printable(type)} has no published data, so its data is empty; set it with --data (see --list for examples).`,
     )
 }
 

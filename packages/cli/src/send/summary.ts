@@ -3,7 +3,7 @@ import type { SendAttempt, SendReport } from '@ackhook/testing'
 import { hintsFor } from '../delivery/hints-for.ts'
 import { createPaint } from '../terminal/paint.ts'
 
-/** The result of a run. Milliseconds are those of single requests. */
+/** Result of a run. Milliseconds are those of single requests. */
 export interface Summary {
   /** Events. */
   readonly sent: number
@@ -15,7 +15,7 @@ export interface Summary {
   readonly p99Ms: number
   /** Ids of the events, at most 20. */
   readonly ids: readonly string[]
-  /** Says why not all were acknowledged, and what to do about it. */
+  /** Reasons why some events were not acknowledged, with what to do. */
   readonly hints: readonly string[]
 }
 

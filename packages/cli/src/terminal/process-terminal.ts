@@ -2,7 +2,7 @@ import { confirm, isCancel, password, progress } from '@clack/prompts'
 import type { Progress, Terminal } from './terminal.ts'
 
 const SILENT: Progress = { advance() {}, stop() {} }
-/** A shorter run ends before a bar could be read. */
+/** Minimum number of steps for a progress bar. A shorter run ends before anyone could read it. */
 const SHORT_RUN = 20
 
 /** The terminal of this process. Prompts and bars go to standard error: standard output may be a pipe. */
@@ -44,7 +44,7 @@ function onBrokenPipe(error: NodeJS.ErrnoException, stop: AbortController): void
   stop.abort()
 }
 
-/** The first Ctrl-C ends the command in order; the second one ends the process at once. */
+/** The first Ctrl-C ends the command gracefully; a second one ends the process at once. */
 function stopSignal(stop: AbortController): AbortSignal {
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stop.abort())
   return stop.signal

@@ -2,7 +2,7 @@ import stringWidth from 'fast-string-width'
 import { expect, test } from 'vitest'
 import { shorten } from './shorten.ts'
 
-test('text that fits stays as it is', () => {
+test('text that fits stays unchanged', () => {
   expect(shorten('evt_123', 7)).toBe('evt_123')
   expect(shorten('注文', 4)).toBe('注文')
 })
@@ -14,7 +14,7 @@ test('longer text keeps its beginning and its end', () => {
 test.each([
   ['wide characters', '注文番号一二三四五六七八九十'],
   ['emoji of several code points', '👩‍👩‍👧‍👦🏳️‍🌈🚀👩‍👩‍👧‍👦🏳️‍🌈🚀👩‍👩‍👧‍👦'],
-])('%s are counted as they are seen, and none is cut', (_, text) => {
+])('%s count with their visible width, and none is cut', (_, text) => {
   for (let columns = 1; columns < stringWidth(text); columns++) {
     const short = shorten(text, columns)
     expect(stringWidth(short)).toBeLessThanOrEqual(columns)

@@ -1,6 +1,6 @@
 import stringWidth from 'fast-string-width'
 
-/** Text in at most `columns` columns: its beginning and its end, as ids often differ at the end alone. */
+/** Shortens text to `columns` columns and keeps both ends, as ids often differ only at the end. */
 export function shorten(text: string, columns: number): string {
   if (stringWidth(text) <= columns) return text
   const characters = [...new Intl.Segmenter().segment(text)].map(({ segment }) => segment)
@@ -10,7 +10,7 @@ export function shorten(text: string, columns: number): string {
   return `${beginning.join('')}…${end.join('')}`
 }
 
-/** The first characters that fit. */
+/** Returns the first characters that fit. */
 function within(characters: readonly string[], columns: number): readonly string[] {
   let left = columns
   const end = characters.findIndex(one => {

@@ -3,8 +3,8 @@ import stringWidth from 'fast-string-width'
 const INDENT = '    '
 
 /**
- * Rows in columns as wide as their widest cell. In a terminal of `columns`, cells that do not fit stand on lines of
- * their own below, so that no line is broken in the middle.
+ * Aligns rows in columns as wide as their widest cell. In a terminal of `columns`, cells that do not fit move to lines
+ * of their own below the row, so that the terminal breaks no line.
  */
 export function table(
   rows: readonly (readonly string[])[],

@@ -1,4 +1,4 @@
-/** Everything outside of a command: output, questions, environment. */
+/** A command's surroundings: output, prompts and environment. */
 export interface Terminal {
   /** One line for standard output: the result. */
   out(line: string): void
@@ -11,15 +11,15 @@ export interface Terminal {
   readonly cwd: string
   /** Aborted by Ctrl-C or SIGTERM. */
   readonly stop: AbortSignal
-  /** Asks without echo. `undefined` when the terminal is not interactive, or when the user cancels. */
+  /** Prompts without echo. Resolves with `undefined` if the terminal is not interactive or the user cancels. */
   askSecret(question: string): Promise<string | undefined>
-  /** `undefined` when the terminal is not interactive. */
+  /** Resolves with `undefined` if the terminal is not interactive. */
   confirm(question: string): Promise<boolean | undefined>
-  /** A bar on a terminal, nothing elsewhere. */
+  /** Shows a progress bar on a terminal, and nothing elsewhere. */
   progress(total: number, label: string): Progress
 }
 
-/** The progress of a long run. */
+/** Progress of a long run. */
 export interface Progress {
   advance(): void
   stop(): void

@@ -1,4 +1,4 @@
-/** Prose in lines of at most `columns`, each indented. Without a terminal it stays one line, which programs can search. */
+/** Breaks prose into indented lines of at most `columns`. Without a terminal it stays one line, which programs can search. */
 export function wrap(text: string, indent: string, columns: number = Number.POSITIVE_INFINITY): string {
   const lines: string[] = []
   let line = indent

@@ -15,9 +15,9 @@ export function verifyCommand(terminal: Terminal, finish: Finish): Command {
 }
 
 const HELP = `
-Set SIGNING_SECRET to the secret of your app, exactly as your app has it, and SIGNING_SECRET_2 to
-SIGNING_SECRET_9 to other secrets that may be the right one. Each delivery is judged at the time of its
-arrival. Nothing is sent anywhere. Exit code 0 when everything verifies, 1 otherwise.
+Set SIGNING_SECRET to exactly the secret that your app uses, and SIGNING_SECRET_2 to SIGNING_SECRET_9 to others
+that may be the right one. Each delivery is judged at the time of its arrival. Nothing is sent anywhere.
+Exit code 0 if everything verifies, 1 otherwise.
 
 Examples:
   $ ackhook verify deliveries/one.json

@@ -1,7 +1,7 @@
 import type { Facts } from '../evidence/facts.ts'
 import type { Finding } from '../evidence/finding.ts'
 
-/** The signature is right, but it covers something other than an event. */
+/** Finds a valid signature over something other than an event. */
 export function bodyNoEvent({ code }: Facts): Finding | undefined {
   if (code === 'json_invalid') {
     return {
@@ -14,6 +14,6 @@ export function bodyNoEvent({ code }: Facts): Finding | undefined {
   return {
     cause: 'body-no-event',
     proven: true,
-    text: 'The signature is right, but the body is not an event: it needs the texts id, type and created_at and the object data. If the platform has renamed a field, set contract: { fields: { id: ... } }.',
+    text: 'The signature is right, but the body is not an event: it needs the strings id, type and created_at, and the object data. If the platform has renamed a field, set contract: { fields: { id: ... } }.',
   }
 }

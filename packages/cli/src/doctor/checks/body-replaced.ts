@@ -6,6 +6,6 @@ export function bodyReplaced({ text }: Facts): Finding | undefined {
   return {
     cause: 'body-replaced',
     proven: false,
-    text: 'The body holds the replacement character U+FFFD: bytes that are not UTF-8 were decoded as text on the way, and their values are lost. Handle the body as bytes (a Buffer) everywhere, never as a string.',
+    text: 'The body contains the replacement character U+FFFD: bytes that are not UTF-8 were decoded as text in transit, and their values are lost. Handle the body as bytes (a Buffer) everywhere, never as a string.',
   }
 }

@@ -5,7 +5,7 @@ const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const NEAR_MS = 2 * MINUTE_MS
 
-/** The signature is right: a receiver checks the time last. */
+/** Finds a clock that is wrong. The signature is valid then, as a receiver checks the time last. */
 export function clockOff({ delivery, timestampMs, code }: Facts): Finding | undefined {
   if (timestampMs === undefined) return undefined
   if (code !== 'timestamp_too_old' && code !== 'timestamp_too_new') return undefined
@@ -14,13 +14,13 @@ export function clockOff({ delivery, timestampMs, code }: Facts): Finding | unde
   return {
     cause: isWholeHours(offMs) ? 'time-zone' : 'clock-off',
     proven: true,
-    text: `The signature is right, but the clock of the machine that received it is ${off} the time in the signature. ${adviceFor(offMs)}`,
+    text: `The signature is valid, but the receiving machine's clock is ${off} the time in the signature. ${adviceFor(offMs)}`,
   }
 }
 
 function adviceFor(offMs: number): string {
   if (isWholeHours(offMs)) {
-    return 'That is a whole number of hours: somewhere a local time is used as if it were UTC. Compare `date -u` on this machine with the actual time, and check how the sender makes t.'
+    return 'That is a whole number of hours: some code uses local time as if it were UTC. Compare `date -u` on this machine with the actual time, and check how the sender makes t.'
   }
   const clock = 'Compare `date -u` on that machine with the actual time and enable time synchronisation (NTP)'
   if (offMs < 0) return `${clock}.`

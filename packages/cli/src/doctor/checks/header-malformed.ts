@@ -1,7 +1,7 @@
 import type { Facts } from '../evidence/facts.ts'
 import type { Finding } from '../evidence/finding.ts'
 
-/** The known ways to get `t=<timestamp>,v1=<64 hexadecimal digits>` wrong. */
+/** Recognises the known ways to get `t=<timestamp>,v1=<64 hexadecimal digits>` wrong. */
 export function headerMalformed({ headerName, headerLines, scheme, code }: Facts): Finding | undefined {
   if (code !== 'signature_malformed') return undefined
   const value = headerLines[0] ?? ''
@@ -14,9 +14,9 @@ export function headerMalformed({ headerName, headerLines, scheme, code }: Facts
 }
 
 function reasonIn(value: string, scheme: string): string {
-  if (/^\s*["']/.test(value)) return 'it is in quotes. Remove the quotes where the header is set'
+  if (/^\s*["']/.test(value)) return 'it is in quotes. Remove them in the code that sets the header'
   if (value.includes(';'))
-    return 'its parts are separated by a semicolon. Separate them with a comma where the header is set'
+    return 'a semicolon separates its parts. Use a comma in the code that sets the header'
   const labels = [...value.matchAll(/(?:^|,)\s*([A-Za-z0-9_-]+)=/g)].map(match => match[1] as string)
   const other = labels.find(label => label !== 't' && label !== scheme)
   if (!labels.includes(scheme) && other !== undefined) {
@@ -27,7 +27,7 @@ function reasonIn(value: string, scheme: string): string {
   if (!labels.includes('t'))
     return 'it has no t=. Check that the whole value arrives; a signature without a time cannot be accepted'
   if (new RegExp(`${scheme}=[A-Za-z0-9+/_-]{43}=?(?:,|$)`).test(value)) {
-    return 'the signature is base64 instead of hexadecimal. Write the digest in hexadecimal where it is made'
+    return 'the signature is base64 instead of hexadecimal. Encode the digest in hexadecimal in the code that signs'
   }
-  return 'compare it character by character with one made by sign() of @ackhook/testing'
+  return 'compare it character by character with the result of sign() from @ackhook/testing'
 }

@@ -10,12 +10,12 @@ export function headerMissing({ headerLines, headerName, delivery }: Facts): Fin
     return {
       cause: 'header-renamed',
       proven: true,
-      text: `There is no header ${headerName}, but ${alike[0]} holds a signature. Tell the receiver its name: contract: { header: '${alike[0]}' }.`,
+      text: `There is no header ${headerName}, but ${alike[0]} holds a signature. Give the receiver that name: contract: { header: '${alike[0]}' }.`,
     }
   }
   return {
     cause: 'header-missing',
     proven: true,
-    text: `There is no header ${headerName}. Either the request is not from the platform, or a proxy in front of your app removes unknown headers: make it pass ${headerName} on.`,
+    text: `There is no header ${headerName}. Either the request is not from the platform, or a proxy in front of your app removes unknown headers: configure it to forward ${headerName}.`,
   }
 }

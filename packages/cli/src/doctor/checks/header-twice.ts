@@ -3,7 +3,7 @@ import type { Facts } from '../evidence/facts.ts'
 import type { Finding } from '../evidence/finding.ts'
 import { proves } from '../evidence/proves.ts'
 
-/** Finds repeated headers, and those that a server joined: one value with two `t`. */
+/** Finds repeated headers, including those that a server joined into one value with two `t`. */
 export function headerTwice(facts: Facts): Finding | undefined {
   const { headerName, headerLines, code } = facts
   if (code !== 'signature_malformed') return undefined
@@ -15,12 +15,12 @@ export function headerTwice(facts: Facts): Finding | undefined {
     right === -1
       ? 'none of them matches this secret'
       : same
-        ? 'both are the same and right'
-        : `no. ${right + 1} is the right one`
+        ? 'both are the same valid signature'
+        : `no. ${right + 1} is valid`
   return {
     cause: 'header-twice',
     proven: true,
-    text: `The header ${headerName} is present ${values.length} times; ${which}. A receiver refuses that, because it cannot know which one to trust. Look for a proxy or a test client that adds the header to a request that already has it, and make it replace or keep the header.`,
+    text: `The header ${headerName} is present ${values.length} times; ${which}. A receiver refuses that, because it cannot tell which one to trust. Look for a proxy or a test client that adds the header to a request that already has it, and make it replace or keep the header.`,
   }
 }
 

@@ -6,6 +6,6 @@ export function methodNotPost({ delivery }: Facts): Finding | undefined {
   return {
     cause: 'method-not-post',
     proven: true,
-    text: `This is a ${delivery.method} request, not a delivery: webhooks are sent by POST. Something else called the address, for example a browser or a health check; or a redirect turned the POST into a GET, so register the final address with the platform.`,
+    text: `This is a ${delivery.method} request, not a delivery: webhooks are sent by POST. Something else called the address, such as a browser or a health check. Or a redirect turned the POST into a GET: register the final address with the platform.`,
   }
 }

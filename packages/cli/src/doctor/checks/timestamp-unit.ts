@@ -9,7 +9,7 @@ export function timestampUnit(facts: Facts): Finding | undefined {
     return {
       cause: 'timestamp-malformed',
       proven: true,
-      text: `The t of the signature is not a timestamp: it must be ten digits (seconds), thirteen digits (milliseconds) or ISO 8601 UTC such as 2026-03-01T12:00:00Z. Where the header is made, write Math.floor(Date.now() / 1000).`,
+      text: `The t of the signature is not a timestamp: it must be ten digits (seconds), thirteen digits (milliseconds) or ISO 8601 UTC such as 2026-03-01T12:00:00Z. In the code that signs, use Math.floor(Date.now() / 1000).`,
     }
   }
   return {

@@ -13,17 +13,17 @@ import type { NamedSecret } from '../../secrets/resolve-secrets.ts'
 /** Facts about one delivery, before any guess. */
 export interface Facts {
   readonly delivery: CapturedRequest
-  /** Header lines joined, names in lower case. */
+  /** Joined header lines with lower-case names. */
   readonly headers: Readonly<Record<string, string>>
   /** Name of the signature header, in lower case. */
   readonly headerName: string
   readonly scheme: string
   readonly timestampUnit: 'auto' | 'seconds' | 'milliseconds' | 'iso8601'
-  /** Lines of the signature header, as they arrived. */
+  /** Original lines of the signature header. */
   readonly headerLines: readonly string[]
-  /** Absent when its parts cannot be found. */
+  /** Absent if its parts cannot be found. */
   readonly signature?: SignatureHeader
-  /** Milliseconds since the epoch, read in whatever unit fits. */
+  /** Milliseconds since the epoch, parsed in any unit that fits. */
   readonly timestampMs?: number
   /** The secret that the app uses. */
   readonly secret: NamedSecret

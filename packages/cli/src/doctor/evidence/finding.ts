@@ -1,8 +1,8 @@
 import type { Facts } from './facts.ts'
 
-/** One cause, and what to do about it. */
+/** A cause and its fix. */
 export interface Finding {
-  /** A stable name, for scripts. */
+  /** Stable name, for scripts. */
   readonly cause: string
   /** `true` if the digest, or the request itself, proves it. Otherwise the evidence only suggests it. */
   readonly proven: boolean
@@ -13,7 +13,7 @@ export interface Finding {
 /** Looks for one cause in the facts of a request. Pure. */
 export type Check = (facts: Facts) => Finding | undefined
 
-/** A supposition that can be proved: with these changes, the signature must match. */
+/** An assumption that can be proved: with these changes, the signature must match. */
 export interface Guess {
   readonly cause: string
   readonly text: string
@@ -25,5 +25,5 @@ export interface Guess {
   readonly prefix?: string
 }
 
-/** Supposes one kind of mishap, in every known form. Pure. */
+/** Assumes one kind of mishap, in every known form. Pure. */
 export type Suppose = (facts: Facts) => readonly Guess[]

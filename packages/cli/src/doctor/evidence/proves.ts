@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import type { Facts } from './facts.ts'
 import type { Guess } from './finding.ts'
 
-/** Returns whether a signature of the header is the digest under these assumptions. */
+/** Returns whether any signature in the header matches the digest under these assumptions. */
 export function proves(facts: Facts, ...guesses: readonly Partial<Guess>[]): boolean {
   const { signature, secret, delivery } = facts
   if (signature === undefined) return false

@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer'
 import type { Facts } from '../evidence/facts.ts'
 import type { Guess } from '../evidence/finding.ts'
 
-/** The bytes were read in one character set and written in another. */
+/** Assumes that the bytes were read in one character set and written in another. */
 export function bodyCharset({ delivery, text }: Facts): readonly Guess[] {
   const { body } = delivery
   const supposed: [Uint8Array | undefined, string][] = [
@@ -30,7 +30,7 @@ export function bodyCharset({ delivery, text }: Facts): readonly Guess[] {
   )
 }
 
-/** The byte of each character of Windows-1252 that Latin-1 lacks. */
+/** Maps each Windows-1252 character that Latin-1 lacks to its byte. */
 const WINDOWS_1252 = new Map<string, number>()
 for (let byte = 0x80; byte < 0xa0; byte++) {
   WINDOWS_1252.set(new TextDecoder('windows-1252').decode(Uint8Array.of(byte)), byte)

@@ -2,7 +2,7 @@ import type { Facts } from '../evidence/facts.ts'
 import type { Guess } from '../evidence/finding.ts'
 import { ESCAPES, LAYOUTS, ORDERS } from './write-json.ts'
 
-/** The body was parsed and written again: the same JSON in other bytes. Tries every usual way to write it. */
+/** Assumes that the body was parsed and rewritten as other bytes of the same JSON. Tries every common JSON style. */
 export function bodyReserialised({ text }: Facts): readonly Guess[] {
   let value: unknown
   try {
@@ -29,6 +29,6 @@ function guessOf(signed: string, style: string): Guess {
   return {
     cause: 'body-reserialised',
     body: new TextEncoder().encode(signed),
-    text: `The body was parsed and written again as JSON before it was verified: the signed body is the same event, written ${style}. The signature covers bytes, not values. Give the receiver the raw body: mount the webhook route above app.use(express.json()), and never pass JSON.stringify(req.body).`,
+    text: `The body was parsed and serialised again before it was verified: the signed body is the same event, written ${style}. The signature covers bytes, not values. Give the receiver the raw body: mount the webhook route above app.use(express.json()), and never pass JSON.stringify(req.body).`,
   }
 }

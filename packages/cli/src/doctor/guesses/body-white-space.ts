@@ -5,7 +5,7 @@ const BOM = '\ufeff'
 const ADVICE =
   'Give the receiver the bytes as they arrived, and look for an editor, a proxy or a template that reformats text.'
 
-/** White space, line ends and byte order marks that were added or removed on the way. */
+/** Assumes that white space, line ends or a byte order mark were added or removed in transit. */
 export function bodyWhiteSpace({ text }: Facts): readonly Guess[] {
   const unix = text.replaceAll('\r\n', '\n')
   const supposed: [string, string, string][] = [
@@ -27,7 +27,7 @@ export function bodyWhiteSpace({ text }: Facts): readonly Guess[] {
   if (text.startsWith(BOM)) {
     supposed.push(['body-bom', text.slice(1), 'A byte order mark was added before the body'])
   }
-  // Last, because trim() takes a byte order mark for white space.
+  // Last, because trim() treats a byte order mark as white space.
   supposed.push(['body-white-space', text.trim(), 'White space was added around the body'])
   return supposed.map(([cause, signed, what]) => ({
     cause,

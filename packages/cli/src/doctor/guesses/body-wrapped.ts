@@ -2,13 +2,13 @@ import { Buffer } from 'node:buffer'
 import type { Facts } from '../evidence/facts.ts'
 import type { Guess } from '../evidence/finding.ts'
 
-/** The body became a JSON string, a form field or base64 on the way. */
+/** Assumes that the body became a JSON string, a form field or base64 in transit. */
 export function bodyWrapped({ text }: Facts): readonly Guess[] {
   const trimmed = text.trim()
   const supposed: [string | Uint8Array | undefined, string][] = [
     [
       stringIn(trimmed),
-      'The body was written as a JSON string inside JSON: JSON.stringify ran on text that was JSON already. Remove one JSON.stringify',
+      'The body was encoded as a JSON string: JSON.stringify ran on text that was already JSON. Remove one JSON.stringify',
     ],
     [
       JSON.stringify(text),
@@ -16,11 +16,11 @@ export function bodyWrapped({ text }: Facts): readonly Guess[] {
     ],
     [
       fieldIn(trimmed),
-      'The body was turned into a form field. Something sends it as application/x-www-form-urlencoded; it must be passed on as application/json, byte for byte',
+      'The body was turned into a form field. Something sends it as application/x-www-form-urlencoded; it must be forwarded as application/json, byte for byte',
     ],
     [
       base64In(trimmed),
-      'The body is base64 of what was signed, as API gateways and AWS Lambda hand it over. Decode it first: Buffer.from(event.body, "base64")',
+      'The body is the signed body in base64, as API gateways and AWS Lambda deliver it. Decode it first: Buffer.from(event.body, "base64")',
     ],
   ]
   return supposed.flatMap(([signed, what]) =>

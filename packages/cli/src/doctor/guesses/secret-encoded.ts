@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer'
 import type { Facts } from '../evidence/facts.ts'
 import type { Guess } from '../evidence/finding.ts'
 
-/** The same secret in another form: hexadecimal, base64, with or without its prefix. */
+/** Assumes the same secret in another form: hexadecimal, base64, with or without its prefix. */
 export function secretEncoded({ secret, others }: Facts): readonly Guess[] {
   return [secret, ...others].flatMap(({ value, source }) => {
     const bare = value.replace(/^[a-z]+_/, '')

@@ -1,7 +1,7 @@
 import type { Facts } from '../evidence/facts.ts'
 import type { Guess } from '../evidence/finding.ts'
 
-/** Quotes and names copied from a configuration file. */
+/** Assumes quotes or a name copied from a configuration file. */
 export function secretQuoted({ secret, others }: Facts): readonly Guess[] {
   return [secret, ...others].flatMap(({ value, source }) => {
     const assigned = /^\s*(?:export\s+)?[A-Za-z_]\w*\s*=\s*["']?(.+?)["']?\s*$/.exec(value)
@@ -14,7 +14,7 @@ export function secretQuoted({ secret, others }: Facts): readonly Guess[] {
             {
               cause: 'secret-with-name',
               key: assigned[1] as string,
-              text: `The secret from ${source} is a whole line NAME=value. Keep only the part after the equals sign.`,
+              text: `The secret from ${source} is a whole line, NAME=value. Keep only the part after the equals sign.`,
             },
           ]),
       ...[quoted?.[2], halfQuoted]
@@ -22,7 +22,7 @@ export function secretQuoted({ secret, others }: Facts): readonly Guess[] {
         .map(key => ({
           cause: 'secret-quoted',
           key,
-          text: `The secret from ${source} has quotes that do not belong to it. Some tools, such as docker --env-file, keep quotes: write the value without them.`,
+          text: `The secret from ${source} includes quotes that are not part of it. Some tools, such as docker --env-file, keep quotes: write the value without them.`,
         })),
       ...['"', "'"].map(quote => ({
         cause: 'secret-quoted-at-sender',

@@ -9,7 +9,7 @@ const ENDINGS: readonly [text: string, name: string][] = [
   ['\\n', 'the two characters \\n'],
 ]
 
-/** White space that only one side has. */
+/** Assumes white space that only one side has. */
 export function secretWhiteSpace({ secret, others }: Facts): readonly Guess[] {
   return [secret, ...others].flatMap(({ value, source }) => [
     ...ENDINGS.filter(([ending]) => value.endsWith(ending)).map(([ending, name]) => ({

@@ -1,7 +1,7 @@
 import type { Facts } from '../evidence/facts.ts'
 import type { Guess } from '../evidence/finding.ts'
 
-/** The text that was signed before the body is not `<t>.` with the t of the header. */
+/** Assumes that the text signed before the body is not `<t>.` with the header's `t`. */
 export function timestampSigned({ signature, timestampMs }: Facts): readonly Guess[] {
   if (signature === undefined) return []
   const t = signature.timestamp

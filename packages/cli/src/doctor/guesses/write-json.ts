@@ -1,4 +1,4 @@
-/** One way to write JSON. */
+/** A JSON style. */
 export interface JsonStyle {
   /** Completes the sentence "written …". */
   readonly name: string
@@ -8,9 +8,9 @@ export interface JsonStyle {
 export const LAYOUTS: readonly JsonStyle[] = [
   { name: 'without spaces', write: value => JSON.stringify(value) },
   { name: 'with a space after each comma and colon', write: writeSpaced },
-  { name: 'with an indentation of two spaces', write: value => JSON.stringify(value, null, 2) },
-  { name: 'with an indentation of four spaces', write: value => JSON.stringify(value, null, 4) },
-  { name: 'with an indentation by tabs', write: value => JSON.stringify(value, null, '\t') },
+  { name: 'with two-space indentation', write: value => JSON.stringify(value, null, 2) },
+  { name: 'with four-space indentation', write: value => JSON.stringify(value, null, 4) },
+  { name: 'with tab indentation', write: value => JSON.stringify(value, null, '\t') },
 ]
 
 /** Formats JSON as Python's `json.dumps` does. */
@@ -40,7 +40,7 @@ export const ESCAPES: readonly Escape[] = [
 
 type Order = (value: unknown) => unknown
 
-/** Key orders that a sender may have used: as they arrived, sorted, or as the specification lists them. */
+/** Key orders that a sender may have used: as received, sorted, or as in the specification. */
 export const ORDERS: readonly Order[] = [value => value, sortKeys, envelopeOrder]
 
 function sortKeys(value: unknown): unknown {

@@ -13,12 +13,12 @@ import { deliveryLine } from './describe-delivery.ts'
 
 const POLL_MS = 50
 const MAX_MS = 86_400_000
-/** Deliveries beyond this number are only counted. */
+/** Maximum number of deliveries that are printed. Beyond it they are counted. */
 const SHOWN = 20
 const OPTIONS_OF_START =
   'Here, --timestamp-unit, --header and --scheme are options of ackhook emulator start.'
 
-/** Yields each delivery once its next attempt is over. Ends when none got a reply for `timeout`. */
+/** Returns the deliveries after their next attempts. Gives up once none has got a reply for `timeout`. */
 export async function attempted(
   deliveries: readonly DeliveryView[],
   timeout: Duration,
@@ -71,7 +71,7 @@ export function reportDeliveries(
   const shown =
     deliveries.length > SHOWN ? deliveries.filter(one => one.state !== 'acknowledged') : deliveries
   for (const delivery of shown.slice(0, SHOWN)) out(deliveryLine(delivery, terminal))
-  // 503 asks for a later attempt, which the emulator makes by itself.
+  // No hint for a 503: it requests a later attempt, which the emulator will make.
   const answered = deliveries.filter(one => one.lastStatus !== 503)
   const refused = answered.filter(one => one.lastCode === 'unauthorized')
   const ahead = refused.map(one => clockAhead(one.startedAt)).find(text => text !== undefined)

@@ -2,7 +2,7 @@ import type { BulkResult } from '@ackhook/emulator'
 import type { Terminal } from '../../terminal/terminal.ts'
 import type { EmulatorClient } from '../lib/emulator-client.ts'
 
-/** Small enough for a bar that moves. */
+/** Page size, small enough for a progress bar that moves. */
 const PAGE = 100
 
 interface BulkParts {
@@ -13,7 +13,7 @@ interface BulkParts {
   readonly count: number
 }
 
-/** Replays or discards everything that matches, a page at a time, until Ctrl-C. Answers how many. */
+/** Replays or discards all matching deliveries page by page, until Ctrl-C. Resolves with their number. */
 export async function bulk(verb: 'replay' | 'discard', filter: object, parts: BulkParts): Promise<number> {
   const { emulator, terminal, label, count } = parts
   const bar = terminal.progress(count, label)

@@ -3,14 +3,14 @@ import { UsageError } from '../../command/usage-error.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
 import type { DataFlags } from './delivery-flags.ts'
 
-/** The data of an event, as the API takes it: to be merged over sample data, or as it is written. */
+/** Returns event data for the API: data to merge over sample data, or raw data to send unchanged. */
 export function dataOf({ data, rawData }: DataFlags, terminal: Terminal): object {
   if (data !== undefined && rawData !== undefined) {
     throw new UsageError(
-      'give --data, which is merged over sample data, or --raw-data, which is sent as it is written',
+      'give either --data, which is merged over sample data, or --raw-data, which is sent unchanged',
     )
   }
   if (rawData !== undefined) return { rawData: readDataText(rawData, terminal.cwd, '--raw-data') }
   if (data === undefined) return {}
-  return { data: readData(data, terminal, '--data', '; --raw-data sends it as it is written') }
+  return { data: readData(data, terminal, '--data', '; --raw-data keeps it as written') }
 }

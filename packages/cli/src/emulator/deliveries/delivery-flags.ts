@@ -16,14 +16,14 @@ export interface FilterFlags extends EndpointFlags {
   readonly until?: string
 }
 
-/** Time for which a verb waits for the receiver. */
+/** Flags that control how long a verb waits for the receiver. */
 export interface AwaitFlags extends PlaceFlags {
   /** `false` with --no-wait. */
   readonly wait: boolean
   readonly timeout: Duration
 }
 
-/** The data of an event, as it may be given. */
+/** Flags for event data. */
 export interface DataFlags {
   readonly data?: string
   readonly rawData?: string
@@ -52,9 +52,9 @@ export interface DiscardFlags extends FilterFlags {
 
 export interface ShowFlags extends PlaceFlags {
   readonly body?: boolean
-  /** Print the last request as a command for `curl`. */
+  /** Print commands that repeat the last request with `curl`. */
   readonly curl?: boolean
-  /** Write the last request into this file. */
+  /** Save the last request to this file. */
   readonly save?: string
 }
 

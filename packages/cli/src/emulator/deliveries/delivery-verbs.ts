@@ -28,15 +28,15 @@ import { waitLines } from './wait-lines.ts'
 const ids = ['[ids...]', 'ids of deliveries or events'] as const
 const data = option(
   '--data <file or json>',
-  'data of the event, merged over sample data: JSON, or a file with it',
+  'event data, merged over sample data: JSON, or the path of a JSON file',
 )
-const rawData = option('--raw-data <file or json>', 'all of its data, sent as it is written: 1.10 stays 1.10')
+const rawData = option('--raw-data <file or json>', 'complete event data, sent unchanged: 1.10 stays 1.10')
 
 /** Verbs of `ackhook emulator` for deliveries. */
 export const DELIVERY_VERBS: readonly Verb<never>[] = [
   {
     name: 'send',
-    description: 'Hand an event to it, and wait for the first reply of the receiver',
+    description: "Send an event, and wait for the receiver's first reply",
     args: [['<type>', 'event type, such as conversation.resolved']],
     options: [
       data,
@@ -44,7 +44,7 @@ export const DELIVERY_VERBS: readonly Verb<never>[] = [
       option('--id <id>', 'id of the event (default: a new one for each)'),
       option('--seed <n>', 'the same seed gives the same sample data', parseSeed),
       option('--repeat <n>', 'send this many events', parseCount, 1),
-      option('--fault <name=chance>', 'for these events alone, such as duplicate or lostReply', collectFault),
+      option('--fault <name=chance>', 'for these events only, such as duplicate or lostReply', collectFault),
       withWorkspace,
       withAwait,
       withPlace,
@@ -62,9 +62,9 @@ export const DELIVERY_VERBS: readonly Verb<never>[] = [
     description: 'Show a delivery: the exact bytes, and each attempt with its reply',
     args: [['<id>', 'id of a delivery, or of an event']],
     options: [
-      option('--body', 'print the event alone, for replay --body'),
+      option('--body', 'print only the event, for replay --body'),
       option('--curl', 'print commands that sign the last request anew and send it with curl'),
-      option('--save <file>', 'write the exact last request into a file for verify and send --from-file'),
+      option('--save <file>', 'save the exact last request to a file for verify and send --from-file'),
       withPlace,
     ],
     run: show,
@@ -74,11 +74,11 @@ export const DELIVERY_VERBS: readonly Verb<never>[] = [
     description: 'Send deliveries again: by id, or all undelivered ones with --all',
     args: [ids],
     options: [
-      option('--all', 'every undelivered one; or a filter: every one that it names'),
-      option('--exact', 'the very request of the last attempt, its old signature included'),
-      option('--data <file or json>', 'a new event: this merged over the data that was sent'),
+      option('--all', 'all undelivered deliveries; with a filter, all that match'),
+      option('--exact', "the last attempt's exact request, including its signature"),
+      option('--data <file or json>', 'a new event, with this merged over the data that was sent'),
       rawData,
-      option('--body <file>', 'a new event with this text, whatever was sent before'),
+      option('--body <file>', 'a new event with this text as its body'),
       option('--dry-run', 'only count'),
       withYes,
       withFilter,
@@ -86,7 +86,7 @@ export const DELIVERY_VERBS: readonly Verb<never>[] = [
       withAwait,
       withPlace,
     ],
-    help: 'Without an option it is the same event with a new signature. An edited one gets a new id.',
+    help: 'Without an option, it sends the same event with a new signature. An edited event gets a new id.',
     run: replayDeliveries,
   },
   {
@@ -99,16 +99,16 @@ export const DELIVERY_VERBS: readonly Verb<never>[] = [
   callVerb<DeliveryPage>({
     name: 'undelivered',
     route: 'GET /undelivered',
-    description: 'List what could not be delivered; exit code 1 if there is anything',
+    description: 'List undelivered deliveries; exit code 1 if there are any',
     lines: pageLines,
     isGood: ({ deliveries }) => deliveries.length === 0,
   }),
   {
     name: 'discard',
-    description: 'Give deliveries up: by id, or all undelivered ones with --all',
+    description: 'Give up deliveries: by id, or all undelivered ones with --all',
     args: [ids],
     options: [
-      option('--all', 'every undelivered one; or a filter: every one that it names'),
+      option('--all', 'all undelivered deliveries; with a filter, all that match'),
       option('--dry-run', 'only count'),
       withYes,
       withFilter,
@@ -120,15 +120,15 @@ export const DELIVERY_VERBS: readonly Verb<never>[] = [
   callVerb<WaitResult, WaitFlags>({
     name: 'wait',
     route: 'POST /wait',
-    description: 'Wait for events; without a filter until nothing is pending',
+    description: 'Wait for events; without a filter, until nothing is pending',
     options: [
       option('--count <n>', 'this many different events (default: 1)', parseCount),
-      option('--idle', 'until nothing that matches is pending'),
+      option('--idle', 'until no matching event is pending'),
       option('--timeout <duration>', 'at most this long, up to 60s', parseDuration, '10s' as Duration),
       withFilter,
       withState,
     ],
-    help: 'Exit code 1 when the time is up.',
+    help: 'Exit code 1 if the timeout expires.',
     body: ({ flags }) => {
       const { count, idle, timeout } = flags
       return { ...filterOf(flags), count, idle, timeout }
@@ -139,9 +139,9 @@ export const DELIVERY_VERBS: readonly Verb<never>[] = [
   callVerb<StatsView>({
     name: 'stats',
     route: 'GET /stats',
-    description: 'Count deliveries over time, by what became of them',
+    description: 'Count deliveries over time, by outcome',
     options: [option('--buckets <n>', 'divide the time into this many parts (default: 60)', parseCount)],
-    help: 'Without --from it is the last hour.',
+    help: 'Without --from, it counts the last hour.',
     lines: statsLines,
   }),
 ]

@@ -17,7 +17,7 @@ export function lastAnswer({ lastStatus, lastCode, lastError, attempts, reason }
   return attempts === 0 && reason !== null ? printable(reason) : ''
 }
 
-/** One line about a delivery of which an attempt has ended. */
+/** Formats a delivery after an attempt, in one line if it fits. */
 export function deliveryLine(
   delivery: DeliveryView,
   { colours, columns = Number.POSITIVE_INFINITY }: Pick<Terminal, 'colours' | 'columns'>,
@@ -32,7 +32,7 @@ export function deliveryLine(
   const isRetried = state === 'pending' && attempts > 0 && nextAttemptAt !== null
   const again = isRetried ? `, again at ${nextAttemptAt}` : ''
   const length = 1 + rest.length + again.length
-  // show takes the id of the event as well.
+  // The delivery's id may be omitted: show accepts the event's id as well.
   if (length + 2 + id.length <= columns) return `${mark}${rest}${again}  ${dim(id)}`
   return length <= columns ? mark + rest + again : `${mark}${rest}${again.replace(', ', ',\n  ')}`
 }

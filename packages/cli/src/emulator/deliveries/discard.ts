@@ -11,12 +11,12 @@ import type { DiscardFlags } from './delivery-flags.ts'
 import { filterOf } from './filter-of.ts'
 import { toDeliveryId } from './to-delivery-id.ts'
 
-/** Gives up pending or undelivered deliveries: those that are named, or all that match. */
+/** Gives up pending or undelivered deliveries, by id or by filter. */
 export function discard(ids: readonly string[], flags: DiscardFlags, terminal: Terminal): Promise<number> {
   const filter = filterOf(flags)
   const isBulk = flags.all === true || Object.keys(filter).length > 0
   if (ids.length > 0 === isBulk) {
-    throw new UsageError('name the ids of deliveries or events, or --all, or a filter such as --type')
+    throw new UsageError('give ids of deliveries or events, --all, or a filter such as --type')
   }
   return withEmulator(flags, terminal, async emulator => {
     const count = isBulk ? await countOf(filter, emulator) : ids.length

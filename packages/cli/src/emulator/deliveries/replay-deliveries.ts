@@ -15,7 +15,7 @@ import { deliveryRow } from './describe-delivery.ts'
 import { filterOf } from './filter-of.ts'
 import { toDeliveryId } from './to-delivery-id.ts'
 
-/** Sends deliveries again: those that are named, or all that match. */
+/** Sends deliveries again, by id or by filter. */
 export function replayDeliveries(
   ids: readonly string[],
   flags: ReplayFlags,
@@ -25,12 +25,10 @@ export function replayDeliveries(
   const options = optionsOf(flags, terminal)
   const isBulk = flags.all === true || Object.keys(filter).length > 0
   if (ids.length > 0 === isBulk) {
-    throw new UsageError('name the ids of deliveries or events, or --all, or a filter such as --type')
+    throw new UsageError('give ids of deliveries or events, --all, or a filter such as --type')
   }
   if (isBulk && Object.keys(options).length > 0) {
-    throw new UsageError(
-      '--exact, --data, --raw-data and --body are for deliveries that are named by their ids',
-    )
+    throw new UsageError('--exact, --data, --raw-data and --body need the ids of deliveries or events')
   }
   return withEmulator(flags, terminal, emulator =>
     isBulk
@@ -39,7 +37,7 @@ export function replayDeliveries(
   )
 }
 
-/** Edit of each replay, as the API takes it: none unless the flags say otherwise. */
+/** Returns the API's options for each replay. Without flags, the event is not edited. */
 function optionsOf(flags: ReplayFlags, terminal: Terminal): object {
   const { body, exact } = flags
   const data = dataOf(flags, terminal)
@@ -54,7 +52,7 @@ function bodyIn(file: string, { cwd }: Terminal): string {
   try {
     return readFileSync(resolve(cwd, file), 'utf8')
   } catch (cause) {
-    throw new UsageError(`--body is not a readable file: ${(cause as Error).message}`, { cause })
+    throw new UsageError(`cannot read the file of --body: ${(cause as Error).message}`, { cause })
   }
 }
 
@@ -82,7 +80,7 @@ async function replayEach(
   return EXIT.ok
 }
 
-/** Replays undelivered deliveries, unless the filter has a state. In a terminal it asks first, with the count. */
+/** Replays undelivered deliveries, unless the filter has a state. In a terminal, it first prompts with their number. */
 async function replayAll(
   filter: object,
   { dryRun, json, yes }: ReplayFlags,
@@ -91,7 +89,7 @@ async function replayAll(
 ): Promise<number> {
   const { matched } = await emulator.post<BulkResult>('/deliveries/replay', { filter, dryRun: true })
   const isAsked = !dryRun && !yes && matched > 0
-  // A replay loses nothing, so no terminal is needed to confirm it.
+  // No terminal, no confirmation: a replay loses nothing.
   if (isAsked && (await terminal.confirm(`Replay ${counted(matched)}?`)) === false) return EXIT.failed
   const label = `Replaying ${counted(matched)}`
   const done = dryRun ? 0 : await bulk('replay', filter, { emulator, terminal, label, count: matched })

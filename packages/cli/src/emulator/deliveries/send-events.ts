@@ -8,10 +8,10 @@ import { attempted, reportDeliveries } from './attempted.ts'
 import { dataOf } from './data-of.ts'
 import type { SendFlags } from './delivery-flags.ts'
 
-/** Events of one call: more would take long without a sign of life. */
+/** Maximum number of events in one call, so that progress shows soon. */
 const PAGE = 500
 
-/** Hands events to the emulator, and waits for the receiver's first reply to each. */
+/** Sends events through the emulator, and waits for the receiver's first reply to each. */
 export async function sendEvents(
   args: readonly string[],
   flags: SendFlags,
@@ -19,7 +19,7 @@ export async function sendEvents(
 ): Promise<number> {
   const { id, repeat, json } = flags
   if (id !== undefined && repeat > 1) {
-    throw new UsageError('--id gives every event the same id: use --fault duplicate to send one event twice')
+    throw new UsageError('--id gives every event the same id: to send one event twice, use --fault duplicate')
   }
   const event = { type: args[0], ...(id && { id }), ...dataOf(flags, terminal) }
   return withEmulator(flags, terminal, async emulator => {
@@ -41,7 +41,7 @@ async function handOver(
 ): Promise<readonly DeliveryView[]> {
   const deliveries: DeliveryView[] = []
   for (let left = repeat; left > 0 && !stop.aborted; left -= PAGE) {
-    // A seed counts on, so that many events are not all alike.
+    // The seed increases, so that the events differ.
     const seedOf = (index: number) => seed !== undefined && { seed: seed + repeat - left + index }
     const events = Array.from({ length: Math.min(left, PAGE) }, (_, i) => ({ ...event, ...seedOf(i) }))
     const options = { ...(workspace && { workspace }), ...(fault && { faults: fault }) }

@@ -12,7 +12,7 @@ import { withEmulator } from '../lib/with-emulator.ts'
 import type { ShowFlags } from './delivery-flags.ts'
 import { toDeliveryId } from './to-delivery-id.ts'
 
-/** Prints a delivery with every attempt: the request and the reply. With --body: the event alone; with --curl: the last request; with --save: a file with it. */
+/** Prints a delivery with each attempt's request and reply, or only the part that --body, --curl or --save selects. */
 export function show(args: readonly string[], flags: ShowFlags, terminal: Terminal): Promise<number> {
   const [id = ''] = args
   return withEmulator(flags, terminal, async emulator => {
@@ -23,7 +23,7 @@ export function show(args: readonly string[], flags: ShowFlags, terminal: Termin
       return EXIT.ok
     }
     const detail = await emulator.get<DeliveryDetail>(path)
-    // Printed as it is: `replay --body` reads it from a file.
+    // Printed unchanged, as `replay --body` reads it from a file.
     if (flags.body) terminal.out(detail.body.text)
     else if (flags.curl) terminal.out(lastRequestOf(detail))
     else if (flags.json) terminal.out(JSON.stringify(detail))
@@ -32,14 +32,14 @@ export function show(args: readonly string[], flags: ShowFlags, terminal: Termin
   })
 }
 
-/** Readable to its owner alone: it holds the data of a customer. */
+/** Saves a request that only the owner can read, as it contains customer data. */
 function save(file: string, text: string, { cwd, err }: Terminal): void {
   try {
     writeFileSync(resolve(cwd, file), text, { mode: 0o600 })
   } catch (cause) {
-    throw new UsageError(`--save cannot write its file: ${(cause as Error).message}`, { cause })
+    throw new UsageError(`cannot write the file of --save: ${(cause as Error).message}`, { cause })
   }
-  err(`Saved in ${printable(file)}: ackhook verify and ackhook send --from-file read it.`)
+  err(`Saved as ${printable(file)} for ackhook verify and ackhook send --from-file.`)
 }
 
 function lastRequestOf(detail: DeliveryDetail): string {
@@ -70,7 +70,9 @@ function describeAttempt(attempt: AttemptView, { good, bad, bold, dim }: Paint):
   const fault = faults.length === 0 ? '' : `, fault on purpose: ${faults.join(', ')}`
   const headers = Object.entries(attempt.requestHeaders).map(([name, value]) => `> ${name}: ${value}`)
   const changed =
-    attempt.requestBody === null ? [] : ['> (another body than above)', ...textLines(attempt.requestBody)]
+    attempt.requestBody === null
+      ? []
+      : ['> (a different body from the one above)', ...textLines(attempt.requestBody)]
   const replyHeaders = attempt.replyHeaders.map(([name, value]) => `< ${name}: ${value}`)
   const body = attempt.replyBody.text === '' ? [] : textLines(attempt.replyBody).map(line => `< ${line}`)
   return [
@@ -84,7 +86,7 @@ function describeAttempt(attempt: AttemptView, { good, bad, bold, dim }: Paint):
   ]
 }
 
-/** Formats a body as it was sent: parsed JSON may have other numbers. */
+/** Formats a body as it was sent, because parsing JSON could change its numbers. */
 function textLines({ text, base64 }: BytesView): readonly string[] {
   const lines = text.split('\n').map(printable)
   return base64 === null ? lines : [...lines, `(not UTF-8; in base64: ${base64})`]

@@ -1,7 +1,7 @@
 import type { DeliveryView } from '@ackhook/emulator'
 import type { EmulatorClient } from '../lib/emulator-client.ts'
 
-/** The id of a delivery as it is, or that of the latest delivery of an event. */
+/** Returns a delivery's id unchanged, and for an event's id that of its latest delivery. */
 export async function toDeliveryId(id: string, emulator: EmulatorClient): Promise<string> {
   const query = { event: id, limit: 1 }
   const { deliveries } = await emulator.get<{ deliveries: readonly DeliveryView[] }>('/deliveries', query)

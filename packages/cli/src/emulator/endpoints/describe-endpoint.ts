@@ -4,7 +4,7 @@ import { createPaint } from '../../terminal/paint.ts'
 import { table } from '../../terminal/table.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
 
-/** An endpoint as lines, its health with the reason. */
+/** Formats an endpoint, with the reason for its health. */
 export function describeEndpoint(endpoint: EndpointView, { colours }: Terminal): readonly string[] {
   const { workspace, url, secret, previousSecretUntil, categories, types, paused, health } = endpoint
   const { good, warn } = createPaint(colours)
@@ -18,7 +18,7 @@ export function describeEndpoint(endpoint: EndpointView, { colours }: Terminal):
     ['categories', listed(categories)],
     ['types', listed(types)],
     ['secret', secret],
-    ...(previousSecretUntil === null ? [] : [['previous', `signs too until ${previousSecretUntil}`]]),
+    ...(previousSecretUntil === null ? [] : [['previous', `also signs until ${previousSecretUntil}`]]),
   ])
 }
 

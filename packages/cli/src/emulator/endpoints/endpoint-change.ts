@@ -14,11 +14,11 @@ export function endpointChange({ flags, terminal }: Typed<SetEndpointFlags>): En
   }
   if (Object.values(change).some(value => value !== undefined)) return change
   throw new UsageError(
-    'say what to change: --to, --category, --all-categories, --type, --all-types or --secrets-file',
+    'give at least one change: --to, --category, --all-categories, --type, --all-types or --secrets-file',
   )
 }
 
-/** `null` means all. */
+/** Returns the given names, or `null` for all. */
 function chosen(
   name: string,
   some: readonly string[] | undefined,

@@ -13,7 +13,7 @@ import { workspaceLines } from './workspace-lines.ts'
 
 const secretsFile = option(
   '--secrets-file <file>',
-  'the new secret is SIGNING_SECRET in this file (default: made up)',
+  'file whose SIGNING_SECRET becomes the new secret; otherwise a new secret is random',
 )
 const shown = (endpoint: EndpointView, { terminal }: Typed<CallFlags>) => describeEndpoint(endpoint, terminal)
 const changed = (result: EndpointResult, { terminal }: Typed<CallFlags>) =>
@@ -31,14 +31,14 @@ export const ENDPOINT_VERBS: readonly Verb<never>[] = [
   callVerb<EndpointResult, SetEndpointFlags>({
     name: 'endpoint set',
     route: 'PUT /workspaces/{workspace}/endpoint',
-    description: 'Create it, or change the settings given',
+    description: 'Create it, or change its settings',
     options: [
       option('--to <url>', 'address of the receiver', parseUrl),
-      option('--category <name>', 'send this category and no other; may be repeated', collect),
+      option('--category <name>', 'send only this category; may be repeated', collect),
       option('--all-categories', 'send every category'),
       option(
         '--type <type>',
-        'send this type or pattern and no other, of those categories; may be repeated',
+        'within those categories, send only this type or pattern; may be repeated',
         collect,
       ),
       option('--all-types', 'send every type'),
@@ -50,19 +50,19 @@ export const ENDPOINT_VERBS: readonly Verb<never>[] = [
   callVerb<EndpointView>({
     name: 'endpoint pause',
     route: 'POST /workspaces/{workspace}/endpoint/pause',
-    description: 'Send nothing until it is resumed',
+    description: 'Stop sending until it is resumed',
     lines: shown,
   }),
   callVerb<EndpointView>({
     name: 'endpoint resume',
     route: 'POST /workspaces/{workspace}/endpoint/resume',
-    description: 'Go on sending',
+    description: 'Resume sending',
     lines: shown,
   }),
   callVerb<EndpointResult, RotateFlags>({
     name: 'endpoint rotate-secret',
     route: 'POST /workspaces/{workspace}/endpoint/rotate-secret',
-    description: 'Give it a new secret; the old one signs too for a while',
+    description: 'Give it a new secret; the old one also signs for a while',
     options: [
       option('--overlap <duration>', 'how long both sign (default: 24h, a guess)', parseDuration),
       secretsFile,
@@ -76,7 +76,7 @@ export const ENDPOINT_VERBS: readonly Verb<never>[] = [
     description: 'Remove it; pending deliveries become undelivered',
     question: typed => `Remove the endpoint of ${printable(workspaceOf(typed))}?`,
     lines: (_, typed) => [
-      `The endpoint of ${printable(workspaceOf(typed))} is removed. What was pending is undelivered.`,
+      `The endpoint of ${printable(workspaceOf(typed))} is removed. Its pending deliveries are now undelivered.`,
     ],
     json: typed => ({ removed: workspaceOf(typed) }),
   }),
@@ -93,7 +93,7 @@ export const ENDPOINT_VERBS: readonly Verb<never>[] = [
     args: [['<id>', 'up to 64 letters, digits, _ and -']],
     body: ({ args }) => ({ id: args[0] }),
     lines: ({ id }) => [
-      `The workspace ${id} is there.`,
+      `The workspace ${id} exists.`,
       `Set its endpoint: npx ackhook emulator endpoint set --workspace ${id} --to <url>`,
     ],
   }),
@@ -101,7 +101,7 @@ export const ENDPOINT_VERBS: readonly Verb<never>[] = [
     name: 'workspaces remove',
     route: 'DELETE /workspaces/{workspace}',
     description: 'Remove a workspace with its endpoint; its deliveries stay in the log',
-    args: [['<id>', 'workspace']],
+    args: [['<id>', 'id of the workspace']],
     question: ({ args }) => `Remove the workspace ${printable(args[0] ?? '')}?`,
     lines: (_, { args }) => [`The workspace ${printable(args[0] ?? '')} is removed.`],
     json: ({ args }) => ({ removed: args[0] }),

@@ -3,7 +3,7 @@ import type { WorkspaceView } from '@ackhook/emulator'
 import { table } from '../../terminal/table.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
 
-/** The workspaces, and where each sends to. */
+/** Formats the workspaces with the address that each sends to. */
 export function workspaceLines(
   workspaces: readonly WorkspaceView[],
   { columns }: Terminal,

@@ -9,7 +9,7 @@ import { withFilter, withPage, withPlace, withState, withWorkspace, withYes } fr
 import type { Verb } from './verb.ts'
 import { withEmulator } from './with-emulator.ts'
 
-/** Flags of a verb that is one call. */
+/** Flags of a verb that makes one call. */
 export interface CallFlags extends EndpointFlags {
   readonly yes?: boolean
 }
@@ -21,31 +21,31 @@ export interface Typed<Flags> {
   readonly terminal: Terminal
 }
 
-/** A verb that makes one call of the API. What the table of routes says of that call is not repeated here. */
+/** A verb that makes one API call. Its path, parameters and summary come from the table of routes. */
 interface CallVerb<Reply, Flags> extends Pick<Verb<Flags>, 'name' | 'args' | 'options' | 'help'> {
   readonly route: RouteName
   /** Default: the summary of the route. */
   readonly description?: string
-  /** The body. Default: none. */
+  /** Request body. Default: none. */
   readonly body?: (typed: Typed<Flags>) => object
-  /** A question that is to be agreed to first. */
+  /** Question to confirm first. */
   readonly question?: (typed: Typed<Flags>) => string
   /** Lines printed for the reply. */
   readonly lines: (reply: Reply, typed: Typed<Flags>) => readonly string[]
   /** Value that --json prints. Default: the reply. */
   readonly json?: (typed: Typed<Flags>) => object
-  /** Notes printed besides, with --json too. */
+  /** Note printed to standard error, with --json too. */
   readonly note?: (reply: Reply) => string | undefined
-  /** Default: always. */
+  /** Decides whether the exit code is 0. Default: always. */
   readonly isGood?: (reply: Reply) => boolean
-  /** Fields of the body that are typed under other names. */
+  /** Names on the command line of body fields with other names. */
   readonly typedAs?: Readonly<Record<string, string>>
 }
 
-/** Parameters that the command line names otherwise. */
+/** Parameters with another name on the command line. */
 const FLAG_OF: Readonly<Record<string, string>> = { to: 'until' }
 
-/** Makes the verb from its route in the table, with its options, path and query. */
+/** Creates a verb from its route in the table, with its options, path and query. */
 export function callVerb<Reply, Flags extends CallFlags = CallFlags>(
   spec: CallVerb<Reply, Flags>,
 ): Verb<never> {

@@ -6,11 +6,11 @@ const ROOT = '/_emulator/v1'
 export const DEFAULT_PORT = 4400
 const DEFAULT_ADDRESS = `http://localhost:${DEFAULT_PORT}`
 
-/** A call that the emulator refuses. */
+/** Error for a call that the emulator refuses. */
 export class EmulatorRefusal extends Error {
   override readonly name: string = 'EmulatorRefusal'
   readonly status: number
-  /** Faulty part of the request, by its name in the API. */
+  /** Name in the API of the invalid field. */
   readonly field: string | undefined
 
   constructor(status: number, message: string, field?: string) {
@@ -20,18 +20,18 @@ export class EmulatorRefusal extends Error {
   }
 }
 
-/** Query and body of a call. */
+/** Query and body of an API call. */
 interface Input {
   readonly query?: object
   readonly body?: object
 }
 
-/** A running emulator, over HTTP. */
+/** HTTP client of a running emulator. */
 export class EmulatorClient {
   readonly #address: string
   readonly #terminal: Terminal
 
-  /** `at` is its address; the default is that of the environment, or of this machine. */
+  /** Uses the address `at`, otherwise that in `ACKHOOK_EMULATOR`, otherwise the default port of this machine. */
   constructor(at: string | undefined, terminal: Terminal) {
     this.#address = (at ?? terminal.env['ACKHOOK_EMULATOR'] ?? DEFAULT_ADDRESS).replace(/\/+$/, '')
     this.#terminal = terminal
@@ -45,7 +45,7 @@ export class EmulatorClient {
     return this.call('POST', path, { body })
   }
 
-  /** One call of the API. Rejects with `EmulatorRefusal`. */
+  /** Calls the API. Rejects with `EmulatorRefusal`. */
   async call<T>(method: string, path: string, { query = {}, body }: Input = {}): Promise<T> {
     const given = Object.entries(query).filter(([, value]) => value !== undefined)
     const search = new URLSearchParams(Object.fromEntries(given))
@@ -55,14 +55,16 @@ export class EmulatorClient {
     const value = parse(text)
     if (reply.ok && (value !== undefined || reply.status === 204)) return value as T
     const { error } = Object(value) as { error?: { message?: string; field?: string } }
-    if (error?.message === undefined) throw new UsageError(this.#noEmulator(`it answered ${reply.status}`))
+    if (error?.message === undefined) throw new UsageError(this.#noEmulator(`it returned ${reply.status}`))
     if (reply.status === 401) {
-      throw new UsageError('this emulator has a token: set ACKHOOK_EMULATOR_TOKEN as it was set for it')
+      throw new UsageError(
+        'this emulator requires its token: set ACKHOOK_EMULATOR_TOKEN to the same value as for start',
+      )
     }
     throw new EmulatorRefusal(reply.status, error.message, error.field)
   }
 
-  /** `POST /v1/messages`, as an app calls it. Any reply is a result. */
+  /** Calls `POST /v1/messages` as an app does. Every reply is a result. */
   async sendMessage(message: object): Promise<{ readonly status: number; readonly body: unknown }> {
     const token = this.#terminal.env['ACKHOOK_EMULATOR_TOKEN'] || 'any-key'
     const headers = { authorization: `Bearer ${token}` }
@@ -89,11 +91,11 @@ export class EmulatorClient {
   }
 
   #noEmulator(reason: string): string {
-    return `there is no emulator at ${this.#address} (${reason}). Start one with npx ackhook emulator start --to <url>, or name its address with --at`
+    return `there is no emulator at ${this.#address} (${reason}). Start one with npx ackhook emulator start --to <url>, or give its address with --at`
   }
 }
 
-/** Headers of every call of the API. */
+/** Headers of every API call. */
 export function callHeaders(env: Terminal['env']): Record<string, string> {
   const token = env['ACKHOOK_EMULATOR_TOKEN']
   return { 'x-ackhook': '1', ...(token && { authorization: `Bearer ${token}` }) }

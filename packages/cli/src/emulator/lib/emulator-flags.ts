@@ -1,10 +1,10 @@
-/** Flags by which a verb finds the emulator. */
+/** Flags of every verb that calls the emulator. */
 export interface PlaceFlags {
   readonly at?: string
   readonly json?: boolean
 }
 
-/** Flags that name the workspace. */
+/** Flags that select the workspace. */
 export interface EndpointFlags extends PlaceFlags {
   readonly workspace?: string
 }

@@ -1,6 +1,6 @@
 import type { Terminal } from '../../terminal/terminal.ts'
 
-/** Prints a result: as one line of JSON for programs, otherwise as lines of text. */
+/** Prints a result, as one line of JSON or as lines of text. */
 export function report(
   value: unknown,
   lines: readonly string[],

@@ -11,17 +11,17 @@ export function withPlace(command: Command): Command {
 }
 
 export function withYes(command: Command): Command {
-  return command.option('--yes', 'do not ask')
+  return command.option('--yes', 'skip the confirmation')
 }
 
 export function withWorkspace(command: Command): Command {
-  return command.option('--workspace <id>', 'another workspace than default')
+  return command.option('--workspace <id>', 'id of the workspace (default: default)')
 }
 
 export function withPage(command: Command): Command {
   return withOrder(command.option('--limit <n>', 'at most this many, up to 200', parseCount, 50)).option(
     '--after <cursor>',
-    'go on after an earlier list',
+    'continue after an earlier list',
   )
 }
 
@@ -45,16 +45,16 @@ export function withFilter(command: Command): Command {
     .option('--workspace <id>', 'workspace')
 }
 
-/** An option that may be repeated. */
+/** Collects the values of a repeatable option. */
 export function collect(value: string, before: readonly string[] = []): readonly string[] {
   return [...before, value]
 }
 
-/** `duplicate`, `lostReply=0.1` or `delay=2s`. */
+/** Parses `duplicate`, `lostReply=0.1` or `delay=2s`. */
 export function collectFault(text: string, before: FaultFlags = {}): FaultFlags {
   const [, name, value] = /^(\w+)(?:=(.+))?$/.exec(text) ?? []
   if (name === undefined)
-    throw new InvalidArgumentError('Write a name, or a name and a chance: lostReply=0.1.')
+    throw new InvalidArgumentError('Use a name, or a name with a chance, such as lostReply=0.1.')
   const number = Number(value)
   if (value === undefined || value === 'true') return { ...before, [name]: true }
   if (value === 'false') return { ...before, [name]: false }
@@ -65,5 +65,5 @@ export function collectFault(text: string, before: FaultFlags = {}): FaultFlags 
 export function parseSeed(text: string): number {
   const value = Number(text)
   if (Number.isInteger(value) && value >= 0) return value
-  throw new InvalidArgumentError('Write a whole number from 0.')
+  throw new InvalidArgumentError('Use a whole number of at least 0.')
 }

@@ -1,21 +1,21 @@
 import type { Command } from 'commander'
 import type { Terminal } from '../../terminal/terminal.ts'
 
-/** One verb of `ackhook emulator`, as the program, its help and its documentation have it. */
+/** A verb of `ackhook emulator`, from which the program and its help are made. */
 export interface Verb<Flags> {
-  /** The words after `ackhook emulator`. A second word follows the verb that shows the same thing. */
+  /** Words after `ackhook emulator`. A first word of two, such as `endpoint`, is also a verb of its own. */
   readonly name: string
   readonly description: string
-  /** Arguments as Commander writes them, `<id>` or `[ids...]`, with their meaning. */
+  /** Arguments in Commander's notation, `<id>` or `[ids...]`, with their meaning. */
   readonly args?: readonly (readonly [name: string, meaning: string])[]
   readonly options?: readonly ((command: Command) => Command)[]
-  /** Further help, below the options. */
+  /** Help text below the options. */
   readonly help?: string
-  /** Answers the exit code. */
+  /** Resolves with the exit code. */
   readonly run: (args: readonly string[], flags: Flags, terminal: Terminal) => Promise<number>
 }
 
-/** An option of one verb alone. */
+/** Defines an option of a single verb. */
 export function option(
   flags: string,
   description: string,

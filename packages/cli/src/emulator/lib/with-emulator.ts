@@ -7,10 +7,10 @@ import { EmulatorClient, EmulatorRefusal } from './emulator-client.ts'
 import type { PlaceFlags } from './emulator-flags.ts'
 import { NO_ENDPOINT } from './no-endpoint.ts'
 
-/** Fields that the command line names otherwise. */
+/** Fields with another name on the command line. */
 const TYPED_AS: Readonly<Record<string, string>> = { url: 'the address', by: 'the duration', to: '--until' }
 
-/** Calls the emulator that the flags name. What it does not have, or has no room for, is exit code 1. */
+/** Calls the emulator given by the flags. A refusal is exit code 1; a wrong field throws `UsageError`. */
 export async function withEmulator(
   flags: PlaceFlags,
   terminal: Terminal,
@@ -20,7 +20,7 @@ export async function withEmulator(
   try {
     return await work(new EmulatorClient(flags.at, terminal))
   } catch (error) {
-    // Ctrl-C while a call was under way.
+    // Ctrl-C interrupted a call.
     if (terminal.stop.aborted) return EXIT.failed
     if (!(error instanceof EmulatorRefusal)) throw error
     if (error.status === 400) {

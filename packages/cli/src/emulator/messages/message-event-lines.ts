@@ -1,7 +1,7 @@
 import { printable } from '@ackhook/core/spi'
 import type { MessageView, SentEvent } from '@ackhook/emulator'
 
-/** A message that has changed, and the event that was sent for it. */
+/** Formats a changed message, with the event sent for it. */
 export interface MessageEvent {
   readonly message: MessageView
   readonly event: SentEvent

@@ -32,7 +32,7 @@ export const MESSAGE_VERBS: readonly Verb<never>[] = [
   callVerb<MessageEvent>({
     name: 'messages advance',
     route: 'POST /messages/{id}/advance',
-    description: 'Make a message sent, delivered, read or failed, and send the event of that (a guess)',
+    description: 'Make a message sent, delivered, read or failed, and send its event (a guess)',
     args: [
       ['<id>', 'id of the message'],
       ['<state>', 'sent, delivered, read or failed'],
@@ -44,8 +44,8 @@ export const MESSAGE_VERBS: readonly Verb<never>[] = [
   callVerb<MessageEvent, ReceiveMessageFlags>({
     name: 'messages receive',
     route: 'POST /messages/inbound',
-    description: 'Play the message of a customer, and send its event (a guess)',
-    args: [['<text>', 'what the customer writes']],
+    description: "Simulate a customer's message, and send its event (a guess)",
+    args: [['<text>', "text of the customer's message"]],
     options: [
       option('--from <number>', "the customer's number", String, '+4915112345678'),
       option('--channel <name>', 'channel (default: whatsapp)'),

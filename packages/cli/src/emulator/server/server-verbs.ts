@@ -15,7 +15,7 @@ interface ResetFlags extends CallFlags {
   readonly everything?: boolean
 }
 
-const FAULTS_HELP = `answer is the reply instead of your app's: a status, timeout or reset. Your app is not called.
+const FAULTS_HELP = `answer replaces your app's reply with a status, timeout or reset. Your app is not called.
 
 Examples:
   $ ackhook emulator faults set duplicate=0.1 lostReply
@@ -40,13 +40,13 @@ export const SERVER_VERBS: readonly Verb<never>[] = [
   callVerb<FaultFlags>({
     name: 'faults',
     route: 'GET /faults',
-    description: 'Show what goes wrong on purpose',
+    description: 'Show the faults in force',
     lines: faultLines,
   }),
   callVerb<FaultFlags>({
     name: 'faults set',
     route: 'PUT /faults',
-    description: 'Replace all faults by these, from the next attempt on',
+    description: 'Replace all faults with these, from the next attempt on',
     args: [['<name=chance...>', 'such as duplicate=0.1, lostReply or delay=2s']],
     help: FAULTS_HELP,
     body: faultsIn,
@@ -55,7 +55,7 @@ export const SERVER_VERBS: readonly Verb<never>[] = [
   callVerb<FaultFlags>({
     name: 'faults clear',
     route: 'PUT /faults',
-    description: 'Let nothing go wrong on purpose',
+    description: 'Remove all faults',
     lines: faultLines,
   }),
   callVerb<Clock>({
@@ -67,7 +67,7 @@ export const SERVER_VERBS: readonly Verb<never>[] = [
   callVerb<Clock>({
     name: 'clock advance',
     route: 'POST /clock/advance',
-    description: 'Move it forward, and start what becomes due on the way',
+    description: 'Move the clock forward, and make the attempts that fall due',
     args: [['<duration>', 'such as 30s, 5m or 1h']],
     help: 'A receiver with its own clock refuses timestamps from the future: see retry.',
     body: ({ args }) => ({ by: args[0] }),
@@ -77,13 +77,11 @@ export const SERVER_VERBS: readonly Verb<never>[] = [
   callVerb<undefined, ResetFlags>({
     name: 'reset',
     route: 'POST /reset',
-    description: 'Empty the log, and take back what the clock was moved by and the faults that were set',
+    description: 'Empty the log, and reset the clock and the faults',
     options: [option('--everything', 'remove workspaces and endpoints too, except that of start --to')],
-    help: 'It does not ask first: tests call it between one another.',
+    help: 'No confirmation, so tests can call it between cases.',
     body: ({ flags }) => ({ everything: flags.everything === true }),
-    lines: (_, { flags }) => [
-      flags.everything ? 'Everything is as it was at the start.' : 'The log is empty.',
-    ],
+    lines: (_, { flags }) => [flags.everything ? 'Everything is reset.' : 'The log is empty.'],
     json: ({ flags }) => ({ reset: true, everything: flags.everything === true }),
   }),
 ]

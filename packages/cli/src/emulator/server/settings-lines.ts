@@ -3,7 +3,7 @@ import { createPaint } from '../../terminal/paint.ts'
 import { table } from '../../terminal/table.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
 
-/** Every setting: published ones first, then the guesses. */
+/** Formats every setting: published ones first, then the guesses. */
 export function settingsLines(
   { settings, categories }: SettingsView,
   { colours, columns }: Terminal,

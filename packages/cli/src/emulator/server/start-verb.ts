@@ -13,9 +13,9 @@ import { collect, collectFault, parseSeed } from '../lib/shared-options.ts'
 import { option, type Verb } from '../lib/verb.ts'
 import { start } from './start.ts'
 
-const HELP = `Nothing has to be configured. Without a secret in SIGNING_SECRET or --secrets-file it makes one up and prints it once.
-What the platform has not published, such as its number of attempts, is a guess here and can be set.
---json prints one line when it is ready, and then one for each attempt.
+const HELP = `No configuration is required. Without a secret in SIGNING_SECRET or --secrets-file, it generates one and prints it once.
+Values that the platform has not published, such as its number of attempts, are guesses here and can be set.
+--json prints one line when the emulator is ready, then one line for each attempt.
 
 Examples:
   $ ackhook emulator start --to http://localhost:3000/webhooks
@@ -30,19 +30,19 @@ export const START: Verb<never> = {
     option('--to <url>', 'address of the receiver', parseUrl),
     option('--port <n>', 'port to listen on; 0 picks a free one', parsePort, DEFAULT_PORT),
     option('--host <address>', 'address to listen on; other than loopback needs ACKHOOK_EMULATOR_TOKEN'),
-    option('--allow-host <name>', 'a name by which it may be asked, such as emulator in Compose', collect),
+    option('--allow-host <name>', 'a host name it accepts, such as emulator in Compose', collect),
     option(
       '--allow-target <host>',
-      'a host besides this machine to send to, such as app in Compose',
+      'a host it may send to besides this machine, such as app in Compose',
       collect,
     ),
     option('--https-only', 'refuse receivers without TLS, as the platform does'),
     option('--data <file>', 'keep the log and pending deliveries in this file (default: in memory)'),
     option('--seed <n>', 'the same seed repeats the same faults and delays', parseSeed),
-    option('--attempts <n>', 'attempts at each event (default: 8, a guess)', parseCount),
+    option('--attempts <n>', 'attempts for each event (default: 8, a guess)', parseCount),
     option('--timeout <duration>', 'how long to wait for each reply (default: 10s, a guess)', parseDuration),
-    option('--min-delay <duration>', 'before the second attempt (default: 5s, a guess)', parseDuration),
-    option('--max-delay <duration>', 'the longest delay (default: 1h, a guess)', parseDuration),
+    option('--min-delay <duration>', 'delay before the second attempt (default: 5s, a guess)', parseDuration),
+    option('--max-delay <duration>', 'longest delay between attempts (default: 1h, a guess)', parseDuration),
     option('--fault <name=chance>', 'such as duplicate=0.1, lostReply=0.05 or delay=2s', collectFault),
     option('--quiet', 'do not show deliveries'),
     withSecret,

@@ -18,7 +18,7 @@ import { type Watcher, watchDeliveries } from './watch-deliveries.ts'
 /** Runs an emulator until Ctrl-C. */
 export async function start(_: readonly string[], flags: StartFlags, terminal: Terminal): Promise<number> {
   const [secret] = findSecrets(flags, terminal)
-  // Loaded here only: it brings a server and a database driver, which no other command needs.
+  // Loaded on use: it has a server and a database driver, which no other command needs.
   const { startEmulator } = await import('@ackhook/emulator')
   const emulator = await startEmulator(optionsOf(flags, secret, terminal)).catch(async cause => {
     throw (await portTaken(cause, flags, terminal)) ?? toUsageError(cause, secret)
@@ -49,7 +49,7 @@ function optionsOf(flags: StartFlags, secret: NamedSecret | undefined, terminal:
   })
 }
 
-/** An emulator left by an earlier run would reply to the commands meant for this one. */
+/** Names the emulator that occupies the port: it would get the commands meant for this one. */
 async function portTaken(
   cause: unknown,
   { port }: StartFlags,
@@ -58,7 +58,7 @@ async function portTaken(
   if (!/^Option 'port': \d+ is in use/.test(String((cause as Error).message))) return undefined
   const owner = await portOwner(port, terminal)
   if (owner === undefined) return undefined
-  const fix = 'end that one, or choose another port with --port, and name it with --at in the other commands'
+  const fix = 'stop that one, or choose another port with --port and give it to the other commands with --at'
   return new UsageError(`port ${port} is in use by ${owner}: ${fix}`, { cause })
 }
 
@@ -68,7 +68,7 @@ function given<T extends object>(values: T): Given<T> {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Given<T>
 }
 
-/** The names of options, as flags. The driver has to be beside `ackhook`, which `npx` keeps elsewhere. */
+/** Replaces option names with flags. The driver must be installed beside `ackhook`, which `npx` keeps elsewhere. */
 const FLAGS: readonly (readonly [RegExp, string])[] = [
   [/^Option 'data': (?=needs SQLite)(.* )(?=@photostructure)/, 'the emulator $1ackhook '],
   [/allowTargets/g, '--allow-target'],
@@ -110,7 +110,7 @@ async function announce(
     ['  app', app ?? warn('none yet')],
     ...(secret !== undefined || (app === undefined && given === undefined)
       ? []
-      : [['  secret', `the one ${sourceOf(given, app === to)}`]]),
+      : [['  secret', sourceOf(given, app === to)]]),
   ]
   out('The emulator is ready.')
   for (const line of table(rows)) out(line)
@@ -121,7 +121,7 @@ async function announce(
   }
   const next =
     app === undefined ? 'endpoint set --to http://localhost:3000/webhooks' : 'send conversation.resolved'
-  out(app === undefined ? 'Name the address of your app, in another terminal:' : 'Then, in another terminal:')
+  out(app === undefined ? 'In another terminal, set the address of your app:' : 'Then, in another terminal:')
   out(`  ${bold(`npx ackhook emulator ${next}${port === DEFAULT_PORT ? '' : ` --at ${url}`}`)}`)
   out(dim('Ctrl-C ends.'))
 }
@@ -131,9 +131,9 @@ async function appOf({ workspaces }: Emulator['api']): Promise<string | undefine
   return (await workspaces.list()).flatMap(({ endpoint }) => endpoint ?? [])[0]?.url
 }
 
-/** Keeps a file's settings, unless its endpoint is named anew. */
+/** Names the secret's source. A data file keeps its own secret unless --to is a new address. */
 function sourceOf(given: NamedSecret | undefined, isNew: boolean): string {
-  return given !== undefined && isNew ? `from ${given.source}` : 'that the file has kept'
+  return given !== undefined && isNew ? `from ${given.source}` : 'kept in the data file'
 }
 
 function watcherOf({ json }: StartFlags, terminal: Terminal): Watcher {

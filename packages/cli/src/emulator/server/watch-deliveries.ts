@@ -2,13 +2,13 @@ import type { DeliveryView } from '@ackhook/emulator'
 import type { Terminal } from '../../terminal/terminal.ts'
 import { callHeaders } from '../lib/emulator-client.ts'
 
-/** Events of an emulator's stream. */
+/** Callbacks for an emulator's stream. */
 export interface Watcher {
-  /** An attempt at it has ended, or it was taken out. */
+  /** Called after an attempt, and for a delivery that was given up. */
   delivery(delivery: DeliveryView): void
-  /** The health of an endpoint has changed; `reason` is null when it is healthy again. */
+  /** Called when an endpoint's health changes; `reason` is null if it is healthy again. */
   health(workspace: string, reason: string | null): void
-  /** Marks deliveries that were left out because too many changed at once. */
+  /** Called if deliveries were left out because too many changed at once. */
   gap(): void
 }
 
@@ -25,7 +25,7 @@ export async function watchDeliveries(url: string, watcher: Watcher, { env, stop
       }
     }
   } catch {
-    // The stream has ended, or is about to.
+    // The stream ended or was aborted.
   }
 }
 
