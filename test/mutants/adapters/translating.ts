@@ -46,7 +46,7 @@ const added = (name: string) => written(r => ({ ...r, headers: { ...r.headers, [
 function made(change: (options: Options) => Options): typeof SmallAdapter {
   return class extends SmallAdapter {
     static override receiverOf(options: Options) {
-      return super.receiverOf(change(options))
+      return SmallAdapter.receiverOf(change(options))
     }
   }
 }
