@@ -5,8 +5,8 @@ const conditions = ['ackhook-source', 'node']
 
 /** Tests of the default run that have a longer form: see test/support/in-full.ts. */
 const LONGER = [
-  'packages/bullmq/test/{network,retention}.test.ts',
-  'packages/cloudflare/test/store-suite.test.ts',
+  'packages/bullmq/test/{many-queues,network,order,retention}.test.ts',
+  'packages/{cloudflare,redis}/test/store-suite.test.ts',
   'packages/sqs/test/worker.test.ts',
   'packages/dashboard/test/{page-states,pages,proxy}.test.ts',
   'packages/emulator/test/{page-states,pages}.test.ts',

@@ -35,6 +35,14 @@ async function example<Module>(guide: string): Promise<Module> {
   return (await import(/* @vite-ignore */ file)) as Module
 }
 
+/** All cases but those that take long, which by default are left to the packages of the project. */
+function casesOf<Case extends { readonly id: string }>(
+  cases: readonly Case[],
+  long: readonly string[],
+): readonly Case[] {
+  return cases.filter(({ id }) => inFull(true, !long.includes(id)))
+}
+
 let postgres: PostgresServer
 
 beforeAll(async () => {
@@ -64,9 +72,7 @@ describe('the store of the guide', () => {
       return { first, second, close: async () => void (await Promise.all(pools.map(pool => pool.end()))) }
     },
   })
-  // By default the race is left to the stores of our own.
-  const isRun = ({ id }: { readonly id: string }) => inFull(true, id !== 'store.claim.race')
-  it.each(cases.filter(isRun))('$id: $name', async ({ run }) => run())
+  it.each(casesOf(cases, ['store.claim.race', 'store.time.exact']))('$id: $name', async ({ run }) => run())
 })
 
 describe('the inbox of the guide', () => {
@@ -82,7 +88,8 @@ describe('the inbox of the guide', () => {
       }
     },
   })
-  it.each(cases)('$id: $name', async ({ run }) => run())
+  const long = ['retention-lasts', 'drain-withdrawn', 'reopen-delay', 'durable-board-kept']
+  it.each(casesOf(cases, long))('$id: $name', async ({ run }) => run())
 
   it('keeps its count of crashes over a notification that a drain cuts short', async () => {
     const { postgresInbox, TABLE } = await example<InboxGuide>('writing-an-inbox')
@@ -144,8 +151,9 @@ describe('the adapter of the guide', () => {
   afterAll(() => server.close())
 
   const open = () => ({ url: `${base}/plain`, parsedUrl: `${base}/parsed`, handled: () => events })
-  const cases = adapterSuite({ open }).filter(({ id }) => inFull(true, id !== 'adapter.connections.slow'))
-  it.each(cases)('$id: $name', async ({ run }) => run())
+  it.each(casesOf(adapterSuite({ open }), ['adapter.connections.slow']))('$id: $name', async ({ run }) =>
+    run(),
+  )
 })
 
 it('has a guide for each suite', () => {

@@ -103,7 +103,7 @@ const atStart: [string, Readonly<Record<string, string>>, Fail<RedisServer>, Reg
   ],
 ]
 
-test.for(atStart)(
+test.concurrent.for(atStart)(
   'at a start Redis with %s is named with the fix',
   PATIENT,
   async ([, config, fail, message], { expect, onTestFinished: cleanup }) => {
@@ -222,7 +222,7 @@ async function asAdminWith(
   await client.call(...command).finally(() => client.disconnect())
 }
 
-test.for(later)(
+test.concurrent.for(later)(
   'a process that only receives logs why: Redis %s',
   PATIENT,
   async ([, fail, message], { expect, onTestFinished: cleanup }) => {

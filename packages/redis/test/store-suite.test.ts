@@ -4,6 +4,7 @@ import { storeSuite } from '@ackhook/testing/store-suite'
 import { Cluster as Cluster6, Redis as Redis6 } from 'ioredis'
 import { Cluster as Cluster5, Redis as Redis5 } from 'ioredis5'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { inFull } from '../../../test/support/in-full.ts'
 import { type RedisServer, startRedis } from '../../../test/support/redis.ts'
 import { type RedisCluster, startRedisCluster } from '../../../test/support/redis-cluster.ts'
 
@@ -12,9 +13,11 @@ type Client = Redis5 | Redis6 | Cluster5 | Cluster6
 
 let count = 0
 
-function suiteOn(connect: () => Client): void {
+/** `long`: the cases that by default run with one client of each kind of server. */
+function suiteOn(connect: () => Client, long: readonly string[] = ['store.time.exact']): void {
   const open = () => openOn(connect)
-  for (const { id, name, run } of storeSuite({ open })) test(`${name} (${id})`, run)
+  for (const { id, name, run } of storeSuite({ open }))
+    if (inFull(true, !long.includes(id))) test(`${name} (${id})`, run)
 }
 
 function openOn(connect: () => Client, timeout: Duration = '10s') {
@@ -40,7 +43,7 @@ describe('redisStore on one server', () => {
   afterAll(() => server.stop())
 
   describe('with ioredis 5', () => suiteOn(() => new Redis5(server.url)))
-  describe('with ioredis 6', () => suiteOn(() => new Redis6(server.url)))
+  describe('with ioredis 6', () => suiteOn(() => new Redis6(server.url), []))
   describe('with auto-pipelining and a key prefix of the client', () =>
     suiteOn(() => new Redis6(server.url, { enableAutoPipelining: true, keyPrefix: 'app:' })))
   describe('with version 3 of the protocol', () => suiteOn(() => new Redis6(server.url, { protocol: 3 })))
@@ -92,5 +95,5 @@ describe('redisStore on Redis Cluster', () => {
 
   const nodes = () => cluster.servers.map(({ host, port }) => ({ host, port }))
   describe('with ioredis 5', () => suiteOn(() => new Cluster5(nodes())))
-  describe('with ioredis 6', () => suiteOn(() => new Cluster6(nodes())))
+  describe('with ioredis 6', () => suiteOn(() => new Cluster6(nodes()), []))
 })
