@@ -118,7 +118,7 @@ describe('health', () => {
     await fail(1)
     expect(await health()).toMatchObject({
       status: 'warning',
-      reason: '4 of 4 attempts failed within 10 minutes; the last one with 500 code_500',
+      reason: '4 of 4 attempts failed within 10 minutes; the last with 500 code_500',
     })
     // Silence proves nothing.
     await emulator.api.clock.advance('1h')
@@ -144,7 +144,7 @@ describe('health', () => {
     await emulator.api.send('call.started')
     await emulator.wait()
     const reason =
-      '1 of 1 attempts failed within 10 minutes; the last one with 500 no\\u001b[2J\\u202e\\u000ahealthy'
+      '1 of 1 attempts failed within 10 minutes; the last with 500 no\\u001b[2J\\u202e\\u000ahealthy'
     expect(warn.mock.calls).toEqual([
       [expect.objectContaining({ reason }), `the endpoint of default is not healthy: ${reason}`],
     ])
@@ -179,10 +179,10 @@ test('health names a workspace whose events go nowhere, and an endpoint that ack
   await emulator.api.workspaces.create('other')
   expect(await warnings()).toEqual([])
   await emulator.api.send('a.b', {}, { workspace: 'other' })
-  expect(await warnings()).toEqual(['other: events were skipped, because it has no endpoint'])
+  expect(await warnings()).toEqual(['other: events were skipped, because the workspace has no endpoint'])
   await emulator.api.send('a.b')
   await emulator.wait()
-  expect(await warnings()).toContain('default: no attempt was acknowledged, of 1 within the last minutes')
+  expect(await warnings()).toContain('default: the last attempt was not acknowledged')
 })
 
 test('the secret of the start is that of the endpoint that the default workspace gets later, also after a reset', async () => {

@@ -156,7 +156,7 @@ describe('retention', () => {
     await emulator.api.sendAll(events(2))
     await emulator.wait({ state: 'undelivered', count: 10 })
     const { warnings } = (await http.get('/health')).body
-    expect(warnings).toContain('10 events are pending or undelivered; from 10 on new ones are refused')
+    expect(warnings).toContain('10 events are pending or undelivered; at 10, new ones are refused')
     const refused = await http.post('/events', { events: events(2) })
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '30'])
     expect((await http.post('/messages/inbound', { from: '+491', text: 'x' })).status).toBe(503)
