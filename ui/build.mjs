@@ -1,13 +1,13 @@
 // Builds the pages into the packages that serve them. The dashboard gets one module, `page/assets.js`, because it is
 // mounted wherever JavaScript runs, Workers and bundles included. The emulator gets files, as it always has a disk.
-// With `--if-changed` a page stays that is newer than all it is built from: tests build before each run.
+// With `--if-changed`, pages newer than all their sources are kept, because tests build before each run.
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { ERRORS, pageOptions } from './page-options.mjs'
 
-// Vitest, which builds before its tests, has `test` here, and Vite would build another page.
+// Vitest, which builds before its tests, sets this to `test`, and Vite would build another page.
 process.env['NODE_ENV'] = 'production'
 
 const root = fileURLToPath(new URL('.', import.meta.url))
@@ -33,7 +33,7 @@ async function buildPage(page, into, write) {
 function isUpToDate(page, into) {
   if (!existsSync(into)) return false
   const folders = ['kit', page].map(name => `${root}src/${name}`)
-  // The event types come from the CLI, which makes them with these.
+  // The event types come from the CLI, which builds them with these packages.
   for (const name of ['cli/dist/send', 'core/dist', 'testing/dist']) folders.push(packages + name)
   const sources = folders.flatMap(folder =>
     readdirSync(folder, { recursive: true }).map(file => join(folder, file)),
@@ -46,7 +46,7 @@ function isUpToDate(page, into) {
   return statSync(into).mtimeMs > newest
 }
 
-/** Path to text, type and entity tag, the page itself as `index.html`. */
+/** Returns each asset's text, type and entity tag by path. The page itself is `index.html`. */
 async function assetsOf(page) {
   const { build } = await import('vite')
   const { output } = await build({
@@ -54,7 +54,7 @@ async function assetsOf(page) {
     logLevel: 'warn',
     build: {
       write: false,
-      // The page names what it starts with; what it loads later has no dependencies of its own.
+      // Only the page preloads modules: those it loads later have no dependencies.
       modulePreload: {
         polyfill: false,
         resolveDependencies: (_, files, { hostType }) => (hostType === 'html' ? files : []),
@@ -64,7 +64,7 @@ async function assetsOf(page) {
       cssCodeSplit: false,
     },
   })
-  // Vite gives them in the order in which they were ready.
+  // Vite returns files in the order of completion.
   const files = output.toSorted((a, b) => (a.fileName < b.fileName ? -1 : 1))
   return Object.fromEntries(files.map(file => [file.fileName, assetOf(file)]))
 }
@@ -72,7 +72,7 @@ async function assetsOf(page) {
 function assetOf(file) {
   const body = file.type === 'chunk' ? file.code : String(file.source)
   const type = TYPES[file.fileName.split('.').at(-1)]
-  if (type === undefined) throw new Error(`No content type is known for ${file.fileName}`)
+  if (type === undefined) throw new Error(`No known content type for ${file.fileName}`)
   const etag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 16)}"`
   return { type: `${type}; charset=utf-8`, etag, body }
 }

@@ -1,10 +1,10 @@
-// How Vite builds the pages, and serves them to whoever works on them.
+// Vite options for building the pages, and for serving them during development.
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('.', import.meta.url))
 
-/** The table of reply codes, which a page shows. */
+/** Source of the reply codes that a page explains. */
 export const ERRORS = fileURLToPath(new URL('../docs/errors.md', import.meta.url))
 
 export function pageOptions(page) {
@@ -18,7 +18,7 @@ export function pageOptions(page) {
   }
 }
 
-/** Modules that the build makes from what stands elsewhere in the repository. */
+/** Creates the plugin for modules generated from other parts of the repository. */
 function virtualModules() {
   const sources = { 'virtual:reply-codes': replyCodes, 'virtual:event-types': eventTypes }
   return {
@@ -28,7 +28,7 @@ function virtualModules() {
   }
 }
 
-/** Cause and fix of each refusal, from the table in docs/errors.md. */
+/** Generates a module with the cause and fix of each refusal, from docs/errors.md. */
 function replyCodes() {
   const rows = readFileSync(ERRORS, 'utf8').matchAll(/^\| `(\w+)` \| (\d{3})[^|]*\| ([^|]+) \| ([^|]+) \|$/gm)
   const codes = [...rows].map(([, code, , cause, fix]) => [code, { cause: plain(cause), fix: plain(fix) }])
@@ -36,13 +36,13 @@ function replyCodes() {
   return `export const codes = ${JSON.stringify(Object.fromEntries(codes))}`
 }
 
-/** The types that `ackhook send --list` prints, with an example of each. */
+/** Generates a module with the types of `ackhook send --list` and their examples. */
 async function eventTypes() {
   const { EVENT_TYPES } = await import('../packages/cli/dist/send/event-types.js')
   return `export const EVENT_TYPES = ${JSON.stringify(EVENT_TYPES)}`
 }
 
-/** Markdown as text. */
+/** Converts Markdown to text. */
 function plain(markdown) {
   return markdown.replaceAll('`', '').replace(/\[([^\]]+)\]\([^)]+\)/g, '$1')
 }

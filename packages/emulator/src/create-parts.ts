@@ -17,7 +17,7 @@ import type { ResolvedEmulator } from './options/emulator-options.ts'
 import { Targets } from './security/targets.ts'
 import type { Storage } from './storage/storage.ts'
 
-/** Puts everything together, and sets the endpoint that the options name. */
+/** Creates and connects all parts, and sets the endpoint given in the options. */
 export function createParts(
   asked: ResolvedEmulator,
   storage: Storage,
@@ -30,7 +30,7 @@ export function createParts(
   refuseTarget(asked, targets)
   const endpoints = new Endpoints({ storage, clock, targets, health, overlapMs, secret: asked.secret })
   const secret = setEndpoint(asked, endpoints)
-  // A file has the secret already: a reset gives the endpoint the same one again.
+  // The secret may come from a data file. A reset must restore it.
   const kept = asked.to === undefined ? secret : endpoints.require(DEFAULT_WORKSPACE).secret
   const options = { ...asked, secret: kept }
   const counts = new DeliveryCounts(storage.deliveries.counts())
@@ -84,26 +84,26 @@ function engineEvents(
         logger?.info(health, `the endpoint of ${workspace} is healthy again`)
         return
       }
-      // Holds text of the receiver's reply.
+      // The reason contains text from the receiver's reply.
       const reason = printable(health.reason)
       logger?.warn({ ...health, reason }, `the endpoint of ${workspace} is not healthy: ${reason}`)
     },
     failed(error) {
       try {
-        logger?.error({ error }, 'the state cannot be read or written; it is tried again every second')
+        logger?.error({ error }, 'the state cannot be read or written; retrying every second')
       } catch {}
     },
   }
 }
 
-/** A file keeps its seed, so that a restart changes no decision. */
+/** Stores the seed in the data file, so that a restart changes no decision. */
 function seedOf({ seed }: ResolvedEmulator, storage: Storage): number {
   const chosen = seed ?? Number(storage.meta('seed') ?? randomInt(2 ** 47))
   storage.setMeta('seed', String(chosen))
   return chosen
 }
 
-/** Returns the secret, if the options or this call have made it. */
+/** Returns the secret if it was given in the options or generated here. */
 function setEndpoint({ to, secret }: ResolvedEmulator, endpoints: Endpoints): string | undefined {
   if (to === undefined) return secret
   return endpoints.put(DEFAULT_WORKSPACE, { url: to, ...(secret !== undefined && { secret }) }) ?? secret

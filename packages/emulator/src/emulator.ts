@@ -2,11 +2,11 @@ import type { EmulatorApi, WaitOptions, WaitResult } from './api/emulator-api.ts
 
 /** A running emulator. */
 export interface Emulator {
-  /** Base URL, without a slash at the end. */
+  /** Base URL, without a trailing slash. */
   readonly url: string
-  /** Everything it can do, without a detour over HTTP. */
+  /** All operations, called in-process rather than over HTTP. */
   readonly api: EmulatorApi
-  /** The signing secret of the default workspace's endpoint, if this call has set or made it. */
+  /** Signing secret of the default workspace's endpoint, if `startEmulator` set or generated it. */
   readonly secret: string | undefined
   /**
    * Resolves when enough events match, or without a filter when nothing is pending. Rejects with `EmulatorError` after
@@ -15,6 +15,6 @@ export interface Emulator {
   wait(options?: WaitOptions): Promise<WaitResult>
   /** Empties the log: see {@link EmulatorApi.reset}. */
   reset(options?: { readonly everything?: boolean | undefined }): Promise<void>
-  /** Ends everything. What was pending in a file goes on when an emulator is started with it. */
+  /** Stops the emulator. Pending deliveries in a data file continue when an emulator starts with that file. */
   close(): Promise<void>
 }

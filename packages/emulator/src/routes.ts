@@ -1,5 +1,5 @@
 /**
- * Every call of the API with its method, path, body and reply, for tools. Plain data, which loads nothing else.
+ * Every API call with its method, path, body and reply, for tools. This module is plain data and loads nothing else.
  *
  * @module
  */

@@ -19,8 +19,8 @@ import { Storage } from './storage/storage.ts'
 const { version } = createRequire(import.meta.url)('../package.json') as { version: string }
 
 /**
- * Starts the platform on this machine. Resolves once it listens. Rejects with `ConfigurationError` for a wrong option, a
- * port that is in use and a file that cannot be opened.
+ * Starts an emulator of the platform on this machine. Resolves once it listens. Rejects with `ConfigurationError` for
+ * an invalid option, a port in use or a file that cannot be opened.
  *
  * @example
  * const emulator = await startEmulator({ port: 0, to: url, secret })
@@ -63,10 +63,10 @@ class RunningEmulator implements Emulator {
     if (result.met) return result
     const { counts } = await this.api.health()
     const states = Object.entries(counts).filter(([, count]) => count > 0)
-    const found = states.map(([state, count]) => `${count} ${state}`).join(', ') || 'nothing'
+    const found = states.map(([state, count]) => `${count} ${state}`).join(', ') || 'no deliveries'
     throw new EmulatorError(
       'wait_timeout',
-      `waited in vain for ${JSON.stringify(options)}: ${result.count} events match, and the log has ${found}`,
+      `timed out waiting for ${JSON.stringify(options)}: ${result.count} events match; the log has ${found}`,
     )
   }
 
@@ -90,7 +90,7 @@ class RunningEmulator implements Emulator {
   }
 }
 
-/** A host to reach it by from this machine. */
+/** Returns a host name that reaches the emulator from this machine. */
 function reachable(host: string | undefined): string {
   if (host === undefined || host === '0.0.0.0') return '127.0.0.1'
   if (host === '::') return '[::1]'
@@ -112,9 +112,9 @@ function listenerFor(parts: Parts, api: EmulatorApi): RequestListener {
   }
 }
 
-/** Refuses before anything else reads the request. */
+/** Refuses a request before anything else reads it. */
 function refuseHost(response: ServerResponse): void {
-  const error = { code: 'forbidden', message: 'this host is not the emulator: see the option allowedHosts' }
+  const error = { code: 'forbidden', message: 'this host name is not allowed: see the option allowedHosts' }
   response
     .writeHead(403, { ...SECURITY_HEADERS, 'content-type': 'application/json', connection: 'close' })
     .end(JSON.stringify({ error }))

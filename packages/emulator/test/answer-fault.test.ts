@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { answering, start } from './set-up.ts'
 
-test('a reply made up for the app is a failed attempt that the app never sees', async () => {
+test('a reply that replaces the app counts as a failed attempt, which the app never sees', async () => {
   const receiver = await answering()
   const { emulator, http } = await start({ to: receiver.url, delivery: { attempts: 2 } })
   await http.put('/faults', { answer: 503 })
@@ -14,7 +14,7 @@ test('a reply made up for the app is a failed attempt that the app never sees', 
   expect(body.log.map((one: { faults: unknown }) => one.faults)).toEqual([['answered'], ['answered']])
 })
 
-test('for the next attempts only: it counts down, is gone at the end, and the other faults stay', async () => {
+test('answerNext counts down and then removes answer, while other faults stay', async () => {
   const receiver = await answering()
   const { emulator, http } = await start({ to: receiver.url })
   await http.put('/faults', { answer: 'reset', answerChance: true, answerNext: 2, frozenTimestamp: true })
@@ -32,7 +32,7 @@ test('for the next attempts only: it counts down, is gone at the end, and the ot
   expect(log.map(one => one.error ?? one.status)).toEqual(['ECONNRESET', 'ECONNRESET', 202])
 })
 
-test('for the events of one call alone, each for its own attempts', async () => {
+test("a call's answer applies only to its events, and answerNext counts the attempts of each", async () => {
   const receiver = await answering()
   const { emulator, http } = await start({ to: receiver.url })
   await http.post('/events', {
@@ -50,7 +50,7 @@ test('for the events of one call alone, each for its own attempts', async () => 
   expect((await http.get('/faults')).body).toEqual({})
 })
 
-test('a reset brings back those of the start, uncounted', async () => {
+test('a reset restores the initial faults, with the full count', async () => {
   const faults = { answer: 500, answerNext: 1 }
   const { emulator } = await start({ to: (await answering()).url, faults })
   await emulator.api.send('conversation.resolved')
@@ -60,7 +60,7 @@ test('a reset brings back those of the start, uncounted', async () => {
   expect(await emulator.api.faults.get()).toEqual(faults)
 })
 
-test('an answer that there is not is refused by its name', async () => {
+test('an invalid answer is refused with the name of the field', async () => {
   const { http } = await start()
   for (const [faults, message] of [
     [{ answer: 'nothing' }, /200 to 599, 'timeout' or 'reset'/],

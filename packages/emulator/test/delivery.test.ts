@@ -3,7 +3,7 @@ import { sign } from '@ackhook/testing'
 import { expect, test } from 'vitest'
 import { answering, SECRET, serve, start } from './set-up.ts'
 
-test('an event is delivered once, signed with the clock of the emulator', async () => {
+test("an event is delivered once, signed by the emulator's clock", async () => {
   const receiver = await answering()
   const { emulator, clock } = await start({ to: receiver.url })
   const sent = await emulator.api.send('conversation.resolved')
@@ -17,7 +17,7 @@ test('an event is delivered once, signed with the clock of the emulator', async 
   expect(got?.headers['x-service-signature']).toBe(sign(got?.body ?? '', { secret: SECRET, timestamp }))
 })
 
-test('anything but 2xx is retried with growing delays until it is acknowledged, and each attempt is kept', async () => {
+test('replies other than 2xx are retried with growing delays until one is 2xx, and each attempt is kept', async () => {
   const receiver = await answering([500, 302, 404, 201])
   const { emulator } = await start({ to: receiver.url, delivery: { minDelay: '1s', factor: 4 } })
   const sent = await emulator.api.send('conversation.resolved')
@@ -44,7 +44,7 @@ test('anything but 2xx is retried with growing delays until it is acknowledged, 
   expect(log[0]?.replyHeaders).toContainEqual(['content-type', 'application/json'])
 })
 
-test('nothing is sent before its time has come', async () => {
+test('nothing is sent before it is due', async () => {
   const receiver = await answering([500])
   const { emulator } = await start({ to: receiver.url, delivery: { minDelay: '1m' } })
   await emulator.api.send('conversation.resolved')
@@ -55,7 +55,7 @@ test('nothing is sent before its time has come', async () => {
   expect(receiver.got).toHaveLength(2)
 })
 
-test('a clock that the test itself moves starts what is due', async () => {
+test('moving a fake clock directly starts due attempts', async () => {
   const receiver = await answering([500])
   const { emulator, clock } = await start({ to: receiver.url })
   await emulator.api.send('conversation.resolved')
@@ -64,7 +64,7 @@ test('a clock that the test itself moves starts what is due', async () => {
   await emulator.wait({ state: 'acknowledged' })
 })
 
-test('a longer Retry-After is honoured, as seconds and as a date, and can be ignored', async () => {
+test('a longer Retry-After is honored, as seconds and as a date, and can be ignored', async () => {
   const at = '2026-03-01T12:05:00Z'
   const replies = [['120'], [new Date(at).toUTCString()], []]
   const url = await serve((request, response) => {
@@ -89,7 +89,7 @@ test('a longer Retry-After is honoured, as seconds and as a date, and can be ign
   expect(log[0]?.retryAfterMs).toBe(120_000)
 })
 
-test('retries end with the window; the event stays undelivered, and nothing is lost', async () => {
+test('retries end with the window, and the event is kept as undelivered', async () => {
   const receiver = await answering()
   receiver.otherwise = 500
   const { emulator, http } = await start({ to: receiver.url, delivery: { attempts: 50, retryWindow: '1h' } })
@@ -102,7 +102,7 @@ test('retries end with the window; the event stays undelivered, and nothing is l
   expect(Date.parse(log.at(-1)?.at ?? '') - Date.parse(log[0]?.at ?? '')).toBeLessThanOrEqual(3_600_000)
 })
 
-test('a late reply and a missing server are failed attempts that say why', async () => {
+test('a late reply and a missing server are failed attempts with a reason', async () => {
   const silent = await serve(request => {
     request.resume()
   })
@@ -120,10 +120,10 @@ test('a late reply and a missing server are failed attempts that say why', async
   })
 })
 
-test('at most so many requests go to one endpoint at a time, and each event is sent', async () => {
+test('concurrency limits the requests to an endpoint, and each event is sent', async () => {
   let most = 0
   const open: ServerResponse[] = []
-  // Answers three at a time, so that fewer would wait without end.
+  // The receiver replies to three at a time, so fewer concurrent requests would hang.
   const url = await serve((request, response) => {
     request.resume().on('end', () => {
       most = Math.max(most, open.push(response))
@@ -136,7 +136,7 @@ test('at most so many requests go to one endpoint at a time, and each event is s
   expect(most).toBe(3)
 })
 
-test('the field names of another contract are those of what is sent', async () => {
+test("events use another contract's field names", async () => {
   const receiver = await answering()
   const { emulator } = await start({
     to: receiver.url,
@@ -155,7 +155,7 @@ test('the field names of another contract are those of what is sent', async () =
   expect(receiver.got[1]?.event).toMatchObject({ event_id: replay.event, data: { changed: true } })
 })
 
-test('a reset in the middle of it ends what is under way, and nothing of it is recorded for what comes after', async () => {
+test('a reset aborts attempts under way, and records none of them afterwards', async () => {
   const waiting: ServerResponse[] = []
   const url = await serve((request, response) => {
     request.resume().on('end', () => waiting.push(response))
@@ -173,7 +173,7 @@ test('a reset in the middle of it ends what is under way, and nothing of it is r
   expect(deliveries).toMatchObject([{ event: id, seq: 1, attempts: 1, state: 'acknowledged' }])
 })
 
-test('closing ends waits and attempts at once', async () => {
+test('closing ends waits and attempts immediately', async () => {
   const url = await serve(request => void request.resume())
   const { emulator } = await start({ to: url })
   await emulator.api.send('call.started')

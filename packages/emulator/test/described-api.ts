@@ -20,7 +20,7 @@ export interface Reply {
   readonly body: any
 }
 
-/** Calls the HTTP API, and holds every reply to what `openapi.json` says of it. */
+/** Calls the HTTP API, and checks every reply against `openapi.json`. */
 export class DescribedApi {
   readonly #url: string
   readonly #description: Description
@@ -29,7 +29,7 @@ export class DescribedApi {
 
   static async of(url: string): Promise<DescribedApi> {
     const reply = await fetch(`${url}/_emulator/v1/openapi.json`)
-    // Short names instead of pointers, so that each schema is compiled strictly by itself.
+    // Short names replace pointers, so that each schema compiles strictly on its own.
     const text = (await reply.text()).replaceAll('#/components/schemas/', 'api:')
     return new DescribedApi(url, JSON.parse(text) as Description)
   }
@@ -44,10 +44,10 @@ export class DescribedApi {
     }
   }
 
-  /** The operations that a test of this file has called, as `GET /path`. */
+  /** Operations that tests in this file have called, as `GET /path`. */
   static readonly called = new Set<string>()
 
-  /** The operations that are described, as `GET /path`. */
+  /** Returns the described operations, as `GET /path`. */
   get operations(): readonly string[] {
     return Object.entries(this.#description.paths).flatMap(([path, methods]) =>
       Object.keys(methods).map(method => `${method.toUpperCase()} ${path}`),
@@ -92,7 +92,7 @@ export class DescribedApi {
     const schema = described?.content?.[type]?.schema
     if (described?.content === undefined) expect(body).toBe('')
     else this.#conform(schema, body, `the reply ${status} of ${method} ${path}`)
-    // What is accepted is described too.
+    // Accepted request bodies must be described too.
     const accepted = operation?.requestBody?.content['application/json']?.schema
     if (status < 300 && request !== undefined && Object.keys(request).length > 0) {
       this.#conform(accepted, request, `the body of ${method} ${path}`)

@@ -13,9 +13,9 @@ const faults: EmulatorFaults = {
   lostReply: 0.2,
 }
 
-/** The decisions of a run: what is drawn, without the ids, which are new each time. */
+/** Returns a run's decisions, without ids, which are always new. */
 async function decisions(seed: number, concurrency: number): Promise<string> {
-  // The answer depends on the event alone, so that it is the same whatever comes first.
+  // The reply depends only on the event, whatever the order.
   const url = await serve((request, response) => {
     let body = ''
     request.on('data', part => {

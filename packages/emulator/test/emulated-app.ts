@@ -9,16 +9,16 @@ export const APP_SECRET = 'whsec_emulator_pages_0123456789'
 
 export interface EmulatedApp {
   readonly emulator: Emulator
-  /** Ids in the order in which their handler ran. */
+  /** Ids of handled events, in order. */
   readonly handled: string[]
-  /** Instead of the receiver's own reply. */
+  /** Status that replaces the receiver's reply. */
   status: number | undefined
   /** Statuses of the next replies, before `status`. */
   readonly next: number[]
   close(): Promise<void>
 }
 
-/** An emulator that delivers to a real receiver. */
+/** Starts an emulator that delivers to a real receiver. */
 export async function startEmulatedApp(options: EmulatorOptions = {}): Promise<EmulatedApp> {
   const handled: string[] = []
   const next: number[] = []

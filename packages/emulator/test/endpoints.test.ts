@@ -6,7 +6,7 @@ import { answering, SECRET, start } from './set-up.ts'
 const signatures = (header: unknown) => String(header).match(/v1=/g)?.length
 
 describe('the secret', () => {
-  test('is rotated with an overlap in which both sign', async () => {
+  test('can be rotated with an overlap during which both sign', async () => {
     const receiver = await answering()
     const { emulator, clock } = await start({ to: receiver.url })
     const { secret } = await emulator.api.endpoints.rotateSecret({ overlap: '1h' })
@@ -25,7 +25,7 @@ describe('the secret', () => {
     expect(signatures(receiver.got[1]?.headers['x-service-signature'])).toBe(1)
   })
 
-  test('can be given, and is then not answered; without an overlap the old one ends at once', async () => {
+  test('can be given, and is then not returned; without an overlap, the old one ends immediately', async () => {
     const receiver = await answering()
     const { emulator } = await start({ to: receiver.url })
     const next = 'whsec_next_0123456789abcdef'
@@ -40,7 +40,7 @@ describe('the secret', () => {
   })
 })
 
-test('only subscribed categories and types that pass the filter are sent; the rest is skipped with the reason', async () => {
+test('only subscribed categories and types are sent; other events are skipped with the reason', async () => {
   const receiver = await answering()
   const { emulator } = await start({ to: receiver.url })
   await emulator.api.endpoints.put({
@@ -65,7 +65,7 @@ test('only subscribed categories and types that pass the filter are sent; the re
   expect(receiver.got).toHaveLength(2)
 })
 
-test('without an endpoint events are skipped, and a replay finds the one that was set since', async () => {
+test('without an endpoint, events are skipped, and a replay uses an endpoint set later', async () => {
   const receiver = await answering()
   const { emulator } = await start()
   const { deliveries } = await emulator.api.send('call.started')
@@ -76,7 +76,7 @@ test('without an endpoint events are skipped, and a replay finds the one that wa
   expect(receiver.got).toHaveLength(1)
 })
 
-test('a paused endpoint gets nothing, and all of it when it is resumed', async () => {
+test('a paused endpoint gets nothing, and gets all events once it is resumed', async () => {
   const receiver = await answering()
   const { emulator } = await start({ to: receiver.url })
   await emulator.api.endpoints.pause()
@@ -87,7 +87,7 @@ test('a paused endpoint gets nothing, and all of it when it is resumed', async (
   await emulator.wait({ state: 'acknowledged', count: 2 })
 })
 
-test('what is pending when the endpoint is removed stays as undelivered', async () => {
+test('pending deliveries become undelivered when the endpoint is removed', async () => {
   const receiver = await answering([500])
   const { emulator } = await start({ to: receiver.url })
   await emulator.api.send('call.started')
@@ -100,7 +100,7 @@ test('what is pending when the endpoint is removed stays as undelivered', async 
 })
 
 describe('health', () => {
-  test('warns with the reason when too many attempts fail, and clears when enough are acknowledged', async () => {
+  test('warns with the reason if too many attempts fail, and clears when enough are acknowledged', async () => {
     const receiver = await answering()
     receiver.otherwise = 500
     const { emulator } = await start({
@@ -118,9 +118,9 @@ describe('health', () => {
     await fail(1)
     expect(await health()).toMatchObject({
       status: 'warning',
-      reason: '4 of 4 attempts failed within 10 minutes; the last one with 500 code_500',
+      reason: '4 of 4 attempts failed within 10 minutes; the last with 500 code_500',
     })
-    // Silence proves nothing.
+    // Silence clears nothing.
     await emulator.api.clock.advance('1h')
     expect(await health()).toMatchObject({ status: 'warning', attempts: 0 })
     expect((await emulator.api.health()).warnings).toHaveLength(1)
@@ -130,7 +130,7 @@ describe('health', () => {
     expect((await emulator.api.health()).warnings).toEqual([])
   })
 
-  test('is logged without the control characters of a reply', async () => {
+  test("is logged without a reply's control characters", async () => {
     const receiver = await answering([], response =>
       response.writeHead(500).end(JSON.stringify({ code: 'no\u001b[2J\u202e\nhealthy' })),
     )
@@ -144,13 +144,13 @@ describe('health', () => {
     await emulator.api.send('call.started')
     await emulator.wait()
     const reason =
-      '1 of 1 attempts failed within 10 minutes; the last one with 500 no\\u001b[2J\\u202e\\u000ahealthy'
+      '1 of 1 attempts failed within 10 minutes; the last with 500 no\\u001b[2J\\u202e\\u000ahealthy'
     expect(warn.mock.calls).toEqual([
       [expect.objectContaining({ reason }), `the endpoint of default is not healthy: ${reason}`],
     ])
   })
 
-  test('an error repeats an id without its control characters', async () => {
+  test('an error quotes an id without its control characters', async () => {
     const { emulator } = await start()
     await expect(emulator.api.deliveries.get('dlv_\u001b[2J\u202e')).rejects.toThrow(
       /^there is no delivery dlv_\\u001b\[2J\\u202e$/,
@@ -171,7 +171,7 @@ describe('health', () => {
   })
 })
 
-test('health names a workspace whose events go nowhere, and an endpoint that acknowledges nothing', async () => {
+test('health names a workspace without an endpoint, and an endpoint that acknowledges nothing', async () => {
   const receiver = await answering()
   receiver.otherwise = 401
   const { emulator } = await start({ to: receiver.url, delivery: { attempts: 1 } })
@@ -179,13 +179,13 @@ test('health names a workspace whose events go nowhere, and an endpoint that ack
   await emulator.api.workspaces.create('other')
   expect(await warnings()).toEqual([])
   await emulator.api.send('a.b', {}, { workspace: 'other' })
-  expect(await warnings()).toEqual(['other: events were skipped, because it has no endpoint'])
+  expect(await warnings()).toEqual(['other: events were skipped, because the workspace has no endpoint'])
   await emulator.api.send('a.b')
   await emulator.wait()
-  expect(await warnings()).toContain('default: no attempt was acknowledged, of 1 within the last minutes')
+  expect(await warnings()).toContain('default: the last attempt was not acknowledged')
 })
 
-test('the secret of the start is that of the endpoint that the default workspace gets later, also after a reset', async () => {
+test("the default workspace's endpoint gets the initial secret, even if it is set later or after a reset", async () => {
   const receiver = await answering()
   const { emulator } = await start()
   for (const _ of [1, 2]) {
@@ -201,7 +201,7 @@ test('the secret of the start is that of the endpoint that the default workspace
 })
 
 test.each(['', ' '.repeat(16), 'short'])(
-  'the secret %j, with which no receiver starts, is refused',
+  'the secret %j, which no receiver accepts, is refused',
   async secret => {
     await expect(startEmulator({ port: 0, secret })).rejects.toMatchObject({ option: 'secret' })
     const { emulator } = await start({ to: 'http://localhost:1/' })

@@ -24,7 +24,7 @@ async function open(url: string): Promise<Page> {
 
 const press = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click()
 
-test('the page makes an app fail half the time, says so on every page, and ends it', async () => {
+test('a form makes an app fail half the time, every page shows it, and a button ends it', async () => {
   const receiver = await answering()
   const { emulator } = await start({ to: receiver.url })
   const page = await open(`${emulator.url}/#/faults`)
@@ -49,7 +49,7 @@ test('the page makes an app fail half the time, says so on every page, and ends 
   expect(await emulator.api.faults.get()).toEqual({})
 })
 
-test('faults for the next attempts count down before the eyes, and leave alone what is being typed', async () => {
+test('faults for the next attempts count down visibly, and do not overwrite text being typed', async () => {
   const { emulator } = await start({ to: (await answering()).url })
   const page = await open(`${emulator.url}/#/faults`)
   await page.getByLabel('Answer: a status, timeout or reset').fill('reset')
@@ -66,7 +66,7 @@ test('faults for the next attempts count down before the eyes, and leave alone w
   expect(await delay.inputValue()).toBe('250ms')
 })
 
-test('an answer that there is not is refused before and after it is sent', async () => {
+test('an invalid answer is refused by the page and by the API', async () => {
   const { emulator } = await start()
   const page = await open(`${emulator.url}/#/faults`)
   const answer = page.getByLabel('Answer: a status, timeout or reset')

@@ -5,7 +5,7 @@ import { after, answering, SECRET, start } from './set-up.ts'
 
 let operations: readonly string[] = []
 afterAll(() => {
-  // Its replies are a stream, which the tests of the stream read.
+  // The stream has tests of its own.
   const called = new Set([...DescribedApi.called, 'GET /_emulator/v1/stream'])
   expect(operations.filter(one => !called.has(one))).toEqual([])
 })
@@ -22,7 +22,7 @@ async function running(options: Parameters<typeof start>[0] = {}, statuses: numb
 }
 
 describe('events and deliveries', () => {
-  test('events are taken in together, and found by each filter', async () => {
+  test('events are accepted together, and found by each filter', async () => {
     const { http, send, emulator } = await running({}, [500])
     const [first] = await send('conversation.resolved')
     await emulator.wait({ status: 500 })
@@ -54,7 +54,7 @@ describe('events and deliveries', () => {
     expect(await found('text=whatsapp&state=acknowledged')).toEqual([])
   })
 
-  test('a filter that means nothing is refused with the name of the field', async () => {
+  test('an invalid filter is refused with the name of the field', async () => {
     const { http } = await running()
     for (const [query, field] of [
       ['text=ab', 'text'],
@@ -75,7 +75,7 @@ describe('events and deliveries', () => {
     }
   })
 
-  test('a pattern of types means the same in an endpoint, a wait and a replay', async () => {
+  test('a type pattern works the same in an endpoint, a wait and a replay', async () => {
     const { http, send, emulator, receiver } = await running()
     await http.put('/workspaces/default/endpoint', { types: ['call.*'] })
     await send('conversation.resolved', 'call.missed', 'call')
@@ -87,7 +87,7 @@ describe('events and deliveries', () => {
     expect([status, body.error.field]).toEqual([400, 'types'])
   })
 
-  test('pages follow each other without a gap in both orders, at most 200 at a time', async () => {
+  test('pages follow each other without a gap in both orders, with at most 200 deliveries each', async () => {
     const { http, send, emulator } = await running()
     for (let i = 0; i < 3; i++) await send(...Array.from({ length: 100 }, () => 'call.started'))
     await emulator.wait()
@@ -120,7 +120,7 @@ describe('events and deliveries', () => {
     expect(receiver.got[0]?.body).toBe(body)
   })
 
-  test('rawData reaches the receiver as it was typed, without sample data', async () => {
+  test('rawData reaches the receiver unchanged, without sample data', async () => {
     const { http, emulator, receiver } = await running()
     const rawData = '{ "big": 12345678901234567890, "one": 1.0, "thousand": 1e3, "u": "\\u00e9" }'
     const event = {
@@ -139,14 +139,14 @@ describe('events and deliveries', () => {
     expect(receiver.got[1]?.body).toMatch(/"data":\{"n":1\.10\}\}$/)
   })
 
-  test('rawData is in the field that the contract names', async () => {
+  test("rawData is in the contract's data field", async () => {
     const { http, emulator, receiver } = await running({ delivery: { fields: { data: 'payload' } } })
     await http.post('/events', { events: [{ type: 'call.started', rawData: '{"n":1.0}' }] })
     await emulator.wait()
     expect(receiver.got[0]?.body).toMatch(/"payload":\{"n":1\.0\}\}$/)
   })
 
-  test('the same seed gives the same sample data, under another id', async () => {
+  test('the same seed gives the same sample data, with another id', async () => {
     const { http, emulator, receiver } = await running()
     const seeded = (seed: number) => ({ type: 'conversation.resolved', seed })
     await http.post('/events', { events: [seeded(7), seeded(7), seeded(8)] })
@@ -158,7 +158,7 @@ describe('events and deliveries', () => {
     expect(one).not.toHaveProperty('seed')
   })
 
-  test('what is no event is refused, and with it all events of the call', async () => {
+  test('an invalid event is refused with all events of its call', async () => {
     const { http } = await running()
     const wrong = async (events: unknown, field: string) => {
       const { status, body } = await http.post('/events', { events } as object)
@@ -184,7 +184,7 @@ describe('events and deliveries', () => {
     expect((await http.get('/deliveries/dlv_missing/body')).status).toBe(404)
   })
 
-  test('gives the exact last request as a file, and refuses it before there is one', async () => {
+  test('returns the exact last request as a file, and 409 before the first attempt', async () => {
     const { emulator, http } = await start({ to: (await answering()).url })
     await emulator.api.endpoints.pause()
     const sent = await emulator.api.sendAll([{ body: '{"id":"evt_f","type":"a.b","price":1.10}' }])
@@ -200,7 +200,7 @@ describe('events and deliveries', () => {
 })
 
 describe('replay', () => {
-  test('as it is, with its old signature, and edited under a new id', async () => {
+  test('repeats the exact request, or sends an edited event with a new id', async () => {
     const { http, send, emulator, receiver, clock } = await running()
     const [event] = await send('conversation.resolved')
     const id = event?.deliveries[0]?.id
@@ -228,7 +228,7 @@ describe('replay', () => {
     })
   })
 
-  test('what an edit does not replace stays as it was written', async () => {
+  test('an edit leaves all other text unchanged', async () => {
     const { http, emulator, receiver } = await running()
     const body = '{ "type": "a.b", "price": 1.10, "id": "evt_1", "data": { "big": 12345678901234567890 } }'
     const sent = await http.post('/events', { events: [{ body }] })
@@ -249,7 +249,7 @@ describe('replay', () => {
     expect(receiver.got[3]?.body).toBe(body.replace('evt_1', whole.body.event).replace('1.10', '1.20'))
   })
 
-  test('by filter: counted first, then done in steps, and what fails again is not caught in a circle', async () => {
+  test('replays by filter: counts first, works in pages, and does not repeat deliveries that fail again', async () => {
     const { http, send, emulator, receiver } = await running({ delivery: { attempts: 1 } })
     receiver.otherwise = 500
     await send('call.started', 'call.missed', 'conversation.resolved', 'call.completed')
@@ -264,7 +264,7 @@ describe('replay', () => {
     const second = await http.post('/deliveries/replay', { filter, limit: 2, after: first.body.next })
     expect(second.body).toMatchObject({ done: 1, next: null })
     await emulator.wait()
-    // Each of the three failed again as a delivery of its own, and the first ones are no longer undelivered.
+    // Each of the three failed again as a new delivery, and the originals are no longer undelivered.
     expect((await http.get('/undelivered')).body.deliveries).toHaveLength(4)
     const replayed = (await http.get('/deliveries?state=replayed')).body.deliveries
     expect(replayed).toHaveLength(3)
@@ -277,7 +277,7 @@ describe('replay', () => {
     expect((await http.post('/deliveries/replay', { after: 'x' })).status).toBe(400)
   })
 
-  test('what is undelivered or pending can be discarded, and a retry need not be waited for', async () => {
+  test('undelivered and pending deliveries can be discarded, and a retry can start early', async () => {
     const { http, send, emulator, receiver } = await running({ delivery: { attempts: 2 } }, [500, 500])
     const [one, two] = await send('call.started', 'call.missed')
     await emulator.wait({ status: 500, count: 2 })
@@ -303,7 +303,7 @@ describe('replay', () => {
     })
   })
 
-  test('a replay that the emulator cannot make changes nothing', async () => {
+  test('an impossible replay changes nothing', async () => {
     const { http, send, emulator, receiver } = await running({ delivery: { attempts: 1 } })
     receiver.otherwise = 500
     const [event] = await send('call.started')
@@ -336,7 +336,7 @@ describe('messages', () => {
     headers: Record<string, string> = { authorization: 'Bearer k' },
   ) => http.call('POST', '/v1/messages', body, headers)
 
-  test('the four published fields are checked, and nothing else', async () => {
+  test('only the four published fields are checked', async () => {
     const { http } = await running()
     const accepted = await post(http, { ...message, variables: { order: 'A-1' }, more: true })
     expect(accepted).toMatchObject({ status: 202, body: { id: expect.stringMatching(/^msg_/) } })
@@ -357,7 +357,7 @@ describe('messages', () => {
     expect((await post(http, message, { authorization: 'Basic eA==' })).status).toBe(401)
   })
 
-  test('a message can be advanced, and each step is an event of a guessed type', async () => {
+  test('a message can be advanced, and each step sends an event of a guessed type', async () => {
     const { http, emulator, receiver } = await running()
     const { id } = (await post(http, message)).body
     expect((await http.get(`/messages/${id}`)).body).toMatchObject({
@@ -386,7 +386,7 @@ describe('messages', () => {
     expect((await http.get('/messages/msg_missing')).status).toBe(404)
   })
 
-  test('an inbound message is an event too', async () => {
+  test('an inbound message sends an event', async () => {
     const { http, emulator, receiver } = await running()
     const { body } = await http.post('/messages/inbound', { from: '+4915112345678', text: 'Where is it?' })
     expect(body.message).toMatchObject({ direction: 'inbound', from: '+4915112345678', text: 'Where is it?' })
@@ -404,7 +404,7 @@ describe('messages', () => {
     ])
   })
 
-  test('the reply can be another one', async () => {
+  test('the reply can be configured', async () => {
     const { http } = await running({
       messageReply: { status: 201, body: { message: { ref: 'm/$id' }, list: ['$id', 1] } },
     })
@@ -414,7 +414,7 @@ describe('messages', () => {
   })
 })
 
-describe('the rest', () => {
+describe('other calls', () => {
   test('health, settings and statistics', async () => {
     const { http, send, emulator } = await running()
     await send('call.started', 'conversation.resolved')
@@ -447,7 +447,7 @@ describe('the rest', () => {
     expect((await http.get('/stats?from=2026-03-02T00:00:00Z&to=2026-03-01T00:00:00Z')).status).toBe(400)
   })
 
-  test('a wait ends when enough different events match, or with what there is when the time is up', async () => {
+  test('a wait ends when enough different events match, or with the matches so far at the timeout', async () => {
     const { http, send } = await running({ faults: { duplicate: true } })
     const waiting = http.post('/wait', { state: 'acknowledged', count: 2, timeout: '20s' })
     await send('call.started')
@@ -468,7 +468,7 @@ describe('the rest', () => {
     }
   })
 
-  test('in the process a wait in vain rejects and says what there is', async () => {
+  test('in-process, a wait that times out rejects and reports the state of the log', async () => {
     const { emulator, send } = await running()
     await send('call.started')
     await emulator.wait()
@@ -478,7 +478,7 @@ describe('the rest', () => {
     })
   })
 
-  test('the clock moves forward only, and reset takes it back and empties the log', async () => {
+  test('the clock moves only forward, and reset restores it and empties the log', async () => {
     const { http, send, emulator } = await running()
     expect((await http.get('/clock')).body.now).toBe('2026-03-01T12:00:00.000Z')
     expect((await http.post('/clock/advance', { by: '90m' })).body.now).toBe('2026-03-01T13:30:00.000Z')
@@ -500,7 +500,7 @@ describe('the rest', () => {
     expect(workspaces).toMatchObject([{ id: 'default', endpoint: { secret: `••••${SECRET.slice(-4)}` } }])
   })
 
-  test('the clock of the machine can be advanced too', async () => {
+  test("the machine's clock can be advanced too", async () => {
     const receiver = await answering([500])
     const emulator = await startEmulator({ port: 0, to: receiver.url, secret: SECRET })
     after(() => emulator.close())
@@ -517,7 +517,7 @@ describe('the rest', () => {
     expect(Date.parse(await emulator.api.clock.now())).toBeLessThan(before + 3_000_000)
   })
 
-  test('workspaces have an endpoint each', async () => {
+  test('each workspace has its own endpoint', async () => {
     const { http, emulator, receiver } = await running()
     expect((await http.post('/workspaces', { id: 'team-a' })).status).toBe(201)
     expect((await http.post('/workspaces', { id: 'team a' })).status).toBe(400)
@@ -545,7 +545,7 @@ describe('the rest', () => {
     expect((await http.get('/openapi.json')).body.info.version).toMatch(/^\d/)
   })
 
-  test('in the process an id that is missing is refused as one that is not there', async () => {
+  test('in-process, a missing id is refused like an unknown one', async () => {
     const { api } = (await running()).emulator
     const missing = undefined as never
     await expect(api.deliveries.get(missing)).rejects.toMatchObject({ code: 'not_found' })

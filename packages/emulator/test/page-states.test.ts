@@ -22,7 +22,7 @@ const at = (place: string) => `${app.emulator.url}/#/${place}`
 const focused = (page: Page) => page.evaluate('document.activeElement.textContent')
 const FRAME = '.table-frame'
 
-/** Events that nobody took. */
+/** Creates undelivered events. */
 async function undelivered(...ids: string[]): Promise<readonly string[]> {
   app.status = 503
   const sent = await app.emulator.api.sendAll(ids.map(id => ({ type: 'a.b', id })))
@@ -32,23 +32,23 @@ async function undelivered(...ids: string[]): Promise<readonly string[]> {
 }
 
 describe('an empty list', () => {
-  it('says whether there is nothing, nothing with these filters, or nothing is known', async () => {
+  it('shows whether it has no items, none match the filters, or it could not be loaded', async () => {
     const context = await contextWith()
     const page = await open(at('undelivered'), context, FAILED_LOAD)
-    await page.getByRole('heading', { name: 'Nothing is undelivered' }).waitFor()
+    await page.getByRole('heading', { name: 'No undelivered events' }).waitFor()
     expect(await button(page, 'Replay all that match').isDisabled()).toBe(true)
     await undelivered('evt_1')
     await page.getByRole('link', { name: 'evt_1' }).waitFor()
     await page.getByLabel('Type').fill('c.d')
     await page.getByLabel('Type').press('Enter')
     await page.getByRole('heading', { name: 'No deliveries match these filters' }).waitFor()
-    expect(await page.getByText('Nothing is undelivered').count()).toBe(0)
+    expect(await page.getByText('No undelivered events').count()).toBe(0)
     await button(page, 'Clear the filters').click()
     await page.getByRole('link', { name: 'evt_1' }).waitFor()
     await context.route('**/deliveries?*', route => route.abort())
     await page.reload()
-    await page.getByRole('heading', { name: 'Not known' }).waitFor()
-    expect(await page.getByText('Nothing is undelivered').count()).toBe(0)
+    await page.getByRole('heading', { name: 'Not available' }).waitFor()
+    expect(await page.getByText('No undelivered events').count()).toBe(0)
     await context.unroute('**/deliveries?*')
     await button(page, 'Try again').click()
     await page.getByRole('link', { name: 'evt_1' }).waitFor()
@@ -56,7 +56,7 @@ describe('an empty list', () => {
 })
 
 describe('the form to send', () => {
-  it('keeps what was typed when the type changes and when the user comes back', async () => {
+  it('keeps typed data when the type changes and when the user returns', async () => {
     const page = await open(at('send'))
     await page.getByLabel('data', { exact: true }).fill('{"mine": 1}')
     await page.getByLabel('Type').fill('call.missed')
@@ -69,10 +69,10 @@ describe('the form to send', () => {
     expect(await page.getByLabel('Type').inputValue()).toBe('call.missed')
   })
 
-  it('shows how far it is on every page, and stops where it is told to', async () => {
+  it('shows its progress on every page, and stops on request', async () => {
     const page = await open(at('send'))
     await page.getByLabel('How many').fill('500')
-    await page.getByLabel('At most per second').fill('1')
+    await page.getByLabel('Maximum per second').fill('1')
     await button(page, /^Send$/).click()
     expect(await button(page, 'Sending …').isDisabled()).toBe(true)
     await page.getByRole('link', { name: 'Faults' }).click()
@@ -82,7 +82,7 @@ describe('the form to send', () => {
     expect(page.url()).toContain('#/faults')
   })
 
-  it('leaves a user who has gone to another page there', async () => {
+  it('does not move a user who has opened another page', async () => {
     const context = await contextWith()
     let goOn = (): void => {}
     const held = new Promise<void>(resolve => {
@@ -102,7 +102,7 @@ describe('the form to send', () => {
 })
 
 describe('the keyboard', () => {
-  it('moves the focus by j and k, and has no single keys once they are turned off', async () => {
+  it('moves the focus by j and k, until single-key shortcuts are turned off', async () => {
     await undelivered('evt_1', 'evt_2')
     const page = await open(at('deliveries'))
     await page.getByRole('link', { name: 'evt_2' }).waitFor()
@@ -114,15 +114,15 @@ describe('the keyboard', () => {
       await page.keyboard.press(key)
       await vi.waitFor(async () => expect(await focused(page)).toBe(id))
     }
-    await button(page, 'Turn these keys off').click()
+    await button(page, 'Turn shortcuts off').click()
     await page.keyboard.press('j')
     await page.keyboard.press('r')
     expect(await page.locator('dialog').count()).toBe(0)
     await page.reload()
-    await button(page, 'Turn them on').waitFor()
+    await button(page, 'Turn shortcuts on').waitFor()
   })
 
-  it('begins on Cancel where an action cannot be taken back', async () => {
+  it('starts on Cancel if an action cannot be undone', async () => {
     await undelivered('evt_1')
     const page = await open(at('undelivered'))
     await button(page, 'Discard all that match').click()
@@ -132,7 +132,7 @@ describe('the keyboard', () => {
     expect((await app.emulator.api.health()).counts.undelivered).toBe(1)
   })
 
-  it('finds a list where it was left', async () => {
+  it('returns to the same place in a list', async () => {
     await app.emulator.api.sendAll(Array.from({ length: 150 }, (_, n) => ({ type: 'a.b', id: `evt_${n}` })))
     await app.emulator.wait()
     const page = await open(at('deliveries'))
@@ -148,8 +148,8 @@ describe('the keyboard', () => {
   })
 })
 
-describe('what is shown', () => {
-  it('writes out a NUL and what turns the direction of text', async () => {
+describe('a page', () => {
+  it('escapes NUL and characters that change the text direction', async () => {
     const event = { id: 'evt_\u202eexe', type: 'a.b\0c', created_at: '2026-11-22T00:00:00Z', data: {} }
     const [sent] = await app.emulator.api.sendAll([{ body: JSON.stringify(event) }])
     const page = await open(at('deliveries'))
@@ -159,7 +159,7 @@ describe('what is shown', () => {
     expect(await page.locator('main').innerText()).not.toContain('\u202e')
   })
 
-  it('is a time of the reader with its zone', async () => {
+  it("shows times in the reader's zone", async () => {
     const [id] = await undelivered('evt_1')
     const page = await open(at('deliveries'), await contextWith({ timezoneId: 'Asia/Kolkata' }))
     await page.getByRole('columnheader', { name: 'Created (UTC+5:30)' }).waitFor()
@@ -170,7 +170,7 @@ describe('what is shown', () => {
       .waitFor()
   })
 
-  it('begins with the reply to the last failed attempt, and what changed in it', async () => {
+  it('opens the reply to the last failed attempt, and its changes', async () => {
     app.next.push(500, 503)
     const sent = await app.emulator.api.send('a.b')
     await app.emulator.wait({ state: 'undelivered' })
@@ -183,11 +183,11 @@ describe('what is shown', () => {
     expect(await last.locator('ins').innerText()).toBe('+ 503')
   })
 
-  it('keeps every column at 390 pixels, and looks disabled where it is', async () => {
+  it('keeps every column at 390 pixels, and disabled buttons look disabled', async () => {
     const page = await open(at('undelivered'), await contextWith({ viewport: { width: 390, height: 800 } }))
     const colour = () =>
       page.evaluate("getComputedStyle(document.querySelector('button.primary')).backgroundColor")
-    await page.getByRole('heading', { name: 'Nothing is undelivered' }).waitFor()
+    await page.getByRole('heading', { name: 'No undelivered events' }).waitFor()
     const before = await colour()
     await undelivered('evt_1')
     await page.getByRole('link', { name: 'evt_1' }).waitFor()
@@ -197,13 +197,13 @@ describe('what is shown', () => {
     expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true)
   })
 
-  it('says that a token is wrong', async () => {
+  it('reports a wrong token', async () => {
     const locked = await startEmulatedApp({ token: 'a-token-of-sixteen-bytes' })
     try {
       const page = await open(locked.emulator.url, await contextWith({ bypassCSP: true }), /401/)
-      await page.getByLabel('This emulator asks for its token').fill('another-token-of-it')
+      await page.getByLabel('This emulator requires its token').fill('another-token-of-it')
       await button(page, 'Continue').click()
-      await page.getByText('This is not its token.').waitFor()
+      await page.getByText('This token is wrong.').waitFor()
       await expectAccessible(page)
     } finally {
       await locked.close()
@@ -212,7 +212,7 @@ describe('what is shown', () => {
 })
 
 it.each(inFull(['light', 'dark'] as const, ['light'] as const))(
-  'has no finding of axe in %s: empty, filtered, failing, asking, editing',
+  'has no axe violations in %s: empty, filtered, failing, asking, editing',
   { timeout: 240_000 },
   async colorScheme => {
     const context = await contextWith({ colorScheme, bypassCSP: true })
@@ -222,12 +222,12 @@ it.each(inFull(['light', 'dark'] as const, ['light'] as const))(
       await page.getByText(text).first().waitFor()
       await expectAccessible(page)
     }
-    await check('deliveries', 'Nothing was sent yet')
-    await check('undelivered', 'Nothing is undelivered')
+    await check('deliveries', 'No deliveries yet')
+    await check('undelivered', 'No undelivered events')
     await check('messages', 'No messages yet')
     const [id] = await undelivered('evt_1')
     await check('undelivered?state=undelivered&type=c.d', 'No deliveries match')
-    await check('deliveries/none', 'There is no such delivery')
+    await check('deliveries/none', 'Delivery not found')
     await check(`deliveries/${id}`, 'Attempt 2')
     await button(page, 'Edit and send').click()
     await expectAccessible(page)
@@ -241,7 +241,7 @@ it.each(inFull(['light', 'dark'] as const, ['light'] as const))(
     )
     for (const place of ['deliveries', 'undelivered', 'endpoint', 'messages', 'settings']) {
       await page.goto('about:blank')
-      await check(place, 'The server does not answer')
+      await check(place, 'The server does not respond')
     }
   },
 )

@@ -18,7 +18,7 @@ const rows = (page: Page) => page.locator('tr.row')
 const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name })
 
 describe('the list of deliveries', () => {
-  it('shows the one command to try while it is empty, then each event as it happens', async () => {
+  it('shows a command to try while it is empty, then each event as it arrives', async () => {
     const { emulator, handled } = await start()
     const page = await open(emulator.url)
     await page.getByText('npx ackhook emulator send conversation.resolved').waitFor()
@@ -28,7 +28,7 @@ describe('the list of deliveries', () => {
     expect(handled).toEqual(['evt_live'])
   })
 
-  it('does not move under one who reads it, and counts what is new instead', async () => {
+  it('does not move while the user reads, and counts new deliveries instead', async () => {
     const { emulator } = await start()
     await emulator.api.sendAll(Array.from({ length: 60 }, (_, n) => ({ type: 'a.b', id: `evt_${n}` })))
     const page = await open(emulator.url)
@@ -52,7 +52,7 @@ describe('the list of deliveries', () => {
     await page.getByRole('link', { name: 'evt_while_paused' }).waitFor()
   })
 
-  it('keeps its filters in the address, and asks the emulator', async () => {
+  it('keeps its filters in the address, and queries the emulator', async () => {
     const { emulator } = await start()
     await emulator.api.sendAll([
       { type: 'a.b', id: 'evt_1' },
@@ -75,7 +75,7 @@ describe('the list of deliveries', () => {
     await vi.waitFor(async () => expect(await page.locator('tr.row a').allInnerTexts()).toEqual(['evt_2']))
   })
 
-  it('is walked through by j and k, opened by Enter, and replays by r after a question', async () => {
+  it('moves by j and k, opens by Enter, and replays by r after a confirmation', async () => {
     const { emulator, handled } = await start()
     await emulator.api.sendAll([
       { type: 'a.b', id: 'evt_1' },
@@ -97,7 +97,7 @@ describe('the list of deliveries', () => {
     expect(handled).toEqual(['evt_1', 'evt_2'])
   })
 
-  it('is walked to its end and back with a small document, and loads again what it let go of', async () => {
+  it('scrolls to its end and back with a small document, and reloads released rows', async () => {
     const { emulator } = await start()
     await emulator.api.endpoints.pause()
     for (let batch = 0; batch < 3; batch++) {
@@ -117,7 +117,7 @@ describe('the list of deliveries', () => {
     expect(await rows(page).last().getAttribute('aria-rowindex')).toBe('3001')
     const requested: string[] = []
     page.on('request', request => requested.push(new URL(request.url()).search))
-    // In the middle, where no row is held, and then at the top.
+    // Scrolls to the middle, where no row is held, and then to the top.
     await frame.evaluate(element => element.scrollTo(0, 40 * 1000))
     await vi.waitFor(async () => expect(await shown()).toContain('evt_1990'))
     await frame.evaluate(element => element.scrollTo(0, 0))
@@ -125,7 +125,7 @@ describe('the list of deliveries', () => {
     expect(requested.filter(search => search.includes('limit=100'))).not.toEqual([])
   })
 
-  it('sorts all deliveries by time both ways, by mouse and by keyboard, and keeps that in the address', async () => {
+  it('sorts all deliveries by time both ways, by mouse and keyboard, and keeps the order in the address', async () => {
     const { emulator } = await start()
     await emulator.api.sendAll(Array.from({ length: 150 }, (_, n) => ({ type: 'a.b', id: `evt_${n}` })))
     await emulator.wait()
@@ -150,7 +150,7 @@ describe('the list of deliveries', () => {
     expect(page.url()).not.toContain('order')
   })
 
-  it('misses nothing that happens between the first reply and the opening of the stream', async () => {
+  it('misses no change between the first reply and the opening of the stream', async () => {
     const { emulator } = await start()
     const context = await contextWith()
     let openStream = () => {}
@@ -162,14 +162,14 @@ describe('the list of deliveries', () => {
       await route.continue()
     })
     const page = await open(emulator.url, context)
-    await page.getByText('Nothing was sent yet').waitFor()
+    await page.getByText('No deliveries yet').waitFor()
     await emulator.api.send('a.b', { id: 'evt_between' })
     await emulator.wait()
     openStream()
     await page.getByRole('link', { name: 'evt_between' }).waitFor()
   })
 
-  it('asks for its rows once, and beside the health of the emulator', async () => {
+  it("loads its rows once, in parallel with the emulator's health", async () => {
     const { emulator } = await start()
     await emulator.api.send('a.b', { id: 'evt_1' })
     await emulator.wait()
@@ -192,13 +192,13 @@ describe('the list of deliveries', () => {
     expect(asked.filter(url => url.includes('limit=100'))).toHaveLength(1)
   })
 
-  it('has a chart that follows the time filter and says what was replayed and discarded', async () => {
+  it('has a chart that follows the time filter and counts replayed and discarded deliveries', async () => {
     const app = await start({ delivery: { attempts: 1 } })
     const { api } = app.emulator
     app.status = 503
     const sent = await api.sendAll([{ type: 'a.b' }, { type: 'a.b' }, { type: 'a.b' }])
     await api.wait({ state: 'undelivered', count: 3 })
-    // Not the receiver: it refuses what was signed hours ahead.
+    // The receiver would refuse timestamps hours ahead.
     app.status = 200
     const [first, second] = sent.map(({ deliveries }) => deliveries[0]?.id ?? '')
     await api.deliveries.replay(first ?? '')
@@ -216,7 +216,7 @@ describe('the list of deliveries', () => {
     await page.getByText('by 1 min').waitFor()
   })
 
-  it('moves nothing under the mouse when the figures of the chart arrive', async () => {
+  it('moves nothing under the pointer when the chart loads', async () => {
     const { emulator } = await start()
     await emulator.api.send('a.b', { id: 'evt_1' })
     await emulator.wait()
@@ -237,11 +237,11 @@ describe('the list of deliveries', () => {
     expect(await rows(page).first().boundingBox()).toEqual(before)
   })
 
-  it('keeps a small document while events pour in', { timeout: 120_000 }, async () => {
+  it('keeps a small document while many events arrive', { timeout: 120_000 }, async () => {
     const { emulator } = await start()
     const page = await open(emulator.url)
     await page.getByText('live', { exact: true }).waitFor()
-    await page.getByText('Nothing was sent yet').waitFor()
+    await page.getByText('No deliveries yet').waitFor()
     for (let batch = 0; batch < 2; batch++) {
       await emulator.api.sendAll(Array.from({ length: 100 }, () => ({ type: 'a.b' })))
     }
@@ -272,7 +272,7 @@ describe('a delivery', () => {
       .waitFor()
   })
 
-  it('shows numbers as they were sent, and exact bytes on request', async () => {
+  it('shows numbers as sent, and exact bytes on request', async () => {
     const { emulator } = await start()
     const body =
       '{"id":"evt_n","type":"a.b","created_at":"2026-11-22T00:00:00Z","data":{"n":12345678901234567890.10, "é":"\\u00e9"}}'
@@ -284,7 +284,7 @@ describe('a delivery', () => {
     expect(await page.locator('.source pre').last().innerText()).toBe(body)
   })
 
-  it('is copied as a command that a shell runs as it was sent', async () => {
+  it('is copied as a curl command that sends the same event', async () => {
     const { emulator, handled } = await start()
     const sent = await emulator.api.send('a.b', { data: { text: "it's; $(rm -rf /) `id`" } })
     await emulator.wait()
@@ -301,13 +301,13 @@ describe('a delivery', () => {
     expect(handled).toHaveLength(1)
   })
 
-  it('is edited under a new id, and the page goes to the new delivery', async () => {
+  it('is edited under a new id, and the page opens the new delivery', async () => {
     const { emulator, handled } = await start()
     const sent = await emulator.api.send('conversation.resolved', { id: 'evt_old' })
     await emulator.wait()
     const page = await open(`${emulator.url}/#/deliveries/${sent.deliveries[0]?.id}`)
     await button(page, 'Edit and send').click()
-    const text = page.getByLabel('The event, to be sent under a new id')
+    const text = page.getByLabel('Event to send under a new id')
     await text.fill((await text.inputValue()).replace('"ai"', '"human"'))
     await button(page, 'Send the edited event').click()
     await page.getByText('"human"').first().waitFor()
@@ -317,7 +317,7 @@ describe('a delivery', () => {
   })
 })
 
-it('what is undelivered is replayed together, after a question with its number', async () => {
+it('undelivered events are replayed together, after a confirmation with their number', async () => {
   const app = await start({ delivery: { attempts: 1 } })
   app.status = 503
   await app.emulator.api.sendAll([{ type: 'a.b' }, { type: 'a.b' }, { type: 'c.d' }])
@@ -335,7 +335,7 @@ it('what is undelivered is replayed together, after a question with its number',
   await vi.waitFor(() => expect(app.handled).toHaveLength(2))
 })
 
-it('an endpoint is set, paused, resumed and given a new secret, which is shown once', async () => {
+it('an endpoint is set, paused, resumed and gets a new secret, which is shown once', async () => {
   const { emulator } = await start()
   const page = await open(`${emulator.url}/#/endpoint`)
   await page.getByText('healthy').waitFor()
@@ -355,7 +355,7 @@ it('an endpoint is set, paused, resumed and given a new secret, which is shown o
   await page.reload()
   await page.getByText('and the previous one').waitFor()
   expect(await page.getByText(/SIGNING_SECRET=/).count()).toBe(0)
-  await page.getByLabel('Another workspace').fill('second')
+  await page.getByLabel('New workspace').fill('second')
   await button(page, 'Add').click()
   await page.getByRole('link', { name: 'second' }).click()
   await page.getByText('This workspace has no endpoint').waitFor()
@@ -380,11 +380,11 @@ it('events are sent from a form, with their guesses marked and faults set', asyn
   expect(handled).toHaveLength(3)
 })
 
-it('data goes out as it was typed, and sample data by its seed', async () => {
+it('data is sent as typed, and sample data follows its seed', async () => {
   const { emulator } = await start()
   const page = await open(`${emulator.url}/#/send`)
   const data = page.getByLabel('data', { exact: true })
-  const seed = page.getByLabel('Seed of the sample')
+  const seed = page.getByLabel('Seed for sample data')
   await data.fill('{"price": 1.10')
   await page.getByText('This is not JSON').waitFor()
   expect(await button(page, /^Send$/).isDisabled()).toBe(true)
@@ -392,7 +392,7 @@ it('data goes out as it was typed, and sample data by its seed', async () => {
   await page.getByText('data must be a JSON object').waitFor()
   const typed = '{"price": 1.10, "big": 12345678901234567890}'
   await data.fill(typed)
-  await page.getByText('sent exactly as it is written').waitFor()
+  await page.getByText('sent unchanged').waitFor()
   expect(await seed.isDisabled()).toBe(true)
   await button(page, /^Send$/).click()
   await page.getByText('12345678901234567890').waitFor()
@@ -406,9 +406,9 @@ it('data goes out as it was typed, and sample data by its seed', async () => {
     await page.goto(`${emulator.url}/#/send`)
     await page.getByLabel('Type').fill('contact.created')
     await page.getByLabel('Type').press('Tab')
-    // The draft is still there the second time.
+    // The draft survives, so the second turn starts with sample data.
     if (turn === 0) await button(page, 'Use sample data').click()
-    await page.getByText('makes sample data').waitFor()
+    await page.getByText('generates sample data').waitFor()
     await seed.fill('7')
     await button(page, /^Send$/).click()
     await page.getByRole('heading', { name: 'Attempts' }).waitFor()
@@ -418,7 +418,7 @@ it('data goes out as it was typed, and sample data by its seed', async () => {
   expect(first?.id).not.toBe(second?.id)
 })
 
-it('a message of the platform is advanced, and a customer writes', async () => {
+it("a message is advanced, and a customer's message is simulated", async () => {
   const { emulator, handled } = await start()
   const reply = await fetch(`${emulator.url}/v1/messages`, {
     method: 'POST',
@@ -427,16 +427,16 @@ it('a message of the platform is advanced, and a customer writes', async () => {
   })
   const { id } = (await reply.json()) as { id: string }
   const page = await open(`${emulator.url}/#/messages`)
-  await button(page, `${id} is delivered`).click()
+  await button(page, `Advance ${id} to delivered`).click()
   await page.getByText(`${id} is delivered.`).waitFor()
-  await page.getByLabel('A customer writes, from').fill('+4915112345678')
+  await page.getByLabel("Customer's number").fill('+4915112345678')
   await page.getByLabel('Text').fill('Where is my order?')
   await button(page, 'Receive').click()
   await page.getByText('Where is my order?').waitFor()
   await vi.waitFor(() => expect(handled).toHaveLength(2))
 })
 
-it('settings mark every number that is not published, and reset empties the log', async () => {
+it('settings mark every unpublished value, and reset empties the log', async () => {
   const { emulator } = await start()
   await emulator.api.send('a.b')
   const page = await open(`${emulator.url}/#/settings`)
@@ -447,16 +447,16 @@ it('settings mark every number that is not published, and reset empties the log'
   expect((await emulator.api.deliveries.list()).deliveries).toEqual([])
 })
 
-it('an emulator with a token asks for it once', async () => {
+it('an emulator with a token requests it once', async () => {
   const { emulator } = await start({ token: 'a-token-of-sixteen-bytes' })
   const page = await open(emulator.url, undefined, /401/)
-  await page.getByLabel('This emulator asks for its token').fill('a-token-of-sixteen-bytes')
+  await page.getByLabel('This emulator requires its token').fill('a-token-of-sixteen-bytes')
   await button(page, 'Continue').click()
-  await page.getByText('Nothing was sent yet').waitFor()
+  await page.getByText('No deliveries yet').waitFor()
   await page.getByText('live', { exact: true }).waitFor()
 })
 
-it('a page of another site can neither send, nor read, nor frame it', async () => {
+it('a page on another site cannot send to it, read it or frame it', async () => {
   const { emulator } = await start()
   const elsewhere = createServer((_, response) => {
     response
@@ -470,7 +470,7 @@ it('a page of another site can neither send, nor read, nor frame it', async () =
   })
   await vi.waitFor(() => expect(elsewhere.address()).not.toBeNull())
   const page = await (await contextWith()).newPage()
-  // Another port is another origin, and the same site: browsers send cookies there.
+  // Another port is another origin on the same site, so browsers would send cookies.
   await page.goto(`http://localhost:${(elsewhere.address() as { port: number }).port}/`)
   const outcomes = await page.evaluate(`Promise.all([
     fetch('${emulator.url}/_emulator/v1/deliveries').then(() => 'read', () => 'refused'),
@@ -530,7 +530,7 @@ it('shows hostile ids, types, payloads, replies and headers as text', async () =
 
 it.each(['light', 'dark'] as const)(
   'every page meets WCAG 2.2 AA in %s, and at double zoom',
-  // Of a busy machine: the checks are 21 pages of work for one processor.
+  // The 21 checked pages take long on a busy machine.
   { timeout: 240_000 },
   async colorScheme => {
     const app = await start({ delivery: { attempts: 2, minDelay: '1ms', maxDelay: '1ms' } })
@@ -563,7 +563,7 @@ it.each(['light', 'dark'] as const)(
         await vi.waitFor(async () =>
           expect(await page.locator('main .quiet', { hasText: 'Loading' }).count()).toBe(0),
         )
-        // The colours of the dark scheme are the same everywhere: by default they are checked where most of them are.
+        // Dark colors are the same on all pages, so by default only a page with most of them is checked.
         if (inFull(true, colorScheme === 'light' || index < 2)) await expectAccessible(page)
         expect([place, await page.evaluate('document.documentElement.scrollWidth <= innerWidth')]).toEqual([
           place,

@@ -9,13 +9,13 @@ import { readmeBlocks } from '../../../test/support/readme-blocks.ts'
 const HERE = fileURLToPath(new URL('.', import.meta.url))
 const VITEST = fileURLToPath(new URL('../../../node_modules/vitest/vitest.mjs', import.meta.url))
 
-test('the integration test of the README passes', async () => {
+test("the README's integration test passes", async () => {
   const [block] = readmeBlocks('packages/emulator/README.md', 'integration')
-  // Inside the repository, so that the packages are found as in a user's node_modules.
+  // The folder is inside the repository, so that packages resolve as for users.
   const folder = await mkdtemp(join(HERE, '.readme-'))
   try {
     await writeFile(join(folder, 'package.json'), '{ "type": "module", "private": true }')
-    // Otherwise Vitest would use the one of this repository.
+    // Keeps Vitest from using this repository's configuration.
     await writeFile(join(folder, 'vitest.config.js'), 'export default {}')
     await writeFile(join(folder, block?.flags['file'] ?? ''), `${block?.text}\n`)
     const run = promisify(execFile)

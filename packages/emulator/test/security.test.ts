@@ -12,7 +12,7 @@ interface Raw {
   readonly body: string
 }
 
-/** A request exactly as it is written here: no client in between adds or changes a header. */
+/** Sends a request without a client that adds or changes headers. */
 function send(
   url: string,
   path: string,
@@ -23,7 +23,7 @@ function send(
   return new Promise((resolve, reject) => {
     const request = httpRequest(url, { path, method, headers, agent: false }, response => {
       const chunks: Buffer[] = []
-      // A stream goes on: its head says enough.
+      // A stream does not end, so only its head is read.
       if (response.headers['content-type'] === 'text/event-stream') {
         resolve({ status: response.statusCode ?? 0, headers: response.headers, body: '' })
         request.destroy()
@@ -42,7 +42,7 @@ function send(
   })
 }
 
-/** The first line of the answer to these bytes. */
+/** Sends raw bytes, and resolves with the reply's first line. */
 function raw(url: string, text: string): Promise<string> {
   const { port, hostname } = new URL(url)
   return new Promise((resolve, reject) => {
@@ -68,7 +68,7 @@ describe('rule 1: it listens on loopback', () => {
     }
   })
 
-  test('another host needs a token, and then every call of the API needs it', async () => {
+  test('another host needs a token, and so does every API call', async () => {
     await expect(startEmulator({ host: '0.0.0.0' })).rejects.toThrow(/token/)
     await expect(startEmulator({ host: '192.168.1.7' })).rejects.toThrow(/token/)
     const { emulator } = await startWithToken()
@@ -95,7 +95,7 @@ async function startWithToken(): Promise<Pick<Awaited<ReturnType<typeof start>>,
   return { emulator }
 }
 
-describe('rule 2: only its own names may be asked', () => {
+describe('rule 2: it accepts only its own host names', () => {
   const paths = [
     ...['/', `${API}/health`, `${API}/stream`, '/v1/messages', '/none', '//', `/${API}/health`],
     ...[
@@ -106,7 +106,7 @@ describe('rule 2: only its own names may be asked', () => {
     ],
   ]
 
-  test('a name that was made to resolve to this machine is refused on every path, however it is written', async () => {
+  test('a foreign name that resolves to this machine is refused on every path, in any notation', async () => {
     const { emulator } = await start()
     const { port } = new URL(emulator.url)
     for (const path of paths) {
@@ -123,7 +123,7 @@ describe('rule 2: only its own names may be asked', () => {
     }
   })
 
-  test('so is a name in the address itself, two names, and none', async () => {
+  test('a foreign name in the URL, two names and no name are refused too', async () => {
     const { emulator } = await start()
     const { port } = new URL(emulator.url)
     const own = `Host: 127.0.0.1:${port}\r\n`
@@ -141,7 +141,7 @@ describe('rule 2: only its own names may be asked', () => {
     expect(await ask(`GET ${API}/health HTTP/1.1`, 'Host: 127.0.0.1 evil.example\r\n')).toMatch(/ 40[03] /)
   })
 
-  test('names of loopback and of allowedHosts are its own, with any port', async () => {
+  test('loopback names and allowedHosts are accepted, with any port', async () => {
     const { emulator } = await start({ allowedHosts: ['emulator'] })
     for (const host of [
       'localhost',
@@ -179,7 +179,7 @@ describe('rule 3: pages of other sites cannot call it', () => {
     ['/v1/messages', 'POST'],
   ]
 
-  test('what a browser marks as coming from elsewhere is refused, events and streams included', async () => {
+  test('requests that a browser marks as cross-site are refused, including events and streams', async () => {
     const { emulator } = await start()
     for (const [path, method] of calls) {
       for (const site of ['cross-site', 'same-site']) {
@@ -192,7 +192,7 @@ describe('rule 3: pages of other sites cannot call it', () => {
     }
   })
 
-  test('a link from elsewhere may open the page, and nothing may embed it', async () => {
+  test('another site may link to the page, but not embed it', async () => {
     const { emulator } = await start()
     const from = (mode: string) => ({ 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': mode })
     expect((await send(emulator.url, '/', from('navigate'))).status).toBe(200)
@@ -200,7 +200,7 @@ describe('rule 3: pages of other sites cannot call it', () => {
     expect((await send(emulator.url, '/', from('navigate'), 'POST')).status).toBe(403)
   })
 
-  test('an unsafe call without that mark needs its own origin', async () => {
+  test('an unmarked unsafe call needs the same origin', async () => {
     const { emulator } = await start()
     const { host } = new URL(emulator.url)
     const post = (headers: Record<string, string>) =>
@@ -218,7 +218,7 @@ describe('rule 3: pages of other sites cannot call it', () => {
     expect((await post({ 'sec-fetch-site': 'same-origin' })).status).toBe(204)
   })
 
-  test('with neither header it needs JSON and x-ackhook, which no form can send', async () => {
+  test('without either header it needs JSON and x-ackhook, which no form can send', async () => {
     const { emulator } = await start()
     const post = (path: string, headers: Record<string, string>, body = '{}') =>
       send(emulator.url, path, headers, 'POST', body)
@@ -231,10 +231,10 @@ describe('rule 3: pages of other sites cannot call it', () => {
     expect((await post(`${API}/reset`, { ...JSON_CALL, 'x-ackhook': '1' })).status).toBe(204)
     const message = '{"channel":"whatsapp","to":"+491","template":"t"}'
     const key = { authorization: 'Bearer key' }
-    // The platform's path is free of x-ackhook, and of nothing else.
+    // The platform's path needs no x-ackhook, but everything else.
     expect((await post('/v1/messages', { ...JSON_CALL, ...key }, message)).status).toBe(202)
     expect((await post('/v1/messages', { 'content-type': 'text/plain', ...key }, message)).status).toBe(415)
-    // What a client gets wrong in the path is answered as such.
+    // A wrong path gets 404.
     for (const path of ['/v1/messages/', '/v1/v1/messages', '/v1/message']) {
       expect((await post(path, { ...JSON_CALL, ...key }, message)).status).toBe(404)
       expect((await post(path, { 'content-type': 'text/plain', ...key }, message)).status).toBe(415)
@@ -243,7 +243,7 @@ describe('rule 3: pages of other sites cannot call it', () => {
   })
 })
 
-test('rule 4: every reply forbids scripts, frames and guessing of types', async () => {
+test('rule 4: every reply forbids foreign scripts, frames and type sniffing', async () => {
   const { emulator } = await start()
   for (const [path, method] of [
     ['/', 'GET'],
@@ -281,13 +281,13 @@ test('rule 5: a payload is text; a download is an attachment of bytes', async ()
   expect([missing.status, missing.headers['content-type']]).toEqual([404, 'application/json'])
 })
 
-describe('rule 6: it sends to this machine alone, and to hosts that are named', () => {
+describe('rule 6: it sends only to this machine and to allowed hosts', () => {
   const put = async (url: string, options: EmulatorOptions = {}) => {
     const { http } = await start(options)
     return http.put('/workspaces/default/endpoint', { url })
   }
 
-  test('other targets are refused, however they are written', async () => {
+  test('other targets are refused, in any notation', async () => {
     for (const url of [
       ...[
         'http://example.test/',
@@ -321,7 +321,7 @@ describe('rule 6: it sends to this machine alone, and to hosts that are named', 
     }
   })
 
-  test('loopback is allowed in every way to write it, and a named host with HTTP too', async () => {
+  test('loopback is allowed in any notation, and allowed hosts even with HTTP', async () => {
     for (const url of [
       'http://localhost:3000/',
       'http://127.1/',
@@ -345,7 +345,7 @@ describe('rule 6: it sends to this machine alone, and to hosts that are named', 
     )
   })
 
-  test('an endpoint of an earlier run is judged again before each attempt', async () => {
+  test('an endpoint from an earlier run is checked again before each attempt', async () => {
     const data = temporaryFile()
     const first = await startEmulator({
       port: 0,
@@ -371,7 +371,7 @@ describe('rule 6: it sends to this machine alone, and to hosts that are named', 
     expect(delivery?.lastError).toMatch(/^not sent: .*https/)
   })
 
-  test('a redirect is not followed, whatever it leads to', async () => {
+  test('redirects are not followed, whatever their target', async () => {
     const inner = await answering()
     let hops = 0
     const outer = await serve((request, response) => {
@@ -388,7 +388,7 @@ describe('rule 6: it sends to this machine alone, and to hosts that are named', 
     })
   })
 
-  test('of a reply at most 64 KiB are read, and it counts by its status', async () => {
+  test('only 64 KiB of a reply are read, and its status counts', async () => {
     let written = 0
     const { url } = await answering([], response => {
       response.writeHead(200, { 'x-from': 'endless' })
@@ -407,7 +407,7 @@ describe('rule 6: it sends to this machine alone, and to hosts that are named', 
     expect(written).toBeLessThan(50_000_000)
   })
 
-  test('a reply that comes a byte at a time ends with the time limit', async () => {
+  test('a reply that trickles in ends at the timeout', async () => {
     const slow = await serve((_, response) => {
       response.writeHead(200)
       const timer = setInterval(() => response.write('.'), 10)

@@ -17,19 +17,19 @@ afterEach(async () => {
   for (const stop of leftovers.splice(0).reverse()) await stop()
 })
 
-/** Stops something when the test has ended, the last first. */
+/** Registers a cleanup for the end of the test, run in reverse order. */
 export function after(stop: () => unknown): void {
   leftovers.push(stop)
 }
 
-/** A file for the state of an emulator, in a folder of its own. */
+/** Returns a path for an emulator's data file, in a new folder. */
 export function temporaryFile(): string {
   const folder = mkdtempSync(join(tmpdir(), 'ackhook-emulator-'))
   after(() => rmSync(folder, { recursive: true, force: true }))
   return join(folder, 'emulator.db')
 }
 
-/** A server on loopback. */
+/** Starts a server on loopback. */
 export async function serve(listener: RequestListener, host = '127.0.0.1'): Promise<string> {
   const server = createServer(listener).listen(0, host)
   await new Promise(resolve => server.once('listening', resolve))
@@ -41,7 +41,7 @@ export async function serve(listener: RequestListener, host = '127.0.0.1'): Prom
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}/webhooks`
 }
 
-/** A request that a receiver got. */
+/** A received request. */
 export interface Got {
   readonly headers: IncomingMessage['headers']
   readonly body: string
@@ -52,12 +52,12 @@ export interface Got {
 export interface Answering {
   readonly url: string
   readonly got: Got[]
-  /** Statuses of the next replies; then the one of `otherwise`. */
+  /** Statuses of the next replies, followed by `otherwise`. */
   readonly next: number[]
   otherwise: number
 }
 
-/** A receiver that answers with what it is given, and keeps what it gets. */
+/** Starts a receiver that replies with given statuses, and records its requests. */
 export async function answering(
   next: number[] = [],
   reply?: (response: ServerResponse) => void,
@@ -95,7 +95,7 @@ export interface Running {
   readonly http: DescribedApi
 }
 
-/** An emulator with a clock that only the test moves. */
+/** Starts an emulator whose clock only the test moves. */
 export async function start(options: EmulatorOptions = {}): Promise<Running> {
   const clock = fakeClock('2026-03-01T12:00:00Z')
   const emulator = await startPatientEmulator({ port: 0, seed: 1, clock, secret: SECRET, ...options })

@@ -9,7 +9,7 @@ beforeAll(async () => {
 })
 afterAll(() => browser.close())
 
-test('a delivery is shared: its exact request as a file, and its id, event, link and command by copying', async () => {
+test('a delivery can be shared: its exact request as a file, and copies of its id, event, link and command', async () => {
   const { emulator } = await start({ to: (await answering()).url })
   const event = '{"id":"evt_share","type":"a.b","price":1.10}'
   const [sent] = await emulator.api.sendAll([{ body: event }])

@@ -8,8 +8,8 @@ import { after, answering, SECRET, start, temporaryFile } from './set-up.ts'
 
 const events = (count: number, type = 'call.started') => Array.from({ length: count }, () => ({ type }))
 
-describe('a file', () => {
-  test('belongs to its owner alone, with the files beside it', async () => {
+describe('a data file', () => {
+  test('is readable only by its owner, as are the files beside it', async () => {
     const data = temporaryFile()
     const { emulator } = await start({ data })
     await emulator.api.send('call.started')
@@ -22,7 +22,7 @@ describe('a file', () => {
     expect(modeOf(data)).toBe(0o600)
   })
 
-  test('keeps everything: the schedule goes on where it was', async () => {
+  test('keeps all state, and the schedule continues', async () => {
     const data = temporaryFile()
     const receiver = await answering([500, 500])
     const clock = fakeClock('2026-03-01T12:00:00Z')
@@ -47,7 +47,7 @@ describe('a file', () => {
     expect(attempts[1]?.at).toBe(before.nextAttemptAt)
   })
 
-  test('keeps the secret of the endpoint, also when a later start resets everything', async () => {
+  test("keeps the endpoint's secret, even if a later start resets everything", async () => {
     const data = temporaryFile()
     const receiver = await answering()
     const first = await startEmulator({ port: 0, data, to: receiver.url })
@@ -63,7 +63,7 @@ describe('a file', () => {
     expect(got?.headers['x-service-signature']).toBe(sign(got?.body ?? '', { secret, timestamp }))
   })
 
-  test('of another emulator, of another program and of none are refused with the reason', async () => {
+  test('is refused with the reason if it is in use, of another program or not SQLite', async () => {
     const data = temporaryFile()
     await start({ data })
     await expect(startEmulator({ port: 0, data })).rejects.toThrow(/in use by another emulator/)
@@ -79,8 +79,8 @@ describe('a file', () => {
     database.exec('CREATE TABLE other (id)')
     database.close()
     chmodSync(foreign, 0o644)
-    await expect(startEmulator({ port: 0, data: foreign })).rejects.toThrow(/not a file of this version/)
-    // It was looked at, and not changed.
+    await expect(startEmulator({ port: 0, data: foreign })).rejects.toThrow(/not created by this version/)
+    // The file was read, but not changed.
     expect(statSync(foreign).mode & 0o777).toBe(0o644)
     expect(readFileSync(foreign).subarray(18, 20)).toEqual(Buffer.from([1, 1]))
   })
@@ -109,7 +109,7 @@ describe('a file', () => {
 })
 
 describe('retention', () => {
-  test('by count of what is finished, without what is pending or undelivered', async () => {
+  test('limits the number of finished deliveries, and keeps pending and undelivered ones', async () => {
     const receiver = await answering()
     const { emulator } = await start({
       to: receiver.url,
@@ -133,7 +133,7 @@ describe('retention', () => {
     expect(deliveries).toHaveLength(20)
   })
 
-  test('by age', async () => {
+  test('limits the age of deliveries', async () => {
     const receiver = await answering()
     const { emulator } = await start({ to: receiver.url, retention: { age: '1h', deliveries: 2 } })
     await emulator.api.sendAll(events(2))
@@ -146,7 +146,7 @@ describe('retention', () => {
       .toEqual(['call.missed'])
   })
 
-  test('too much that is undelivered is a warning, and then 503 for new events', async () => {
+  test('too many undelivered events cause a warning, and then 503 for new ones', async () => {
     const receiver = await answering()
     receiver.otherwise = 500
     const options = { to: receiver.url, retention: { undelivered: 10 }, delivery: { attempts: 1 } } as const
@@ -156,19 +156,19 @@ describe('retention', () => {
     await emulator.api.sendAll(events(2))
     await emulator.wait({ state: 'undelivered', count: 10 })
     const { warnings } = (await http.get('/health')).body
-    expect(warnings).toContain('10 events are pending or undelivered; from 10 on new ones are refused')
+    expect(warnings).toContain('10 events are pending or undelivered; at 10, new ones are refused')
     const refused = await http.post('/events', { events: events(2) })
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '30'])
     expect((await http.post('/messages/inbound', { from: '+491', text: 'x' })).status).toBe(503)
     expect((await http.get('/messages')).body.messages).toEqual([])
     receiver.otherwise = 202
-    // Nothing of it is new: it may be replayed all the same.
+    // Replays add no open deliveries, so they still work.
     expect((await http.post('/deliveries/replay')).body.done).toBe(10)
     await emulator.wait()
     expect((await http.post('/events', { events: events(2) })).status).toBe(202)
   })
 
-  test('faults send no more twice than may be undelivered', async () => {
+  test('duplicate faults respect the limit on undelivered deliveries', async () => {
     const held: ServerResponse[] = []
     const receiver = await answering([], response => held.push(response))
     const retention = { undelivered: 10 }
@@ -179,7 +179,7 @@ describe('retention', () => {
     await emulator.api.deliveries.discardMatching({ filter: { state: 'pending' } })
     held[0]?.end()
     await emulator.wait({ state: 'acknowledged' })
-    // Discarded while it is under way: its place is taken before it is acknowledged.
+    // Discarded while under way, so its slot is taken before its acknowledgement.
     await emulator.api.send('call.started', {}, { faults: { duplicate: true } })
     await expect.poll(() => held.length).toBe(2)
     await emulator.api.deliveries.discardMatching({ filter: { state: 'pending' } })
@@ -192,7 +192,7 @@ describe('retention', () => {
 
   const MEBIBYTE = 1_048_576
 
-  /** The bytes of each event, and of each reply that was kept. */
+  /** Returns the bytes of each event and of each kept reply. */
   async function bytesIn({
     api,
   }: Emulator): Promise<readonly { readonly event: string; readonly bytes: number }[]> {
@@ -206,34 +206,39 @@ describe('retention', () => {
   }
   const sum = (list: readonly { readonly bytes: number }[]) => list.reduce((all, { bytes }) => all + bytes, 0)
 
-  test.each([':memory:', 'a file'])('by bytes of what is finished, the oldest first, in %s', async where => {
-    const data = where === ':memory:' ? where : temporaryFile()
-    const large = 'x'.repeat(60_000)
-    const receiver = await answering([], response => response.writeHead(200).end(large))
-    const options = { to: receiver.url, data, retention: { bytes: MEBIBYTE } }
-    const { emulator } = await start(options)
-    const sent: string[] = []
-    for (let round = 0; round < 4; round++) {
-      const events = await emulator.api.sendAll(Array.from({ length: 10 }, () => ({ type: 'call.started' })))
-      sent.push(...events.map(({ id }) => id))
-      await emulator.wait()
-    }
-    await expect.poll(async () => sum(await bytesIn(emulator))).toBeLessThanOrEqual(MEBIBYTE)
-    const kept = await bytesIn(emulator)
-    expect(kept.length).toBeGreaterThan(10)
-    expect(kept.map(({ event }) => event)).toEqual(sent.slice(-kept.length))
-    const { counts } = await emulator.api.health()
-    expect(counts.acknowledged).toBe(kept.length)
-    await emulator.close()
-    if (where === ':memory:') return
-    const { emulator: next } = await start(options)
-    await next.api.sendAll(Array.from({ length: 10 }, () => ({ type: 'call.missed' })))
-    await next.wait()
-    await expect.poll(async () => sum(await bytesIn(next))).toBeLessThanOrEqual(MEBIBYTE)
-    expect((await bytesIn(next)).length).toBeGreaterThan(10)
-  })
+  test.each([':memory:', 'a file'])(
+    'limits bytes by removing the oldest finished deliveries, in %s',
+    async where => {
+      const data = where === ':memory:' ? where : temporaryFile()
+      const large = 'x'.repeat(60_000)
+      const receiver = await answering([], response => response.writeHead(200).end(large))
+      const options = { to: receiver.url, data, retention: { bytes: MEBIBYTE } }
+      const { emulator } = await start(options)
+      const sent: string[] = []
+      for (let round = 0; round < 4; round++) {
+        const events = await emulator.api.sendAll(
+          Array.from({ length: 10 }, () => ({ type: 'call.started' })),
+        )
+        sent.push(...events.map(({ id }) => id))
+        await emulator.wait()
+      }
+      await expect.poll(async () => sum(await bytesIn(emulator))).toBeLessThanOrEqual(MEBIBYTE)
+      const kept = await bytesIn(emulator)
+      expect(kept.length).toBeGreaterThan(10)
+      expect(kept.map(({ event }) => event)).toEqual(sent.slice(-kept.length))
+      const { counts } = await emulator.api.health()
+      expect(counts.acknowledged).toBe(kept.length)
+      await emulator.close()
+      if (where === ':memory:') return
+      const { emulator: next } = await start(options)
+      await next.api.sendAll(Array.from({ length: 10 }, () => ({ type: 'call.missed' })))
+      await next.wait()
+      await expect.poll(async () => sum(await bytesIn(next))).toBeLessThanOrEqual(MEBIBYTE)
+      expect((await bytesIn(next)).length).toBeGreaterThan(10)
+    },
+  )
 
-  test('by bytes also where nothing is finished: the last reply stays, and new events get 503', async () => {
+  test('limits bytes even if nothing is finished: only last replies stay, and new events get 503', async () => {
     const receiver = await answering([], response => response.writeHead(500).end('x'.repeat(60_000)))
     const { emulator, http } = await start({
       to: receiver.url,
@@ -260,7 +265,7 @@ describe('retention', () => {
     await expect.poll(async () => (await http.post('/events', { events: events(1) })).status).toBe(202)
   })
 
-  test('of messages by bytes, the oldest first', async () => {
+  test('limits the bytes of messages by removing the oldest', async () => {
     const { emulator } = await start()
     const variables = { text: 'x'.repeat(60_000) }
     for (let n = 0; n < 700; n++)
@@ -279,7 +284,7 @@ describe('retention', () => {
   })
 })
 
-test('a NUL in a type or an id ends neither', async () => {
+test('a NUL does not end a type or an id', async () => {
   const { emulator } = await start({ to: (await answering()).url })
   const body = JSON.stringify({
     id: 'evt_a\0b',

@@ -9,7 +9,7 @@ interface Message {
   readonly data: any
 }
 
-/** Reads the stream as a page does. */
+/** Reads the stream like a page. */
 async function watch(url: string, lastId?: string): Promise<Message[] & { stop(): void }> {
   const stopping = new AbortController()
   after(() => stopping.abort())
@@ -39,7 +39,7 @@ async function read(reply: Response, messages: Message[]): Promise<void> {
 
 const kinds = (messages: readonly Message[]) => messages.map(one => one.event)
 
-test('changes come in batches, the latest state of each delivery last', async () => {
+test("changes come in batches, and end with each delivery's latest state", async () => {
   const receiver = await answering([500])
   const { emulator, http } = await start({ to: receiver.url })
   const stream = await watch(emulator.url)
@@ -60,7 +60,7 @@ test('changes come in batches, the latest state of each delivery last', async ()
   expect(kinds(stream)).toEqual(expect.arrayContaining(['clock', 'endpoint', 'faults', 'message', 'reset']))
 })
 
-test('a fault for the next attempts is reported each time it counts down', async () => {
+test('a fault for the next attempts is reported on each countdown', async () => {
   const { emulator, http } = await start({ to: (await answering()).url })
   const stream = await watch(emulator.url)
   await http.put('/faults', { answer: 500, answerNext: 2 })
@@ -85,7 +85,7 @@ test('health warnings appear and clear', async () => {
   await until('it clears', () => stream.some(one => one.event === 'health' && one.data.status === 'healthy'))
 })
 
-test('a page that comes back gets what it missed, or a gap', async () => {
+test('a page that reconnects gets missed changes, or a gap', async () => {
   const receiver = await answering()
   const { emulator } = await start({ to: receiver.url })
   const first = await watch(emulator.url)
@@ -103,7 +103,7 @@ test('a page that comes back gets what it missed, or a gap', async () => {
   }
 })
 
-test('a reply says from where the stream must go on, also when it was read while no page was open', async () => {
+test("a reply's position continues the stream, even if no page was open", async () => {
   const receiver = await answering()
   const { emulator, http } = await start({ to: receiver.url })
   const read = async () => (await http.get('/deliveries')).headers.get('x-emulator-position') ?? ''
@@ -117,7 +117,7 @@ test('a reply says from where the stream must go on, also when it was read while
   expect(kinds(inTime)).not.toContain('gap')
 })
 
-test('a page that reads too slowly gets a gap instead of a growing queue', async () => {
+test('a slow page gets a gap, so that its queue stays bounded', async () => {
   const receiver = await answering()
   const { emulator } = await start({ to: receiver.url })
   const { request } = await import('node:http')
@@ -128,7 +128,7 @@ test('a page that reads too slowly gets a gap instead of a growing queue', async
   after(() => response.destroy())
   response.setEncoding('utf8').pause()
   const memory = process.memoryUsage().arrayBuffers
-  // Far more than every buffer between here and there, and the mebibyte that may wait.
+  // Far more than all buffers in between, plus the mebibyte that may be queued.
   for (let i = 0; i < 400; i++) {
     await emulator.api.faults.set({ delay: '1ms', staleBy: '1s', tamper: i / 400 })
     for (let j = 0; j < 20; j++)

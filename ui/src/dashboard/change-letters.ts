@@ -17,16 +17,16 @@ const VERB = { redrive: 'Redrive', discard: 'Discard' } as const
 const TITLE = { redrive: 'Redriving', discard: 'Discarding' } as const
 const COUNTING = 'Counting letters'
 const WHAT = {
-  redrive: 'They run again in the processes of your app, from attempt 1.',
-  discard: 'They are deleted for good, with their bodies.',
+  redrive: "They run again in your app's processes, from attempt 1.",
+  discard: 'They are permanently deleted, with their bodies.',
 } as const
 
-/** Whether letters are counted or changed: one such task at a time. */
+/** Returns whether a task is counting or changing letters. Only one may run at a time. */
 export function isChanging(): boolean {
   return [COUNTING, TITLE.redrive, TITLE.discard].some(isUnderWay)
 }
 
-/** Asks, then changes the letters with these keys. Returns whether it began. */
+/** Asks for confirmation, then changes the letters with these keys. Resolves with whether it started. */
 export async function changeLetters(action: Change, keys: readonly string[]): Promise<boolean> {
   if (!(await isSure(action, `${VERB[action]} ${countOf(keys.length)}?`, keys.length))) return false
   return change(action, keys.length, async ({ signal, report }) => {
@@ -36,8 +36,8 @@ export async function changeLetters(action: Change, keys: readonly string[]): Pr
 }
 
 /**
- * Counts what matches, asks with that number, then changes page by page until it is stopped. Letters that fail after
- * `failedBy`, a time of the server, stay. `known`: how many match, where a page has counted them.
+ * Counts matching letters, asks for confirmation, then changes them page by page until stopped. Letters that failed
+ * after `failedBy`, in server time, stay unchanged. `known` is the number of matches if already counted.
  */
 export async function changeMatching(
   action: Change,
@@ -48,7 +48,7 @@ export async function changeMatching(
   const count = known ?? (await countMatching(action, matching))
   if (count === undefined) return false
   if (count === 0) {
-    toast('good', 'No letter matches.')
+    toast('good', 'No letters match.')
     return false
   }
   const which = Object.keys(filter).length === 0 ? '' : ' that match'
@@ -56,12 +56,12 @@ export async function changeMatching(
   return change(action, count, work => eachPage(action, { matching }, work))
 }
 
-/** Redrives one letter without a summary: its page says what became of it. */
+/** Redrives one letter without a summary, because its page shows the result. */
 export async function redriveOne(key: string): Promise<boolean> {
   if (!(await isSure('redrive', `${VERB.redrive} ${countOf(1)}?`, 1))) return false
   try {
     const { changed } = await post('redrive', { keys: [key] })
-    if (changed === 0) toast('bad', 'It was not redriven: it is no longer there, or the inbox has no room.')
+    if (changed === 0) toast('bad', 'Not redriven: the letter no longer exists, or the inbox is full.')
     return changed === 1
   } catch (cause) {
     toast('bad', cause instanceof Error ? cause.message : String(cause))
@@ -78,7 +78,7 @@ interface Work {
   readonly report: (page: ChangeReport) => void
 }
 
-/** Runs the requests as a task. Returns true: an error too may come after some were changed. */
+/** Runs the requests as a task. Always returns true, as some letters may have changed before an error. */
 async function change(action: Change, count: number, work: (parts: Work) => Promise<void>): Promise<boolean> {
   const sum = { changed: 0, missed: 0 }
   const run = async ({ signal, progress }: TaskControl) => {
@@ -97,7 +97,7 @@ async function change(action: Change, count: number, work: (parts: Work) => Prom
   return true
 }
 
-/** `undefined` when they could not be counted, which is said, or it was stopped. */
+/** Counts matching letters. Resolves with `undefined` after a reported error or a stop. */
 function countMatching(action: Change, matching: LetterFilter): Promise<number | undefined> {
   const work = async ({ signal, progress }: TaskControl) => {
     let count = 0
@@ -129,7 +129,8 @@ function post(action: Change, body: ChangeRequest): Promise<ChangeReport> {
 }
 
 function summary(action: Change, { changed, missed }: Omit<ChangeReport, 'next'>): string {
-  const rest = missed === 0 ? '' : ` ${countOf(missed)} could not be: no longer there, or no room.`
+  const reason = `could not be ${DONE[action]}: no longer there, or the inbox is full`
+  const rest = missed === 0 ? '' : ` ${countOf(missed)} ${reason}.`
   return `${countOf(changed)} ${DONE[action]}.${rest}`
 }
 

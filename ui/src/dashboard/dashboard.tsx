@@ -39,7 +39,7 @@ function placesOf(data: Overview | undefined): readonly Place[] {
   ]
 }
 
-/** The list of letters asks for its rows while the overview is under way: every inbox has one. */
+/** Shows the current page. Dead letters load in parallel with the overview, because every inbox has them. */
 function Page({ data }: { readonly data: Overview | undefined }) {
   const [place = 'overview', key] = route.value.parts
   if (place === 'letters' && key === undefined) return <LettersPage overview={data} />

@@ -15,7 +15,7 @@ import { usePaged } from '../kit/paged.ts'
 import { visible } from '../kit/visible.ts'
 import { clearing, Filters, filtersHere } from './filters.tsx'
 
-/** With the time of its next attempt on this machine's clock, where the inbox knows it. */
+/** A row with the time of its next attempt by this machine's clock, if the inbox reports it. */
 interface Row extends EventRow {
   readonly dueAt: number | undefined
 }
@@ -39,7 +39,7 @@ const COLUMNS: readonly Column<Row>[] = [
   },
 ]
 
-/** Without columns that would be empty. */
+/** Returns the columns, without empty ones. */
 function useColumns(rows: readonly Row[]): readonly Column<Row>[] {
   const hasNamespace = rows.some(({ namespace }) => namespace !== '')
   const hasDue = rows.some(({ dueAt }) => dueAt !== undefined)
@@ -54,7 +54,7 @@ interface EventsPageProps {
   readonly overview: Overview
 }
 
-/** Events that wait or run. To look at only: their processes own them. */
+/** Lists pending or active events, read-only because their processes own them. */
 export function EventsPage({ state, overview: { now, browsing } }: EventsPageProps) {
   const isPending = state === 'pending'
   const paged = usePaged<Row>(async (after, signal) => {
@@ -67,7 +67,7 @@ export function EventsPage({ state, overview: { now, browsing } }: EventsPagePro
     }))
     return { rows, next }
   })
-  // With each overview, while nobody reads further down.
+  // Reloads with each overview while the list is at its top.
   useEffect(() => {
     if (paged.ready.peek() && paged.place.top === 0) paged.reload()
   }, [now])
@@ -87,7 +87,7 @@ export function EventsPage({ state, overview: { now, browsing } }: EventsPagePro
       <Failure error={error} retry={paged.reload} isStale={count > 0} />
       {count === 0 && (paged.ready.value || error !== undefined) ? (
         <Nothing what={`${state} events`} error={error} clear={clearing()}>
-          <h2>{isPending ? 'Nothing waits' : 'Nothing is running'}</h2>
+          <h2>{isPending ? 'No pending events' : 'No active events'}</h2>
         </Nothing>
       ) : (
         <DataTable

@@ -4,7 +4,7 @@ import { route, setQuery } from '../kit/route.ts'
 
 const NAMES = ['type', 'error', 'text', 'id', 'namespace'] as const
 
-/** Fields for what the inbox can find: an exact id always, type and text where it has an index. */
+/** Shows fields for the filters that the inbox supports. An exact id always works. */
 export function Filters({
   filters,
 }: {
@@ -26,7 +26,7 @@ export function Filters({
   )
 }
 
-/** The filters in the address. A namespace alone is none: it belongs to an id. */
+/** Returns the filters in the address. A namespace counts only with an id. */
 export function filtersHere(): LetterFilter {
   const { query } = route.value
   const entries = NAMES.map(name => [name, query.get(name) ?? ''] as const)
@@ -36,7 +36,7 @@ export function filtersHere(): LetterFilter {
   return rest
 }
 
-/** Takes the filters back; undefined without any. */
+/** Returns a function that clears the filters; undefined if there are none. */
 export function clearing(): (() => void) | undefined {
   if (Object.keys(filtersHere()).length === 0) return undefined
   return () => setQuery(Object.fromEntries(NAMES.map(name => [name, ''])))

@@ -1,6 +1,6 @@
 import { visible } from '../kit/visible.ts'
 
-/** The text of an error, which may have several lines, where there is room for one. */
+/** Formats an error text, which may have several lines, as one line. */
 export function inOneLine(text: string): string {
   return visible(text.replace(/\s+/g, ' '))
 }

@@ -5,11 +5,11 @@ import { zoneOf } from '../kit/now.tsx'
 
 interface LastHourProps {
   readonly minutes: readonly Minute[]
-  /** How many wait or run now. */
+  /** Number of events that are waiting or running now. */
   readonly depth: number
 }
 
-/** Whether the queue grows: what came beside what ended, and how many waited at the end of each minute. */
+/** Shows whether the queue grows: events received and ended, and events waiting at the end of each minute. */
 export function LastHour({ minutes, depth }: LastHourProps) {
   const depths = depthsOf(minutes, depth)
   const highest = Math.max(...depths)
@@ -38,7 +38,7 @@ export function LastHour({ minutes, depth }: LastHourProps) {
           minutes={minutes}
           series={[
             { name: 'now', tone: 'wait', total: depth },
-            { name: 'at most', tone: 'wait', total: highest },
+            { name: 'peak', tone: 'wait', total: highest },
           ]}
           stacks={depths.map(value => [[['wait', value]]])}
         />
@@ -54,14 +54,14 @@ function verdictOf(minutes: readonly Minute[]): string {
     sumOf(minutes, 'deadLettered'),
   ]
   const growth = received - handled - dead
-  const came = `In the last hour ${formatCount(received)} came and ${formatCount(handled + dead)} ended`
-  if (growth === 0) return `${came}: the queue is as long as before.`
+  const came = `In the last hour, ${formatCount(received)} arrived and ${formatCount(handled + dead)} ended`
+  if (growth === 0) return `${came}: the queue stayed the same.`
   return growth > 0
     ? `${came}: the queue grew by ${formatCount(growth)}.`
     : `${came}: the queue shrank by ${formatCount(-growth)}.`
 }
 
-/** Counted back from now. Discards and events from before the counters may put it off, so it never falls below zero. */
+/** Counts back from now. Discards and uncounted older events may distort it, so it never falls below zero. */
 function depthsOf(minutes: readonly Minute[], depth: number): readonly number[] {
   let after = depth
   return minutes
@@ -84,14 +84,14 @@ interface ChartProps {
   readonly title: string
   readonly minutes: readonly Minute[]
   readonly series: readonly { readonly name: string; readonly tone: Tone; readonly total: number }[]
-  /** Of each minute: bars beside each other, each with parts from the bottom to the top. */
+  /** For each minute, adjacent bars with their parts from bottom to top. */
   readonly stacks: readonly (readonly (readonly Part[])[])[]
 }
 
 const HEIGHT = 80
 const MINUTE_WIDTH = 6
 
-/** All bars have one scale. The numbers stand in the text for those who cannot see it. */
+/** Chart whose bars share a scale, with the totals as text for screen readers. */
 function Chart({ title, minutes, series, stacks }: ChartProps) {
   const heightOf = (parts: readonly Part[]) => parts.reduce((sum, [, value]) => sum + value, 0)
   const scale = HEIGHT / Math.max(1, ...stacks.flat().map(heightOf))

@@ -12,14 +12,14 @@ import { inOneLine } from './in-one-line.ts'
 
 interface LetterGroupsProps {
   readonly overview: Overview
-  /** Letters that fail later stay. */
+  /** Letters that failed later stay unchanged. */
   readonly failedBy: number
-  /** Another number counts them again. */
+  /** A new number triggers a new count. */
   readonly turn: number
   readonly onChanged: () => void
 }
 
-/** The dead letters by the class of their error, each group with its button. */
+/** Shows the dead letters by error class, each group with a button. */
 export function LetterGroups({ overview, failedBy, turn, onChanged }: LetterGroupsProps) {
   const counted = useSignal(0)
   const groups = useResource(signal => countGroups(signal, count => (counted.value = count)))
@@ -64,13 +64,13 @@ export function LetterGroups({ overview, failedBy, turn, onChanged }: LetterGrou
   )
 }
 
-/** Leads to the list of the group, where its errors have a class to filter by. */
+/** Shows a group's error, with a link to its letters if the error has a class. */
 function Reason({ group: { error, reason } }: { readonly group: LetterGroup }) {
   const text = <span class="mono">{reason === '' ? 'no error text' : inOneLine(reason)}</span>
   return error === '' ? text : <a href={hrefOf(['letters'], { error })}>{text}</a>
 }
 
-/** Adds up the pages. The largest group comes first. */
+/** Adds up all pages, the largest group first. */
 async function countGroups(
   signal: AbortSignal,
   counting: (count: number) => void,

@@ -21,7 +21,7 @@ export function LetterPage({ letterKey, role }: { readonly letterKey: string; re
     signal => call<EventRow>(`api/letters/${letterKey}`, { signal }),
     isFollowed.value || isOver.value ? undefined : RELOAD_MS,
   )
-  /** What became of the last redrive from this page. */
+  /** Result of the last redrive from this page. */
   const fate = useSignal<Whereabouts['state'] | undefined>(undefined)
   const error = letter.error.value
   const isGone = error instanceof ApiError && error.status === 404
@@ -39,7 +39,7 @@ export function LetterPage({ letterKey, role }: { readonly letterKey: string; re
     fate.value = state
     isOver.value = state !== 'dead'
     if (state === 'dead') letter.reload()
-    const id = visible(letter.data.peek()?.id ?? 'It')
+    const id = visible(letter.data.peek()?.id ?? 'The letter')
     toast(state === 'dead' ? 'bad' : 'good', `${id}: redriven, and ${FATE[state][1]}.`)
   }
   return (
@@ -54,7 +54,7 @@ export function LetterPage({ letterKey, role }: { readonly letterKey: string; re
       )}
       {isGone && fate.value === undefined && !isFollowed.value && (
         <p class="note" role="status">
-          This dead letter is no longer there.
+          This dead letter no longer exists.
         </p>
       )}
       {!isGone && <Failure error={error} retry={letter.reload} isStale={letter.data.value !== undefined} />}
@@ -136,7 +136,7 @@ function Letter({ letter, actions }: LetterProps) {
       <section class="stack" aria-labelledby="body">
         <h2 id="body">Body</h2>
         {body === undefined ? (
-          <p class="quiet">Bodies are hidden here. The option `bodies` shows them.</p>
+          <p class="quiet">Bodies are hidden. The option `bodies` shows them.</p>
         ) : (
           <JsonView text={body} />
         )}
@@ -146,16 +146,16 @@ function Letter({ letter, actions }: LetterProps) {
 }
 
 const FATE: Readonly<Record<Whereabouts['state'], readonly [Tone, string]>> = {
-  pending: ['wait', 'waits for its attempt'],
+  pending: ['wait', 'waiting for its attempt'],
   active: ['wait', 'its handlers are running'],
   dead: ['bad', 'failed again'],
   gone: ['good', 'handled, or no longer in the inbox'],
-  unknown: ['idle', 'no dead letter any more; this inbox does not tell where it is'],
+  unknown: ['idle', 'no longer a dead letter; this inbox cannot report its state'],
 }
 const POLL_MS = 1000
 const RELOAD_MS = 5000
 
-/** Where a letter is after it was redriven, until that is final. */
+/** Shows a redriven letter's state until it is final. */
 function Follow({
   letterKey,
   onSettled,

@@ -50,7 +50,7 @@ export function LettersPage({ overview }: { readonly overview: Overview | undefi
   const fresh = useNewLetters(overview)
   const paged = usePaged<EventRow>(loadPage, (pages, isFirst) => {
     if (isFirst) fresh.isShown(pages.view().rows)
-    // Another list: a letter that a filter hides is not touched.
+    // A new list drops selected letters that it does not contain, so that hidden ones stay unchanged.
     const keys = isFirst ? pages.view().rows.map(({ key }) => key) : undefined
     if (keys !== undefined) selected.value = new Set(keys.filter(key => selected.peek().has(key)))
   })
@@ -79,11 +79,11 @@ export function LettersPage({ overview }: { readonly overview: Overview | undefi
 
 interface LetterListProps {
   readonly paged: Paged<EventRow>
-  /** Undefined where nothing may be changed. */
+  /** Undefined if the user may not change letters. */
   readonly selected: Signal<ReadonlySet<string>> | undefined
 }
 
-/** The table, with its keys. */
+/** Shows the table, with keyboard shortcuts. */
 function LetterList({ paged, selected }: LetterListProps) {
   const current = useSignal<string | undefined>(undefined)
   const { rows, count, ...list } = paged.list.value
@@ -96,9 +96,7 @@ function LetterList({ paged, selected }: LetterListProps) {
       {count === 0 && (paged.ready.value || error !== undefined) ? (
         <Nothing what="dead letters" error={error} clear={clear}>
           <h2>No dead letters</h2>
-          <p class="quiet">
-            An event whose attempts are used up appears here, with the error of the last one.
-          </p>
+          <p class="quiet">An event appears here once its attempts are used up, with its last error.</p>
         </Nothing>
       ) : (
         <DataTable
@@ -154,13 +152,13 @@ function useLetterKeys(
 async function loadPage(after: string | undefined, signal: AbortSignal) {
   const query = { ...filtersHere(), order: orderHere(), after, limit: PAGE_ROWS }
   let page = await call<EventPage>('api/letters', { query, signal })
-  // A request looks through so many letters: the next that match may be further on.
+  // Each request searches a limited number of letters, so matches may follow an empty page.
   while (page.events.length === 0 && page.next !== undefined)
     page = await call<EventPage>('api/letters', { query: { ...query, after: page.next }, signal })
   return { rows: page.events, next: page.next }
 }
 
-/** Oldest first goes without filters: indexes run from the newest. */
+/** Returns the order in the address. With filters it is always newest first, as in the indexes. */
 function orderHere(): string {
   return clearing() !== undefined ? '' : (route.value.query.get('order') ?? '')
 }
@@ -206,7 +204,7 @@ function Actions({
   )
 }
 
-/** Time of the last letter that is shown: the list may be newer than the overview. */
+/** Returns the latest failure shown, as the list may be newer than the overview. */
 function lastShown(rows: readonly EventRow[], now: number): number {
   return rows.reduce((last, { failedAt = 0 }) => Math.max(last, failedAt), now)
 }

@@ -7,15 +7,15 @@ import { filtersHere } from './filters.tsx'
 const MOST = 50
 
 interface Fresh {
-  /** How many came since the list was loaded, {@link MOST} at most. */
+  /** Number of letters since the list was loaded, up to {@link MOST}. */
   readonly count: Signal<number>
-  /** The newest letters that the list shows. */
+  /** Sets the letters at the top of the list. */
   readonly isShown: (rows: readonly EventRow[]) => void
 }
 
 /**
- * Counts the letters that a list does not have yet, and leaves the list alone: rows must not move under the pointer. Asks
- * when the counts of the overview have changed.
+ * Counts letters that a list does not show yet, whenever the overview's counts change. The list stays as it is, so that
+ * rows do not move under the pointer.
  */
 export function useNewLetters(overview: Overview | undefined): Fresh {
   const shown = useRef<readonly EventRow[] | undefined>(undefined)
@@ -30,7 +30,7 @@ export function useNewLetters(overview: Overview | undefined): Fresh {
     const query = { ...filtersHere(), limit: MOST }
     call<EventPage>('api/letters', { query }).then(
       ({ events }) => (count.value = countNew(events, shown.current ?? [])),
-      // The overview says that the server does not answer.
+      // The overview shows that the server does not respond.
       () => {},
     )
   }, [state])
@@ -49,7 +49,7 @@ function countNew(events: readonly EventRow[], shown: readonly EventRow[]): numb
   return events.filter(event => (event.failedAt ?? 0) >= newest && !known.has(placeOf(event))).length
 }
 
-/** A letter that died again is another one. */
+/** Identifies a letter by key and failure, so that one that failed again counts as new. */
 function placeOf({ key, failedAt }: EventRow): string {
   return `${key} ${failedAt}`
 }

@@ -33,13 +33,13 @@ export function OverviewPage({ data }: { readonly data: Overview }) {
       </dl>
       {!browsing.states.includes('pending') && (
         <p class="small quiet">
-          Pending events are counted and not listed: this inbox has no index of them. On Redis, BullMQ's{' '}
+          Pending events are counted but not listed: this inbox has no index of them. On Redis, BullMQ's{' '}
           <code>queue.getWaiting()</code> and <code>queue.getDelayed()</code> read them.
         </p>
       )}
       {stats.waitingError !== undefined && (
         <p class="note wait">
-          Last error of what waits: <span class="mono">{inOneLine(stats.waitingError)}</span>
+          Last error of a waiting event: <span class="mono">{inOneLine(stats.waitingError)}</span>
         </p>
       )}
       {throughput !== undefined &&
@@ -83,7 +83,7 @@ function Processes({ processes }: { readonly processes: readonly LiveProcess[] }
   return (
     <section class="panel" aria-labelledby="processes">
       <h2 id="processes">Processes on this inbox</h2>
-      {processes.length === 0 && <p class="quiet">None takes events at the moment.</p>}
+      {processes.length === 0 && <p class="quiet">None at the moment.</p>}
       {processes.map(one => (
         <LiveProcessLine key={one.id} process={one} />
       ))}
@@ -120,7 +120,7 @@ function Refusals({ here }: { readonly here: Here }) {
   return (
     <section class="panel" aria-labelledby="refusals">
       <h2 id="refusals">Refused by this process</h2>
-      {here.refusals.length === 0 && <p class="quiet">No request was refused since it started.</p>}
+      {here.refusals.length === 0 && <p class="quiet">No requests refused since it started.</p>}
       <ul class="timeline">
         {here.refusals.map(({ code, status, count, lastAt, detail }) => (
           <li key={code} class={status >= 500 ? 'bad' : 'wait'}>
@@ -161,7 +161,7 @@ const COLUMNS: readonly Column<ObservationLine>[] = [
   },
   {
     key: 'kind',
-    label: 'What',
+    label: 'Kind',
     width: '9.5rem',
     cell: line => <Badge tone={TONES[line.kind] ?? 'idle'}>{line.kind}</Badge>,
   },
@@ -170,7 +170,7 @@ const COLUMNS: readonly Column<ObservationLine>[] = [
   { key: 'detail', label: 'Detail', cell: ({ detail = '' }) => inOneLine(detail) },
   {
     key: 'duration',
-    label: 'Took',
+    label: 'Duration',
     width: '6rem',
     sortable: true,
     numeric: true,
@@ -185,7 +185,7 @@ function orderOf({ key, descending }: Sort): (a: ObservationLine, b: Observation
 
 function Observations({ lines }: { readonly lines: readonly ObservationLine[] }) {
   const text = useSignal('')
-  // All of them are here, so every order is one of the whole.
+  // All observations are loaded, so the page can sort them.
   const sort = useSignal<Sort>({ key: 'at', descending: true })
   const wanted = text.value.toLowerCase()
   const shown = lines.filter(
@@ -211,7 +211,7 @@ function Observations({ lines }: { readonly lines: readonly ObservationLine[] })
           error={undefined}
           clear={lines.length === 0 ? undefined : () => (text.value = '')}
         >
-          <p class="quiet">Nothing since this page was mounted.</p>
+          <p class="quiet">No observations since the dashboard was mounted.</p>
         </Nothing>
       ) : (
         <DataTable

@@ -5,10 +5,10 @@ import { api } from './api.ts'
 import { commandOf } from './command-of.ts'
 import { useNotices } from './live.ts'
 
-/** As the API gives them: a chance from 0 to 1, `true`, or a setting. */
+/** Faults from the API: a chance from 0 to 1, `true`, or a setting. */
 export type Faults = Readonly<Record<string, string | number | boolean>>
 
-/** The faults that are set, kept up to date. */
+/** Returns the current faults, kept up to date. */
 export function useFaults(): Resource<Faults> {
   const faults = useResource(signal => api<Faults>('faults', { signal }))
   useNotices(({ event }) => {
@@ -17,7 +17,7 @@ export function useFaults(): Resource<Faults> {
   return faults
 }
 
-/** Says on every page what goes wrong on purpose. */
+/** Shows the active faults on every page. */
 export function ActiveFaults({ faults }: { readonly faults: Resource<Faults> }) {
   const active = activeOf(faults.data.value ?? {})
   if (active.length === 0) return null
@@ -29,7 +29,7 @@ export function ActiveFaults({ faults }: { readonly faults: Resource<Faults> }) 
       </span>
       <span class="bar push">
         <a href={hrefOf(['faults'])}>Change</a>
-        <button type="button" onClick={() => void setFaults(faults, {}, 'Nothing goes wrong any more.')}>
+        <button type="button" onClick={() => void setFaults(faults, {}, 'All faults are off.')}>
           Turn them off
         </button>
       </span>

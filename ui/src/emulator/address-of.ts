@@ -1,7 +1,7 @@
-/** Where the emulator's own API is, seen from the page. */
+/** Path of the emulator's own API, relative to the page. */
 const ROOT = '_emulator/v1/'
 
-/** The address of something to ask for, open or download. */
+/** Returns an API path's address, for a call, a link or a download. */
 export function addressOf(path: string): string {
   return ROOT + path
 }

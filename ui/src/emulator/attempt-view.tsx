@@ -13,13 +13,13 @@ import { emulatorNow } from './emulator-clock.ts'
 interface AttemptViewProps {
   readonly attempt: Attempt
   readonly previous: Attempt | undefined
-  /** The same advice once is enough. */
+  /** Whether to show advice. The same advice is shown only once. */
   readonly advise: boolean
-  /** Whether its request and reply are shown at first. */
+  /** Whether the request and reply are shown initially. */
   readonly open: boolean
 }
 
-/** One attempt: what came back and, with `advise`, what that means, and on request all that was sent. */
+/** Shows an attempt: its result, advice, and on demand the request and reply. */
 export function AttemptView({ attempt, previous, advise, open }: AttemptViewProps) {
   const { number, at, durationMs, acknowledged, status, code, error, retryAfterMs, faults } = attempt
   return (
@@ -38,7 +38,7 @@ export function AttemptView({ attempt, previous, advise, open }: AttemptViewProp
           <Ago at={Date.parse(at)} from={emulatorNow} />, took {spanOf(durationMs)}
         </span>
       </div>
-      {retryAfterMs !== null && <div class="small">Asked to wait {spanOf(retryAfterMs)}.</div>}
+      {retryAfterMs !== null && <div class="small">Retry-After: {spanOf(retryAfterMs)}</div>}
       {advise && <Advice code={code} />}
       {previous !== undefined && <Changes before={previous} after={attempt} />}
       <details open={open}>
@@ -49,7 +49,7 @@ export function AttemptView({ attempt, previous, advise, open }: AttemptViewProp
   )
 }
 
-/** Cause and fix of a refusal, from the documentation. */
+/** Shows a refusal's cause and fix, from the documentation. */
 function Advice({ code }: { readonly code: string | null }) {
   const codes = useSignal<Readonly<Record<string, { readonly cause: string; readonly fix: string }>>>({})
   useEffect(() => {
@@ -70,14 +70,14 @@ function Advice({ code }: { readonly code: string | null }) {
   )
 }
 
-/** Headers that differ each time and mean nothing. */
+/** Headers that always differ and are irrelevant. */
 const NOT_COMPARED = ['date', 'x-request-id']
 
-/** What is different in the reply, compared with that to the attempt before. */
+/** Shows how the reply differs from that of the previous attempt. */
 function Changes({ before, after }: { readonly before: Attempt; readonly after: Attempt }) {
   const lines = lineDiff(replyLines(before), replyLines(after))
   if (lines.every(({ change }) => change === 'same'))
-    return <div class="small quiet">The same reply as to attempt {before.number}.</div>
+    return <div class="small quiet">Same reply as for attempt {before.number}.</div>
   return (
     <details>
       <summary>Changed since attempt {before.number}</summary>
@@ -97,12 +97,12 @@ function replyLines({ status, error, replyHeaders, replyBody }: Attempt): readon
   return [first, ...headers.map(([name, value]) => `${name}: ${value}`), ...linesOf(replyBody.text)]
 }
 
-/** JSON in its own lines, without changing it: a break after each member. */
+/** Splits JSON into lines, with a break before each member and no other change. */
 function linesOf(text: string): readonly string[] {
   return text.replace(/([[{,])(?=")/g, '$1\n').split('\n')
 }
 
-/** The reply first: it says what went wrong. */
+/** Shows the reply, which tells the cause of a failure, and then the request. */
 function Exchange({ attempt }: { readonly attempt: Attempt }) {
   const { number, url, requestHeaders, requestBody, replyBody, truncated } = attempt
   return (
@@ -119,7 +119,7 @@ function Exchange({ attempt }: { readonly attempt: Attempt }) {
         </>
       )}
       {replyBody.text !== '' && <JsonView label={`Body of reply ${number}`} text={replyBody.text} />}
-      {truncated && <p class="small quiet">The reply was longer; 64 KiB of it are kept.</p>}
+      {truncated && <p class="small quiet">The reply was longer; only the first 64 KiB are kept.</p>}
       <h3>Request</h3>
       <Source
         label={`Head of request ${number}`}

@@ -1,4 +1,4 @@
-/** The command that does the same as the page: `npx ackhook emulator list --type 'order.*'`. */
+/** Returns the command equivalent to an action: `npx ackhook emulator list --type 'order.*'`. */
 export function commandOf(words: readonly string[], filter: Readonly<Record<string, string>> = {}): string {
   const flags = Object.entries(filter).flatMap(([name, value]) => [`--${name}`, quoted(value)])
   const at = location.origin === DEFAULT ? [] : ['--at', quoted(location.origin)]
@@ -7,7 +7,7 @@ export function commandOf(words: readonly string[], filter: Readonly<Record<stri
 
 const DEFAULT = 'http://localhost:4400'
 
-/** One word of a POSIX shell. */
+/** Quotes a word for a POSIX shell. */
 function quoted(word: string): string {
   return /^[\w.:/@-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
 }

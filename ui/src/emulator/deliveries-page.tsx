@@ -11,7 +11,7 @@ export function DeliveriesPage() {
   const list = useHeldList()
   const isPainted = useSignal(false)
   const isReady = list.live.ready.value && isTimeKnown.value
-  // The figures of the chart are asked for after the rows are painted.
+  // The chart loads its data after the rows are painted.
   useEffect(() => {
     isPainted.value = isReady
   }, [isReady])
@@ -40,9 +40,9 @@ function Empty() {
   const command = `curl -X POST ${location.origin}/_emulator/v1/events -H 'content-type: application/json' -H 'x-ackhook: 1' -d '{"events":[{"type":"conversation.resolved"}]}'`
   return (
     <>
-      <h2>Nothing was sent yet</h2>
+      <h2>No deliveries yet</h2>
       <p>
-        Try <code>npx ackhook emulator send conversation.resolved</code>, the page Send, or
+        Try <code>npx ackhook emulator send conversation.resolved</code>, the Send page, or:
       </p>
       <code class="source">{command}</code>
       <CopyButton label="Copy" text={() => command} />

@@ -14,7 +14,7 @@ const SECOND = 1000
 const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
-/** Widths of a bar that one can read off a clock. */
+/** Bar widths: round units of time. */
 const WIDTHS_MS: readonly number[] = [
   ...[1, 5, 15, 30].map(count => count * SECOND),
   ...[1, 2, 5, 15, 30].map(count => count * MINUTE),
@@ -32,13 +32,13 @@ const ORDER: readonly DeliveryState[] = [
 const MAX_BARS = 60
 const LEAST_MS = 5 * MINUTE
 
-/** What became of the deliveries that match the filters, over the time of the filter or since the first of them. */
+/** Charts the states of matching deliveries, over the filter's period or since the first of them. */
 export function DeliveryChart() {
   const stats = useResource(loadStats, EVERY_MS)
   return <StatsChart stats={stats.data.value} />
 }
 
-/** The chart before its figures are asked for, and after. */
+/** Shows the chart; without `stats`, an empty one of the same size. */
 export function StatsChart({ stats }: { readonly stats: StatsView | undefined }) {
   const period = periodHere()
   return (
@@ -82,7 +82,7 @@ async function oldestOf(
   return deliveries[0]?.createdAt
 }
 
-/** Bars of a round width, from before `from` to after `now`. */
+/** Chooses bars of a round width that cover `from` to `now`. */
 function barsOf(
   from: number,
   now: number,

@@ -7,7 +7,7 @@ import { visible } from '../kit/visible.ts'
 import { emulatorNow } from './emulator-clock.ts'
 import { STATES } from './states.ts'
 
-/** The columns of a list of deliveries. */
+/** Columns of a list of deliveries. */
 export const DELIVERY_COLUMNS: readonly Column<DeliveryView>[] = [
   {
     key: 'event',

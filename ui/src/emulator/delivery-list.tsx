@@ -17,16 +17,16 @@ import { orderHere } from './filters.tsx'
 import { type LiveDeliveries, useLiveDeliveries } from './live-deliveries.ts'
 import { replay } from './replay.ts'
 
-/** A list of deliveries that one can hold to read it. */
+/** A live list of deliveries that can be paused for reading. */
 export interface HeldList {
   readonly live: LiveDeliveries
   readonly isPaused: boolean
   readonly pause: (paused: boolean) => void
-  /** Called as the list scrolls: away from its top, new deliveries wait. */
+  /** Called on scroll. Away from the top, new deliveries are held back. */
   readonly onScrolled: (fromTop: number) => void
 }
 
-/** The deliveries of the address, live while the list is at its top and not paused. */
+/** Returns deliveries for the filters in the address. They are live at the top of the list unless paused. */
 export function useHeldList(): HeldList {
   const paused = useSignal(false)
   const scrolled = useRef(false)
@@ -52,13 +52,13 @@ export function useHeldList(): HeldList {
 interface DeliveryListProps {
   readonly caption: string
   readonly list: HeldList
-  /** Takes the filters back; undefined without any. */
+  /** Clears the filters; undefined if there are none. */
   readonly clear: (() => void) | undefined
-  /** Shown if there is nothing at all. */
+  /** Shown if there are no deliveries at all. */
   readonly children: ComponentChildren
 }
 
-/** The table, with its keys. */
+/** Shows the table, with keyboard shortcuts. */
 export function DeliveryList({ caption, list: { live, onScrolled }, clear, children }: DeliveryListProps) {
   const current = useSignal<string | undefined>(undefined)
   const { rows, offset, count, hasMore } = live.list.value
@@ -105,20 +105,20 @@ export function DeliveryList({ caption, list: { live, onScrolled }, clear, child
   )
 }
 
-/** A key is pressed by mistake more easily than a button. */
+/** Replays after a confirmation, because keys are easily pressed by mistake. */
 async function replayAsked(row: DeliveryView | undefined): Promise<void> {
-  if (row === undefined) toast('bad', 'Choose a delivery with j and k first.')
-  else if (await confirm(`Replay ${visible(row.event)}?`, 'It is sent again, signed anew.', 'Replay'))
+  if (row === undefined) toast('bad', 'Select a delivery with j and k first.')
+  else if (await confirm(`Replay ${visible(row.event)}?`, 'It is sent again with a new signature.', 'Replay'))
     await replay(row.id, {})
 }
 
-/** New deliveries do not push away what one is reading. */
+/** Shows the number of new deliveries held back, so that rows in view do not move. */
 export function Fresh({ live: { fresh, reload } }: { readonly live: LiveDeliveries }) {
   const count = fresh.value
   if (count === 0) return null
   return (
     <button type="button" class="primary" onClick={reload}>
-      {Number.isFinite(count) ? `${formatCount(count)} new` : 'Newer ones'}
+      {Number.isFinite(count) ? `${formatCount(count)} new` : 'Show newer'}
     </button>
   )
 }

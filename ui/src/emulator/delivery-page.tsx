@@ -40,7 +40,7 @@ export function DeliveryPage({ id }: { readonly id: string }) {
         <a href={hrefOf(['deliveries'])}>Deliveries</a>
       </p>
       {isMissing ? (
-        <h1>There is no such delivery</h1>
+        <h1>Delivery not found</h1>
       ) : (
         <Failure error={error} retry={delivery.reload} isStale={data !== undefined} />
       )}
@@ -87,10 +87,10 @@ function Actions({ delivery, path }: { readonly delivery: DeliveryDetail; readon
             </button>
           )}
           <button type="button" onClick={() => void replay(id, { mode: 'exact' })}>
-            Replay as it was
+            Replay exact request
           </button>
           <button type="button" class="primary" onClick={() => void replay(id, {})}>
-            Replay signed anew
+            Replay with new signature
           </button>
           <button
             type="button"
@@ -115,7 +115,7 @@ function Editor({ delivery: { id, body } }: { readonly delivery: DeliveryDetail 
   return (
     <form class="panel" onSubmit={submit}>
       <label class="field">
-        The event, to be sent under a new id
+        Event to send under a new id
         <textarea rows={10} value={text.value} onInput={event => (text.value = event.currentTarget.value)} />
       </label>
       <div>
@@ -135,7 +135,7 @@ function Facts({ delivery }: { readonly delivery: DeliveryDetail }) {
       <dd class="mono">{id}</dd>
       <dt>Type</dt>
       <dd>
-        {visible(type)} {guess && <Badge tone="idle">a guess: this name is not published</Badge>}
+        {visible(type)} {guess && <Badge tone="idle">not published: a guess</Badge>}
       </dd>
       <dt>Workspace</dt>
       <dd>{visible(workspace)}</dd>
@@ -187,7 +187,7 @@ function Timeline({ delivery }: { readonly delivery: DeliveryDetail }) {
   )
 }
 
-/** What a colleague needs: names, the exact request, and the command that shows the same. */
+/** Buttons for sharing: ids, the event, the exact request and equivalent commands. */
 function Share({ delivery, path }: { readonly delivery: DeliveryDetail; readonly path: string }) {
   const { id, event, body, log } = delivery
   const save = () =>
@@ -195,7 +195,7 @@ function Share({ delivery, path }: { readonly delivery: DeliveryDetail; readonly
       async () => {
         const request = await api<object>(`${path}/request`)
         download(`${id}.json`, JSON.stringify(request, undefined, 2))
-        return 'Saved. ackhook verify and ackhook send --from-file read it.'
+        return `Saved as ${id}.json for ackhook verify and ackhook send --from-file.`
       },
       commandOf(['show', id], { save: `${id}.json` }),
     )
@@ -225,7 +225,7 @@ function Body({ delivery, path }: { readonly delivery: DeliveryDetail; readonly 
           <button type="button" aria-pressed={raw.value} onClick={() => (raw.value = !raw.value)}>
             Exact bytes
           </button>
-          {/* A link cannot carry a token. */}
+          {/* A link cannot send a token. */}
           {authorization()['authorization'] === undefined && (
             <a class="button" href={addressOf(`${path}/body`)} download>
               Download

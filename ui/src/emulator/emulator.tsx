@@ -39,10 +39,10 @@ export function Emulator() {
   const error = health.error.value
   const data = health.data.value
   useEffect(() => {
-    // Refused before the token was given.
+    // The faults were refused before the token was entered.
     if (data !== undefined && faults.error.peek() !== undefined) faults.reload()
   }, [data])
-  // The page asks for its list while this is under way. Only a period counts from the emulator's time.
+  // The page loads its list in parallel, unless a period needs the emulator's time.
   const canShow = data !== undefined || (error === undefined && periodHere() === undefined)
   return (
     <Shell
@@ -79,7 +79,7 @@ function Foot({ health }: { readonly health: Resource<EmulatorHealth> }) {
     <>
       <Badge tone={connected.value ? 'good' : 'wait'}>{connected.value ? 'live' : 'connecting'}</Badge>
       <div>{health.data.value?.version}</div>
-      <div>Not the platform: a stand-in. What it has not published is a guess, and marked.</div>
+      <div>An emulator, not the platform. Unpublished behavior is a guess, and marked.</div>
     </>
   )
 }
@@ -108,7 +108,7 @@ function TokenForm({ health }: { readonly health: Resource<EmulatorHealth> }) {
   }
   return (
     <form class="fields" onSubmit={submit}>
-      <Field label="This emulator asks for its token">
+      <Field label="This emulator requires its token">
         <input
           type="password"
           required
@@ -120,9 +120,9 @@ function TokenForm({ health }: { readonly health: Resource<EmulatorHealth> }) {
       <button type="submit" class="primary">
         Continue
       </button>
-      {/* Another refusal than that before the token was given. */}
+      {/* Shown for a refusal after a token was entered. */}
       <p id="token-hint" class="wrong" role="alert">
-        {refused.value !== undefined && error !== refused.value && 'This is not its token.'}
+        {refused.value !== undefined && error !== refused.value && 'This token is wrong.'}
       </p>
     </form>
   )

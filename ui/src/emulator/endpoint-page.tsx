@@ -16,7 +16,7 @@ import { useNotices } from './live.ts'
 
 const DEFAULT = 'default'
 
-/** One endpoint for each workspace. */
+/** Shows a workspace's endpoint. */
 export function EndpointPage() {
   const workspaces = useResource(signal =>
     api<{ workspaces: readonly WorkspaceView[] }>('workspaces', { signal }),
@@ -78,7 +78,7 @@ function Endpoint({ workspace, endpoint, reload }: EndpointProps) {
     <>
       {endpoint !== undefined && <Health endpoint={endpoint} />}
       {endpoint === undefined && (
-        <p class="note">This workspace has no endpoint: its events are skipped until you give an address.</p>
+        <p class="note">This workspace has no endpoint. Its events are skipped until you set an address.</p>
       )}
       <Secret secret={secret} />
       <Address endpoint={endpoint} save={body => void change('PUT', path, body, 'Saved.')} />
@@ -109,8 +109,7 @@ function Endpoint({ workspace, endpoint, reload }: EndpointProps) {
 type ChangeEndpoint = (method: 'POST', to: string, body: object, said: string) => Promise<boolean>
 
 async function rotate(change: ChangeEndpoint, path: string): Promise<void> {
-  const text =
-    'Events are signed with the old and the new secret for a while, so that you can change it in your app.'
+  const text = 'The old secret also signs for a while, so that you can change it in your app.'
   if (await confirm('Rotate the signing secret?', text, 'Rotate')) {
     await change('POST', `${path}/rotate-secret`, {}, 'Rotated.')
   }
@@ -125,15 +124,15 @@ function Health({ endpoint }: { readonly endpoint: EndpointView }) {
         <Badge tone={health.status === 'healthy' ? 'good' : 'bad'}>{health.status}</Badge>{' '}
         {health.reason ?? `${health.failures} of ${health.attempts} attempts failed`}
       </dd>
-      <dt>Delivering</dt>
-      <dd>{paused ? <Badge tone="wait">paused</Badge> : <Badge tone="good">yes</Badge>}</dd>
+      <dt>State</dt>
+      <dd>{paused ? <Badge tone="wait">paused</Badge> : <Badge tone="good">sending</Badge>}</dd>
       <dt>Secret</dt>
       <dd>
         <span class="mono">{secret}</span>
         {previousSecretUntil !== null && (
           <>
             {' '}
-            and the previous one, which ends <Ago at={Date.parse(previousSecretUntil)} from={emulatorNow} />
+            and the previous one, until <Ago at={Date.parse(previousSecretUntil)} from={emulatorNow} />
           </>
         )}
       </dd>
@@ -151,7 +150,7 @@ function Secret({ secret }: { readonly secret: Signal<string | null> }) {
   return (
     <div class="note wait bar">
       <span>
-        Shown once. Set it in your app: <code>SIGNING_SECRET={shown}</code>
+        Shown only this once. Set it where your app runs: <code>SIGNING_SECRET={shown}</code>
       </span>
       <div class="push">
         <CopyButton label="Copy" text={() => shown} />
@@ -218,12 +217,12 @@ function NewWorkspace({ reload }: { readonly reload: () => void }) {
     void attempt(async () => {
       await api('workspaces', { method: 'POST', body: { id: id.value } })
       reload()
-      return `The workspace ${id.value} is there.`
+      return `The workspace ${id.value} exists.`
     })
   }
   return (
     <form class="fields" onSubmit={submit}>
-      <Field label="Another workspace">
+      <Field label="New workspace">
         <input required value={id.value} onInput={event => (id.value = event.currentTarget.value)} />
       </Field>
       <button type="submit">Add</button>

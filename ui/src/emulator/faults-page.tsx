@@ -15,23 +15,23 @@ const CHANCES = {
 } as const
 const SETTINGS = ['staleBy', 'delay', 'answer', 'answerNext'] as const
 
-/** What goes wrong from the next attempt on. */
+/** Form for the faults, from the next attempt on. */
 export function FaultsPage({ faults }: { readonly faults: Resource<Faults> }) {
   const edited = useSignal(false)
   const shown = useRef<Faults | undefined>(undefined)
-  // Faults that count down must not take away what is being typed.
+  // A fault that counts down must not overwrite text being typed.
   if (!edited.value) shown.current = faults.data.value
   const data = shown.current
   const submit = (event: Event) => {
     event.preventDefault()
     edited.value = false
     const form = new FormData(event.currentTarget as HTMLFormElement)
-    void setFaults(faults, faultsOf(form), 'Faults set, from the next attempt on.')
+    void setFaults(faults, faultsOf(form), 'The faults apply from the next attempt on.')
   }
   return (
     <>
       <h1>Faults</h1>
-      <p class="quiet">What goes wrong on purpose, from the next attempt on.</p>
+      <p class="quiet">Faults to inject, from the next attempt on.</p>
       <Failure error={faults.error.value} retry={faults.reload} isStale={data !== undefined} />
       {data !== undefined && (
         <form
@@ -41,8 +41,10 @@ export function FaultsPage({ faults }: { readonly faults: Resource<Faults> }) {
           key={JSON.stringify(data)}
         >
           <Answer faults={data} />
-          <h2>On the way</h2>
-          <p class="small quiet">How often, from 0 (never) to 1 (always). The seed decides which.</p>
+          <h2>In transit</h2>
+          <p class="small quiet">
+            How often, from 0 (never) to 1 (always). The same seed repeats the same faults.
+          </p>
           <div class="fields">
             {Object.entries(CHANCES).map(([name, label]) => (
               <Chance key={name} name={name} label={label} value={Number(data[name] ?? 0)} />
@@ -73,14 +75,13 @@ export function FaultsPage({ faults }: { readonly faults: Resource<Faults> }) {
   )
 }
 
-/** A reply that the emulator makes up instead of calling the app. */
+/** Fields for a reply that replaces the app's. */
 function Answer({ faults }: { readonly faults: Faults }) {
   return (
     <>
       <h2>Instead of your app</h2>
       <p id="answer-hint" class="small quiet">
-        The emulator answers for your app, which does not get the request: by chance, or the next attempts
-        only.
+        This replaces your app's reply, by chance or for the next attempts only. Your app is not called.
       </p>
       <div class="fields">
         <Field label="Answer: a status, timeout or reset">
@@ -147,7 +148,7 @@ function faultsOf(form: FormData): Faults {
   }
 }
 
-/** Statuses and counts are numbers, durations and words are texts. */
+/** Parses a status or count as a number; durations and words stay strings. */
 function settingOf(text: string): string | number {
   return /^\d+$/.test(text) ? Number(text) : text
 }

@@ -10,11 +10,11 @@ const PERIODS: Readonly<Record<string, number>> = {
   '24 hours': 86_400_000,
   '7 days': 604_800_000,
 }
-/** The text index is of three characters each. */
+/** Shortest text that the trigram index can find. */
 const MIN_TEXT = 3
 const PASSED_ON = ['workspace', 'category', 'type', 'state', 'status', 'event', 'message', 'text'] as const
 
-/** The filters in the address, as the API takes them. A text that is too short for the index is left out. */
+/** Returns the filters in the address for the API, without a text too short for the index. */
 export function filterHere(): Readonly<Record<string, string>> {
   const { query } = route.value
   const entries = PASSED_ON.flatMap(name => {
@@ -26,19 +26,19 @@ export function filterHere(): Readonly<Record<string, string>> {
   return { ...Object.fromEntries(entries), ...from }
 }
 
-/** The time filter in the address. */
+/** Returns the period in the address. */
 export function periodHere(): { readonly name: string; readonly ms: number } | undefined {
   const name = route.value.query.get('period') ?? ''
   const ms = PERIODS[name]
   return ms === undefined ? undefined : { name, ms }
 }
 
-/** The order in the address, as the API takes it. */
+/** Returns the order in the address for the API. */
 export function orderHere(): 'newest' | 'oldest' {
   return route.value.query.get('order') === 'oldest' ? 'oldest' : 'newest'
 }
 
-/** Takes the filters back; undefined without any. A state that the page itself has set is none. */
+/** Returns a function that clears the filters; undefined if none is set. A state set by the page does not count. */
 export function clearing(withState = true): (() => void) | undefined {
   const names = [...PASSED_ON, 'period'].filter(name => withState || name !== 'state')
   if (names.every(name => (route.value.query.get(name) ?? '') === '')) return undefined
@@ -69,9 +69,7 @@ export function Filters({ withState = true }: { readonly withState?: boolean }) 
         )}
       </div>
       {isTextTooShort() && (
-        <p class="note wait">
-          A text needs three characters or more: the index holds no shorter ones. It is left out until then.
-        </p>
+        <p class="note wait">Text needs three characters or more. Until then, it is ignored.</p>
       )}
     </search>
   )

@@ -10,30 +10,31 @@ import { filterHere, orderHere } from './filters.tsx'
 import { useNotices } from './live.ts'
 import { mergeDeliveries } from './merge-deliveries.ts'
 
-/** New ones that are counted while they are held back. */
+/** Maximum number of held-back deliveries that are counted. */
 const MAX_FRESH = 1000
-/** Changes that are kept while a page is under way. */
+/** Maximum number of changes kept while a page loads. */
 const MAX_ARRIVED = 5000
 const LOOK_MS = 10_000
 
 export interface LiveDeliveries extends Omit<Paged<DeliveryView>, 'change'> {
-  /** How many new ones are held back; `Infinity` when they were not counted. */
+  /** Number of new deliveries held back; `Infinity` if uncounted. */
   readonly fresh: Signal<number>
 }
 
 interface Live {
-  /** Ids of new ones that are held back. */
+  /** Ids of new deliveries held back. */
   fresh: Set<string>
-  /** What changed while a page was under way: the page may be older than that. */
+  /** Changes that arrived while a page loaded, which may be older than they are. */
   arrived: readonly DeliveryView[]
-  /** The newest delivery that the list has shown. */
+  /** `seq` of the newest delivery that the list has shown. */
   newest: number
-  /** The user has come back to it, and nothing was loaded since. */
+  /** `true` if the user has returned to the list, and nothing has loaded since. */
   isLeft: boolean
 }
 
 /**
- * The deliveries that match the address, kept up to date. `held` says that new ones must wait; a reload shows them.
+ * Returns the deliveries for the address, kept up to date. While `held` returns true, new ones are held back until a
+ * reload.
  */
 export function useLiveDeliveries(held: () => boolean): LiveDeliveries {
   const fresh = useSignal(0)
@@ -64,7 +65,7 @@ export function useLiveDeliveries(held: () => boolean): LiveDeliveries {
     live.isLeft = false
     merge(pages, arrived, !isFirst && held())
   })
-  /** What came while the user was elsewhere is not counted: only whether there is any. */
+  /** Checks whether deliveries arrived while the user was elsewhere, without counting them. */
   const lookForNewer = async () => {
     const page = await loadDeliveries(undefined, AbortSignal.timeout(LOOK_MS), 1).catch(() => undefined)
     if ((page?.rows[0]?.seq ?? 0) > live.newest && orderHere() === 'newest') loseCount()
@@ -81,7 +82,7 @@ export function useLiveDeliveries(held: () => boolean): LiveDeliveries {
   return { ...paged, fresh }
 }
 
-/** What was known when the user left the list. What arrived since is not. */
+/** Returns the list's state from when the user left it, without held-back deliveries. */
 function liveHere(): Live {
   const fresh = () => ({ fresh: new Set<string>(), arrived: [], newest: 0, isLeft: false })
   const { value, isOld } = keptHere<Live>('live', fresh)
@@ -97,7 +98,7 @@ async function loadDeliveries(after: string | undefined, signal: AbortSignal, li
   return { rows: deliveries, next: next ?? undefined }
 }
 
-/** Gathers what arrives between two paints: a page cannot show more often. */
+/** Batches items that arrive between two paints. */
 function usePerFrame<T>(apply: (items: readonly T[]) => void): (items: readonly T[]) => void {
   const waiting = useRef<T[]>([])
   const latest = useRef(apply)

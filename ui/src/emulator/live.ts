@@ -4,7 +4,7 @@ import type { DeliveryView } from '../../../packages/emulator/src/api/delivery-v
 import { authorization } from '../kit/api.ts'
 import { addressOf } from './address-of.ts'
 
-/** What the emulator says while the page is open. `gap`: changes were missed, read again. */
+/** Notice from the emulator's stream. After `gap`, changes were missed and the page must reload its data. */
 export type Notice =
   | { readonly event: 'deliveries'; readonly data: { readonly deliveries: readonly DeliveryView[] } }
   | {
@@ -19,17 +19,17 @@ export const connected = signal(false)
 
 const listeners = new Set<(notice: Notice) => void>()
 let running = false
-/** Where the stream began. */
+/** Position at which the stream began. */
 let begin: string | undefined
-/** The positions of replies from before that. */
+/** Positions of replies received before the stream opened. */
 const early = new Set<string>()
 let lastId: string | undefined
 
-/** Calls `listener` for every notice while the component is there. */
+/** Calls `listener` for every notice while the component is mounted. */
 export function useNotices(listener: (notice: Notice) => void): void {
   const latest = useRef(listener)
   latest.current = listener
-  // In the commit that sends the page's request: what changes between its reply and the paint must be heard.
+  // Runs in the commit that sends the page's request, so that no change after its reply is missed.
   useLayoutEffect(() => {
     const call = (notice: Notice) => latest.current(notice)
     listeners.add(call)
@@ -39,8 +39,8 @@ export function useNotices(listener: (notice: Notice) => void): void {
 }
 
 /**
- * To be called before a request is sent, and the answer with the headers of its reply. What changes after a reply and
- * before the stream opens is not in the stream: that is a gap.
+ * Call it before sending a request, and the returned function with the reply's headers. It reports a gap if changes
+ * between the reply and the opening of the stream were missed.
  */
 export function watchForChanges(): (headers: Headers) => void {
   const isEarly = begin === undefined
@@ -52,7 +52,7 @@ export function watchForChanges(): (headers: Headers) => void {
   }
 }
 
-/** One stream for the page. Read by `fetch`, because an `EventSource` cannot send a token. */
+/** Follows the page's one stream, with `fetch` because an `EventSource` cannot send a token. */
 async function follow(): Promise<void> {
   running = true
   for (;;) {

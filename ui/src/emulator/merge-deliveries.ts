@@ -5,13 +5,13 @@ import type { PageWindow } from '../kit/page-window.ts'
 interface Merge {
   readonly filter: Readonly<Record<string, string>>
   readonly oldestFirst: boolean
-  /** New ones are not shown yet. */
+  /** `true` to hold back new deliveries. */
   readonly held: boolean
-  /** The newest delivery that the list has shown. */
+  /** `seq` of the newest delivery that the list has shown. */
   readonly newest: number
 }
 
-/** Puts changed deliveries where they belong in the list. Answers the new ones that it does not show. */
+/** Merges changed deliveries into the list. Returns the new ones that are held back. */
 export function mergeDeliveries(
   pages: PageWindow<DeliveryView>,
   changed: readonly DeliveryView[],
@@ -23,7 +23,7 @@ export function mergeDeliveries(
     const now = latest.get(row.id)
     if (now === undefined) return row
     latest.delete(row.id)
-    // Only the emulator can judge a text, and it found this one.
+    // Only the emulator can match text, and it has found this row.
     return matches(now, rest) ? now : undefined
   })
   const added = [...latest.values()].filter(one => matches(one, filter))
@@ -36,7 +36,7 @@ export function mergeDeliveries(
   return []
 }
 
-/** What lies outside the rows that are held comes with its page. */
+/** Inserts a delivery among the rows held. Outside them, it loads with its page. */
 function place(
   pages: PageWindow<DeliveryView>,
   one: DeliveryView,
@@ -54,7 +54,7 @@ function cursorOf({ seq }: DeliveryView): string {
   return String(seq)
 }
 
-/** Whether a delivery belongs in a list with this filter. */
+/** Returns whether a delivery matches a filter. */
 function matches(delivery: DeliveryView, filter: Readonly<Record<string, string>>): boolean {
   if (filter['text'] !== undefined) return false
   const { workspace, category, type, state, event, message, lastStatus, createdAt } = delivery

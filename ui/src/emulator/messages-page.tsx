@@ -46,7 +46,7 @@ const COLUMNS: readonly Column<MessageView>[] = [
   },
   {
     key: 'advance',
-    label: 'Becomes',
+    label: 'Advance to',
     width: '14rem',
     cell: message => <Advance message={message} />,
   },
@@ -59,7 +59,7 @@ const COLUMNS: readonly Column<MessageView>[] = [
   },
 ]
 
-/** What came by `POST /v1/messages`, and what becomes of it. */
+/** Lists messages of `POST /v1/messages` and inbound ones, and advances them. */
 export function MessagesPage() {
   const paged = usePaged<MessageView>(loadMessages)
   const { count, ...list } = paged.list.value
@@ -71,8 +71,8 @@ export function MessagesPage() {
     <>
       <h1>Messages</h1>
       <p class="note">
-        The platform has published the four fields of <code>POST /v1/messages</code> and no more. Ids, states
-        and the events they cause are guesses.
+        The platform has published only the four fields of <code>POST /v1/messages</code>. Ids, states and
+        events are guesses.
       </p>
       <Inbound />
       <Failure error={error} retry={paged.reload} isStale={count > 0} />
@@ -124,7 +124,7 @@ function Advance({ message: { id, direction } }: { readonly message: MessageView
           key={state}
           type="button"
           class="plain"
-          aria-label={`${id} is ${state}`}
+          aria-label={`Advance ${id} to ${state}`}
           onClick={() => advance(state)}
         >
           {state}
@@ -147,7 +147,7 @@ function Inbound() {
   }
   return (
     <form class="fields" onSubmit={submit}>
-      <Field label="A customer writes, from">
+      <Field label="Customer's number">
         <input name="from" required placeholder="+4915112345678" />
       </Field>
       <Field label="Text">

@@ -5,10 +5,10 @@ import { attempt } from '../kit/toasts.tsx'
 import { api } from './api.ts'
 import { commandOf } from './command-of.ts'
 
-/** Sends a delivery again, goes to the new one, and says so with the command that does the same. */
+/** Sends a delivery again, opens the new one, and reports it with the equivalent command. */
 export function replay(id: string, options: ReplayOptions): Promise<boolean> {
   const words = ['replay', id, ...(options.mode === 'exact' ? ['--exact'] : [])]
-  // The command line takes an edited event from a file.
+  // The CLI reads an edited event from a file.
   const command = options.mode === 'edited' ? undefined : commandOf(words)
   return attempt(async () => {
     const fresh = await api<DeliveryView>(`deliveries/${encodeURIComponent(id)}/replay`, {

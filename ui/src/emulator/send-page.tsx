@@ -14,16 +14,16 @@ const DRAFT = 'ackhook-draft'
 
 interface Draft {
   readonly type: string
-  /** As it was typed; empty for sample data. */
+  /** JSON as typed; empty for sample data. */
   readonly data: string
-  /** The data is still the example of its type. */
+  /** `true` while the data is the type's example. */
   readonly isExample: boolean
   readonly seed: string
   readonly count: string
   readonly perSecond: string
 }
 
-/** What is written in the form. It outlives the page, and a reload of this tab. */
+/** The form's content, which survives page changes and reloads of this tab. */
 const draft = signal<Draft>(readDraft())
 effect(() => sessionStorage.setItem(DRAFT, JSON.stringify(draft.value)))
 
@@ -38,7 +38,7 @@ function write(changes: Partial<Draft>): void {
   draft.value = { ...draft.value, ...changes }
 }
 
-/** A form for each type. */
+/** Form for sending events of a type. */
 export function SendPage() {
   const { type, data } = draft.value
   const known = EVENT_TYPES.find(one => one.type === type)
@@ -55,7 +55,7 @@ export function SendPage() {
         <Numbers />
         {known?.published !== true && (
           <p class="note">
-            The platform has not published this type: its name and its data are a guess. Only
+            The platform has not published this type: its name and data are guesses. Only
             conversation.resolved is published.
           </p>
         )}
@@ -86,7 +86,7 @@ export function SendPage() {
             disabled={known === undefined || data === textOf(type)}
             onClick={() => write({ data: textOf(type), isExample: true })}
           >
-            Use the example of this type
+            Use this type's example
           </button>
         </div>
       </form>
@@ -94,7 +94,7 @@ export function SendPage() {
   )
 }
 
-/** The type, and how many of it. */
+/** Fields for the type and the numbers. */
 function Numbers() {
   const { type, data, seed, count, perSecond, isExample } = draft.value
   const choose = (name: string) => write({ type: name, ...(isExample && { data: textOf(name) }) })
@@ -126,7 +126,7 @@ function Numbers() {
           onInput={event => write({ count: event.currentTarget.value })}
         />
       </Field>
-      <Field label="At most per second">
+      <Field label="Maximum per second">
         <input
           type="number"
           min="1"
@@ -136,7 +136,7 @@ function Numbers() {
           onInput={event => write({ perSecond: event.currentTarget.value })}
         />
       </Field>
-      <Field label="Seed of the sample">
+      <Field label="Seed for sample data">
         <input
           type="number"
           min="0"
@@ -156,7 +156,7 @@ function textOf(type: string): string {
   return JSON.stringify(EVENT_TYPES.find(one => one.type === type)?.data ?? {}, undefined, 2)
 }
 
-/** Why a text cannot be `data`. Nothing is wrong with an empty one: the emulator makes a sample. */
+/** Returns why a text cannot be `data`. Empty text is valid: the emulator generates a sample. */
 function mistakeIn(text: string): string | undefined {
   if (text.trim() === '') return undefined
   try {
@@ -170,11 +170,11 @@ function mistakeIn(text: string): string | undefined {
 
 function hintOf(text: string): string {
   return text.trim() === ''
-    ? 'The emulator makes sample data. The same seed makes the same again.'
-    : 'Valid JSON, sent exactly as it is written here. A seed applies to sample data alone: empty this field to use one.'
+    ? 'The emulator generates sample data. The same seed gives the same data.'
+    : 'Valid JSON, sent unchanged. A seed applies only to sample data: empty this field to use one.'
 }
 
-/** One event leads to its delivery, if the user still waits for it here. */
+/** Sends events. After a single one, opens its delivery if the user is still on this page. */
 async function send({ type, data, seed, ...numbers }: Draft): Promise<void> {
   const [count, perSecond] = [Number(numbers.count), Number(numbers.perSecond)]
   const sample = seed === '' ? { type } : { type, seed: Number(seed) }
@@ -207,7 +207,7 @@ async function send({ type, data, seed, ...numbers }: Draft): Promise<void> {
     go(['deliveries', delivery.id])
 }
 
-/** Waits, unless the task is stopped meanwhile. */
+/** Waits until `ms` have passed or the task is stopped. */
 function rest(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise(resolve => {
     setTimeout(resolve, Math.max(0, ms))

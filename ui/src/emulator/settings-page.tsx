@@ -6,12 +6,11 @@ import { useResource } from '../kit/resource.ts'
 import { attempt } from '../kit/toasts.tsx'
 import { api } from './api.ts'
 
-/** Every number that the platform has not published, and what is assumed instead. */
+/** Lists all settings and marks unpublished ones. */
 export function SettingsPage() {
   const settings = useResource(signal => api<SettingsView>('settings', { signal }))
   const reset = async () => {
-    const text =
-      'The log and the messages are emptied, the clock and the faults are taken back. Endpoints stay.'
+    const text = 'This empties the log and the messages, and resets the clock and the faults. Endpoints stay.'
     if (!(await confirm('Reset the emulator?', text, 'Reset', true))) return
     await attempt(async () => {
       await api('reset', { method: 'POST', body: {} })
@@ -27,7 +26,9 @@ export function SettingsPage() {
           Reset …
         </button>
       </div>
-      <p class="quiet">They are given when the emulator starts, as options of the same names.</p>
+      <p class="quiet">
+        Options of the same names set these values when the emulator starts; limits are fixed.
+      </p>
       <Failure error={settings.error.value} retry={settings.reload} />
       {settings.data.value !== undefined && <Table settings={settings.data.value.settings} />}
     </>

@@ -1,7 +1,7 @@
 import type { DeliveryState } from '../../../packages/emulator/src/storage/delivery-row.ts'
 import type { Tone } from '../kit/badge.tsx'
 
-/** How each state of a delivery looks, in the order of its life. */
+/** Color of each state, in the order of a delivery's life. */
 export const STATES: Readonly<Record<DeliveryState, Tone>> = {
   pending: 'wait',
   acknowledged: 'good',

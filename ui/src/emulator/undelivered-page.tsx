@@ -9,7 +9,7 @@ import { commandOf } from './command-of.ts'
 import { DeliveryList, Fresh, useHeldList } from './delivery-list.tsx'
 import { clearing, Filters, filterHere } from './filters.tsx'
 
-/** What the platform gave up on. It stays until someone replays or discards it. */
+/** Lists undelivered events, and replays or discards them together. */
 export function UndeliveredPage() {
   const isSet = route.value.query.get('state') === 'undelivered'
   useEffect(() => {
@@ -52,8 +52,10 @@ function Undelivered() {
       </div>
       <Filters withState={false} />
       <DeliveryList caption="Undelivered" list={list} clear={clearing(false)}>
-        <h2>Nothing is undelivered</h2>
-        <p class="quiet">An event whose attempts are used up stays here until it is replayed or discarded.</p>
+        <h2>No undelivered events</h2>
+        <p class="quiet">
+          An event stays here once its attempts are used up, until you replay or discard it.
+        </p>
       </DeliveryList>
     </>
   )
@@ -63,7 +65,7 @@ const TITLE = { replay: 'Replaying', discard: 'Discarding' } as const
 const VERB = { replay: 'Replay', discard: 'Discard' } as const
 const DONE = { replay: 'replayed', discard: 'discarded' } as const
 
-/** Counts, asks with that number, and goes on until all are done or the user stops it. */
+/** Counts matches, asks for confirmation, and works until all are done or the user stops it. */
 async function changeAll(action: 'replay' | 'discard'): Promise<boolean> {
   const filter = filterHere()
   const post = (body: object) =>
@@ -71,13 +73,13 @@ async function changeAll(action: 'replay' | 'discard'): Promise<boolean> {
   const matched = await runTask(
     'Counting',
     async () => (await post({ dryRun: true })).matched,
-    count => (count === 0 ? 'Nothing matches any more.' : ''),
+    count => (count === 0 ? 'No events match anymore.' : ''),
   )
   if (matched === undefined || matched === 0) return false
   const question = `${VERB[action]} ${countOf(matched)}?`
   const text =
     action === 'replay'
-      ? 'Each is sent again, oldest first.'
+      ? 'They are sent again, oldest first.'
       : 'They are not sent again, and stay in the log.'
   if (!(await confirm(question, text, `${VERB[action]} ${countOf(matched)}`, action === 'discard')))
     return false
@@ -96,7 +98,7 @@ async function changeAll(action: 'replay' | 'discard'): Promise<boolean> {
   return (await runTask(TITLE[action], work, said, commandOf([action], filter))) !== undefined
 }
 
-/** Few enough that the progress moves, and that a stop is soon followed. */
+/** Deliveries per call, few enough for visible progress and a quick stop. */
 const PER_CALL = 250
 
 function countOf(count: number): string {

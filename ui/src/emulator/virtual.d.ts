@@ -1,4 +1,4 @@
-/** Cause and fix of each reply code, read from docs/errors.md by the build. */
+/** Cause and fix of each reply code, which the build reads from docs/errors.md. */
 declare module 'virtual:reply-codes' {
   export const codes: Readonly<Record<string, { readonly cause: string; readonly fix: string }>>
 }

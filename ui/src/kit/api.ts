@@ -1,4 +1,4 @@
-/** A reply that is not 2xx, or none at all (`status` 0). */
+/** Error for a reply other than 2xx, or for no reply (`status` 0). */
 export class ApiError extends Error {
   override readonly name = 'ApiError'
   readonly status: number
@@ -14,24 +14,24 @@ export interface CallOptions {
   readonly query?: Readonly<Record<string, string | number | undefined>>
   readonly body?: unknown
   readonly signal?: AbortSignal
-  /** Called with the headers of a reply, before its body is read. */
+  /** Called with the reply's headers, before its body is read. */
   readonly onReply?: (headers: Headers) => void
 }
 
 const TOKEN = 'ackhook-token'
 
-/** Keeps a token for this tab. */
+/** Stores a token for this tab. */
 export function setToken(token: string): void {
   sessionStorage.setItem(TOKEN, token)
 }
 
-/** The header with the token that this tab was given, if it was. */
+/** Returns the header with this tab's token, if any. */
 export function authorization(): Readonly<Record<string, string>> {
   const token = sessionStorage.getItem(TOKEN)
   return token === null ? {} : { authorization: `Bearer ${token}` }
 }
 
-/** Calls the API beside this page. `path` is relative, so that a prefix or a proxy in front does not matter. */
+/** Calls the API next to this page. `path` is relative, so that it works behind any prefix or proxy. */
 export async function call<T>(path: string, options: CallOptions = {}): Promise<T> {
   const { method = 'GET', query = {}, body, signal, onReply } = options
   const search = new URLSearchParams(
@@ -51,7 +51,7 @@ export async function call<T>(path: string, options: CallOptions = {}): Promise<
     ...(signal !== undefined && { signal }),
   }).catch((cause: unknown) => {
     if (signal?.aborted === true) throw cause
-    throw new ApiError(0, 'The server does not answer.')
+    throw new ApiError(0, 'The server does not respond.')
   })
   onReply?.(reply.headers)
   const text = await reply.text()

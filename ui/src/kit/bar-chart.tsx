@@ -2,7 +2,7 @@ import type { Tone } from './badge.tsx'
 import { formatCount } from './format-count.ts'
 import { zoneOf } from './now.tsx'
 
-/** What a bar is made of, from the bottom to the top. */
+/** Parts of a bar, from bottom to top. */
 export interface Series {
   readonly name: string
   readonly tone: Tone
@@ -10,22 +10,22 @@ export interface Series {
 
 export interface Bar {
   readonly label: string
-  /** One for each series. */
+  /** One value for each series. */
   readonly values: readonly number[]
 }
 
 interface BarChartProps {
   readonly title: string
-  /** Beside the title: how long a bar is, for example. */
+  /** Text beside the title, such as the width of a bar. */
   readonly detail: string | undefined
   readonly series: readonly Series[]
-  /** Undefined while they are not known: the chart takes its room already, so that nothing below it moves later. */
+  /** Undefined while loading. The chart already has its full size, so that nothing below it moves. */
   readonly bars: readonly Bar[] | undefined
 }
 
 const HEIGHT = 80
 
-/** Stacked bars over time. The same numbers stand in its text for those who cannot see it. */
+/** Stacked bars over time, with the totals as text for screen readers. */
 export function BarChart({ title, detail, series, bars: known }: BarChartProps) {
   const bars = known ?? []
   const highest = Math.max(1, ...bars.map(({ values }) => sumOf(values)))

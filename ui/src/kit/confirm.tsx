@@ -11,7 +11,7 @@ interface Question {
 
 const question = signal<Question | undefined>(undefined)
 
-/** Asks before an action. `action` names it, with the number of things it touches. */
+/** Asks before an action. `action` is the button's label, with the number of affected items. */
 export function confirm(title: string, text: string, action: string, danger = false): Promise<boolean> {
   return new Promise(answer => {
     question.value = { title, text, action, danger, answer }
@@ -27,7 +27,7 @@ export function ConfirmDialog() {
   if (asked === undefined) return null
   const answer = (yes: boolean) => {
     if (question.peek() !== asked) return
-    // Gives the focus back to what had it.
+    // Closing returns the focus to the previous element.
     dialog.current?.close()
     question.value = undefined
     asked.answer(yes)
@@ -37,7 +37,7 @@ export function ConfirmDialog() {
       <h2 id="confirm-title">{asked.title}</h2>
       <p>{asked.text}</p>
       <div class="bar">
-        {/* First, so that it has the focus where an action cannot be taken back. */}
+        {/* First, so that it gets the focus if the action cannot be undone. */}
         <button type="button" onClick={() => answer(false)}>
           Cancel
         </button>

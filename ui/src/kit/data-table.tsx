@@ -18,11 +18,11 @@ export interface Sort {
   readonly descending: boolean
 }
 
-/** In pixels from the top. */
+/** Scroll positions, in pixels from the top. */
 export interface ListPlace {
-  /** Where the list is scrolled to at first. */
+  /** Initial position. */
   readonly start: number
-  /** Where it is scrolled to; kept up to date. */
+  /** Current position, kept up to date. */
   top: number
 }
 
@@ -30,40 +30,40 @@ interface DataTableProps<Row> {
   readonly caption: string
   readonly columns: readonly Column<Row>[]
   readonly rows: readonly Row[]
-  /** Rows before the first of `rows`, and all there are: they take room in the table. */
+  /** Number of rows before `rows`. They take up space, as do all of `count`. */
   readonly offset?: number
   readonly count?: number
-  /** More rows than `count` exist. */
+  /** Whether there are more rows than `count`. */
   readonly hasMore?: boolean
-  /** Another number is another list, which begins where `place` says. */
+  /** Changes for a new list, which starts at `place`. */
   readonly turn?: number
-  /** Where a new turn begins, and where the list is scrolled to. */
+  /** Start of a new list, and its current scroll position. */
   readonly place?: ListPlace
   readonly rowKey: (row: Row) => string
-  /** Key of the row that the keyboard is on. */
+  /** Key of the row selected by keyboard. */
   readonly current?: string | undefined
   readonly sort?: Sort
-  /** Only where all rows can be sorted, those included that have not loaded. */
+  /** Sorts all rows, including those not loaded. Absent if that is impossible. */
   readonly onSort?: (sort: Sort) => void
   readonly selected?: ReadonlySet<string>
   readonly onSelect?: (selected: ReadonlySet<string>) => void
-  /** Called with the rows to hold: those in view, and some around them. */
+  /** Called with the range of rows to hold: those in view, and some around them. */
   readonly onView?: (first: number, last: number) => void
   readonly onScrolled?: (fromTop: number) => void
 }
 
-/** Least width of a column that takes what is left. */
+/** Minimum width of a flexible column. */
 const FLEXIBLE = '11rem'
 
-/** So many need no height of their own. */
+/** Number of rows up to which the table needs no scroll area. */
 const FEW_ROWS = 6
 
-/** A real table that keeps only the rows in view in the document: 100,000 rows scroll like 40. */
+/** A real table with only the rows in view in the document, so that 100,000 rows scroll like 40. */
 export function DataTable<Row>(props: DataTableProps<Row>) {
   const { caption, rows, rowKey, offset = 0, count = rows.length, turn = 0, onView, onScrolled } = props
   const { hasMore = false, current, place } = props
   const frame = useRef<HTMLDivElement>(null)
-  // The row that the keyboard came to takes the focus, as soon as it is in the document.
+  // The row selected by keyboard gets the focus once it is in the document.
   const { current: focus } = useRef<{ due: string | undefined }>({ due: undefined })
   const view = useSignal({ top: place?.start ?? 0, height: 800 })
   const wanted = windowOf(count, view.value.top, view.value.height)
@@ -85,7 +85,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
     focus.due = current
     scrollTo(frame.current, offset + index)
   }, [current])
-  // In the commit: the next key must find the row focused.
+  // Focuses within the commit, before the next key.
   useLayoutEffect(() => focusRow(frame.current, focus))
   const onScroll = () => {
     measure()
@@ -127,7 +127,7 @@ function Head<Row>({ columns, rows, rowKey, sort, onSort, selected, onSelect }: 
           <th scope="col" class="tick">
             <input
               type="checkbox"
-              aria-label="Select all rows that have loaded"
+              aria-label="Select all loaded rows"
               checked={all}
               onChange={() => onSelect?.(toggled)}
             />
@@ -173,7 +173,7 @@ function Line<Row>(props: DataTableProps<Row> & { readonly row: Row; readonly in
     if (!next.delete(key)) next.add(key)
     onSelect?.(next)
   }
-  // The same element is not compared again: a list that scrolls renders only the rows that come into view.
+  // An identical element is not compared again, so scrolling renders only new rows.
   return useMemo(
     () => (
       <tr class={isCurrent ? 'row current' : 'row'} aria-rowindex={index + 2}>
@@ -193,7 +193,7 @@ function Line<Row>(props: DataTableProps<Row> & { readonly row: Row; readonly in
   )
 }
 
-/** One cell: with a `colSpan` it would make columns of its own where some are hidden. */
+/** A row with a single cell: a `colSpan` would add columns if some are hidden. */
 function Spacer({ height }: { readonly height: number }) {
   if (height === 0) return null
   return (
@@ -204,7 +204,7 @@ function Spacer({ height }: { readonly height: number }) {
   )
 }
 
-/** Narrower, a table scrolls sideways: no column is squeezed to nothing. */
+/** Returns the minimum width, below which the table scrolls sideways. */
 function widthOf(columns: readonly { readonly width?: string }[]): string {
   return `calc(${columns.map(({ width = FLEXIBLE }) => width).join(' + ')})`
 }

@@ -1,4 +1,4 @@
-/** Saves a text as a file of the browser. */
+/** Downloads a text as a file. */
 export function download(name: string, text: string): void {
   const link = document.createElement('a')
   link.download = name

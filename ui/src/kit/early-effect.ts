@@ -2,8 +2,8 @@ import { effect, signal } from '@preact/signals'
 import { useLayoutEffect } from 'preact/hooks'
 
 /**
- * Runs `run` before the component is painted, and again whenever a signal that it read has changed; what it answers
- * runs before that, and at the end. `useSignalEffect` waits for the paint, and so would a request that it sends.
+ * Runs `run` before the component is painted, and again whenever a signal it read changes. The function it returns
+ * runs before that and on unmount. `useSignalEffect` waits for the paint, which would delay requests.
  */
 export function useEarlyEffect(run: () => () => void): void {
   useLayoutEffect(() => {
@@ -13,7 +13,7 @@ export function useEarlyEffect(run: () => () => void): void {
       turn.value
       isDue = !isDue
       if (!isDue) return run()
-      // After the components have followed the change: one that it removes must not ask for anything.
+      // Waits until components have rendered the change: a removed one must send no request.
       const timer = setTimeout(() => turn.value++)
       return () => clearTimeout(timer)
     })

@@ -1,18 +1,18 @@
 interface FailureProps {
   readonly error: Error | undefined
   readonly retry: () => void
-  /** Something is shown that was read earlier. */
+  /** `true` if older data is still shown. */
   readonly isStale?: boolean
 }
 
-/** Says what could not be loaded, and offers another try. */
+/** Shows an error with a button to try again. */
 export function Failure({ error, retry, isStale = false }: FailureProps) {
   if (error === undefined) return null
   return (
     <div class="note bad bar" role="alert">
       <span>
         {error.message}
-        {isStale && ' What is shown below was read before that.'}
+        {isStale && ' The data below is older.'}
       </span>
       <button type="button" class="push" onClick={retry}>
         Try again

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 
-/** A control with its label above it. */
+/** Shows a control with a label above it. */
 export function Field({ label, children }: { readonly label: string; readonly children: ComponentChildren }) {
   return (
     // biome-ignore lint/a11y/noLabelWithoutControl: the control is the child.

@@ -1,4 +1,4 @@
-/** A JSON value as it was written: numbers and strings keep their text, so nothing is rounded or normalised. */
+/** A JSON value as written. Numbers and strings keep their text, so nothing is rounded or normalized. */
 export type JsonNode =
   | { readonly kind: 'object' | 'array'; readonly children: readonly JsonMember[] }
   | { readonly kind: 'string' | 'number' | 'word'; readonly text: string }
@@ -12,7 +12,7 @@ export interface JsonMember {
 const MAX_DEPTH = 200
 const TOKEN = /\s*("(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*|true|false|null|[[\]{},:])/y
 
-/** Parses without changing anything. `undefined` for text that is not JSON, or nested deeper than 200 levels. */
+/** Parses JSON without changing it. Returns `undefined` for other text, or beyond 200 levels of nesting. */
 export function parseSource(text: string): JsonNode | undefined {
   try {
     JSON.parse(text)

@@ -7,7 +7,7 @@ import { TURNING, visible } from './visible.ts'
 const FIRST_CHILDREN = 100
 const OPEN_DEPTH = 3
 
-/** Bytes as a tree of what was sent, or as plain text where they are no JSON. Never as markup. */
+/** Shows JSON as a tree, and other text as plain text, never as markup. */
 export function JsonView({ text, label = 'Payload' }: { readonly text: string; readonly label?: string }) {
   const root = parseSource(text)
   if (root === undefined) return <Source label={label} text={text} />

@@ -2,8 +2,8 @@ const MOST = 30
 const kept = new Map<string, Map<string, object>>()
 
 /**
- * What was kept under this name when the user was last at this entry of the history; otherwise what `make` answers. A link
- * makes a new entry, so that only Back and Forward find something.
+ * Returns the value kept under `name` for this history entry, or a new one from `make`. Links create new entries, so
+ * only Back and Forward find an old value.
  */
 export function keptHere<T extends object>(
   name: string,

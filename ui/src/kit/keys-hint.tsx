@@ -1,14 +1,14 @@
 import type { ComponentChildren } from 'preact'
 import { keysAreOn, turnKeys } from './keys.ts'
 
-/** Says what single keys do, and turns them off. */
+/** Explains the single-key shortcuts, and turns them off or on. */
 export function KeysHint({ children }: { readonly children: ComponentChildren }) {
   const isOn = keysAreOn()
   return (
     <p class="small quiet">
-      {isOn ? children : 'Single keys are off.'}{' '}
+      {isOn ? children : 'Single-key shortcuts are off.'}{' '}
       <button type="button" class="plain small" onClick={() => turnKeys(!isOn)}>
-        {isOn ? 'Turn these keys off' : 'Turn them on'}
+        {isOn ? 'Turn shortcuts off' : 'Turn shortcuts on'}
       </button>
     </p>
   )

@@ -4,21 +4,21 @@ import { useLayoutEffect, useRef } from 'preact/hooks'
 const OFF = 'ackhook-keys-off'
 const off = signal(localStorage.getItem(OFF) !== null)
 
-/** Whether single keys are commands. Speech input and a slip of the hand press them too, so they can be turned off. */
+/** Returns whether single-key shortcuts are on. They can be off, as speech input and slips press them too. */
 export function keysAreOn(): boolean {
   return !off.value
 }
 
-/** Turns single keys on or off in this browser. */
+/** Turns single-key shortcuts on or off in this browser. */
 export function turnKeys(on: boolean): void {
   off.value = !on
   if (on) localStorage.removeItem(OFF)
   else localStorage.setItem(OFF, '1')
 }
 
-/** Single-key commands, off when turned off, while a field has the focus, a dialog is open, or a modifier is held. */
+/** Adds single-key shortcuts. They are ignored in fields and dialogs, with a modifier, or when turned off. */
 export function useKeys(commands: Readonly<Record<string, () => void>>): void {
-  // Those of the rows in the document: an effect would bring them up to 100 ms after the rows.
+  // Updated during render: an effect would lag behind the rows by up to 100 ms.
   const latest = useRef(commands)
   latest.current = commands
   useLayoutEffect(() => {
@@ -43,7 +43,7 @@ export function useKeys(commands: Readonly<Record<string, () => void>>): void {
   }, [])
 }
 
-/** The key of the row `step` below (or above) the current one, kept inside the list. */
+/** Returns the key of the row `step` below or above the current one, within the list. */
 export function neighbour(
   keys: readonly string[],
   current: string | undefined,

@@ -3,7 +3,7 @@ import type { ComponentType } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { Failure } from './failure.tsx'
 
-/** A page whose code is loaded when it is first shown, so that the others start without it. */
+/** Creates a page whose code loads when it is first shown, so that others start faster. */
 export function lazy<Props extends object>(load: () => Promise<ComponentType<Props>>): ComponentType<Props> {
   const loaded = signal<ComponentType<Props> | undefined>(undefined)
   const error = signal<Error | undefined>(undefined)
@@ -14,7 +14,7 @@ export function lazy<Props extends object>(load: () => Promise<ComponentType<Pro
         loaded.value = page
       },
       () => {
-        error.value = new Error('The server does not answer, or is another version now: reload the page.')
+        error.value = new Error('The server does not respond, or its version has changed: reload the page.')
       },
     )
   }

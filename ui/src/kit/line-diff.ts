@@ -1,13 +1,13 @@
-/** A line that both texts have, or only the older or the newer one. */
+/** A line of both texts, or of only the older or newer one. */
 export interface DiffLine {
   readonly change: 'same' | 'gone' | 'new'
   readonly text: string
 }
 
-/** Lines beyond which a text is compared as a whole: the table below grows with their product. */
+/** Number of lines beyond which texts are compared as a whole, as the table below grows with their product. */
 const MOST = 500
 
-/** What became of each line between two texts, by their longest common subsequence. */
+/** Compares two texts line by line, by their longest common subsequence. */
 export function lineDiff(before: readonly string[], after: readonly string[]): readonly DiffLine[] {
   if (before.length > MOST || after.length > MOST)
     return [...before.map(text => lineOf('gone', text)), ...after.map(text => lineOf('new', text))]

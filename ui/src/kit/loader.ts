@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals'
 
-/** One request at a time, with what became of the last one. A newer request aborts an older one. */
+/** Runs one request at a time, and keeps the last one's error. A new request aborts the old one. */
 export class Loader {
   readonly error = signal<Error | undefined>(undefined)
   #abort: AbortController | undefined
@@ -9,7 +9,7 @@ export class Loader {
     return this.#abort !== undefined
   }
 
-  /** Sets `error`, calls `done` with what `load` answers, and then `settled`. None of it once it is stopped. */
+  /** Loads a value, sets `error`, calls `done` with the value, then `settled`. Does nothing more once stopped. */
   run<T>(
     load: (signal: AbortSignal) => Promise<T>,
     done: (value: T) => void,

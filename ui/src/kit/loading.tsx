@@ -1,4 +1,4 @@
-/** Instead of a page that needs what is still on its way. */
+/** Shown until a page's data arrives. */
 export function Loading() {
   return <h1 class="quiet">Loading …</h1>
 }

@@ -1,23 +1,23 @@
 import type { ComponentChildren } from 'preact'
 
 interface NothingProps {
-  /** What the list has, as in "No deliveries match". */
+  /** Name of the list's items, as in "No deliveries match". */
   readonly what: string
-  /** The list could not be read. */
+  /** Set if the list could not be loaded. */
   readonly error: Error | undefined
-  /** Takes the filters back; undefined without any. */
+  /** Clears the filters; undefined if there are none. */
   readonly clear: (() => void) | undefined
-  /** Shown if there is nothing at all. */
+  /** Shown if the list is empty without filters. */
   readonly children: ComponentChildren
 }
 
-/** Instead of an empty list: whether there is nothing, nothing with these filters, or nothing is known. */
+/** Replaces an empty list: it has no items, none match the filters, or it could not be loaded. */
 export function Nothing({ what, error, clear, children }: NothingProps) {
   if (error !== undefined)
     return (
       <div class="empty">
-        <h2>Not known</h2>
-        <p class="quiet">The {what} could not be read: see the error above.</p>
+        <h2>Not available</h2>
+        <p class="quiet">The {what} could not be loaded: see the error above.</p>
       </div>
     )
   if (clear === undefined) return <div class="empty">{children}</div>

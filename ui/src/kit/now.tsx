@@ -5,10 +5,10 @@ setInterval(() => {
   if (document.visibilityState === 'visible') second.value = Date.now()
 }, 1000)
 
-/** The time on this machine, once a second. */
+/** This machine's time, updated every second. */
 export const now: ReadonlySignal<number> = second
 
-/** A time where the reader is, with its zone, and its distance from now. */
+/** Shows a time in the reader's zone, and its distance from now. */
 export function Ago({ at, from = now }: { at: number; from?: ReadonlySignal<number> }) {
   const date = new Date(at)
   return (
@@ -21,7 +21,7 @@ export function Ago({ at, from = now }: { at: number; from?: ReadonlySignal<numb
   )
 }
 
-/** A time in a column that names the zone. The day is left out today. */
+/** Shows a time in a column whose header has the zone. Omits today's date. */
 export function AgoCell({ at, from = now }: { at: number; from?: ReadonlySignal<number> }) {
   const date = new Date(at)
   const text = timeOf(date)
@@ -36,7 +36,7 @@ export function AgoCell({ at, from = now }: { at: number; from?: ReadonlySignal<
   )
 }
 
-/** `2026-11-22 16:05:09`, where the reader is. Without `Intl`, which takes longer to load than a list to be drawn. */
+/** Formats `2026-11-22 16:05:09` in the reader's zone, without `Intl`, which is slow to load. */
 function timeOf(date: Date): string {
   return new Date(date.getTime() - date.getTimezoneOffset() * 60_000)
     .toISOString()
@@ -44,7 +44,7 @@ function timeOf(date: Date): string {
     .replace('T', ' ')
 }
 
-/** `UTC+5:30`, at that time. */
+/** Formats the zone at that time: `UTC+5:30`. */
 export function zoneOf(date: Date = new Date()): string {
   const minutes = -date.getTimezoneOffset()
   if (minutes === 0) return 'UTC'
@@ -58,7 +58,7 @@ export function distance(ms: number): string {
   return ms < 0 ? `${spanOf(-ms, 1)} ago` : `in ${spanOf(ms)}`
 }
 
-/** `1 h 12 min`: the largest units. */
+/** Formats a duration by its largest units: `1 h 12 min`. */
 export function spanOf(ms: number, units = 2): string {
   if (ms < 1000) return `${Math.round(ms)} ms`
   const seconds = Math.floor(ms / 1000)

@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'vitest'
 import { MAX_ROWS, PAGE_ROWS, PageWindow } from './page-window.ts'
 
-/** A list on a server: the numbers from 1 on, page by page. */
+/** Simulates a server's list of ascending numbers. */
 let list: number[]
 let window: PageWindow<number>
 let requests: number
@@ -20,7 +20,7 @@ function load(index: number, after: string | undefined): void {
   window.put({ index, after }, { rows, next: rest.length > PAGE_ROWS ? String(rows.at(-1)) : undefined })
 }
 
-/** Shows some rows as a page does: loads until nothing is missing. */
+/** Shows rows like a page, loading until none is missing. */
 function show(first: number, last: number): readonly number[] {
   const limit = requests + 50
   for (
@@ -36,7 +36,7 @@ function show(first: number, last: number): readonly number[] {
   return rows.slice(first - offset, last - offset)
 }
 
-/** Goes on until the end is known. */
+/** Scrolls down until the end is known. */
 function walkToEnd(): void {
   while (window.view().hasMore) {
     const { count } = window.view()
@@ -44,7 +44,7 @@ function walkToEnd(): void {
   }
 }
 
-test('a list is walked to its end and back, and holds no more than its bound', () => {
+test('scrolls a list to its end and back, and holds only a bounded number of rows', () => {
   walkToEnd()
   expect(window.view()).toMatchObject({ count: 3000, hasMore: false })
   expect(show(2980, 3000)).toEqual(list.slice(2980))
@@ -53,7 +53,7 @@ test('a list is walked to its end and back, and holds no more than its bound', (
   expect(window.isAtTop).toBe(true)
 })
 
-test('a jump loads what is in view, and not what lies between', () => {
+test('loads only the rows in view after a jump', () => {
   walkToEnd()
   requests = 0
   expect(show(1000, 1040)).toEqual(list.slice(1000, 1040))
@@ -61,7 +61,7 @@ test('a jump loads what is in view, and not what lies between', () => {
   expect(requests).toBeLessThan(4)
 })
 
-test('rows that went or came in pages that were let go of are neither repeated nor skipped', () => {
+test('neither repeats nor skips rows if released pages gained or lost some', () => {
   walkToEnd()
   list = list.filter(one => one < 510 || one >= 560)
   list.splice(300, 0, 300.25, 300.5)
@@ -76,7 +76,7 @@ test('rows that went or came in pages that were let go of are neither repeated n
   expect([...seen]).toEqual(list)
 })
 
-test('new rows on top push out the end, which is loaded again', () => {
+test('releases the end when rows are added on top, and loads it again', () => {
   const added = Array.from({ length: MAX_ROWS }, (_, n) => n - MAX_ROWS)
   window.prepend(added, String)
   expect(window.view()).toMatchObject({ count: MAX_ROWS, hasMore: true })
@@ -84,7 +84,7 @@ test('new rows on top push out the end, which is loaded again', () => {
   expect(show(MAX_ROWS - 20, MAX_ROWS + 20)).toEqual(list.slice(MAX_ROWS - 20, MAX_ROWS + 20))
 })
 
-test('a row that comes to match takes its place, and one that no longer does goes', () => {
+test('inserts a row that now matches, and removes one that no longer does', () => {
   window.insert(10.5, (a, b) => a - b)
   window.update(one => (one === 3 ? undefined : one))
   expect(window.view().rows.slice(0, 11)).toEqual([1, 2, 4, 5, 6, 7, 8, 9, 10, 10.5, 11])

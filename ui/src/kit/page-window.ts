@@ -1,22 +1,22 @@
-/** Rows of one request. */
+/** Number of rows in a request. */
 export const PAGE_ROWS = 100
-/** Rows that a page keeps of a list. The others are loaded again when they come into view. */
+/** Maximum number of rows held. Others load again when they come into view. */
 export const MAX_ROWS = 1000
 
-/** What is held of a list that may be much longer. */
+/** The rows held, out of a list that may be much longer. */
 export interface RowsHeld<Row> {
   readonly rows: readonly Row[]
-  /** Known rows before the first of `rows`. */
+  /** Number of known rows before `rows`. */
   readonly offset: number
-  /** All rows that have been seen, held or not. */
+  /** Number of known rows, held or not. */
   readonly count: number
-  /** The end has not been seen. */
+  /** `true` until the end is known. */
   readonly hasMore: boolean
 }
 
 export interface PageOf<Row> {
   readonly rows: readonly Row[]
-  /** Where the next page begins; `undefined` on the last. */
+  /** Cursor of the next page; `undefined` on the last. */
   readonly next: string | undefined
 }
 
@@ -32,18 +32,18 @@ interface Known {
 }
 
 /**
- * A window on a list that is read page by page. It remembers where each page begins, and holds the rows of some pages
- * that follow each other: memory does not grow with the list, and every part of it can be shown again.
+ * A window on a paged list. It remembers the cursor of each page, and holds the rows of some adjacent pages. Rows in
+ * memory are therefore bounded, and every part of the list can be shown again.
  */
 export class PageWindow<Row> {
   #known: Known[] = []
   #next: string | undefined
-  /** The first page held. */
+  /** Index of the first page held. */
   #from = 0
   #held: (readonly Row[])[] = []
   #view: RowsHeld<Row> | undefined
 
-  /** The same object until something changes. */
+  /** Returns the rows held, as the same object until something changes. */
   view(): RowsHeld<Row> {
     this.#view ??= {
       rows: this.#held.flat(),
@@ -54,7 +54,7 @@ export class PageWindow<Row> {
     return this.#view
   }
 
-  /** What to load so that the rows from `first` to before `last` are held, one page at a time. */
+  /** Returns the next page to load for the rows from `first` to before `last`, if one is missing. */
   missing(first: number, last: number): PageRequest | undefined {
     const count = this.#startOf(this.#known.length)
     if (count > 0) {
@@ -66,7 +66,7 @@ export class PageWindow<Row> {
     return { index: this.#known.length, after: this.#next }
   }
 
-  /** Takes a page in. A page that ends elsewhere than before is followed by others: those are loaded again. */
+  /** Adds a loaded page. If it ends elsewhere than before, the following pages load again. */
   put({ index, after }: PageRequest, { rows, next }: PageOf<Row>): void {
     this.#view = undefined
     const isSame = next !== undefined && this.#known[index + 1]?.after === next
@@ -83,7 +83,7 @@ export class PageWindow<Row> {
     } else this.#known[index + 1] = { ...following, after: next }
   }
 
-  /** Lets go of pages far from the rows in view, until few enough are held. */
+  /** Releases pages far from the rows in view, until at most `MAX_ROWS` rows are held. */
   keepNear(first: number, last: number): void {
     let held = this.#held.reduce((sum, { length }) => sum + length, 0)
     while (held > MAX_ROWS && this.#held.length > 1) {
@@ -97,7 +97,7 @@ export class PageWindow<Row> {
     }
   }
 
-  /** Replaces rows that are held, or removes those for which `change` answers `undefined`. */
+  /** Replaces held rows, or removes those for which `change` returns `undefined`. */
   update(change: (row: Row) => Row | undefined): void {
     this.#view = undefined
     this.#held = this.#held.map((rows, index) => {
@@ -109,18 +109,18 @@ export class PageWindow<Row> {
     })
   }
 
-  /** Lets go of all rows, which may be old, and keeps what is known of where each page begins. */
+  /** Releases all rows, which may be outdated, and keeps the cursors of the pages. */
   letGo(): void {
     this.#view = undefined
     this.#held = []
   }
 
-  /** Whether the beginning of the list is held, so that rows can be added before it. */
+  /** `true` if the start of the list is held, so that rows can be added before it. */
   get isAtTop(): boolean {
     return this.#from === 0 && this.#held.length > 0
   }
 
-  /** Adds rows before the first one, and lets go of the end: `cursorOf` names the place of a row. */
+  /** Adds rows at the top, and releases the end. `cursorOf` returns a row's cursor. */
   prepend(added: readonly Row[], cursorOf: (row: Row) => string): void {
     this.#view = undefined
     const all = [...added, ...this.#held.flat()]
@@ -138,7 +138,7 @@ export class PageWindow<Row> {
     }))
   }
 
-  /** Puts a row between two that are held. */
+  /** Inserts a row between two held ones. */
   insert(row: Row, order: (a: Row, b: Row) => number): void {
     this.#view = undefined
     const index = this.#held.findIndex(rows => rows.some(one => order(row, one) < 0))
@@ -148,7 +148,7 @@ export class PageWindow<Row> {
     this.update(one => one)
   }
 
-  /** The end was reached, and there is more now. */
+  /** Notes that a list whose end was known has more rows now. */
   extend(after: string): void {
     this.#view = undefined
     this.#next ??= after
@@ -157,7 +157,7 @@ export class PageWindow<Row> {
   #firstNotHeld(first: number, last: number): number | undefined {
     const to = this.#from + this.#held.length
     if (last < this.#from || first >= to) return first
-    // Beside what is held, so that it stays one piece.
+    // Pages adjacent to those held load first, so that the held pages stay adjacent.
     if (first < this.#from) return this.#from - 1
     return last >= to ? to : undefined
   }
@@ -168,7 +168,7 @@ export class PageWindow<Row> {
     return start
   }
 
-  /** The page that holds the row `index`; the last one for a row behind the end. */
+  /** Returns the page with the row `index`, or the last page for a row beyond the end. */
   #pageAt(index: number): number {
     let start = 0
     for (const [page, { count }] of this.#known.entries()) {

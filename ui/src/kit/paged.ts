@@ -6,22 +6,22 @@ import { keptHere } from './kept-here.ts'
 import { Loader } from './loader.ts'
 import { type PageOf, type PageRequest, PageWindow, type RowsHeld } from './page-window.ts'
 
-/** A list that arrives page by page, and of which some pages are held. */
+/** A list that loads page by page and holds some pages. */
 export interface Paged<Row> {
   readonly list: Signal<RowsHeld<Row>>
   readonly error: Signal<Error | undefined>
-  /** The first page has arrived. */
+  /** `true` once the first page has loaded. */
   readonly ready: Signal<boolean>
-  /** Grows with each list that begins anew, or where the user left it. */
+  /** Increases with each new or resumed list. */
   readonly turn: Signal<number>
-  /** Where the list begins, and is scrolled to. */
+  /** Initial and current scroll position. */
   readonly place: ListPlace
   readonly isLoading: () => boolean
-  /** Loads what is missing of the rows from `first` to before `last`, and lets go of what is far from them. */
+  /** Loads missing rows from `first` to before `last`, and releases distant ones. */
   readonly show: (first: number, last: number) => void
-  /** Loads from the first page again, once the page under way has arrived. */
+  /** Reloads from the first page, after a load in progress. */
   readonly reload: () => void
-  /** Changes what is held. */
+  /** Changes the rows held. */
   readonly change: (change: (pages: PageWindow<Row>) => void) => void
 }
 
@@ -29,17 +29,17 @@ interface State<Row> extends ListPlace {
   pages: PageWindow<Row>
   /** The rows in view. */
   view: readonly [first: number, last: number]
-  /** Asked to load again while a page was under way. */
+  /** `true` if a reload was requested during a load. */
   isStale: boolean
   start: number
   top: number
-  /** The user came back to it. */
+  /** `true` if the user returned to the list. */
   isResumed: boolean
 }
 
 /**
- * Loads the first page whenever a signal that `load` reads before its first `await` changes. `onPage` is called when
- * a page has arrived, before it is shown.
+ * Loads the first page, and again whenever a signal changes that `load` reads before its first `await`. Calls `onPage`
+ * for each loaded page before it is shown.
  */
 export function usePaged<Row>(
   load: (after: string | undefined, signal: AbortSignal) => Promise<PageOf<Row>>,
@@ -70,7 +70,7 @@ export function usePaged<Row>(
       },
       () => state.isStale && reload(),
     )
-  /** Loads the next page that the view lacks, if there is one. */
+  /** Loads the next page missing from the view, if any. */
   const fill = () => {
     const { pages, view } = state
     pages.keepNear(...view)
@@ -98,7 +98,7 @@ export function usePaged<Row>(
     place: state,
     isLoading: () => loader.isBusy,
     show(...view) {
-      // Until then, what is in view is what the user had left.
+      // Until the first load, the view is that of the user's last visit.
       if (!ready.peek()) return
       state.view = view
       if (!loader.isBusy) fill()
@@ -112,7 +112,7 @@ export function usePaged<Row>(
   }
 }
 
-/** Where this list was left at this entry of the history, without its rows; otherwise its beginning. */
+/** Returns this history entry's state of the list, without rows, or a new state. */
 function stateHere<Row>(): State<Row> {
   const fresh = () => ({
     pages: new PageWindow<Row>(),

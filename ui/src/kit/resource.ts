@@ -3,18 +3,18 @@ import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { useEarlyEffect } from './early-effect.ts'
 import { Loader } from './loader.ts'
 
-/** What a page shows of something that the server has. */
+/** Data loaded from the server. */
 export interface Resource<T> {
   readonly data: Signal<T | undefined>
   readonly error: Signal<Error | undefined>
-  /** Loads it again now. */
+  /** Loads the data again. */
   readonly reload: () => void
 }
 
 /**
- * Loads when the component appears and whenever a signal that `load` reads before its first `await` changes; with
- * `everyMs` again and again while the page is visible. A change of a signal aborts the load under way; a reload waits for
- * it, so that a slow server is shown and not asked forever.
+ * Loads on mount, whenever a signal changes that `load` reads before its first `await`, and every `everyMs` while the
+ * page is visible. A changed signal aborts the load in progress; a reload waits for it, so that slow servers can
+ * reply.
  */
 export function useResource<T>(load: (signal: AbortSignal) => Promise<T>, everyMs?: number): Resource<T> {
   const data = useSignal<T | undefined>(undefined)

@@ -1,8 +1,8 @@
 import { computed, type ReadonlySignal, signal } from '@preact/signals'
 
-/** Where the page is: `#/deliveries/evt_1?state=failed`. A hash works behind any prefix and any proxy. */
+/** Place in the page: `#/deliveries/evt_1?state=failed`. A hash works behind any prefix and proxy. */
 export interface Route {
-  /** The decoded parts of the path. */
+  /** Decoded parts of the path. */
   readonly parts: readonly string[]
   readonly query: URLSearchParams
 }
@@ -14,7 +14,7 @@ addEventListener('hashchange', () => {
 
 export const route: ReadonlySignal<Route> = computed(() => parseRoute(hash.value))
 
-/** The `href` of a place in this page. Empty values are left out of the query. */
+/** Returns the `href` of a place in this page, without empty query values. */
 export function hrefOf(parts: readonly string[], query: Readonly<Record<string, string>> = {}): string {
   const kept = Object.entries(query).filter(([, value]) => value !== '')
   const search = kept.length === 0 ? '' : `?${new URLSearchParams(kept)}`
@@ -25,7 +25,7 @@ export function go(parts: readonly string[], query?: Readonly<Record<string, str
   location.hash = hrefOf(parts, query)
 }
 
-/** Changes filters in the address, without an entry in the history for each letter typed. */
+/** Changes filters in the address without adding history entries. */
 export function setQuery(changes: Readonly<Record<string, string>>): void {
   const { parts, query } = route.value
   history.replaceState(history.state, '', hrefOf(parts, { ...Object.fromEntries(query), ...changes }))

@@ -20,7 +20,7 @@ interface ShellProps {
   readonly children: ComponentChildren
 }
 
-/** Navigation beside the page. The focus moves to the page when the place changes. */
+/** Shows the navigation beside the page. The focus moves to the page when the place changes. */
 export function Shell({ brand, places, foot, children }: ShellProps) {
   const main = useRef<HTMLElement>(null)
   const here = route.value.parts[0] ?? places[0]?.path ?? ''
@@ -68,7 +68,7 @@ export function Shell({ brand, places, foot, children }: ShellProps) {
 
 const MAIN = 'content'
 
-/** The address holds the place in the page, so the link must not replace it. */
+/** Focuses the content without following the link, whose hash would replace the place in the address. */
 function skipTo(main: { readonly current: HTMLElement | null }): (event: Event) => void {
   return event => {
     event.preventDefault()

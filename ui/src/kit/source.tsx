@@ -1,4 +1,4 @@
-/** Text as it was sent. It scrolls by itself, so the keyboard reaches it. */
+/** Shows exact text. It can get the focus, because it scrolls. */
 export function Source({ label, text }: { readonly label: string; readonly text: string }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard.

@@ -2,18 +2,18 @@ import { signal } from '@preact/signals'
 import { formatCount } from './format-count.ts'
 import { toast } from './toasts.tsx'
 
-/** Work of many requests, shown on every page until it ends. */
+/** A task of many requests, shown on every page until it ends. */
 export interface Task {
   readonly title: string
   readonly done: number
-  /** Undefined while it is not known. */
+  /** Undefined while unknown. */
   readonly total: number | undefined
   readonly stop: () => void
 }
 
-/** What a task's work is given. */
+/** Control object for a task's work. */
 export interface TaskControl {
-  /** Aborted when the user stops the task: finish the request under way and answer. */
+  /** Aborted when the user stops the task. Finish the current request, then return. */
   readonly signal: AbortSignal
   readonly progress: (done: number, total?: number) => void
 }
@@ -21,14 +21,14 @@ export interface TaskControl {
 const tasks = signal<ReadonlyMap<number, Task>>(new Map())
 let last = 0
 
-/** Whether a task with this title is under way. */
+/** Returns whether a task with this title is running. */
 export function isUnderWay(title: string): boolean {
   return [...tasks.value.values()].some(task => task.title === title)
 }
 
 /**
- * Runs `work` with its progress and a button to stop it, and says what `said` makes of its result, with the command that
- * does the same. `undefined` after an error, which is said with how far it came.
+ * Runs `work` with a progress bar and a stop button. Then shows the text from `said` with the equivalent command. After
+ * an error, shows it with the progress so far and resolves with `undefined`.
  */
 export async function runTask<T>(
   title: string,
@@ -51,7 +51,10 @@ export async function runTask<T>(
     return result
   } catch (cause) {
     const { done = 0 } = tasks.peek().get(id) ?? {}
-    toast('bad', `${cause instanceof Error ? cause.message : cause} ${formatCount(done)} were done before.`)
+    toast(
+      'bad',
+      `${cause instanceof Error ? cause.message : cause} Completed before the error: ${formatCount(done)}.`,
+    )
     return undefined
   } finally {
     tasks.value = new Map([...tasks.peek()].filter(([key]) => key !== id))
@@ -61,7 +64,7 @@ export async function runTask<T>(
 export function Tasks() {
   if (tasks.value.size === 0) return null
   return (
-    <section class="stack tight" aria-label="Work under way">
+    <section class="stack tight" aria-label="Tasks in progress">
       {[...tasks.value].map(([id, { title, done, total, stop }]) => (
         <div key={id} class="toast wait bar">
           <span>

@@ -5,7 +5,7 @@ interface Toast {
   readonly id: number
   readonly tone: 'good' | 'bad'
   readonly text: string
-  /** The same in a terminal. */
+  /** Equivalent command. */
   readonly command: string | undefined
 }
 
@@ -14,7 +14,7 @@ const MAX = 4
 const toasts = signal<readonly Toast[]>([])
 let last = 0
 
-/** Says what became of an action. Bad news stays until it is dismissed. */
+/** Shows an action's result. Errors stay until they are dismissed. */
 export function toast(tone: Toast['tone'], text: string, command?: string): void {
   const id = ++last
   toasts.value = [...toasts.value.slice(1 - MAX), { id, tone, text, command }]
@@ -25,7 +25,7 @@ function dismiss(id: number): void {
   toasts.value = toasts.value.filter(one => one.id !== id)
 }
 
-/** The news, above what `children` shows of the work under way. */
+/** Shows the toasts, after the tasks in `children`. */
 export function Toasts({ children }: { readonly children: ComponentChildren }) {
   return (
     <div class="toasts">
@@ -49,7 +49,7 @@ export function Toasts({ children }: { readonly children: ComponentChildren }) {
   )
 }
 
-/** Puts a text on the clipboard, and says so. */
+/** Copies a text to the clipboard, and reports it. */
 export function copy(text: string): Promise<void> {
   return navigator.clipboard.writeText(text).then(
     () => toast('good', 'Copied.'),
@@ -57,7 +57,7 @@ export function copy(text: string): Promise<void> {
   )
 }
 
-/** Runs an action and reports it, with the command that does the same. Answers whether it succeeded. */
+/** Runs an action and reports it with the equivalent command. Returns whether it succeeded. */
 export async function attempt(action: () => Promise<string>, command?: string): Promise<boolean> {
   try {
     toast('good', await action(), command)

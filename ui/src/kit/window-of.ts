@@ -1,8 +1,8 @@
-/** Height of a row in pixels, `--row` of tokens.css. */
+/** Height of a row in pixels, equal to `--row` in tokens.css. */
 export const ROW_PX = 40
 const SPARE_ROWS = 12
 
-/** Which of `count` rows belong in the document when `top` pixels have scrolled out of a view of `height`. */
+/** Returns which of `count` rows to render at scroll position `top`, in a view of `height` pixels. */
 export function windowOf(
   count: number,
   top: number,

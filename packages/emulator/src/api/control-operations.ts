@@ -21,7 +21,7 @@ import { readSelection, splitSelection } from './read-selection.ts'
 
 const HOUR_MS = 3_600_000
 const YEAR_MS = 365 * 86_400_000
-/** Share of the limit of undelivered deliveries at which a warning begins. */
+/** Share of the limit on open deliveries at which a warning appears. */
 const ALMOST_FULL = 0.9
 
 type Control = Pick<EmulatorApi, 'clock' | 'faults' | 'health' | 'settings' | 'stats' | 'wait' | 'reset'>
@@ -29,7 +29,7 @@ type Control = Pick<EmulatorApi, 'clock' | 'faults' | 'health' | 'settings' | 's
 /** Operations on the emulator as a whole, not on one delivery, endpoint or message. */
 export class ControlOperations implements Control {
   readonly #parts: Parts
-  /** One advance of the clock at a time. */
+  /** Serializes advances of the clock. */
   #advancing: Promise<unknown> = Promise.resolve()
 
   constructor(parts: Parts) {
@@ -73,21 +73,21 @@ export class ControlOperations implements Control {
     }
   }
 
-  /** Workspaces whose events go nowhere. */
+  /** Warns of workspaces without an endpoint whose events were skipped. */
   #unheard(): readonly string[] {
     const { endpoints, storage } = this.#parts
     return endpoints
       .workspaces()
       .filter(({ id }) => endpoints.find(id) === undefined)
       .filter(({ id }) => storage.query.exists({ workspace: id, state: 'skipped' }))
-      .map(({ id }) => `${id}: events were skipped, because it has no endpoint`)
+      .map(({ id }) => `${id}: events were skipped, because the workspace has no endpoint`)
   }
 
   #almostFull(): readonly string[] {
     const { counts, options } = this.#parts
     const most = options.retention.undelivered
     if (counts.open < most * ALMOST_FULL) return []
-    return [`${counts.open} events are pending or undelivered; from ${most} on new ones are refused`]
+    return [`${counts.open} events are pending or undelivered; at ${most}, new ones are refused`]
   }
 
   async settings(): Promise<SettingsView> {
@@ -157,14 +157,14 @@ export class ControlOperations implements Control {
     waiters.changed()
   }
 
-  /** Sets the default endpoint again, as at the emulator's start. */
+  /** Restores the default endpoint from the options. */
   #restoreEndpoint(): void {
     const { to, secret } = this.#parts.options
     if (to === undefined) return
     this.#parts.endpoints.put(DEFAULT_WORKSPACE, { url: to, ...(secret !== undefined && { secret }) })
   }
 
-  /** Advances from one due attempt to the next, so that each one reads its own starting time. */
+  /** Advances from one due attempt to the next, so that each sees its own start time. */
   async #advance(by: Duration): Promise<string> {
     const { clock, engine, storage, feed } = this.#parts
     const ms = durationField({ by }, 'by', YEAR_MS) ?? 0
@@ -183,7 +183,7 @@ export class ControlOperations implements Control {
   }
 }
 
-/** Warns even before there are enough attempts for a health warning. */
+/** Warns even if there are too few attempts for a health warning. */
 function warningOf({
   workspace,
   reason,
@@ -192,5 +192,6 @@ function warningOf({
 }: EmulatorHealth['endpoints'][number]): readonly string[] {
   if (reason !== null) return [`${workspace}: ${reason}`]
   if (attempts === 0 || failures < attempts) return []
-  return [`${workspace}: no attempt was acknowledged, of ${attempts} within the last minutes`]
+  if (attempts === 1) return [`${workspace}: the last attempt was not acknowledged`]
+  return [`${workspace}: none of the last ${attempts} attempts was acknowledged`]
 }

@@ -6,7 +6,7 @@ import { EventsOperations } from './events-operations.ts'
 import { MessageOperations } from './message-operations.ts'
 import type { Parts } from './parts.ts'
 
-/** Everything the emulator can do. */
+/** Creates the emulator's API from its operations. */
 export function createApi(parts: Parts): EmulatorApi {
   const events = new EventsOperations(parts)
   const control = new ControlOperations(parts)

@@ -21,7 +21,7 @@ import { readBulk } from './read-bulk.ts'
 import { readPage, readSelection } from './read-selection.ts'
 import { toReplay } from './replay.ts'
 
-/** Reads the log, and sends again. */
+/** Reads the log, and repeats or discards deliveries. */
 export class DeliveryOperations implements Pick<EmulatorApi, 'deliveries'> {
   readonly #parts: Parts
 
@@ -85,7 +85,7 @@ export class DeliveryOperations implements Pick<EmulatorApi, 'deliveries'> {
     return toDeliveryView(replayed)
   }
 
-  /** Within a transaction. */
+  /** Replays a row. Call it within a transaction. */
   #replayRow(row: DeliveryRow, options: ReplayOptions): DeliveryRow {
     const { storage, clock, counts, endpoints, intake, changed } = this.#parts
     const { rules } = this.#parts.options
@@ -124,7 +124,7 @@ export class DeliveryOperations implements Pick<EmulatorApi, 'deliveries'> {
     if (!this.#discardRow(row)) {
       throw new EmulatorError(
         'conflict',
-        `the delivery ${id} is ${row.state}, neither pending nor undelivered`,
+        `the delivery ${id} is ${row.state}: only pending and undelivered ones can be discarded`,
       )
     }
     return toDeliveryView(this.#require(id))
@@ -140,7 +140,7 @@ export class DeliveryOperations implements Pick<EmulatorApi, 'deliveries'> {
     return true
   }
 
-  /** Does something with the oldest that match, in one transaction. */
+  /** Applies `act` to the oldest matching deliveries, in one transaction. */
   #forMatching(options: BulkOptions, act: (row: DeliveryRow) => boolean): BulkResult {
     const { storage, engine, clock } = this.#parts
     const { filter, dryRun, limit, after, upTo } = readBulk(options, clock.now(), () => this.#newestSeq())
@@ -163,7 +163,7 @@ export class DeliveryOperations implements Pick<EmulatorApi, 'deliveries'> {
     }
   }
 
-  /** Writes all or nothing, and counts anew when it was nothing. */
+  /** Runs `work` in a transaction, and recounts if it fails. */
   #write<T>(work: () => T): T {
     const { storage, counts } = this.#parts
     try {

@@ -2,10 +2,10 @@ import { isGuess } from '../events/categories.ts'
 import { toInstant } from '../lib/instant.ts'
 import type { AttemptRow, DeliveryKind, DeliveryRow, DeliveryState } from '../storage/delivery-row.ts'
 
-/** A delivery, as a list shows it. Instants are ISO 8601, UTC. */
+/** A delivery, as lists show it. Instants are ISO 8601 in UTC. */
 export interface DeliveryView {
   readonly id: string
-  /** Grows from one delivery to the next. */
+  /** Number that increases with each delivery. */
   readonly seq: number
   readonly workspace: string
   /** The event's id. */
@@ -15,8 +15,9 @@ export interface DeliveryView {
   /** `event`, `duplicate` (a fault) or `replay`. */
   readonly kind: DeliveryKind
   /**
-   * `pending` (an attempt is under way or to come), `acknowledged`, `undelivered` (its attempts are used up),
-   * `replayed` (undelivered, and sent again as another delivery), `discarded` or `skipped` (not wanted by the endpoint).
+   * `pending` (an attempt is under way or scheduled), `acknowledged`, `undelivered` (attempts are used up, or the endpoint
+   * was removed), `replayed` (formerly undelivered, sent again as another delivery), `discarded`, or `skipped` (not
+   * subscribed, or no endpoint).
    */
   readonly state: DeliveryState
   /** `true` while an attempt is under way. */
@@ -27,23 +28,23 @@ export interface DeliveryView {
   readonly nextAttemptAt: string | null
   readonly startedAt: string | null
   readonly endedAt: string | null
-  /** Number of attempts so far. */
+  /** Number of completed attempts. */
   readonly attempts: number
   /** Status of the last reply. */
   readonly lastStatus: number | null
   readonly lastCode: string | null
   readonly lastError: string | null
-  /** The delivery that this one repeats. */
+  /** Id of the delivery that this one repeats. */
   readonly origin: string | null
-  /** The message that its event is about. */
+  /** Id of the message that the event is about. */
   readonly message: string | null
   /** Reason why it was skipped, replayed or discarded. */
   readonly reason: string | null
-  /** Size of the event. */
+  /** Size of the event in bytes. */
   readonly bytes: number
 }
 
-/** Bytes as text, and in base64 too if they are not UTF-8. */
+/** Bytes as text, and also in base64 if they are not UTF-8. */
 export interface BytesView {
   readonly text: string
   readonly base64: string | null
@@ -57,12 +58,12 @@ export interface AttemptView {
   readonly durationMs: number
   readonly acknowledged: boolean
   readonly status: number | null
-  /** The `code` of the reply, if it has one. */
+  /** The reply's `code`, if any. */
   readonly code: string | null
   /** Reason why there was no reply. */
   readonly error: string | null
   readonly retryAfterMs: number | null
-  /** Faults on purpose. */
+  /** Injected faults. */
   readonly faults: readonly string[]
   readonly url: string
   readonly requestHeaders: Readonly<Record<string, string>>
@@ -76,9 +77,9 @@ export interface AttemptView {
   readonly truncated: boolean
 }
 
-/** A delivery with everything that is known of it. */
+/** A delivery with its event and attempts. */
 export interface DeliveryDetail extends DeliveryView {
-  /** The event, exactly as it is sent. */
+  /** The exact event. */
   readonly body: BytesView
   readonly log: readonly AttemptView[]
 }

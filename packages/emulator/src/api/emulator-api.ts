@@ -11,42 +11,42 @@ import type { SettingView } from '../options/settings.ts'
 import type { DeliveryKind, DeliveryState } from '../storage/delivery-row.ts'
 import type { DeliveryDetail, DeliveryView, SavedRequest } from './delivery-view.ts'
 
-/** Filter of deliveries. An absent field matches any. */
+/** Filter for deliveries. An omitted field matches any. */
 export interface DeliverySelection {
   readonly workspace?: string | undefined
   readonly category?: string | undefined
-  /** A type, or a pattern as `on()` takes it: `order.*`. */
+  /** Type, or pattern as in `on()`: `order.*`. */
   readonly type?: string | undefined
   readonly state?: DeliveryState | undefined
   readonly kind?: DeliveryKind | undefined
-  /** The status of the last reply. */
+  /** Status of the last reply. */
   readonly status?: number | undefined
-  /** The id of the event. */
+  /** Id of the event. */
   readonly event?: string | undefined
-  /** The id of the message that the event is about. */
+  /** Id of the message that the event is about. */
   readonly message?: string | undefined
-  /** Created at this time or later, and before `to`: ISO 8601, an age (`24h`), `now`, `today` or `yesterday`. */
+  /** Earliest creation time: ISO 8601, an age (`24h`), `now`, `today` or `yesterday`. `to` is exclusive. */
   readonly from?: string | undefined
   readonly to?: string | undefined
-  /** Part of the event, in any case; at least three characters. */
+  /** Part of the event, ignoring case; at least three characters. */
   readonly text?: string | undefined
 }
 
 /** A page of a list. */
 export interface PageOptions {
-  /** `next` of the page before. */
+  /** `next` of the previous page. */
   readonly after?: string | undefined
-  /** Default `'newest'` first. */
+  /** Deliveries to list first. Default `'newest'`. */
   readonly order?: 'newest' | 'oldest' | undefined
   /** Default 50, at most 200. */
   readonly limit?: number | undefined
 }
 
-/** The fields of an event to send. What is left out is made up. */
+/** Fields of an event to send. Omitted fields are generated. */
 export interface EventFields extends Maybe<EventOverrides> {
-  /** The JSON text of `data`, sent as it is written and without sample data: `{"price": 1.10}`. Not together with `data`. */
+  /** JSON text to send unchanged as `data`, without sample data: `{"price": 1.10}`. Excludes `data`. */
   readonly rawData?: string | undefined
-  /** The same seed gives the same sample data. The id is a new one each time. A whole number from 0 to 2^32 - 1. */
+  /** The same seed, from 0 to 2^32 - 1, gives the same sample data. Ids are always new. */
   readonly seed?: number | undefined
 }
 
@@ -55,11 +55,11 @@ export type EventToSend =
   | (EventFields & { readonly type: string; readonly body?: never })
   | { readonly body: string }
 
-/** Options of sending events. */
+/** Options for sending events. */
 export interface SendOptions {
   /** Default `'default'`. */
   readonly workspace?: string | undefined
-  /** Faults of these events, instead of those that are set. */
+  /** Faults for these events, instead of the current ones. */
   readonly faults?: EmulatorFaults | undefined
 }
 
@@ -67,15 +67,15 @@ export interface SendOptions {
 export interface SentEvent {
   /** The event's id. */
   readonly id: string
-  /** Deliveries of the event: two if a fault sends it twice. */
+  /** Deliveries of the event; two if a fault sends it twice. */
   readonly deliveries: readonly DeliveryView[]
 }
 
-/** Options of a replay. */
+/** Options for a replay. */
 export interface ReplayOptions {
   /**
-   * `signed` (default): the same bytes with a new signature. `exact`: the very request of the last attempt, its old
-   * signature included. `edited`: a new event, with its own id.
+   * `signed` (default): the same bytes with a new signature. `exact`: the last attempt's exact request, including its
+   * signature. `edited`: a new event, with its own id.
    */
   readonly mode?: 'signed' | 'exact' | 'edited' | undefined
   /** Object to merge over the sent `data`. Only for `edited`. */
@@ -86,25 +86,25 @@ export interface ReplayOptions {
   readonly body?: string | undefined
 }
 
-/** Many deliveries at once. Those of one call are at most 1,000; go on with `after`. */
+/** Options for a call about many deliveries. Each call handles up to 1,000; continue with `after`. */
 export interface BulkOptions {
   /** Default: undelivered deliveries. */
   readonly filter?: DeliverySelection | undefined
   /** Counts without changing anything. Default `false`. */
   readonly dryRun?: boolean | undefined
-  /** Default and most: 1,000. */
+  /** Default and maximum: 1,000. */
   readonly limit?: number | undefined
-  /** `next` of the call before. */
+  /** `next` of the previous call. */
   readonly after?: string | undefined
 }
 
-/** The result of a call about many deliveries. */
+/** Result of a call about many deliveries. */
 export interface BulkResult {
   /** Number of matches, including those of this call. */
   readonly matched: number
   /** Number of deliveries that this call replayed or discarded. */
   readonly done: number
-  /** Pass it as `after` to go on; null when there is no more. */
+  /** Pass it as `after` to continue; null at the end. */
   readonly next: string | null
 }
 
@@ -112,7 +112,7 @@ export interface BulkResult {
 export interface WaitOptions extends DeliverySelection {
   /** Number of different events that must match. Default 1. */
   readonly count?: number | undefined
-  /** Waits until nothing that matches is pending. The default when neither a filter nor `count` is given. */
+  /** Waits until no matching event is pending. The default without a filter and `count`. */
   readonly idle?: boolean | undefined
   /** Limit in real time, at most `'60s'`. Default `'10s'`. */
   readonly timeout?: Duration | undefined
@@ -120,15 +120,15 @@ export interface WaitOptions extends DeliverySelection {
 
 /** Result of a wait. */
 export interface WaitResult {
-  /** `true` if the condition held before the time was up. */
+  /** `true` if the condition was met within the timeout. */
   readonly met: boolean
-  /** Different events that match. */
+  /** Number of different events that match. */
   readonly count: number
   /** Matching deliveries, oldest first, at most 200. */
   readonly deliveries: readonly DeliveryView[]
 }
 
-/** A time with what happened to the deliveries that were created in it. */
+/** An interval, with the deliveries created in it by state. */
 export interface StatsBucket {
   readonly from: string
   readonly counts: Readonly<Partial<Record<DeliveryState, number>>>
@@ -142,15 +142,15 @@ export interface StatsView {
   readonly buckets: readonly StatsBucket[]
 }
 
-/** The state of the emulator. */
+/** The emulator's state. */
 export interface EmulatorHealth {
   readonly status: 'ready'
   readonly version: string
   readonly now: string
   readonly counts: Readonly<Record<DeliveryState, number>>
   /**
-   * Warnings: endpoints that are unhealthy or acknowledged nothing, workspaces without an endpoint whose events were skipped,
-   * too many undelivered deliveries.
+   * Warnings: endpoints that are unhealthy or acknowledged nothing, workspaces without an endpoint whose events were
+   * skipped, too many undelivered deliveries.
    */
   readonly warnings: readonly string[]
   readonly endpoints: readonly ({ readonly workspace: string; readonly paused: boolean } & HealthView)[]
@@ -166,21 +166,21 @@ export interface WorkspaceView {
 /** Result of setting an endpoint. */
 export interface EndpointResult {
   readonly endpoint: EndpointView
-  /** Shown once: a secret that was made up just now; null otherwise. */
+  /** Newly generated secret, returned only once; null if none was generated. */
   readonly secret: string | null
 }
 
-/** Every setting, and the categories that the platform has announced. */
+/** All settings, and the categories that the platform has announced. */
 export interface SettingsView {
   readonly settings: readonly SettingView[]
   readonly categories: readonly string[]
 }
 
-/** Everything that the emulator can do. The HTTP API has the same calls. All reject with `EmulatorError`. */
+/** All operations of the emulator. The HTTP API has the same calls. All reject with `EmulatorError`. */
 export interface EmulatorApi {
-  /** Takes in one event. Resolves once it is stored. */
+  /** Accepts an event. Resolves once it is stored. */
   send(type: string, overrides?: EventFields, options?: SendOptions): Promise<SentEvent>
-  /** Takes in at most 1,000 events, all of them or none. */
+  /** Accepts up to 1,000 events, all or none. */
   sendAll(events: readonly EventToSend[], options?: SendOptions): Promise<readonly SentEvent[]>
   readonly deliveries: {
     list(
@@ -188,39 +188,39 @@ export interface EmulatorApi {
       page?: PageOptions,
     ): Promise<{ readonly deliveries: readonly DeliveryView[]; readonly next: string | null }>
     get(id: string): Promise<DeliveryDetail>
-    /** The event, byte for byte. */
+    /** Returns the event, byte for byte. */
     body(id: string): Promise<Uint8Array>
-    /** The last request, as a file that `ackhook verify` reads. Rejects before the first attempt. */
+    /** Returns the last request, as a file for `ackhook verify`. Rejects before the first attempt. */
     request(id: string): Promise<SavedRequest>
-    /** Returns the new delivery. */
+    /** Sends a delivery again. Returns the new delivery. */
     replay(id: string, options?: ReplayOptions): Promise<DeliveryView>
     /** Starts the next attempt of a pending delivery now. */
     retryNow(id: string): Promise<DeliveryView>
     /** Gives up a pending or undelivered delivery. */
     discard(id: string): Promise<DeliveryView>
-    /** Oldest first. */
+    /** Replays matching deliveries, oldest first. */
     replayMatching(options?: BulkOptions): Promise<BulkResult>
-    /** Oldest first; undelivered ones only, unless the filter names another state. */
+    /** Discards matching deliveries, oldest first; only undelivered ones unless the filter has a state. */
     discardMatching(options?: BulkOptions): Promise<BulkResult>
   }
   readonly workspaces: {
     list(): Promise<readonly WorkspaceView[]>
     create(id: string): Promise<WorkspaceView>
-    /** Removes it with its endpoint. Its deliveries stay in the log. */
+    /** Removes a workspace with its endpoint. Its deliveries stay in the log. */
     remove(id: string): Promise<void>
   }
   readonly endpoints: {
     get(workspace?: string): Promise<EndpointView>
-    /** Creates or changes it. */
+    /** Creates or changes an endpoint. */
     put(change: EndpointChange, workspace?: string): Promise<EndpointResult>
     /** Removes the endpoint. Pending deliveries become undelivered. */
     remove(workspace?: string): Promise<void>
-    /** Creates a new secret. Events are signed with both secrets until `overlap` has passed. */
+    /** Sets a new secret, generated by default. Both secrets sign until `overlap` has passed. */
     rotateSecret(
       options?: { readonly secret?: string | undefined; readonly overlap?: Duration | undefined },
       workspace?: string,
     ): Promise<EndpointResult>
-    /** Nothing is sent until it is resumed. */
+    /** Stops sending until the endpoint is resumed. */
     pause(workspace?: string): Promise<EndpointView>
     resume(workspace?: string): Promise<EndpointView>
   }
@@ -231,12 +231,12 @@ export interface EmulatorApi {
     get(id: string): Promise<MessageView>
     /** Same as `POST /v1/messages`. */
     send(message: Readonly<Record<string, unknown>>): Promise<MessageView>
-    /** Makes it sent, delivered, read or failed, and sends the event of that: its type is a guess. */
+    /** Makes a message sent, delivered, read or failed, and sends its event. The event type is a guess. */
     advance(
       id: string,
       to: MessageState,
     ): Promise<{ readonly message: MessageView; readonly event: SentEvent }>
-    /** A message of a customer, and its event: all of it is a guess. */
+    /** Simulates a customer's message, and sends its event. Both are guesses. */
     receive(
       message: Maybe<InboundMessage>,
       workspace?: string,
@@ -244,23 +244,23 @@ export interface EmulatorApi {
   }
   readonly clock: {
     now(): Promise<string>
-    /** Moves the clock forward, and starts each attempt that becomes due on the way, in its turn. */
+    /** Moves the clock forward, and makes the attempts that fall due. */
     advance(by: Duration): Promise<string>
   }
   readonly faults: {
     get(): Promise<EmulatorFaults>
-    /** Replaces all of them, from the next attempt on. */
+    /** Replaces all faults, from the next attempt on. */
     set(faults: EmulatorFaults): Promise<EmulatorFaults>
   }
   health(): Promise<EmulatorHealth>
   settings(): Promise<SettingsView>
-  /** Default: the last hour in 60 buckets. */
+  /** Counts deliveries over time. Default: the last hour in 60 buckets. */
   stats(options?: DeliverySelection & { readonly buckets?: number | undefined }): Promise<StatsView>
-  /** Resolves at the end of the wait, whether it was met or not. */
+  /** Resolves when the condition is met, or at the timeout. */
   wait(options?: WaitOptions, signal?: AbortSignal): Promise<WaitResult>
   /**
-   * Empties the log and the messages, clears health warnings, resumes endpoints, and takes back what the clock was
-   * advanced by and the faults that were set. `everything` removes workspaces and endpoints too.
+   * Empties the log and the messages, clears health warnings, resumes endpoints, and resets the clock and the faults.
+   * `everything` also removes workspaces and endpoints, except the endpoint given at the start.
    */
   reset(options?: { readonly everything?: boolean | undefined }): Promise<void>
 }

@@ -85,7 +85,7 @@ export class EndpointOperations implements Pick<EmulatorApi, 'workspaces' | 'end
     return view
   }
 
-  /** Nothing disappears: what could not be sent any more is undelivered. */
+  /** Makes pending deliveries undelivered, so that none is lost. */
   #giveUp(workspace: string): void {
     const { storage, counts, clock, feed, waiters } = this.#parts
     storage.deliveries.giveUp(workspace, 'the endpoint was removed', clock.now())

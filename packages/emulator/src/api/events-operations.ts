@@ -9,7 +9,7 @@ import { toDeliveryView } from './delivery-view.ts'
 import type { EventFields, EventToSend, SendOptions, SentEvent } from './emulator-api.ts'
 import type { Parts } from './parts.ts'
 
-/** Takes events in. */
+/** Accepts events. */
 export class EventsOperations {
   readonly #parts: Parts
 
@@ -25,10 +25,10 @@ export class EventsOperations {
     return this.#accept(events, options, null)
   }
 
-  /** One event, `message` being the id of the message that it is about. */
+  /** Accepts one event. `message` is the id of the message that the event is about. */
   sendOne(event: object, options: SendOptions, message: string | null): SentEvent {
     const [sent] = this.#accept([event], options, message)
-    if (sent === undefined) throw new EmulatorError('internal', 'an event was taken in without a delivery')
+    if (sent === undefined) throw new EmulatorError('internal', 'an event was accepted without a delivery')
     return sent
   }
 
@@ -48,7 +48,7 @@ export class EventsOperations {
     }
     const deliveries = intake.accept(arrival, now)
     for (const { seq } of deliveries.flat()) this.#parts.changed(seq)
-    // The reply comes first, so that the caller has the ids before a receiver does.
+    // The caller gets the ids before a receiver gets the events.
     setImmediate(() => engine.startDue())
     return arrival.events.map(({ id }, index) => ({
       id,

@@ -10,7 +10,7 @@ import type { EventsOperations } from './events-operations.ts'
 import type { Parts } from './parts.ts'
 import { readPage } from './read-selection.ts'
 
-/** The messages of `POST /v1/messages`, and their states. */
+/** Messages of `POST /v1/messages`, inbound messages, and their states. */
 export class MessageOperations implements Pick<EmulatorApi, 'messages'> {
   readonly #parts: Parts
   readonly #events: EventsOperations

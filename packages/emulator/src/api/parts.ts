@@ -25,6 +25,6 @@ export interface Parts {
   readonly feed: ChangeFeed
   readonly waiters: Waiters
   readonly housekeeping: Housekeeping
-  /** A delivery has been added or changed. */
+  /** Announces that a delivery has been added or changed. */
   changed(seq: number): void
 }

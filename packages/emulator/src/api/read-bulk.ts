@@ -3,7 +3,7 @@ import { booleanField, countField, fieldsOf, textField } from '../lib/read-field
 import type { DeliveryFilter } from '../storage/delivery-query.ts'
 import { readSelection } from './read-selection.ts'
 
-/** Deliveries of one call: a transaction that long is over in a moment. */
+/** Maximum number of deliveries in one call, which keeps its transaction short. */
 const MAX_BULK = 1000
 
 /** A checked call about many deliveries. */
@@ -12,16 +12,16 @@ export interface Bulk {
   readonly dryRun: boolean
   readonly limit: number
   readonly after?: number
-  /** Newer ones are left alone: a replay that fails at once would match again. */
+  /** Newest delivery to change: a replay that fails immediately would match again. */
   readonly upTo: number
 }
 
-/** Checks the options of such a call. Throws `EmulatorError`. */
+/** Checks the options of a bulk call. Throws `EmulatorError`. */
 export function readBulk(options: object, now: number, newest: () => number): Bulk {
   const fields = fieldsOf(options, ['filter', 'dryRun', 'limit', 'after'], 'options')
   const cursor = textField(fields, 'after')
   const [, after, upTo] = /^(\d{1,15})\.(\d{1,15})$/.exec(cursor ?? '') ?? []
-  if (cursor !== undefined && after === undefined) throw invalid('after', 'must be next of the call before')
+  if (cursor !== undefined && after === undefined) throw invalid('after', 'must be next of the previous call')
   const { filter = {} } = fields
   return {
     filter: { state: 'undelivered', ...readSelection(filter as object, now) },

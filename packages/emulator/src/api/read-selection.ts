@@ -14,7 +14,7 @@ import type { DeliveryFilter, DeliveryPage } from '../storage/delivery-query.ts'
 import { KINDS, STATES } from '../storage/delivery-row.ts'
 import type { DeliverySelection } from './emulator-api.ts'
 
-/** The index is of three characters each: it cannot find fewer. */
+/** Shortest text that the trigram index can find. */
 const MIN_TEXT = 3
 const ORDERS = ['newest', 'oldest'] as const
 
@@ -32,7 +32,7 @@ export const SELECTION_NAMES: readonly string[] = [
   'text',
 ] satisfies (keyof DeliverySelection)[]
 
-/** Checks a filter; texts of numbers are numbers, and ages are counted from `now`. Throws `EmulatorError`. */
+/** Checks a filter, parsing numbers, and ages relative to `now`. Throws `EmulatorError`. */
 export function readSelection(selection: object, now: number): DeliveryFilter {
   const fields = fieldsOf(selection, SELECTION_NAMES, 'filter')
   const text = textField(fields, 'text')
@@ -65,7 +65,7 @@ export function readPage(page: object): DeliveryPage {
   }
 }
 
-/** The fields of a selection among others, and the others. */
+/** Separates a selection's fields from all others. */
 export function splitSelection(fields: Fields): { readonly selection: Fields; readonly rest: Fields } {
   const entries = Object.entries(fields)
   return {

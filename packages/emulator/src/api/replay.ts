@@ -15,7 +15,7 @@ const EDITS = ['data', 'rawData', 'body']
 
 type Replay = Omit<NewDelivery, 'created_at' | 'next_at' | 'draw'>
 
-/** The delivery that repeats another one. Throws `EmulatorError`. */
+/** Returns the fields of a delivery that repeats another. Throws `EmulatorError`. */
 export function toReplay(
   row: DeliveryRow,
   options: ReplayOptions,
@@ -57,7 +57,7 @@ function sentHeaders(row: DeliveryRow, deliveries: Storage['deliveries']): strin
 /** Returns the text of the edited event, with its own id. All unedited text stays as written. */
 function editedText(row: DeliveryRow, sent: string, fields: Fields, names: EnvelopeFields): string {
   const [edit, other] = EDITS.filter(name => fields[name] !== undefined)
-  if (edit === undefined) throw invalid('body', 'is missing: what is to be edited?')
+  if (edit === undefined) throw invalid('body', 'is missing: give data, rawData or body')
   if (other !== undefined) throw invalid(edit, `and ${other} cannot be given together`)
   const id = { [names.id]: JSON.stringify(newId('evt_')) }
   if (edit !== 'body') return replaceMembers(sent, { ...id, [names.data]: editedData(sent, fields, names) })

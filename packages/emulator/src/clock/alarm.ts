@@ -1,11 +1,11 @@
 import type { EmulatorClock } from './emulator-clock.ts'
 
-/** The machine's clock may be set, and a laptop sleeps: no timer waits longer than this at a time. */
+/** Longest timer: the machine's clock may be set, and a laptop may sleep. */
 const LONGEST_SLEEP_MS = 60_000
-/** Period at which a clock is read that a timer cannot follow. */
+/** Polling interval for a clock that timers cannot follow. */
 const POLL_MS = 10
 
-/** Calls back once an instant of the clock has come. Costs nothing while none is set. */
+/** Calls back when the clock reaches an instant. Costs nothing while none is set. */
 export class Alarm {
   readonly #clock: EmulatorClock
   readonly #ring: () => void
@@ -16,9 +16,9 @@ export class Alarm {
     this.#ring = ring
   }
 
-  /** Replaces the instant that is set. `undefined` sets none. */
+  /** Replaces the instant; `undefined` clears it. */
   set(at: number | undefined): void {
-    // Armed anew even for the same instant: the clock may have been moved.
+    // The timer is renewed even for the same instant: the clock may have moved.
     clearTimeout(this.#timer)
     this.#timer = undefined
     if (at !== undefined) this.#sleep(at)

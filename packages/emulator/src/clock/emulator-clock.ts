@@ -1,7 +1,7 @@
 /** The time of the emulator, in milliseconds since the epoch. */
 export class EmulatorClock {
   readonly #base: () => number
-  /** Setter of a fake clock, which moves only by this. */
+  /** Setter of a fake clock, the only way to move it. */
   readonly #set: ((instant: number) => void) | undefined
   #offsetMs: number
 
@@ -16,17 +16,17 @@ export class EmulatorClock {
     return Math.floor(this.#base() + this.#offsetMs)
   }
 
-  /** `true` if it follows the machine's clock, so that a timer can wait for an instant. */
+  /** `true` if this clock follows the machine's, so that timers work. */
   get isReal(): boolean {
     return this.#base === Date.now
   }
 
-  /** Lead over the clock it was made with. */
+  /** Lead over the base clock. */
   get offsetMs(): number {
     return this.#offsetMs
   }
 
-  /** Moves forward to an instant. One in the past leaves the clock unchanged. */
+  /** Moves forward to an instant. An instant in the past changes nothing. */
   moveTo(instant: number): void {
     const now = this.now()
     if (instant <= now) return
@@ -34,7 +34,7 @@ export class EmulatorClock {
     else this.#offsetMs += instant - now
   }
 
-  /** Back to the clock it was made with. */
+  /** Returns to the base clock's time. */
   reset(): void {
     this.#offsetMs = 0
   }

@@ -4,7 +4,7 @@ import { LIMITS } from '../lib/limits.ts'
 import type { Targets } from '../security/targets.ts'
 import type { AttemptRow, DeliveryRow } from '../storage/delivery-row.ts'
 
-/** Everything one attempt needs. */
+/** Inputs of one attempt. */
 export interface AttemptPlan {
   readonly delivery: DeliveryRow
   readonly body: Uint8Array
@@ -12,7 +12,7 @@ export interface AttemptPlan {
   readonly secrets: readonly string[]
   readonly at: number
   readonly faults: Faults
-  /** Draws what happens to this attempt, the delay after it included. */
+  /** Decides this attempt's faults and the delay after it. */
   readonly random: Random
 }
 

@@ -1,6 +1,6 @@
 import type { DeliveryState } from '../storage/delivery-row.ts'
 
-/** Counts deliveries by state as they change: a query would read an index from end to end. */
+/** Counts deliveries by state as they change; a query would scan a whole index. */
 export class DeliveryCounts {
   #counts: Map<DeliveryState, number>
 
@@ -12,14 +12,14 @@ export class DeliveryCounts {
     return this.#counts.get(state) ?? 0
   }
 
-  /** Deliveries that need nothing more. Only these are ever removed. */
+  /** Deliveries that need no more attempts. Only these are ever removed. */
   get finished(): number {
     let total = 0
     for (const count of this.#counts.values()) total += count
     return total - this.open
   }
 
-  /** Events that still need an acknowledgement. */
+  /** Deliveries not yet acknowledged: pending and undelivered ones. */
   get open(): number {
     return this.of('pending') + this.of('undelivered')
   }
@@ -34,7 +34,7 @@ export class DeliveryCounts {
     this.add(to)
   }
 
-  /** Starts again from counted numbers. */
+  /** Replaces all counts. */
   replace(counts: ReadonlyMap<DeliveryState, number>): void {
     this.#counts = new Map(counts)
   }

@@ -15,11 +15,11 @@ import type { LogRoom } from './log-room.ts'
 
 /** Events of the engine's work. */
 export interface EngineEvents {
-  /** A delivery has changed. */
+  /** Called when a delivery has changed. */
   changed(seq: number): void
-  /** The health warning of an endpoint has appeared or cleared. */
+  /** Called when an endpoint's health warning has appeared or cleared. */
   health(workspace: string): void
-  /** Pending deliveries can be neither sent nor recorded. */
+  /** Called when deliveries cannot be read, sent or recorded. */
   failed(error: unknown): void
 }
 
@@ -37,26 +37,26 @@ interface EngineParts {
   readonly events: EngineEvents
 }
 
-/** Pause after the storage has refused to read or write. */
+/** Pause after a storage failure. */
 const AFTER_FAILURE_MS = 1000
 
-/** An attempt that is over, and not recorded yet. */
+/** An attempt that has ended but is not recorded yet. */
 interface Ended {
   readonly plan: AttemptPlan
   readonly attempt: AttemptRow
-  /** Aborted: nothing of it is recorded. */
+  /** Once aborted, the attempt is not recorded. */
   readonly signal: AbortSignal
 }
 
 /**
- * Starts due deliveries. The schedule is in the storage alone, and this class holds only the attempts under way, so that a
- * process that was killed continues where it stopped.
+ * Starts due deliveries. The schedule is only in the storage, and this class holds only the attempts under way. A
+ * restart after a kill therefore continues where the process stopped.
  */
 export class DeliveryEngine {
   readonly #parts: EngineParts
   #isStopped = false
   #isClosed = false
-  /** Ends the attempts that are under way. */
+  /** Aborts the attempts under way. */
   #running = new AbortController()
   readonly #alarm: Alarm
   /** Attempts under way, by workspace. */
@@ -71,7 +71,7 @@ export class DeliveryEngine {
     this.#alarm = new Alarm(parts.clock, () => this.startDue())
   }
 
-  /** Starts the due deliveries that can start. Call it after any change that may have made one due. */
+  /** Starts due deliveries, as many as may run. Call it after any change that may have made one due. */
   startDue(): void {
     if (this.#isStopped || this.#isStarting) return
     this.#isStarting = true
@@ -91,7 +91,7 @@ export class DeliveryEngine {
     return this.#soonest(() => true)
   }
 
-  /** Resolves when everything that is due has been attempted. */
+  /** Resolves when every due delivery has been attempted. */
   async settle(): Promise<void> {
     for (;;) {
       this.startDue()
@@ -101,7 +101,7 @@ export class DeliveryEngine {
     }
   }
 
-  /** Ends the attempts under way without recording them, and runs a function while there are none. */
+  /** Aborts the attempts under way without recording them, and runs `work` while none is running. */
   async whileStopped(work: () => void): Promise<void> {
     await this.#stop()
     if (this.#isClosed) return
@@ -113,7 +113,7 @@ export class DeliveryEngine {
     }
   }
 
-  /** Ends for good: attempts under way are repeated when the emulator starts again. */
+  /** Stops for good. Attempts under way are repeated when the emulator restarts. */
   close(): Promise<void> {
     this.#isClosed = true
     return this.#stop()
@@ -163,7 +163,7 @@ export class DeliveryEngine {
     }
   }
 
-  /** Recorded together with what else ends in this turn: one transaction for all. */
+  /** Records an attempt in one transaction with all others that end in this turn. */
   #end(ended: Ended): void {
     if (this.#ended.push(ended) === 1) setImmediate(() => this.#recordEnded())
   }
@@ -177,14 +177,14 @@ export class DeliveryEngine {
     } catch (error) {
       isRecorded = false
       this.#parts.events.failed(error)
-      // They keep their places: no more attempts start than can be recorded.
+      // Unrecorded attempts keep their slots, so their number stays bounded.
       this.#ended.push(...kept)
       setTimeout(() => this.#recordEnded(), AFTER_FAILURE_MS).unref()
     }
     for (const { plan } of isRecorded ? all : all.filter(({ signal }) => signal.aborted)) {
       this.#count(plan.delivery.workspace, -1)
     }
-    // Due deliveries first: a clock advanced during an attempt would move its retries.
+    // Starts due deliveries before resolving: a clock advanced during an attempt would shift its retries.
     this.startDue()
     if (this.#total === 0) this.#resolveIdle()
   }
@@ -222,14 +222,14 @@ export class DeliveryEngine {
     }
   }
 
-  /** Records an attempt within a transaction. Returns the function to call once that is written. */
+  /** Records an attempt within a transaction. Returns a function to call after the commit. */
   #record({ plan, attempt }: Ended): () => void {
     const { storage, counts, endpoints, events } = this.#parts
     const { seq, workspace } = plan.delivery
     const before = storage.deliveries.bySeq(seq)
     if (before === undefined) return () => {}
     const outcome = this.#outcomeOf(plan, attempt, before)
-    // It replaces a pending one, so the limit of undelivered deliveries is never exceeded.
+    // A duplicate replaces a pending delivery, so the limit on open deliveries still holds.
     const isFirst = outcome.state === 'acknowledged' && before.state === 'pending'
     const again = isFirst ? this.#duplicateOf(plan) : undefined
     storage.deliveries.record(this.#fitted(attempt), outcome)
@@ -244,7 +244,7 @@ export class DeliveryEngine {
     }
   }
 
-  /** Shortens an attempt if the log has no room: only the last reply is kept, or only its status. */
+  /** Shortens an attempt if the log is full: only the last reply is kept, or only its status. */
   #fitted(attempt: AttemptRow): AttemptRow {
     const { storage, room } = this.#parts
     if (!room.isFullFor(attemptBytes(attempt))) return attempt
@@ -278,11 +278,11 @@ export class DeliveryEngine {
       return { state: 'pending', next_at: Math.ceil(nextAt), ended_at: null, reason: null }
     }
     return delivery.kind === 'duplicate'
-      ? { state: 'discarded', next_at: null, ended_at: now, reason: 'it was a duplicate on purpose' }
+      ? { state: 'discarded', next_at: null, ended_at: now, reason: 'it was a deliberate duplicate' }
       : { state: 'undelivered', next_at: null, ended_at: now, reason: null }
   }
 
-  /** Returns the duplicate of an acknowledged event, if a fault asks for one. */
+  /** Returns a duplicate of an acknowledged event if the fault `duplicate` hits it. */
   #duplicateOf({ delivery, faults, body }: AttemptPlan): NewDelivery | undefined {
     const random = decisionRandom(this.#parts.seed(), `${delivery.draw} again`)
     if (delivery.kind !== 'event' || random() >= faults.duplicate) return undefined
@@ -309,7 +309,7 @@ export class DeliveryEngine {
     return this.#parts.concurrency - (this.#underWay.get(workspace) ?? 0)
   }
 
-  /** Returns the time of the next start. An endpoint without a free place is checked when an attempt ends. */
+  /** Returns the time of the next start. Endpoints without a free slot are checked when an attempt ends. */
   #nextWake(): number | undefined {
     return this.#soonest(workspace => this.#freeOf(workspace) > 0)
   }

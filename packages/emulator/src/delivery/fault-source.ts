@@ -2,14 +2,14 @@ import type { Faults } from '@ackhook/testing/spi'
 import { resolveEmulatorFaults } from '../lib/fault-settings.ts'
 import type { EmulatorFaults } from '../options/emulator-options.ts'
 
-/** Chooses the faults of a delivery: those it was sent with, or else those that are set. */
+/** Chooses a delivery's faults: those it was sent with, otherwise the current settings. */
 export class FaultSource {
   readonly #initial: EmulatorFaults
   #options: EmulatorFaults
   #current: Faults
   readonly #changed: (options: EmulatorFaults) => void
 
-  /** `changed` is called when attempts have changed the settings. */
+  /** Calls `changed` when attempts have changed the settings. */
   constructor(initial: EmulatorFaults, changed: (options: EmulatorFaults) => void) {
     this.#changed = changed
     this.#initial = initial
@@ -31,7 +31,7 @@ export class FaultSource {
     this.set(this.#initial)
   }
 
-  /** Returns one attempt's faults, and counts down `answerNext`: of the delivery's own faults, or of those that are set. */
+  /** Returns an attempt's faults, and counts down `answerNext` in the delivery's own faults or in the settings. */
   forAttempt(own: string | null, number: number): Faults {
     const faults = this.of(own)
     if (own !== null) return number > faults.answerNext ? { ...faults, answer: undefined } : faults

@@ -12,11 +12,11 @@ export interface HousekeepingParts {
   readonly counts: DeliveryCounts
   readonly limits: RetentionLimits
   readonly room: LogRoom
-  /** Called with what kept a step from being done. The next turn tries again. */
+  /** Called with the error of a failed step, which is retried later. */
   readonly failed: (error: unknown) => void
 }
 
-/** Keeps the log within its limits, a step at a time. */
+/** Keeps the log within its limits, step by step. */
 export class Housekeeping {
   readonly #parts: HousekeepingParts
   readonly #timer: NodeJS.Timeout
@@ -27,7 +27,7 @@ export class Housekeeping {
     this.#timer = setInterval(() => this.#prune(), EVERY_MS).unref()
   }
 
-  /** Call it when there may be too many. */
+  /** Prunes soon if the log exceeds its limits. Call it after deliveries change. */
   run(): void {
     const { counts, limits, room } = this.#parts
     if (counts.finished > limits.deliveries || room.isOver) this.#next ??= setImmediate(() => this.#prune())

@@ -10,7 +10,7 @@ import type { DeliveryCounts } from './delivery-counts.ts'
 import type { FaultSource } from './fault-source.ts'
 import type { LogRoom } from './log-room.ts'
 
-/** A single event that is to arrive out of order starts up to this much later. */
+/** Longest delay that puts a single event out of order. */
 const HELD_BACK_MS = 2000
 const DRAWS = 'draws'
 
@@ -18,9 +18,9 @@ const DRAWS = 'draws'
 export interface Arrival {
   readonly workspace: string
   readonly events: readonly OutgoingEvent[]
-  /** Faults of these events alone, as JSON. */
+  /** Faults for these events only, as JSON. */
   readonly faults: string | null
-  /** The id of the message that they are about. */
+  /** Id of the message that the events are about. */
   readonly message: string | null
 }
 
@@ -51,7 +51,7 @@ export class Intake {
     this.#parts = parts
   }
 
-  /** The deliveries, in the order of the events. Throws `EmulatorError` when too much is undelivered. */
+  /** Returns the deliveries in the order of the events. Throws `EmulatorError` if too many are open. */
   accept(arrival: Arrival, now: number): readonly (readonly DeliveryRow[])[] {
     const { storage, endpoints } = this.#parts
     endpoints.requireWorkspace(arrival.workspace)
@@ -71,7 +71,7 @@ export class Intake {
     const random = decisionRandom(this.#parts.seed(), `call ${first}`)
     const order = shuffleSome([...arrival.events.keys()], faults.disorder, random)
     const { counts, maxOpen } = this.#parts
-    // Room for duplicates on purpose, once every event has its own.
+    // Room for deliberate duplicates after every event has its delivery.
     let spare = maxOpen - counts.open - arrival.events.length
     return new Map(
       order.map(index => {
@@ -82,23 +82,23 @@ export class Intake {
     )
   }
 
-  /** Throws when that many more would be too many. */
+  /** Throws if `count` more deliveries, or `bytes` more bytes, would exceed a limit. */
   requireRoom(count: number, bytes = 0): void {
     const { counts, maxOpen, room } = this.#parts
     if (room.isFullFor(bytes)) {
       throw new EmulatorError(
         'undelivered_full',
-        `pending and undelivered deliveries take up all ${room.maxBytes} bytes of the log: replay or discard some`,
+        `pending and undelivered deliveries fill the log (${room.maxBytes} bytes): replay or discard some`,
       )
     }
     if (counts.open + count <= maxOpen) return
     throw new EmulatorError(
       'undelivered_full',
-      `${counts.open} events are pending or undelivered, and ${maxOpen} may be: replay or discard some`,
+      `${counts.open} events are pending or undelivered, and the limit is ${maxOpen}: replay or discard some`,
     )
   }
 
-  /** The number of the next draw, `count` of which are taken. They survive a restart. */
+  /** Reserves `count` draw numbers and returns the first. Numbering survives a restart. */
   nextDraw(count = 1): number {
     const { storage } = this.#parts
     const next = Number(storage.meta(DRAWS) ?? 0) + 1
@@ -106,7 +106,7 @@ export class Intake {
     return next
   }
 
-  /** Begins again with the first draw. */
+  /** Restarts draw numbering. */
   reset(): void {
     this.#parts.storage.setMeta(DRAWS, '0')
   }

@@ -7,7 +7,7 @@ interface RoomParts {
   readonly maxBytes: number
 }
 
-/** Decides whether the log has room for more bytes. The oldest finished deliveries are removed to make room. */
+/** Decides whether the log has room. The oldest finished deliveries are removed to make room. */
 export class LogRoom {
   readonly #parts: RoomParts
 
@@ -25,7 +25,7 @@ export class LogRoom {
     return size.bytes > maxBytes && counts.finished > 0
   }
 
-  /** Returns whether `bytes` more are too many, with nothing left to remove. */
+  /** Returns whether `bytes` more exceed the limit, with no finished delivery left to remove. */
   isFullFor(bytes: number): boolean {
     const { size, counts, maxBytes } = this.#parts
     return size.bytes + bytes > maxBytes && counts.finished === 0

@@ -1,23 +1,23 @@
 import { toInstant } from '../lib/instant.ts'
 import type { EndpointRow } from '../storage/endpoint-rows.ts'
 
-/** The health of an endpoint. Nothing is switched off for it. */
+/** An endpoint's health. It is informative: deliveries continue. */
 export interface HealthView {
   readonly status: 'healthy' | 'warning'
   /** Reason for the warning. */
   readonly reason: string | null
-  /** Attempts, and failed ones among them, in the window that is judged. */
+  /** Number of attempts within the window, and of failures among them. */
   readonly attempts: number
   readonly failures: number
 }
 
-/** An endpoint as everybody may see it. */
+/** An endpoint, without its full secret. */
 export interface EndpointView {
   readonly workspace: string
   readonly url: string
-  /** The last four characters of the secret, behind dots. */
+  /** Last four characters of the secret, after dots. */
   readonly secret: string
-  /** Time until which events are signed with the previous secret too; null if they are not. */
+  /** Time until which the previous secret also signs; null if it does not. */
   readonly previousSecretUntil: string | null
   /** null: all. */
   readonly categories: readonly string[] | null

@@ -10,17 +10,17 @@ import type { Storage } from '../storage/storage.ts'
 import { type EndpointView, type HealthView, toEndpointView } from './endpoint-view.ts'
 import { type HealthRules, HealthWindow } from './health-window.ts'
 
-/** The workspace of calls that name none. */
+/** Default workspace of all calls. */
 export const DEFAULT_WORKSPACE = 'default'
 
-/** Settings of an endpoint. Absent ones stay unchanged. */
+/** Endpoint settings. Omitted ones stay unchanged. */
 export interface EndpointChange {
   readonly url?: string | undefined
-  /** A new one replaces the old one at once. Default: made up. */
+  /** New secret, which replaces the old one immediately. Default: generated for a new endpoint. */
   readonly secret?: string | undefined
   /** Categories to send; null for all. */
   readonly categories?: readonly string[] | null | undefined
-  /** Types to send, of those categories; patterns as of `on()`. null for all. */
+  /** Types to send within those categories: names, or patterns as in `on()`. null for all. */
   readonly types?: readonly string[] | null | undefined
   readonly paused?: boolean | undefined
 }
@@ -30,15 +30,15 @@ interface EndpointParts {
   readonly clock: EmulatorClock
   readonly targets: Targets
   readonly health: HealthRules
-  /** Time for which events are signed with both secrets after a rotation. */
+  /** How long both secrets sign after a rotation. */
   readonly overlapMs: number
-  /** Secret of the default workspace's endpoint, unless it comes with its own. */
+  /** Secret of the default workspace's endpoint, unless it is set with another. */
   readonly secret: string | undefined
 }
 
 const WORKSPACE = /^[A-Za-z0-9_-]{1,64}$/
 
-/** The workspaces and their endpoints. They are read for every attempt, so they are held in memory as well. */
+/** Workspaces and their endpoints, cached in memory because every attempt reads them. */
 export class Endpoints {
   readonly #parts: EndpointParts
   readonly #workspaces = new Map<string, number>()
@@ -59,7 +59,7 @@ export class Endpoints {
       throw invalid('workspace', 'must have 1 to 64 letters, digits, _ and -')
     if (this.#workspaces.has(id)) return
     if (this.#workspaces.size >= LIMITS.workspaces)
-      throw new EmulatorError('conflict', `there are ${LIMITS.workspaces} workspaces`)
+      throw new EmulatorError('conflict', `the limit of ${LIMITS.workspaces} workspaces is reached`)
     const now = this.#parts.clock.now()
     this.#parts.storage.endpoints.addWorkspace(id, now)
     this.#workspaces.set(id, now)
@@ -67,7 +67,7 @@ export class Endpoints {
 
   removeWorkspace(id: string): void {
     this.requireWorkspace(id)
-    if (id === DEFAULT_WORKSPACE) throw new EmulatorError('conflict', `the workspace ${id} stays`)
+    if (id === DEFAULT_WORKSPACE) throw new EmulatorError('conflict', `the workspace ${id} cannot be removed`)
     this.remove(id)
     this.#parts.storage.endpoints.removeWorkspace(id)
     this.#workspaces.delete(id)
@@ -92,12 +92,12 @@ export class Endpoints {
     return toEndpointView(this.require(workspace), this.healthOf(workspace), this.#parts.clock.now())
   }
 
-  /** Creates or changes the endpoint of a workspace. Returns the secret if it was made up. */
+  /** Creates or changes a workspace's endpoint. Returns the secret if it was generated. */
   put(workspace: string, change: EndpointChange): string | undefined {
     this.requireWorkspace(workspace)
     const old = this.#rows.get(workspace)
     const url = change.url ?? old?.url
-    if (url === undefined) throw invalid('url', 'is missing: the address that events are sent to')
+    if (url === undefined) throw invalid('url', 'is missing: give the address to send events to')
     const refusal = this.#parts.targets.refusal(url)
     if (refusal !== undefined) throw invalid('url', refusal)
     const known = workspace === DEFAULT_WORKSPACE ? this.#parts.secret : undefined
@@ -121,7 +121,7 @@ export class Endpoints {
     return given === undefined ? secret : undefined
   }
 
-  /** A new secret. Until `overlapMs` have passed, events are signed with the old one too. */
+  /** Sets and returns a new secret. The old one also signs until `overlapMs` have passed. */
   rotate(workspace: string, secret: string = newSecret(), overlapMs: number = this.#parts.overlapMs): string {
     const old = this.require(workspace)
     const now = this.#parts.clock.now()
@@ -141,7 +141,7 @@ export class Endpoints {
     this.#health.delete(workspace)
   }
 
-  /** Returns the secrets that sign now, the new one first. */
+  /** Returns the secrets that currently sign, the newest first. */
   secretsOf({ secret, previous_secret, previous_until }: EndpointRow): readonly string[] {
     const overlaps = previous_secret !== null && (previous_until ?? 0) > this.#parts.clock.now()
     return overlaps ? [secret, previous_secret] : [secret]
@@ -160,7 +160,7 @@ export class Endpoints {
     return changed
   }
 
-  /** Forgets the health and resumes paused endpoints; with `everything`, removes all endpoints. */
+  /** Clears health and resumes paused endpoints; with `everything`, removes all endpoints. */
   reset(everything: boolean): void {
     for (const window of this.#health.values()) window.clear()
     if (everything) {
@@ -198,7 +198,7 @@ export class Endpoints {
   }
 }
 
-/** Returns why an endpoint does not get events of a type, if it does not. */
+/** Returns the reason why an endpoint gets no events of a type, if it gets none. */
 export function refusalOf(row: EndpointRow, type: string, category: string): string | undefined {
   const lacks = (list: string | null, one: string) =>
     list !== null && !(JSON.parse(list) as string[]).some(wanted => covers(wanted, one))

@@ -1,11 +1,11 @@
 import type { HealthView } from './endpoint-view.ts'
 
-/** Limits at which an endpoint is unhealthy. None is published. */
+/** Limits beyond which an endpoint is unhealthy. None is published. */
 export interface HealthRules {
   readonly windowMs: number
-  /** Fewer attempts than this in the window say nothing. */
+  /** Minimum number of attempts in the window for a warning. */
   readonly minAttempts: number
-  /** The share of failures from which on there is a warning. */
+  /** Lowest share of failures that causes a warning. */
   readonly share: number
 }
 
@@ -15,12 +15,12 @@ interface Slice {
   failures: number
 }
 
-/** Slices of the window: it moves on by one of them at a time. */
+/** Number of slices in the window, which moves one slice at a time. */
 const SLICES = 30
 
 /**
- * The share of failures in a sliding window. A warning appears when it is too high, and clears when an acknowledged
- * attempt finds it low enough again; silence clears nothing.
+ * Tracks the share of failures in a sliding window. A warning appears when the share is too high. It clears when an
+ * attempt is acknowledged and the share is low again, never because of silence.
  */
 export class HealthWindow {
   readonly #rules: HealthRules
@@ -67,7 +67,7 @@ export class HealthWindow {
     if (failure === undefined) return isHigh ? this.#warning : null
     if (!isHigh || (attempts < this.#rules.minAttempts && this.#warning === null)) return this.#warning
     const minutes = Math.round(this.#rules.windowMs / 6000) / 10
-    return `${failures} of ${attempts} attempts failed within ${minutes} minutes; the last one with ${failure}`
+    return `${failures} of ${attempts} attempts failed within ${minutes} minutes; the last with ${failure}`
   }
 
   #totals(now: number): { attempts: number; failures: number } {

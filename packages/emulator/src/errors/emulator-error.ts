@@ -15,7 +15,7 @@ export type EmulatorErrorCode =
   | 'wait_timeout'
   | 'internal'
 
-/** The status of each code in the HTTP API. */
+/** HTTP status of each code. */
 export const STATUS: Readonly<Record<EmulatorErrorCode, number>> = {
   invalid_request: 400,
   not_found: 404,
@@ -31,22 +31,22 @@ export const STATUS: Readonly<Record<EmulatorErrorCode, number>> = {
   internal: 500,
 }
 
-/** A call that the emulator refuses. Switch on `code`; it is stable, the message is not. */
+/** Error for a refused call. Switch on `code`, which is stable; the message is not. */
 export class EmulatorError extends Error {
   override readonly name: string = 'EmulatorError'
   readonly code: EmulatorErrorCode
-  /** The field at fault, for `invalid_request`. */
+  /** Name of the invalid field, for `invalid_request`. */
   readonly field: string | undefined
 
   constructor(code: EmulatorErrorCode, message: string, field?: string) {
-    // A message repeats ids and paths of a request, and ends in logs and terminals.
+    // Messages quote ids and paths from requests, and reach logs and terminals.
     super(printable(message))
     this.code = code
     this.field = field
   }
 }
 
-/** A request whose `field` is wrong. */
+/** Creates the error for a request with an invalid `field`. */
 export function invalid(field: string, fix: string): EmulatorError {
   return new EmulatorError('invalid_request', `${field} ${fix}`, field)
 }

@@ -1,10 +1,10 @@
-/** The categories that the platform has announced. Others are accepted: the list may grow. */
+/** Categories that the platform has announced. Others are accepted, as the list may grow. */
 export const CATEGORIES: readonly string[] = ['message', 'conversation', 'call', 'campaign', 'contact']
 
-/** The one type that the platform has published exactly. Every other name is a guess. */
+/** The only published type. Every other name is a guess. */
 const PUBLISHED: readonly string[] = ['conversation.resolved']
 
-/** `conversation` of `conversation.resolved`. */
+/** Returns a type's category: `conversation` for `conversation.resolved`. */
 export function categoryOf(type: string): string {
   const dot = type.indexOf('.')
   return dot < 0 ? type : type.slice(0, dot)

@@ -8,19 +8,19 @@ import { countField, type Fields, textField } from '../lib/read-fields.ts'
 import { withoutUndefined } from '../lib/without-undefined.ts'
 import { replaceMembers } from './replace-members.ts'
 
-/** An event, and the exact bytes it is sent as. */
+/** An event with its exact bytes. */
 export interface OutgoingEvent {
   readonly id: string
   readonly type: string
   readonly body: Uint8Array
 }
 
-/** The generator has 32 bits of state. */
+/** Largest seed: the generator has 32 bits of state. */
 const MAX_SEED = 2 ** 32 - 1
 
 /**
- * The event of a request: `body` is sent as it is, byte for byte; anything else becomes an envelope, with an id, a time
- * and sample data where they are left out. In an envelope `rawData` is `data`, byte for byte. Throws `EmulatorError`.
+ * Converts a requested event. `body` is sent unchanged, byte for byte. Otherwise the event is an envelope: an omitted
+ * id, time or `data` is generated, and `rawData` becomes `data` unchanged. Throws `EmulatorError`.
  */
 export function toOutgoingEvent(value: unknown, now: number, names: EnvelopeFields): OutgoingEvent {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
@@ -46,7 +46,7 @@ function withRawData(body: Uint8Array, { data, rawData }: Fields, names: Envelop
   return Buffer.from(text)
 }
 
-/** A JSON text of data. Throws `EmulatorError` when it is not that of an object. */
+/** Checks that a value is the JSON text of an object, and returns it. Throws `EmulatorError`. */
 export function readRawData(rawData: unknown): string {
   if (typeof rawData !== 'string') throw invalid('rawData', 'must be the JSON text of an object')
   let parsed: unknown
@@ -70,7 +70,7 @@ function exactEvent(fields: Fields, names: EnvelopeFields): OutgoingEvent {
   return sized({ id, type, body: Buffer.from(body) })
 }
 
-/** The id and the type of a text that is an event. Throws `EmulatorError`. */
+/** Returns the id and type of an event's text. Throws `EmulatorError`. */
 export function envelopeOf(
   text: string,
   names: EnvelopeFields,
@@ -90,7 +90,7 @@ export function envelopeOf(
   )
 }
 
-/** Every list shows them. */
+/** Limits the length, because every list shows ids and types. */
 function isName(value: unknown): value is string {
   return typeof value === 'string' && value !== '' && Buffer.byteLength(value) <= LIMITS.nameBytes
 }
@@ -99,6 +99,6 @@ function sized(event: OutgoingEvent): OutgoingEvent {
   if (event.body.length <= LIMITS.eventBytes) return event
   throw new EmulatorError(
     'too_large',
-    `an event may have ${LIMITS.eventBytes} bytes; this one has ${event.body.length}`,
+    `an event may have at most ${LIMITS.eventBytes} bytes; this one has ${event.body.length}`,
   )
 }

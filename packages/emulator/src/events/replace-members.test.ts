@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { replaceMembers } from './replace-members.ts'
 
-test('what is not replaced stays as it was written', () => {
+test('keeps all other text unchanged', () => {
   const text = '{ "id" : "evt_1", "n": 1.0, "data" : { "id": "x", "list": [1, {"data": 2}] } , "e": 1e3 }'
   expect(replaceMembers(text, { id: '"evt_2"', data: '{"big": 12345678901234567890}' })).toBe(
     '{ "id" : "evt_2", "n": 1.0, "data" : {"big": 12345678901234567890} , "e": 1e3 }',
@@ -9,12 +9,12 @@ test('what is not replaced stays as it was written', () => {
   expect(replaceMembers(text, { n: '2' })).toBe(text.replace('1.0', '2'))
 })
 
-test('a value that looks like a name, a mark or an escape is a value', () => {
+test('does not mistake a value for a name, punctuation or an escape', () => {
   const text = '{"a":"id","id":"}\\",{","b":["id",":"],"\\u0069d":null}'
   expect(replaceMembers(text, { id: '1' })).toBe('{"a":"id","id":1,"b":["id",":"],"\\u0069d":1}')
 })
 
-test('a missing member is added at the end', () => {
+test('adds a missing member at the end', () => {
   expect(replaceMembers('{"id":"evt_1" }', { data: '{}' })).toBe('{"id":"evt_1" ,"data":{}}')
   expect(replaceMembers('{}', { data: '{}', id: '1' })).toBe('{"data":{},"id":1}')
 })

@@ -1,7 +1,7 @@
-/** A string, a mark, or a number or word. */
+/** Matches a string, a punctuation mark, a number or a word. */
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s"{}[\],:]+/g
 
-/** A member of the outermost object, with the place of its value in the text. */
+/** A member of the outermost object, with its value's position in the text. */
 interface Span {
   readonly name: string
   readonly from: number
@@ -9,8 +9,8 @@ interface Span {
 }
 
 /**
- * The text of a JSON object with the values of some members replaced by other JSON texts. What is not replaced stays as
- * it was written; a member that is missing is added at the end.
+ * Replaces members of a JSON object by other JSON texts. All other text stays unchanged; missing members are added at
+ * the end.
  */
 export function replaceMembers(text: string, values: Readonly<Record<string, string>>): string {
   const spans = membersOf(text)
@@ -28,13 +28,13 @@ export function replaceMembers(text: string, values: Readonly<Record<string, str
   return `${replaced.slice(0, end)}${spans.length > 0 ? ',' : ''}${added}${replaced.slice(end)}`
 }
 
-/** Returns the text of a member's value: the last one, if there are two. */
+/** Returns the text of a member's value; the last one counts if the name occurs twice. */
 export function memberOf(text: string, name: string): string | undefined {
   const span = membersOf(text).findLast(one => one.name === name)
   return span && text.slice(span.from, span.to)
 }
 
-/** Returns the members in the order of the text, which must be a JSON object. */
+/** Returns the members in text order. The text must be a JSON object. */
 function membersOf(text: string): readonly Span[] {
   const members: Span[] = []
   let depth = 0

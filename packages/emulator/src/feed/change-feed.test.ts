@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { ChangeFeed } from './change-feed.ts'
 
-it('keeps what was published by its length as well, and tells who missed the rest of the gap', () => {
+it('bounds its notices by length, and reports a gap to clients that missed more', () => {
   const feed = new ChangeFeed(() => undefined)
   const seen: string[] = []
   const stop = feed.watch(({ id }) => void seen.push(id))

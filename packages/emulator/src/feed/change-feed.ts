@@ -1,42 +1,42 @@
 import { randomBytes } from 'node:crypto'
 
-/** A change, ready to be sent to pages. */
+/** A change, ready to send to pages. */
 export interface Notice {
-  /** Grows. Another process begins with other ids. */
+  /** Increases. Every process uses ids of its own. */
   readonly id: string
   readonly event: string
   /** JSON. */
   readonly data: string
 }
 
-/** Notices after a position that a page has seen, or `gap` if they are no longer kept. */
+/** Notices after a position, or `gap` if some are no longer kept. */
 export type Continuation = readonly Notice[] | 'gap'
 
-/** A page paints at most this often, so changes are gathered for as long. */
+/** Interval at which changes are sent, so that pages do not repaint more often. */
 const FLUSH_MS = 100
 const MAX_BATCH = 100
-/** Limit of waiting changes, beyond which a page has to read again. */
+/** Most changes to queue. Beyond it, pages must reload. */
 const MAX_WAITING = 5000
 const KEPT_NOTICES = 500
 const KEPT_LENGTH = 8_388_608
-/** Time for which notices are kept for a page that may come back. */
+/** How long notices are kept for a page that may reconnect. */
 const REMEMBER_MS = 60_000
 
-/** The changes, in batches, for those who watch. Costs nothing while no one does. */
+/** Sends changes to listeners in batches. Costs nothing while there are none. */
 export class ChangeFeed {
   readonly #epoch = randomBytes(6).toString('hex')
   readonly #viewOf: (seq: number) => object | undefined
   readonly #watching = new Set<(notice: Notice) => void>()
   readonly #changed = new Set<number>()
   #kept: Notice[] = []
-  /** Characters of their texts. */
+  /** Total length of the kept notices, in characters. */
   #keptLength = 0
   #next = 1
   #timer: NodeJS.Timeout | undefined
   #lastWatched = 0
   #isClosed = false
 
-  /** `viewOf` returns a delivery as the list shows it. */
+  /** `viewOf` returns a delivery as lists show it. */
   constructor(viewOf: (seq: number) => object | undefined) {
     this.#viewOf = viewOf
   }
@@ -50,7 +50,7 @@ export class ChangeFeed {
     }
   }
 
-  /** The id of the latest notice, or of an unnoticed change. Later ids are new. */
+  /** Id of the latest notice or unsent change. Later notices have later ids. */
   get lastId(): string {
     return this.#idOf(this.#next - 1)
   }
@@ -114,7 +114,7 @@ export class ChangeFeed {
   #isWatched(): boolean {
     if (this.#watching.size > 0) return true
     if (this.#lastWatched > 0 && performance.now() - this.#lastWatched < REMEMBER_MS) return true
-    // A gap: neither the kept notices nor the read ones lead up to the next.
+    // The change is lost, so the kept notices cannot be continued.
     this.#next++
     this.#kept = []
     this.#keptLength = 0

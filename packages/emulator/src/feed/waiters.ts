@@ -1,9 +1,9 @@
 import { EmulatorError } from '../errors/emulator-error.ts'
 
-/** Judging takes at most this share of the time, however large the log is. */
+/** Largest share of time spent on checks, whatever the size of the log. */
 const SHARE = 0.1
 
-/** Waits until conditions hold. They are checked after changes, once for all changes of a turn or more. */
+/** Waits for conditions. They are checked after changes, at most once a turn. */
 export class Waiters {
   readonly #waiting = new Set<() => boolean>()
   /** Rejects each wait. */

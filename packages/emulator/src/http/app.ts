@@ -23,7 +23,7 @@ export interface AppParts {
 /** Path of the emulator's own API. */
 export const API_ROOT = '/_emulator/v1'
 
-/** The HTTP API, the one path of the platform, and the page. */
+/** Creates the HTTP server's app: the API, the platform's one path, and the page. */
 export function createApp(parts: AppParts): Hono {
   const { api, feed, assets, token, version } = parts
   const app = new Hono()
@@ -57,7 +57,7 @@ export function createApp(parts: AppParts): Hono {
   return app
 }
 
-/** Adds the headers that every reply has, whoever made it. */
+/** Adds the headers that every reply must have. */
 export function withSecurityHeaders(reply: Response): Response {
   for (const [name, value] of Object.entries(SECURITY_HEADERS)) reply.headers.set(name, value)
   return reply

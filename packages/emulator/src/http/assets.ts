@@ -26,7 +26,7 @@ const TYPES: Readonly<Record<string, string>> = {
 /** Folder of the built page: `index.html` and its assets. */
 const OWN_PAGE = fileURLToPath(new URL('../../page', import.meta.url))
 
-/** The page, read once: no path of a request ever reaches the file system. */
+/** The page's files, read once, so that no requested path reaches the file system. */
 export class Assets {
   readonly #files = new Map<string, Asset>()
 
@@ -42,7 +42,7 @@ export class Assets {
     }
   }
 
-  /** The reply for a path: a file of that name, or the page itself for an address that the page routes. */
+  /** Returns the reply for a path: a file, or the page itself for a path without an extension. */
   reply(path: string, ifNoneMatch: string | undefined): Response | undefined {
     const file = this.#files.get(path) ?? (extname(path) === '' ? this.#files.get('/index.html') : undefined)
     if (file === undefined) return path === '/' ? withoutPage() : undefined

@@ -2,11 +2,11 @@ import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { ConfigurationError } from '@ackhook/core'
 
-/** A head that takes longer, and a request that does, are cut off. */
+/** Time limits for a request's headers, and for the whole request. */
 const HEADERS_TIMEOUT_MS = 10_000
 const REQUEST_TIMEOUT_MS = 60_000
 const LOOPBACKS = ['127.0.0.1', '::1']
-/** A free port of one address may be taken on the other. */
+/** Maximum number of tries, as a free port of one address may be in use on the other. */
 const MAX_TRIES = 10
 
 export interface Listening {
@@ -14,7 +14,7 @@ export interface Listening {
   close(): Promise<void>
 }
 
-/** Listens on one address, or on both of loopback with the same port. Rejects with `ConfigurationError`. */
+/** Listens on one address, or on both loopback addresses with the same port. Rejects with `ConfigurationError`. */
 export async function listen(
   listener: RequestListener,
   port: number,
@@ -28,15 +28,14 @@ export async function listen(
         await open(listener, first === undefined ? port : portOf(first), address, servers)
       }
       const [first] = servers
-      if (first === undefined)
-        throw new ConfigurationError('host', 'neither 127.0.0.1 nor ::1 is there to listen on')
+      if (first === undefined) throw new ConfigurationError('host', 'neither 127.0.0.1 nor ::1 is available')
       return { port: portOf(first), close: () => closeAll(servers) }
     } catch (error) {
       await closeAll(servers)
       const isTaken = (error as NodeJS.ErrnoException).code === 'EADDRINUSE'
       if (isTaken && port === 0 && tries < MAX_TRIES) continue
       if (isTaken)
-        throw new ConfigurationError('port', `${port} is in use: name another one, or 0 for a free one`)
+        throw new ConfigurationError('port', `${port} is in use: choose another one, or 0 for a free one`)
       throw error
     }
   }
@@ -54,7 +53,7 @@ async function open(listener: RequestListener, port: number, host: string, serve
     })
     servers.push(server)
   } catch (error) {
-    // A machine without IPv6, or without IPv4, has only one of the two.
+    // Machines without IPv6 or IPv4 have only one loopback address.
     const { code = '' } = error as NodeJS.ErrnoException
     if (!LOOPBACKS.includes(host) || !['EADDRNOTAVAIL', 'EAFNOSUPPORT'].includes(code)) throw error
   }

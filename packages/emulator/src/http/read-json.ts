@@ -2,10 +2,10 @@ import { EmulatorError, invalid } from '../errors/emulator-error.ts'
 import type { Fields } from '../lib/read-fields.ts'
 import { isJson } from '../security/request-check.ts'
 
-/** A batch of events has room in it. */
+/** Maximum size of a request, with room for a batch of events. */
 const MAX_BYTES = 16 * 1024 * 1024
 
-/** The body of a call: a JSON object; an empty one when there is none. Throws `EmulatorError`. */
+/** Reads a JSON object from the body; an empty body gives an empty object. Throws `EmulatorError`. */
 export async function readJson(request: Request): Promise<Fields> {
   const text = await readText(request)
   if (text === '') return {}
@@ -28,7 +28,8 @@ async function readText({ body }: Request): Promise<string> {
   let length = 0
   for await (const chunk of body as AsyncIterable<Uint8Array>) {
     length += chunk.length
-    if (length > MAX_BYTES) throw new EmulatorError('too_large', `a request may have ${MAX_BYTES} bytes`)
+    if (length > MAX_BYTES)
+      throw new EmulatorError('too_large', `a request may have at most ${MAX_BYTES} bytes`)
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')

@@ -17,7 +17,7 @@ export function jsonReply(
   })
 }
 
-/** A refusal, or 500 for what should not have happened. */
+/** Returns the reply for a refusal, or 500 for any other error. */
 export function errorReply(error: unknown): Response {
   if (error instanceof EmulatorError) {
     const { code, message, field } = error

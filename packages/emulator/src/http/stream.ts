@@ -1,10 +1,10 @@
 import type { ChangeFeed, Notice } from '../feed/change-feed.ts'
 
-/** A client that is further behind than this gets a `gap` instead of the notices it missed. */
+/** Longest queue. A client further behind gets a `gap` instead of the missed notices. */
 const MAX_QUEUED_BYTES = 1_048_576
 const HEARTBEAT_MS = 15_000
 
-/** The changes as server-sent events, from the notice after `lastId` on. */
+/** Streams changes as server-sent events, starting after `lastId`. */
 export function streamReply(feed: ChangeFeed, lastId: string | undefined): Response {
   const client = new StreamClient(feed, lastId)
   const body = new ReadableStream<Uint8Array>(
@@ -48,7 +48,7 @@ class StreamClient {
     this.#heartbeat = setInterval(() => this.#write(':\n\n'), HEARTBEAT_MS).unref()
   }
 
-  /** Continues: there is room again. */
+  /** Called when the queue has room again. */
   catchUp(): void {
     if (!this.#isBehind) return
     this.#isBehind = false
@@ -73,7 +73,7 @@ class StreamClient {
     try {
       if ((this.#controller?.desiredSize ?? 0) > 0) this.#controller?.enqueue(this.#encoder.encode(text))
     } catch {
-      // The client has gone.
+      // The client has disconnected.
       this.stop()
     }
   }

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import { type Random, seededRandom } from '@ackhook/testing'
 
 /**
- * The random draws of one decision, by its name. Each has its own stream, so that neither a restart nor concurrent work
- * changes them.
+ * Returns the random draws of a named decision. Each name has its own stream, which no restart or concurrent work
+ * changes.
  */
 export function decisionRandom(seed: number, name: string): Random {
   const digest = createHash('sha256').update(`${seed}:${name}`).digest()

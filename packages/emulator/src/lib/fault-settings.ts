@@ -12,7 +12,10 @@ const NAMES = [
 /** Checks faults. Throws `ConfigurationError`. */
 export function resolveEmulatorFaults(options: Maybe<FaultOptions>): Faults {
   if (options !== null && typeof options === 'object' && 'rotation' in options) {
-    throw new ConfigurationError('faults.rotation', 'is a call here: rotate the secret of the endpoint')
+    throw new ConfigurationError(
+      'faults.rotation',
+      "is not a fault of the emulator: rotate the endpoint's secret instead",
+    )
   }
   refuseUnknownNames(options, NAMES, 'faults')
   return resolveFaults(withoutUndefined(options))

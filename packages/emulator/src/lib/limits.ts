@@ -1,25 +1,25 @@
 /**
- * Limits that no option sets. The platform has published none of its own: those of events and messages are guesses,
- * larger than anything it is likely to send or accept. The others are the emulator's own.
+ * Limits without an option. The platform has published none. Those of events and messages are guesses, larger than
+ * anything it is likely to send or accept; the others belong to the emulator.
  */
 export const LIMITS = {
-  /** Bytes of one event. */
+  /** Maximum size of an event, in bytes. */
   eventBytes: 262_144,
-  /** Bytes of an event's id and of its type. A receiver takes no longer ones. */
+  /** Maximum length of an event's id or type, in bytes. Receivers accept no longer ones. */
   nameBytes: 255,
-  /** Bytes of one message: every list shows whole ones. */
+  /** Maximum size of a message, in bytes. Lists show whole messages. */
   messageBytes: 65_536,
-  /** A leading plus is published. How many digits may follow is not. */
+  /** Pattern of a phone number. The leading plus is published, the number of digits is not. */
   phoneNumber: /^\+\d{1,15}$/ as RegExp,
-  /** Messages that are kept. */
+  /** Number of messages kept. */
   messages: 10_000,
-  /** Bytes of their contents together. */
+  /** Total bytes of the messages kept. */
   messagesBytes: 33_554_432,
-  /** Bytes of a reply's body that are kept of each attempt. */
+  /** Bytes kept of each reply's body. */
   replyBytes: 65_536,
-  /** Events of one call. */
+  /** Maximum number of events in one call. */
   eventsPerCall: 1000,
-  /** Deliveries or messages of one page. */
+  /** Maximum number of deliveries or messages on a page. */
   page: 200,
   /** Longest wait, in milliseconds. */
   waitMs: 60_000,

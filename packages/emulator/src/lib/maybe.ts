@@ -1,2 +1,2 @@
-/** Options, each of which may be `undefined` as well. */
+/** Options that may each also be `undefined`. */
 export type Maybe<Options> = { readonly [Name in keyof Options]?: Options[Name] | undefined }

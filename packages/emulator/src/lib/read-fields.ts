@@ -5,16 +5,16 @@ import { readInstant } from './read-instant.ts'
 
 const MAX_TEXT = 512
 
-/** A JSON object that nothing is known of yet. */
+/** An unchecked JSON object. */
 export type Fields = Readonly<Record<string, unknown>>
 
-/** The value as an object with no other names than these. Throws `EmulatorError` that names the field. */
+/** Returns the value as an object, which may have only `known` fields. Throws an `EmulatorError` naming the field. */
 export function fieldsOf(value: unknown, known: readonly string[], where = 'the body'): Fields {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw invalid(where, `must be an object with ${known.join(', ')}`)
   }
   const unknown = Object.keys(value).find(name => !known.includes(name))
-  if (unknown !== undefined) throw invalid(unknown, `is not a field; the fields are ${known.join(', ')}`)
+  if (unknown !== undefined) throw invalid(unknown, `is not a known field: use ${known.join(', ')}`)
   return value as Fields
 }
 
@@ -22,7 +22,7 @@ export function textField(fields: Fields, name: string, maxLength: number = MAX_
   const value = fields[name]
   if (value === undefined || value === null) return undefined
   if (typeof value === 'string' && value !== '' && value.length <= maxLength) return value
-  throw invalid(name, `must be a text of 1 to ${maxLength} characters`)
+  throw invalid(name, `must be a string of 1 to ${maxLength} characters`)
 }
 
 export function booleanField(fields: Fields, name: string): boolean | undefined {
@@ -33,7 +33,7 @@ export function booleanField(fields: Fields, name: string): boolean | undefined 
   throw invalid(name, 'must be true or false')
 }
 
-/** A whole number, or the text of one, as a query string has it. */
+/** Reads a whole number, or its text from a query string. */
 export function countField(fields: Fields, name: string, min: number, max: number): number | undefined {
   const value = fields[name]
   if (value === undefined) return undefined
@@ -53,7 +53,7 @@ export function choiceField<T extends string>(
   throw invalid(name, `must be one of ${choices.join(', ')}`)
 }
 
-/** Reads a list of texts; `null` means all. */
+/** Reads a list of strings; `null` means all. */
 export function listField(fields: Fields, name: string): readonly string[] | null | undefined {
   const value = fields[name]
   if (value === undefined || value === null) return value
@@ -66,7 +66,7 @@ export function listField(fields: Fields, name: string): readonly string[] | nul
   }
   throw invalid(
     name,
-    `must be a list of at most 200 texts of at most ${MAX_TEXT} characters, or null for all`,
+    `must be a list of at most 200 strings of at most ${MAX_TEXT} characters, or null for all`,
   )
 }
 
@@ -77,13 +77,13 @@ export function durationField(fields: Fields, name: string, maxMs: number): numb
     : asRequest(() => durationMs(value as Duration, { option: name, minMs: 0, maxMs }))
 }
 
-/** Milliseconds of a time. */
+/** Reads a time as milliseconds. */
 export function instantField(fields: Fields, name: string, now: number): number | undefined {
   const value = fields[name]
   if (value === undefined) return undefined
   const ms = typeof value === 'string' ? readInstant(value, now) : undefined
   if (ms !== undefined) return ms
-  throw invalid(name, "must be a time: '24h' ago, 'today', 'yesterday' or '2026-03-01T12:00:00Z'")
+  throw invalid(name, "must be a time, such as '24h' (ago), 'today', 'yesterday' or '2026-03-01T12:00:00Z'")
 }
 
 /** Reads a pattern of `on()`: a type, `order.*` or `*`. */
@@ -93,7 +93,7 @@ export function patternField(fields: Fields, name: string): string | undefined {
   return value
 }
 
-/** Runs a check that is shared with options, and turns its error into a refusal that names the field. */
+/** Runs a check shared with options, and turns its error into a refusal that names the field. */
 export function asRequest<T>(check: () => T): T {
   try {
     return check()

@@ -12,10 +12,10 @@ test.each([
   ['yesterday', new Date(2026, 1, 28).getTime()],
   ['2026-03-01T12:00:00Z', Date.UTC(2026, 2, 1, 12)],
   ['2026-03-01', Date.UTC(2026, 2, 1)],
-])('%s is a time', (text, ms) => {
+])('reads %s as a time', (text, ms) => {
   expect(readInstant(text, NOW)).toBe(ms)
 })
 
-test.each(['', 'soon', '5', '24', '24 h', '-1h', '2026-99-99', 'Yesterday'])('%j is none', text => {
+test.each(['', 'soon', '5', '24', '24 h', '-1h', '2026-99-99', 'Yesterday'])('rejects %j', text => {
   expect(readInstant(text, NOW)).toBeUndefined()
 })

@@ -1,8 +1,8 @@
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
-/** Words for days, which begin at midnight in the emulator's time zone, with how long ago they were. */
+/** Words for days, with their age in days. A day starts at midnight in the emulator's time zone. */
 const DAYS: Readonly<Record<string, number>> = { today: 0, yesterday: 1 }
 
-/** Milliseconds of a time: ISO 8601, an age such as `24h`, `now`, `today` or `yesterday`. Undefined for any other text. */
+/** Parses ISO 8601, an age such as `24h`, `now`, `today` or `yesterday`. Returns milliseconds, or `undefined`. */
 export function readInstant(text: string, now: number): number | undefined {
   if (text === 'now') return now
   const [, count, unit = ''] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(text) ?? []
@@ -13,7 +13,7 @@ export function readInstant(text: string, now: number): number | undefined {
     midnight.setDate(midnight.getDate() - days)
     return midnight.setHours(0, 0, 0, 0)
   }
-  // Date.parse alone takes '5' for May.
+  // Date.parse alone would accept '5' as May.
   const ms = /^\d{4}-\d\d/.test(text) ? Date.parse(text) : Number.NaN
   return Number.isNaN(ms) ? undefined : ms
 }

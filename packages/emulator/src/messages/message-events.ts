@@ -1,17 +1,17 @@
 import type { MessageRow } from '../storage/message-rows.ts'
 
-/** States of an outbound message. Their names are published, the types of their events are not. */
+/** States of an outbound message. Their names are published; the event types are not. */
 export const MESSAGE_STATES = ['sent', 'delivered', 'read', 'failed'] as const
 /** State of an outbound message. */
 export type MessageState = (typeof MESSAGE_STATES)[number]
 
-/** A guess at the event of an outbound message that has become `state`. */
+/** Returns a guess at the event for an outbound message's new state. */
 export function outboundEvent(row: MessageRow, state: MessageState): { type: string; data: object } {
   const { id, channel, number, template } = row
   return { type: `message.${state}`, data: { message_id: id, channel, to: number, template } }
 }
 
-/** A guess at the event of an inbound message. */
+/** Returns a guess at the event for an inbound message. */
 export function inboundEvent(row: Omit<MessageRow, 'seq'>): { type: string; data: object } {
   const { id, channel, number, content } = row
   return {

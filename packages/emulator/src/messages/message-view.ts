@@ -1,7 +1,7 @@
 import { toInstant } from '../lib/instant.ts'
 import type { MessageRow } from '../storage/message-rows.ts'
 
-/** A message, as far as anything is known of one. Everything but the four fields of the request is a guess. */
+/** A message. Everything but the request's four fields is a guess. */
 export interface MessageView {
   readonly id: string
   readonly seq: number
@@ -15,7 +15,7 @@ export interface MessageView {
   /** Sender of an inbound message. */
   readonly from?: string
   readonly text?: string
-  /** `accepted` or the state it was advanced to; `received` for an inbound one. */
+  /** `accepted`, or the state the message was advanced to; `received` if inbound. */
   readonly state: string
   readonly guess: true
   readonly createdAt: string

@@ -10,7 +10,7 @@ export interface OutboundMessage {
   readonly variables: Readonly<Record<string, unknown>> | null
 }
 
-/** A message of a customer. Nothing is published about one. */
+/** A customer's message. Its format is not published. */
 export interface InboundMessage {
   /** Default `'whatsapp'`. */
   readonly channel: string
@@ -19,8 +19,7 @@ export interface InboundMessage {
 }
 
 /**
- * Checks a request exactly as far as it is published: the four fields and their types. A field that is not among them
- * is no error.
+ * Checks only what is published about a request: the four fields and their types. Other fields are allowed.
  */
 export function readOutbound(value: unknown): OutboundMessage {
   const fields = sized(objectOf(value))
@@ -34,7 +33,7 @@ export function readOutbound(value: unknown): OutboundMessage {
   }
 }
 
-/** An inbound message. Nothing is published about one. */
+/** Checks an inbound message, whose format is not published. */
 export function readInbound(value: unknown): InboundMessage {
   const fields = sized(objectOf(value))
   const { channel = 'whatsapp' } = fields
@@ -47,7 +46,7 @@ export function readInbound(value: unknown): InboundMessage {
 
 function sized(fields: Fields): Fields {
   if (Buffer.byteLength(JSON.stringify(fields)) <= LIMITS.messageBytes) return fields
-  throw new EmulatorError('too_large', `a message may have ${LIMITS.messageBytes} bytes`)
+  throw new EmulatorError('too_large', `a message may have at most ${LIMITS.messageBytes} bytes`)
 }
 
 function objectOf(value: unknown): Fields {
@@ -62,7 +61,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
 function required(fields: Fields, name: string): string {
   const value = fields[name]
   if (typeof value === 'string' && value !== '') return value
-  throw invalid(name, value === undefined ? 'is missing' : 'must be a text')
+  throw invalid(name, value === undefined ? 'is missing' : 'must be a string')
 }
 
 function numberOf(fields: Fields, name: string): string {

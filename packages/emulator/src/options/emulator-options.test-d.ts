@@ -11,13 +11,13 @@ import type {
 import type { EndpointChange } from '../endpoints/endpoints.ts'
 import type { EmulatorFaults, EmulatorOptions } from './emulator-options.ts'
 
-/** The same options, none of them given. */
+/** The same options, each `undefined`. */
 type Undefined<Options> = { readonly [Name in keyof Options]-?: undefined }
 type Group<Name extends keyof EmulatorOptions> = NonNullable<EmulatorOptions[Name]>
 
 declare function takes<Options>(options: Options): void
 
-/** A condition leaves an option out: each one may be `undefined`. */
+/** A conditional expression may leave an option `undefined`. */
 export function eachMayBeUndefined(
   options: Undefined<EmulatorOptions>,
   delivery: Undefined<Group<'delivery'>>,

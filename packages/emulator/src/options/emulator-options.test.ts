@@ -21,12 +21,12 @@ const GROUPS = {
   messageReply: ['status', 'body'],
 }
 
-it.each(NAMES)('refuses null in the place of %s', option => {
+it.each(NAMES)('refuses null for %s', option => {
   expect(() => resolveEmulator({ [option]: null } as never)).toThrow(expect.objectContaining({ option }))
 })
 
 it.each(Object.entries(GROUPS).flatMap(([group, names]) => names.map(name => [group, name])))(
-  'refuses null in the place of %s.%s',
+  'refuses null for %s.%s',
   (group, name) => {
     const option = `${group}.${name}`
     expect(() => resolveEmulator({ [group as string]: { [name as string]: null } } as never)).toThrow(
@@ -35,7 +35,7 @@ it.each(Object.entries(GROUPS).flatMap(([group, names]) => names.map(name => [gr
   },
 )
 
-it('takes undefined as left out', () => {
+it('treats undefined as omitted', () => {
   const all = Object.fromEntries(
     NAMES.filter(name => name !== 'data' && name !== 'token').map(name => [name, undefined]),
   )
@@ -47,6 +47,6 @@ it('takes undefined as left out', () => {
   expect({ ...resolveEmulator({ ...groups, faults, delivery }), faults: {} }).toEqual(resolveEmulator({}))
 })
 
-it.each(['data', 'token'])('refuses %s from a variable that is not set', option => {
+it.each(['data', 'token'])('refuses %s from an unset variable', option => {
   expect(() => resolveEmulator({ [option]: undefined })).toThrow(expect.objectContaining({ option }))
 })

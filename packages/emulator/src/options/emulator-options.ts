@@ -13,78 +13,77 @@ import type { Maybe } from '../lib/maybe.ts'
 import { withoutUndefined } from '../lib/without-undefined.ts'
 import { isLoopback } from '../security/addresses.ts'
 
-/** The faults of {@link createSender}, without the rotation: an endpoint's secret is rotated by a call. */
+/** The faults of {@link createSender} except `rotation`: rotate an endpoint's secret with a call. */
 export type EmulatorFaults = Maybe<Omit<FaultOptions, 'rotation'>>
 
 /**
- * Options of {@link startEmulator}. What the platform has not published is an option with a guess as its default, and
- * says so.
+ * Options of {@link startEmulator}. Options for unpublished behavior say so, and their defaults are guesses.
  */
 export interface EmulatorOptions {
-  /** Port to listen on. `0` takes a free one. Default 4400. */
+  /** Port to listen on; `0` picks a free one. Default 4400. */
   readonly port?: number | undefined
-  /** Address to listen on. Any other than loopback needs a `token`. Default: 127.0.0.1 and ::1. */
+  /** Address to listen on. One other than loopback needs a `token`. Default: 127.0.0.1 and ::1. */
   readonly host?: string | undefined
   /** Bearer token that every call of the API must carry. Default: none. */
   readonly token?: string | undefined
-  /** Host names, besides loopback ones, that requests may use. */
+  /** Host names that requests may use, besides loopback ones. */
   readonly allowedHosts?: readonly string[] | undefined
-  /** File to keep everything in, created with mode 0600. Default `':memory:'`. */
+  /** SQLite file for all state, created with mode 0600. Default `':memory:'`. */
   readonly data?: string | undefined
-  /** The same seed, calls and replies give the same attempts, faults and delays. Default: another one each time. */
+  /** The same seed, calls and replies give the same attempts, faults and delays. Default: random. */
   readonly seed?: number | undefined
-  /** Milliseconds since the epoch; give the receiver the same one. Default `Date.now`. */
+  /** Clock in milliseconds since the epoch. Give the receiver the same one. Default `Date.now`. */
   readonly clock?: ((() => number) | FakeClock) | undefined
-  /** Address that the default workspace's events are sent to. */
+  /** Address to send the default workspace's events to. */
   readonly to?: string | undefined
   /**
-   * The signing secret of the default workspace's endpoint, that of `to` or one that is set later without a secret of its
-   * own. At least 16 bytes. Default: generated with the endpoint, and returned once.
+   * Signing secret of the default workspace's endpoint, unless that endpoint is set later with its own. At least 16
+   * bytes. Default: generated with the endpoint, and returned once.
    */
   readonly secret?: string | undefined
-  /** Hosts, besides loopback, that events may be sent to, by HTTP too. */
+  /** Hosts that events may be sent to, even without TLS, besides loopback. */
   readonly allowTargets?: readonly string[] | undefined
-  /** Accepts no endpoint without TLS, as the platform does. Default `false`. */
+  /** Refuses endpoints without TLS, as the platform does. Default `false`. */
   readonly httpsOnly?: boolean | undefined
   /** Retries, time limits and concurrency of deliveries. Not published: see {@link DeliveryOptions}. */
   readonly delivery?:
     | (Maybe<DeliveryOptions> & {
-        /** Requests to one endpoint at a time. Not published; default 8. */
+        /** Concurrent requests to one endpoint. Not published; default 8. */
         readonly concurrency?: number | undefined
       })
     | undefined
   /** Faults to inject. Default: none. */
   readonly faults?: EmulatorFaults | undefined
-  /** Time for which events are signed with both secrets after a rotation. Not published; default `'24h'`. */
+  /** How long both secrets sign after a rotation. Not published; default `'24h'`. */
   readonly rotationOverlap?: Duration | undefined
-  /** Limits at which an endpoint gets a health warning. */
+  /** Limits beyond which an endpoint gets a health warning. */
   readonly health?:
     | {
-        /** Period that is judged. Not published; default `'10m'`. */
+        /** Period over which attempts are counted. Not published; default `'10m'`. */
         readonly window?: Duration | undefined
-        /** Attempts in the window below which nothing is judged. Not published; default 5. */
+        /** Fewest attempts in the window that cause a warning. Not published; default 5. */
         readonly minAttempts?: number | undefined
-        /** Share of failures, from 0 to 1. Not published; default 0.5. */
+        /** Lowest share of failures that causes a warning, from 0 to 1. Not published; default 0.5. */
         readonly share?: number | undefined
       }
     | undefined
-  /** Size of the log. Undelivered events are never removed. */
+  /** Size of the log. Pending and undelivered events are never removed. */
   readonly retention?:
     | {
-        /** Deliveries. Default 100,000. */
+        /** Maximum number of finished deliveries. Default 100,000. */
         readonly deliveries?: number | undefined
         /**
-         * Bytes of events, requests and replies together. Beyond it the oldest finished deliveries are removed. If there are none, the
-         * replies of earlier attempts are dropped, and new events are refused with 503. Default 268,435,456 (256 MiB).
+         * Maximum total bytes of events, requests and replies. Beyond it, the oldest finished deliveries are removed. If
+         * there are none, replies to earlier attempts are dropped, and new events get 503. Default 268,435,456 (256 MiB).
          */
         readonly bytes?: number | undefined
-        /** Default `'7d'`. */
+        /** Maximum age of finished deliveries. Default `'7d'`. */
         readonly age?: Duration | undefined
-        /** Pending and undelivered events from which on new ones are refused with 503. Default 100,000. */
+        /** Maximum number of pending and undelivered events. Beyond it, new ones get 503. Default 100,000. */
         readonly undelivered?: number | undefined
       }
     | undefined
-  /** The reply to `POST /v1/messages`, which is not published. `$id` in a text of `body` stands for the message's id. */
+  /** The reply to `POST /v1/messages`, which is not published. `$id` in a string of `body` becomes the message's id. */
   readonly messageReply?:
     | {
         /** Default 202. */
@@ -93,13 +92,13 @@ export interface EmulatorOptions {
         readonly body?: Readonly<Record<string, unknown>> | undefined
       }
     | undefined
-  /** Folder with the files of a page to serve at `/`. Default: the page of this package, if it is there. */
+  /** Folder with the page to serve at `/`. Default: this package's page, if it is built. */
   readonly page?: string | undefined
-  /** Warnings go here. Default: none. */
+  /** Logger for warnings and errors. Default: none. */
   readonly logger?: Logger | undefined
 }
 
-/** {@link EmulatorOptions} with every default filled in. */
+/** {@link EmulatorOptions} with all defaults. */
 export interface ResolvedEmulator {
   readonly port: number
   readonly host: string | undefined
@@ -146,7 +145,7 @@ const DAY_MS = 86_400_000
 const YEAR_MS = 365 * DAY_MS
 const MILLION = 1_000_000
 
-/** Checks every option and fills in every default. Throws `ConfigurationError`. */
+/** Checks all options and adds defaults. Throws `ConfigurationError`. */
 export function resolveEmulator(options: EmulatorOptions): ResolvedEmulator {
   refuseUnknownNames(options, NAMES)
   const { concurrency = 8, ...delivery } = objectOption('delivery', options.delivery)
@@ -184,10 +183,10 @@ export function resolveEmulator(options: EmulatorOptions): ResolvedEmulator {
   }
 }
 
-/** Options that fall back to something else in silence: a variable of the environment that is not set must not. */
+/** Options with a silent fallback, which an unset environment variable must not trigger. */
 const UNSET: Readonly<Record<string, string>> = {
   data: "leave it out, or write ':memory:', to keep everything in memory",
-  token: 'leave it out to let everybody on this machine in',
+  token: 'leave it out to allow everyone on this machine',
 }
 
 function refuseUnset(options: object): void {
@@ -220,7 +219,7 @@ function hostOption(host: string | undefined, token: string | undefined): string
   if (!isLoopback(checked) && token === undefined) {
     throw new ConfigurationError(
       'host',
-      'other than loopback needs the option token: everybody on the network could read and send',
+      'other than loopback needs the option token: without it, everyone on the network could read and send',
     )
   }
   return checked
@@ -228,7 +227,7 @@ function hostOption(host: string | undefined, token: string | undefined): string
 
 function textOption(option: string, value: string | undefined): string | undefined {
   if (value === undefined || (typeof value === 'string' && value !== '')) return value
-  throw new ConfigurationError(option, 'must be a text')
+  throw new ConfigurationError(option, 'must be a non-empty string')
 }
 
 function secretOption(value: string | undefined): string | undefined {
@@ -241,7 +240,7 @@ function secretOption(value: string | undefined): string | undefined {
 function listOption(option: string, value: readonly string[] = []): readonly string[] {
   if (Array.isArray(value) && value.every(one => typeof one === 'string' && /^[\w.:[\]-]+$/.test(one)))
     return value
-  throw new ConfigurationError(option, "must be a list of hosts without a scheme and a port, such as ['app']")
+  throw new ConfigurationError(option, "must be a list of hosts without scheme or port, such as ['app']")
 }
 
 function clockOption<Clock>(value: Clock): Clock {

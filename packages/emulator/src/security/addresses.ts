@@ -4,7 +4,7 @@ const LOOPBACK = new BlockList()
 LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4')
 LOOPBACK.addAddress('::1', 'ipv6')
 
-/** Addresses that no receiver has: of this network, link-local (a cloud's metadata is there), multicast. */
+/** Addresses that no receiver has: unspecified, link-local (such as cloud metadata) and multicast. */
 const SPECIAL = new BlockList()
 SPECIAL.addSubnet('0.0.0.0', 8, 'ipv4')
 SPECIAL.addSubnet('169.254.0.0', 16, 'ipv4')
@@ -21,14 +21,14 @@ export function isSpecial(address: string): boolean {
   return isIP(address) !== 0 && SPECIAL.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')
 }
 
-/** The host of a URL or of a header without brackets and port; lower case. `undefined` if it is no host. */
+/** Returns the host of an authority in lower case, without brackets and port; `undefined` if invalid. */
 export function hostOf(authority: string): string | undefined {
   if (!/^[\w.:[\]-]+$/.test(authority)) return undefined
   const url = URL.canParse(`http://${authority}/`) ? new URL(`http://${authority}/`) : undefined
   return url === undefined || url.hostname === '' ? undefined : bare(url.hostname)
 }
 
-/** Removes the brackets of an IPv6 address, and the dot at the end of a full name. */
+/** Removes an IPv6 address's brackets and a name's trailing dot, and converts to lower case. */
 export function bare(hostname: string): string {
   return hostname
     .replace(/^\[|\]$/g, '')

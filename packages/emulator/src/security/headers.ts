@@ -1,4 +1,4 @@
-/** Headers of every response. No page may frame it, run its own script in it, or learn which page linked to it. */
+/** Headers of every response. They forbid framing, foreign scripts and referrers. */
 export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   'content-security-policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",

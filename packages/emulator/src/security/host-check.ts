@@ -2,23 +2,23 @@ import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 import { bare, hostOf, isLoopback } from './addresses.ts'
 
-/** Checks the host names of requests. Another site's page that resolves its own name to this address has none of them. */
+/** Checks the host name of requests, against DNS rebinding. */
 export class HostCheck {
   readonly #names: ReadonlySet<string>
   readonly #anyAddress: boolean
 
-  /** `bound` is the address it listens on; every address is a name of it when it listens on all. */
+  /** `bound` is the address the server listens on. If it is unspecified, all IP addresses are allowed. */
   constructor(bound: string, allowed: readonly string[]) {
     this.#names = new Set(['localhost', ...[bound, ...allowed].map(bare)])
     this.#anyAddress = ['0.0.0.0', '::'].includes(bound)
   }
 
-  /** Judges the request as it came, before anything reads its path. */
+  /** Checks the raw request, before its path is parsed. */
   allows({ url = '', headers, rawHeaders }: IncomingMessage): boolean {
     if (countOf('host', rawHeaders) !== 1) return false
     if (!this.#isOurs(headers.host)) return false
     if (url.startsWith('/')) return true
-    // An address in absolute form names its own host.
+    // A URL in absolute form contains its own host.
     return /^https?:\/\//i.test(url) && this.#isOurs(/^https?:\/\/([^/?#]*)/i.exec(url)?.[1])
   }
 

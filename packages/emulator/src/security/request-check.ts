@@ -1,9 +1,9 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 
-/** The parts of a request that show its origin. */
+/** Parts of a request that reveal its origin. */
 export interface RequestFacts {
   readonly method: string
-  /** Path as it is routed: decoded once, by the router itself. */
+  /** Routed path, as the router has decoded it. */
   readonly path: string
   header(name: string): string | undefined
 }
@@ -18,27 +18,29 @@ const SAFE = ['GET', 'HEAD', 'OPTIONS']
 export const MESSAGES_PATH = '/v1/messages'
 
 /**
- * Returns whether a request may come from another site's page. Requests that a browser marks as such are refused. An unmarked
- * request must prove that it comes from no page, or carry a header that a page can only send after a preflight.
+ * Returns the refusal of a request that may come from another site's page. Requests marked as such by a browser are
+ * refused. Unmarked unsafe ones need this origin, or headers that another site can send only after a preflight.
  */
 export function judgeOrigin({ method, path, header }: RequestFacts): Judgement | undefined {
   const site = header('sec-fetch-site')
   if (site === 'cross-site' || site === 'same-site') {
-    // A link from elsewhere may open the page. It runs no script of theirs, and cannot be framed.
+    // A link on another site may open the page, which runs no foreign script and cannot be framed.
     const opensPage = method === 'GET' && header('sec-fetch-mode') === 'navigate' && !isApi(path)
-    return opensPage ? undefined : refuse('requests of another site are refused')
+    return opensPage ? undefined : refuse('requests from other sites are refused')
   }
   if (SAFE.includes(method) || site !== undefined) return undefined
   const origin = header('origin')
   if (origin !== undefined) {
     return isOwnOrigin(origin, header('host')) ? undefined : refuse('the origin is another site')
   }
-  // The platform's clients send none of our headers. A wrong path needs no refusal, since it leads nowhere.
+  // The platform's clients lack our header. Wrong paths under /v1 get 404 anyway.
   if (header('x-ackhook') !== '1' && !isOfPlatform(path)) return refuse('send the header x-ackhook: 1')
-  return isJson(header('content-type')) ? undefined : { status: 415, message: 'send it as application/json' }
+  return isJson(header('content-type'))
+    ? undefined
+    : { status: 415, message: 'send the body as application/json' }
 }
 
-/** Compares the token of a request without telling by its time how much of it was right. */
+/** Compares a request's token in constant time. */
 export function hasToken(authorization: string | undefined, token: string): boolean {
   const [, given = ''] = /^Bearer (.+)$/i.exec(authorization ?? '') ?? []
   return timingSafeEqual(hashOf(given), hashOf(token))

@@ -2,7 +2,7 @@ import type { LookupAddress } from 'node:dns'
 import { describe, expect, test } from 'vitest'
 import { type Resolve, Targets } from './targets.ts'
 
-/** A name service that answers with these addresses, one list after the other. */
+/** Creates a resolver that returns these lists of addresses in order. */
 function resolving(...answers: readonly (readonly string[])[]): { resolve: Resolve; asked: string[] } {
   const asked: string[] = []
   const resolve: Resolve = (hostname, _, callback) => {
@@ -16,7 +16,7 @@ function resolving(...answers: readonly (readonly string[])[]): { resolve: Resol
   return { resolve, asked }
 }
 
-/** Resolves to the address that a connection to `host` would use, or to the reason why there is none. */
+/** Resolves to the addresses for a connection to `host`, or to the reason for the refusal. */
 function connectTo(targets: Targets, host: string): Promise<string> {
   return new Promise(resolve =>
     targets.lookup(host, { all: true }, (error, addresses) => {
@@ -26,15 +26,15 @@ function connectTo(targets: Targets, host: string): Promise<string> {
   )
 }
 
-describe('the address that a name resolves to', () => {
-  test('is checked, and is the one that is connected to', async () => {
+describe("a host name's address", () => {
+  test('is checked, and the connection uses it', async () => {
     const { resolve, asked } = resolving(['127.0.0.1', '::1'])
     const targets = new Targets([], false, resolve)
     expect(await connectTo(targets, 'app.localhost')).toBe('127.0.0.1 ::1')
     expect(asked).toEqual(['app.localhost'])
   })
 
-  test('is refused when it is another machine, whatever the name promises', async () => {
+  test("is refused if it is another machine's, whatever the name", async () => {
     for (const address of [
       '10.0.0.1',
       '93.184.216.34',
@@ -50,19 +50,19 @@ describe('the address that a name resolves to', () => {
     }
   })
 
-  test('is refused when only one of several is another machine', async () => {
+  test("is refused if one of several is another machine's", async () => {
     const { resolve } = resolving(['127.0.0.1', '10.0.0.1'])
     expect(await connectTo(new Targets([], false, resolve), 'localhost')).toContain('10.0.0.1')
   })
 
-  test('is judged anew for each connection: a name that changes gains nothing', async () => {
+  test('is checked for each connection, so that a changed name gains nothing', async () => {
     const { resolve } = resolving(['127.0.0.1'], ['10.0.0.1'])
     const targets = new Targets([], false, resolve)
     expect(await connectTo(targets, 'localhost')).toBe('127.0.0.1')
     expect(await connectTo(targets, 'localhost')).toMatch(/neither this machine nor/)
   })
 
-  test('of a named host may be anywhere, but not where only machines of a cloud or of one link are', async () => {
+  test('may be anywhere for an allowed host, except link-local and other special addresses', async () => {
     const { resolve } = resolving(['172.18.0.3'], ['169.254.169.254'], ['fe80::1'], ['224.0.0.1'])
     const targets = new Targets(['App'], false, resolve)
     expect(await connectTo(targets, 'app')).toBe('172.18.0.3')

@@ -2,14 +2,14 @@ import { type LookupAddress, type LookupOptions, lookup as systemLookup } from '
 import { isIP, type LookupFunction } from 'node:net'
 import { bare, isLoopback, isSpecial } from './addresses.ts'
 
-/** Looks up all addresses of a name, as `lookup` of `node:dns` does. */
+/** Looks up all addresses of a name, like `lookup` in `node:dns`. */
 export type Resolve = (
   hostname: string,
   options: LookupOptions & { readonly all: true },
   callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
 ) => void
 
-/** Checks where events may be sent: to loopback and to named hosts. The emulator connects to nothing else. */
+/** Checks targets: the emulator connects only to loopback and to allowed hosts. */
 export class Targets {
   readonly #allowed: ReadonlySet<string>
   readonly #httpsOnly: boolean
@@ -21,20 +21,20 @@ export class Targets {
     this.#resolve = resolve
   }
 
-  /** Returns why this address is refused, if it is. Its name is resolved when connecting. */
+  /** Returns the reason for refusing an address, if any. Its name is resolved on connecting. */
   refusal(url: string): string | undefined {
     const parsed = URL.canParse(url) ? new URL(url) : undefined
     if (parsed === undefined || !/^https?:$/.test(parsed.protocol)) {
       return "must be an address such as 'http://127.0.0.1:3000/webhooks'"
     }
-    if (parsed.username !== '' || parsed.password !== '') return 'must hold no user name and no password'
+    if (parsed.username !== '' || parsed.password !== '') return 'must not contain a user name or password'
     const host = bare(parsed.hostname)
     if (this.#httpsOnly && parsed.protocol !== 'https:') return 'must begin with https:// (httpsOnly is on)'
     if (this.#allowed.has(host) || isLoopback(host) || isLocalName(host)) return undefined
-    return `leads to ${host}, which is neither this machine nor a host of allowTargets`
+    return `leads to ${host}, which is neither this machine nor allowed by allowTargets`
   }
 
-  /** Looks a host up, and refuses forbidden addresses. The connection goes to the address that was checked. */
+  /** Looks up a host and refuses forbidden addresses. The connection uses the checked address. */
   readonly lookup: LookupFunction = (hostname, options, callback) => {
     this.#resolve(hostname, { ...options, all: true }, (error, addresses) => {
       if (error) return callback(error, '')
@@ -52,11 +52,13 @@ export class Targets {
   }
 }
 
-/** `localhost` and its subdomains: names of this machine, as long as they resolve to it. */
+/** Returns whether a name is `localhost` or a subdomain, which `lookup` still checks. */
 function isLocalName(host: string): boolean {
   return isIP(host) === 0 && (host === 'localhost' || host.endsWith('.localhost'))
 }
 
 function refusalOf(host: string, address: string): Error {
-  return new Error(`${host} resolves to ${address}, which is neither this machine nor a host of allowTargets`)
+  return new Error(
+    `${host} resolves to ${address}, which is neither this machine nor allowed by allowTargets`,
+  )
 }

@@ -6,17 +6,17 @@ import { SCHEMA } from './schema.ts'
 
 const BUSY = 5
 const NOT_A_DATABASE = 26
-/** Marks the files of the emulator: 'ackh' as a number. */
+/** Marks an emulator's files: 'ackh' as a number. */
 const APPLICATION_ID = 0x61636b68
-/** Version of the tables. A file with another one is refused. */
+/** Version of the tables. Files with another version are refused. */
 const SCHEMA_VERSION = 1
 /**
- * The first SQLite with all that the tables use. `sqliteInbox` needs a later one for files with two connections; here
- * `locking_mode` allows one.
+ * First SQLite with all features that the tables use. `sqliteInbox` needs a later one, because it opens a file twice;
+ * here, `locking_mode` prevents that.
  */
 const OLDEST_SQLITE = '3.43.0'
 
-/** Opens the state of an emulator: `:memory:`, or a file that only its owner can read. Throws `ConfigurationError`. */
+/** Opens an emulator's state: `:memory:`, or a file only its owner can read. Throws `ConfigurationError`. */
 export async function openDatabase(data: string): Promise<SqliteDatabase> {
   const open = await openFile()
   if (data === ':memory:') return prepare(open(data))
@@ -24,7 +24,7 @@ export async function openDatabase(data: string): Promise<SqliteDatabase> {
   createPrivately(path)
   const database = open(path)
   try {
-    // Checked before any change: the file may belong to something else.
+    // The check precedes any change, as the file may belong to another program.
     isOurs(database)
     chmodSync(path, 0o600)
     return prepare(database)
@@ -40,13 +40,13 @@ async function openFile(): Promise<OpenFile> {
   } catch (cause) {
     if (!(cause instanceof ConfigurationError)) throw cause
     const fix = 'use a later Node, or npm install --save-dev @photostructure/sqlite'
-    throw new ConfigurationError('data', `needs SQLite, which Node has built in from 22.13 on: ${fix}`, {
+    throw new ConfigurationError('data', `needs SQLite, which is built into Node 22.13 and later: ${fix}`, {
       cause,
     })
   }
 }
 
-/** SQLite gives its log files the mode of the database. */
+/** Creates the file with mode 0600, which SQLite copies to its log files. */
 function createPrivately(path: string): void {
   try {
     closeSync(openSync(path, 'a', 0o600))
@@ -56,12 +56,12 @@ function createPrivately(path: string): void {
 }
 
 function prepare(database: SqliteDatabase): SqliteDatabase {
-  // One process at a time: the log is written by no other.
+  // Only one process at a time may use the file.
   database.exec('PRAGMA locking_mode = EXCLUSIVE')
   database.exec('PRAGMA journal_mode = WAL')
-  // A killed process loses nothing; the last moments before a power failure may be lost.
+  // A kill loses nothing; a power failure may lose the last moments.
   database.exec('PRAGMA synchronous = NORMAL')
-  // 16 MiB of log between checkpoints: with less, most writes are checkpoints.
+  // Checkpoints every 16 MiB of log: more frequent ones would dominate the writes.
   database.exec('PRAGMA wal_autocheckpoint = 4000')
   database.exec('BEGIN IMMEDIATE')
   try {
@@ -81,7 +81,7 @@ function createTables(database: SqliteDatabase): void {
   database.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`)
 }
 
-/** `false` for a new file. Throws for a file of something else, or of another version. */
+/** Returns `false` for a new file. Throws if the file belongs to another program or version. */
 function isOurs(database: SqliteDatabase): boolean {
   const version = pragma(database, 'user_version')
   if (version === SCHEMA_VERSION && pragma(database, 'application_id') === APPLICATION_ID) return true
@@ -91,7 +91,7 @@ function isOurs(database: SqliteDatabase): boolean {
   if (tables > 0) {
     throw new ConfigurationError(
       'data',
-      'is not a file of this version of the emulator: name another one, or delete it',
+      'was not created by this version of the emulator: name another file, or delete this one',
     )
   }
   return false
@@ -109,7 +109,7 @@ function toConfigurationError(error: unknown): unknown {
     })
   }
   if (code === NOT_A_DATABASE) {
-    return new ConfigurationError('data', 'is not an SQLite file: name another one', { cause: error })
+    return new ConfigurationError('data', 'is not an SQLite file: name another file', { cause: error })
   }
   return error
 }

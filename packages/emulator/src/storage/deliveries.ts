@@ -11,7 +11,7 @@ import type {
 import { ATTEMPT_BYTES, attemptBytes, type LogSize } from './log-size.ts'
 import { writeNul } from './write-nul.ts'
 
-/** The deliveries with their bytes and attempts. Whoever writes holds a transaction. */
+/** Stores deliveries with their bytes and attempts. Callers that write hold a transaction. */
 export class Deliveries {
   readonly #insert: SqliteStatement
   readonly #insertBody: SqliteStatement
@@ -84,7 +84,7 @@ export class Deliveries {
       `UPDATE attempts SET reply_headers = '[]', reply_body = x'', truncated = 1
        WHERE seq = ? AND length(reply_body) > 0`,
     )
-    // Attempts that were under way when the last process ended are repeated.
+    // Attempts that the last process left unfinished are repeated.
     database.exec('UPDATE deliveries SET running = 0 WHERE running = 1')
   }
 
@@ -103,7 +103,7 @@ export class Deliveries {
     return this.bySeq(seq) as DeliveryRow
   }
 
-  /** Returns the due deliveries, the longest overdue first. */
+  /** Returns due deliveries, the longest overdue first, and marks them as running. */
   takeDue(workspace: string, now: number, limit: number): readonly DeliveryRow[] {
     const rows = this.#due.all(workspace, now, limit) as DeliveryRow[]
     for (const { seq } of rows) this.#begin.run(seq)
@@ -116,7 +116,7 @@ export class Deliveries {
     return row?.next_at
   }
 
-  /** Adds an attempt, and leaves the delivery as it says. */
+  /** Adds an attempt, and updates the delivery with its outcome. */
   record(attempt: AttemptRow, outcome: AttemptOutcome): void {
     this.#addAttempt.run(
       ...[attempt.seq, attempt.number, attempt.at, attempt.duration_ms, attempt.acknowledged, attempt.status],
@@ -130,7 +130,7 @@ export class Deliveries {
     )
   }
 
-  /** Keeps the results of its attempts, without the bodies of the replies. */
+  /** Drops the headers and bodies of a delivery's replies. Results of attempts stay. */
   dropReplies(seq: number): void {
     const before = this.#attemptBytesOf(seq)
     this.#dropReplies.run(seq)
@@ -141,12 +141,12 @@ export class Deliveries {
     return (this.#sizeOfAttempts.get(seq) as { readonly bytes: number }).bytes
   }
 
-  /** Returns whether the delivery was in state `from` and is now in state `to`. */
+  /** Changes the state if it is `from`, and returns whether it was. */
   changeState(seq: number, from: DeliveryState, to: DeliveryState, reason: string, now: number): boolean {
     return this.#changeState.run(to, reason, now, seq, from).changes > 0
   }
 
-  /** Starts the next attempt of a pending delivery at `at`, if it was to start later. */
+  /** Moves the next attempt of a pending delivery forward to `at`, if it is later. */
   makeDue(seq: number, at: number): void {
     this.#makeDue.run(at, seq, at)
   }
@@ -173,12 +173,12 @@ export class Deliveries {
     return this.#attempts.all(seq) as AttemptRow[]
   }
 
-  /** The results of all attempts since an instant, in the order in which they started. */
+  /** Returns the results of all attempts since an instant, by start. */
   resultsSince(at: number): readonly AttemptResult[] {
     return this.#results.all(at) as AttemptResult[]
   }
 
-  /** Counts the deliveries in each state. Reads an index from end to end. */
+  /** Counts the deliveries in each state, by scanning a whole index. */
   counts(): ReadonlyMap<DeliveryState, number> {
     const rows = this.#counts.all() as { readonly state: DeliveryState; readonly count: number }[]
     return new Map(rows.map(({ state, count }) => [state, count]))

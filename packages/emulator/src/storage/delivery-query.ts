@@ -2,33 +2,33 @@ import type { SqliteDatabase, SqlValue } from '@ackhook/sqlite/driver'
 import type { DeliveryKind, DeliveryRow, DeliveryState } from './delivery-row.ts'
 import { writeNul } from './write-nul.ts'
 
-/** Filter of deliveries. An absent field matches any. */
+/** Filter for deliveries. An omitted field matches any. */
 export interface DeliveryFilter {
   readonly workspace?: string
   readonly category?: string
-  /** A pattern, as `on()` takes it. */
+  /** Type, or pattern as in `on()`. */
   readonly type?: string
   readonly state?: DeliveryState
   readonly kind?: DeliveryKind
-  /** The status of the last reply. */
+  /** Status of the last reply. */
   readonly status?: number
   readonly event?: string
   readonly message?: string
-  /** Created at this instant or later, and before that one. */
+  /** Start of the creation time, inclusive; `to` is exclusive. */
   readonly from?: number
   readonly to?: number
-  /** Part of the event, in any case; at least three characters. */
+  /** Part of the event, ignoring case; at least three characters. */
   readonly text?: string
 }
 
 export interface DeliveryPage {
-  /** Newest first: those with a smaller `seq`. With `oldestFirst`: a greater one. */
+  /** Continues after this `seq`: with smaller ones, or with larger ones if `oldestFirst`. */
   readonly after?: number
   readonly limit: number
   readonly oldestFirst?: boolean
 }
 
-/** One interval of a histogram, and what happened to the deliveries that were created in it. */
+/** Number of deliveries in a state, for one interval of a histogram. */
 export interface BucketRow {
   readonly bucket: number
   readonly state: DeliveryState
@@ -63,7 +63,7 @@ export class DeliveryQuery {
     return this.page(filter, { limit: 1 }).length > 0
   }
 
-  /** An event counts once, however often it is delivered. */
+  /** Counts each event once, even if it has several deliveries. */
   countEvents(filter: DeliveryFilter): number {
     return this.#countOf('count(DISTINCT d.event_id)', filter)
   }
@@ -98,7 +98,7 @@ interface Sql {
   readonly from: string
   readonly where: string[]
   readonly values: SqlValue[]
-  /** The column of the numbers, in whose order the index is read. */
+  /** Column with the `seq` by which rows are ordered. */
   readonly seq: string
 }
 
@@ -114,21 +114,21 @@ function sqlOf(filter: DeliveryFilter): Sql {
     if (value !== undefined) add(`${column} = ?`, value)
   }
   if (filter.type?.endsWith('.*')) {
-    // The index of categories has their order; a type may be the name of its category alone.
+    // Uses the index on categories. A type without a dot equals its category, and does not match.
     add('d.category = ?', filter.type.slice(0, -2))
     where.push('d.type <> d.category')
   } else if (filter.type !== undefined && filter.type !== '*') add('d.type = ?', filter.type)
   if (filter.from !== undefined) add('d.created_at >= ?', filter.from)
   if (filter.to !== undefined) add('d.created_at < ?', filter.to)
   if (filter.text === undefined) return { from: 'deliveries d', where, values, seq: 'd.seq' }
-  // Quotes make the text one phrase: the index is of trigrams, and its query language has no meaning inside them.
+  // Quotes make the text a phrase, in which the index's query language has no meaning.
   const phrase = `"${filter.text.replaceAll('"', '""')}"`
   if (where.length === 0) {
-    // Uses the index's order, so that it stops when the page is full.
+    // Follows the index's order, so that reading stops when the page is full.
     const from = 'delivery_text t CROSS JOIN deliveries d ON d.seq = t.rowid'
     return { from, where: ['delivery_text MATCH ?'], values: [phrase], seq: 't.rowid' }
   }
-  // The other filters may leave few of the rows with the text: their index comes first, so that no row is read in vain.
+  // Reads the other filters' index first, as they may leave few of the rows that contain the text.
   add('d.seq IN (SELECT rowid FROM delivery_text WHERE delivery_text MATCH ?)', phrase)
   return { from: 'deliveries d', where, values, seq: 'd.seq' }
 }

@@ -1,7 +1,7 @@
 /** State of a delivery. */
 export type DeliveryState = 'pending' | 'acknowledged' | 'undelivered' | 'replayed' | 'discarded' | 'skipped'
 
-/** Every state, in the order of a delivery's life. */
+/** All states, in the order of a delivery's life. */
 export const STATES: readonly DeliveryState[] = [
   'pending',
   'acknowledged',
@@ -11,7 +11,7 @@ export const STATES: readonly DeliveryState[] = [
   'skipped',
 ]
 
-/** Origin of a delivery: its event happened, a fault sends it twice, or it was replayed. */
+/** Origin of a delivery: a new event, a duplicate from a fault, or a replay. */
 export type DeliveryKind = 'event' | 'duplicate' | 'replay'
 
 export const KINDS: readonly DeliveryKind[] = ['event', 'duplicate', 'replay']
@@ -38,17 +38,17 @@ export interface DeliveryRow {
   readonly last_status: number | null
   readonly last_code: string | null
   readonly last_error: string | null
-  /** The delivery that this one repeats. */
+  /** Id of the delivery that this one repeats. */
   readonly origin: string | null
   readonly message: string | null
   /** Reason why it was skipped, replayed or discarded. */
   readonly reason: string | null
   readonly bytes: number
-  /** Name of its random draws, which the order of other replies must not change. */
+  /** Name of its random draws, which makes them independent of other replies. */
   readonly draw: string
-  /** Its own faults, as JSON; otherwise the emulator's. */
+  /** Its own faults, as JSON; null for the emulator's. */
   readonly faults: string | null
-  /** Headers to send unchanged, as JSON: an exact replay. */
+  /** Headers for an exact replay, as JSON. */
   readonly headers: string | null
 }
 
@@ -75,7 +75,7 @@ export interface AttemptRow {
   readonly faults: string
   readonly url: string
   readonly headers: string
-  /** The bytes that were sent, if a fault changed them. */
+  /** Bytes that were sent, if a fault changed them. */
   readonly body: Uint8Array | null
   readonly reply_headers: string
   readonly reply_body: Uint8Array
@@ -85,6 +85,6 @@ export interface AttemptRow {
 /** State of a delivery after an attempt. */
 export type AttemptOutcome = Pick<DeliveryRow, 'state' | 'next_at' | 'ended_at' | 'reason'>
 
-/** Result by which an endpoint's health is judged. */
+/** Result of an attempt, from which an endpoint's health follows. */
 export type AttemptResult = Pick<DeliveryRow, 'workspace'> &
   Pick<AttemptRow, 'at' | 'acknowledged' | 'status' | 'code' | 'error'>

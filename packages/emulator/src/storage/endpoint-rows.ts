@@ -6,9 +6,9 @@ export interface EndpointRow {
   readonly url: string
   readonly secret: string
   readonly previous_secret: string | null
-  /** Time until which events are signed with the previous secret too. */
+  /** Time until which the previous secret also signs. */
   readonly previous_until: number | null
-  /** JSON lists; null for all. */
+  /** JSON list, as is `types`; null for all. */
   readonly categories: string | null
   readonly types: string | null
   readonly paused: 0 | 1
@@ -23,7 +23,7 @@ export interface WorkspaceRow {
   readonly created_at: number
 }
 
-/** The workspaces, and the one endpoint that each may have. */
+/** Stores workspaces, each with at most one endpoint. */
 export class EndpointRows {
   readonly #workspaces: SqliteStatement
   readonly #addWorkspace: SqliteStatement

@@ -1,7 +1,7 @@
 import type { SqliteDatabase } from '@ackhook/sqlite/driver'
 import type { AttemptRow } from './delivery-row.ts'
 
-/** SQL expression of the bytes that {@link attemptBytes} counts. */
+/** SQL expression for the bytes counted by {@link attemptBytes}. */
 export const ATTEMPT_BYTES =
   'length(reply_body) + coalesce(length(body), 0) + length(headers) + length(reply_headers)'
 
@@ -10,7 +10,7 @@ export function attemptBytes({ reply_body, body, headers, reply_headers }: Attem
   return reply_body.length + (body?.length ?? 0) + headers.length + reply_headers.length
 }
 
-/** Bytes of all events, requests and replies in the log. Kept along with every change: to add them up reads all rows. */
+/** Tracks the bytes of all events, requests and replies in the log. Counting them would read all rows. */
 export class LogSize {
   #bytes: number
 

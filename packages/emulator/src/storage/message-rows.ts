@@ -12,7 +12,7 @@ export interface MessageRow {
   /** Recipient or sender. */
   readonly number: string
   readonly template: string | null
-  /** JSON: the variables of an outbound message, the text of an inbound one. */
+  /** JSON of an outbound message's variables, or of an inbound one's text. */
   readonly content: string
   readonly state: string
   readonly created_at: number
@@ -21,7 +21,7 @@ export interface MessageRow {
 
 const BYTES = 'length(CAST(content AS BLOB))'
 
-/** The messages of `POST /v1/messages`, and inbound ones. The oldest are removed when there are too many. */
+/** Stores messages of `POST /v1/messages`, and inbound ones. The oldest are removed beyond the limits. */
 export class MessageRows {
   readonly #insert: SqliteStatement
   readonly #prune: SqliteStatement
@@ -30,7 +30,7 @@ export class MessageRows {
   readonly #oldest: SqliteStatement
   readonly #update: SqliteStatement
   readonly #oldestSize: SqliteStatement
-  /** Bytes of all contents together. */
+  /** Total bytes of all contents. */
   #bytes: number
 
   constructor(database: SqliteDatabase) {
@@ -57,7 +57,7 @@ export class MessageRows {
     this.#removeOldest(Number(lastInsertRowid))
   }
 
-  /** Resets the count, once all of them have been removed. */
+  /** Resets the byte count after all messages have been removed. */
   cleared(): void {
     this.#bytes = 0
   }

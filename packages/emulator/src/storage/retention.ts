@@ -5,7 +5,7 @@ import { ATTEMPT_BYTES, type LogSize } from './log-size.ts'
 /** Limits of the log. */
 export interface RetentionLimits {
   readonly deliveries: number
-  /** Bytes of events, requests and replies together. */
+  /** Total bytes of events, requests and replies. */
   readonly bytes: number
   readonly ageMs: number
 }
@@ -17,10 +17,10 @@ interface OldRow extends Removed {
   readonly size: number
 }
 
-/** Rows removed at a time: enough to keep up with any sender, and over in a moment. */
+/** Rows removed at a time: enough to keep up with any sender, yet quick. */
 const STEP = 500
 
-/** Removes the oldest finished deliveries. What is pending or undelivered is never removed. */
+/** Removes the oldest finished deliveries, never pending or undelivered ones. */
 export class Retention {
   readonly #oldest: SqliteStatement
   readonly #tooOld: SqliteStatement
@@ -46,7 +46,7 @@ export class Retention {
     ].map(sql => database.prepare(sql))
   }
 
-  /** Removes some of the `finished` deliveries beyond the limits, and returns them. Within a transaction. */
+  /** Removes some finished deliveries beyond the limits, and returns them. Call it within a transaction. */
   prune(finished: number, limits: RetentionLimits, now: number): readonly Removed[] {
     const excess = Math.min(STEP, finished - limits.deliveries)
     const rows = [
@@ -61,7 +61,7 @@ export class Retention {
     return [...removed.values()]
   }
 
-  /** Returns as many of the oldest as exceed the limit of bytes. */
+  /** Returns as many of the oldest rows as exceed the byte limit. */
   #tooLarge(maxBytes: number): readonly OldRow[] {
     let excess = this.#size.bytes - maxBytes
     if (excess <= 0) return []

@@ -1,6 +1,6 @@
 /**
- * The tables. Instants are milliseconds since the epoch. `deliveries` is narrow, so that a page of it is read fast
- * whatever the filter: bytes are in `payloads`, and the text of these in an index of trigrams without a copy.
+ * The tables. Instants are milliseconds since the epoch. `deliveries` is narrow, so that pages are read fast with any
+ * filter. Bytes are in `payloads`, and a contentless trigram index holds their text.
  */
 export const SCHEMA = `
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;

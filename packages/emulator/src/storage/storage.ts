@@ -7,7 +7,7 @@ import { LogSize } from './log-size.ts'
 import { MessageRows } from './message-rows.ts'
 import { Retention } from './retention.ts'
 
-/** Everything the emulator remembers. One process, one connection, one thread. */
+/** The emulator's state, with one process, one connection and one thread. */
 export class Storage {
   readonly deliveries: Deliveries
   readonly query: DeliveryQuery
@@ -35,7 +35,7 @@ export class Storage {
     this.#writeMeta = database.prepare('INSERT OR REPLACE INTO meta VALUES (?, ?)')
   }
 
-  /** All of `work` is written, or none of it when it throws. */
+  /** Runs `work` in a transaction, which is rolled back if `work` throws. */
   transaction<T>(work: () => T): T {
     const { bytes } = this.size
     this.#database.exec('BEGIN')
@@ -58,7 +58,7 @@ export class Storage {
     this.#writeMeta.run(key, value)
   }
 
-  /** Empties the log. Numbers of deliveries begin again at 1. */
+  /** Empties the log. Delivery numbers restart at 1. */
   clearLog(): void {
     const tables = ['deliveries', 'payloads', 'attempts', 'messages']
     const clear = tables.map(table => `DELETE FROM ${table};`).join('\n')
@@ -76,7 +76,7 @@ export class Storage {
   }
 
   close(): void {
-    // A statement that is not collected yet would keep the connection, and with it the lock on the file.
+    // Releases the file lock explicitly: a statement not yet collected keeps the connection open.
     this.#database.exec('PRAGMA journal_mode = DELETE')
     this.#database.exec('PRAGMA locking_mode = NORMAL')
     this.meta('seed')

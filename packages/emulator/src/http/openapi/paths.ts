@@ -2,32 +2,33 @@ import { inPath, ROUTES, type Route } from './routes.ts'
 import { object, type Schema, text } from './schema-parts.ts'
 
 const REFUSALS: Readonly<Record<number, string>> = {
-  400: 'A field is wrong',
+  400: 'A field is invalid',
   401: 'The token is missing or wrong',
   403: 'The request comes from another site',
-  404: 'There is no such thing',
-  409: 'Not in its present state',
+  404: 'Not found',
+  409: 'Not possible in its current state',
   413: 'Too large',
   415: 'Not JSON',
-  503: 'Too much is pending or undelivered',
+  503: 'Too many events are pending or undelivered',
 }
 const EVERY_CALL = [400, 401, 403, 413, 415]
 
 const id = inPath('id')
 
-/** Bodies that no other part of the document names. */
+/** Schemas of small request bodies. */
 export const REQUESTS: Readonly<Record<string, Schema>> = {
   ClockRequest: object({
-    by: { description: "Seconds, or a text such as '5m'", type: ['number', 'string'] },
+    by: { description: "Seconds, or a string such as '5m'", type: ['number', 'string'] },
   }),
-  ResetRequest: object({ everything: { type: 'boolean', description: 'Workspaces and endpoints too' } }, [
-    'everything',
-  ]),
+  ResetRequest: object(
+    { everything: { type: 'boolean', description: 'Whether to remove workspaces and endpoints too' } },
+    ['everything'],
+  ),
   WorkspaceRequest: object({ id: { type: 'string', pattern: '^[A-Za-z0-9_-]{1,64}$' } }),
   AdvanceRequest: object({ to: { enum: ['sent', 'delivered', 'read', 'failed'] } }),
 }
 
-/** Replies that are not JSON, and the one path of the platform. */
+/** Paths outside the table of routes: replies other than the API's JSON, and the platform's one path. */
 const OTHERS: Readonly<Record<string, Schema>> = {
   '/_emulator/v1/deliveries/{id}/body': {
     get: {
@@ -41,7 +42,7 @@ const OTHERS: Readonly<Record<string, Schema>> = {
     get: {
       operationId: 'get_stream',
       summary:
-        'Server-sent events: open, deliveries, endpoint, health, message, faults, clock, reset, and gap if the list must be read again. It goes on after last-event-id, which may be x-emulator-position of any reply',
+        'Server-sent events: open, deliveries, endpoint, health, message, faults, clock, reset, and gap if the list must be read again. It continues after last-event-id, which may be the x-emulator-position of any reply',
       parameters: [{ name: 'Last-Event-ID', in: 'header', schema: text }],
       responses: { 200: content('The changes', 'text/event-stream', text), ...refusals([]) },
     },
@@ -57,7 +58,7 @@ const OTHERS: Readonly<Record<string, Schema>> = {
     post: {
       operationId: 'post_v1_messages',
       summary:
-        'As the platform takes a message. Its reply is not published: this one is a guess, and configurable',
+        'Accepts a message like the platform. The reply is not published: it is a guess, and configurable',
       requestBody: jsonBody('SendMessageRequest'),
       responses: { default: content('A guess', 'application/json', { type: 'object' }) },
     },
@@ -66,7 +67,7 @@ const OTHERS: Readonly<Record<string, Schema>> = {
 
 export const PATHS: Readonly<Record<string, Schema>> = { ...own(), ...OTHERS }
 
-/** The table of routes, as the document has it: by path, then by method. */
+/** Converts the table of routes to OpenAPI: by path, then by method. */
 function own(): Readonly<Record<string, Schema>> {
   const paths: Record<string, Record<string, Schema>> = {}
   for (const [name, route] of Object.entries(ROUTES)) {

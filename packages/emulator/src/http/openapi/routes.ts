@@ -1,22 +1,22 @@
 import { integer, type Schema, text } from './schema-parts.ts'
 import { SELECTION_PARAMETERS } from './schemas.ts'
 
-/** Properties of one call of the API. */
+/** Properties of an API call. */
 export interface Route {
   readonly summary: string
-  /** Name of the schema of the body. */
+  /** Name of the body's schema. */
   readonly body?: string
   readonly parameters?: readonly Schema[]
-  /** Name of the schema of the reply; none for a reply without a body. */
+  /** Name of the reply's schema; absent for a reply without a body. */
   readonly reply?: string
-  /** Default 200, without a reply 204. */
+  /** Default 200, or 204 without a body. */
   readonly status?: number
-  /** Statuses of refusals, besides those that every call may get. */
+  /** Statuses of refusals, besides those of every call. */
   readonly refusals?: readonly number[]
 }
 
 const page: readonly Schema[] = [
-  { name: 'after', in: 'query', schema: text, description: 'next of the page before' },
+  { name: 'after', in: 'query', schema: text, description: 'next of the previous page' },
   { name: 'order', in: 'query', schema: { type: 'string', enum: ['newest', 'oldest'], default: 'newest' } },
   { name: 'limit', in: 'query', schema: { type: 'integer', minimum: 1, maximum: 200, default: 50 } },
 ]
@@ -59,36 +59,35 @@ export type RouteName =
   | 'POST /messages/{id}/advance'
 
 /**
- * Every call of the API that takes and returns JSON. The server, its OpenAPI document and the verbs of the command line
- * are made from it.
+ * Every API call with JSON bodies. The server, its OpenAPI document and the CLI's verbs are made from this table.
  */
 export const ROUTES: Readonly<Record<RouteName, Route>> = {
   'GET /health': {
-    summary: 'State, counts and warnings; responds as soon as it is ready',
+    summary: 'State, counts and warnings; replies once the emulator is ready',
     reply: 'EmulatorHealth',
   },
-  'GET /settings': { summary: 'Every setting; unpublished ones are guesses', reply: 'Settings' },
+  'GET /settings': { summary: 'Every setting and limit; unpublished ones are guesses', reply: 'Settings' },
   'GET /stats': {
     summary: 'Deliveries over time by state; default: the last hour in 60 buckets',
     parameters: [...SELECTION_PARAMETERS, { name: 'buckets', in: 'query', schema: integer }],
     reply: 'Stats',
   },
-  'GET /faults': { summary: 'What goes wrong on purpose', reply: 'Faults' },
+  'GET /faults': { summary: 'The faults in force', reply: 'Faults' },
   'PUT /faults': { summary: 'Replaces all faults', body: 'Faults', reply: 'Faults' },
   'GET /clock': { summary: "The emulator's time", reply: 'Clock' },
   'POST /clock/advance': {
-    summary: 'Moves the clock, and starts what becomes due on the way',
+    summary: 'Moves the clock forward, and makes the attempts that fall due',
     body: 'ClockRequest',
     reply: 'Clock',
   },
   'POST /wait': {
-    summary: 'Answers when enough events match, or after the timeout',
+    summary: 'Replies when the condition is met, or after the timeout',
     body: 'WaitRequest',
     reply: 'WaitResult',
   },
-  'POST /reset': { summary: 'Empties the log', body: 'ResetRequest' },
+  'POST /reset': { summary: 'Empties the log, and resets the clock and the faults', body: 'ResetRequest' },
   'POST /events': {
-    summary: 'Takes events in, all or none',
+    summary: 'Accepts events, all or none',
     body: 'EventsRequest',
     reply: 'SentEvents',
     status: 202,
@@ -105,13 +104,13 @@ export const ROUTES: Readonly<Record<RouteName, Route>> = {
     reply: 'DeliveryPage',
   },
   'POST /deliveries/replay': {
-    summary: 'Replays what matches, oldest first',
+    summary: 'Replays matching deliveries, oldest first',
     body: 'BulkRequest',
     reply: 'BulkResult',
     refusals: [404, 503],
   },
   'POST /deliveries/discard': {
-    summary: 'Gives up what matches, oldest first',
+    summary: 'Gives up matching deliveries, oldest first',
     body: 'BulkRequest',
     reply: 'BulkResult',
   },
@@ -122,7 +121,7 @@ export const ROUTES: Readonly<Record<RouteName, Route>> = {
     refusals: [404],
   },
   'GET /deliveries/{id}/request': {
-    summary: 'Its exact last request, as a file that ackhook verify reads',
+    summary: 'Its exact last request, as a file for ackhook verify',
     parameters: [id],
     reply: 'SavedRequest',
     refusals: [404, 409],
@@ -180,20 +179,20 @@ export const ROUTES: Readonly<Record<RouteName, Route>> = {
     refusals: [404],
   },
   'POST /workspaces/{workspace}/endpoint/rotate-secret': {
-    summary: 'A new secret; both sign until the overlap is over',
+    summary: 'Gives it a new secret; the old one also signs for a while',
     parameters: [workspace],
     body: 'RotateRequest',
     reply: 'EndpointResult',
     refusals: [404],
   },
   'POST /workspaces/{workspace}/endpoint/pause': {
-    summary: 'Sends nothing until it is resumed',
+    summary: 'Stops sending until it is resumed',
     parameters: [workspace],
     reply: 'Endpoint',
     refusals: [404],
   },
   'POST /workspaces/{workspace}/endpoint/resume': {
-    summary: 'Goes on',
+    summary: 'Resumes sending',
     parameters: [workspace],
     reply: 'Endpoint',
     refusals: [404],
@@ -204,7 +203,7 @@ export const ROUTES: Readonly<Record<RouteName, Route>> = {
     reply: 'MessagePage',
   },
   'POST /messages/inbound': {
-    summary: 'A message of a customer, and its event: a guess',
+    summary: "Simulates a customer's message, and sends its event (a guess)",
     body: 'InboundRequest',
     reply: 'MessageEvent',
     status: 202,
@@ -212,7 +211,7 @@ export const ROUTES: Readonly<Record<RouteName, Route>> = {
   },
   'GET /messages/{id}': { summary: 'One message', parameters: [id], reply: 'Message', refusals: [404] },
   'POST /messages/{id}/advance': {
-    summary: 'Makes it sent, delivered, read or failed, and sends the event of that: a guess',
+    summary: 'Makes it sent, delivered, read or failed, and sends its event (a guess)',
     parameters: [id],
     body: 'AdvanceRequest',
     reply: 'MessageEvent',
@@ -221,7 +220,7 @@ export const ROUTES: Readonly<Record<RouteName, Route>> = {
   },
 }
 
-/** A parameter that is a part of the path. */
+/** Describes a path parameter. */
 export function inPath(name: string): Schema {
   return { name, in: 'path', required: true, schema: text }
 }

@@ -23,7 +23,7 @@ export function orNull(schema: Schema): Schema {
   return { anyOf: [schema, { type: 'null' }] }
 }
 
-/** An object with exactly these fields. Those of `optional` may be left out. */
+/** Describes an object with exactly these fields, of which `optional` ones may be omitted. */
 export function object(
   properties: Readonly<Record<string, Schema>>,
   optional: readonly string[] = [],
@@ -38,7 +38,7 @@ export function object(
   }
 }
 
-/** An object of which any field may be left out. */
+/** Describes an object with optional fields only. */
 export function options(properties: Readonly<Record<string, Schema>>): Schema {
   return object(properties, Object.keys(properties))
 }

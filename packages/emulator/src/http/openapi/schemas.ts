@@ -17,7 +17,7 @@ const states = choice('pending', 'acknowledged', 'undelivered', 'replayed', 'dis
 const kinds = choice('event', 'duplicate', 'replay')
 const chance: Schema = { anyOf: [boolean, { type: 'number', minimum: 0, maximum: 1 }] }
 const duration: Schema = {
-  description: "A text with a unit, such as '250ms', '30s', '5m', '24h', '7d'",
+  description: "A string with a unit, such as '250ms', '30s', '5m', '24h' or '7d'",
   type: 'string',
   pattern: '^\\d+(\\.\\d+)?(ms|s|m|h|d)$',
 }
@@ -28,7 +28,7 @@ const time: Schema = {
   pattern: '^(\\d+(\\.\\d+)?(ms|s|m|h|d)|now|today|yesterday|\\d{4}-\\d\\d.*)$',
 }
 
-/** Filter of deliveries, as in a body. */
+/** Filter for deliveries, as in a body. */
 const selection: Readonly<Record<string, Schema>> = {
   workspace: text,
   category: text,
@@ -40,12 +40,12 @@ const selection: Readonly<Record<string, Schema>> = {
   message: { type: 'string', description: 'Id of the message that the event is about' },
   from: { ...time, description: `Created then or later. ${TIME}` },
   to: { ...time, description: `Created before. ${TIME}` },
-  text: { type: 'string', minLength: 3, description: 'Part of the event, in any case' },
+  text: { type: 'string', minLength: 3, description: 'Part of the event, ignoring case' },
 }
 
 const delivery: Readonly<Record<string, Schema>> = {
   id: text,
-  seq: { type: 'integer', description: 'Grows from one delivery to the next' },
+  seq: { type: 'integer', description: 'Number that increases with each delivery' },
   workspace: text,
   event: { type: 'string', description: "The event's id" },
   type: text,
@@ -53,7 +53,7 @@ const delivery: Readonly<Record<string, Schema>> = {
   kind: kinds,
   state: states,
   underWay: { type: 'boolean', description: 'Whether an attempt is under way' },
-  guess: { type: 'boolean', description: 'Whether the platform has not published this type' },
+  guess: { type: 'boolean', description: 'true if the platform has not published this type' },
   createdAt: instant,
   nextAttemptAt: orNull(instant),
   startedAt: orNull(instant),
@@ -105,7 +105,7 @@ const savedRequest = object({
 const endpoint = object({
   workspace: text,
   url: { type: 'string', format: 'uri' },
-  secret: { type: 'string', description: 'Its last four characters, behind dots' },
+  secret: { type: 'string', description: 'Its last four characters, after dots' },
   previousSecretUntil: orNull(instant),
   categories: { ...orNull(listOf(text)), description: 'null: all' },
   types: { ...orNull(listOf(text)), description: 'null: all' },
@@ -133,7 +133,7 @@ const message = object(
     updatedAt: instant,
   },
   ['to', 'template', 'variables', 'from', 'text'],
-  'Outbound ones have to, template and variables; inbound ones from and text. All else is a guess',
+  'Outbound ones have to, template and variables; inbound ones have from and text. All else is a guess',
 )
 
 const faults = options({
@@ -148,19 +148,19 @@ const faults = options({
   lostReply: chance,
   answer: {
     anyOf: [{ type: 'integer', minimum: 200, maximum: 599 }, choice('timeout', 'reset')],
-    description: 'Instead of the app: a status, no reply within the timeout, or a closed connection',
+    description: "Replaces the app's reply: a status, no reply within the timeout, or a closed connection",
   },
   answerChance: { ...chance, description: 'Chance of `answer` for each attempt; default 1' },
   answerNext: {
     type: 'integer',
     minimum: 1,
     maximum: 1_000_000,
-    description: 'Attempts that get `answer`: counts down, and removes `answer` at 0',
+    description: 'Number of attempts that get `answer`; counts down, and removes `answer` at 0',
   },
 })
 
 const rawData: Schema = {
-  description: 'The JSON text of data, sent as it is written and without sample data. Not together with data',
+  description: 'JSON text to send unchanged as data, without sample data. Excludes data',
   type: 'string',
   contentMediaType: 'application/json',
 }
@@ -170,7 +170,7 @@ const eventToSend: Schema = {
   anyOf: [
     {
       type: 'object',
-      description: 'Fields of the event. What is left out is made up',
+      description: 'Fields of the event. Omitted fields are generated',
       required: ['type'],
       properties: {
         id: text,
@@ -180,7 +180,7 @@ const eventToSend: Schema = {
         rawData,
         seed: {
           ...seed,
-          description: 'The same seed gives the same sample data; the id is always a new one',
+          description: 'The same seed gives the same sample data; ids are always new',
         },
       },
       not: { required: ['data', 'rawData'] },
@@ -196,15 +196,15 @@ const counts = Object.fromEntries(
   ]),
 )
 
-/** Every schema of the API, by its name. */
+/** Every schema of the API, by name. */
 export const SCHEMAS: Readonly<Record<string, Schema>> = {
   Error: object({
     error: object(
-      { code: text, message: text, field: { ...text, description: 'What is wrong in the request' } },
+      { code: text, message: text, field: { ...text, description: 'Invalid field of the request' } },
       ['field'],
     ),
   }),
-  Bytes: object({ text, base64: { ...orNull(text), description: 'Where the bytes are no UTF-8' } }),
+  Bytes: object({ text, base64: { ...orNull(text), description: 'Only if the bytes are not UTF-8' } }),
   Selection: options(selection),
   Delivery: object(delivery),
   DeliveryDetail: object({ ...delivery, body: ref('Bytes'), log: listOf(ref('Attempt')) }),
@@ -226,7 +226,7 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
     data: { type: 'object', description: 'For edited: merged over the data that was sent' },
     rawData: {
       ...rawData,
-      description: 'For edited: the JSON text that replaces data, sent as it is written',
+      description: 'For edited: JSON text that replaces data, sent unchanged',
     },
     body: { type: 'string', description: 'For edited: the exact text' },
   }),
@@ -250,7 +250,7 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
   }),
   EndpointResult: object({
     endpoint: ref('Endpoint'),
-    secret: { ...orNull(text), description: 'Shown once: a secret that was made up just now' },
+    secret: { ...orNull(text), description: 'Newly generated secret, shown only once' },
   }),
   RotateRequest: options({ secret: text, overlap: duration }),
   Workspace: object({ id: text, createdAt: instant, endpoint: orNull(ref('Endpoint')) }),
@@ -296,15 +296,15 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
   }),
   WaitRequest: options({
     ...selection,
-    count: { type: 'integer', minimum: 1, description: 'Different events; default 1' },
-    idle: { type: 'boolean', description: 'Until nothing that matches is pending' },
+    count: { type: 'integer', minimum: 1, description: 'Number of different events; default 1' },
+    idle: { type: 'boolean', description: 'Until no matching event is pending' },
     timeout: { ...duration, description: "At most '60s'; default '10s'" },
   }),
   WaitResult: object({ met: boolean, count: integer, deliveries: listOf(ref('Delivery')) }),
   Clock: object({ now: instant }),
 }
 
-/** The parameters of a query that selects deliveries. */
+/** Query parameters that select deliveries. */
 export const SELECTION_PARAMETERS: readonly Schema[] = Object.entries(selection).map(([name, schema]) => ({
   ...{ name, in: 'query', schema },
 }))

@@ -5,7 +5,7 @@ import { readJson } from '../read-json.ts'
 import { jsonReply } from '../reply.ts'
 import { CALLS } from './calls.ts'
 
-/** Every call of the table of routes, and the bytes of an event, which are no JSON. */
+/** Creates every route in the table, and the one for an event's bytes, which are not JSON. */
 export function apiRoutes(api: EmulatorApi): Hono {
   const routes = new Hono()
   for (const name of Object.keys(ROUTES) as RouteName[]) {

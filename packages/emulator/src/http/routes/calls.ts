@@ -8,11 +8,11 @@ import type { RouteName } from '../openapi/routes.ts'
 
 /** Parts of a request. */
 export interface Call {
-  /** The part of the path that the route leaves open. */
+  /** Value of the path's placeholder. */
   readonly param: string
   readonly query: Readonly<Record<string, string>>
   readonly body: Fields
-  /** Aborted when the client is gone. */
+  /** Aborted when the client disconnects. */
   readonly signal: AbortSignal
 }
 

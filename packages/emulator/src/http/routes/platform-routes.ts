@@ -5,10 +5,10 @@ import { MESSAGES_PATH } from '../../security/request-check.ts'
 import { readJson } from '../read-json.ts'
 import { errorReply, jsonReply } from '../reply.ts'
 
-/** Replies of this path are not published. */
+/** Header that marks a reply as unpublished. */
 const GUESS = { 'x-emulator-guess': 'true' }
 
-/** `POST /v1/messages`, the one path of the platform. */
+/** Creates the platform's one path, `POST /v1/messages`. */
 export function platformRoutes(
   { messages }: EmulatorApi,
   reply: { readonly status: number; readonly body: Readonly<Record<string, unknown>> },
@@ -30,7 +30,7 @@ export function platformRoutes(
   return routes
 }
 
-/** The template of a reply with the id in its place. */
+/** Fills the id into a reply's template. */
 function filledIn(body: unknown, id: string): unknown {
   if (typeof body === 'string') return body.replaceAll('$id', id)
   if (Array.isArray(body)) return body.map(one => filledIn(one, id))
