@@ -22,5 +22,5 @@ hooks.on('conversation.resolved', async (event, { signal }) => {
 const app = new Hono()
 app.post('/webhooks', hooks)
 
-// biome-ignore lint/style/noDefaultExport: that is how Workers find their handler
+// biome-ignore lint/style/noDefaultExport: Workers find their handler this way
 export default app

@@ -22,7 +22,7 @@ async function appAtWork(
   options: FastifyServerOptions = {},
   afterwards: (app: FastifyInstance) => void = () => {},
 ) {
-  // By default, a connection that was in use delays `close` for up to Fastify's 72 s.
+  // A connection that was in use would delay `close` for Fastify's default of 72 s.
   const app = Fastify({ keepAliveTimeout: 100, ...options })
   leftovers.push(() => app.close())
   const handler = gate()

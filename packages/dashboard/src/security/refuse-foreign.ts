@@ -19,7 +19,7 @@ export function refuseForeign(request: Request, trustsProxy: boolean): ForeignCa
   if (site !== null || request.method === 'GET' || request.method === 'HEAD') return undefined
   const origin = request.headers.get('origin')
   if (origin !== null) return compare(origin, hostOf(request, trustsProxy))
-  // Not a browser: a form cannot send either of these, and a script only after a preflight.
+  // Accepts clients without a browser: a form cannot send either of these, and a script only after a preflight.
   const isJson = /^application\/json\b/i.test(request.headers.get('content-type') ?? '')
   if (isJson && request.headers.get('x-ackhook') === '1') return undefined
   return { message: "Send 'content-type: application/json' and 'x-ackhook: 1'." }
